@@ -1,0 +1,211 @@
+"""The settings of tinytrace: one object, `config`, and the context managers that override it for one thread.
+
+Each setting is one line of `Config`, read as an attribute (`config.jax_enable_x64`). Its process-wide value comes
+from an environment variable or the default, and `config.update(name, value)` changes it. A context manager such as
+`enable_x64` overrides it for the current thread only. This works by what `threading.local` does anyway: a class
+attribute is the process's value, an instance attribute is this thread's override, and one attribute read finds
+the right one.
+
+Source: the options and their names are JAX's (https://docs.jax.dev/en/latest/config_options.html).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+_TRUE, _FALSE = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")
+
+
+def env_bool(variable: str, default: bool) -> bool:
+    """Read a truth value from an environment variable.
+
+    Raises: ValueError if the variable is set to something that is no truth value.
+    """
+    text = os.environ.get(variable, str(default)).lower()
+    if text not in _TRUE + _FALSE:
+        raise ValueError(f"invalid truth value {text!r} for environment {variable!r}: use one of {_TRUE + _FALSE}")
+    return text in _TRUE
+
+
+def env_int(variable: str, default: int) -> int:
+    """Read an integer from an environment variable; ValueError names the variable if it holds none."""
+    text = os.environ.get(variable, str(default))
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"invalid integer {text!r} for environment {variable!r}") from None
+
+
+def env_choice(variable: str, default: str, choices: tuple[str, ...]) -> str:
+    """Read one of `choices` from an environment variable; ValueError names the variable and the choices."""
+    text = os.environ.get(variable, default)
+    if text not in choices:
+        raise ValueError(f"invalid value {text!r} for environment {variable!r}: use one of {list(choices)}")
+    return text
+
+
+class Config(threading.local):
+    """Every setting with its process-wide value; see the module's docstring for how overrides work."""
+
+    # 64-bit types exist; when off, they are truncated to 32 bits.
+    jax_enable_x64: bool = env_bool("JAX_ENABLE_X64", False)
+    # 'strict' refuses implicit promotion between array dtypes.
+    jax_numpy_dtype_promotion: str = env_choice("JAX_NUMPY_DTYPE_PROMOTION", "standard", ("standard", "strict"))
+    # Raise FloatingPointError when an operation gives NaN.
+    jax_debug_nans: bool = env_bool("JAX_DEBUG_NANS", False)
+    # Run jitted functions op by op in Python.
+    jax_disable_jit: bool = env_bool("JAX_DISABLE_JIT", False)
+    # Raise when a tracer outlives its trace.
+    jax_check_tracer_leaks: bool = env_bool("JAX_CHECK_TRACER_LEAKS", False)
+
+    # Compiled `+ - * / sqrt` agree with the interpreter bit for bit: no fused multiply-add.
+    tinytrace_exact: bool = env_bool("TINYTRACE_EXACT", False)
+    # A step down the failure ladder (no disk, no compiler) raises instead of warning.
+    tinytrace_strict: bool = env_bool("TINYTRACE_STRICT", False)
+    # Where compiled programs are kept; empty means the user's cache home.
+    tinytrace_cache_dir: str = os.environ.get("TINYTRACE_CACHE_DIR", "")
+    # The store is pruned, oldest use first, when it grows over this many MiB.
+    tinytrace_cache_mib: int = env_int("TINYTRACE_CACHE_MIB", 512)
+    # The C compiler to run; empty means the first of gcc and cc that is found.
+    tinytrace_compiler: str = os.environ.get("CC", "")
+    # Seconds after which a compiler that has not finished is stopped.
+    tinytrace_compile_timeout: int = env_int("TINYTRACE_COMPILE_TIMEOUT", 300)
+    # Threads that a kernel may use, the calling one included; 0 means one per available core.
+    tinytrace_num_threads: int = env_int("TINYTRACE_NUM_THREADS", 0)
+
+    def update(self, name: str, value: Any) -> None:
+        """Set a setting for the whole process; a thread inside an override of it keeps its own value.
+
+        Raises: AttributeError for an unknown name, TypeError or ValueError for a value that does not fit.
+
+        >>> config.update("jax_numpy_dtype_promotion", "standard")
+        """
+        _check(name, value)
+        with _lock:
+            setattr(Config, name, value)
+            _publish()
+
+    def read(self, name: str) -> Any:
+        """The value of a setting as this thread sees it; AttributeError for an unknown name."""
+        _require(name)
+        return getattr(self, name)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All settings by name, as this thread sees them."""
+        return {name: getattr(self, name) for name in _TYPES}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"settings are changed by config.update({name!r}, {value!r}) or by a context manager")
+
+
+config = Config()
+
+# Settings that change what a trace records or what it compiles to: a cache of traces must have them in its key.
+TRACE_FIELDS = (
+    "jax_enable_x64", "jax_numpy_dtype_promotion", "jax_debug_nans", "jax_disable_jit", "jax_check_tracer_leaks",
+    "tinytrace_exact",
+)  # fmt: skip
+
+_TYPES: dict[str, type] = {name: type(getattr(Config, name)) for name in Config.__annotations__}
+_CHOICES: dict[str, tuple[str, ...]] = {"jax_numpy_dtype_promotion": ("standard", "strict")}
+_lock = threading.Lock()
+_overrides = 0  # context managers open now, over all threads
+_process_context: tuple[Any, ...] = ()
+
+
+def trace_context() -> tuple[Any, ...]:
+    """The values of `TRACE_FIELDS` as this thread sees them: the part of a trace's cache key that is configuration.
+
+    >>> with enable_x64(True):
+    ...     trace_context() == trace_context()
+    True
+    """
+    # Called at every dispatch: while nobody overrides anything, one shared tuple is the answer.
+    return _process_context if not _overrides else _read_context()
+
+
+def _read_context() -> tuple[Any, ...]:
+    return tuple(getattr(config, name) for name in TRACE_FIELDS)
+
+
+def _publish() -> None:
+    global _process_context
+    _process_context = tuple(getattr(Config, name) for name in TRACE_FIELDS)
+
+
+_publish()
+
+
+def override(name: str, value: Any) -> AbstractContextManager[None]:
+    """A context manager that sets one setting for the current thread while it is open."""
+    _check(name, value)
+    return _override(name, value)
+
+
+@contextmanager
+def _override(name: str, value: Any) -> Iterator[None]:
+    here = config.__dict__  # this thread's overrides: what threading.local gives each thread
+    had_override, before = name in here, here.get(name)
+    _count_overrides(+1)
+    here[name] = value
+    try:
+        yield
+    finally:
+        if had_override:
+            here[name] = before
+        else:
+            del here[name]
+        _count_overrides(-1)
+
+
+def _count_overrides(step: int) -> None:
+    global _overrides
+    with _lock:
+        _overrides += step
+
+
+def _require(name: str) -> None:
+    if name not in _TYPES:
+        raise AttributeError(f"Unrecognized config option: {name}")
+
+
+def _check(name: str, value: Any) -> None:
+    _require(name)
+    if name in _CHOICES and (type(value) is not str or value not in _CHOICES[name]):
+        raise ValueError(f"new enum value must be in {list(_CHOICES[name])}, got {value} of type {type(value)}.")
+    if type(value) is not _TYPES[name]:
+        raise TypeError(f"config option {name} must be a {_TYPES[name].__name__}, got {value!r} of type {type(value)}.")
+
+
+def _switch(name: str, doc: str) -> Callable[[bool], AbstractContextManager[None]]:
+    """The context manager of one boolean setting; called without an argument it turns the setting on."""
+
+    def switch(new_val: bool = True) -> AbstractContextManager[None]:
+        return override(name, bool(new_val))
+
+    switch.__doc__ = doc
+    switch.__name__ = switch.__qualname__ = name.removeprefix("jax_").removeprefix("tinytrace_")
+    return switch
+
+
+enable_x64 = _switch("jax_enable_x64", "64-bit types exist within this context.")
+debug_nans = _switch("jax_debug_nans", "Operations within this context raise FloatingPointError when they give NaN.")
+disable_jit = _switch("jax_disable_jit", "Jitted functions called within this context run op by op in Python.")
+check_tracer_leaks = _switch("jax_check_tracer_leaks", "A tracer that outlives its trace raises within this context.")
+checking_leaks = check_tracer_leaks
+exact = _switch("tinytrace_exact", "Programs compiled within this context use no fused multiply-add.")
+
+
+def disable_x64() -> AbstractContextManager[None]:
+    """64-bit types are truncated to 32 bits within this context."""
+    return override("jax_enable_x64", False)
+
+
+def numpy_dtype_promotion(new_val: str) -> AbstractContextManager[None]:
+    """Implicit promotion between array dtypes follows 'standard' or is refused ('strict') within this context."""
+    return override("jax_numpy_dtype_promotion", new_val)
