@@ -1,0 +1,198 @@
+"""`Array`: an immutable block of numbers with an aval; its bytes live in a pooled buffer or in a NumPy array.
+
+Executables write results into pooled 64-byte aligned buffers and know arrays by integer address only; the NumPy view
+is made when Python first looks inside. Operators and methods (`+`, `.sum()`, `.at`) are installed by `numpy`.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tinytrace._runtime import lib
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import KeyType
+
+
+class Buffer:
+    """A block from the runtime's pool, given back when the last array that looks at it dies."""
+
+    __slots__ = ("address", "nbytes")
+
+    def __init__(self, nbytes: int) -> None:
+        self.address: int = lib.tt_alloc(nbytes)
+        self.nbytes = nbytes
+        if not self.address:
+            raise MemoryError(f"Unable to allocate {nbytes / 2**20:.1f} MiB for an array of {nbytes} bytes")
+
+    def __del__(self) -> None:
+        lib.tt_free(self.address, self.nbytes)
+
+
+class _Window:
+    """What `np.asarray` reads to make a view of a buffer, and what keeps the buffer alive behind the view."""
+
+    __slots__ = ("__array_interface__", "buffer")
+
+    def __init__(self, buffer: Buffer, aval: ShapedArray) -> None:
+        self.buffer = buffer
+        self.__array_interface__ = {
+            "data": (buffer.address, True), "shape": aval.shape, "typestr": f"|V{aval.dtype.itemsize}", "version": 3}
+
+
+class Array:
+    """An immutable n-dimensional array; made by `tinytrace.numpy` functions and compiled calls.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.Array.html.
+    """
+
+    __slots__ = ("__weakref__", "_address", "_buffer", "_view", "aval")
+    __array_priority__ = 100
+    __hash__ = None  # type: ignore[assignment]
+    aval: ShapedArray
+
+    def __init__(self, aval: ShapedArray, buffer: Buffer | None, view: np.ndarray[Any, Any] | None = None) -> None:
+        self.aval = aval
+        self._buffer = buffer
+        self._view = view
+        self._address = buffer.address if buffer is not None else 0
+
+    @property
+    def _value(self) -> np.ndarray[Any, Any]:
+        """The contents as a read-only NumPy array (no copy)."""
+        if self._view is None:
+            assert self._buffer is not None
+            raw = np.asarray(_Window(self._buffer, self.aval))
+            self._view = raw.view(storage_dtype(self.aval))
+        return self._view
+
+    @property
+    def address(self) -> int:
+        """Where the contiguous elements lie; valid as long as this array lives."""
+        if not self._address:
+            view = np.ascontiguousarray(self._value)
+            if self._view is not None and view is not self._view:
+                self._view = view.reshape(self._view.shape)
+                self._view.flags.writeable = False
+            self._address = view.__array_interface__["data"][0]
+        return self._address
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: len(self.aval.shape))
+    size = property(lambda self: self.aval.size)
+    weak_type = property(lambda self: self.aval.weak_type)
+    itemsize = property(lambda self: self.aval.dtype.itemsize)
+    nbytes = property(lambda self: self.aval.nbytes)
+
+    def block_until_ready(self) -> Array:
+        """Return self: execution is synchronous, every result is ready."""
+        return self
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if isinstance(self.aval.dtype, KeyType):
+            raise TypeError("JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use "
+                            "jax.random.key_data(arr) if you wish to extract the underlying integer array.")
+        if dtype is None and not copy:
+            return self._value
+        return np.array(self._value, dtype=dtype) if copy else np.asarray(self._value, dtype=dtype)
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of unsized object")
+        return self.aval.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.aval.shape:
+            raise TypeError("iteration over a 0-d array")
+        aval = self.aval.update(shape=self.aval.shape[1:])
+        return (array_from_numpy(row, aval) for row in self._value)
+
+    def __bool__(self) -> bool:
+        if self.aval.size == 0:
+            raise ValueError("The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an "
+                             "array is not empty.")
+        if self.aval.size > 1:
+            raise ValueError("The truth value of an array with more than one element is ambiguous. "
+                             "Use a.any() or a.all()")
+        return bool(self._value)
+
+    def _scalar(self) -> Any:
+        if self.aval.shape != ():
+            raise TypeError(f"Only scalar arrays can be converted to Python scalars; got arr.ndim={self.ndim}")
+        return self._value
+
+    def __int__(self) -> int:
+        return int(self._scalar())
+
+    def __float__(self) -> float:
+        return float(self._scalar())
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar())
+
+    def __index__(self) -> int:
+        if self.aval.shape != () or self.aval.dtype.kind not in "iu":
+            raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+        return int(self._value)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            "JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, use "
+            "x = x.at[idx].set(y) or another .at[] method: "
+            "https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.ndarray.at.html")
+
+    def item(self, *args: Any) -> Any:
+        """Return one element as a Python scalar."""
+        return self._value.item(*args)
+
+    def tolist(self) -> Any:
+        """Return the elements as nested Python lists."""
+        return self._value.tolist()
+
+    def __format__(self, spec: str) -> str:
+        return format(self._value[()], spec) if self.ndim == 0 else format(str(self), spec)
+
+    def __str__(self) -> str:
+        return str(self._value) if not isinstance(self.aval.dtype, KeyType) else repr(self)
+
+    def __repr__(self) -> str:
+        aval = self.aval
+        if isinstance(aval.dtype, KeyType):
+            return f"Array({aval.shape}, dtype={aval.dtype.name}) overlaying:\n{_key_words(self)}"
+        tail = f"dtype={aval.dtype.name}" + (", weak_type=True" if aval.weak_type else "")
+        if aval.size == 0:
+            return f"Array([], {'' if aval.ndim == 1 else f'shape={aval.shape}, '}{tail})"
+        text = np.array2string(self._value, separator=", ", prefix="Array(", suffix=",")
+        last_line = len(text) - text.rfind("\n") + 1
+        width = np.get_printoptions()["linewidth"]
+        gap = " " if last_line + len(tail) + 1 <= width or "\n" not in text and len(text) + 6 + len(tail) <= width \
+            else "\n" + " " * len("Array(")
+        return f"Array({text},{gap}{tail})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return array_from_numpy, (np.array(self._value), self.aval)
+
+    def __copy__(self) -> Array:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Array:
+        return array_from_numpy(np.array(self._value), self.aval)
+
+
+def array_from_numpy(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+    """Wrap `value` (already of the aval's shape and dtype) without a copy; the caller gives it up."""
+    if value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    return Array(aval, None, value)
+
+
+def storage_dtype(aval: ShapedArray) -> np.dtype[Any]:
+    """Return the NumPy dtype in which elements are stored (a typed key is eight bytes: two words)."""
+    return np.dtype(np.uint64) if isinstance(aval.dtype, KeyType) else aval.dtype
+
+
+def _key_words(array: Array) -> np.ndarray[Any, Any]:
+    return array._value.view(np.uint32).reshape(*array.shape, 2)

@@ -1,0 +1,137 @@
+"""Abstract values: what tracing knows of an array before it exists: shape, dtype and weak type.
+
+Avals are interned: equal avals are one object, so a cache key made of avals compares by identity.
+"""
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.dtypes import FLOAT0, DType, canonicalize_dtype, dtype_of, is_float, is_weak, short_name
+
+
+class ShapedArray:
+    """The type of an array: `f32[3,4]`.
+
+    >>> ShapedArray((3, 4), np.dtype("float32"))
+    ShapedArray(float32[3,4])
+    """
+
+    __slots__ = ("__weakref__", "dtype", "shape", "weak_type")
+    shape: tuple[int, ...]
+    dtype: DType
+    weak_type: bool
+
+    def __new__(cls, shape: tuple[int, ...], dtype: DType, weak_type: bool = False) -> ShapedArray:
+        key = (shape, dtype, weak_type)
+        aval = _interned.get(key)
+        if aval is None:
+            aval = object.__new__(cls)
+            object.__setattr__(aval, "shape", shape)
+            object.__setattr__(aval, "dtype", dtype)
+            object.__setattr__(aval, "weak_type", weak_type)
+            aval = _interned.setdefault(key, aval)
+        return aval
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"ShapedArray is immutable: cannot set {name}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def update(self, shape: tuple[int, ...] | None = None, dtype: DType | None = None,
+               weak_type: bool | None = None) -> ShapedArray:
+        """Return this aval with some fields replaced."""
+        return ShapedArray(self.shape if shape is None else shape, self.dtype if dtype is None else dtype,
+                           self.weak_type if weak_type is None else weak_type)
+
+    def strip_weak_type(self) -> ShapedArray:
+        return ShapedArray(self.shape, self.dtype) if self.weak_type else self
+
+    def to_tangent_aval(self) -> ShapedArray:
+        """Return the aval of this value's tangents: float0 for what is not a float."""
+        return self if is_float(self.dtype) else ShapedArray(self.shape, FLOAT0)
+
+    def str_short(self) -> str:
+        """Return the type as jaxprs print it: `f32[3,4]`."""
+        return f"{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        name = self.dtype.name if self.dtype != FLOAT0 else "float0"
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({name}[{','.join(map(str, self.shape))}]{weak})"
+
+
+_interned: dict[tuple[tuple[int, ...], DType, bool], ShapedArray] = {}
+
+
+def aval_of(x: Any) -> ShapedArray:
+    """Return the aval of a value: a tracer's or Array's own, or the one that a NumPy or Python scalar has.
+
+    Raises TypeError when `x` is not an array type.
+    """
+    aval = getattr(x, "aval", None)
+    if isinstance(aval, ShapedArray):
+        return aval
+    python_type = type(x)
+    if python_type in (float, int, bool, complex):
+        _check_int_fits(x)
+        return ShapedArray((), dtype_of(x), python_type is not bool)
+    if isinstance(x, (np.ndarray, np.generic)):
+        return ShapedArray(x.shape, x.dtype if x.dtype == FLOAT0 else canonicalize_dtype(x.dtype))
+    if hasattr(x, "__jax_array__"):
+        return aval_of(x.__jax_array__())
+    if isinstance(x, (int, float)):
+        return ShapedArray((), dtype_of(python_type.__mro__[-2](x)), not isinstance(x, bool))
+    raise TypeError(f"Value {x!r} with type {python_type} is not a valid JAX type")
+
+
+def _check_int_fits(x: Any) -> None:
+    if type(x) is int:
+        info = np.iinfo(dtype_of(x))
+        if not info.min <= x <= info.max:
+            raise OverflowError(f"An overflow was encountered while parsing an argument to a jitted computation, "
+                                f"whose argument {x!r} is outside the range of {info.dtype}.")
+
+
+def is_valid_type(x: Any) -> bool:
+    """Can `x` be an argument of a traced function?"""
+    if hasattr(x, "aval") or type(x) in (float, int, bool) or hasattr(x, "__jax_array__"):
+        return True
+    return isinstance(x, (np.ndarray, np.generic)) and (x.dtype.kind in "biuf" or x.dtype == FLOAT0
+                                                        or is_float(x.dtype))
+
+
+def canonicalize_shape(shape: Any, context: str = "") -> tuple[int, ...]:
+    """Return `shape` as a tuple of Python ints; raises TypeError with JAX's message when it is none."""
+    dims: Iterable[Any] = shape if isinstance(shape, Iterable) else (shape,)
+    dims = tuple(dims)
+    try:
+        return tuple(operator.index(d) for d in dims)
+    except TypeError:
+        pass
+    text = f"Shapes must be 1D sequences of concrete values of integer type, got {dims}."
+    if any(hasattr(d, "_origin_msg") for d in dims):
+        text += ("\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
+                 + "".join("\n" + d._origin_msg() for d in dims if hasattr(d, "_origin_msg")))
+    raise TypeError(f"{text} {context}".rstrip())
+
+
+def weak_type_of(x: Any) -> bool:
+    """Is `x` weakly typed?"""
+    return is_weak(x)

@@ -1,0 +1,279 @@
+"""The types of numbers: canonical dtypes, 64-bit truncation, and JAX's promotion lattice with weak types.
+
+A Python scalar is *weakly* typed: `x + 1` keeps the type of `x`. The lattice below is the whole rule: a
+join of two nodes is the type of a binary operation, and the weak nodes `i*`, `f*` stand for Python's int and
+float. Source: JAX, "Type promotion semantics" (docs/type_promotion.rst) and JEP 9407.
+"""
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tinytrace.config import config
+
+try:
+    import ml_dtypes
+except ImportError:  # the `bfloat16` extra is not installed
+    BFLOAT16: np.dtype[Any] | None = None
+else:
+    BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+class KeyType:
+    """The element type of typed PRNG key arrays (`key<fry>`): two uint32 words that only `random` may read."""
+
+    itemsize = 8
+    kind = "K"
+
+    def __init__(self, impl: str = "fry") -> None:
+        self.impl = impl
+        self.name = f"key<{impl}>"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+KEY_FRY = KeyType("fry")
+"""The one key type: threefry2x32."""
+
+DType: TypeAlias = np.dtype[Any] | KeyType
+
+FLOAT0 = np.dtype([("float0", np.void, 0)])
+"""The tangent type of integers: no bytes, no information (`jax.dtypes.float0`)."""
+
+BOOL = np.dtype(np.bool_)
+INT32 = np.dtype(np.int32)
+INT64 = np.dtype(np.int64)
+UINT32 = np.dtype(np.uint32)
+FLOAT16 = np.dtype(np.float16)
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+
+_SHORT_NAMES = {
+    "float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c",
+}
+_NARROW = {
+    np.dtype(np.int64): INT32,
+    np.dtype(np.uint64): UINT32,
+    np.dtype(np.float64): FLOAT32,
+    np.dtype(np.complex128): np.dtype(np.complex64),
+}
+_PYTHON_SCALARS: dict[type, np.dtype[Any]] = {
+    bool: BOOL, int: INT64, float: FLOAT64, complex: np.dtype(np.complex128),
+}
+SUPPORTED = frozenset(
+    [BOOL, FLOAT16, FLOAT32, FLOAT64]
+    + [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    + ([BFLOAT16] if BFLOAT16 is not None else [])
+)
+
+
+def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype that values of `dtype` really have: 64-bit types narrow unless `enable_x64` is on.
+
+    Raises TypeError for a dtype that no array here can have (strings, objects, complex for now).
+
+    >>> canonicalize_dtype("float64")
+    dtype('float32')
+    """
+    if isinstance(dtype, KeyType):
+        return dtype  # type: ignore[return-value]
+    result = to_numpy_dtype(dtype)
+    if not config.enable_x64:
+        result = _NARROW.get(result, result)
+    if result in SUPPORTED or result == FLOAT0:
+        return result
+    if result.kind == "c":
+        raise TypeError(f"tinytrace has no complex numbers yet: dtype {result} is not supported. "
+                        "Carry the real and imaginary parts as two arrays.")
+    raise TypeError(f"JAX only supports number and bool dtypes, got dtype {result}")
+
+
+def to_numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return `np.dtype(dtype)`, where Python's `int`, `float`, `bool` and scalar constructors also count."""
+    if dtype is None:
+        raise TypeError("dtype must be given here, got None")
+    inner = getattr(dtype, "dtype", dtype) if not isinstance(dtype, type) or hasattr(dtype, "dtype") else dtype
+    if isinstance(inner, np.dtype):
+        return inner
+    if isinstance(inner, str) and inner == "bfloat16" and BFLOAT16 is not None:
+        return BFLOAT16
+    if isinstance(inner, KeyType):
+        return inner  # type: ignore[return-value]
+    try:
+        return np.dtype(inner)
+    except TypeError:
+        raise TypeError(f"Cannot interpret '{dtype}' as a data type") from None
+
+
+def warn_if_truncated(requested: Any, function: str) -> None:
+    """Warn as JAX does when an explicitly requested 64-bit dtype is narrowed."""
+    wanted = to_numpy_dtype(requested)
+    got = canonicalize_dtype(wanted)
+    if wanted != got and requested not in (int, float, complex):
+        warnings.warn(
+            f"Explicitly requested dtype {requested if isinstance(requested, type) else wanted} requested in {function}"
+            f" is not available, and will be truncated to dtype {got.name}. To enable more dtypes, set the "
+            "jax_enable_x64 configuration option or the JAX_ENABLE_X64 shell environment variable. "
+            "See https://github.com/jax-ml/jax#current-gotchas for more.", stacklevel=4)
+
+
+def short_name(dtype: DType) -> str:
+    """Return the name used in jaxprs: `f32`, `i8`, `bool`, `bf16`, `key<fry>`."""
+    name = dtype.name if dtype != FLOAT0 else "float0"
+    stem = name.rstrip("0123456789")
+    return _SHORT_NAMES[stem] + name[len(stem):] if stem in _SHORT_NAMES and dtype != FLOAT0 else name
+
+
+def scalar_type_of(x: Any) -> type:
+    """Return the Python scalar type (bool, int, float, complex) that dtype or value `x` belongs to."""
+    dtype = dtype_of(x)
+    for kind, result in (("b", bool), ("iu", int), ("c", complex)):
+        if dtype.kind in kind:
+            return result
+    if is_float(dtype):
+        return float
+    raise TypeError(f"Invalid scalar value {x}")
+
+
+def is_float(dtype: DType) -> bool:
+    """Is this a real floating point type (bfloat16 included)?"""
+    return dtype.kind == "f" or (BFLOAT16 is not None and dtype == BFLOAT16)
+
+
+def is_integer(dtype: DType) -> bool:
+    """Is this a signed or unsigned integer type (bool is not)?"""
+    return dtype.kind in "iu"
+
+
+def dtype_of(x: Any, canonical: bool = True) -> np.dtype[Any]:
+    """Return the dtype of a value, a Python scalar or a dtype-like thing."""
+    kind = _PYTHON_SCALARS.get(type(x))
+    if kind is None and isinstance(x, type):
+        kind = _PYTHON_SCALARS.get(x)
+    dtype = kind if kind is not None else getattr(x, "dtype", None)
+    if dtype is None or isinstance(x, type):
+        dtype = kind if kind is not None else to_numpy_dtype(x if isinstance(x, (type, str)) else np.asarray(x).dtype)
+    return canonicalize_dtype(dtype) if canonical else dtype
+
+
+def is_weak(x: Any) -> bool:
+    """Is `x` weakly typed: a Python scalar, or an array or tracer that came from one?"""
+    return type(x) in _PYTHON_SCALARS or bool(getattr(x, "weak_type", False))
+
+
+# --- the lattice ---------------------------------------------------------------------------------------------
+
+_WEAK_NODES = {bool: BOOL, int: "i*", float: "f*", complex: "c*"}
+
+
+def _edges() -> dict[Any, list[Any]]:
+    def types(*names: str) -> list[np.dtype[Any]]:
+        return [np.dtype(name) for name in names]
+
+    i1, i2, i4, i8 = types("int8", "int16", "int32", "int64")
+    u1, u2, u4, u8 = types("uint8", "uint16", "uint32", "uint64")
+    f2, f4, f8, c4, c8 = types("float16", "float32", "float64", "complex64", "complex128")
+    bf = [BFLOAT16] if BFLOAT16 is not None else []
+    edges: dict[Any, list[Any]] = {
+        BOOL: ["i*"], "i*": [u1, i1], u1: [i2, u2], u2: [i4, u4], u4: [i8, u8],
+        i1: [i2], i2: [i4], i4: [i8], i8: ["f*"], u8: ["f*"],
+        "f*": ["c*", f2, *bf], f2: [f4], f4: [f8, c4], f8: [c8], "c*": [c4], c4: [c8], c8: [],
+    }
+    for node in bf:
+        edges[node] = [f4]
+    return edges
+
+
+@functools.cache
+def _upper_bounds() -> dict[Any, frozenset[Any]]:
+    edges = _edges()
+
+    def reach(node: Any) -> frozenset[Any]:
+        return frozenset([node]).union(*map(reach, edges[node])) if edges[node] else frozenset([node])
+
+    return {node: reach(node) for node in edges}
+
+
+@functools.cache
+def _join(a: Any, b: Any) -> Any:
+    bounds = _upper_bounds()
+    for node in (a, b):
+        if node not in bounds:
+            raise TypeError(f"{node} is not a valid type for promotion: it is not in the promotion lattice")
+    common = bounds[a] & bounds[b]
+    least = [node for node in common if common <= bounds[node]]
+    assert len(least) == 1, (a, b, least)
+    return least[0]
+
+
+@functools.cache
+def _result(nodes: tuple[Any, ...], x64: bool) -> tuple[np.dtype[Any], bool]:
+    node = functools.reduce(_join, nodes)
+    if node in ("i*", "f*", "c*"):
+        python_type = {"i*": int, "f*": float, "c*": complex}[node]
+        return canonicalize_dtype(_PYTHON_SCALARS[python_type]), True
+    return canonicalize_dtype(node), False
+
+
+def promote_types(a: Any, b: Any) -> np.dtype[Any]:
+    """Return the dtype of a binary operation on strong types `a` and `b`.
+
+    >>> promote_types("int32", "float16")
+    dtype('float16')
+    """
+    nodes = tuple(_WEAK_NODES[t] if isinstance(t, type) and t in _WEAK_NODES and t is not bool else to_numpy_dtype(t)
+                  for t in (a, b))
+    return _result(nodes, config.enable_x64)[0]
+
+
+def result_type_and_weak(*args: Any) -> tuple[np.dtype[Any], bool]:
+    """Return (dtype, weak_type) of an operation over `args`: values, tracers, Python scalars or dtypes."""
+    if not args:
+        raise ValueError("at least one array or dtype is required")
+    dtypes = [dtype_of(arg) for arg in args]
+    weak = [is_weak(arg) or arg in (int, float, complex) if isinstance(arg, type) else is_weak(arg) for arg in args]
+    if all(d is dtypes[0] or d == dtypes[0] for d in dtypes):
+        return dtypes[0], all(weak)
+    nodes = tuple(_WEAK_NODES[scalar_type_of(d)] if w else d for d, w in zip(dtypes, weak, strict=True))
+    if config.numpy_dtype_promotion == "strict":
+        _check_strict(dtypes, weak)
+    dtype, is_weak_result = _result(nodes, config.enable_x64)
+    # Two weak values of one kind keep the wider of their dtypes: a weak int8 and a weak int16 make a weak int16.
+    if is_weak_result and all(weak):
+        same = [d for d in dtypes if scalar_type_of(d) is scalar_type_of(dtype)]
+        dtype = functools.reduce(lambda a, b: _result((a, b), config.enable_x64)[0], same) if same else dtype
+    return dtype, is_weak_result and all(weak)
+
+
+def result_type(*args: Any) -> np.dtype[Any]:
+    """Return the dtype of an operation over `args`; see `jax.numpy.result_type`.
+
+    >>> result_type(1, np.float16(2))
+    dtype('float16')
+    """
+    return result_type_and_weak(*args)[0]
+
+
+def _check_strict(dtypes: list[np.dtype[Any]], weak: list[bool]) -> None:
+    strong = {d for d, w in zip(dtypes, weak, strict=True) if not w}
+    kinds = {"bool": 0, "int": 1, "float": 2, "complex": 3}
+    highest = max((kinds[scalar_type_of(d).__name__] for d in strong), default=3)
+    too_wide = any(kinds[scalar_type_of(d).__name__] > highest for d, w in zip(dtypes, weak, strict=True) if w)
+    if len(strong) > 1 or too_wide:
+        names = list(itertools.chain(("weak " if w else "") + d.name for d, w in zip(dtypes, weak, strict=True)))
+        raise TypePromotionError(
+            f"Input dtypes {tuple(d.name for d in dtypes)} have no available implicit dtype promotion path when "
+            f"jax_numpy_dtype_promotion=strict. Try explicitly casting inputs to the desired output type, or set "
+            f"jax_numpy_dtype_promotion=standard. ({', '.join(names)})")
+
+
+class TypePromotionError(ValueError):
+    """Two dtypes have no implicit common type (in strict promotion mode)."""

@@ -1,0 +1,218 @@
+"""The language: a jaxpr is a typed, pure, first-order program in single-assignment form.
+
+    jaxpr ::= { lambda constvars ; invars . let eqn* in (atom*) }
+    eqn   ::= outvars = primitive[params] atom*
+    atom  ::= Var | Literal
+
+The whole data model is on this page. Source: JAX, "Understanding jaxprs" (docs/jaxpr.md).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from tinytrace.core.avals import ShapedArray
+
+if TYPE_CHECKING:
+    from tinytrace.core.primitive import Primitive
+
+
+class Var:
+    """A variable: an identity and a type. Its letter is chosen when it is printed."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var(id={id(self)}):{self.aval.str_short()}"
+
+
+class DropVar(Var):
+    """The result that nobody reads, printed `_`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "_"
+
+
+class Literal:
+    """A scalar constant that stands in the text of the program."""
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, val: Any, aval: ShapedArray) -> None:
+        self.val = val
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"{self.val}"
+
+
+Atom: TypeAlias = Var | Literal
+
+
+class SourceInfo(NamedTuple):
+    """Where the user wrote an equation."""
+
+    file: str
+    line: int
+    function: str
+
+
+class DebugInfo(NamedTuple):
+    """What error messages say of a traced function."""
+
+    function: str
+    """`f at file.py:3`"""
+    traced_for: str
+    """`jit`, `scan`, ..."""
+    arg_names: tuple[str | None, ...] = ()
+    """One path per flat input: `x`, `params['W']`."""
+
+
+class JaxprEqn:
+    """One equation: `outvars = primitive[params] invars`."""
+
+    __slots__ = ("effects", "invars", "outvars", "params", "primitive", "source")
+
+    def __init__(self, invars: Sequence[Atom], outvars: Sequence[Var], primitive: Primitive, params: dict[str, Any],
+                 effects: frozenset[Any] = frozenset(), source: SourceInfo | None = None) -> None:
+        self.invars = list(invars)
+        self.outvars = list(outvars)
+        self.primitive = primitive
+        self.params = params
+        self.effects = effects
+        self.source = source
+
+    def replace(self, **fields: Any) -> JaxprEqn:
+        """Return this equation with some fields replaced."""
+        old = {name: getattr(self, name) for name in self.__slots__}
+        return JaxprEqn(**{**old, **fields})
+
+
+class Jaxpr:
+    """An open program: `constvars` stand for closed-over arrays and are given beside the inputs."""
+
+    __slots__ = ("__weakref__", "constvars", "debug_info", "effects", "eqns", "invars", "outvars")
+
+    def __init__(self, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Atom],
+                 eqns: Sequence[JaxprEqn], effects: frozenset[Any] | None = None,
+                 debug_info: DebugInfo | None = None) -> None:
+        self.constvars = list(constvars)
+        self.invars = list(invars)
+        self.outvars = list(outvars)
+        self.eqns = list(eqns)
+        self.effects = join_effects(eqns) if effects is None else effects
+        self.debug_info = debug_info
+
+    def replace(self, **fields: Any) -> Jaxpr:
+        """Return this jaxpr with some fields replaced (effects follow the equations)."""
+        old = {name: getattr(self, name) for name in ("constvars", "invars", "outvars", "eqns", "debug_info")}
+        return Jaxpr(**{**old, **fields})
+
+    def __repr__(self) -> str:
+        return _printer(self)
+
+    __str__ = __repr__
+
+
+class ClosedJaxpr:
+    """A program with its constants: what `make_jaxpr` returns and what every pass maps to another."""
+
+    __slots__ = ("__weakref__", "consts", "jaxpr")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any]) -> None:
+        assert len(consts) == len(jaxpr.constvars)
+        self.jaxpr = jaxpr
+        self.consts = list(consts)
+
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.jaxpr.invars]
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.jaxpr.outvars]
+
+    @property
+    def literals(self) -> list[Any]:
+        """The constants, by JAX's older name."""
+        return self.consts
+
+    @property
+    def eqns(self) -> list[JaxprEqn]:
+        return self.jaxpr.eqns
+
+    @property
+    def effects(self) -> frozenset[Any]:
+        return self.jaxpr.effects
+
+    def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
+        return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr, self.consts if consts is None else consts)
+
+    def __repr__(self) -> str:
+        return _printer(self)
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        text = str(self).replace("&", "&amp;").replace("<", "&lt;")
+        return f"<pre>{text}</pre>"
+
+
+def join_effects(eqns: Sequence[JaxprEqn]) -> frozenset[Any]:
+    """Return the union of the equations' effects."""
+    found = [eqn.effects for eqn in eqns if eqn.effects]
+    return frozenset().union(*found) if found else frozenset()
+
+
+def subjaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:
+    """Yield the jaxprs among an equation's parameters (scan's body, cond's branches, ...)."""
+    for value in params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(item, ClosedJaxpr):
+                yield item.jaxpr
+            elif isinstance(item, Jaxpr):
+                yield item
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+    """Run `jaxpr` equation by equation on `args` under the current trace; the definition of what a jaxpr means.
+
+    Returns one value per output. Tracers are fine: this is also how jaxprs are inlined and transformed.
+    """
+    env: dict[Var, Any] = {}
+
+    def read(atom: Atom) -> Any:
+        return atom.val if isinstance(atom, Literal) else env[atom]
+
+    env.update(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    for eqn in jaxpr.eqns:
+        result = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+        if eqn.primitive.multiple_results:
+            env.update(zip(eqn.outvars, result, strict=True))
+        else:
+            env[eqn.outvars[0]] = result
+    return [read(atom) for atom in jaxpr.outvars]
+
+
+def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """Return the Python function of flat arguments that evaluates `closed`."""
+    return lambda *args: eval_jaxpr(closed.jaxpr, closed.consts, *args)
+
+
+def _printer(program: Jaxpr | ClosedJaxpr) -> str:
+    return _print_hook[0](program)
+
+
+def _unprinted(program: Jaxpr | ClosedJaxpr) -> str:
+    return object.__repr__(program)
+
+
+_print_hook: list[Callable[[Jaxpr | ClosedJaxpr], str]] = [_unprinted]
+"""`core.printer` puts itself here when it is imported: it stands above this file and reads it."""

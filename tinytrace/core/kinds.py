@@ -1,0 +1,268 @@
+"""What a primitive's `lower` may answer: a closed set of kinds, the whole vocabulary between rooms and codegen.
+
+The code generator asks for the kind and never for a name, so a new primitive never touches it. Kinds say what
+one element of the output is; the generator decides loops, fusion, buffers and threads.
+
+An `Expr` is a C expression under construction. Rooms receive the output index as a tuple of integer `Expr`s and a
+`read(operand, index)` function, and combine them with Python operators:
+
+    slice      lambda i, read: read(0, tuple(s + t * k for s, t, k in zip(start, stride, i)))
+    reverse    lambda i, read: read(0, (n - 1 - i[0],))
+    pad        lambda i, read: where(inside(i), read(0, shifted(i)), read(1, ()))
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tinytrace.core.jaxpr import ClosedJaxpr
+
+
+# --- index expressions -----------------------------------------------------------------------------------------
+
+@dataclass(frozen=True, eq=False)
+class Expr:
+    """A C expression tree: `op` applied to `args`. Integer operators fold constants as they are built.
+
+    Ops: const (args: a Python int), index (args: loop axis number), add sub mul floordiv mod min max (int64),
+    lt le gt ge eq ne and or not (truth values), where (guard, a, b: only the chosen side is evaluated),
+    read (operand number, index tuple), cast (value, np.dtype).
+    """
+
+    op: str
+    args: tuple[Any, ...]
+
+    def __add__(self, other: IntLike) -> Expr:
+        return _fold("add", self, as_expr(other))
+
+    def __radd__(self, other: IntLike) -> Expr:
+        return _fold("add", as_expr(other), self)
+
+    def __sub__(self, other: IntLike) -> Expr:
+        return _fold("sub", self, as_expr(other))
+
+    def __rsub__(self, other: IntLike) -> Expr:
+        return _fold("sub", as_expr(other), self)
+
+    def __mul__(self, other: IntLike) -> Expr:
+        return _fold("mul", self, as_expr(other))
+
+    def __rmul__(self, other: IntLike) -> Expr:
+        return _fold("mul", as_expr(other), self)
+
+    def __floordiv__(self, other: IntLike) -> Expr:
+        return _fold("floordiv", self, as_expr(other))
+
+    def __mod__(self, other: IntLike) -> Expr:
+        return _fold("mod", self, as_expr(other))
+
+    def __lt__(self, other: IntLike) -> Expr:
+        return _fold("lt", self, as_expr(other))
+
+    def __le__(self, other: IntLike) -> Expr:
+        return _fold("le", self, as_expr(other))
+
+    def __gt__(self, other: IntLike) -> Expr:
+        return _fold("gt", self, as_expr(other))
+
+    def __ge__(self, other: IntLike) -> Expr:
+        return _fold("ge", self, as_expr(other))
+
+    def __and__(self, other: Expr) -> Expr:
+        return _fold("and", self, as_expr(other))
+
+    def __or__(self, other: Expr) -> Expr:
+        return _fold("or", self, as_expr(other))
+
+    def equals(self, other: IntLike) -> Expr:
+        return _fold("eq", self, as_expr(other))
+
+
+IntLike: TypeAlias = "Expr | int"
+Index: TypeAlias = "tuple[Expr, ...]"
+Read: TypeAlias = "Callable[[int, Sequence[IntLike]], Expr]"
+
+
+def as_expr(x: IntLike) -> Expr:
+    """Return `x` as an `Expr`; Python ints become constants."""
+    return x if isinstance(x, Expr) else Expr("const", (int(x),))
+
+
+def where(guard: Expr, if_true: Expr, if_false: Expr) -> Expr:
+    """Return the expression that is `if_true` where `guard` holds; the other side is not evaluated."""
+    if guard.op == "const":
+        return if_true if guard.args[0] else if_false
+    return Expr("where", (guard, if_true, if_false))
+
+
+def clamp(x: IntLike, low: IntLike, high: IntLike) -> Expr:
+    """Return `min(max(x, low), high)`, as dynamic slices clamp their starts."""
+    return _fold("min", _fold("max", as_expr(x), as_expr(low)), as_expr(high))
+
+
+def cast(x: IntLike, dtype: np.dtype[Any]) -> Expr:
+    """Return integer `x` (an index, say) as a value of `dtype`."""
+    return Expr("cast", (as_expr(x), dtype))
+
+
+def all_of(guards: Sequence[Expr]) -> Expr:
+    """Return the conjunction of `guards`."""
+    result = as_expr(1)
+    for guard in guards:
+        result = guard if result.op == "const" and result.args[0] == 1 else result & guard
+    return result
+
+
+_FOLDS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b, "min": min, "max": max,
+    "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
+    "eq": lambda a, b: a == b, "and": lambda a, b: int(bool(a and b)), "or": lambda a, b: int(bool(a or b)),
+}
+_IDENTITIES = {("add", 0), ("sub", 0), ("mul", 1), ("floordiv", 1), ("and", 1), ("or", 0)}
+
+
+def _fold(op: str, a: Expr, b: Expr) -> Expr:
+    if a.op == "const" and b.op == "const":
+        return as_expr(int(_FOLDS[op](a.args[0], b.args[0])))
+    if b.op == "const":
+        if (op, b.args[0]) in _IDENTITIES:
+            return a
+        if (op, b.args[0]) in (("mul", 0), ("mod", 1), ("and", 0)):
+            return as_expr(0)
+    if a.op == "const" and op in ("add", "mul", "and", "or"):
+        return _fold(op, b, a)
+    return Expr(op, (a, b))
+
+
+# --- the kinds -------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Scalar:
+    """`out[i] = text(in0[i], in1[i], ...)`, element by element over operands of one shape.
+
+    `text` is a C expression with {0}, {1}, ... for the operands' elements; it may call `tt_*` functions of csrc/math
+    (`tt_exp_f32({0})`), and operators on small integers are cast back to the output's type by the generator.
+    float16 and bfloat16 elements arrive widened to `float`; the generator rounds the result. bool elements are
+    `uint8_t` 0 or 1. A primitive with several results gives one text each.
+    """
+
+    text: str | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class IndexMap:
+    """`out[i] = element(i, read)`: moves elements, computes nothing (or only an index, as iota does)."""
+
+    element: Callable[[Index, Read], Expr]
+
+
+@dataclass(frozen=True)
+class Gather:
+    """An `IndexMap` whose reads depend on data: `element` reads indices, clamps or guards them, and reads with them."""
+
+    element: Callable[[Index, Read], Expr]
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Fold `axes` away with `combine`: sum prod max min and or xor argmax argmin.
+
+    max and min propagate NaN; argmax and argmin take the first extreme and treat NaN as the extreme. The result has
+    the output's dtype (argmax's index dtype included); sums of float16 and bfloat16 accumulate in float32.
+    """
+
+    combine: str
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Scan1D:
+    """Running `combine` (sum prod max min logsumexp) along `axis`, from the end when `reverse`."""
+
+    combine: str
+    axis: int
+    reverse: bool
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """dot_general: sum of products over contracting dimensions, batch dimensions first in the output."""
+
+    lhs_contract: tuple[int, ...]
+    rhs_contract: tuple[int, ...]
+    lhs_batch: tuple[int, ...]
+    rhs_batch: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """`out = copy(in0); for i over operand `updates`' shape, in order: out[target(i)] combine= in_updates[i]`.
+
+    `target(i, read)` returns (index into out, guard Expr or None); a false guard drops the update.
+    `combine`: set add mul min max.
+    """
+
+    combine: str
+    updates: int
+    target: Callable[[Index, Read], tuple[Sequence[IntLike], Expr | None]]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A counted or conditional loop over jaxprs.
+
+    Counted (`length` set, scan): operands are consts..., carry..., xs...; `body` maps (consts, carry, x slices) to
+    (carry, y slices); `reverse` runs from the end. Conditional (`cond` set, while): operands are cond_consts...,
+    body_consts..., carry...; `cond` maps (cond_consts, carry) to a bool.
+    """
+
+    body: ClosedJaxpr
+    num_consts: int
+    num_carry: int
+    length: int | None = None
+    reverse: bool = False
+    unroll: int = 1
+    cond: ClosedJaxpr | None = None
+    cond_num_consts: int = 0
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Evaluate one of `branches` on operands[1:], chosen by operand 0 (int32, clamped into range)."""
+
+    branches: tuple[ClosedJaxpr, ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """Evaluate `jaxpr` on the operands; normally inlined by the passes before codegen."""
+
+    jaxpr: ClosedJaxpr
+
+
+@dataclass(frozen=True)
+class Routine:
+    """Call a hand-written `tt_*` function of csrc/math on whole contiguous buffers.
+
+    `text` is the C statement: {in0}, {in1}, ... and {out0}, ... are pointers; {scratch} is a workspace of `scratch`
+    bytes.
+    """
+
+    text: str
+    scratch: int = 0
+
+
+@dataclass(frozen=True)
+class HostCall:
+    """Return to Python for one call (debug.print, pure_callback): `function` maps ndarrays to ndarrays."""
+
+    function: Callable[..., Any] = field(compare=False)
+
+
+Kind: TypeAlias = (Scalar | IndexMap | Gather | Reduction | Scan1D | Contraction | Scatter | Loop | Branch | Call
+                   | Routine | HostCall)

@@ -1,0 +1,94 @@
+"""A primitive is one room: everything the system knows of one operation stands in one class.
+
+The contract, in the order in which every room keeps it:
+
+    abstract_eval(*avals, **params)            -> aval (or list): the type of the result
+    impl(*ndarrays, **params)                  -> ndarray (or list): its meaning, in NumPy
+    jvp(primals, tangents, **params)           -> (out, out_tangent): Jacobian times vector; tangents may be `Zero`
+    transpose(ct, *args, **params)             -> one cotangent (or None) per argument; linear args are UndefinedPrimal
+    batch(args, dims, **params)                -> (out, out_dim): args mapped along dims (None: not mapped)
+    lower(in_avals, out_avals, **params)       -> a kind of core.kinds: its meaning, in C
+
+A rule that cannot exist says so with `refuse(reason)`; silence is an error, found by a test over the registry.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.kinds import Kind
+from tinytrace.core.trace import current_trace_state as _state
+
+registry: dict[str, Primitive] = {}
+"""Every primitive by name, in the order of definition."""
+
+
+class Refusal:
+    """A rule that cannot exist, with the reason; calling it raises NotImplementedError saying so."""
+
+    def __init__(self, reason: str, name: str = "?", rule: str = "?") -> None:
+        self.reason, self.name, self.rule = reason, name, rule
+
+    def __get__(self, instance: Primitive | None, owner: type) -> Refusal:
+        return Refusal(self.reason, instance.name if instance is not None else owner.__name__, self.rule)
+
+    def __set_name__(self, owner: type, rule: str) -> None:
+        self.rule = rule
+
+    def __call__(self, *args: Any, **params: Any) -> NoReturn:
+        raise NotImplementedError(f"{self.rule} rule for '{self.name}' not implemented: {self.reason}")
+
+
+def refuse(reason: str) -> Any:
+    """Return the value of a rule slot that cannot be filled: `transpose = refuse("not linear")`."""
+    return Refusal(reason)
+
+
+class Primitive:
+    """An operation of the language; subclass it, give it a `name`, and fill the six rules."""
+
+    name: str
+    multiple_results = False
+    compiled_eagerly = False
+    """Outside a trace, compile and cache this equation instead of calling `impl` (loops, branches, jit calls)."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+
+    def __init__(self, name: str | None = None) -> None:
+        if name is not None:
+            self.name = name
+        registry[self.name] = self
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply the primitive under the current trace: run it, record it, or transform it."""
+        return _state.trace.process_primitive(self, args, params)
+
+    def abstract_eval(self, *avals: ShapedArray, **params: Any) -> Any:
+        raise NotImplementedError(f"Abstract evaluation for '{self.name}' not implemented")
+
+    def effects(self, *avals: ShapedArray, **params: Any) -> frozenset[Any]:
+        """The side effects of this equation; almost always none."""
+        return frozenset()
+
+    def impl(self, *args: Any, **params: Any) -> Any:
+        raise NotImplementedError(f"Evaluation rule for '{self.name}' not implemented")
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        raise NotImplementedError(f"Differentiation rule for '{self.name}' not implemented")
+
+    def transpose(self, ct: Any, *args: Any, **params: Any) -> Sequence[Any]:
+        raise NotImplementedError(f"Transpose rule (for reverse-mode differentiation) for '{self.name}' not implemented")
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+        raise NotImplementedError(f"Batching rule for '{self.name}' not implemented")
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        raise NotImplementedError(f"Lowering rule for '{self.name}' not implemented")
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Callable[[str], Primitive], tuple[str]]:
+        return registry.__getitem__, (self.name,)

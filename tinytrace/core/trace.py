@@ -1,0 +1,333 @@
+"""Traces and tracers: the one mechanism by which a Python function is run, recorded or transformed.
+
+`Primitive.bind` hands every operation to the *current trace* of the thread. `EvalTrace`, at the bottom, computes
+with NumPy; the others (staging, jvp, vmap, partial evaluation) wrap values in their own `Tracer`s, do something more,
+and bind again under their `parent`. There is no stack to search: a trace that sees a foreign value treats it as a
+constant. Source: JAX, autodidax part 1; JAX's "stackless" change (jax-ml/jax pull request 24178).
+"""
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from tinytrace import errors
+from tinytrace.config import config
+from tinytrace.core.array import Array, array_from_numpy
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.dtypes import FLOAT0, dtype_of
+
+if TYPE_CHECKING:
+    from tinytrace.core.primitive import Primitive
+
+
+class Trace:
+    """What happens to an operation. `parent` is the trace that this one's own operations go to."""
+
+    parent: Trace | None = None
+    name = "Trace"
+    alive = True
+
+    @property
+    def level(self) -> int:
+        """How many traces stand below this one, as JAX prints it."""
+        return 0 if self.parent is None else self.parent.level + 1
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        raise NotImplementedError(self.name)
+
+    def process_custom_jvp_call(self, primitive: Primitive, fun: Callable[..., Any], jvp: Callable[..., Any],
+                                args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Apply a function with its own jvp rule; traces that do not differentiate just call `fun`."""
+        with set_current_trace(self):
+            return fun(*args)
+
+    def process_custom_vjp_call(self, primitive: Primitive, fun: Callable[..., Any], fwd: Callable[..., Any],
+                                bwd: Callable[..., Any], args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Apply a function with its own forward and backward rule; traces that do not differentiate call `fun`."""
+        with set_current_trace(self):
+            return fun(*args)
+
+    def __repr__(self) -> str:
+        return f"{self.name}(level={self.level}/0)"
+
+
+class Tracer:
+    """A value that stands for an array while a function is traced; the operators come from `install_methods`."""
+
+    __slots__ = ("__weakref__", "_trace")
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    @property
+    def aval(self) -> ShapedArray:
+        raise NotImplementedError(type(self).__name__)
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: len(self.aval.shape))
+    size = property(lambda self: self.aval.size)
+    weak_type = property(lambda self: self.aval.weak_type)
+    itemsize = property(lambda self: self.aval.dtype.itemsize)
+    nbytes = property(lambda self: self.aval.nbytes)
+
+    def to_concrete_value(self) -> Any:
+        """Return the array behind this tracer when it has one (grad of an unstaged function), else None."""
+        return None
+
+    def _origin_msg(self) -> str:
+        """Say which function, which argument and which of the user's lines this value came from."""
+        return ""
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of unsized object")
+        return self.aval.shape[0]
+
+    def __bool__(self) -> bool:
+        if self.aval.size != 1:
+            check_bool_conversion(self.aval)
+        return bool(self._concrete(lambda: errors.TracerBoolConversionError(self)))
+
+    def __int__(self) -> int:
+        check_scalar_conversion(self.aval)
+        return int(self._concrete(lambda: _concretization_error(self, "int")))
+
+    def __float__(self) -> float:
+        check_scalar_conversion(self.aval)
+        return float(self._concrete(lambda: _concretization_error(self, "float")))
+
+    def __complex__(self) -> complex:
+        check_scalar_conversion(self.aval)
+        return complex(self._concrete(lambda: _concretization_error(self, "complex")))
+
+    def __index__(self) -> int:
+        check_integer_conversion(self.aval)
+        concrete = self._concrete(lambda: errors.TracerIntegerConversionError(self))
+        return int(concrete)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        concrete = self._concrete(lambda: errors.TracerArrayConversionError(self))
+        return np.asarray(concrete, *args)
+
+    def tolist(self) -> Any:
+        return self._concrete(lambda: errors.ConcretizationTypeError(
+            self, "The tolist() method was called on traced array")).tolist()
+
+    def item(self, *args: Any) -> Any:
+        return self._concrete(lambda: errors.ConcretizationTypeError(
+            self, "The item() method was called on traced array")).item(*args)
+
+    def block_until_ready(self) -> Tracer:
+        return self
+
+    def _concrete(self, error: Callable[[], Exception]) -> Any:
+        value = self.to_concrete_value()
+        if value is None:
+            raise error()
+        return value
+
+    def _assert_live(self) -> None:
+        if not self._trace.alive:
+            raise leaked_tracer_error(self)
+
+    def __repr__(self) -> str:
+        base = f"Traced<{self._aval_text()}>with<{self._trace!r}>"
+        contents = self._contents()
+        if not contents:
+            return base
+        lines = []
+        for name, value in contents:
+            first, *rest = repr(value).splitlines()
+            lines.append("\n".join([f"  {name} = {first}", *("    " + " " * len(name) + line for line in rest)]))
+        return base + " with\n" + "\n".join(lines)
+
+    def _aval_text(self) -> str:
+        concrete = self.to_concrete_value()
+        if concrete is None:
+            return repr(self.aval)
+        weak = ", weak_type=True" if self.aval.weak_type else ""
+        return f"ConcreteArray({np.asarray(concrete)}, dtype={self.aval.dtype.name}{weak})"
+
+    def _contents(self) -> list[tuple[str, Any]]:
+        """What `repr` shows below the first line: the primal and tangent of a JVPTracer, and so on."""
+        return []
+
+
+class EvalTrace(Trace):
+    """The bottom: operations on NumPy values, one at a time."""
+
+    name = "EvalTrace"
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        for arg in args:
+            if isinstance(arg, Tracer):
+                arg._assert_live()
+                raise leaked_tracer_error(arg)
+        if primitive.compiled_eagerly:
+            return _executor[0](primitive, args, params)
+        return apply_primitive(primitive, args, params)
+
+
+def apply_primitive(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Run the NumPy meaning of `primitive` on concrete `args`; Returns Arrays typed by its abstract_eval."""
+    avals = [aval_of(arg) for arg in args]
+    out_avals = _out_avals(primitive, avals, params)
+    values = [to_numpy(arg, aval) for arg, aval in zip(args, avals, strict=True)]
+    with np.errstate(all="ignore"):
+        out = primitive.impl(*values, **params)
+    if primitive.multiple_results:
+        result = [array_from_numpy(np.asarray(x), aval) for x, aval in zip(out, out_avals, strict=True)]
+        if config.debug_nans:
+            _check_nans(primitive, result)
+        return result
+    array = array_from_numpy(np.asarray(out), out_avals)
+    if config.debug_nans:
+        _check_nans(primitive, [array])
+    return array
+
+
+def to_numpy(x: Any, aval: ShapedArray) -> Any:
+    """Return the NumPy value of a concrete argument in its aval's dtype (64-bit inputs are narrowed)."""
+    if isinstance(x, Array):
+        return x._value
+    if hasattr(x, "__jax_array__"):
+        return to_numpy(x.__jax_array__(), aval)
+    if aval.dtype == FLOAT0:
+        return np.asarray(x)
+    return np.asarray(x, aval.dtype)
+
+
+_out_aval_cache: dict[Any, Any] = {}
+
+
+def _out_avals(primitive: Primitive, avals: list[ShapedArray], params: dict[str, Any]) -> Any:
+    try:
+        key = (primitive, *avals, *params.items(), config.enable_x64)
+        cached = _out_aval_cache.get(key)
+    except TypeError:  # a parameter that cannot be hashed: compute it each time
+        return primitive.abstract_eval(*avals, **params)
+    if cached is None:
+        cached = primitive.abstract_eval(*avals, **params)
+        if len(_out_aval_cache) > 8192:
+            _out_aval_cache.clear()
+        _out_aval_cache[key] = cached
+    return cached
+
+
+def _check_nans(primitive: Primitive, arrays: Sequence[Array]) -> None:
+    for array in arrays:
+        if array.dtype.kind == "f" and bool(np.isnan(array._value).any()):
+            raise FloatingPointError(f"invalid value (nan) encountered in {primitive.name}")
+
+
+# --- the current trace -----------------------------------------------------------------------------------------
+
+_eval_trace = EvalTrace()
+
+
+class _TraceState(threading.local):
+    trace: Trace = _eval_trace
+
+
+current_trace_state = _TraceState()
+
+
+def current_trace() -> Trace:
+    """Return the trace that operations of this thread go to."""
+    return current_trace_state.trace
+
+
+@contextlib.contextmanager
+def set_current_trace(trace: Trace) -> Iterator[None]:
+    """Send the operations inside the `with` block to `trace`."""
+    previous = current_trace_state.trace
+    current_trace_state.trace = trace
+    try:
+        yield
+    finally:
+        current_trace_state.trace = previous
+
+
+def eval_context() -> contextlib.AbstractContextManager[None]:
+    """Compute at once inside the block, whatever is being traced around it (`jax.ensure_compile_time_eval`)."""
+    return set_current_trace(_eval_trace)
+
+
+def is_eager() -> bool:
+    """Is nothing being traced?"""
+    return current_trace_state.trace is _eval_trace
+
+
+# --- inversions: what higher layers install, once, at import ---------------------------------------------------
+
+_executor: list[Callable[[Primitive, Sequence[Any], dict[str, Any]], Any]] = [apply_primitive]
+
+
+def install_executor(executor: Callable[[Primitive, Sequence[Any], dict[str, Any]], Any]) -> None:
+    """Let `api` compile loops, branches and jit calls that are met outside a trace."""
+    _executor[0] = executor
+
+
+def install_methods(table: dict[str, Any]) -> None:
+    """Give arrays and tracers their operators and methods: the one place where `core` reaches `numpy`."""
+    for name, function in table.items():
+        setattr(Tracer, name, function)
+        if name not in Array.__dict__:
+            setattr(Array, name, function)
+
+
+# --- conversions and their errors ------------------------------------------------------------------------------
+
+def check_bool_conversion(aval: ShapedArray) -> None:
+    """Raise ValueError as NumPy does for the truth value of an array that is not one element."""
+    if aval.size == 0:
+        raise ValueError("The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an "
+                         "array is not empty.")
+    if aval.size > 1:
+        raise ValueError("The truth value of an array with more than one element is ambiguous. "
+                         "Use a.any() or a.all()")
+
+
+def check_scalar_conversion(aval: ShapedArray) -> None:
+    if aval.ndim > 0:
+        raise TypeError("Only scalar arrays can be converted to Python scalars; got arr.ndim="
+                        f"{aval.ndim}")
+
+
+def check_integer_conversion(aval: ShapedArray) -> None:
+    if not (aval.shape == () and aval.dtype.kind in "iu"):
+        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+
+
+def _concretization_error(tracer: Tracer, function: str) -> Exception:
+    return errors.ConcretizationTypeError(
+        tracer, f"The problem arose with the `{function}` function. If trying to convert the data type of a value, "
+                f"try using `x.astype({function})` or `jnp.array(x, {function})` instead.")
+
+
+def leaked_tracer_error(tracer: Tracer) -> Exception:
+    """Return the error for a tracer that is used after its trace has ended."""
+    return errors.UnexpectedTracerError(_leak_text(tracer))
+
+
+def _leak_text(tracer: Tracer) -> str:
+    return (f"Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a "
+            f"reference to an intermediate value with type {tracer.aval.str_short()} wrapped in a "
+            f"{type(tracer).__name__} to escape the scope of the transformation.\nJAX transformations require that "
+            "functions explicitly return their outputs, and disallow saving intermediate values to global state.")
+
+
+def raise_not_concrete(tracer: Tracer) -> NoReturn:
+    raise errors.ConcretizationTypeError(tracer, "")
+
+
+__all__ = ["Array", "EvalTrace", "Trace", "Tracer", "apply_primitive", "aval_of", "current_trace", "dtype_of",
+           "eval_context", "install_executor", "install_methods", "is_eager", "leaked_tracer_error",
+           "set_current_trace", "to_numpy"]

@@ -1,0 +1,369 @@
+"""Pytrees: nested containers taken apart into a flat list of leaves and a treedef that can rebuild them.
+
+Everything that takes or returns arrays in this project takes or returns pytrees of arrays; this file is what
+makes that one list. `tree_flatten` is on the path of every jitted call, so treedefs of equal trees are
+the same object wherever that is safe: comparing them is comparing addresses.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from tinytrace.core.key_paths import KeyPath
+from tinytrace.core.tree_registry import KINDS, NamedTupleKind, NodeKind, register_pytree_node
+
+IsLeaf = Callable[[Any], bool] | None
+
+
+class PyTreeDef:
+    """The structure of a pytree without its leaves: hashable, comparable, printable.
+
+    Made by `tree_structure` and `tree_flatten`, never directly.
+
+    >>> tree_structure({"b": 1, "a": (2, [3, None])})
+    PyTreeDef({'a': (*, [*, None]), 'b': *})
+    """
+
+    __slots__ = ("_children", "_data", "_hash", "_is_flat", "_kind", "_token", "num_leaves", "num_nodes")
+
+    def __init__(self, kind: NodeKind | None, data: Any, children: tuple[PyTreeDef, ...], token: int | None) -> None:
+        self._kind, self._data, self._children, self._token = kind, data, children, token
+        self._is_flat = kind is not None and all([child._kind is None for child in children])
+        self._hash: int | None = None
+        self.num_leaves: int = 1 if kind is None else sum([child.num_leaves for child in children])
+        self.num_nodes: int = 1 + sum([child.num_nodes for child in children])
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree of this structure with these leaves; ValueError if there are too few or too many of them."""
+        leaves = list(leaves)
+        if len(leaves) < self.num_leaves:
+            raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(leaves)}")
+        if len(leaves) > self.num_leaves:
+            raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
+        return self._build(leaves)
+
+    def _build(self, leaves: list[Any]) -> Any:
+        """`unflatten` for exactly the right number of leaves."""
+        if self._kind is None:
+            return leaves[0]
+        if self._is_flat:
+            return self._kind.unflatten(self._data, leaves)
+        parts, start = [], 0
+        for child in self._children:
+            parts.append(child._build(leaves[start : start + child.num_leaves]))
+            start += child.num_leaves
+        return self._kind.unflatten(self._data, parts)
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """The subtrees of `tree` at the places where this structure has leaves; ValueError where it does not fit."""
+        backwards: list[Any] = []
+        self._collect(tree, backwards)
+        return backwards[::-1]
+
+    def _collect(self, tree: Any, backwards: list[Any]) -> None:
+        # From the last child to the first, as JAX goes: of several misfits it is the last that is reported.
+        if self._kind is None:
+            backwards.append(tree)
+            return
+        subtrees = self._kind.match(self._data, len(self._children), tree)
+        for child, subtree in zip(self._children[::-1], subtrees[::-1]):
+            child._collect(subtree, backwards)
+
+    def children(self) -> list[PyTreeDef]:
+        """The structures of the immediate children."""
+        return list(self._children)
+
+    def compose(self, inner: PyTreeDef) -> PyTreeDef:
+        """This structure with `inner` in the place of each leaf."""
+        if self._kind is None:
+            return inner
+        return make_treedef(self._kind, self._data, tuple([child.compose(inner) for child in self._children]))
+
+    def node_data(self) -> tuple[type[Any], Any] | None:
+        """The type of the root and its static data; None for a leaf."""
+        if self._kind is None:
+            return None
+        return self._kind.type, list(self._data) if self._kind.type is dict else self._data
+
+    @staticmethod
+    def make_from_node_data_and_children(
+        registry: PyTreeRegistry, node_data: tuple[type[Any], Any] | None, children: Iterable[PyTreeDef]
+    ) -> PyTreeDef:
+        """The inverse of `node_data` and `children`; the registry is always the default one."""
+        if node_data is None:
+            return LEAF
+        kind = KINDS[node_data[0]]
+        if kind is None:
+            raise ValueError(f"Unrecognized type {node_data[0]!r}.")
+        data = tuple(node_data[1]) if node_data[0] is dict else node_data[1]
+        return make_treedef(kind, data, tuple(children))
+
+    def walk(self, f_node: Callable[[Any, Any], Any], f_leaf: Callable[[Any], Any], leaves: Iterable[Any]) -> Any:
+        """Folds from the leaves up: `f_leaf(leaf)` at leaves, `f_node(child_results, node_data)` at nodes."""
+        leaves = list(leaves)
+        if len(leaves) != self.num_leaves:
+            raise ValueError(f"Too {'few' if len(leaves) < self.num_leaves else 'many'} leaves for PyTreeDef")
+        return self._walk(f_node, f_leaf, iter(leaves))
+
+    def _walk(self, f_node: Callable[[Any, Any], Any], f_leaf: Callable[[Any], Any], leaves: Iterator[Any]) -> Any:
+        if self._kind is None:
+            return f_leaf(next(leaves))
+        parts = tuple([child._walk(f_node, f_leaf, leaves) for child in self._children])
+        return f_node(parts, list(self._data) if self._kind.type is dict else self._data)
+
+    def from_iterable_tree(self, tree: Any) -> Any:
+        """The tree of this structure whose leaves stand in `tree`, nested iterables of the same arities."""
+        if self._kind is None:
+            return tree
+        parts = list(tree)
+        if len(parts) != len(self._children):
+            raise ValueError("Arity mismatch between trees")
+        built = [child.from_iterable_tree(part) for child, part in zip(self._children, parts)]
+        return self._kind.unflatten(self._data, built)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, PyTreeDef):
+            return NotImplemented
+        return (
+            self._kind is other._kind
+            and self.num_nodes == other.num_nodes
+            and not (self._data != other._data)
+            and self._children == other._children
+        )
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            try:
+                self._hash = hash((self._kind, self._data, self._children))
+            except TypeError:  # static data without a hash, such as a dict: equality alone must tell
+                self._hash = hash((self._kind, self._children))
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"PyTreeDef({self._text()})"
+
+    def _text(self) -> str:
+        return "*" if self._kind is None else self._kind.text(self._data, [child._text() for child in self._children])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PyTreeDef.make_from_node_data_and_children, (default_registry, self.node_data(), self._children)
+
+
+
+
+LEAF = PyTreeDef(None, None, (), token=0)
+TOKENS = itertools.count(1)
+INTERNED: dict[Any, PyTreeDef] = {}
+INTERNED_LIMIT = 100_000
+EXACT_TYPES = frozenset({str, type(None)})  # equal values of these are the same in every respect; 1 == True is not
+
+
+def make_treedef(kind: NodeKind, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
+    """The treedef of these parts: the same object as last time whenever the data and the children allow it."""
+    tokens = tuple([child._token for child in children])
+    if not is_exact(data) or None in tokens:
+        return PyTreeDef(kind, data, children, token=None)
+    known = INTERNED.get((kind, data, tokens))
+    if known is not None:
+        return known
+    if len(INTERNED) >= INTERNED_LIMIT:
+        INTERNED.clear()  # equal treedefs made before and after are two objects, and still equal
+    return INTERNED.setdefault((kind, data, tokens), PyTreeDef(kind, data, children, next(TOKENS)))
+
+
+def make_flat_treedef(kind: NodeKind, data: Any, arity: int) -> PyTreeDef:
+    """`make_treedef` for a node all of whose children are leaves: one look-up when it was seen before."""
+    if is_exact(data):
+        known = INTERNED.get((kind, data, (LEAF._token,) * arity))
+        if known is not None:
+            return known
+    return make_treedef(kind, data, (LEAF,) * arity)
+
+
+def is_exact(data: Any) -> bool:
+    """Whether node data equal to `data` is interchangeable with it (`True` and `1` are equal, and are not)."""
+    if data is None or type(data) is str:
+        return True
+    return type(data) is tuple and EXACT_TYPES.issuperset(map(type, data))
+
+
+def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDef]:
+    """Takes a pytree apart into its leaves, left to right, and its structure.
+
+    `is_leaf(subtree)` answering true stops the descent there.
+
+    Returns: `(leaves, treedef)`.
+    Raises: ValueError for a dict whose keys cannot be sorted.
+    Source: `jax.tree_util.tree_flatten`.
+
+    >>> tree_flatten({"b": 3, "a": (1, 2)})
+    ([1, 2, 3], PyTreeDef({'a': (*, *), 'b': *}))
+    """
+    leaves: list[Any] = []
+    treedef = flatten_into(leaves, tree) if is_leaf is None else flatten_into_until(leaves, tree, is_leaf)
+    return leaves, treedef
+
+
+def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
+    """Appends the leaves of `tree` to `leaves` and answers its structure."""
+    kind = KINDS[type(tree)]
+    if kind is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = kind.flatten(tree)
+    if any(map(kind_of_type, map(type, children))):
+        return make_treedef(kind, data, tuple([flatten_into(leaves, child) for child in children]))
+    leaves.extend(children)
+    return make_flat_treedef(kind, data, len(children))
+
+
+def flatten_into_until(leaves: list[Any], tree: Any, is_leaf: Callable[[Any], bool]) -> PyTreeDef:
+    """`flatten_into` that asks `is_leaf` of every subtree first."""
+    kind = None if is_leaf(tree) else KINDS[type(tree)]
+    if kind is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = kind.flatten(tree)
+    return make_treedef(kind, data, tuple([flatten_into_until(leaves, child, is_leaf) for child in children]))
+
+
+kind_of_type = KINDS.__getitem__
+
+
+def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """Builds the tree of structure `treedef` with these leaves: the inverse of `tree_flatten`.
+
+    Raises: ValueError if there are too few or too many leaves.
+    Source: `jax.tree_util.tree_unflatten`.
+
+    >>> tree_unflatten(tree_structure((0, [0, 0])), [1, 2, 3])
+    (1, [2, 3])
+    """
+    return treedef.unflatten(leaves)
+
+
+def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """The leaves of a pytree, left to right (`jax.tree_util.tree_leaves`).
+
+    >>> tree_leaves([1, (2, None), {"a": 3}])
+    [1, 2, 3]
+    """
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
+    """The structure of a pytree, without its leaves (`jax.tree_util.tree_structure`).
+
+    >>> tree_structure([1, (2, None)])
+    PyTreeDef([*, (*, None)])
+    """
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+    """Applies `f` to each leaf of `tree`, together with what stands at the same place in each of `rest`.
+
+    Returns: a tree of the structure of `tree`.
+    Raises: ValueError if `tree` is not a prefix of one of `rest`.
+    Source: `jax.tree_util.tree_map`.
+
+    >>> tree_map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
+    {'a': 11, 'b': [22]}
+    """
+    leaves, treedef = tree_flatten(tree, is_leaf)
+    return treedef.unflatten(map(f, leaves, *[treedef.flatten_up_to(other) for other in rest]))
+
+
+NO_INITIALIZER = object()
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = NO_INITIALIZER, is_leaf: IsLeaf = None
+) -> Any:
+    """Folds the leaves of a pytree from the left, as `functools.reduce` folds a list.
+
+    Raises: TypeError if there is neither a leaf nor an initializer.
+    Source: `jax.tree_util.tree_reduce`.
+
+    >>> tree_reduce(lambda total, leaf: total + leaf, [1, (2, 3)], 10)
+    16
+    """
+    start = () if initializer is NO_INITIALIZER else (initializer,)
+    return functools.reduce(function, tree_leaves(tree, is_leaf), *start)
+
+
+def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
+    """Whether all leaves are true (`jax.tree_util.tree_all`).
+
+    >>> tree_all([True, {"a": 1}]), tree_all((True, 0))
+    (True, False)
+    """
+    return all(tree_leaves(tree, is_leaf))
+
+
+def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any) -> Any:
+    """Turns a tree of trees inside out: from `outer` of `inner` to `inner` of `outer`.
+
+    With `inner_treedef=None` the structure of the first inner tree is taken.
+
+    Raises: TypeError if the tree is not `outer_treedef.compose(inner_treedef)`.
+    Source: `jax.tree_util.tree_transpose`.
+
+    >>> tree_transpose(tree_structure([0, 0]), tree_structure({"x": 0}), [{"x": 1}, {"x": 2}])
+    {'x': [1, 2]}
+    """
+    leaves, treedef = tree_flatten(pytree_to_transpose)
+    if inner_treedef is None:
+        inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
+    size = inner_treedef.num_leaves
+    if len(leaves) != size * outer_treedef.num_leaves:
+        raise TypeError(f"Mismatch\n{treedef}\n != \n{outer_treedef.compose(inner_treedef)}")
+    return inner_treedef.unflatten([outer_treedef.unflatten(leaves[i::size]) for i in range(size)])
+
+
+def tree_flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """`tree_flatten` with each leaf's key path: `([(path, leaf), ...], treedef)`.
+
+    Source: `jax.tree_util.tree_flatten_with_path`.
+
+    >>> tree_flatten_with_path([5])
+    ([((SequenceKey(idx=0),), 5)], PyTreeDef([*]))
+    """
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
+    """The leaves of a pytree, each with its key path (`jax.tree_util.tree_leaves_with_path`).
+
+    >>> [(keystr(path), leaf) for path, leaf in tree_leaves_with_path({"a": [1, 2]})]
+    [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    return list(walk_paths((), tree, is_leaf))
+
+
+def walk_paths(path: KeyPath, tree: Any, is_leaf: IsLeaf) -> Iterator[tuple[KeyPath, Any]]:
+    """Yields `(path, leaf)` for the leaves below `path`."""
+    kind = None if is_leaf is not None and is_leaf(tree) else KINDS[type(tree)]
+    if kind is None:
+        yield path, tree
+        return
+    for key, child in zip(kind.keys(tree), kind.flatten(tree)[0]):
+        yield from walk_paths((*path, key), child, is_leaf)
+
+
+def tree_map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+    """`tree_map` whose function also gets the key path: `f(path, leaf, *others)`.
+
+    Source: `jax.tree_util.tree_map_with_path`.
+
+    >>> tree_map_with_path(lambda path, leaf: keystr(path) + "=" + str(leaf), {"a": [1]})
+    {'a': ["['a'][0]=1"]}
+    """
+    paths_and_leaves, treedef = tree_flatten_with_path(tree, is_leaf)
+    others = [treedef.flatten_up_to(other) for other in rest]
+    return treedef.unflatten([f(path, *leaves) for (path, *leaves) in zip_flat(paths_and_leaves, others)])
