@@ -1,7 +1,8 @@
 """The settings of tinytrace: one object, `config`, and the context managers that override it for one thread.
 
-Each setting is one line of `Config`, read as an attribute (`config.jax_enable_x64`). Its process-wide value comes
-from an environment variable or the default, and `config.update(name, value)` changes it. A context manager such as
+Each setting is one line of `Config`, read as an attribute (`config.enable_x64`). Its process-wide value comes
+from an environment variable or the default, and `config.update("jax_enable_x64", True)` changes it; the prefixes
+`jax_` and `tinytrace_` of the public names are optional everywhere. A context manager such as
 `enable_x64` overrides it for the current thread only. This works by what `threading.local` does anyway: a class
 attribute is the process's value, an instance attribute is this thread's override, and one attribute read finds
 the right one.
@@ -52,30 +53,30 @@ class Config(threading.local):
     """Every setting with its process-wide value; see the module's docstring for how overrides work."""
 
     # 64-bit types exist; when off, they are truncated to 32 bits.
-    jax_enable_x64: bool = env_bool("JAX_ENABLE_X64", False)
+    enable_x64: bool = env_bool("JAX_ENABLE_X64", False)
     # 'strict' refuses implicit promotion between array dtypes.
-    jax_numpy_dtype_promotion: str = env_choice("JAX_NUMPY_DTYPE_PROMOTION", "standard", ("standard", "strict"))
+    numpy_dtype_promotion: str = env_choice("JAX_NUMPY_DTYPE_PROMOTION", "standard", ("standard", "strict"))
     # Raise FloatingPointError when an operation gives NaN.
-    jax_debug_nans: bool = env_bool("JAX_DEBUG_NANS", False)
+    debug_nans: bool = env_bool("JAX_DEBUG_NANS", False)
     # Run jitted functions op by op in Python.
-    jax_disable_jit: bool = env_bool("JAX_DISABLE_JIT", False)
+    disable_jit: bool = env_bool("JAX_DISABLE_JIT", False)
     # Raise when a tracer outlives its trace.
-    jax_check_tracer_leaks: bool = env_bool("JAX_CHECK_TRACER_LEAKS", False)
+    check_tracer_leaks: bool = env_bool("JAX_CHECK_TRACER_LEAKS", False)
 
     # Compiled `+ - * / sqrt` agree with the interpreter bit for bit: no fused multiply-add.
-    tinytrace_exact: bool = env_bool("TINYTRACE_EXACT", False)
+    exact: bool = env_bool("TINYTRACE_EXACT", False)
     # A step down the failure ladder (no disk, no compiler) raises instead of warning.
-    tinytrace_strict: bool = env_bool("TINYTRACE_STRICT", False)
+    strict: bool = env_bool("TINYTRACE_STRICT", False)
     # Where compiled programs are kept; empty means the user's cache home.
-    tinytrace_cache_dir: str = os.environ.get("TINYTRACE_CACHE_DIR", "")
+    cache_dir: str = os.environ.get("TINYTRACE_CACHE_DIR", "")
     # The store is pruned, oldest use first, when it grows over this many MiB.
-    tinytrace_cache_mib: int = env_int("TINYTRACE_CACHE_MIB", 512)
+    cache_mib: int = env_int("TINYTRACE_CACHE_MIB", 512)
     # The C compiler to run; empty means the first of gcc and cc that is found.
-    tinytrace_compiler: str = os.environ.get("CC", "")
+    compiler: str = os.environ.get("CC", "")
     # Seconds after which a compiler that has not finished is stopped.
-    tinytrace_compile_timeout: int = env_int("TINYTRACE_COMPILE_TIMEOUT", 300)
+    compile_timeout: int = env_int("TINYTRACE_COMPILE_TIMEOUT", 300)
     # Threads that a kernel may use, the calling one included; 0 means one per available core.
-    tinytrace_num_threads: int = env_int("TINYTRACE_NUM_THREADS", 0)
+    num_threads: int = env_int("TINYTRACE_NUM_THREADS", 0)
 
     def update(self, name: str, value: Any) -> None:
         """Set a setting for the whole process; a thread inside an override of it keeps its own value.
@@ -84,20 +85,26 @@ class Config(threading.local):
 
         >>> config.update("jax_numpy_dtype_promotion", "standard")
         """
-        _check(name, value)
+        field = _field(name)
+        _check(field, value)
         with _lock:
-            setattr(Config, name, value)
+            setattr(Config, field, value)
             _publish()
 
     def read(self, name: str) -> Any:
         """The value of a setting as this thread sees it; AttributeError for an unknown name."""
-        _require(name)
-        return getattr(self, name)
+        return getattr(self, _field(name))
 
     @property
     def values(self) -> dict[str, Any]:
         """All settings by name, as this thread sees them."""
         return {name: getattr(self, name) for name in _TYPES}
+
+    def __getattr__(self, name: str) -> Any:  # only for what is not an attribute: JAX's names
+        field = name.removeprefix("jax_")
+        if field in _TYPES:
+            return getattr(self, field)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"settings are changed by config.update({name!r}, {value!r}) or by a context manager")
@@ -107,12 +114,11 @@ config = Config()
 
 # Settings that change what a trace records or what it compiles to: a cache of traces must have them in its key.
 TRACE_FIELDS = (
-    "jax_enable_x64", "jax_numpy_dtype_promotion", "jax_debug_nans", "jax_disable_jit", "jax_check_tracer_leaks",
-    "tinytrace_exact",
+    "enable_x64", "numpy_dtype_promotion", "debug_nans", "disable_jit", "check_tracer_leaks", "exact",
 )  # fmt: skip
 
 _TYPES: dict[str, type] = {name: type(getattr(Config, name)) for name in Config.__annotations__}
-_CHOICES: dict[str, tuple[str, ...]] = {"jax_numpy_dtype_promotion": ("standard", "strict")}
+_CHOICES: dict[str, tuple[str, ...]] = {"numpy_dtype_promotion": ("standard", "strict")}
 _lock = threading.Lock()
 _overrides = 0  # context managers open now, over all threads
 _process_context: tuple[Any, ...] = ()
@@ -143,8 +149,9 @@ _publish()
 
 def override(name: str, value: Any) -> AbstractContextManager[None]:
     """A context manager that sets one setting for the current thread while it is open."""
-    _check(name, value)
-    return _override(name, value)
+    field = _field(name)
+    _check(field, value)
+    return _override(field, value)
 
 
 @contextmanager
@@ -169,13 +176,15 @@ def _count_overrides(step: int) -> None:
         _overrides += step
 
 
-def _require(name: str) -> None:
-    if name not in _TYPES:
+def _field(name: str) -> str:
+    """The attribute that an option's public name stands for: `jax_enable_x64` is `enable_x64`."""
+    field = name.removeprefix("jax_").removeprefix("tinytrace_")
+    if field not in _TYPES:
         raise AttributeError(f"Unrecognized config option: {name}")
+    return field
 
 
 def _check(name: str, value: Any) -> None:
-    _require(name)
     if name in _CHOICES and (type(value) is not str or value not in _CHOICES[name]):
         raise ValueError(f"new enum value must be in {list(_CHOICES[name])}, got {value} of type {type(value)}.")
     if type(value) is not _TYPES[name]:
@@ -189,23 +198,23 @@ def _switch(name: str, doc: str) -> Callable[[bool], AbstractContextManager[None
         return override(name, bool(new_val))
 
     switch.__doc__ = doc
-    switch.__name__ = switch.__qualname__ = name.removeprefix("jax_").removeprefix("tinytrace_")
+    switch.__name__ = switch.__qualname__ = name
     return switch
 
 
-enable_x64 = _switch("jax_enable_x64", "64-bit types exist within this context.")
-debug_nans = _switch("jax_debug_nans", "Operations within this context raise FloatingPointError when they give NaN.")
-disable_jit = _switch("jax_disable_jit", "Jitted functions called within this context run op by op in Python.")
-check_tracer_leaks = _switch("jax_check_tracer_leaks", "A tracer that outlives its trace raises within this context.")
+enable_x64 = _switch("enable_x64", "64-bit types exist within this context.")
+debug_nans = _switch("debug_nans", "Operations within this context raise FloatingPointError when they give NaN.")
+disable_jit = _switch("disable_jit", "Jitted functions called within this context run op by op in Python.")
+check_tracer_leaks = _switch("check_tracer_leaks", "A tracer that outlives its trace raises within this context.")
 checking_leaks = check_tracer_leaks
-exact = _switch("tinytrace_exact", "Programs compiled within this context use no fused multiply-add.")
+exact = _switch("exact", "Programs compiled within this context use no fused multiply-add.")
 
 
 def disable_x64() -> AbstractContextManager[None]:
     """64-bit types are truncated to 32 bits within this context."""
-    return override("jax_enable_x64", False)
+    return override("enable_x64", False)
 
 
 def numpy_dtype_promotion(new_val: str) -> AbstractContextManager[None]:
     """Implicit promotion between array dtypes follows 'standard' or is refused ('strict') within this context."""
-    return override("jax_numpy_dtype_promotion", new_val)
+    return override("numpy_dtype_promotion", new_val)
