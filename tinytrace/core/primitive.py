@@ -87,6 +87,10 @@ class Primitive:
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
         raise NotImplementedError(f"Lowering rule for '{self.name}' not implemented")
 
+    def pp_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return what an equation prints of its parameters, in the order of printing: all of them, by name."""
+        return dict(sorted(params.items()))
+
     def __repr__(self) -> str:
         return self.name
 

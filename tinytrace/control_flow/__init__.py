@@ -1,0 +1,1 @@
+"""Primitives whose parameters are programs: jit calls, branches, loops, custom rules, checkpoints, callbacks."""
