@@ -10,15 +10,24 @@ The contract, in the order in which every room keeps it:
     lower(in_avals, out_avals, **params)       -> a kind of core.kinds: its meaning, in C
 
 A rule that cannot exist says so with `refuse(reason)`; silence is an error, found by a test over the registry.
+
+Primitives whose params are jaxprs (pjit, scan, cond, ...) may be split, and say how in three more rules:
+
+    partial_eval(trace, args, **params)        -> outs: known args are plain values, unknown ones `trace`'s tracers
+    dce(used_outs, eqn)                        -> (used_ins, eqn without the unused outputs, or None)
+    partial_eval_eqn(saveable, unknown, inst, eqn) -> two equations and what flows between them (see transforms/remat_split)
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.kinds import Kind
 from tinytrace.core.trace import current_trace_state as _state
+
+if TYPE_CHECKING:
+    from tinytrace.core.jaxpr import JaxprEqn
 
 registry: dict[str, Primitive] = {}
 """Every primitive by name, in the order of definition."""
@@ -86,6 +95,22 @@ class Primitive:
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
         raise NotImplementedError(f"Lowering rule for '{self.name}' not implemented")
+
+    def partial_eval(self, trace: Any, args: Sequence[Any], **params: Any) -> Any:
+        """Split into a part evaluated now and a part recorded; called when some args, not all, may be known.
+
+        Runs with the parent of `trace` current, so `bind` evaluates the known part. `trace.is_known(x)`,
+        `trace.instantiate(x)` (known value -> tracer) and `trace.record(primitive, tracers, params)` (one equation
+        of the unknown part, returns its output tracers) are what a rule needs. Default: record everything.
+        """
+        return trace.record(self, args, params)
+
+    def dce(self, used_outs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+        """Return which inputs are needed for `used_outs`, and the equation that computes no more than those."""
+        return [True] * len(eqn.invars), eqn
+
+    partial_eval_eqn: Callable[..., Any] | None = None
+    """How to split an equation under a checkpoint policy; None: it is saved or recomputed as a whole."""
 
     def pp_params(self, params: dict[str, Any]) -> dict[str, Any]:
         """Return what an equation prints of its parameters, in the order of printing: all of them, by name."""
