@@ -240,13 +240,9 @@ class KindTable(dict[type[Any], "NodeKind | None"]):
         return kind
 
 
+TUPLE = SequenceKind(tuple)
 KINDS = KindTable(
-    {
-        type(None): NoneKind(type(None)),
-        tuple: SequenceKind(tuple),
-        list: SequenceKind(list),
-        dict: DictKind(dict),
-    }
+    {type(None): NoneKind(type(None)), tuple: TUPLE, list: SequenceKind(list), dict: DictKind(dict)}
 )
 
 

@@ -12,8 +12,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tinytrace.core.key_paths import KeyPath
-from tinytrace.core.tree_registry import KINDS, NamedTupleKind, NodeKind, register_pytree_node
+from tinytrace.core.tree_registry import KINDS, TUPLE, NamedTupleKind, NodeKind, register_pytree_node
 
 IsLeaf = Callable[[Any], bool] | None
 
@@ -326,44 +325,153 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
     return inner_treedef.unflatten([outer_treedef.unflatten(leaves[i::size]) for i in range(size)])
 
 
-def tree_flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    """`tree_flatten` with each leaf's key path: `([(path, leaf), ...], treedef)`.
+def tree_flatten_one_level(tree: Any) -> tuple[Sequence[Any], Any] | None:
+    """The children of a node and its static data, None for a leaf (see `prefix arguments` of jit and vmap).
 
-    Source: `jax.tree_util.tree_flatten_with_path`.
-
-    >>> tree_flatten_with_path([5])
-    ([((SequenceKey(idx=0),), 5)], PyTreeDef([*]))
+    >>> tree_flatten_one_level({"a": [1, 2], "b": 3})
+    (([1, 2], 3), ('a', 'b'))
     """
-    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
-
-
-def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
-    """The leaves of a pytree, each with its key path (`jax.tree_util.tree_leaves_with_path`).
-
-    >>> [(keystr(path), leaf) for path, leaf in tree_leaves_with_path({"a": [1, 2]})]
-    [("['a'][0]", 1), ("['a'][1]", 2)]
-    """
-    return list(walk_paths((), tree, is_leaf))
-
-
-def walk_paths(path: KeyPath, tree: Any, is_leaf: IsLeaf) -> Iterator[tuple[KeyPath, Any]]:
-    """Yields `(path, leaf)` for the leaves below `path`."""
-    kind = None if is_leaf is not None and is_leaf(tree) else KINDS[type(tree)]
+    kind = KINDS[type(tree)]
     if kind is None:
-        yield path, tree
-        return
-    for key, child in zip(kind.keys(tree), kind.flatten(tree)[0]):
-        yield from walk_paths((*path, key), child, is_leaf)
+        return None
+    children, data = kind.flatten(tree)
+    if isinstance(kind, NamedTupleKind):
+        data = kind.type
+    return tuple(children) if kind.type is dict else list(children), data
 
 
-def tree_map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    """`tree_map` whose function also gets the key path: `f(path, leaf, *others)`.
+def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """The leaves of a prefix tree, each repeated for all the leaves of `full_tree` that it stands for.
 
-    Source: `jax.tree_util.tree_map_with_path`.
+    Raises: ValueError if the one is no prefix of the other; `prefix_errors` tells where.
 
-    >>> tree_map_with_path(lambda path, leaf: keystr(path) + "=" + str(leaf), {"a": [1]})
-    {'a': ["['a'][0]=1"]}
+    >>> broadcast_prefix((0, None), ([1, 2], {"a": 3}), is_leaf=lambda x: x is None)
+    [0, 0, None]
     """
-    paths_and_leaves, treedef = tree_flatten_with_path(tree, is_leaf)
-    others = [treedef.flatten_up_to(other) for other in rest]
-    return treedef.unflatten([f(path, *leaves) for (path, *leaves) in zip_flat(paths_and_leaves, others)])
+    leaves, treedef = tree_flatten(prefix_tree, is_leaf)
+    repeated: list[Any] = []
+    for leaf, subtree in zip(leaves, treedef.flatten_up_to(full_tree)):
+        repeated.extend([leaf] * len(tree_leaves(subtree)))
+    return repeated
+
+
+def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
+    """Builds the tree of structure `treedef` whose leaves stand in `xs`, nested iterables of the same arities.
+
+    Raises: ValueError if an arity differs.
+    Source: `jax.tree_util.build_tree`.
+
+    >>> build_tree(tree_structure([(0, 0), {"a": 0}]), [[1, 2], [3]])
+    [(1, 2), {'a': 3}]
+    """
+    return treedef.from_iterable_tree(xs)
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
+    """Whether every element is a leaf (`jax.tree_util.all_leaves`).
+
+    >>> all_leaves([1, 2]), all_leaves([1, (2,)])
+    (True, False)
+    """
+    items = list(iterable)
+    if is_leaf is None:
+        return not any([KINDS[type(item)] for item in items])
+    return items == tree_leaves(items, is_leaf)
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """The structure of a tuple of trees of these structures (`jax.tree_util.treedef_tuple`).
+
+    >>> treedef_tuple([tree_structure(1), tree_structure([1, 2])])
+    PyTreeDef((*, [*, *]))
+    """
+    children = tuple(treedefs)
+    if wrong := [child for child in children if not isinstance(child, PyTreeDef)]:
+        raise TypeError(f"treedef_tuple takes PyTreeDefs, got {wrong[0]!r} of type {type(wrong[0])}.")
+    return make_treedef(TUPLE, None, children)
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """The structures of the immediate children (`jax.tree_util.treedef_children`).
+
+    >>> treedef_children(tree_structure([1, (2, 3)]))
+    [PyTreeDef(*), PyTreeDef((*, *))]
+    """
+    return treedef.children()
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """Whether the structure is a single node: a leaf, or a container without children.
+
+    Source: `jax.tree_util.treedef_is_leaf`.
+
+    >>> treedef_is_leaf(tree_structure(1)), treedef_is_leaf(tree_structure([1]))
+    (True, False)
+    """
+    return treedef.num_nodes == 1
+
+
+class PyTreeRegistry:
+    """The one registry of node types, under the methods other libraries call on `default_registry`."""
+
+    def flatten(self, tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDef]:
+        """`tree_flatten`."""
+        return tree_flatten(tree, is_leaf)
+
+    def flatten_one_level(self, tree: Any) -> tuple[Sequence[Any], Any] | None:
+        """`tree_flatten_one_level`."""
+        return tree_flatten_one_level(tree)
+
+    def register_node(
+        self, nodetype: type[Any], flatten_func: Callable[[Any], Any], unflatten_func: Callable[[Any, Any], Any]
+    ) -> None:
+        """`register_pytree_node`."""
+        register_pytree_node(nodetype, flatten_func, unflatten_func)
+
+    def __reduce__(self) -> str:
+        return "default_registry"
+
+
+default_registry = PyTreeRegistry()
+
+
+class CallableBox:
+    """A `functools.partial` that `Partial` holds as its function: it hides the type, so that the two do not merge."""
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self.fun = fun
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fun(*args, **kwargs)
+
+    def __hash__(self) -> int:
+        return hash(self.fun)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.fun == (other.fun if isinstance(other, CallableBox) else other))
+
+    def __repr__(self) -> str:
+        return f"_HashableCallableShim({self.fun!r})"
+
+
+class Partial(functools.partial):  # type: ignore[type-arg]
+    """`functools.partial` as a pytree: its arguments are children, its function is static.
+
+    Such a function can be an argument of a transformed function.
+
+    Source: `jax.tree_util.Partial`.
+
+    >>> tree_map(lambda x: 10 * x, Partial(max, 1, 2))()
+    20
+    """
+
+    def __new__(cls, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Partial:
+        boxed = CallableBox(func) if isinstance(func, functools.partial) else func
+        return super().__new__(cls, boxed, *args, **kwargs)
+
+
+register_pytree_node(
+    Partial,
+    lambda partial: ((partial.args, partial.keywords), partial.func),
+    lambda func, children: Partial(func, *children[0], **children[1]),
+)

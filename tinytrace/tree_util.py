@@ -1,0 +1,34 @@
+"""Pytrees: nested containers of arrays, taken apart, mapped over and rebuilt (`jax.tree_util`)."""
+
+from tinytrace.core.key_paths import DictKey as DictKey
+from tinytrace.core.key_paths import FlattenedIndexKey as FlattenedIndexKey
+from tinytrace.core.key_paths import GetAttrKey as GetAttrKey
+from tinytrace.core.key_paths import KeyEntry as KeyEntry
+from tinytrace.core.key_paths import KeyPath as KeyPath
+from tinytrace.core.key_paths import SequenceKey as SequenceKey
+from tinytrace.core.key_paths import keystr as keystr
+from tinytrace.core.tree_paths import tree_flatten_with_path as tree_flatten_with_path
+from tinytrace.core.tree_paths import tree_leaves_with_path as tree_leaves_with_path
+from tinytrace.core.tree_paths import tree_map_with_path as tree_map_with_path
+from tinytrace.core.tree_registry import register_dataclass as register_dataclass
+from tinytrace.core.tree_registry import register_pytree_node as register_pytree_node
+from tinytrace.core.tree_registry import register_pytree_node_class as register_pytree_node_class
+from tinytrace.core.tree_registry import register_pytree_with_keys as register_pytree_with_keys
+from tinytrace.core.tree_registry import register_pytree_with_keys_class as register_pytree_with_keys_class
+from tinytrace.core.tree_registry import register_static as register_static
+from tinytrace.core.trees import Partial as Partial
+from tinytrace.core.trees import PyTreeDef as PyTreeDef
+from tinytrace.core.trees import all_leaves as all_leaves
+from tinytrace.core.trees import build_tree as build_tree
+from tinytrace.core.trees import default_registry as default_registry
+from tinytrace.core.trees import tree_all as tree_all
+from tinytrace.core.trees import tree_flatten as tree_flatten
+from tinytrace.core.trees import tree_leaves as tree_leaves
+from tinytrace.core.trees import tree_map as tree_map
+from tinytrace.core.trees import tree_reduce as tree_reduce
+from tinytrace.core.trees import tree_structure as tree_structure
+from tinytrace.core.trees import tree_transpose as tree_transpose
+from tinytrace.core.trees import tree_unflatten as tree_unflatten
+from tinytrace.core.trees import treedef_children as treedef_children
+from tinytrace.core.trees import treedef_is_leaf as treedef_is_leaf
+from tinytrace.core.trees import treedef_tuple as treedef_tuple
