@@ -1,0 +1,52 @@
+/* Matrix products: a BLAS found at run time, called single-threaded on blocks of the result that our pool shares out.
+
+   The BLAS keeps no threads of its own: two pools on one machine fight. Blocks depend on the shape only, so results
+   do not depend on the number of threads. Without a BLAS, plain C loops give the same answers, slower. */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "blas.h"
+#include "pool.h"
+
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, BLOCK_ROWS = 256, BLOCK_COLUMNS = 512 };
+static const double SMALL_WORK = 1 << 20; /* multiply-adds, some 20 us: up to here, one block */
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+#define REAL float
+#define NAME(suffix) sgemm##suffix
+#define ENTRY tt_sgemm
+#include "gemm.inc"
+#undef REAL
+#undef NAME
+#undef ENTRY
+
+#define REAL double
+#define NAME(suffix) dgemm##suffix
+#define ENTRY tt_dgemm
+#include "gemm.inc"
+
+int32_t tt_blas_open(const char *path) {
+    const char *before = getenv("OPENBLAS_NUM_THREADS");
+    char *saved = before ? strdup(before) : NULL;
+    setenv("OPENBLAS_NUM_THREADS", "1", 1); /* read while it loads: it then starts no threads */
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (saved) setenv("OPENBLAS_NUM_THREADS", saved, 1);
+    else unsetenv("OPENBLAS_NUM_THREADS");
+    free(saved);
+    if (!library) return -1;
+    void (*set_num_threads)(int) = (void (*)(int))dlsym(library, "scipy_openblas_set_num_threads");
+    sgemm_function sgemm = (sgemm_function)dlsym(library, "scipy_cblas_sgemm");
+    dgemm_function dgemm = (dgemm_function)dlsym(library, "scipy_cblas_dgemm");
+    if (!set_num_threads || !sgemm || !dgemm) return -1;
+    set_num_threads(1);
+    sgemm_blas = sgemm;
+    dgemm_blas = dgemm;
+    return 0;
+}
+
+int32_t tt_blas_loaded(void) { return sgemm_blas && dgemm_blas; }

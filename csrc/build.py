@@ -1,0 +1,58 @@
+"""Describes the extension module `tinytrace._runtime` to setuptools: csrc/*.c behind the interface of tt_runtime.h.
+
+The texts that generated programs paste (tt_host.h and math/*.h) are embedded in the module as strings, so an
+installed tinytrace needs no data files and the code generator opens none.
+"""
+
+from pathlib import Path
+
+from cffi import FFI
+
+CSRC = Path(__file__).parent
+EMBEDDED = [CSRC / "tt_host.h", *sorted((CSRC / "math").glob("*.h"))]
+COMPILE_FLAGS = ["-std=gnu11", "-O2", "-fno-strict-aliasing", "-fvisibility=hidden", "-Wall", "-Wextra"]
+
+CALLBACK = 'extern "Python" int32_t tt_python_callback(int64_t id, uintptr_t *buffers);\n'
+
+PREAMBLE = """
+#include "tt_runtime.h"
+
+static const char *const source_names[] = {%(names)s};
+static const char *const source_texts[] = {%(texts)s};
+int32_t tt_source_count(void) { return %(count)d; }
+const char *tt_source_name(int32_t index) { return source_names[index]; }
+const char *tt_source_text(int32_t index) { return source_texts[index]; }
+"""
+
+
+def interface() -> str:
+    """The declarations of tt_runtime.h without its preprocessor lines, which cffi does not read."""
+    lines = (CSRC / "tt_runtime.h").read_text().splitlines(keepends=True)
+    return CALLBACK + "".join(line for line in lines if not line.startswith("#"))
+
+
+def literal(text: str) -> str:
+    """A C string literal, one source line per line of text."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t").replace("??", "?\\?")
+    return "\n".join(f'    "{line}\\n"' for line in escaped.splitlines()) or '""'
+
+
+def preamble() -> str:
+    return PREAMBLE % {
+        "names": ", ".join(f'"{path.name}"' for path in EMBEDDED),
+        "texts": ",\n".join("\n" + literal(path.read_text()) for path in EMBEDDED),
+        "count": len(EMBEDDED),
+    }
+
+
+ffi = FFI()
+ffi.cdef(interface())
+ffi.set_source(
+    "tinytrace._runtime",
+    preamble(),
+    sources=[str(path.relative_to(CSRC.parent)) for path in sorted(CSRC.glob("*.c"))],
+    depends=[str(path.relative_to(CSRC.parent)) for path in sorted([*CSRC.glob("*.h"), *CSRC.glob("*.inc")])],
+    include_dirs=["csrc"],
+    extra_compile_args=COMPILE_FLAGS,
+    libraries=["dl", "pthread"],
+)

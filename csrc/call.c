@@ -1,0 +1,51 @@
+/* Loading compiled programs and calling them. */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "tt_host.h"
+#include "blas.h"
+#include "pool.h"
+
+static void *host_alloc(size_t size) { return (void *)tt_alloc(size); }
+static void host_free(void *block, size_t size) { tt_free((uintptr_t)block, size); }
+
+/* Defined by cffi: takes the GIL and calls what runtime/callbacks.py registered. */
+static int32_t (*python_callback)(int64_t id, uintptr_t *buffers);
+
+void tt_set_callback(int32_t (*function)(int64_t id, uintptr_t *buffers)) { python_callback = function; }
+
+static int32_t host_callback(int64_t id, void *const *buffers) {
+    return python_callback ? python_callback(id, (uintptr_t *)buffers) : TT_CALLBACK_RAISED;
+}
+
+static const struct tt_host host = {
+    .parallel_for = tt_parallel_for,
+    .sgemm = tt_sgemm,
+    .dgemm = tt_dgemm,
+    .alloc = host_alloc,
+    .free = host_free,
+    .callback = host_callback,
+};
+
+const void *tt_host_table(void) { return &host; }
+
+int32_t tt_host_abi(void) { return TT_HOST_ABI; }
+
+static _Thread_local char error[512];
+
+static uintptr_t or_error(void *found) {
+    if (!found) snprintf(error, sizeof error, "%s", dlerror());
+    return (uintptr_t)found;
+}
+
+uintptr_t tt_open(const char *path) { return or_error(dlopen(path, RTLD_NOW | RTLD_LOCAL)); }
+
+uintptr_t tt_symbol(uintptr_t library, const char *name) { return or_error(dlsym((void *)library, name)); }
+
+void tt_close(uintptr_t library) { dlclose((void *)library); }
+
+const char *tt_error(void) { return error; }
+
+int32_t tt_call(uintptr_t entry, uintptr_t *buffers) { return ((tt_entry)entry)((void *const *)buffers, &host); }

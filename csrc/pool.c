@@ -1,0 +1,200 @@
+/* A small thread pool for loops over independent pieces.
+
+   One job at a time: a loop of `pieces` numbered pieces that threads take through one atomic counter. The caller
+   takes pieces too and never waits for a worker to start, so on a busy machine a job costs what it costs on one
+   thread. Pieces depend on the job only, never on the number of threads: results do not either.
+
+   The counter's word holds the job's number in its upper half. A worker that wakes late, reads an old job and tries
+   to take a piece of it fails its compare-and-swap, so a job's fields may be reused as soon as its pieces are done. */
+
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <unistd.h>
+#include "pool.h"
+
+enum {
+    MAX_THREADS = 256,
+    MOST_PIECES = 64,      /* enough to even out the threads' speeds, few enough that taking them is cheap */
+    WORKER_SPINS = 2000,   /* some 40 us: the next job of a chain of kernels finds the worker awake */
+    CALLER_SPINS = 20000,
+};
+
+typedef void (*loop_body)(void *ctx, int64_t begin, int64_t end);
+
+static struct {
+    _Atomic uint64_t turn; /* job number << 32 | next piece */
+    _Atomic uint32_t pieces, done;
+    _Atomic(loop_body) body;
+    _Atomic(void *) ctx;
+    _Atomic int64_t n, piece;
+} job;
+
+static atomic_flag busy = ATOMIC_FLAG_INIT; /* a job is running: another caller's loop then runs on its own thread */
+static _Thread_local bool inside;           /* this thread is in a body: nested loops run here */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, finished = PTHREAD_COND_INITIALIZER;
+static _Atomic int sleepers;
+static _Atomic bool caller_sleeps;
+static _Atomic int threads = 1, started; /* `started` workers exist; those numbered threads - 1 and up stay asleep */
+
+static inline void pause_briefly(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void run_piece(loop_body body, void *ctx, uint64_t index, int64_t piece, int64_t n) {
+    int64_t begin = (int64_t)index * piece;
+    body(ctx, begin, n - begin > piece ? begin + piece : n);
+}
+
+/* Takes and runs one piece of the current job; false when there is none left. */
+static bool work_once(void) {
+    uint64_t turn = atomic_load_explicit(&job.turn, memory_order_acquire);
+    uint64_t index = turn & UINT32_MAX;
+    uint32_t pieces = atomic_load_explicit(&job.pieces, memory_order_relaxed);
+    if (index >= pieces) return false;
+    loop_body body = atomic_load_explicit(&job.body, memory_order_relaxed);
+    void *ctx = atomic_load_explicit(&job.ctx, memory_order_relaxed);
+    int64_t n = atomic_load_explicit(&job.n, memory_order_relaxed);
+    int64_t piece = atomic_load_explicit(&job.piece, memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    /* Success proves that all of the above was one job's: its fields stay until this piece is done. */
+    if (!atomic_compare_exchange_strong_explicit(&job.turn, &turn, turn + 1, memory_order_acq_rel,
+                                                 memory_order_acquire))
+        return true;
+    run_piece(body, ctx, index, piece, n);
+    if (atomic_fetch_add_explicit(&job.done, 1, memory_order_seq_cst) + 1 == pieces && atomic_load(&caller_sleeps)) {
+        pthread_mutex_lock(&mutex);
+        pthread_cond_signal(&finished);
+        pthread_mutex_unlock(&mutex);
+    }
+    return true;
+}
+
+static bool work_waits(void) {
+    return (atomic_load(&job.turn) & UINT32_MAX) < atomic_load(&job.pieces);
+}
+
+static void *worker(void *argument) {
+    int number = (int)(intptr_t)argument;
+    inside = true;
+    for (;;) {
+        for (int spins = 0; spins < WORKER_SPINS && number < atomic_load_explicit(&threads, memory_order_relaxed) - 1;
+             spins++) {
+            while (work_once()) spins = 0;
+            pause_briefly();
+        }
+        pthread_mutex_lock(&mutex);
+        atomic_fetch_add(&sleepers, 1);
+        while (number >= atomic_load(&threads) - 1 || !work_waits()) pthread_cond_wait(&wake, &mutex);
+        atomic_fetch_sub(&sleepers, 1);
+        pthread_mutex_unlock(&mutex);
+    }
+    return NULL;
+}
+
+/* Workers start at the first loop that could use them, with signals blocked: those are for the caller's threads. */
+static void start_workers(int wanted) {
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (int count = atomic_load(&started); count < wanted; count++) {
+        if (pthread_create(&thread, NULL, worker, (void *)(intptr_t)count)) break; /* fewer threads: slower only */
+        pthread_detach(thread);
+        atomic_store(&started, count + 1);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void publish(loop_body body, void *ctx, int64_t n, int64_t piece, uint32_t pieces) {
+    uint64_t number = (atomic_load(&job.turn) >> 32) + 1;
+    atomic_store_explicit(&job.turn, number << 32 | UINT32_MAX, memory_order_seq_cst); /* nobody takes while we write */
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&job.body, body, memory_order_relaxed);
+    atomic_store_explicit(&job.ctx, ctx, memory_order_relaxed);
+    atomic_store_explicit(&job.n, n, memory_order_relaxed);
+    atomic_store_explicit(&job.piece, piece, memory_order_relaxed);
+    atomic_store_explicit(&job.pieces, pieces, memory_order_relaxed);
+    atomic_store_explicit(&job.done, 0, memory_order_relaxed);
+    atomic_store_explicit(&job.turn, (number + 1) << 32, memory_order_seq_cst);
+    if (atomic_load(&sleepers)) {
+        pthread_mutex_lock(&mutex);
+        pthread_cond_broadcast(&wake);
+        pthread_mutex_unlock(&mutex);
+    }
+}
+
+static bool all_done(uint32_t pieces) { return atomic_load(&job.done) == pieces; }
+
+static void wait_until_done(uint32_t pieces) {
+    for (int spins = 0; spins < CALLER_SPINS; spins++) {
+        if (all_done(pieces)) return;
+        pause_briefly();
+    }
+    pthread_mutex_lock(&mutex);
+    atomic_store(&caller_sleeps, true);
+    while (!all_done(pieces)) pthread_cond_wait(&finished, &mutex);
+    atomic_store(&caller_sleeps, false);
+    pthread_mutex_unlock(&mutex);
+}
+
+void tt_parallel_for(loop_body body, void *ctx, int64_t n, int64_t grain) {
+    if (n <= 0) return;
+    if (grain < 1) grain = 1;
+    int64_t grains = (n - 1) / grain + 1, piece = ((grains - 1) / MOST_PIECES + 1) * grain;
+    uint32_t pieces = (uint32_t)((n - 1) / piece + 1);
+    int helpers = atomic_load_explicit(&threads, memory_order_relaxed) - 1;
+    if (pieces == 1 || helpers < 1 || inside || atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+        for (uint32_t index = 0; index < pieces; index++) run_piece(body, ctx, index, piece, n);
+        return;
+    }
+    if (atomic_load_explicit(&started, memory_order_relaxed) < helpers) start_workers(helpers);
+    inside = true;
+    publish(body, ctx, n, piece, pieces);
+    while (work_once()) continue;
+    wait_until_done(pieces);
+    inside = false;
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+void tt_set_threads(int32_t wanted) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef __linux__
+    cpu_set_t allowed;
+    if (!sched_getaffinity(0, sizeof allowed, &allowed)) cores = CPU_COUNT(&allowed);
+#endif
+    if (wanted < 1) wanted = cores > 0 ? (int32_t)cores : 1;
+    atomic_store(&threads, wanted < MAX_THREADS ? wanted : MAX_THREADS);
+}
+
+int32_t tt_threads(void) { return atomic_load(&threads); }
+
+int32_t tt_workers_started(void) { return atomic_load(&started); }
+
+/* Only the forking thread lives on in a child: its pool starts anew, with no workers and no job. */
+static void start_anew(void) {
+    pthread_mutex_init(&mutex, NULL);
+    pthread_cond_init(&wake, NULL);
+    pthread_cond_init(&finished, NULL);
+    atomic_store(&started, 0);
+    atomic_store(&sleepers, 0);
+    atomic_store(&caller_sleeps, false);
+    atomic_store(&job.turn, UINT32_MAX);
+    atomic_flag_clear(&busy);
+    inside = false;
+}
+
+__attribute__((constructor)) static void survive_fork(void) {
+    tt_set_threads(0);
+    pthread_atfork(NULL, NULL, start_anew);
+}

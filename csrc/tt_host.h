@@ -1,0 +1,48 @@
+/* What a compiled program may ask of its host. Pasted at the top of every generated file, so it includes nothing. */
+
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef __UINTPTR_TYPE__ uintptr_t;
+typedef __SIZE_TYPE__ size_t;
+
+/* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
+enum { TT_HOST_ABI = 1 };
+
+/* What a program's entry returns. */
+enum {
+    TT_OK = 0,
+    TT_NO_MEMORY = 1,       /* host->alloc gave NULL */
+    TT_CALLBACK_RAISED = 2, /* host->callback returned non-zero: the exception waits in the calling thread */
+};
+
+struct tt_host {
+    /* Runs body(ctx, begin, end) over [0, n) in pieces, on several threads when there is more than one piece.
+       Pieces depend on n and grain only, never on the number of threads, and every begin is a multiple of grain.
+       A parallel_for inside a body runs on its own thread. Returns when all of [0, n) is done. */
+    void (*parallel_for)(void (*body)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t n, int64_t grain);
+
+    /* c = alpha * op(a) @ op(b) + beta * c, row-major, op(x) = transpose of x when its flag is set;
+       op(a): [m, k], op(b): [k, n], c: [m, n]; ld* = elements from one row to the next as stored.
+       Spreads over the threads; the result does not depend on their number. */
+    void (*sgemm)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+                  int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
+    void (*dgemm)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, double alpha, const double *a,
+                  int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
+
+    /* A 64-byte aligned block with at least 64 readable bytes after its end, or NULL; freed with the same size. */
+    void *(*alloc)(size_t size);
+    void (*free)(void *block, size_t size);
+
+    /* Calls the Python function registered under id with these buffers; non-zero when it raised.
+       An id belongs to one process: a program reads it from an input buffer and never has it in its text. */
+    int32_t (*callback)(int64_t id, void *const *buffers);
+};
+
+/* Every program's entry: buffers = inputs, outputs, then the workspace if it has one. */
+typedef int32_t (*tt_entry)(void *const *buffers, const struct tt_host *host);
