@@ -9,13 +9,16 @@ The contract, in the order in which every room keeps it:
     batch(args, dims, **params)                -> (out, out_dim): args mapped along dims (None: not mapped)
     lower(in_avals, out_avals, **params)       -> a kind of core.kinds: its meaning, in C
 
+The interpreters call `jvp` only when some tangent is not `Zero`, `batch` only when some dim is not None, and the
+`transpose` of a primitive with one result only when its `ct` is not `Zero`: a rule never handles these cases.
+
 A rule that cannot exist says so with `refuse(reason)`; silence is an error, found by a test over the registry.
 
 Primitives whose params are jaxprs (pjit, scan, cond, ...) may be split, and say how in three more rules:
 
     partial_eval(trace, args, **params)        -> outs: known args are plain values, unknown ones `trace`'s tracers
     dce(used_outs, eqn)                        -> (used_ins, eqn without the unused outputs, or None)
-    partial_eval_eqn(saveable, unknown, inst, eqn) -> two equations and what flows between them (see transforms/remat_split)
+    partial_eval_eqn(saveable, unknown, inst, eqn) -> two equations and what flows between them (see transforms/policy)
 """
 from __future__ import annotations
 
