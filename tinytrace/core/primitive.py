@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tinytrace.core.avals import ShapedArray
 from tinytrace.core.kinds import Kind
 from tinytrace.core.trace import current_trace_state as _state
 
@@ -77,26 +76,28 @@ class Primitive:
         """Apply the primitive under the current trace: run it, record it, or transform it."""
         return _state.trace.process_primitive(self, args, params)
 
-    def abstract_eval(self, *avals: ShapedArray, **params: Any) -> Any:
+    # The rules are declared as `(*args: Any, **params: Any)`, which rooms may override with the exact signatures above.
+
+    def abstract_eval(self, *args: Any, **params: Any) -> Any:
         raise NotImplementedError(f"Abstract evaluation for '{self.name}' not implemented")
 
-    def effects(self, *avals: ShapedArray, **params: Any) -> frozenset[Any]:
+    def effects(self, *args: Any, **params: Any) -> frozenset[Any]:
         """The side effects of this equation; almost always none."""
         return frozenset()
 
     def impl(self, *args: Any, **params: Any) -> Any:
         raise NotImplementedError(f"Evaluation rule for '{self.name}' not implemented")
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+    def jvp(self, *args: Any, **params: Any) -> Any:
         raise NotImplementedError(f"Differentiation rule for '{self.name}' not implemented")
 
-    def transpose(self, ct: Any, *args: Any, **params: Any) -> Sequence[Any]:
+    def transpose(self, *args: Any, **params: Any) -> Any:
         raise NotImplementedError(f"Transpose rule (for reverse-mode differentiation) for '{self.name}' not implemented")
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+    def batch(self, *args: Any, **params: Any) -> Any:
         raise NotImplementedError(f"Batching rule for '{self.name}' not implemented")
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+    def lower(self, *args: Any, **params: Any) -> Kind:
         raise NotImplementedError(f"Lowering rule for '{self.name}' not implemented")
 
     def partial_eval(self, trace: Any, args: Sequence[Any], **params: Any) -> Any:

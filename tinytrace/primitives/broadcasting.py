@@ -1,0 +1,232 @@
+"""Repeating and its transpose, summing: broadcast_in_dim and reduce_sum; adding and dropping dimensions of size one.
+
+The family of reductions starts here, with the sum, because each of the two needs the other to be transposed.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import FLOAT0, KeyType
+from tinytrace.core.kinds import IndexMap, Kind, Reduction
+from tinytrace.core.primitive import Primitive
+from tinytrace.primitives.checks import canonicalize_axis, check_shapelike, is_array, remaining, shifted, without
+from tinytrace.primitives.shaping import NDArray, Rearrangement, moveaxis
+
+
+def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
+    """Repeat `operand`, whose dimension `k` becomes dimension `broadcast_dimensions[k]` of `shape`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.broadcast_in_dim.html.
+    """
+    shape, dimensions = tuple(shape), tuple(broadcast_dimensions)
+    if np.shape(operand) == shape and dimensions == tuple(range(len(shape))):
+        return operand
+    return broadcast_in_dim_p.bind(operand, shape=shape, broadcast_dimensions=dimensions)
+
+
+def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
+    """Repeat `operand` along new leading dimensions of `sizes`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.broadcast.html.
+    """
+    shape = tuple(np.shape(operand))
+    return broadcast_in_dim(operand, (*sizes, *shape), range(len(sizes), len(sizes) + len(shape)))
+
+
+def broadcast_to_rank(x: Any, rank: int) -> Any:
+    """Give `x` leading dimensions of size one until it has `rank` of them."""
+    return broadcast(x, (1,) * (rank - np.ndim(x)))
+
+
+def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+    """Insert dimensions of size one, at the positions that they have in the result.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.expand_dims.html.
+    """
+    if len(set(dimensions)) != len(dimensions):
+        raise ValueError(f"repeated axis in lax.expand_dims: {dimensions}")
+    ndim = np.ndim(array) + len(dimensions)
+    new = [canonicalize_axis(axis, ndim) for axis in dimensions]
+    if len(set(new)) != len(new):
+        raise ValueError(f"repeated axis in lax.expand_dims: {new}")
+    old = remaining(ndim, new)
+    shape = [1] * ndim
+    for axis, size in zip(old, np.shape(array), strict=True):
+        shape[axis] = size
+    return broadcast_in_dim(array, shape, old)
+
+
+def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+    """Drop `dimensions`, each of size one.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.squeeze.html.
+    """
+    dimensions = tuple(sorted(canonicalize_axis(axis, np.ndim(array)) for axis in dimensions))
+    if not dimensions and is_array(array):
+        return array
+    return squeeze_p.bind(array, dimensions=dimensions)
+
+
+def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
+    """Sum over `axes`; the empty sum is 0. See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.reduce.html."""
+    return reduce_sum_p.bind(operand, axes=tuple(axes))
+
+
+def repeat_along(x: Any, size: int, axis: int) -> Any:
+    """Give `x` a new dimension of `size` at `axis` along which it repeats (an unmapped value that vmap must map)."""
+    shape = list(np.shape(x))
+    shape.insert(axis, size)
+    return broadcast_in_dim(x, shape, remaining(len(shape), (axis,)))
+
+
+def batch_dim_at_front(x: Any, dim: int | None, size: int) -> Any:
+    """Return `x` with its batch dimension first, made by repetition when it has none."""
+    return repeat_along(x, size, 0) if dim is None else moveaxis(x, dim, 0)
+
+
+# --- repeating -------------------------------------------------------------------------------------------------
+
+class BroadcastInDim(Rearrangement):
+    """`broadcast_in_dim[broadcast_dimensions=(1,) shape=(2, 3)] x: f32[3]` is f32[2,3]."""
+
+    name = "broadcast_in_dim"
+
+    def abstract_eval(self, x: ShapedArray, *, shape: tuple[int, ...],
+                      broadcast_dimensions: tuple[int, ...]) -> ShapedArray:
+        check_shapelike("broadcast_in_dim", "shape", shape)
+        check_shapelike("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
+        dims = broadcast_dimensions
+        if x.ndim != len(dims):
+            raise TypeError("broadcast_in_dim broadcast_dimensions must have length equal to operand ndim; got "
+                            f"broadcast_dimensions {dims} for operand ndim {x.ndim}.")
+        if len(shape) < x.ndim:
+            raise TypeError("broadcast_in_dim target broadcast shape must have equal or higher rank to the operand "
+                            f"shape; got operand ndim {x.ndim} and target broadcast ndim {len(shape)}.")
+        if not set(dims) <= set(range(len(shape))):
+            raise TypeError("broadcast_in_dim broadcast_dimensions must be a subset of output dimensions, got "
+                            f"{dims} for operand ndim {x.ndim} and shape {shape}.")
+        if not all(size in (1, shape[dim]) for size, dim in zip(x.shape, dims, strict=True)):
+            raise TypeError("broadcast_in_dim operand dimension sizes must either be 1, or be equal to their "
+                            "corresponding dimensions in the target broadcast shape; got operand of shape "
+                            f"{x.shape}, target broadcast shape {shape}, broadcast_dimensions {dims} ")
+        if dims != tuple(sorted(set(dims))):
+            raise TypeError("broadcast_in_dim broadcast_dimensions must be strictly increasing; got "
+                            f"broadcast_dimensions {dims}")
+        return x.update(shape=tuple(shape))
+
+    def impl(self, x: NDArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> NDArray:
+        expanded = [1] * len(shape)
+        for size, dim in zip(x.shape, broadcast_dimensions, strict=True):
+            expanded[dim] = size
+        return np.broadcast_to(np.reshape(x, expanded), shape)
+
+    def transpose(self, ct: Any, x: Any, *, shape: tuple[int, ...],
+                  broadcast_dimensions: tuple[int, ...]) -> Sequence[Any]:
+        ones = [k for k, size in enumerate(x.aval.shape) if size == 1]
+        axes = remaining(len(shape), without(broadcast_dimensions, ones))
+        return [expand_dims(reduce_sum(ct, axes), ones)]
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, shape: tuple[int, ...],
+              broadcast_dimensions: tuple[int, ...]) -> tuple[Any, Any]:
+        (x,), (dim,) = args, dims
+        assert dim is not None
+        x = moveaxis(x, dim, 0)
+        return broadcast_in_dim(x, (np.shape(x)[0], *shape), (0, *shifted(broadcast_dimensions, 0))), 0
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, shape: tuple[int, ...],
+              broadcast_dimensions: tuple[int, ...]) -> Kind:
+        sizes = in_avals[0].shape
+        return IndexMap(lambda i, read: read(0, tuple(
+            0 if size == 1 else i[dim] for size, dim in zip(sizes, broadcast_dimensions, strict=True))))
+
+
+class Squeeze(Rearrangement):
+    """`squeeze[dimensions=(0,)] x: f32[1,n]` is f32[n]."""
+
+    name = "squeeze"
+
+    def abstract_eval(self, x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
+        if len(set(dimensions)) != len(dimensions):
+            raise ValueError(f"dimensions are not unique: {dimensions}")
+        if not all(0 <= axis < x.ndim for axis in dimensions):
+            raise ValueError(f"dimensions outside range [0, ndim): {dimensions}")
+        if any(x.shape[axis] != 1 for axis in dimensions):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one, got "
+                             f"shape={x.shape} and dimensions={dimensions}")
+        return x.update(shape=without(x.shape, dimensions))
+
+    def impl(self, x: NDArray, *, dimensions: tuple[int, ...]) -> NDArray:
+        return np.squeeze(x, dimensions)
+
+    def transpose(self, ct: Any, x: Any, *, dimensions: tuple[int, ...]) -> Sequence[Any]:
+        return [expand_dims(ct, dimensions)]
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
+        (x,), (dim,) = args, dims
+        assert dim is not None
+        return squeeze(moveaxis(x, dim, 0), shifted(dimensions, 0)), 0
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *,
+              dimensions: tuple[int, ...]) -> Kind:
+        ndim, kept = in_avals[0].ndim, remaining(in_avals[0].ndim, dimensions)
+        return IndexMap(lambda i, read: read(0, tuple(
+            i[kept.index(axis)] if axis in kept else 0 for axis in range(ndim))))
+
+
+# --- reducing --------------------------------------------------------------------------------------------------
+
+class Reducer(Primitive):
+    """The family: fold `axes` away with `combine` (see `kinds.Reduction`), in NumPy with the ufunc of that meaning."""
+
+    combine: str
+    ufunc: np.ufunc
+
+    def abstract_eval(self, x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+        if len(axes) != len(set(axes)):
+            raise ValueError(f"duplicate value in 'axes' of reduction: {axes}")
+        if not all(0 <= axis < x.ndim for axis in axes):
+            raise ValueError(f"reduction axes {axes} contains out-of-bounds indices for {x}.")
+        self.check_dtype(x)
+        return x.update(shape=without(x.shape, axes))
+
+    def check_dtype(self, x: ShapedArray) -> None:
+        """Raise TypeError for an element type that cannot be combined: here, for anything but numbers."""
+        if x.dtype.kind == "b" or x.dtype == FLOAT0 or isinstance(x.dtype, KeyType):
+            name = "float0" if x.dtype == FLOAT0 else x.dtype.name
+            raise TypeError(f"{self.name} does not accept dtype {name}. Accepted dtypes are subtypes of number.")
+
+    def impl(self, x: NDArray, *, axes: tuple[int, ...]) -> NDArray:
+        wide = np.dtype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
+        return np.asarray(self.ufunc.reduce(x, axis=tuple(axes), dtype=wide), x.dtype)
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, axes: tuple[int, ...],
+              **params: Any) -> tuple[Any, Any]:
+        (x,), (dim,) = args, dims
+        assert dim is not None
+        axes = shifted(axes, dim)
+        return self.bind(x, axes=axes, **params), remaining(np.ndim(x), axes).index(dim)
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, axes: tuple[int, ...],
+              **params: Any) -> Kind:
+        return Reduction(self.combine, tuple(axes))
+
+
+class ReduceSum(Reducer, Rearrangement):
+    """`reduce_sum[axes=(0,)] x: f32[n,m]` is f32[m]; linear, so its tangent is summed like its primal."""
+
+    name = "reduce_sum"
+    combine = "sum"
+    ufunc = np.add
+
+    def transpose(self, ct: Any, x: Any, *, axes: tuple[int, ...]) -> Sequence[Any]:
+        shape = x.aval.shape
+        return [broadcast_in_dim(ct, shape, remaining(len(shape), axes))]
+
+
+broadcast_in_dim_p = BroadcastInDim()
+squeeze_p = Squeeze()
+reduce_sum_p = ReduceSum()
