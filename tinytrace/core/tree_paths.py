@@ -1,4 +1,4 @@
-"""Where in a tree: leaves with their key paths, and the places at which two trees disagree.
+"""Where in a tree: leaves with their key paths, prefixes of trees, and the places at which two trees disagree.
 
 `prefix_errors` and `equality_errors` are asked after a comparison has failed, to name the path in the message.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from tinytrace.core.key_paths import KeyPath, keystr, plain_key
 from tinytrace.core.tree_registry import KINDS, NodeKind
-from tinytrace.core.trees import IsLeaf, PyTreeDef, tree_flatten_one_level, tree_structure
+from tinytrace.core.trees import IsLeaf, PyTreeDef, tree_flatten, tree_flatten_one_level, tree_leaves, tree_structure
 
 
 def tree_flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
@@ -55,8 +55,23 @@ def walk_paths(path: KeyPath, tree: Any, is_leaf: IsLeaf) -> Iterator[tuple[KeyP
     if kind is None:
         yield path, tree
         return
-    for key, child in zip(kind.keys(tree), kind.flatten(tree)[0]):
+    for key, child in zip(kind.keys(tree), kind.flatten(tree)[0], strict=True):
         yield from walk_paths((*path, key), child, is_leaf)
+
+
+def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """The leaves of a prefix tree, each repeated for all the leaves of `full_tree` that it stands for.
+
+    Raises: ValueError if the one is no prefix of the other; `prefix_errors` tells where.
+
+    >>> broadcast_prefix((0, None), ([1, 2], {"a": 3}), is_leaf=lambda x: x is None)
+    [0, 0, None]
+    """
+    leaves, treedef = tree_flatten(prefix_tree, is_leaf)
+    repeated: list[Any] = []
+    for leaf, subtree in zip(leaves, treedef.flatten_up_to(full_tree), strict=True):
+        repeated.extend([leaf] * len(tree_leaves(subtree)))
+    return repeated
 
 
 def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Callable[[str], ValueError]]:
@@ -81,7 +96,7 @@ def walk_prefix(path: KeyPath, prefix: Any, full: Any, is_leaf: IsLeaf) -> Itera
         return
     problem = prefix_problem(kind, prefix, full)
     if problem is None:
-        children = zip(kind.keys(prefix), kind.flatten(prefix)[0], kind.flatten(full)[0])
+        children = zip(kind.keys(prefix), kind.flatten(prefix)[0], kind.flatten(full)[0], strict=True)
         for key, prefix_child, full_child in children:
             yield from walk_prefix((*path, key), prefix_child, full_child, is_leaf)
         return
@@ -153,7 +168,7 @@ def walk_equality(path: KeyPath, tree1: Any, tree2: Any, is_leaf: IsLeaf) -> Ite
     if problem is not None:
         yield (path, *problem)
     elif kind is not None:
-        for key, child1, child2 in zip(kind.keys(tree1), kind.flatten(tree1)[0], kind.flatten(tree2)[0]):
+        for key, child1, child2 in zip(kind.keys(tree1), kind.flatten(tree1)[0], kind.flatten(tree2)[0], strict=True):
             yield from walk_equality((*path, key), child1, child2, is_leaf)
 
 

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tinytrace.core.tree_registry import KINDS, TUPLE, NamedTupleKind, NodeKind, register_pytree_node
+from tinytrace.core.tree_registry import KINDS, LEAF_TYPES, TUPLE, NamedTupleKind, NodeKind, register_pytree_node
 
 IsLeaf = Callable[[Any], bool] | None
 
@@ -30,7 +30,7 @@ class PyTreeDef:
 
     def __init__(self, kind: NodeKind | None, data: Any, children: tuple[PyTreeDef, ...], token: int | None) -> None:
         self._kind, self._data, self._children, self._token = kind, data, children, token
-        self._is_flat = kind is not None and all([child._kind is None for child in children])
+        self._is_flat = kind is not None and all(child._kind is None for child in children)
         self._hash: int | None = None
         self.num_leaves: int = 1 if kind is None else sum([child.num_leaves for child in children])
         self.num_nodes: int = 1 + sum([child.num_nodes for child in children])
@@ -52,8 +52,9 @@ class PyTreeDef:
             return self._kind.unflatten(self._data, leaves)
         parts, start = [], 0
         for child in self._children:
-            parts.append(child._build(leaves[start : start + child.num_leaves]))
-            start += child.num_leaves
+            end = start + child.num_leaves
+            parts.append(leaves[start] if child is LEAF else child._build(leaves[start:end]))
+            start = end
         return self._kind.unflatten(self._data, parts)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
@@ -68,7 +69,7 @@ class PyTreeDef:
             backwards.append(tree)
             return
         subtrees = self._kind.match(self._data, len(self._children), tree)
-        for child, subtree in zip(self._children[::-1], subtrees[::-1]):
+        for child, subtree in zip(self._children[::-1], subtrees[::-1], strict=True):
             child._collect(subtree, backwards)
 
     def children(self) -> list[PyTreeDef]:
@@ -120,7 +121,7 @@ class PyTreeDef:
         parts = list(tree)
         if len(parts) != len(self._children):
             raise ValueError("Arity mismatch between trees")
-        built = [child.from_iterable_tree(part) for child, part in zip(self._children, parts)]
+        built = [child.from_iterable_tree(part) for child, part in zip(self._children, parts, strict=True)]
         return self._kind.unflatten(self._data, built)
 
     def __eq__(self, other: object) -> bool:
@@ -153,8 +154,6 @@ class PyTreeDef:
         return PyTreeDef.make_from_node_data_and_children, (default_registry, self.node_data(), self._children)
 
 
-
-
 LEAF = PyTreeDef(None, None, (), token=0)
 TOKENS = itertools.count(1)
 INTERNED: dict[Any, PyTreeDef] = {}
@@ -165,7 +164,7 @@ EXACT_TYPES = frozenset({str, type(None)})  # equal values of these are the same
 def make_treedef(kind: NodeKind, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
     """The treedef of these parts: the same object as last time whenever the data and the children allow it."""
     tokens = tuple([child._token for child in children])
-    if not is_exact(data) or None in tokens:
+    if None in tokens or not (data is None or is_exact(data)):
         return PyTreeDef(kind, data, children, token=None)
     known = INTERNED.get((kind, data, tokens))
     if known is not None:
@@ -177,7 +176,7 @@ def make_treedef(kind: NodeKind, data: Any, children: tuple[PyTreeDef, ...]) -> 
 
 def make_flat_treedef(kind: NodeKind, data: Any, arity: int) -> PyTreeDef:
     """`make_treedef` for a node all of whose children are leaves: one look-up when it was seen before."""
-    if is_exact(data):
+    if data is None or is_exact(data):
         known = INTERNED.get((kind, data, (LEAF._token,) * arity))
         if known is not None:
             return known
@@ -186,9 +185,9 @@ def make_flat_treedef(kind: NodeKind, data: Any, arity: int) -> PyTreeDef:
 
 def is_exact(data: Any) -> bool:
     """Whether node data equal to `data` is interchangeable with it (`True` and `1` are equal, and are not)."""
-    if data is None or type(data) is str:
-        return True
-    return type(data) is tuple and EXACT_TYPES.issuperset(map(type, data))
+    if type(data) is tuple:
+        return EXACT_TYPES.issuperset(map(type, data))
+    return type(data) in EXACT_TYPES
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDef]:
@@ -215,10 +214,10 @@ def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
         leaves.append(tree)
         return LEAF
     children, data = kind.flatten(tree)
-    if any(map(kind_of_type, map(type, children))):
-        return make_treedef(kind, data, tuple([flatten_into(leaves, child) for child in children]))
-    leaves.extend(children)
-    return make_flat_treedef(kind, data, len(children))
+    if LEAF_TYPES.issuperset(map(type, children)):
+        leaves.extend(children)
+        return make_flat_treedef(kind, data, len(children))
+    return make_treedef(kind, data, tuple([flatten_into(leaves, child) for child in children]))
 
 
 def flatten_into_until(leaves: list[Any], tree: Any, is_leaf: Callable[[Any], bool]) -> PyTreeDef:
@@ -229,9 +228,6 @@ def flatten_into_until(leaves: list[Any], tree: Any, is_leaf: Callable[[Any], bo
         return LEAF
     children, data = kind.flatten(tree)
     return make_treedef(kind, data, tuple([flatten_into_until(leaves, child, is_leaf) for child in children]))
-
-
-kind_of_type = KINDS.__getitem__
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
@@ -326,7 +322,7 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
 
 
 def tree_flatten_one_level(tree: Any) -> tuple[Sequence[Any], Any] | None:
-    """The children of a node and its static data, None for a leaf (see `prefix arguments` of jit and vmap).
+    """The children of a node and its static data; None for a leaf.
 
     >>> tree_flatten_one_level({"a": [1, 2], "b": 3})
     (([1, 2], 3), ('a', 'b'))
@@ -337,22 +333,7 @@ def tree_flatten_one_level(tree: Any) -> tuple[Sequence[Any], Any] | None:
     children, data = kind.flatten(tree)
     if isinstance(kind, NamedTupleKind):
         data = kind.type
-    return tuple(children) if kind.type is dict else list(children), data
-
-
-def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    """The leaves of a prefix tree, each repeated for all the leaves of `full_tree` that it stands for.
-
-    Raises: ValueError if the one is no prefix of the other; `prefix_errors` tells where.
-
-    >>> broadcast_prefix((0, None), ([1, 2], {"a": 3}), is_leaf=lambda x: x is None)
-    [0, 0, None]
-    """
-    leaves, treedef = tree_flatten(prefix_tree, is_leaf)
-    repeated: list[Any] = []
-    for leaf, subtree in zip(leaves, treedef.flatten_up_to(full_tree)):
-        repeated.extend([leaf] * len(tree_leaves(subtree)))
-    return repeated
+    return tuple(children), data
 
 
 def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
@@ -375,7 +356,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
     """
     items = list(iterable)
     if is_leaf is None:
-        return not any([KINDS[type(item)] for item in items])
+        return not any(KINDS[type(item)] for item in items)
     return items == tree_leaves(items, is_leaf)
 
 

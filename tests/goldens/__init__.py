@@ -1,0 +1,80 @@
+"""Expected texts as data: each `.txt` file here holds programs and what JAX 0.4.35 answers to them.
+
+A file is Python that sets the scene, then programs and answers:
+
+    >>> tree_structure((1, [2, None]))
+    PyTreeDef((*, [*, None]))
+
+A program is an expression (continued with `...`) or statements of which the last is one. The answer is its repr (a
+string stands for itself), or `! Class: message`. `regenerate.py`, run where JAX 0.4.35 is installed, writes the
+answers; the tests run the same programs with tinytrace in the place of jax and never need JAX.
+"""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import re
+import sys
+import types
+from typing import Any, NamedTuple
+
+HERE = pathlib.Path(__file__).parent
+OURS = {r"jax\._src\.tree_util": "tinytrace.core.tree_paths"}
+
+
+class Case(NamedTuple):
+    """One program and the answer on file."""
+
+    program: str
+    answer: str
+
+
+def load(name: str) -> tuple[str, list[Case]]:
+    """The scene and the cases of `<name>.txt`."""
+    scene, *chunks = re.split(r"^>>> ", (HERE / f"{name}.txt").read_text(), flags=re.MULTILINE)
+    return scene, [parse_case(chunk) for chunk in chunks]
+
+
+def parse_case(chunk: str) -> Case:
+    """Splits what follows a prompt into the program and its answer."""
+    first, *lines = chunk.rstrip("\n").split("\n")
+    program = [first]
+    while lines and lines[0].startswith("... "):
+        program.append(lines.pop(0)[4:])
+    return Case("\n".join(program), "\n".join(lines))
+
+
+def save(name: str, scene: str, cases: list[Case]) -> None:
+    """Writes `<name>.txt`."""
+    chunks = [">>> " + case.program.replace("\n", "\n... ") + f"\n{case.answer}\n\n" for case in cases]
+    (HERE / f"{name}.txt").write_text(scene + "".join(chunks).rstrip("\n") + "\n")
+
+
+def as_tinytrace(source: str) -> str:
+    """The same program with its imports of jax turned into imports of tinytrace."""
+    for theirs, ours in OURS.items():
+        source = re.sub(rf"^(\s*)from {theirs} ", rf"\1from {ours} ", source, flags=re.MULTILINE)
+    source = re.sub(r"^(\s*)import jax$", r"\1import tinytrace as jax", source, flags=re.MULTILINE)
+    return re.sub(r"^(\s*)(import|from) jax\b", r"\1\2 tinytrace", source, flags=re.MULTILINE)
+
+
+def set_scene(scene: str) -> dict[str, Any]:
+    """A namespace in which the scene has been run."""
+    module = sys.modules["golden"] = types.ModuleType("golden")  # classes of a scene can be pickled
+    exec(compile(scene, "<golden>", "exec", dont_inherit=True), vars(module))
+    return vars(module)
+
+
+def answer(program: str, namespace: dict[str, Any]) -> str:
+    """What the program answers: text, or `! Class: message` for an exception."""
+    tree = ast.parse(program)
+    last = tree.body.pop()
+    assert isinstance(last, ast.Expr), f"the last statement of a golden program must be an expression: {program}"
+    try:
+        exec(compile(tree, "<golden>", "exec", dont_inherit=True), namespace)
+        value = eval(compile(ast.Expression(last.value), "<golden>", "eval", dont_inherit=True), namespace)
+        text = value if isinstance(value, str) else repr(value)
+    except Exception as error:
+        text = f"! {type(error).__name__}: {error}"
+    return "\n".join(line.rstrip() for line in re.sub(r"0x[0-9a-f]+", "0x..", text).split("\n"))
