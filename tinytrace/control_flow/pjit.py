@@ -4,8 +4,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tinytrace.control_flow.bodies import run_body
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive
 
@@ -33,7 +34,7 @@ class Pjit(Primitive):
         return jaxpr.out_avals
 
     def impl(self, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
-        return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
+        return run_body(jaxpr, args)
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr,
               **params: Any) -> Kind:

@@ -1,0 +1,137 @@
+"""Bodies: the user's functions inside loops and branches, staged once into jaxprs; and what runs them uncompiled.
+
+A value that a body closes over is an operand of the equation: `stage_body` returns such values, `consts`, and they
+are the leading inputs of the body's jaxpr.
+"""
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tinytrace.config import config
+from tinytrace.core.array import array_from_numpy
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, Var, eval_jaxpr
+from tinytrace.core.key_paths import SequenceKey, keystr
+from tinytrace.core.trace import Trace, Tracer, current_trace, eval_context, to_numpy
+from tinytrace.core.tree_paths import tree_flatten_with_path
+from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
+from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
+
+
+class StagedBody(NamedTuple):
+    """A function as a jaxpr, the values it closed over, and the structure of its result."""
+
+    jaxpr: Jaxpr
+    consts: list[Any]
+    out_tree: PyTreeDef
+
+    @property
+    def closed(self) -> ClosedJaxpr:
+        """The body as an equation's parameter: its consts are its first inputs."""
+        return ClosedJaxpr(hoist_consts(self.jaxpr), ())
+
+
+Cache = weakref.WeakKeyDictionary[Any, dict[Any, Any]]
+_staged: Cache = weakref.WeakKeyDictionary()
+_staged_in: weakref.WeakKeyDictionary[Trace, Cache] = weakref.WeakKeyDictionary()
+
+
+def stage_body(fun: Callable[..., Any], in_tree: PyTreeDef, in_avals: Sequence[ShapedArray],
+               name: str) -> tuple[ClosedJaxpr, list[Any], PyTreeDef]:
+    """Trace `fun` at `in_avals`, the leaves of its tuple of arguments `in_tree`; `name` is for error messages.
+
+    The same function at the same types gives the same jaxpr object, so that later stages find it in their caches.
+    """
+    staged, closed = _stage(fun, in_tree, tuple(in_avals), name)
+    return closed, staged.consts, staged.out_tree
+
+
+def stage_branches(funs: Sequence[Callable[..., Any]], in_tree: PyTreeDef, in_avals: Sequence[ShapedArray],
+                   name: str) -> tuple[list[ClosedJaxpr], list[Any], list[PyTreeDef]]:
+    """Trace the branches of a conditional; each takes the constants of all of them, in order, and ignores most."""
+    staged = [_stage(fun, in_tree, tuple(in_avals), name)[0] for fun in funs]
+    const_avals = [[v.aval for v in s.jaxpr.constvars] for s in staged]
+    jaxprs = []
+    for i, s in enumerate(staged):
+        before = [Var(aval) for avals in const_avals[:i] for aval in avals]
+        after = [Var(aval) for avals in const_avals[i + 1:] for aval in avals]
+        invars = [*before, *s.jaxpr.constvars, *after, *s.jaxpr.invars]
+        jaxprs.append(ClosedJaxpr(s.jaxpr.replace(constvars=[], invars=invars), ()) if before or after else s.closed)
+    return jaxprs, [c for s in staged for c in s.consts], [s.out_tree for s in staged]
+
+
+def _stage(fun: Callable[..., Any], in_tree: PyTreeDef, in_avals: tuple[ShapedArray, ...],
+           name: str) -> tuple[StagedBody, ClosedJaxpr]:
+    key = in_tree, in_avals, name, config.enable_x64
+    trace = current_trace()
+    for cache in (_staged, _staged_in.get(trace)):
+        entry = _lookup(cache, fun).get(key)
+        if entry is not None:
+            return entry
+    out_tree: list[PyTreeDef] = []
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        results, tree = tree_flatten(fun(*tree_unflatten(in_tree, leaves)))
+        out_tree.append(tree)
+        return results
+
+    jaxpr, consts = trace_to_jaxpr(flat_fun, in_avals, describe(fun, in_tree, name))
+    staged = StagedBody(jaxpr, consts, out_tree[0])
+    # A body that closes over tracers is good for one trace only; the others are good for ever.
+    cache = _staged_in.setdefault(trace, weakref.WeakKeyDictionary()) \
+        if any(isinstance(c, Tracer) for c in consts) else _staged
+    result = staged, staged.closed
+    _remember(cache, fun, key, result)
+    return result
+
+
+def _lookup(cache: Cache | None, fun: Any) -> dict[Any, Any]:
+    try:
+        return {} if cache is None else cache.get(fun, {})
+    except TypeError:  # a callable that is unhashable or cannot be referred to weakly is traced every time
+        return {}
+
+
+def _remember(cache: Cache, fun: Any, key: Any, value: Any) -> None:
+    try:
+        cache.setdefault(fun, {})[key] = value
+    except TypeError:
+        pass
+
+
+def describe(fun: Callable[..., Any], in_tree: PyTreeDef, name: str) -> DebugInfo:
+    """Return what error messages say of `fun`, traced for `name`: where it stands and what its arguments are called."""
+    code = getattr(inspect.unwrap(fun), "__code__", None)
+    where = f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}" if code is not None else str(fun)
+    try:
+        parameters = list(inspect.signature(fun).parameters)
+    except (ValueError, TypeError):
+        parameters = []
+    names: list[str | None] = []
+    for path, _ in tree_flatten_with_path(tree_unflatten(in_tree, [0] * in_tree.num_leaves))[0]:
+        first = path[0]
+        known = isinstance(first, SequenceKey) and first.idx < len(parameters)
+        names.append(parameters[first.idx] + keystr(path[1:]) if known else None)
+    return DebugInfo(where, name, tuple(names))
+
+
+def run_body(jaxpr: ClosedJaxpr, args: Iterable[Any]) -> list[Any]:
+    """Evaluate a body on NumPy values, operation by operation; Returns NumPy values."""
+    arrays = [array_from_numpy(np.asarray(x), v.aval) for x, v in zip(args, jaxpr.jaxpr.invars, strict=True)]
+    with eval_context():
+        outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *arrays)
+    return [to_numpy(x, aval_of(x)) for x in outs]
+
+
+def split(xs: Sequence[Any], *lengths: int) -> list[list[Any]]:
+    """Cut `xs` into pieces of the given lengths and a last piece with the rest."""
+    pieces, start = [], 0
+    for length in lengths:
+        pieces.append(list(xs[start:start + length]))
+        start += length
+    return [*pieces, list(xs[start:])]
