@@ -8,8 +8,9 @@ The whole data model is on this page. Source: JAX, "Understanding jaxprs" (docs/
 """
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tinytrace.core.avals import ShapedArray
@@ -49,18 +50,34 @@ class Literal:
         self.aval = aval
 
     def __repr__(self) -> str:
-        return f"{self.val}"
+        return str(self.val.item()) if hasattr(self.val, "item") else str(self.val)
 
 
 Atom: TypeAlias = Var | Literal
 
 
-class SourceInfo(NamedTuple):
-    """Where the user wrote an equation."""
+class SourceInfo:
+    """Where the user wrote an equation; the column is looked up only when a message asks for it."""
 
-    file: str
-    line: int
-    function: str
+    __slots__ = ("code", "instruction", "line")
+
+    def __init__(self, code: CodeType, instruction: int, line: int) -> None:
+        self.code = code
+        self.instruction = instruction
+        self.line = line
+
+    @property
+    def file(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def function(self) -> str:
+        return self.code.co_name
+
+    def __str__(self) -> str:
+        position = next(itertools.islice(self.code.co_positions(), self.instruction // 2, None), None)
+        column = f":{position[2] + 1}" if position is not None and position[2] is not None else ""
+        return f"{self.file}:{self.line}{column} ({self.function})"
 
 
 class DebugInfo(NamedTuple):

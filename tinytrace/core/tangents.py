@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.core.array import array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0
 
@@ -25,6 +24,34 @@ class Zero:
 
     def __repr__(self) -> str:
         return f"Zero({self.aval})"
+
+
+class SymbolicZero:
+    """A `Zero` as the user's rule sees it when it asks for `symbolic_zeros=True`: it looks like its aval.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.custom_derivatives.SymbolicZero.html.
+    """
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: self.aval.ndim)
+    size = property(lambda self: self.aval.size)
+
+    def __repr__(self) -> str:
+        return "SymbolicZero"
+
+
+def to_symbolic_zero(tangent: Any) -> Any:
+    """Return what a user's rule sees of `tangent`."""
+    return SymbolicZero(tangent.aval) if type(tangent) is Zero else tangent
+
+
+def from_symbolic_zero(tangent: Any) -> Any:
+    """Return what the interpreters see of a tangent that came out of a user's rule."""
+    return Zero(tangent.aval) if type(tangent) is SymbolicZero else tangent
 
 
 class UndefinedPrimal:
@@ -47,6 +74,3 @@ def is_undefined_primal(x: Any) -> bool:
 def float0_zeros(shape: tuple[int, ...]) -> Any:
     """Return the only value of type float0[shape]."""
     return np.zeros(shape, FLOAT0)
-
-
-__all__ = ["UndefinedPrimal", "Zero", "array_from_numpy", "float0_zeros", "is_undefined_primal"]

@@ -1,0 +1,401 @@
+"""`jit`: trace a function once per kind of arguments, compile it, and answer later calls from memory.
+
+Three tables stand behind a jitted function, shared by every `jit` of the same function with the same options:
+
+    calls     CallKey -> the compiled program and how to call it; its length is `_cache_size()`
+    traces    TraceKey -> the jaxpr; a NumPy array and an Array of one type are two calls but one trace
+    programs  the C text -> the executable (in `runtime`), so that equal jaxprs of fresh lambdas never recompile
+
+Source: https://jax.readthedocs.io/en/latest/_autosummary/jax.jit.html.
+"""
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tinytrace.api.program import Program, as_array
+from tinytrace.api.signatures import (
+    ArgNames,
+    ArgNums,
+    Statics,
+    debug_info,
+    function_name,
+    resolve_argnums,
+    signature_of,
+)
+from tinytrace.config import config, trace_context
+from tinytrace.control_flow.pjit import call_params, pjit_p
+from tinytrace.core.array import Array
+from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
+from tinytrace.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from tinytrace.core.trace import Tracer, is_eager, leaked_tracer_error
+from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
+from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
+
+MAX_ENTRIES = 4096
+"""How many calls of one function are remembered; the oldest goes first."""
+
+
+class JitOptions(NamedTuple):
+    """What was asked of `jit`; part of what makes two jitted functions share their caches."""
+
+    statics: Statics
+    donated: Statics
+    keep_unused: bool
+    inline: bool
+
+
+class CallKey(NamedTuple):
+    """What decides which compiled program answers a call."""
+
+    tree: PyTreeDef
+    leaves: tuple[Any, ...]
+    """Per dynamic leaf: the aval of an Array, `(shape, dtype)` of a NumPy array, the type of a Python scalar."""
+    statics: tuple[Any, ...]
+    context: tuple[Any, ...]
+    """The settings that change what is traced (`config.TRACE_FIELDS`)."""
+
+
+class TraceKey(NamedTuple):
+    """What decides which jaxpr a call has."""
+
+    tree: PyTreeDef
+    avals: tuple[ShapedArray, ...]
+    statics: tuple[Any, ...]
+    context: tuple[Any, ...]
+
+
+class TracedFunction(NamedTuple):
+    """A function traced at one TraceKey."""
+
+    closed: ClosedJaxpr
+    out_tree: PyTreeDef
+    consts: tuple[Any, ...] = ()
+    """Tracers of enclosing functions that this one closes over; they lead the inputs of `closed`."""
+
+
+class CompiledCall:
+    """One entry of the call table: runs the program on flat arguments and rebuilds the result's tree."""
+
+    __slots__ = ("avals", "out_tree", "program", "single")
+
+    def __init__(self, program: Program, out_tree: PyTreeDef) -> None:
+        self.program = program
+        self.avals = program.in_avals
+        self.out_tree = out_tree
+        self.single = out_tree.num_leaves == 1 and out_tree.num_nodes == 1
+
+    def __call__(self, arrays: Sequence[Array]) -> Any:
+        results = self.program(arrays)
+        return results[0] if self.single else self.out_tree.unflatten(results)
+
+    def convert(self, leaves: Sequence[Any]) -> Any:
+        """Call with leaves that may be NumPy arrays or Python scalars."""
+        return self([x if type(x) is Array else as_array(x, aval)
+                     for x, aval in zip(leaves, self.avals, strict=True)])
+
+
+class JitCache:
+    """The tables of one function with one set of options."""
+
+    def __init__(self) -> None:
+        self.calls: dict[Any, CompiledCall] = {}
+        self.traces: dict[TraceKey, TracedFunction] = {}
+        self.programs: dict[ClosedJaxpr, Program] = {}
+
+    def clear(self) -> None:
+        self.calls.clear()
+        self.traces.clear()
+        self.programs.clear()
+
+
+_caches: weakref.WeakKeyDictionary[Callable[..., Any], dict[JitOptions, JitCache]] = weakref.WeakKeyDictionary()
+_avals_of = attrgetter("aval")
+
+
+class JitFunction:
+    """A function that runs compiled; made by `jit`."""
+
+    def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
+        functools.update_wrapper(self, fun)
+        self._fun = fun
+        self._options = options
+        self._signature = signature_of(fun)
+        self._cache = _shared_cache(fun, options)
+        self._all_dynamic = options.statics == Statics((), ())
+        self._name = function_name(fun)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not is_eager():
+            return self._stage(args, kwargs)
+        if not kwargs and self._all_dynamic:
+            try:  # the common call: Arrays only; their interned avals are the key
+                call = self._cache.calls.get((*map(_avals_of, args), trace_context()))
+                if call is not None:
+                    return call(args)
+            except (AttributeError, TypeError):
+                pass
+        if config.disable_jit:
+            return self._fun(*args, **kwargs)
+        return self._call(args, kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else _BoundJit(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<PjitFunction of {self._fun!r}>"
+
+    def _cache_size(self) -> int:
+        """Return how many kinds of calls are compiled."""
+        return len(self._cache.calls)
+
+    def clear_cache(self) -> None:
+        """Forget every trace and every compiled call of this function."""
+        self._cache.clear()
+
+    # --- a call outside any trace ---
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        dynamic, statics = self._split(args, kwargs)
+        leaves, tree = tree_flatten(dynamic)
+        key = self._call_key(args, leaves, tree, statics)
+        call = self._cache.calls.get(key)
+        if call is None:
+            traced = self._traced(args, kwargs, leaves, tree, statics)
+            program = self._cache.programs.get(traced.closed)
+            if program is None:
+                program = self._cache.programs[traced.closed] = Program(traced.closed)
+            call = CompiledCall(program, traced.out_tree)
+            result = call.convert(leaves)
+            _remember(self._cache.calls, key, call)
+            return result
+        return call.convert(leaves)
+
+    def _call_key(self, args: tuple[Any, ...], leaves: list[Any], tree: PyTreeDef, statics: tuple[Any, ...]) -> Any:
+        context = trace_context()
+        if self._all_dynamic and len(leaves) == len(args) and all(x is y and type(x) is Array
+                                                                  for x, y in zip(args, leaves, strict=True)):
+            return (*map(_avals_of, leaves), context)
+        return CallKey(tree, tuple(map(_leaf_key, leaves)), statics, context)
+
+    # --- a call inside a trace ---
+
+    def _stage(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if config.disable_jit:
+            return self._fun(*args, **kwargs)
+        dynamic, statics = self._split(args, kwargs)
+        leaves, tree = tree_flatten(dynamic)
+        traced = self._traced(args, kwargs, leaves, tree, statics)
+        inputs = [*traced.consts, *leaves]
+        if self._options.inline:
+            results = eval_jaxpr(traced.closed.jaxpr, traced.closed.consts, *inputs)
+        else:
+            results = pjit_p.bind(*inputs, **self._call_params(traced, args, kwargs))
+        return traced.out_tree.unflatten(results)
+
+    def _call_params(self, traced: TracedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        donated = [False] * len(traced.consts)
+        wanted = self._options.donated
+        statics = self._options.statics
+        for i, arg in enumerate(args):
+            if i not in statics.nums:
+                donated += [i in wanted.nums] * len(tree_flatten(arg)[0])
+        donated += [False] * (len(traced.closed.jaxpr.invars) - len(donated))
+        return call_params(traced.closed, self._name, tuple(donated), self._options.keep_unused, self._options.inline)
+
+    # --- tracing ---
+
+    def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+        """Return ((dynamic args, dynamic kwargs), statics as a hashable key)."""
+        if self._all_dynamic:
+            return (args, kwargs), ()
+        nums, names = self._options.statics
+        static_at = {n % len(args) for n in nums if -len(args) <= n < len(args)} if args else set()
+        dynamic = tuple(x for i, x in enumerate(args) if i not in static_at)
+        static = [(i, StaticValue(args[i])) for i in sorted(static_at)]
+        if kwargs:
+            static += [(k, StaticValue(kwargs[k])) for k in sorted(kwargs) if k in names]
+            kwargs = {k: v for k, v in kwargs.items() if k not in names}
+        return (dynamic, kwargs), tuple(static)
+
+    def _merge(self, dynamic: Any, statics: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
+        """Put the static values back between the dynamic ones."""
+        args, kwargs = list(dynamic[0]), dict(dynamic[1])
+        for place, key in statics:
+            if isinstance(place, int):
+                args.insert(place, key.value)
+            else:
+                kwargs[place] = key.value
+        return args, kwargs
+
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], tree: PyTreeDef,
+                statics: tuple[Any, ...]) -> TracedFunction:
+        avals = tuple([self._leaf_aval(leaf, i, args, kwargs) for i, leaf in enumerate(leaves)])
+        key = TraceKey(tree, avals, statics, trace_context())
+        traced = self._cache.traces.get(key)
+        if traced is None:
+            traced = self._trace(args, kwargs, tree, avals, statics)
+            if not traced.consts:  # closed-over tracers belong to one enclosing trace only
+                _remember(self._cache.traces, key, traced)
+        return traced
+
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], tree: PyTreeDef, avals: Sequence[ShapedArray],
+               statics: tuple[Any, ...]) -> TracedFunction:
+        out_tree: list[PyTreeDef] = []
+
+        def flat_fun(*tracers: Any) -> list[Any]:
+            positional, keyword = self._merge(tree_unflatten(tree, tracers), statics)
+            out = self._fun(*positional, **keyword)
+            out_leaves, treedef = tree_flatten(out)
+            for leaf in out_leaves:
+                check_output(leaf)
+            out_tree.append(treedef)
+            return out_leaves
+
+        info = debug_info(self._fun, "jit", self._signature, args, kwargs, self._options.statics)
+        jaxpr, consts = trace_to_jaxpr(flat_fun, avals, info)
+        if any(isinstance(c, Tracer) for c in consts):
+            return TracedFunction(ClosedJaxpr(hoist_consts(jaxpr), []), out_tree[0], tuple(consts))
+        return TracedFunction(ClosedJaxpr(jaxpr, consts), out_tree[0])
+
+    def _leaf_aval(self, leaf: Any, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ShapedArray:
+        if is_valid_type(leaf):
+            try:
+                return aval_of(leaf)
+            except OverflowError:
+                raise OverflowError("An overflow was encountered while parsing an argument to a jitted computation, "
+                                    f"whose argument path is {self._path(i, args, kwargs)}.") from None
+        raise TypeError(
+            f"Error interpreting argument to {self._fun} as an abstract array. The problematic value is of type "
+            f"{type(leaf)} and was passed to the function at path {self._path(i, args, kwargs)}.\n"
+            "This typically means that a jit-wrapped function was called with a non-array argument, and this argument "
+            "was not marked as static using the static_argnums or static_argnames parameters of jax.jit.")
+
+    def _path(self, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        names = debug_info(self._fun, "jit", self._signature, args, kwargs, self._options.statics).arg_names
+        return names[i] if i < len(names) else f"argument {i}"
+
+    # --- stages ---
+
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the `Traced` stage of a call: its jaxpr, and `.lower()` to go on."""
+        return _make_stage[0](self, args, kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the `Lowered` stage of a call: simplified jaxpr, kernels, C text, and `.compile()`."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the shapes and dtypes of the results, computing nothing."""
+        return self.trace(*args, **kwargs).out_info
+
+
+class _BoundJit:
+    """A jitted function as a method: calls it with the instance first."""
+
+    def __init__(self, jitted: JitFunction, instance: Any) -> None:
+        self.__func__, self.__self__ = jitted, instance
+        self.__wrapped__ = jitted.__wrapped__  # type: ignore[attr-defined]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__func__(self.__self__, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.__func__, name)
+        return functools.partial(value, self.__self__) if name in ("trace", "lower", "eval_shape") else value
+
+
+_make_stage: list[Callable[[JitFunction, tuple[Any, ...], dict[str, Any]], Any]] = []
+"""`api.stages` puts its constructor here: stages stand above this file."""
+
+
+def jit(fun: Callable[..., Any] | None = None, *, static_argnums: ArgNums = None, static_argnames: ArgNames = None,
+        donate_argnums: ArgNums = None, donate_argnames: ArgNames = None, keep_unused: bool = False,
+        inline: bool = False, device: Any = None, backend: str | None = None) -> Any:
+    """Return `fun` compiled: traced and compiled at the first call with each kind of arguments.
+
+    Static arguments are part of the cache key and must be hashable. `device` and `backend` are accepted as in JAX;
+    there is one device, this machine.
+
+    Raises: TypeError if `fun` is not callable, ValueError if a static argument is none of its parameters.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.jit.html.
+
+    >>> import tinytrace as jax
+    >>> jax.jit(lambda x: x + 1)(41)
+    Array(42, dtype=int32, weak_type=True)
+    """
+    if fun is None:
+        return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames,
+                                 donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+                                 keep_unused=keep_unused, inline=inline)
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
+    signature = signature_of(fun)
+    statics = resolve_argnums(signature, static_argnums, static_argnames, "static")
+    donated = resolve_argnums(signature, donate_argnums, donate_argnames, "donate")
+    return JitFunction(fun, JitOptions(statics, donated, keep_unused, inline))
+
+
+def clear_caches() -> None:
+    """Forget every trace and every compiled call of every function (`jax.clear_caches`)."""
+    for caches in list(_caches.values()):
+        for cache in caches.values():
+            cache.clear()
+
+
+def check_output(leaf: Any) -> None:
+    """Raise TypeError if a traced function returned something that is no array."""
+    if not is_valid_type(leaf):
+        raise TypeError(f"Value {leaf!r} with type {type(leaf)} is not a valid JAX type")
+
+
+def _shared_cache(fun: Callable[..., Any], options: JitOptions) -> JitCache:
+    try:
+        return _caches.setdefault(fun, {}).setdefault(options, JitCache())
+    except TypeError:  # not hashable or not weakly referable: a cache of its own
+        return JitCache()
+
+
+def _remember(table: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(table) >= MAX_ENTRIES:
+        del table[next(iter(table))]
+    table[key] = value
+
+
+class StaticValue:
+    """A static value as a cache key: equal only if the types are equal too, and nan never."""
+
+    __slots__ = ("_hash", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        try:
+            self._hash = hash(value)
+        except TypeError as error:
+            raise ValueError(
+                "Non-hashable static arguments are not supported. An error occurred while trying to hash an object "
+                f"of type {type(value)}, {value}. The error was:\nTypeError: {error}\n") from error
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StaticValue) and type(self.value) is type(other.value) \
+            and bool(self.value == other.value)
+
+
+def _leaf_key(leaf: Any) -> Any:
+    kind = type(leaf)
+    if kind is Array:
+        return leaf.aval
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return leaf.shape, leaf.dtype
+    if isinstance(leaf, Tracer):
+        raise leaked_tracer_error(leaf)
+    return kind
+

@@ -1,0 +1,72 @@
+"""`library_jit`: how the library's own functions are jitted.
+
+Many numpy functions stand in a jaxpr as one equation, `pjit[name=_where jaxpr={...}]`, because JAX jits them. Staged
+into a jaxpr they must do the same here, to the letter; outside of one their body simply runs, operation by operation,
+for compiling each of them would cost more than it saves.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tinytrace.api.jit import jit
+from tinytrace.core.avals import aval_of
+from tinytrace.core.trace import Trace, current_trace, is_eager
+from tinytrace.primitives.conversion import convert_element_type_p
+from tinytrace.transforms.staging import DynamicJaxprTrace
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def library_jit(*static_argnames: str) -> Callable[[F], F]:
+    """Decorate a library function: one `pjit` equation when it is staged, plain Python when it is not.
+
+    static_argnames: parameters that are known at trace time (`axis`, `keepdims`, ...).
+    """
+
+    def decorate(function: F) -> F:
+        staged = jit(function, static_argnames=static_argnames)
+        dynamic = _dynamic_parameters(function, static_argnames)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not is_eager() and is_staging():
+                return staged(*args, **kwargs)
+            args = tuple([_as_array(arg) if flag else arg for arg, flag in zip(args, dynamic)]) + args[len(dynamic):]
+            return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def is_staging() -> bool:
+    """Is a jaxpr being written, by this trace or by one that its operations end up in?"""
+    trace: Trace | None = current_trace()
+    while trace is not None:
+        if isinstance(trace, DynamicJaxprTrace):
+            return True
+        trace = trace.parent
+    return False
+
+
+def _dynamic_parameters(function: Callable[..., Any], static_argnames: Sequence[str]) -> list[bool]:
+    """Say for each positional parameter whether it is an array to be."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    return [p.name not in static_argnames for p in parameters if p.kind in positional]
+
+
+def _as_array(x: Any) -> Any:
+    """Do what jit does to an argument: numbers and NumPy arrays become arrays."""
+    if not isinstance(x, (np.ndarray, np.generic, int, float)):
+        return x
+    aval = aval_of(x)
+    return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
+
+
+__all__ = ["is_staging", "library_jit"]

@@ -1,0 +1,128 @@
+"""What `jit` reads from a function's signature: static arguments by number and name, and what errors call each input.
+
+Source: https://jax.readthedocs.io/en/latest/_autosummary/jax.jit.html on `static_argnums` and `static_argnames`.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from tinytrace.core.jaxpr import DebugInfo
+from tinytrace.core.key_paths import keystr
+from tinytrace.core.tree_paths import tree_flatten_with_path
+
+ArgNums = int | Sequence[int] | None
+ArgNames = str | Iterable[str] | None
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Statics(NamedTuple):
+    """Which arguments are static, by position (may be negative) and by keyword; both lists are complete."""
+
+    nums: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+def resolve_argnums(signature: inspect.Signature | None, nums: ArgNums, names: ArgNames, option: str) -> Statics:
+    """Return the complete numbers and names of an option such as `static`, each inferred from the other.
+
+    Raises ValueError when a number or name is none of the function's.
+    """
+    given_nums, given_names = _as_numbers(nums, option), _as_names(names)
+    if signature is None or (given_nums is None and given_names is None):
+        return Statics(given_nums or (), given_names or ())
+    both = [(i, name) for i, (name, p) in enumerate(signature.parameters.items())
+            if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    if given_nums is None:
+        assert given_names is not None
+        given_nums = tuple(i for i, name in both if name in given_names)
+    elif given_names is None:
+        given_names = tuple(name for i, name in both if i in given_nums)
+    _check_numbers(signature, given_nums, option)
+    _check_names(signature, given_names, option)
+    return Statics(given_nums, given_names)
+
+
+def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
+    """Return the signature of `fun`, or None for the few builtins that have none."""
+    try:
+        return inspect.signature(fun)
+    except (ValueError, TypeError):
+        return None
+
+
+def function_name(fun: Callable[..., Any]) -> str:
+    """Return the name that jaxprs print for `fun`."""
+    return getattr(fun, "__name__", None) or str(fun)
+
+
+def function_location(fun: Callable[..., Any]) -> str:
+    """Return `f at file.py:3`, or the name alone where there is no source."""
+    inner: Any = fun
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    inner = inspect.unwrap(inner)
+    code = getattr(inner, "__code__", None)
+    if code is None:
+        return function_name(fun)
+    return f"{inner.__name__} at {code.co_filename}:{code.co_firstlineno}"
+
+
+def debug_info(fun: Callable[..., Any], traced_for: str, signature: inspect.Signature | None, args: Sequence[Any],
+               kwargs: dict[str, Any], statics: Statics = Statics((), ())) -> DebugInfo:
+    """Return what error messages say of one call of `fun`: its location and a path for each flat input."""
+    return DebugInfo(function_location(fun), traced_for, argument_names(signature, args, kwargs, statics))
+
+
+def argument_names(signature: inspect.Signature | None, args: Sequence[Any], kwargs: dict[str, Any],
+                   statics: Statics = Statics((), ())) -> tuple[str, ...]:
+    """Return a path such as `params['W']` for each flat dynamic input, or () where the call does not fit."""
+    if signature is None:
+        return ()
+    hidden = object()
+    numbers = {n % len(args) for n in statics.nums if -len(args) <= n < len(args)} if args else set()
+    shown = [hidden if i in numbers else x for i, x in enumerate(args)]
+    try:
+        bound = signature.bind(*shown, **{k: hidden if k in statics.names else v for k, v in kwargs.items()})
+    except TypeError:
+        return ()
+    return tuple(f"{name}{keystr(path)}" for name, value in bound.arguments.items()
+                 for path, leaf in tree_flatten_with_path(value)[0] if leaf is not hidden)
+
+
+def _as_numbers(nums: ArgNums, option: str) -> tuple[int, ...] | None:
+    if nums is None:
+        return None
+    try:
+        return tuple(int(n.__index__()) for n in (nums if isinstance(nums, Iterable) else (nums,)))
+    except AttributeError:
+        raise TypeError(f"{option}_argnums must be an int or a sequence of ints, got {nums!r}") from None
+
+
+def _as_names(names: ArgNames) -> tuple[str, ...] | None:
+    return None if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+def _check_numbers(signature: inspect.Signature, nums: tuple[int, ...], option: str) -> None:
+    parameters = signature.parameters.values()
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        return
+    count = sum(p.kind in _POSITIONAL for p in parameters)
+    if nums and (-min(nums) > count or max(nums) >= count):
+        raise ValueError(f"Jitted function has {option}_argnums={nums}, but only accepts {count} positional "
+                         "arguments.")
+
+
+def _check_names(signature: inspect.Signature, names: tuple[str, ...], option: str) -> None:
+    parameters = signature.parameters.values()
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters):
+        return
+    known = {p.name for p in parameters if p.kind not in (inspect.Parameter.VAR_POSITIONAL,)}
+    unknown = set(names) - {p.name for p in parameters if p.kind is not inspect.Parameter.POSITIONAL_ONLY
+                            and p.name in known}
+    if unknown:
+        raise ValueError(f"Jitted function has invalid argnames {unknown} in {option}_argnames. "
+                         "Function does not take these args.")

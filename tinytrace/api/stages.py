@@ -1,0 +1,163 @@
+"""The five stages of the pipeline as values you can hold: trace, simplify, fuse, emit, compile.
+
+    traced = jit(f).trace(x)        # .jaxpr
+    lowered = traced.lower()        # .jaxpr (simplified), .kernels (fused), .as_text() (C)
+    compiled = lowered.compile()    # call it; its repr tells key, path and size
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from tinytrace.api import jit as jit_module
+from tinytrace.api.jit import JitFunction, TracedFunction
+from tinytrace.api.program import Program, as_array
+from tinytrace.api.shapes import ShapeDtypeStruct
+from tinytrace.api.signatures import Statics, argument_names
+from tinytrace.codegen.csource import CSource
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.trees import PyTreeDef, tree_flatten
+from tinytrace.runtime.executable import Executable
+
+
+class Traced:
+    """A function as a jaxpr, for one kind of arguments."""
+
+    def __init__(self, jitted: JitFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        dynamic, statics = jitted._split(args, kwargs)
+        leaves, self.in_tree = tree_flatten(dynamic)
+        self._traced: TracedFunction = jitted._traced(args, kwargs, leaves, self.in_tree, statics)
+        self.fun_name = jitted._name
+        self._arg_names = argument_names(jitted._signature, args, kwargs, jitted._options.statics)
+        self._statics: Statics = jitted._options.statics
+
+    @property
+    def jaxpr(self) -> ClosedJaxpr:
+        return self._traced.closed
+
+    @property
+    def out_tree(self) -> PyTreeDef:
+        return self._traced.out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        """The types of the dynamic arguments, as `((positional), {keyword})`."""
+        return self.in_tree.unflatten(self.jaxpr.in_avals)
+
+    @property
+    def out_info(self) -> Any:
+        """The shapes and dtypes of the results, in the result's tree."""
+        return self.out_tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
+                                        for a in self.jaxpr.out_avals])
+
+    def lower(self) -> Lowered:
+        """Simplify, fuse and emit: everything short of running the C compiler."""
+        return Lowered(self, Program(self.jaxpr))
+
+    def __str__(self) -> str:
+        return str(self.jaxpr)
+
+    def _repr_html_(self) -> str:
+        return self.jaxpr._repr_html_()
+
+
+class Lowered:
+    """A program as kernels and C text."""
+
+    def __init__(self, traced: Traced, program: Program) -> None:
+        self._traced = traced
+        self._program = program
+
+    @property
+    def jaxpr(self) -> ClosedJaxpr:
+        """The simplified jaxpr."""
+        return self._program.jaxpr
+
+    @property
+    def kernels(self) -> Any:
+        """The fused kernels; printing them shows equations, bytes, flops and what fusion saved."""
+        return self._program.generated.kernels
+
+    @property
+    def source(self) -> CSource:
+        return self._program.source
+
+    def as_text(self) -> str:
+        """Return the C text that is compiled, byte for byte."""
+        return self.source.text
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        return self._traced.in_tree
+
+    @property
+    def out_tree(self) -> PyTreeDef:
+        return self._traced.out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        return self._traced.in_avals
+
+    @property
+    def out_info(self) -> Any:
+        return self._traced.out_info
+
+    def compile(self) -> Compiled:
+        """Compile, or find in memory or on disk what was compiled before."""
+        return Compiled(self._traced, self._program)
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+    def _repr_html_(self) -> str:
+        return "<pre>" + self.as_text().replace("&", "&amp;").replace("<", "&lt;") + "</pre>"
+
+
+class Compiled:
+    """Machine code for one kind of arguments; call it with just these."""
+
+    def __init__(self, traced: Traced, program: Program) -> None:
+        self._traced = traced
+        self._program = program
+        self.executable: Executable | None = program.executable
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, tree = tree_flatten((args, kwargs))
+        if tree != self._traced.in_tree:
+            raise TypeError("Function compiled with input pytree does not match the input pytree it was called with: "
+                            f"compiled for {self._traced.in_tree}, called with {tree}.")
+        avals = [aval_of(leaf) for leaf in leaves]
+        self._check(avals)
+        results = self._program([as_array(x, aval) for x, aval in zip(leaves, avals, strict=True)])
+        return self._traced.out_tree.unflatten(results)
+
+    def _check(self, avals: list[ShapedArray]) -> None:
+        names = self._traced._arg_names
+        wrong = [f"Argument '{names[i] if i < len(names) else i}' compiled with "
+                 f"{_type_text(want)} and called with {_type_text(got)}"
+                 for i, (want, got) in enumerate(zip(self._program.in_avals, avals, strict=True))
+                 if (want.shape, want.dtype) != (got.shape, got.dtype)]
+        if wrong:
+            raise TypeError("Argument types differ from the types for which this computation was compiled. "
+                            "The mismatches are:\n" + "\n".join(wrong))
+
+    def as_text(self) -> str:
+        return self._program.source.text
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        return self._traced.in_tree
+
+    @property
+    def out_tree(self) -> PyTreeDef:
+        return self._traced.out_tree
+
+    def __repr__(self) -> str:
+        return f"Compiled({self._traced.fun_name}, {self.executable!r})"
+
+
+def _type_text(aval: ShapedArray) -> str:
+    return f"{aval.dtype.name}[{','.join(map(str, aval.shape))}]"
+
+
+jit_module._make_stage.append(Traced)

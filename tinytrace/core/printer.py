@@ -1,0 +1,177 @@
+"""Print a jaxpr exactly as JAX 0.4.35 does: letters, nesting, line breaks and hoisted programs.
+
+    let double = { lambda ; a:f32[3]. let b:f32[3] = mul a 2.0 in (b,) } in
+    { lambda ; c:f32[3]. let d:f32[3] = pjit[name=double jaxpr=double] c in (d,) }
+
+Letters are given in the order of printing; a jaxpr that is used more than once is hoisted under its equation's name.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tinytrace.core import jaxpr as jaxpr_module
+from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinytrace.core.layout import Break, Group, Piece, render
+
+
+def to_text(program: Jaxpr | ClosedJaxpr) -> str:
+    """Return the text of `program`."""
+    jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+    names = _Names()
+    pieces: list[Piece] = []
+    for shared, name in _hoisted(jaxpr).items():
+        pieces += [f"let {name} = ", names.jaxpr(shared), " in", Break()]
+        names.taken.add(name)
+        names.hoisted[shared] = name
+    return render([*pieces, names.jaxpr(jaxpr)])
+
+
+def eqn_to_text(eqn: JaxprEqn) -> str:
+    """Return the text of one equation, with letters of its own."""
+    return render(_Names().eqn(eqn))
+
+
+class VarNames:
+    """Gives every variable its letter, in the order of asking: a ... z, ba, bb, ..."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()
+        self._names: dict[Var, str] = {}
+        self._fresh = self._letters()
+
+    def __getitem__(self, atom: Var | Literal) -> str:
+        name = self._names.get(atom)  # type: ignore[arg-type]
+        if name is None:
+            if type(atom) is Literal or type(atom) is DropVar:
+                return repr(atom)
+            name = self._names[atom] = next(self._fresh)  # type: ignore[index]
+        return name
+
+    def _letters(self) -> Iterator[str]:
+        n = 0
+        while True:
+            name = letters(n)
+            if name not in self.taken:
+                yield name
+            n += 1
+
+
+def letters(n: int) -> str:
+    """Return the nth variable name: 0 is `a`, 25 is `z`, 26 is `ba`."""
+    name = chr(97 + n % 26)
+    while n := n // 26:
+        name = chr(97 + n % 26) + name
+    return name
+
+
+class _Names(VarNames):
+    """The state of one printing: letters given so far and the names of hoisted jaxprs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hoisted: dict[Jaxpr, str] = {}
+
+    def jaxpr(self, jaxpr: Jaxpr) -> Piece:
+        if jaxpr in self.hoisted:
+            return self.hoisted[jaxpr]
+        head: list[Piece | _Indented] = ["{ lambda ", self.typed(jaxpr.constvars), "; ", self.typed(jaxpr.invars), ". let",
+                             Break(indent=4)]
+        for i, eqn in enumerate(jaxpr.eqns):
+            if i:
+                head.append(Break("; ", indent=4))
+            head.append(_Indented(self.eqn(eqn), 4))
+        outs = self.plain(jaxpr.outvars, ",")
+        return Group([*_spliced(head), Break(indent=2), "in (", outs, ")" if len(jaxpr.outvars) != 1 else ",)", " }"])
+
+    def eqn(self, eqn: JaxprEqn) -> list[Piece]:
+        left: list[Piece] = [self.typed(eqn.outvars), " = "] if eqn.outvars else []
+        name = eqn.primitive.name
+        params = eqn.primitive.pp_params(eqn.params) if eqn.params else None
+        shown: list[Piece] = [self.params(params)] if params else []
+        return [*left, name, *shown, " ", self.plain(eqn.invars)]
+
+    def params(self, params: dict[str, Any]) -> Group:
+        pieces: list[Piece] = ["[", Break("", indent=2)]
+        for i, (key, value) in enumerate(params.items()):
+            if i:
+                pieces.append(Break(indent=2))
+            pieces += [f"{key}=", *_spliced([_Indented([self.value(value)], 2)])]
+        return Group([*pieces, Break(""), "]"])
+
+    def value(self, value: Any) -> Piece:
+        if isinstance(value, (Jaxpr, ClosedJaxpr)):
+            return self.jaxpr(value.jaxpr if isinstance(value, ClosedJaxpr) else value)
+        if type(value) is tuple and all(isinstance(x, (Jaxpr, ClosedJaxpr)) for x in value):
+            pieces: list[Piece] = ["(", Break("", indent=2)]
+            for i, x in enumerate(value):
+                if i:
+                    pieces.append(Break(indent=2))
+                pieces += _spliced([_Indented([self.value(x)], 2)])
+            return Group([*pieces, Break(""), ")"])
+        return str(value)
+
+    def typed(self, variables: Sequence[Var]) -> Piece:
+        return _joined([f"{self[v]}:{v.aval.str_short()}" for v in variables], "")
+
+    def plain(self, atoms: Sequence[Var | Literal], separator: str = "") -> Piece:
+        return _joined([self[atom] for atom in atoms], separator)
+
+
+class _Indented:
+    """Pieces whose breaks lie deeper by `indent`; spliced into the group around them."""
+
+    def __init__(self, pieces: list[Piece], indent: int) -> None:
+        self.pieces, self.indent = pieces, indent
+
+
+def _spliced(items: Sequence[Piece | _Indented]) -> list[Piece]:
+    out: list[Piece] = []
+    for item in items:
+        if not isinstance(item, _Indented):
+            out.append(item)
+            continue
+        for piece in item.pieces:
+            if isinstance(piece, Group):
+                piece.indent += item.indent
+            out.append(piece)
+    return out
+
+
+def _joined(words: list[str], separator: str) -> Piece:
+    """Words that fill lines: each gap breaks alone, and only where the line is already full."""
+    if len(words) < 2:
+        return words[0] if words else ""
+    pieces: list[Piece] = [words[0]]
+    for word in words[1:]:
+        pieces += [separator, Group([Break(indent=2)]), word] if separator else [Group([Break(indent=2)]), word]
+    return Group(pieces)
+
+
+def _hoisted(top: Jaxpr) -> dict[Jaxpr, str]:
+    """Return the jaxprs that occur more than once, with the unique names under which they are printed first."""
+    counts: Counter[Jaxpr] = Counter()
+    names: dict[Jaxpr, str] = {}
+    queue = [top]
+    for jaxpr in queue:
+        counts[jaxpr] += 1
+        for eqn in jaxpr.eqns:
+            inner = list(subjaxprs(eqn.params)) if eqn.params else []
+            if inner and isinstance(eqn.params.get("name"), str):
+                for sub in inner:
+                    names.setdefault(sub, eqn.params["name"].strip("<>"))
+            queue.extend(inner)
+    taken: Counter[str] = Counter()
+    result = {}
+    for jaxpr, count in counts.items():
+        if count > 1:
+            name = names.get(jaxpr, "jaxpr")
+            unique = f"{name}{taken[name]}" if taken[name] else name
+            taken[name] += 1
+            taken[unique] += unique != name
+            result[jaxpr] = unique
+    return result
+
+
+jaxpr_module._print_hook[0] = to_text

@@ -1,0 +1,238 @@
+"""Staging: run a Python function on tracers that record every operation, and return the jaxpr they wrote.
+
+Every operation under a `DynamicJaxprTrace` becomes an equation, also those that touch no argument ("omnistaging"), so
+the program that comes out is the whole program. Values from outside become constants: scalars turn into literals,
+arrays and tracers of enclosing traces into constvars. Source: JAX pull request 3370; autodidax part 2.
+"""
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.array import Array
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DebugInfo, DropVar, Jaxpr, JaxprEqn, Literal, SourceInfo, Var
+from tinytrace.core.primitive import Primitive
+from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error, set_current_trace
+
+FlatFunction = Callable[..., Sequence[Any]]
+
+
+def trace_to_jaxpr(fun: FlatFunction, in_avals: Sequence[ShapedArray],
+                   debug_info: DebugInfo | None = None) -> tuple[Jaxpr, list[Any]]:
+    """Trace `fun`, a function of flat arrays to a flat sequence of arrays.
+
+    Returns the jaxpr and the values of its constvars, among which may be tracers of enclosing traces.
+    """
+    trace = DynamicJaxprTrace(current_trace(), debug_info)
+    try:
+        with set_current_trace(trace):
+            tracers = [trace.new_arg(aval) for aval in in_avals]
+            outvars = [trace.to_atom(x) for x in fun(*tracers)]
+        return trace.to_jaxpr(outvars)
+    finally:
+        trace.finish()
+
+
+def trace_to_closed_jaxpr(fun: FlatFunction, in_avals: Sequence[ShapedArray],
+                          debug_info: DebugInfo | None = None) -> ClosedJaxpr:
+    """Trace `fun` and close the jaxpr over its constants."""
+    return ClosedJaxpr(*trace_to_jaxpr(fun, in_avals, debug_info))
+
+
+def hoist_consts(jaxpr: Jaxpr) -> Jaxpr:
+    """Return `jaxpr` with its constvars as leading inputs (closed-over values become arguments)."""
+    if not jaxpr.constvars:
+        return jaxpr
+    debug = jaxpr.debug_info
+    if debug is not None:
+        debug = debug._replace(arg_names=(None,) * len(jaxpr.constvars) + debug.arg_names)
+    return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=debug)
+
+
+class DynamicJaxprTracer(Tracer):
+    """Stands for the value of one variable of the jaxpr being written."""
+
+    __slots__ = ("_source", "aval", "var")
+    aval: ShapedArray
+
+    def __init__(self, trace: DynamicJaxprTrace, var: Var, source: SourceInfo | None) -> None:
+        self._trace = trace
+        self.aval = var.aval
+        self.var = var
+        self._source = source
+
+    def _origin_msg(self) -> str:
+        trace = self._trace
+        assert isinstance(trace, DynamicJaxprTrace)
+        if not trace.alive:
+            return f"\nThis DynamicJaxprTracer was created on line {self._source or '<unknown>'}"
+        return "\n" + trace.origin(self.var) if trace.debug_info is not None else ""
+
+
+class DynamicJaxprTrace(Trace):
+    """Writes one jaxpr: its equations so far, its inputs, and the constants it met."""
+
+    name = "DynamicJaxprTrace"
+
+    def __init__(self, parent: Trace, debug_info: DebugInfo | None = None) -> None:
+        self.parent = parent
+        self.debug_info = debug_info
+        self.eqns: list[JaxprEqn] = []
+        self.invars: list[Var] = []
+        self._consts: dict[int, tuple[Var, Any]] = {}
+        self._level = parent.level + 1
+
+    @property
+    def level(self) -> int:
+        return self._level
+
+    def new_arg(self, aval: ShapedArray) -> DynamicJaxprTracer:
+        """Return the tracer of a new input."""
+        var = Var(aval)
+        self.invars.append(var)
+        return DynamicJaxprTracer(self, var, user_source())
+
+    def to_atom(self, x: Any) -> Atom:
+        """Return the variable or literal that `x` is in this jaxpr; a foreign value becomes a constant."""
+        if isinstance(x, DynamicJaxprTracer) and x._trace is self:
+            return x.var
+        if isinstance(x, Tracer):
+            x._assert_live()
+            return self._constvar(x, x.aval)
+        aval = aval_of(x)
+        if hasattr(x, "__jax_array__"):
+            return self.to_atom(x.__jax_array__())
+        if aval.shape == () and not isinstance(x, Array):
+            return Literal(_literal_value(x, aval), aval)
+        return self._constvar(x, aval)
+
+    def _constvar(self, x: Any, aval: ShapedArray) -> Var:
+        entry = self._consts.get(id(x))
+        if entry is None:
+            if isinstance(x, Tracer) and not self._encloses(x._trace):
+                raise leaked_tracer_error(x)
+            entry = self._consts[id(x)] = Var(aval), x  # holding x keeps its id from being used again
+        return entry[0]
+
+    def _encloses(self, trace: Trace) -> bool:
+        outer = self.parent
+        while outer is not None and outer is not trace:
+            outer = outer.parent
+        return outer is trace
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        invars = [x.var if type(x) is DynamicJaxprTracer and x._trace is self else self.to_atom(x) for x in args]
+        avals = [v.aval for v in invars]
+        out_avals = primitive.abstract_eval(*avals, **params)
+        effects = primitive.effects(*avals, **params)
+        source = user_source()
+        if primitive.multiple_results:
+            outvars = [Var(aval) for aval in out_avals]
+            self.eqns.append(JaxprEqn(invars, outvars, primitive, params, effects, source))
+            return [DynamicJaxprTracer(self, var, source) for var in outvars]
+        var = Var(out_avals)
+        self.eqns.append(JaxprEqn(invars, [var], primitive, params, effects, source))
+        return DynamicJaxprTracer(self, var, source)
+
+    def process_custom_jvp_call(self, primitive: Primitive, fun: Callable[..., Any], jvp: Callable[..., Any],
+                                args: Sequence[Any], params: dict[str, Any]) -> Any:
+        return primitive.stage(self, fun, jvp, args, params)  # type: ignore[attr-defined]
+
+    def process_custom_vjp_call(self, primitive: Primitive, fun: Callable[..., Any], fwd: Callable[..., Any],
+                                bwd: Callable[..., Any], args: Sequence[Any], params: dict[str, Any]) -> Any:
+        return primitive.stage(self, fun, fwd, bwd, args, params)  # type: ignore[attr-defined]
+
+    def to_jaxpr(self, outvars: Sequence[Atom]) -> tuple[Jaxpr, list[Any]]:
+        """Return what was written, with unread results dropped (`_`) and unread constants removed."""
+        used: set[Atom] = {v for v in outvars if isinstance(v, Var)}
+        for eqn in self.eqns:
+            used.update(v for v in eqn.invars if isinstance(v, Var))
+        for eqn in self.eqns:
+            if not used.issuperset(eqn.outvars):
+                eqn.outvars = [v if v in used else DropVar(v.aval) for v in eqn.outvars]
+        consts = [(var, x) for var, x in self._consts.values() if var in used]
+        jaxpr = Jaxpr([var for var, _ in consts], self.invars, outvars, self.eqns, debug_info=self.debug_info)
+        return jaxpr, [x for _, x in consts]
+
+    def finish(self) -> None:
+        """End the trace: its tracers are dead from now on."""
+        self.alive = False
+        self.eqns, self.invars, self._consts = [], [], {}
+
+    def origin(self, var: Var) -> str:
+        """Say which arguments `var` depends on, or which operations made it."""
+        active, makers = {var}, []
+        for eqn in reversed(self.eqns):
+            if active.intersection(eqn.outvars):
+                active.difference_update(eqn.outvars)
+                active.update(v for v in eqn.invars if isinstance(v, Var))
+        constvars = {v for v, _ in self._consts.values()} & active
+        makers = [eqn for eqn in self.eqns if constvars.intersection(v for v in eqn.invars if isinstance(v, Var))]
+        positions = [i for i, v in enumerate(self.invars) if v in active]
+        assert self.debug_info is not None
+        text = f"The error occurred while tracing the function {self.debug_info.function} for " \
+               f"{self.debug_info.traced_for}. "
+        names = [self.debug_info.arg_names[i] for i in positions if i < len(self.debug_info.arg_names)]
+        if names and len(names) == len(positions) and all(name is not None for name in names):
+            return text + _depends_on([str(name) for name in names])
+        return text + _became_a_tracer(makers or self._eqns_without_inputs(var)) if positions or makers else text
+
+    def _eqns_without_inputs(self, var: Var) -> list[JaxprEqn]:
+        return [eqn for eqn in self.eqns if var in eqn.outvars]
+
+
+def _depends_on(names: list[str]) -> str:
+    plural = "s" if len(names) > 1 else ""
+    listed = names[0] if len(names) == 1 else \
+        f"{names[0]} and {names[1]}" if len(names) == 2 else f"{', '.join(names[:-1])}, and {names[-1]}"
+    return ("This concrete value was not available in Python because it depends on the "
+            f"value{plural} of the argument{plural} {listed}.")
+
+
+def _became_a_tracer(eqns: list[JaxprEqn]) -> str:
+    lines = [f"  operation {eqn.outvars[0].aval.str_short()} = {eqn.primitive.name}\n"
+             f"    from line {eqn.source or '<unknown>'}" for eqn in eqns[:5]]
+    more = "\n\n(Additional originating lines are not shown.)" if len(eqns) > 5 else ""
+    return "This value became a tracer due to JAX operations on these lines:\n\n" + "\n\n".join(lines) + more
+
+
+def _literal_value(x: Any, aval: ShapedArray) -> Any:
+    if type(x) in (bool, int, float):
+        return x
+    if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
+        return type(x).__mro__[-2](x)
+    return np.asarray(x, aval.dtype)[()]
+
+
+# --- the user's line -------------------------------------------------------------------------------------------
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_is_internal: dict[CodeType, bool] = {}
+
+
+def user_source() -> SourceInfo | None:
+    """Return the innermost frame outside this package: the line the user wrote."""
+    for code, instruction, line in _frames():
+        return SourceInfo(code, instruction, line)
+    return None
+
+
+def _frames() -> Iterator[tuple[CodeType, int, int]]:
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        internal = _is_internal.get(code)
+        if internal is None:
+            file = code.co_filename
+            internal = _is_internal[code] = (file.startswith(_PACKAGE) or file.endswith(("contextlib.py", "functools.py")))
+        if not internal:
+            yield code, frame.f_lasti, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+
+
