@@ -8,5 +8,6 @@ A Python function is traced to a jaxpr, simplified, fused into C kernels, compil
 from tinytrace.api.jit import clear_caches, jit
 from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.shapes import ShapeDtypeStruct
+from tinytrace.core import printer as printer  # installs the text of jaxprs
 
 __all__ = ["ShapeDtypeStruct", "clear_caches", "jit", "make_jaxpr"]

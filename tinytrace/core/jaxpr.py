@@ -223,13 +223,13 @@ def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
     return lambda *args: eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
 
+def install_printer(printer: Callable[[Jaxpr | ClosedJaxpr], str]) -> None:
+    """Let `core.printer`, which stands above this file and reads it, say what `str` of a program is."""
+    _printers[:] = [printer]
+
+
 def _printer(program: Jaxpr | ClosedJaxpr) -> str:
-    return _print_hook[0](program)
+    return _printers[0](program)
 
 
-def _unprinted(program: Jaxpr | ClosedJaxpr) -> str:
-    return object.__repr__(program)
-
-
-_print_hook: list[Callable[[Jaxpr | ClosedJaxpr], str]] = [_unprinted]
-"""`core.printer` puts itself here when it is imported: it stands above this file and reads it."""
+_printers: list[Callable[[Jaxpr | ClosedJaxpr], str]] = [object.__repr__]

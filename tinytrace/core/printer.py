@@ -11,8 +11,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tinytrace.core import jaxpr as jaxpr_module
-from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinytrace.core.jaxpr import (
+    ClosedJaxpr,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    install_printer,
+    subjaxprs,
+)
 from tinytrace.core.layout import Break, Group, Piece, render
 
 
@@ -174,4 +182,4 @@ def _hoisted(top: Jaxpr) -> dict[Jaxpr, str]:
     return result
 
 
-jaxpr_module._print_hook[0] = to_text
+install_printer(to_text)
