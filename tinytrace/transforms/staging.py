@@ -61,7 +61,7 @@ class DynamicJaxprTracer(Tracer):
     __slots__ = ("_source", "aval", "var")
     aval: ShapedArray
 
-    def __init__(self, trace: DynamicJaxprTrace, var: Var, source: SourceInfo | None) -> None:
+    def __init__(self, trace: DynamicJaxprTrace, var: Atom, source: SourceInfo | None) -> None:
         self._trace = trace
         self.aval = var.aval
         self.var = var
@@ -128,6 +128,10 @@ class DynamicJaxprTrace(Trace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         invars = [x.var if type(x) is DynamicJaxprTracer and x._trace is self else self.to_atom(x) for x in args]
+        if primitive.fold is not None:
+            atom = primitive.fold(invars[0], **params)
+            if atom is not None:
+                return DynamicJaxprTracer(self, atom, user_source())
         avals = [v.aval for v in invars]
         out_avals = primitive.abstract_eval(*avals, **params)
         effects = primitive.effects(*avals, **params)
@@ -207,7 +211,8 @@ def _literal_value(x: Any, aval: ShapedArray) -> Any:
         return x
     if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
         return type(x).__mro__[-2](x)
-    return np.asarray(x, aval.dtype)[()]
+    value = np.asarray(x, aval.dtype)
+    return value if isinstance(x, np.ndarray) else value[()]  # which of the two it was decides what `fold` may do
 
 
 # --- the user's line -------------------------------------------------------------------------------------------
