@@ -21,18 +21,18 @@ class TracerLike(Protocol):
     def _origin_msg(self) -> str: ...
 
 
-class _WithHelpPage(Exception):
+class _HelpPageError(Exception):
     """An error whose message ends with the address of its help page."""
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}\nSee {HELP_PAGE}.{type(self).__name__}")
 
 
-class JAXTypeError(_WithHelpPage, TypeError):
+class JAXTypeError(_HelpPageError, TypeError):
     """A value was used in a way that its kind does not allow."""
 
 
-class JAXIndexError(_WithHelpPage, IndexError):
+class JAXIndexError(_HelpPageError, IndexError):
     """An index of a kind that cannot be used while a function is traced."""
 
 
@@ -120,7 +120,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """
 
     def __init__(self, tracer: TracerLike) -> None:
-        _WithHelpPage.__init__(self, f"Attempted boolean conversion of {_describe(tracer)}.{tracer._origin_msg()}")
+        _HelpPageError.__init__(self, f"Attempted boolean conversion of {_describe(tracer)}.{tracer._origin_msg()}")
 
 
 class TracerIntegerConversionError(JAXTypeError):

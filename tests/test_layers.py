@@ -1,0 +1,188 @@
+"""The layers of the package hold: no import upwards, none inside a function, no two modules that import each other.
+
+Read with the stdlib `ast`, so that nothing is imported to find out. Imports under `if TYPE_CHECKING:` are names for
+annotations: they may close a circle, but not point upwards.
+"""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+from typing import NamedTuple
+
+import pytest
+
+from tinytrace.layers import LAYERS, layers_text
+
+ROOT = pathlib.Path(__file__).parent.parent
+RANK = {name: rank for rank, (names, _) in enumerate(LAYERS) for name in names.split()}
+
+
+class Import(NamedTuple):
+    """`importer` imports the module `imported` in `line`."""
+
+    importer: str
+    imported: str
+    line: int
+    in_function: bool
+    for_types: bool
+
+
+def module_names(package: pathlib.Path) -> dict[str, pathlib.Path]:
+    """Dotted name -> file, for every module of a package."""
+    files = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = [package.name, *path.relative_to(package).with_suffix("").parts]
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return files
+
+
+def read_imports(package: pathlib.Path) -> list[Import]:
+    """Every import of a module of the package by a module of the package."""
+    modules = module_names(package)
+    found = []
+    for name, path in modules.items():
+        is_package = path.name == "__init__.py"
+        for node, in_function, for_types in walk_imports(ast.parse(path.read_text()), False, False):
+            for target in imported_modules(node, name, is_package, modules):
+                if target.split(".")[0] == package.name:
+                    found.append(Import(name, target, node.lineno, in_function, for_types))
+    return found
+
+
+def walk_imports(node: ast.AST, in_function: bool, for_types: bool):
+    """Yields the import statements below `node` with where they stand."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield child, in_function, for_types
+        inside = in_function or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        typing = for_types or (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test))
+        yield from walk_imports(child, inside, typing)
+
+
+def imported_modules(node: ast.Import | ast.ImportFrom, importer: str, is_package: bool, modules) -> list[str]:
+    """The dotted names of the modules that an import statement loads."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    base = node.module or ""
+    if node.level:
+        parts = importer.split(".")
+        keep = len(parts) - node.level + is_package
+        base = ".".join([*parts[:keep], *([node.module] if node.module else [])])
+    submodules = [f"{base}.{alias.name}" for alias in node.names]
+    return [name if name in modules else base for name in submodules]
+
+
+def layer_of(module: str) -> str:
+    """`core` of `tinytrace.core.trees`; the package itself stands with what users type."""
+    return [*module.split("."), "tinytrace"][1]
+
+
+def upward(imports: list[Import]) -> list[str]:
+    return [
+        f"{i.importer}:{i.line} imports {i.imported}: from layer {RANK[layer_of(i.importer)]} up to "
+        f"{RANK[layer_of(i.imported)]}"
+        for i in imports
+        if RANK[layer_of(i.imported)] > RANK[layer_of(i.importer)]
+    ]
+
+
+def inside_functions(imports: list[Import]) -> list[str]:
+    return [f"{i.importer}:{i.line} imports {i.imported} inside a function" for i in imports if i.in_function]
+
+
+def cycles(imports: list[Import]) -> list[str]:
+    """The circles of modules that import each other when they are loaded."""
+    graph: dict[str, set[str]] = {}
+    for i in imports:
+        if not i.for_types and i.imported != i.importer:
+            graph.setdefault(i.importer, set()).add(i.imported)
+    found: list[str] = []
+    finished: set[str] = set()
+
+    def visit(module: str, path: list[str]) -> None:
+        if module in path:
+            found.append(" -> ".join([*path[path.index(module) :], module]))
+        elif module not in finished:
+            for imported in sorted(graph.get(module, ())):
+                visit(imported, [*path, module])
+            finished.add(module)
+
+    for module in sorted(graph):
+        visit(module, [])
+    return found
+
+
+IMPORTS = read_imports(ROOT / "tinytrace")
+
+
+def test_every_module_has_a_layer():
+    top = {layer_of(module) for module in module_names(ROOT / "tinytrace")}
+    assert not sorted(top - set(RANK)), "name these in tinytrace/layers.py"
+
+
+def test_no_import_upwards():
+    assert upward(IMPORTS) == []
+
+
+def test_no_import_inside_a_function():
+    assert inside_functions(IMPORTS) == []
+
+
+def test_no_cycles():
+    assert cycles(IMPORTS) == []
+
+
+def test_readme_prints_the_layers():
+    assert layers_text() in (ROOT / "README.md").read_text()
+
+
+@pytest.fixture
+def package(tmp_path):
+    """Writes a small package named tinytrace and answers its imports."""
+
+    def write(files: dict[str, str]) -> list[Import]:
+        root = tmp_path / "tinytrace"
+        for name, text in {"__init__": "", **files}.items():
+            path = root / f"{name}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return read_imports(root)
+
+    return write
+
+
+def test_an_upward_import_is_found(package):
+    imports = package({"core/trees": "from tinytrace.api import jit\n", "api/jit": ""})
+    assert upward(imports) == ["tinytrace.core.trees:1 imports tinytrace.api.jit: from layer 1 up to 8"]
+
+
+def test_a_relative_upward_import_is_found(package):
+    imports = package({"core/trees": "from ..api import jit\n", "api/jit": ""})
+    assert upward(imports) == ["tinytrace.core.trees:1 imports tinytrace.api.jit: from layer 1 up to 8"]
+
+
+def test_an_upward_import_for_types_is_found(package):
+    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tinytrace.api.jit import Jitted\n"
+    assert len(upward(package({"core/trees": text, "api/jit": ""}))) == 1
+
+
+def test_an_import_inside_a_function_is_found(package):
+    imports = package({"core/trees": "def f():\n    import tinytrace.errors\n", "errors": ""})
+    assert inside_functions(imports) == ["tinytrace.core.trees:2 imports tinytrace.errors inside a function"]
+
+
+def test_a_cycle_is_found(package):
+    imports = package(
+        {
+            "core/a": "from tinytrace.core import b\n",
+            "core/b": "from tinytrace.core.c import x\n",
+            "core/c": "import tinytrace.core.a\n",
+        }
+    )
+    assert cycles(imports) == ["tinytrace.core.a -> tinytrace.core.b -> tinytrace.core.c -> tinytrace.core.a"]
+
+
+def test_a_cycle_of_annotations_is_allowed(package):
+    later = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tinytrace.core.a import X\n"
+    assert cycles(package({"core/a": "from tinytrace.core.b import y\n", "core/b": later})) == []
