@@ -1,0 +1,74 @@
+# Every target makes what it needs, starting with a virtual environment inside this folder. `make help` lists them.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+ORACLE := .venv-oracle
+PROJECT := pyproject.toml setup.py
+RUNTIME := $(wildcard csrc/*.c csrc/*.h csrc/*.inc csrc/*.py csrc/math/*.h)
+TINYTRACE_CACHE_DIR ?= $(CURDIR)/.cache/demo
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast lint golden tutorials bench clean
+
+help:  ## print this list
+	@echo "make TARGET, where TARGET is one of"
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  \1|\2/' | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.installed  ## run the programs of the introductions: jaxpr, C, output, hit or miss
+	@echo "==> the demo (its cache is $(TINYTRACE_CACHE_DIR))"
+	@TINYTRACE_CACHE_DIR="$(TINYTRACE_CACHE_DIR)" $(BIN)/python -m tinytrace.cli demo
+
+test: $(VENV)/.dev  ## run all tests (minutes)
+	@echo "==> all tests"
+	@$(BIN)/python -m pytest
+
+test-fast: $(VENV)/.dev  ## run the tests without the slow ones, with fewer random programs
+	@echo "==> the fast tests"
+	@HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -m "not slow"
+
+lint: $(VENV)/.dev  ## check style (ruff) and types (mypy --strict)
+	@echo "==> ruff"
+	@$(BIN)/ruff check .
+	@echo "==> mypy --strict"
+	@$(BIN)/mypy
+
+golden: $(ORACLE)/.installed  ## ask JAX 0.4.35 for the expected texts again and show what changed
+	@echo "==> regenerating tests/goldens with JAX 0.4.35"
+	@$(ORACLE)/bin/python -m tests.goldens.regenerate
+	@git --no-pager diff --stat -- tests/goldens
+
+tutorials: $(VENV)/.dev  ## execute the notebooks and write their outputs into them
+	@echo "==> the tutorials"
+	@$(BIN)/python tutorials/execute.py
+
+bench: $(VENV)/.dev  ## time the programs of the introductions
+	@echo "==> the benchmark"
+	@$(BIN)/python -m benchmarks
+
+clean:  ## remove everything that the other targets made
+	rm -rf $(VENV) $(ORACLE) .cache build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find tinytrace -name '*.so' -delete
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@echo "==> creating the virtual environment $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tinytrace needs Python 3.11 or newer: make PYTHON=python3.11")'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(PROJECT) $(RUNTIME) | $(VENV)/bin/python
+	@echo "==> installing tinytrace and compiling its C runtime (about a minute the first time)"
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	@echo "==> installing the tools of the tests"
+	@$(PIP) install --editable '.[dev]'
+	@touch $@
+
+$(ORACLE)/.installed:
+	@echo "==> installing the oracle, JAX 0.4.35, in $(ORACLE)"
+	@$(PYTHON) -m venv $(ORACLE)
+	@$(ORACLE)/bin/python -m pip --disable-pip-version-check --quiet install 'jax==0.4.35' 'jaxlib==0.4.35' 'numpy<2.3'
+	@touch $@
