@@ -1,0 +1,41 @@
+"""`custom_lin`: the tangent map of a function with its own backward rule.
+
+What the rule of a `custom_vjp` function leaves in a linear program: nobody knows how to push tangents through it, but
+its transpose is known, for it is the user's `bwd`. Operands are the residuals and then one tangent per input.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.tangents import from_symbolic_zero, to_symbolic_zero
+from tinytrace.transforms.zeros import instantiate_zeros
+
+
+class CustomLin(Primitive):
+    """`tangents_out = custom_lin[bwd num_res ...] *residuals *tangents_in`."""
+
+    name = "custom_lin"
+    multiple_results = True
+
+    def abstract_eval(self, *avals: ShapedArray, out_avals: Sequence[ShapedArray], **params: Any
+                      ) -> list[ShapedArray]:
+        return list(out_avals)
+
+    def impl(self, *args: Any, **params: Any) -> NoReturn:
+        raise TypeError("can't apply forward-mode autodiff (jvp) to a custom_vjp function.")
+
+    jvp = refuse("a custom_vjp function has no forward rule")
+
+    def transpose(self, ct: Sequence[Any], *args: Any, num_res: int, bwd: Callable[..., Sequence[Any]],
+                  symbolic_zeros: bool, **params: Any) -> Sequence[Any]:
+        seen = map(to_symbolic_zero if symbolic_zeros else instantiate_zeros, ct)
+        return [None] * num_res + [from_symbolic_zero(x) for x in bwd(*args[:num_res], *seen)]
+
+    batch = refuse("it stands in linear programs only, and those are made after batching")
+    lower = refuse("it has no value before it is transposed")
+
+
+custom_lin_p = CustomLin()

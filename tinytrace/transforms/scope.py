@@ -1,0 +1,52 @@
+"""The life of a trace: current while its function runs, dead afterwards, and checked for leaks when asked to."""
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+from tinytrace.config import config
+from tinytrace.core.trace import Trace, Tracer, set_current_trace
+
+
+@contextlib.contextmanager
+def running(trace: Trace) -> Iterator[None]:
+    """Send the operations inside the block to `trace`, and end it with the block.
+
+    Under `check_tracer_leaks` the block must leave no tracer of `trace` behind, in its own variables neither.
+
+    Raises: Exception, as JAX does, naming the tracers that survived and who holds them.
+    """
+    try:
+        with set_current_trace(trace):
+            yield
+    finally:
+        trace.alive = False
+    if config.check_tracer_leaks:
+        check_leaks(trace)
+
+
+def check_leaks(trace: Trace) -> None:
+    """Raise an Exception if somebody still holds a tracer of `trace`."""
+    leaked = [x for x in gc.get_referrers(trace) if isinstance(x, Tracer)]
+    if leaked:
+        texts = "\n\n".join(f"{tracer}{tracer._origin_msg()}{_holders(tracer, leaked)}" for tracer in leaked)
+        raise Exception(f"Leaked trace MainTrace({trace.level},{trace.name}). Leaked tracer(s):\n\n{texts}\n")
+
+
+def _holders(tracer: Tracer, ours: list[Tracer]) -> str:
+    """Say who refers to `tracer`: the containers and objects that the user should look for."""
+    named = f"<{type(tracer).__name__} {id(tracer)}>"
+    holders = [x for x in gc.get_referrers(tracer) if x is not ours and type(x).__name__ != "frame"]
+    return "".join(f"\n{named} is referred to by {_describe(holder, tracer)}" for holder in holders)
+
+
+def _describe(holder: Any, tracer: Tracer) -> str:
+    named = f"<{type(holder).__name__} {id(holder)}>"
+    if isinstance(holder, (list, tuple)):
+        return f"{named}[{next(i for i, x in enumerate(holder) if x is tracer)}]"
+    if isinstance(holder, dict):
+        key = next(key for key, x in holder.items() if x is tracer)
+        return f"{holder['__name__']}.{key}" if "__name__" in holder else f"{named}[{key!r}]"
+    return named
