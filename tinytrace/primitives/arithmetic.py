@@ -1,0 +1,470 @@
+"""Arithmetic: sums, products, quotients, powers and roots, signs and rounding.
+
+Integers wrap. An integer divided by zero gives -1 (all bits set) and leaves itself as remainder; the smallest integer
+divided by -1 gives itself. max and min propagate NaN and know that -0 is less than 0.
+"""
+from __future__ import annotations
+
+import builtins
+import enum
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import BOOL, is_float
+from tinytrace.core.tangents import Zero, is_undefined_primal
+from tinytrace.primitives.comparison import eq, ge
+from tinytrace.primitives.elementwise import ANY, CONSTANT, FLOAT, INEXACT, NUMBER, REAL, SIGNED, Elementwise
+from tinytrace.primitives.elementwise import LinearUnary, NDArray, broadcast_operands, const_like, filled_like
+from tinytrace.primitives.elementwise import in_float32, maybe_broadcast, operand_aval, unbroadcast, zero_like
+from tinytrace.primitives.select import select
+
+
+class RoundingMethod(enum.IntEnum):
+    """Where `round` sends a value that lies halfway between two integers."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+def add(x: Any, y: Any) -> Any:
+    """Add, element by element; integers wrap.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.add.html.
+
+    >>> add(np.int8(127), np.int8(1))
+    Array(-128, dtype=int8)
+    """
+    return add_p.bind(x, y)
+
+
+def sub(x: Any, y: Any) -> Any:
+    """Subtract, element by element; integers wrap.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.sub.html.
+
+    >>> sub(np.uint8(1), np.uint8(2))
+    Array(255, dtype=uint8)
+    """
+    return sub_p.bind(x, y)
+
+
+def mul(x: Any, y: Any) -> Any:
+    """Multiply, element by element; integers wrap.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.mul.html.
+
+    >>> mul(np.float32(1.5), np.float32(2))
+    Array(3., dtype=float32)
+    """
+    return mul_p.bind(x, y)
+
+
+def div(x: Any, y: Any) -> Any:
+    """Divide, element by element; integers towards zero, by zero -1, the smallest one by -1 itself.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.div.html.
+
+    >>> div(np.int32([7, -7, 7]), np.int32([2, 2, 0]))
+    Array([ 3, -3, -1], dtype=int32)
+    """
+    return div_p.bind(x, y)
+
+
+def rem(x: Any, y: Any) -> Any:
+    """Return the remainder of `div`: it has the sign of `x`, and is `x` for integers where `y` is zero.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.rem.html.
+
+    >>> rem(np.int32([7, -7, 7]), np.int32([3, 3, 0]))
+    Array([ 1, -1,  7], dtype=int32)
+    """
+    return rem_p.bind(x, y)
+
+
+def neg(x: Any) -> Any:
+    """Negate; integers wrap.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.neg.html.
+
+    >>> neg(np.float32(0))
+    Array(-0., dtype=float32)
+    """
+    return neg_p.bind(x)
+
+
+def sign(x: Any) -> Any:
+    """Return -1, 0 or 1 in the dtype of `x`; a float zero keeps its sign, NaN stays NaN.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.sign.html.
+
+    >>> sign(np.int32([-5, 0, 5]))
+    Array([-1,  0,  1], dtype=int32)
+    """
+    return sign_p.bind(x)
+
+
+def abs(x: Any) -> Any:
+    """Return the distance from zero; the smallest integer wraps to itself.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.abs.html.
+
+    >>> abs(np.int8(-128))
+    Array(-128, dtype=int8)
+    """
+    return abs_p.bind(x)
+
+
+def max(x: Any, y: Any) -> Any:
+    """Return the greater of `x` and `y`, element by element; NaN if either is NaN.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.max.html.
+
+    >>> max(np.float32([1, 2]), np.float32(1.5))
+    Array([1.5, 2. ], dtype=float32)
+    """
+    return max_p.bind(x, y)
+
+
+def min(x: Any, y: Any) -> Any:
+    """Return the lesser of `x` and `y`, element by element; NaN if either is NaN.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.min.html.
+
+    >>> min(np.float32([1, 2]), np.float32(1.5))
+    Array([1. , 1.5], dtype=float32)
+    """
+    return min_p.bind(x, y)
+
+
+def integer_pow(x: Any, y: int) -> Any:
+    """Raise `x` to the fixed integer power `y` by repeated multiplication.
+
+    Raises: TypeError for integers and a negative `y`.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.integer_pow.html.
+
+    >>> integer_pow(np.float32(3), -2)
+    Array(0.11111111, dtype=float32)
+    """
+    return integer_pow_p.bind(x, y=operator.index(y))
+
+
+def square(x: Any) -> Any:
+    """Return `x * x`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.square.html.
+
+    >>> square(np.int32(-3))
+    Array(9, dtype=int32)
+    """
+    return integer_pow(x, 2)
+
+
+def reciprocal(x: Any) -> Any:
+    """Return `1 / x`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.reciprocal.html.
+
+    >>> reciprocal(np.float32(4))
+    Array(0.25, dtype=float32)
+    """
+    return integer_pow(x, -1)
+
+
+def sqrt(x: Any) -> Any:
+    """Return the square root; NaN below zero.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.sqrt.html.
+
+    >>> sqrt(np.float32(2))
+    Array(1.4142135, dtype=float32)
+    """
+    return sqrt_p.bind(x)
+
+
+def rsqrt(x: Any) -> Any:
+    """Return `1 / sqrt(x)`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.rsqrt.html.
+
+    >>> rsqrt(np.float32(4))
+    Array(0.5, dtype=float32)
+    """
+    return rsqrt_p.bind(x)
+
+
+def cbrt(x: Any) -> Any:
+    """Return the real cube root, negative below zero.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.cbrt.html.
+
+    >>> cbrt(np.float32(-27))
+    Array(-3., dtype=float32)
+    """
+    return cbrt_p.bind(x)
+
+
+def floor(x: Any) -> Any:
+    """Return the greatest integer not above `x`, as a float.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.floor.html.
+
+    >>> floor(np.float32(-0.5))
+    Array(-1., dtype=float32)
+    """
+    return floor_p.bind(x)
+
+
+def ceil(x: Any) -> Any:
+    """Return the least integer not below `x`, as a float.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.ceil.html.
+
+    >>> ceil(np.float32(-0.5))
+    Array(-0., dtype=float32)
+    """
+    return ceil_p.bind(x)
+
+
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+    """Return the nearest integer as a float; `rounding_method` says where halves go.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.round.html.
+
+    >>> round(np.float32([0.5, 2.5])), round(np.float32([0.5, 2.5]), RoundingMethod.TO_NEAREST_EVEN)
+    (Array([1., 3.], dtype=float32), Array([0., 2.], dtype=float32))
+    """
+    return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
+
+
+def nextafter(x1: Any, x2: Any) -> Any:
+    """Return the float next to `x1` in the direction of `x2`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.nextafter.html.
+
+    >>> nextafter(np.float32(1), np.float32(2))
+    Array(1.0000001, dtype=float32)
+    """
+    return nextafter_p.bind(x1, x2)
+
+
+def is_finite(x: Any) -> Any:
+    """Is `x` neither infinite nor NaN?
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.is_finite.html.
+
+    >>> is_finite(np.float32([1, np.inf]))
+    Array([ True, False], dtype=bool)
+    """
+    return is_finite_p.bind(x)
+
+
+# --- rooms -----------------------------------------------------------------------------------------------------
+
+class Add(Elementwise):
+    """`add x y`: linear in both operands together."""
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        out, (g, h) = add(*primals), tangents
+        if type(g) is Zero or type(h) is Zero:
+            return out, maybe_broadcast(np.shape(out), h if type(g) is Zero else g)
+        return out, add(g, h)
+
+    def transpose(self, ct: Any, *args: Any, **params: Any) -> Sequence[Any]:
+        return [unbroadcast(operand_aval(x), ct) for x in args]
+
+
+class Sub(Elementwise):
+    """`sub x y`: linear in both operands together."""
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        out, (g, h) = sub(*primals), tangents
+        if type(g) is Zero or type(h) is Zero:
+            return out, maybe_broadcast(np.shape(out), neg(h) if type(g) is Zero else g)
+        return out, sub(g, h)
+
+    def transpose(self, ct: Any, *args: Any, **params: Any) -> Sequence[Any]:
+        x, y = args
+        return [unbroadcast(operand_aval(x), ct), unbroadcast(operand_aval(y), neg(ct))]
+
+
+class Mul(Elementwise):
+    """`mul x y`: linear in each operand."""
+
+    def transpose(self, ct: Any, *args: Any, **params: Any) -> Sequence[Any]:
+        x, y = args
+        if is_undefined_primal(x):
+            return [unbroadcast(x.aval, mul(ct, y)), None]
+        return [None, unbroadcast(y.aval, mul(x, ct))]
+
+
+class Div(Elementwise):
+    """`div x y`: linear in the first operand."""
+
+    def transpose(self, ct: Any, *args: Any, **params: Any) -> Sequence[Any]:
+        x, y = args
+        return [unbroadcast(x.aval, div(ct, y)), None]
+
+
+class IntegerPow(Elementwise):
+    """`integer_pow[y=3] x`: the exponent is part of the program."""
+
+    def abstract_eval(self, *avals: ShapedArray, **params: Any) -> ShapedArray:
+        aval = super().abstract_eval(*avals, **params)
+        if params["y"] < 0 and not is_float(aval.dtype):
+            raise TypeError("Integers cannot be raised to negative powers, got "
+                            f"integer_pow({avals[0]}, {params['y']})")
+        return aval
+
+
+# --- meanings in NumPy -----------------------------------------------------------------------------------------
+
+def _div(x: NDArray, y: NDArray) -> Any:
+    if is_float(x.dtype):
+        return np.divide(x, y)
+    quotient, _ = _divide_integers(x, y)
+    return quotient
+
+
+def _rem(x: NDArray, y: NDArray) -> Any:
+    if is_float(x.dtype):
+        return np.fmod(x, y)
+    _, remainder = _divide_integers(x, y)
+    return remainder
+
+
+def _divide_integers(x: NDArray, y: NDArray) -> tuple[Any, Any]:
+    """Divide towards zero: magnitudes are unsigned, so that the smallest integer has one, then signs are put on."""
+    zero, one = x.dtype.type(0), x.dtype.type(1)
+    wraps = (y == -1) if x.dtype.kind == "i" else np.False_
+    safe = np.where((y == zero) | wraps, one, y)  # x / -1 is -x, which wraps
+    remainder = np.where(wraps, zero, np.fmod(x, safe))
+    quotient = np.where(wraps, np.negative(x), (x - remainder) // safe)
+    return np.where(y == zero, ~zero, quotient), np.where(y == zero, x, remainder)
+
+
+def _max(x: NDArray, y: NDArray) -> Any:
+    result = np.maximum(x, y)
+    return np.where((x == 0) & (y == 0), x + y, result) if is_float(x.dtype) else result
+
+
+def _min(x: NDArray, y: NDArray) -> Any:
+    result = np.minimum(x, y)
+    return np.where((x == 0) & (y == 0), -(-x - y), result) if is_float(x.dtype) else result
+
+
+@in_float32
+def _integer_pow(x: NDArray, *, y: int) -> Any:
+    if y == 0:
+        return np.ones_like(x)
+    if y == 3:
+        return x * x * x
+    result, power, exponent = None, x, builtins.abs(y)
+    while exponent:
+        if exponent & 1:
+            result = power if result is None else result * power
+        exponent >>= 1
+        power = power * power
+    return np.reciprocal(result) if y < 0 else result
+
+
+@in_float32
+def _rsqrt(x: NDArray) -> Any:
+    return x.dtype.type(1) / np.sqrt(x)
+
+
+def _round(x: NDArray, *, rounding_method: RoundingMethod) -> Any:
+    if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
+        return np.rint(x)
+    whole = np.trunc(x)  # x - whole is exact
+    return np.copysign(whole + (np.abs(x - whole) >= 0.5).astype(x.dtype) * np.sign(x), x)
+
+
+# --- meanings in C ---------------------------------------------------------------------------------------------
+
+def _integer_pow_text(x: ShapedArray, *, y: int) -> str:
+    if y == 0:
+        return "1"
+    size = builtins.abs(y)
+    product = _product_text(size) if size <= 16 else f"tt_powi_{{t}}({{0}}, {size})"
+    return f"1 / ({product})" if y < 0 else product
+
+
+def _product_text(y: int) -> str:
+    """Return `{0}` to the power y as products of squares, the order of XLA; the C compiler shares equal parts."""
+    if y == 3:
+        return "{0} * {0} * {0}"
+    factors, power = [], "{0}"
+    while y:
+        if y & 1:
+            factors.append(power)
+        y >>= 1
+        power = f"({power} * {power})"
+    text = factors[0]
+    for factor in factors[1:]:
+        text = f"({text}) * {factor}" if "*" in text else f"{text} * {factor}"
+    return text
+
+
+def _max_text(sign: str) -> dict[str, str]:
+    name = "tt_max" if sign == ">" else "tt_min"
+    return {"f": name + "_{t}({0}, {1})", "iub": "{0} " + sign + " {1} ? {0} : {1}"}
+
+
+# --- tangents --------------------------------------------------------------------------------------------------
+
+def _share(x: Any, out: Any, y: Any) -> Any:
+    """Return how much of the extreme `out` belongs to `x`: all, none, or half when `y` is equal."""
+    mine = select(eq(x, out), filled_like(out, 1), filled_like(out, 0))
+    return div(mine, select(eq(y, out), filled_like(out, 2), filled_like(out, 1)))
+
+
+def _rem_tangent(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return maybe_broadcast(broadcast_operands("rem", operand_aval(x), operand_aval(y)), g)
+
+
+def _integer_pow_tangent(g: Any, out: Any, x: Any, *, y: int) -> Any:
+    return filled_like(g, 0) if y == 0 else mul(g, mul(const_like(x, y), integer_pow(x, y - 1)))
+
+
+add_p = Add("add", [NUMBER, NUMBER], np.add, "{0} + {1}")
+sub_p = Sub("sub", [NUMBER, NUMBER], np.subtract, "{0} - {1}")
+mul_p = Mul("mul", [NUMBER, NUMBER], np.multiply, "{0} * {1}",
+            lambda g, out, x, y: mul(g, y),
+            lambda g, out, x, y: mul(x, g))
+div_p = Div("div", [NUMBER, NUMBER], _div, {"f": "{0} / {1}", "iu": "tt_div_{t}({0}, {1})"},
+            lambda g, out, x, y: div(g, y),
+            lambda g, out, x, y: mul(mul(neg(g), x), integer_pow(y, -2)))
+rem_p = Elementwise("rem", [REAL, REAL], _rem, "tt_rem_{t}({0}, {1})",
+                    _rem_tangent,
+                    lambda g, out, x, y: mul(neg(g), mul(sign(div(x, y)), floor(abs(div(x, y))))))
+max_p = Elementwise("max", [ANY, ANY], _max, _max_text(">"),
+                    lambda g, out, x, y: mul(g, _share(x, out, y)),
+                    lambda g, out, x, y: mul(g, _share(y, out, x)))
+min_p = Elementwise("min", [ANY, ANY], _min, _max_text("<"),
+                    lambda g, out, x, y: mul(g, _share(x, out, y)),
+                    lambda g, out, x, y: mul(g, _share(y, out, x)))
+
+neg_p = LinearUnary("neg", NUMBER, np.negative, "-{0}")
+abs_p = Elementwise("abs", SIGNED, np.abs, {"f": "tt_abs_{t}({0})", "i": "{0} < 0 ? -{0} : {0}"},
+                    lambda g, out, x: select(ge(x, zero_like(x)), g, neg(g)))
+integer_pow_p = IntegerPow("integer_pow", NUMBER, _integer_pow, _integer_pow_text, _integer_pow_tangent)
+sqrt_p = Elementwise("sqrt", INEXACT, np.sqrt, "tt_sqrt_{t}({0})",
+                     lambda g, out, x: mul(g, div(const_like(x, 0.5), out)))
+rsqrt_p = Elementwise("rsqrt", INEXACT, _rsqrt, "1 / tt_sqrt_{t}({0})",
+                      lambda g, out, x: mul(g, mul(const_like(x, -0.5), div(out, x))))
+cbrt_p = Elementwise("cbrt", FLOAT, np.cbrt, "tt_cbrt_{t}({0})",
+                     lambda g, out, x: mul(g, mul(const_like(x, 1 / 3), integer_pow(out, -2))))
+
+sign_p = Elementwise("sign", NUMBER, np.sign, {"f": "tt_sign_{t}({0})", "i": "({0} > 0) - ({0} < 0)", "u": "{0} != 0"},
+                     CONSTANT)
+floor_p = Elementwise("floor", FLOAT, np.floor, "tt_floor_{t}({0})", CONSTANT)
+ceil_p = Elementwise("ceil", FLOAT, np.ceil, "tt_ceil_{t}({0})", CONSTANT)
+round_p = Elementwise("round", FLOAT, _round, lambda x, rounding_method:
+                      "tt_rint_{t}({0})" if rounding_method is RoundingMethod.TO_NEAREST_EVEN else "tt_round_{t}({0})",
+                      CONSTANT)
+nextafter_p = Elementwise("nextafter", [FLOAT, FLOAT], np.nextafter, "tt_nextafter_{t}({0}, {1})")
+is_finite_p = Elementwise("is_finite", FLOAT, np.isfinite, "tt_is_finite_{t}({0})", CONSTANT, result=BOOL)

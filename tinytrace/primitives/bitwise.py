@@ -1,0 +1,188 @@
+"""Operations on bits: and, or, xor, not, shifts, population count, leading zeros. On bool the first four are logical.
+
+A shift by a negative distance or by the width of the type or more moves every bit out: the result is 0, or the sign
+for `shift_right_arithmetic`. C leaves that undefined and the processor wraps the distance, so `tt_shl_*` and its kin
+say it themselves.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.avals import ShapedArray
+from tinytrace.primitives.elementwise import BITS, CONSTANT, INTEGER, Elementwise, NDArray
+
+
+def bitwise_and(x: Any, y: Any) -> Any:
+    """Combine the bits of integers (or bools) by AND. Returns the operands' dtype.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.bitwise_and.html.
+
+    >>> bitwise_and(np.int32(6), np.int32(3))
+    Array(2, dtype=int32)
+    """
+    return and_p.bind(x, y)
+
+
+def bitwise_or(x: Any, y: Any) -> Any:
+    """Combine the bits of integers (or bools) by OR. Returns the operands' dtype.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.bitwise_or.html.
+
+    >>> bitwise_or(np.int32(6), np.int32(3))
+    Array(7, dtype=int32)
+    """
+    return or_p.bind(x, y)
+
+
+def bitwise_xor(x: Any, y: Any) -> Any:
+    """Combine the bits of integers (or bools) by exclusive OR. Returns the operands' dtype.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.bitwise_xor.html.
+
+    >>> bitwise_xor(np.int32(6), np.int32(3))
+    Array(5, dtype=int32)
+    """
+    return xor_p.bind(x, y)
+
+
+def bitwise_not(x: Any) -> Any:
+    """Invert every bit of an integer, or a truth value.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.bitwise_not.html.
+
+    >>> bitwise_not(np.uint8(1))
+    Array(254, dtype=uint8)
+    """
+    return not_p.bind(x)
+
+
+def shift_left(x: Any, y: Any) -> Any:
+    """Move the bits of `x` up by `y` places; 0 when `y` is negative or not less than the width.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.shift_left.html.
+
+    >>> shift_left(np.int32(3), np.int32(4))
+    Array(48, dtype=int32)
+    """
+    return shift_left_p.bind(x, y)
+
+
+def shift_right_logical(x: Any, y: Any) -> Any:
+    """Move the bits of `x` down by `y` places and fill with 0; 0 when `y` is negative or not less than the width.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.shift_right_logical.html.
+
+    >>> shift_right_logical(np.int8(-1), np.int8(4))
+    Array(15, dtype=int8)
+    """
+    return shift_right_logical_p.bind(x, y)
+
+
+def shift_right_arithmetic(x: Any, y: Any) -> Any:
+    """Move the bits of `x` down by `y` places and fill with the sign, of which a large or negative `y` leaves only it.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.shift_right_arithmetic.html.
+
+    >>> shift_right_arithmetic(np.int8(-8), np.int8(1))
+    Array(-4, dtype=int8)
+    """
+    return shift_right_arithmetic_p.bind(x, y)
+
+
+def population_count(x: Any) -> Any:
+    """Count the bits of an integer that are 1.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.population_count.html.
+
+    >>> population_count(np.int8(-1))
+    Array(8, dtype=int8)
+    """
+    return population_count_p.bind(x)
+
+
+def clz(x: Any) -> Any:
+    """Count the zero bits above the highest bit that is 1; the width of the type for 0.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.clz.html.
+
+    >>> clz(np.int16(1))
+    Array(15, dtype=int16)
+    """
+    return clz_p.bind(x)
+
+
+# --- meanings in NumPy -----------------------------------------------------------------------------------------
+
+def _unsigned(x: NDArray) -> NDArray:
+    return np.asarray(x).view(f"u{x.dtype.itemsize}")
+
+
+def _in_range(distance: NDArray) -> Any:
+    return _unsigned(distance) < 8 * distance.dtype.itemsize
+
+
+def _shift_left(x: NDArray, y: NDArray) -> Any:
+    inside = _in_range(y)
+    return np.where(inside, np.left_shift(x, np.where(inside, y, y.dtype.type(0))), x.dtype.type(0))
+
+
+def _shift_right_logical(x: NDArray, y: NDArray) -> Any:
+    inside = _in_range(y)
+    shifted = np.right_shift(_unsigned(x), _unsigned(np.where(inside, y, y.dtype.type(0)))).view(x.dtype)
+    return np.where(inside, shifted, x.dtype.type(0))
+
+
+def _shift_right_arithmetic(x: NDArray, y: NDArray) -> Any:
+    if x.dtype.kind == "u":  # as XLA: the highest bit is a sign here too
+        signed = f"i{x.dtype.itemsize}"
+        return np.asarray(_shift_right_arithmetic(np.asarray(x).view(signed), np.asarray(y).view(signed))).view(x.dtype)
+    return np.right_shift(x, np.where(_in_range(y), y, y.dtype.type(8 * x.dtype.itemsize - 1)))
+
+
+def _population_count(x: NDArray) -> Any:
+    return np.bitwise_count(_unsigned(x)).astype(x.dtype)
+
+
+def _clz(x: NDArray) -> Any:
+    bits = _unsigned(x)
+    width = 8 * x.dtype.itemsize
+    for distance in (1, 2, 4, 8, 16, 32):  # smear the highest one to the right: the zeros left are those asked for
+        if distance < width:
+            bits = bits | bits >> bits.dtype.type(distance)
+    return (width - np.bitwise_count(bits)).astype(x.dtype)
+
+
+# --- meanings in C: 8 and 16 bits are computed in words of 32 -----------------------------------------------------
+
+def _width(x: ShapedArray) -> int:
+    return 8 * x.dtype.itemsize
+
+
+def _word(x: ShapedArray, kind: str = "u") -> str:
+    return f"{kind}{max(_width(x), 32)}"
+
+
+def _bits(x: ShapedArray) -> str:
+    """Return the operand as an unsigned number, so that a narrow negative one has no bits above its width."""
+    return f"(uint{_width(x)}_t){{0}}" if x.dtype.kind == "i" else "{0}"
+
+
+# --- rooms -----------------------------------------------------------------------------------------------------
+
+and_p = Elementwise("and", [BITS, BITS], np.bitwise_and, "{0} & {1}", CONSTANT)
+or_p = Elementwise("or", [BITS, BITS], np.bitwise_or, "{0} | {1}", CONSTANT)
+xor_p = Elementwise("xor", [BITS, BITS], np.bitwise_xor, "{0} ^ {1}", CONSTANT)
+not_p = Elementwise("not", BITS, np.invert, {"b": "!{0}", "iu": "~{0}"}, CONSTANT)
+
+shift_left_p = Elementwise("shift_left", [INTEGER, INTEGER], _shift_left,
+                           lambda x, y: f"tt_shl_{{t}}({{0}}, {{1}}, {_width(x)})", CONSTANT)
+shift_right_logical_p = Elementwise("shift_right_logical", [INTEGER, INTEGER], _shift_right_logical,
+                                    lambda x, y: f"tt_shr_{_word(x)}({_bits(x)}, {{1}}, {_width(x)})", CONSTANT)
+shift_right_arithmetic_p = Elementwise("shift_right_arithmetic", [INTEGER, INTEGER], _shift_right_arithmetic,
+                                       lambda x, y: f"tt_sar_{_word(x, 'i')}((int{_width(x)}_t){{0}}, {{1}}, {_width(x)})", CONSTANT)
+population_count_p = Elementwise("population_count", INTEGER, _population_count,
+                                 lambda x: f"tt_popcount_{_word(x)}({_bits(x)})")
+clz_p = Elementwise("clz", INTEGER, _clz, lambda x: f"tt_clz_{_word(x)}({_bits(x)}) - {32 - _width(x)}"
+                    if _width(x) < 32 else f"tt_clz_{_word(x)}({{0}})")

@@ -1,0 +1,274 @@
+"""Changes of representation: convert_element_type, bitcast_convert_type, reduce_precision, copy.
+
+A conversion of floats to integers truncates towards zero and saturates, and NaN becomes 0; C leaves all of this
+undefined, so `tt_f32_to_i8` and its kin say it. Integers wrap into narrower integers.
+"""
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.dtypes import BOOL, FLOAT0, DType, KeyType, canonicalize_dtype, dtype_of, is_float, is_weak
+from tinytrace.core.jaxpr import Atom, Literal
+from tinytrace.core.kinds import Kind, Routine, Scalar
+from tinytrace.core.primitive import Primitive
+from tinytrace.core.tangents import Zero
+from tinytrace.primitives.checks import is_array
+from tinytrace.primitives.elementwise import ANY_OR_KEY, FLOAT, Elementwise, LinearUnary, NDArray
+from tinytrace.primitives.elementwise import c_kind, c_suffix
+
+
+def convert_element_type(operand: Any, new_dtype: Any = None, weak_type: bool = False) -> Any:
+    """Convert each element to `new_dtype`: like a cast in C, but defined for every value.
+
+    Floats become integers by truncation and saturate, NaN becomes 0; integers wrap into narrower ones.
+
+    Returns: the operand itself when it is an array of that type already.
+    Raises: TypeError for a dtype that no array can have; ValueError for typed keys.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.convert_element_type.html.
+
+    >>> convert_element_type(np.float32(-1e9), np.int8)
+    Array(-128, dtype=int8)
+    """
+    if hasattr(operand, "__jax_array__"):
+        operand = operand.__jax_array__()
+    old_dtype = dtype_of(operand, canonical=False)
+    new_dtype = canonicalize_dtype(old_dtype if new_dtype is None else new_dtype)
+    if isinstance(old_dtype, KeyType) or isinstance(new_dtype, KeyType):
+        return _convert_keys(operand, old_dtype, new_dtype)
+    old_weak_type = is_weak(operand)
+    if type(operand) is int:  # it may fit into the new dtype without fitting into int32
+        operand, old_weak_type = np.asarray(operand).astype(new_dtype), False
+    if is_array(operand) and old_dtype == new_dtype and old_weak_type == weak_type:
+        return operand
+    return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=bool(weak_type))
+
+
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """Read the bits of each element as one of `new_dtype`.
+
+    Between widths the last dimension counts the parts: f32[n] is i8[n, 4], and i8[n, 4] is f32[n].
+
+    Raises: TypeError between bool and another dtype; ValueError when the last dimension does not fill an element.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.bitcast_convert_type.html.
+
+    >>> bitcast_convert_type(np.float32(1), np.int32)
+    Array(1065353216, dtype=int32)
+    """
+    return bitcast_convert_type_p.bind(operand, new_dtype=canonicalize_dtype(new_dtype))
+
+
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Round floats to those of a format with so many bits of exponent and mantissa, and keep their dtype.
+
+    Raises: ValueError when `exponent_bits` is not positive or `mantissa_bits` is negative.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.reduce_precision.html.
+
+    >>> reduce_precision(np.float32(1.2), exponent_bits=5, mantissa_bits=2)
+    Array(1.25, dtype=float32)
+    """
+    return reduce_precision_p.bind(operand, exponent_bits=operator.index(exponent_bits),
+                                   mantissa_bits=operator.index(mantissa_bits))
+
+
+def copy(x: Any) -> Any:
+    """Return an array with the same elements: an equation that no pass removes.
+
+    >>> copy(np.float32(3))
+    Array(3., dtype=float32)
+    """
+    return copy_p.bind(x)
+
+
+# --- rooms -----------------------------------------------------------------------------------------------------
+
+class ConvertElementType(Elementwise):
+    """`convert_element_type[new_dtype=int32 weak_type=False] x: f32[n]` is i32[n]."""
+
+    def fold(self, x: Atom, *, new_dtype: np.dtype[Any], weak_type: bool) -> Atom | None:
+        """Hand on an operand that has the type already, and convert the constants that JAX converts at once.
+
+        These are Python's numbers and NumPy's arrays without dimensions, but not NumPy's scalars.
+        """
+        if x.aval.dtype == new_dtype and x.aval.weak_type == weak_type:
+            return x
+        if type(x) is not Literal or type(x.val) not in (bool, int, float, np.ndarray) or isinstance(new_dtype, KeyType):
+            return None
+        value = np.asarray(_convert(np.asarray(x.val), new_dtype=new_dtype, weak_type=False))
+        aval = ShapedArray((), new_dtype, weak_type)
+        if not weak_type:
+            return Literal(value, aval)
+        return Literal(value.item(), aval) if aval_of(value.item()) is aval else None
+
+    def abstract_eval(self, *avals: ShapedArray, **params: Any) -> ShapedArray:
+        x, = avals
+        return ShapedArray(x.shape, params["new_dtype"], params["weak_type"])
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        out = self.bind(*primals, **params)
+        return out, self.bind(*tangents, **params) if is_float(params["new_dtype"]) else Zero.from_primal_value(out)
+
+    def transpose(self, ct: Any, *args: Any, **params: Any) -> Sequence[Any]:
+        aval = args[0].aval
+        if not is_float(aval.dtype):
+            return [Zero(aval.update(dtype=FLOAT0, weak_type=False))]
+        return [self.bind(ct, new_dtype=aval.dtype, weak_type=aval.weak_type)]
+
+
+class BitcastConvertType(Primitive):
+    """`bitcast_convert_type[new_dtype=int32] x: f32[n]` is i32[n], of the same bits."""
+
+    name = "bitcast_convert_type"
+
+    def abstract_eval(self, *avals: ShapedArray, **params: Any) -> ShapedArray:
+        x, = avals
+        old, new = x.dtype, params["new_dtype"]
+        if old != new and (BOOL in (old, new) or "c" in (old.kind, new.kind)):
+            raise TypeError("lax.bitcast_convert_type does not support bool or complex values unless the operand and "
+                            f"destination types match. Got operand dtype={old}, new_dtype={new!r}. Consider using the "
+                            "arr.view() method instead.")
+        return ShapedArray(_bitcast_shape(x, new), new)
+
+    def impl(self, x: NDArray, *, new_dtype: np.dtype[Any]) -> NDArray:
+        x = np.ascontiguousarray(x).reshape(x.shape)  # the first makes a scalar an array of one element
+        old, new = x.dtype.itemsize, new_dtype.itemsize
+        if old == new:
+            return x.view(new_dtype)
+        if old > new:
+            return x[..., np.newaxis].view(new_dtype)
+        return x.view(new_dtype)[..., 0]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        out = self.bind(*primals, **params)
+        return out, Zero.from_primal_value(out)
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+        return self.bind(*args, **params), dims[0]
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        (old,), (new,) = in_avals, out_avals
+        if old.shape != new.shape or old.dtype.itemsize == 2:  # half floats are not their bits while computed with
+            return Routine(f"__builtin_memcpy({{out0}}, {{in0}}, {new.nbytes});")
+        return Scalar(_bitcast_text(old.dtype, new.dtype))
+
+
+class ReducePrecision(LinearUnary):
+    """`reduce_precision[exponent_bits=5 mantissa_bits=10] x`: every element as if it had gone through float16."""
+
+    def abstract_eval(self, *avals: ShapedArray, **params: Any) -> ShapedArray:
+        if params["exponent_bits"] < 1:
+            raise ValueError(f"reduce_precision: exponent_bits must be positive; got {params['exponent_bits']}")
+        if params["mantissa_bits"] < 0:
+            raise ValueError(f"reduce_precision: mantissa_bits must be non-negative; got {params['mantissa_bits']}")
+        return super().abstract_eval(*avals, **params)
+
+
+# --- meanings in NumPy -----------------------------------------------------------------------------------------
+
+def _convert(x: NDArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> NDArray:
+    if is_float(x.dtype) and new_dtype.kind in "iu":
+        return _float_to_integer(x, new_dtype)
+    return x.astype(new_dtype)
+
+
+def _float_to_integer(x: NDArray, dtype: np.dtype[Any]) -> NDArray:
+    info = np.iinfo(dtype)
+    wide = np.trunc(np.asarray(x).astype(np.float64))
+    # The largest integer of 64 bits is no float64: what reaches 2**63 saturates before it is converted.
+    inside = (wide > info.min) & (wide < float(info.max))
+    small = np.where(inside, wide, 0.0).astype(dtype)
+    edge = np.where(wide >= float(info.max), dtype.type(info.max), np.where(wide <= info.min, info.min, 0).astype(dtype))
+    return np.where(inside, small, edge)
+
+
+def _reduce_precision(x: NDArray, *, exponent_bits: int, mantissa_bits: int) -> NDArray:
+    """Round the mantissa to even on the bits, then send what leaves the exponent's range to infinity or zero."""
+    if x.dtype.itemsize == 2:
+        return _reduce_precision(x.astype(np.float32), exponent_bits=exponent_bits,
+                                 mantissa_bits=mantissa_bits).astype(x.dtype)
+    mantissa, exponent, word = (23, 8, np.uint32) if x.dtype.itemsize == 4 else (52, 11, np.uint64)
+    bits = np.asarray(x).view(word)
+    sign = bits & (word(1) << word(mantissa + exponent))
+    magnitude = bits ^ sign
+    if mantissa_bits < mantissa:
+        dropped = word(mantissa - mantissa_bits)
+        last_kept = magnitude >> dropped & word(1)
+        magnitude = magnitude + (word(1) << dropped >> word(1)) - word(1) + last_kept >> dropped << dropped
+    if exponent_bits < exponent:
+        bias, small_bias = 2 ** (exponent - 1) - 1, 2 ** (exponent_bits - 1) - 1
+        infinity = word(2 ** exponent - 1 << mantissa)
+        magnitude = np.where(magnitude >= word(bias + small_bias + 1 << mantissa), infinity, magnitude)
+        magnitude = np.where(magnitude < word(bias - small_bias + 1 << mantissa), word(0), magnitude)
+    return np.where(np.isnan(x), x, (sign | magnitude).view(x.dtype))
+
+
+# --- meanings in C ---------------------------------------------------------------------------------------------
+
+def c_type(dtype: DType) -> str:
+    """Return the C type in which elements of `dtype` are computed: half floats are `float`, bool is `uint8_t`.
+
+    >>> c_type(np.dtype("float16")), c_type(np.dtype("uint16"))
+    ('float', 'uint16_t')
+    """
+    if c_kind(dtype) == "f":
+        return "double" if dtype.itemsize == 8 else "float"
+    return f"{'int' if dtype.kind == 'i' else 'uint'}{8 * dtype.itemsize}_t"
+
+
+def _convert_text(x: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> str:
+    if new_dtype == BOOL:
+        return "{0} != 0" if x.dtype != BOOL else "{0}"
+    if c_kind(x.dtype) == "f" and c_kind(new_dtype) in "iu":
+        return _float_to_integer_text(c_suffix(x.dtype), new_dtype)
+    return "{0}" if c_type(x.dtype) == c_type(new_dtype) else f"({c_type(new_dtype)}){{0}}"
+
+
+def _float_to_integer_text(source: str, dtype: np.dtype[Any]) -> str:
+    if dtype.itemsize >= 4:
+        return f"tt_{source}_to_{c_suffix(dtype)}({{0}})"
+    info = np.iinfo(dtype)
+    return f"tt_min_i32(tt_max_i32(tt_{source}_to_i32({{0}}), {info.min}), {info.max})"
+
+
+def _bitcast_text(old: DType, new: DType) -> str:
+    if old == new:
+        return "{0}"
+    bits = f"tt_bits_{c_suffix(old)}({{0}})" if c_kind(old) == "f" else "{0}"
+    return f"tt_float_{c_suffix(new)}({bits})" if c_kind(new) == "f" else f"({c_type(new)}){bits}"
+
+
+def _bitcast_shape(x: ShapedArray, new: np.dtype[Any]) -> tuple[int, ...]:
+    old_size, new_size = x.dtype.itemsize, new.itemsize
+    if old_size == new_size:
+        return x.shape
+    if old_size > new_size:
+        return (*x.shape, old_size // new_size)
+    last = x.shape[-1] if x.shape else 1
+    if last * old_size != new_size:
+        raise ValueError(f"Attempting to convert array of shape {x.shape} from {x.dtype} of size {old_size} to {new} of "
+                         f"size {new_size}, but {last} * {old_size} != {new_size}")
+    return x.shape[:-1]
+
+
+def _convert_keys(operand: Any, old: DType, new: DType) -> Any:
+    if old == new:
+        return operand
+    raise ValueError(f"Cannot convert_element_type from {old.name} to {new.name}. Typed PRNG keys are opaque: use "
+                     "jax.random.key_data to read their words and jax.random.wrap_key_data to make keys of words.")
+
+
+def _copied(x: NDArray) -> NDArray:
+    return np.array(x)
+
+
+convert_element_type_p = ConvertElementType("convert_element_type", ANY_OR_KEY, _convert, _convert_text)
+bitcast_convert_type_p = BitcastConvertType()
+reduce_precision_p = ReducePrecision("reduce_precision", FLOAT, _reduce_precision,
+                                     lambda x, exponent_bits, mantissa_bits:
+                                     f"tt_reduce_precision_{{t}}({{0}}, {exponent_bits}, {mantissa_bits})")
+copy_p = LinearUnary("copy", ANY_OR_KEY, _copied, "{0}")
+

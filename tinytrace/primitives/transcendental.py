@@ -1,0 +1,322 @@
+"""Exponentials, logarithms, powers, trigonometric and hyperbolic functions and their inverses."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.dtypes import DType, is_float, is_integer, result_type
+from tinytrace.primitives.arithmetic import add, div, mul, neg, reciprocal, rsqrt, square, sub
+from tinytrace.primitives.comparison import eq
+from tinytrace.primitives.conversion import convert_element_type
+from tinytrace.primitives.elementwise import INEXACT, NUMBER, Elementwise, NDArray, broadcast_operands, const_like
+from tinytrace.primitives.elementwise import filled_like, in_float32, maybe_broadcast, one_like
+from tinytrace.primitives.select import select
+
+
+def exp(x: Any) -> Any:
+    """Raise e to the power `x`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.exp.html.
+
+    >>> exp(np.float32(1))
+    Array(2.7182817, dtype=float32)
+    """
+    return exp_p.bind(x)
+
+
+def exp2(x: Any) -> Any:
+    """Raise 2 to the power `x`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.exp2.html.
+
+    >>> exp2(np.float32(3))
+    Array(8., dtype=float32)
+    """
+    return exp2_p.bind(x)
+
+
+def expm1(x: Any) -> Any:
+    """Return `exp(x) - 1` without the loss of digits near 0.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.expm1.html.
+
+    >>> expm1(np.float32(1e-4))
+    Array(0.00010001, dtype=float32)
+    """
+    return expm1_p.bind(x)
+
+
+def log(x: Any) -> Any:
+    """Return the natural logarithm; -inf at zero, NaN below.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.log.html.
+
+    >>> log(np.float32(2))
+    Array(0.6931472, dtype=float32)
+    """
+    return log_p.bind(x)
+
+
+def log1p(x: Any) -> Any:
+    """Return `log(1 + x)` without the loss of digits near 0.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.log1p.html.
+
+    >>> log1p(np.float32(1e-4))
+    Array(9.9995e-05, dtype=float32)
+    """
+    return log1p_p.bind(x)
+
+
+def logistic(x: Any) -> Any:
+    """Return `1 / (1 + exp(-x))`, the sigmoid.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.logistic.html.
+
+    >>> logistic(np.float32(0))
+    Array(0.5, dtype=float32)
+    """
+    return logistic_p.bind(x)
+
+
+def sin(x: Any) -> Any:
+    """Return the sine of an angle in radians.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.sin.html.
+
+    >>> sin(np.float32(1))
+    Array(0.84147096, dtype=float32)
+    """
+    return sin_p.bind(x)
+
+
+def cos(x: Any) -> Any:
+    """Return the cosine of an angle in radians.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.cos.html.
+
+    >>> cos(np.float32(1))
+    Array(0.5403023, dtype=float32)
+    """
+    return cos_p.bind(x)
+
+
+def tan(x: Any) -> Any:
+    """Return the tangent of an angle in radians.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.tan.html.
+
+    >>> tan(np.float32(1))
+    Array(1.5574077, dtype=float32)
+    """
+    return tan_p.bind(x)
+
+
+def asin(x: Any) -> Any:
+    """Return the angle in [-pi/2, pi/2] whose sine is `x`; NaN outside [-1, 1].
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.asin.html.
+
+    >>> asin(np.float32(0.5))
+    Array(0.5235988, dtype=float32)
+    """
+    return asin_p.bind(x)
+
+
+def acos(x: Any) -> Any:
+    """Return the angle in [0, pi] whose cosine is `x`; NaN outside [-1, 1].
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.acos.html.
+
+    >>> acos(np.float32(0.5))
+    Array(1.0471976, dtype=float32)
+    """
+    return acos_p.bind(x)
+
+
+def atan(x: Any) -> Any:
+    """Return the angle in [-pi/2, pi/2] whose tangent is `x`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.atan.html.
+
+    >>> atan(np.float32(1))
+    Array(0.7853982, dtype=float32)
+    """
+    return atan_p.bind(x)
+
+
+def sinh(x: Any) -> Any:
+    """Return the hyperbolic sine.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.sinh.html.
+
+    >>> sinh(np.float32(1))
+    Array(1.1752012, dtype=float32)
+    """
+    return sinh_p.bind(x)
+
+
+def cosh(x: Any) -> Any:
+    """Return the hyperbolic cosine.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.cosh.html.
+
+    >>> cosh(np.float32(1))
+    Array(1.5430806, dtype=float32)
+    """
+    return cosh_p.bind(x)
+
+
+def tanh(x: Any) -> Any:
+    """Return the hyperbolic tangent.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.tanh.html.
+
+    >>> tanh(np.float32(1))
+    Array(0.7615942, dtype=float32)
+    """
+    return tanh_p.bind(x)
+
+
+def asinh(x: Any) -> Any:
+    """Return the inverse hyperbolic sine.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.asinh.html.
+
+    >>> asinh(np.float32(1))
+    Array(0.88137364, dtype=float32)
+    """
+    return asinh_p.bind(x)
+
+
+def acosh(x: Any) -> Any:
+    """Return the inverse hyperbolic cosine; NaN below 1.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.acosh.html.
+
+    >>> acosh(np.float32(2))
+    Array(1.316958, dtype=float32)
+    """
+    return acosh_p.bind(x)
+
+
+def atanh(x: Any) -> Any:
+    """Return the inverse hyperbolic tangent; NaN outside [-1, 1].
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.atanh.html.
+
+    >>> atanh(np.float32(0.5))
+    Array(0.54930615, dtype=float32)
+    """
+    return atanh_p.bind(x)
+
+
+def atan2(x: Any, y: Any) -> Any:
+    """Return the angle in [-pi, pi] of the point whose ordinate is `x` and whose abscissa is `y`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.atan2.html.
+
+    >>> atan2(np.float32(1), np.float32(-1))
+    Array(2.3561945, dtype=float32)
+    """
+    return atan2_p.bind(x, y)
+
+
+def pow(x: Any, y: Any) -> Any:
+    """Raise the float `x` to the power `y`, a float of the same dtype or an integer.
+
+    Raises: TypeError for other combinations of dtypes.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.pow.html.
+
+    >>> pow(np.float32(2), np.float32(0.5))
+    Array(1.4142135, dtype=float32)
+    """
+    return pow_p.bind(x, y)
+
+
+# --- rooms -----------------------------------------------------------------------------------------------------
+
+class Pow(Elementwise):
+    """`pow x: f32[n] y: f32[n]` or `pow x: f32[n] y: i32[n]`."""
+
+    def result_dtype(self, *avals: ShapedArray, **params: Any) -> DType:
+        x, y = avals
+        if x.dtype == y.dtype or is_float(x.dtype) and is_integer(y.dtype):
+            return x.dtype
+        raise TypeError("the first argument to pow must have an inexact dtype (float or complex), and the second "
+                        "argument must have an inexact or integer dtype, and two inexact dtypes must match, but got "
+                        f"{x.dtype} and {y.dtype} respectively.")
+
+    def check_runnable(self, *operands: Any) -> None:
+        """An integer exponent is converted."""
+
+
+def _pow(x: NDArray, y: NDArray) -> Any:
+    return np.power(x, y.astype(x.dtype))
+
+
+def _pow_tangent_x(g: Any, out: Any, x: Any, y: Any) -> Any:
+    integer_exponent = is_integer(aval_of(y).dtype)
+    dtype = result_type(x, y)
+    x, y = convert_element_type(x, dtype), convert_element_type(y, dtype)
+    if not integer_exponent:
+        return mul(g, mul(y, pow(x, sub(y, filled_like(y, 1)))))
+    shape = broadcast_operands("pow", aval_of(x), aval_of(y))
+    x, y = maybe_broadcast(shape, x), maybe_broadcast(shape, y)
+    # Where y is 0 the power is constant; its formula would give 0 * x**-1, NaN at x = 0.
+    slope = select(eq(y, const_like(y, 0)), filled_like(y, 0),
+                   mul(_one_for_zero(y), pow(x, sub(y, filled_like(y, 1)))))
+    return mul(g, slope)
+
+
+def _pow_tangent_y(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return convert_element_type(mul(g, mul(log(_one_for_zero(x)), out)), aval_of(y).dtype)
+
+
+def _one_for_zero(x: Any) -> Any:
+    return select(eq(x, const_like(x, 0)), filled_like(x, 1), x)
+
+
+@in_float32
+def _logistic(x: NDArray) -> Any:
+    one = x.dtype.type(1)
+    return one / (one + np.exp(-x))
+
+
+exp_p = Elementwise("exp", INEXACT, np.exp, "tt_exp_{t}({0})", lambda g, out, x: mul(g, out))
+exp2_p = Elementwise("exp2", INEXACT, np.exp2, "tt_exp2_{t}({0})",
+                     lambda g, out, x: mul(log(const_like(x, 2)), mul(g, out)))
+expm1_p = Elementwise("expm1", INEXACT, np.expm1, "tt_expm1_{t}({0})",
+                      lambda g, out, x: mul(g, add(out, one_like(out))))
+log_p = Elementwise("log", INEXACT, np.log, "tt_log_{t}({0})", lambda g, out, x: div(g, x))
+log1p_p = Elementwise("log1p", INEXACT, np.log1p, "tt_log1p_{t}({0})", lambda g, out, x: div(g, add(x, one_like(x))))
+pow_p = Pow("pow", [INEXACT, NUMBER], _pow, "tt_pow_{t}({0}, {1})", _pow_tangent_x, _pow_tangent_y)
+logistic_p = Elementwise("logistic", INEXACT, _logistic, "tt_logistic_{t}({0})",
+                         lambda g, out, x: mul(g, mul(out, sub(one_like(out), out))))
+
+sin_p = Elementwise("sin", INEXACT, np.sin, "tt_sin_{t}({0})", lambda g, out, x: mul(g, cos(x)))
+cos_p = Elementwise("cos", INEXACT, np.cos, "tt_cos_{t}({0})", lambda g, out, x: neg(mul(g, sin(x))))
+tan_p = Elementwise("tan", INEXACT, np.tan, "tt_tan_{t}({0})",
+                    lambda g, out, x: mul(g, add(const_like(x, 1), square(out))))
+asin_p = Elementwise("asin", INEXACT, np.arcsin, "tt_asin_{t}({0})",
+                     lambda g, out, x: mul(g, rsqrt(sub(const_like(x, 1), square(x)))))
+acos_p = Elementwise("acos", INEXACT, np.arccos, "tt_acos_{t}({0})",
+                     lambda g, out, x: mul(g, neg(rsqrt(sub(const_like(x, 1), square(x))))))
+atan_p = Elementwise("atan", INEXACT, np.arctan, "tt_atan_{t}({0})",
+                     lambda g, out, x: div(g, add(const_like(x, 1), square(x))))
+atan2_p = Elementwise("atan2", [INEXACT, INEXACT], np.arctan2, "tt_atan2_{t}({0}, {1})",
+                      lambda g, out, x, y: mul(g, div(y, add(square(x), square(y)))),
+                      lambda g, out, x, y: div(mul(g, neg(x)), add(square(x), square(y))))
+
+sinh_p = Elementwise("sinh", INEXACT, np.sinh, "tt_sinh_{t}({0})", lambda g, out, x: mul(g, cosh(x)))
+cosh_p = Elementwise("cosh", INEXACT, np.cosh, "tt_cosh_{t}({0})", lambda g, out, x: mul(g, sinh(x)))
+tanh_p = Elementwise("tanh", INEXACT, np.tanh, "tt_tanh_{t}({0})",
+                     lambda g, out, x: mul(add(g, mul(g, out)), sub(one_like(x), out)))
+asinh_p = Elementwise("asinh", INEXACT, np.arcsinh, "tt_asinh_{t}({0})",
+                      lambda g, out, x: mul(g, rsqrt(add(square(x), one_like(x)))))
+acosh_p = Elementwise("acosh", INEXACT, np.arccosh, "tt_acosh_{t}({0})",
+                      lambda g, out, x: mul(g, rsqrt(mul(sub(x, one_like(x)), add(x, one_like(x))))))
+atanh_p = Elementwise("atanh", INEXACT, np.arctanh, "tt_atanh_{t}({0})",
+                      lambda g, out, x: mul(reciprocal(add(one_like(x), x)), div(g, sub(one_like(x), x))))
