@@ -14,6 +14,7 @@ import numpy as np
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import BOOL, FLOAT0, DType, KeyType, canonicalize_dtype, dtype_of, is_float, is_weak
 from tinytrace.core.jaxpr import Atom, Literal
+from tinytrace.core.jaxpr import Atom, Literal
 from tinytrace.core.kinds import Kind, Routine, Scalar
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero
@@ -107,6 +108,18 @@ class ConvertElementType(Elementwise):
     def abstract_eval(self, *avals: ShapedArray, **params: Any) -> ShapedArray:
         x, = avals
         return ShapedArray(x.shape, params["new_dtype"], params["weak_type"])
+
+    def fold(self, atom: Atom, *, new_dtype: np.dtype[Any], weak_type: bool) -> Atom | None:  # type: ignore[override]
+        """Return what an equation need not be written for: `atom` if it is of that type, or a converted literal."""
+        out_aval = ShapedArray(atom.aval.shape, new_dtype, weak_type)
+        if atom.aval == out_aval:
+            return atom
+        if not isinstance(atom, Literal) or isinstance(atom.val, np.generic):
+            return None
+        value = _convert(np.array(atom.val), new_dtype=new_dtype, weak_type=weak_type)
+        if not weak_type:
+            return Literal(value, out_aval)
+        return Literal(value.item(), out_aval) if dtype_of(value.item()) == new_dtype else None
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         out = self.bind(*primals, **params)

@@ -233,12 +233,12 @@ def const_like(x: Any, value: Any) -> Any:
     """Return scalar `value` in the dtype of `x`: the literal of a rule. Strongly typed unless `x` is a Python scalar.
 
     >>> const_like(np.float32(3), 0.5)
-    np.float32(0.5)
+    array(0.5, dtype=float32)
     """
     dtype = dtype_of(x)
     if type(x) in (bool, int, float) and dtype_of(type(x)(value)) == dtype:
         return type(x)(value)
-    return np.array(value, dtype)[()]
+    return np.array(value, dtype)  # an array, not a NumPy scalar: staging folds conversions of the former only
 
 
 def one_like(x: Any) -> Any:
@@ -264,7 +264,7 @@ def _scalar_like(x: Any, value: Any) -> Any:
         python_type = scalar_type_of(x)
         if canonicalize_dtype(dtype_of(python_type)) == dtype:
             return python_type(value)
-    return np.array(value, dtype)[()]
+    return np.array(value, dtype)
 
 
 # --- C ---------------------------------------------------------------------------------------------------------
