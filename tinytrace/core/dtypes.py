@@ -100,7 +100,9 @@ def to_numpy_dtype(dtype: Any) -> np.dtype[Any]:
     """Return `np.dtype(dtype)`, where Python's `int`, `float`, `bool` and scalar constructors also count."""
     if dtype is None:
         raise TypeError("dtype must be given here, got None")
-    inner = getattr(dtype, "dtype", dtype) if not isinstance(dtype, type) or hasattr(dtype, "dtype") else dtype
+    inner = getattr(dtype, "dtype", dtype)
+    if not isinstance(inner, (np.dtype, KeyType)):  # `np.int32.dtype` is a descriptor of the class
+        inner = dtype
     if isinstance(inner, np.dtype):
         return inner
     if isinstance(inner, str) and inner == "bfloat16" and BFLOAT16 is not None:
