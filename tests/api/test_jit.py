@@ -1,0 +1,300 @@
+"""What users see of jit: cache sizes, traces, statics, arguments that do not fit. Every fact here is JAX 0.4.35's."""
+import gc
+import threading
+from collections import namedtuple
+from functools import partial
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+
+
+def counted(f):
+    """Return `f` with a counter of how often its Python body runs."""
+    def g(*args, **kwargs):
+        g.traces += 1
+        return f(*args, **kwargs)
+    g.traces = 0
+    return g
+
+
+def test_two_jits_of_one_function_share_their_cache():
+    def f(x):
+        return x + 1
+    first, second = jax.jit(f), jax.jit(f)
+    first(1.0)
+    assert (first._cache_size(), second._cache_size()) == (1, 1)
+    second.clear_cache()
+    assert first._cache_size() == 0
+
+
+def test_numpy_arrays_and_arrays_are_two_entries_but_one_trace():
+    f = counted(lambda x: x * 2)
+    g = jax.jit(f)
+    g(np.ones(3, np.float32))
+    g(jnp.ones(3))
+    assert (g._cache_size(), f.traces) == (2, 1)
+
+
+def test_python_scalars_and_weak_arrays_are_two_entries_but_one_trace():
+    f = counted(lambda x: x * 2)
+    g = jax.jit(f)
+    g(2.0)
+    g(jnp.array(2.0))
+    assert (g._cache_size(), f.traces) == (2, 1)
+
+
+def test_weak_and_strong_arrays_differ():
+    g = jax.jit(lambda x: x * 2)
+    g(jnp.array(2.0))
+    g(jnp.float32(2.0))
+    assert g._cache_size() == 2
+
+
+@pytest.mark.parametrize(("values", "entries"), [
+    ((True, 1, 1.0, np.int32(1)), 4),
+    (((1, 2), (1, 2.0)), 1),
+    ((0.0, -0.0), 1),
+    ((float("nan"), float("nan")), 2),
+    (("a", "b", "a"), 2),
+    ((None, None), 1),
+])
+def test_entries_of_static_values(values, entries):
+    g = jax.jit(lambda x, s: x, static_argnums=1)
+    for value in values:
+        g(1.0, value)
+    assert g._cache_size() == entries
+
+
+def test_positional_and_keyword_calls_are_two_entries_and_keyword_order_is_none():
+    g = jax.jit(lambda x, y: x - y)
+    g(1.0, 2.0)
+    g(1.0, y=2.0)
+    assert g._cache_size() == 2
+    g(x=1.0, y=2.0)
+    g(y=2.0, x=1.0)
+    assert g._cache_size() == 3
+
+
+def test_static_names_are_inferred_from_numbers_and_back():
+    by_number = jax.jit(lambda x, n: x * len(n), static_argnums=1)
+    by_name = jax.jit(lambda x, n: x * len(n), static_argnames="n")
+    for g in (by_number, by_name):
+        assert float(g(2.0, "abc")) == 6.0
+        assert float(g(2.0, n="abcd")) == 8.0
+
+
+def test_unhashable_statics():
+    g = jax.jit(lambda x, s: x, static_argnums=1)
+    with pytest.raises(ValueError, match="Non-hashable static arguments are not supported") as error:
+        g(1.0, [1])
+    assert str(error.value) == (
+        "Non-hashable static arguments are not supported. An error occurred while trying to hash an object of type "
+        "<class 'list'>, [1]. The error was:\nTypeError: unhashable type: 'list'\n")
+
+
+def test_statics_that_are_no_parameters():
+    with pytest.raises(ValueError, match=r"static_argnums=\(5,\), but only accepts 2 positional arguments\."):
+        jax.jit(lambda x, y: x, static_argnums=5)
+    with pytest.raises(ValueError, match=r"invalid argnames \{'zz'\} in static_argnames\. Function does not take"):
+        jax.jit(lambda x, y: x, static_argnames="zz")
+
+
+def test_negative_static_argnums():
+    g = jax.jit(lambda x, n: x * n, static_argnums=-1)
+    assert float(g(2.0, 3)) == 6.0
+
+
+def test_side_effects_happen_once_per_trace():
+    seen = []
+
+    @jax.jit
+    def f(x):
+        seen.append(x)
+        return x + 1
+    f(1.0)
+    f(2.0)
+    assert len(seen) == 1
+    f(1)
+    assert len(seen) == 2
+
+
+def test_an_exception_while_tracing_leaves_the_function_usable():
+    fail = [True]
+
+    @jax.jit
+    def f(x):
+        if fail[0]:
+            raise RuntimeError("on purpose")
+        return x + 1
+    with pytest.raises(RuntimeError, match="on purpose"):
+        f(1.0)
+    assert f._cache_size() in (0, 1)
+    fail[0] = False
+    assert float(f(1.0)) == 2.0
+
+
+def test_decorator_and_partial_forms():
+    @partial(jax.jit, static_argnames=["n"])
+    def power(x, n):
+        return x ** n
+
+    @jax.jit
+    def double(x):
+        "Twice."
+        return 2 * x
+    assert float(power(2.0, n=3)) == 8.0
+    assert (double.__name__, double.__doc__, float(double(2.0))) == ("double", "Twice.", 4.0)
+
+
+def test_methods():
+    class Model:
+        def __init__(self, w):
+            self.w = w
+
+        @jax.jit
+        def bad(self, x):
+            return self.w * x
+
+        @partial(jax.jit, static_argnums=0)
+        def good(self, x):
+            return self.w * x
+    assert float(Model(3.0).good(2.0)) == 6.0
+    with pytest.raises(TypeError, match="passed to the function at path self"):
+        Model(3.0).bad(2.0)
+
+
+def test_pytrees_in_and_out():
+    Point = namedtuple("Point", ["x", "y"])
+    out = jax.jit(lambda p, d: {"sum": p.x + d["b"][0], "point": Point(p.y, None)})(Point(1.0, 2), {"b": [3.0]})
+    assert float(out["sum"]) == 4.0
+    assert type(out["point"]) is Point
+    assert out["point"].y is None
+
+
+def test_recursion():
+    @partial(jax.jit, static_argnums=1)
+    def power(x, n):
+        return x if n == 1 else x * power(x, n - 1)
+    assert float(power(2.0, 5)) == 32.0
+
+
+def test_closed_over_arrays_are_constants_and_keep_their_value_at_trace_time():
+    table = jnp.arange(3.0)
+    f = jax.jit(lambda x: x + table)
+    np.testing.assert_array_equal(f(1.0), [1, 2, 3])
+    assert "lambda a:f32[3]; b:f32[]" in str(f.trace(1.0).jaxpr)
+
+
+def test_a_jit_inside_closes_over_the_tracer_outside():
+    @jax.jit
+    def outer(x):
+        return jax.jit(lambda y: x * y)(x + 1)
+    assert float(outer(3.0)) == 12.0
+
+
+def test_outputs_that_are_inputs_literals_and_duplicates():
+    x = jnp.arange(3.0)
+    a, b, c, d, e = jax.jit(lambda x, unused: (x, 1, x + 1, x + 1, (x * 2) * 0.5))(x, 7)
+    np.testing.assert_array_equal(a, x)
+    assert repr(b) == "Array(1, dtype=int32, weak_type=True)"
+    np.testing.assert_array_equal(c, d)
+    np.testing.assert_array_equal(e, x)
+
+
+def test_empty_arrays_and_zero_dimensions():
+    assert jax.jit(lambda x: x * 2)(jnp.zeros((0, 3))).shape == (0, 3)
+    assert float(jax.jit(jnp.sum)(jnp.zeros((0,)))) == 0.0
+    assert jax.jit(lambda: jnp.float32(3))().shape == ()
+
+
+def test_strided_and_foreign_order_inputs():
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    f = jax.jit(lambda x: x * 2)
+    for view in (x[::-1], x.T, x[:, ::2], np.asfortranarray(x), x.astype(">f4").astype(np.float32)):
+        np.testing.assert_array_equal(f(view), view * 2)
+
+
+def test_disable_jit_runs_python():
+    seen = []
+
+    @jax.jit
+    def f(x):
+        seen.append(float(x))
+        return x + 1
+    with jax.disable_jit():
+        f(1.0)
+        f(2.0)
+    assert seen == [1.0, 2.0]
+
+
+def test_clear_caches_forgets_everything():
+    f = jax.jit(lambda x: x)
+    f(1.0)
+    jax.clear_caches()
+    assert f._cache_size() == 0
+    f(1.0)
+    assert f._cache_size() == 1
+
+
+def test_caches_die_with_their_function():
+    import tinytrace.api.jit as module
+    before = len(module._caches)
+
+    def scope():
+        f = jax.jit(lambda x: x + 1)
+        f(1.0)
+    scope()
+    gc.collect()
+    assert len(module._caches) <= before
+
+
+def test_threads_share_one_function():
+    f = counted(lambda x: jnp.sin(x) * 2)
+    g = jax.jit(f)
+    results = [[] for _ in range(4)]
+
+    def work(mine):
+        mine.extend(float(g(jnp.float32(i))) for i in range(50))
+    threads = [threading.Thread(target=work, args=[mine]) for mine in results]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expected = [float(np.sin(np.float32(i)) * 2) for i in range(50)]
+    np.testing.assert_allclose(results, [expected] * 4, rtol=1e-5)
+
+
+def test_wrong_arguments_name_the_path():
+    with pytest.raises(TypeError, match=r"passed to the function at path x\[1\]"):
+        jax.jit(lambda x: x)([1, "a"])
+    with pytest.raises(OverflowError, match="whose argument path is x"):
+        jax.jit(lambda x: x)(2**40)
+    with pytest.raises(TypeError, match="Value 'abc' with type <class 'str'> is not a valid JAX type"):
+        jax.jit(lambda x: "abc")(1)
+    with pytest.raises(TypeError, match="Expected a callable value, got 3"):
+        jax.jit(3)
+    with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
+        jax.jit(lambda x: x)(1, 2)
+
+
+def test_donated_arguments_are_accepted():
+    assert float(jax.jit(lambda x: x + 1, donate_argnums=0)(jnp.float32(1))) == 2.0
+
+
+def test_stages():
+    f = jax.jit(lambda x: (x + 1, {"a": x}))
+    traced = f.trace(1.0)
+    assert str(traced.jaxpr) == "{ lambda ; a:f32[]. let b:f32[] = add a 1.0 in (b, a) }"
+    compiled = traced.lower().compile()
+    assert repr(compiled(1.0)) == repr(f(1.0))
+    with pytest.raises(TypeError, match=r"Argument 'x' compiled with float32\[\] and called with float32\[3\]"):
+        compiled(jnp.ones(3))
+
+
+def test_eval_shape():
+    out = jax.jit(lambda x: (x + 1, {"a": x})).eval_shape(1.0)
+    assert repr(out) == ("(ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True), "
+                         "{'a': ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True)})")
