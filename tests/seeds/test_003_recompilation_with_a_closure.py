@@ -7,8 +7,8 @@ ANSWER = "[30. 51.]\n[60. 81.]"  # of JAX 0.4.35; the text prints none
 
 def program_counting_traces():
     """The program of the text, with `traces` as the number of times its scan body is traced."""
-    program = lines("003", 10, 60)
-    return "traces = []\n" + program.replace("    x = state\n    y = input \n", "    traces.append(1)\n    x, y = state, input\n")
+    head = "def scan_body(params, state, input):\n"
+    return "traces = []\n" + lines("003", 10, 60).replace(head, head + "    traces.append(1)\n")
 
 
 def test_it_runs():
