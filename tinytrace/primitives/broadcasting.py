@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT0, KeyType
+from tinytrace.core.dtypes import FLOAT0, FLOAT32, KeyType, is_float
+from tinytrace.core.jaxpr import Atom
 from tinytrace.core.kinds import IndexMap, Kind, Reduction
 from tinytrace.core.primitive import Primitive
 from tinytrace.primitives.checks import canonicalize_axis, check_shapelike, is_array, remaining, shifted, without
@@ -23,7 +24,7 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.broadcast_in_dim.html.
     """
     shape, dimensions = tuple(shape), tuple(broadcast_dimensions)
-    if np.shape(operand) == shape and dimensions == tuple(range(len(shape))):
+    if is_array(operand) and np.shape(operand) == shape and dimensions == tuple(range(len(shape))):
         return operand
     return broadcast_in_dim_p.bind(operand, shape=shape, broadcast_dimensions=dimensions)
 
@@ -94,6 +95,10 @@ class BroadcastInDim(Rearrangement):
     """`broadcast_in_dim[broadcast_dimensions=(1,) shape=(2, 3)] x: f32[3]` is f32[2,3]."""
 
     name = "broadcast_in_dim"
+
+    def fold(self, x: Atom, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> Atom | None:
+        """Write no equation that changes nothing."""
+        return x if x.aval.shape == shape else None
 
     def abstract_eval(self, x: ShapedArray, *, shape: tuple[int, ...],
                       broadcast_dimensions: tuple[int, ...]) -> ShapedArray:
@@ -179,10 +184,27 @@ class Squeeze(Rearrangement):
 
 # --- reducing --------------------------------------------------------------------------------------------------
 
-class Reducer(Primitive):
-    """The family: fold `axes` away with `combine` (see `kinds.Reduction`), in NumPy with the ufunc of that meaning."""
+class OverAxes(Primitive):
+    """The family of what folds `axes` of one operand away: to a value (`Reducer`), or to a position (`ArgReducer`)."""
 
     combine: str
+    """Which `kinds.Reduction` it is."""
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, axes: tuple[int, ...],
+              **params: Any) -> tuple[Any, Any]:
+        (x,), (dim,) = args, dims
+        assert dim is not None
+        axes = shifted(axes, dim)
+        return self.bind(x, axes=axes, **params), remaining(np.ndim(x), axes).index(dim)
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, axes: tuple[int, ...],
+              **params: Any) -> Kind:
+        return Reduction(self.combine, tuple(axes))
+
+
+class Reducer(OverAxes):
+    """Reductions to a value of the operand's type, in NumPy with the ufunc of the same meaning."""
+
     ufunc: np.ufunc
 
     def abstract_eval(self, x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
@@ -200,19 +222,9 @@ class Reducer(Primitive):
             raise TypeError(f"{self.name} does not accept dtype {name}. Accepted dtypes are subtypes of number.")
 
     def impl(self, x: NDArray, *, axes: tuple[int, ...]) -> NDArray:
-        wide = np.dtype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
-        return np.asarray(self.ufunc.reduce(x, axis=tuple(axes), dtype=wide), x.dtype)
-
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, axes: tuple[int, ...],
-              **params: Any) -> tuple[Any, Any]:
-        (x,), (dim,) = args, dims
-        assert dim is not None
-        axes = shifted(axes, dim)
-        return self.bind(x, axes=axes, **params), remaining(np.ndim(x), axes).index(dim)
-
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, axes: tuple[int, ...],
-              **params: Any) -> Kind:
-        return Reduction(self.combine, tuple(axes))
+        wide = FLOAT32 if x.dtype.itemsize == 2 and is_float(x.dtype) else x.dtype
+        start = identity(self.combine, x.dtype)
+        return np.asarray(self.ufunc.reduce(x, axis=tuple(axes), dtype=wide, initial=start)).astype(x.dtype)
 
 
 class ReduceSum(Reducer, Rearrangement):
@@ -230,3 +242,20 @@ class ReduceSum(Reducer, Rearrangement):
 broadcast_in_dim_p = BroadcastInDim()
 squeeze_p = Squeeze()
 reduce_sum_p = ReduceSum()
+
+
+def identity(combine: str, dtype: np.dtype[Any]) -> Any:
+    """Return the value that `combine` with any other leaves as it is: what a reduction of nothing gives.
+
+    >>> identity("max", np.dtype("int8"))
+    np.int8(-128)
+    """
+    if combine in ("max", "min"):
+        lowest = combine == "max"
+        if is_float(dtype):
+            return np.array(-np.inf if lowest else np.inf, dtype)[()]
+        if dtype.kind == "b":
+            return np.bool_(not lowest)
+        info = np.iinfo(dtype)
+        return dtype.type(info.min if lowest else info.max)
+    return np.array({"prod": 1, "and": -1}.get(combine, 0)).astype(dtype)[()]

@@ -1,0 +1,106 @@
+"""Arrays out of nothing: iota counts, full repeats one value."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.avals import ShapedArray, canonicalize_shape
+from tinytrace.core.dtypes import DType, KeyType, canonicalize_dtype, dtype_of, is_float, is_integer, is_weak
+from tinytrace.core.kinds import IndexMap, Kind, cast
+from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.primitives.broadcasting import broadcast
+from tinytrace.primitives.checks import check_shapelike
+from tinytrace.primitives.conversion import convert_element_type
+from tinytrace.primitives.shaping import NDArray
+
+
+def iota(dtype: Any, size: int) -> Any:
+    """Return 0, 1, ..., size-1. See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.iota.html.
+
+    >>> iota(np.int32, 3)
+    Array([0, 1, 2], dtype=int32)
+    """
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Any:
+    """Return an array of `shape` in which each element is its index along `dimension`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.broadcasted_iota.html.
+
+    >>> broadcasted_iota(np.int32, (2, 3), 0)
+    Array([[0, 0, 0],
+           [1, 1, 1]], dtype=int32)
+    """
+    return iota_p.bind(dtype=canonicalize_dtype(dtype), shape=canonicalize_shape(shape),
+                       dimension=operator.index(dimension), sharding=None)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+    """Return an array of `shape` in which each element is `fill_value`, as `dtype` if given.
+
+    Raises: TypeError when `fill_value` is not a scalar.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.full.html.
+
+    >>> full((2,), 7, np.int32)
+    Array([7, 7], dtype=int32)
+    """
+    shape = canonicalize_shape(shape)
+    if np.shape(fill_value):
+        raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {np.shape(fill_value)}.")
+    weak_type = dtype is None and is_weak(fill_value)
+    wanted = canonicalize_dtype(dtype or dtype_of(fill_value))
+    if isinstance(wanted, KeyType):
+        return broadcast(fill_value, shape)
+    return broadcast(convert_element_type(fill_value, wanted, weak_type), shape)
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None) -> Any:
+    """Return `full` with the shape, dtype and weak type of `x`, unless given.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.full_like.html.
+
+    >>> full_like(np.float32([1, 2]), 3)
+    Array([3., 3.], dtype=float32)
+    """
+    sizes = np.shape(x) if shape is None else canonicalize_shape(shape)
+    weak_type = dtype is None and is_weak(x)
+    wanted = dtype or dtype_of(x)
+    if isinstance(wanted, KeyType):
+        return broadcast(fill_value, sizes)
+    return full(sizes, convert_element_type(fill_value, wanted, weak_type))
+
+
+class Iota(Primitive):
+    """`iota[dimension=0 dtype=int32 shape=(3,) sharding=None]` is i32[3]: 0 1 2."""
+
+    name = "iota"
+
+    def abstract_eval(self, *, dtype: DType, shape: tuple[int, ...], dimension: int, sharding: None) -> ShapedArray:
+        check_shapelike("iota", "shape", shape)
+        if isinstance(dtype, KeyType) or not (is_integer(dtype) or is_float(dtype)):
+            raise TypeError(f"iota does not accept dtype {dtype.name}. Accepted dtypes are subtypes of integer, "
+                            "floating, complexfloating.")
+        if not 0 <= dimension < len(shape):
+            raise ValueError("iota dimension must be between 0 and len(shape), got "
+                             f"dimension={dimension} for shape={shape}")
+        return ShapedArray(tuple(shape), dtype)
+
+    def impl(self, *, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int, sharding: None) -> NDArray:
+        column = [1] * len(shape)
+        column[dimension] = shape[dimension]
+        return np.broadcast_to(np.arange(shape[dimension]).astype(dtype).reshape(column), shape)
+
+    jvp = refuse("it has no operands")
+    transpose = refuse("it has no operands")
+    batch = refuse("it has no operands")
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, dtype: np.dtype[Any],
+              shape: tuple[int, ...], dimension: int, sharding: None) -> Kind:
+        return IndexMap(lambda i, read: cast(i[dimension], dtype))
+
+
+iota_p = Iota()

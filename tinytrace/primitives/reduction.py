@@ -1,0 +1,193 @@
+"""Reductions besides the sum: product, maximum, minimum, and, or, xor; `reduce` finds the one that a function means."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tinytrace.core.array import Array
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import dtype_of, is_weak
+from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.tangents import Zero
+from tinytrace.core.trees import tree_flatten
+from tinytrace.primitives.arithmetic import add, div, max, min, mul, mul_p
+from tinytrace.primitives.bitwise import bitwise_and, bitwise_or, bitwise_xor
+from tinytrace.primitives.broadcasting import Reducer, identity, reduce_sum, reduce_sum_p, squeeze_p
+from tinytrace.primitives.checks import remaining
+from tinytrace.primitives.comparison import eq
+from tinytrace.primitives.conversion import convert_element_type
+from tinytrace.primitives.elementwise import filled_like
+from tinytrace.primitives.shaping import reshape
+from tinytrace.primitives.slicing import pad_p, slice_p
+
+
+def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+    """Multiply over `axes`; the empty product is 1."""
+    return reduce_prod_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
+    """Take the largest element over `axes`; NaN wins, and of nothing it is the smallest value there is."""
+    return reduce_max_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
+    """Take the smallest element over `axes`; NaN wins, and of nothing it is the largest value there is."""
+    return reduce_min_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
+    """Combine by bitwise (for bools, logical) and over `axes`; of nothing it is all ones."""
+    return reduce_and_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
+    """Combine by bitwise (for bools, logical) or over `axes`; of nothing it is 0."""
+    return reduce_or_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+    """Combine by bitwise (for bools, logical) exclusive or over `axes`; of nothing it is 0."""
+    return reduce_xor_p.bind(operand, axes=tuple(axes))
+
+
+def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Sequence[int]) -> Any:
+    """Fold `dimensions` away with `computation`, a binary function of this package, from its identity `init_values`.
+
+    Raises: NotImplementedError when they are not add, mul, max, min, bitwise_and, bitwise_or or bitwise_xor with
+    their identity; ValueError when operands and initial values are different trees.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.reduce.html.
+
+    >>> reduce(np.float32([1, 2, 3]), np.float32(0), add, (0,))
+    Array(6., dtype=float32)
+    """
+    flat, tree = tree_flatten(operands)
+    inits, init_tree = tree_flatten(init_values)
+    if tree != init_tree:
+        raise ValueError(f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}")
+    if len(flat) == 1 and np.shape(inits[0]) == () and isinstance(inits[0], (bool, int, float, np.generic, np.ndarray,
+                                                                             Array)):
+        reducer = _reducers.get(computation)
+        dtype = dtype_of(inits[0])
+        if reducer is not None and np.asarray(inits[0]) == identity(reducer.combine, dtype):
+            out = reducer.bind(flat[0], axes=tuple(dimensions))
+            return convert_element_type(out, weak_type=is_weak(flat[0]) and is_weak(inits[0]))
+    raise NotImplementedError(
+        f"reduce with {getattr(computation, '__name__', computation)} from {init_values}: only lax.add, mul, max, min, "
+        "bitwise_and, bitwise_or and bitwise_xor, each from its identity, can be folded. Use lax.associative_scan or "
+        "lax.scan for another function, and combine the result with another initial value.")
+
+
+# --- rooms -----------------------------------------------------------------------------------------------------
+
+class Dual(NamedTuple):
+    """A value and its tangent, for rules that differentiate a small program of several operations."""
+
+    primal: Any
+    tangent: Any
+
+    @staticmethod
+    def apply(primitive: Primitive, *args: Any, **params: Any) -> Dual:
+        """Apply the jvp rule of `primitive`; arguments that are not Duals are constants."""
+        duals = [x if isinstance(x, Dual) else Dual(x, Zero.from_primal_value(x)) for x in args]
+        return Dual(*primitive.jvp([x.primal for x in duals], [x.tangent for x in duals], **params))
+
+
+class ReduceProd(Reducer):
+    """`reduce_prod[axes=(0,)] x: f32[n]` is f32[]; differentiated as a tree of products, which needs no division."""
+
+    name = "reduce_prod"
+    combine = "prod"
+    ufunc = np.multiply
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]) -> tuple[Any, Any]:
+        (x,), (t,) = primals, tangents
+        shape, kept = np.shape(x), remaining(np.ndim(x), axes)
+        rows = (int(np.prod([shape[axis] for axis in axes], dtype=int)), *(shape[axis] for axis in kept))
+        order = (*axes, *kept)
+        one = dtype_of(x).type(1)
+        product = Dual(reshape(x, rows, order), reshape(t, rows, order))
+        if rows[0] == 0:
+            empty = product.primal.aval.update(shape=rows[1:])
+            return filled_like(empty, 1), filled_like(empty, 0)
+        while (size := np.shape(product.primal)[0]) > 1:
+            half = (size + 1) // 2
+            low, high = (_rows(product, first, last) for first, last in ((0, half), (half, size)))
+            if size - half < half:
+                high = Dual.apply(pad_p, high, one, padding_config=((0, 1, 0), *[(0, 0, 0)] * len(kept)))
+            product = Dual.apply(mul_p, low, high)
+        return Dual.apply(squeeze_p, product, dimensions=(0,))
+
+    transpose = refuse("a product is not linear")
+
+
+def _rows(x: Dual, first: int, last: int) -> Dual:
+    tail = np.shape(x.primal)[1:]
+    return Dual.apply(slice_p, x, start_indices=(first, *[0] * len(tail)), limit_indices=(last, *tail),
+                      strides=(1,) * (1 + len(tail)))
+
+
+class Chooser(Reducer):
+    """Reductions that pick an element: the tangent is the mean of the tangents of the elements that were picked."""
+
+    def check_dtype(self, x: ShapedArray) -> None:
+        """Any type that is ordered will do."""
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]) -> tuple[Any, Any]:
+        (x,), (t,) = primals, tangents
+        out = self.bind(x, axes=axes)
+        shape = [1 if axis in axes else size for axis, size in enumerate(np.shape(x))]
+        picked = convert_element_type(eq(x, reshape(out, shape)), dtype_of(t))
+        count = reduce_sum(picked, axes)
+        return out, div(reduce_sum(mul(t, picked), axes), count)
+
+    transpose = refuse("picking an element is not linear")
+
+
+class ReduceMax(Chooser):
+    """`reduce_max[axes=(0,)] x: f32[n]` is f32[]."""
+
+    name = "reduce_max"
+    combine = "max"
+    ufunc = np.maximum
+
+
+class ReduceMin(Chooser):
+    """`reduce_min[axes=(0,)] x: f32[n]` is f32[]."""
+
+    name = "reduce_min"
+    combine = "min"
+    ufunc = np.minimum
+
+
+class BitReducer(Reducer):
+    """Reductions of the bits of integers, or of bools."""
+
+    def __init__(self, combine: str, ufunc: np.ufunc) -> None:
+        self.combine, self.ufunc = combine, ufunc
+        super().__init__(f"reduce_{combine}")
+
+    def abstract_eval(self, x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+        return super().abstract_eval(x, axes=axes).strip_weak_type()
+
+    def check_dtype(self, x: ShapedArray) -> None:
+        if x.dtype.kind not in "biu":
+            raise TypeError(f"logical reduction requires operand dtype bool or int, got {x.dtype.name}.")
+
+    jvp = refuse("bits have no tangents")
+    transpose = refuse("bits have no cotangents")
+
+
+reduce_prod_p = ReduceProd()
+reduce_max_p = ReduceMax()
+reduce_min_p = ReduceMin()
+reduce_and_p = BitReducer("and", np.bitwise_and)
+reduce_or_p = BitReducer("or", np.bitwise_or)
+reduce_xor_p = BitReducer("xor", np.bitwise_xor)
+
+_reducers: dict[Any, Reducer] = {
+    add: reduce_sum_p, mul: reduce_prod_p, max: reduce_max_p, min: reduce_min_p,
+    bitwise_and: reduce_and_p, bitwise_or: reduce_or_p, bitwise_xor: reduce_xor_p,
+}
