@@ -122,6 +122,10 @@ class Primitive:
         """Return what an equation prints of its parameters, in the order of printing: all of them, by name."""
         return dict(sorted(params.items()))
 
+    def parse_params(self, shown: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters of which `pp_params` shows `shown`: the inverse, for `core.parser`."""
+        return shown
+
     def __repr__(self) -> str:
         return self.name
 
