@@ -100,12 +100,13 @@ class Tracer:
         return int(self._concrete(lambda: _concretization_error(self, "int")))
 
     def __float__(self) -> float:
+        # Unlike int and bool, a float or an array would carry on the computation and lose the tangent.
         check_scalar_conversion(self.aval)
-        return float(self._concrete(lambda: _concretization_error(self, "float")))
+        raise _concretization_error(self, "float")
 
     def __complex__(self) -> complex:
         check_scalar_conversion(self.aval)
-        return complex(self._concrete(lambda: _concretization_error(self, "complex")))
+        raise _concretization_error(self, "complex")
 
     def __index__(self) -> int:
         check_integer_conversion(self.aval)
@@ -113,12 +114,11 @@ class Tracer:
         return int(concrete)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        concrete = self._concrete(lambda: errors.TracerArrayConversionError(self))
-        return np.asarray(concrete, *args)
+        raise errors.TracerArrayConversionError(self)
 
     def tolist(self) -> Any:
-        return self._concrete(lambda: errors.ConcretizationTypeError(
-            self, "The tolist() method was called on traced array")).tolist()
+        raise errors.ConcretizationTypeError(self, "The tolist() method was called on traced array with shape "
+                                                   f"{self.aval.str_short()}.")
 
     def item(self, *args: Any) -> Any:
         return self._concrete(lambda: errors.ConcretizationTypeError(
