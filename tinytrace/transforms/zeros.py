@@ -7,7 +7,8 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.tangents import Zero, float0_zeros
 from tinytrace.primitives.broadcasting import broadcast_in_dim
-from tinytrace.primitives.elementwise import add_any, zero_like
+from tinytrace.primitives.conversion import convert_element_type
+from tinytrace.primitives.elementwise import add_any
 
 
 def instantiate_zeros(tangent: Any) -> Any:
@@ -17,9 +18,12 @@ def instantiate_zeros(tangent: Any) -> Any:
 
 def zeros(aval: ShapedArray) -> Any:
     """Return the zeros of type `aval`."""
-    if aval.dtype == FLOAT0:
-        return float0_zeros(aval.shape)
-    scalar = zero_like(aval)
+    return float0_zeros(aval.shape) if aval.dtype == FLOAT0 else filled(aval, 0)
+
+
+def filled(aval: ShapedArray, value: int) -> Any:
+    """Return an array of type `aval` that is `value` everywhere: a literal where it is staged as a scalar."""
+    scalar = convert_element_type(value, aval.dtype, aval.weak_type)
     return broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
 
 
