@@ -8,6 +8,8 @@
 #include "blas.h"
 #include "pool.h"
 
+typedef int32_t (*program)(void *const *buffers, const struct tt_host *host);
+
 static void *host_alloc(size_t size) { return (void *)tt_alloc(size); }
 static void host_free(void *block, size_t size) { tt_free((uintptr_t)block, size); }
 
@@ -48,4 +50,4 @@ void tt_close(uintptr_t library) { dlclose((void *)library); }
 
 const char *tt_error(void) { return error; }
 
-int32_t tt_call(uintptr_t entry, uintptr_t *buffers) { return ((tt_entry)entry)((void *const *)buffers, &host); }
+int32_t tt_call(uintptr_t entry, uintptr_t *buffers) { return ((program)entry)((void *const *)buffers, &host); }

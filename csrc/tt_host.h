@@ -1,4 +1,7 @@
-/* What a compiled program may ask of its host. Pasted at the top of every generated file, so it includes nothing. */
+/* What a compiled program may ask of its host. Pasted at the top of every generated file, so it includes nothing.
+
+   A program has one entry, int32_t entry(void *const *buffers, const struct tt_host *host), whose buffers are its
+   inputs, its outputs, then its workspace if it has one. */
 
 typedef __INT8_TYPE__ int8_t;
 typedef __INT16_TYPE__ int16_t;
@@ -43,6 +46,3 @@ struct tt_host {
        An id belongs to one process: a program reads it from an input buffer and never has it in its text. */
     int32_t (*callback)(int64_t id, void *const *buffers);
 };
-
-/* Every program's entry: buffers = inputs, outputs, then the workspace if it has one. */
-typedef int32_t (*tt_entry)(void *const *buffers, const struct tt_host *host);

@@ -12,7 +12,7 @@ from tinytrace._runtime import ffi, lib
 
 @cache
 def host_source() -> str:
-    """The text of csrc/tt_host.h: integer types, `struct tt_host` and `tt_entry`.
+    """The text of csrc/tt_host.h: integer types and `struct tt_host`.
 
     >>> "struct tt_host {" in host_source()
     True

@@ -1,0 +1,31 @@
+"""`CSource`: the C text of one program and what a caller must know to run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinytrace.core.avals import ShapedArray
+
+
+@dataclass(frozen=True)
+class CSource:
+    """One translation unit with one entry, whose C type csrc/tt_host.h states.
+
+    Args:
+      text: the C source; equal text means an equal program.
+      symbol: the name of the entry in it.
+      inputs: avals of the input buffers, in order.
+      outputs: avals of the output buffers, which follow the inputs.
+      workspace: bytes of the scratch buffer that follows the outputs; 0 when there is none.
+      exact: compile without fused multiply-add.
+    """
+
+    text: str
+    symbol: str
+    inputs: tuple[ShapedArray, ...]
+    outputs: tuple[ShapedArray, ...]
+    workspace: int = 0
+    exact: bool = False
+
+    def __str__(self) -> str:
+        return self.text
