@@ -1,0 +1,79 @@
+"""Arrays: immutable, printed as JAX prints them, sharing memory with NumPy and giving it back."""
+import copy
+import gc
+import pickle
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+
+
+@pytest.mark.parametrize(("make", "text"), [
+    (lambda: jnp.array([0.5, -1.5, 2.0]), "Array([ 0.5, -1.5,  2. ], dtype=float32)"),
+    (lambda: jnp.array(3), "Array(3, dtype=int32, weak_type=True)"),
+    (lambda: jnp.zeros((0, 3)), "Array([], shape=(0, 3), dtype=float32)"),
+    (lambda: jnp.zeros((0,)), "Array([], dtype=float32)"),
+    (lambda: jnp.arange(4).reshape(2, 2), "Array([[0, 1],\n       [2, 3]], dtype=int32)"),
+    (lambda: jax.jit(lambda x: x + 1)(29), "Array(30, dtype=int32, weak_type=True)"),
+])
+def test_repr(make, text):
+    assert repr(make()) == text
+
+
+def test_numpy_sees_the_same_memory_and_cannot_write():
+    x = jax.jit(lambda x: x + 1)(jnp.arange(4.0))
+    view = np.asarray(x)
+    assert np.shares_memory(view, np.asarray(x))
+    with pytest.raises(ValueError, match="read-only"):
+        view[0] = 5
+    with pytest.raises(TypeError, match="JAX arrays are immutable"):
+        x[0] = 5
+
+
+def test_a_view_keeps_the_buffer_alive():
+    view = np.asarray(jax.jit(lambda x: x + 1)(jnp.arange(1000.0)))
+    gc.collect()
+    for _ in range(50):
+        jax.jit(lambda x: x * 0)(jnp.arange(1000.0))
+    np.testing.assert_array_equal(view, np.arange(1, 1001))
+
+
+def test_numpy_keeps_its_own_memory():
+    source = np.arange(3.0, dtype=np.float32)
+    x = jnp.array(source)
+    source[:] = 7
+    np.testing.assert_array_equal(x, [0, 1, 2])
+
+
+def test_conversions():
+    assert int(jnp.array(3)) == 3
+    assert float(jnp.array(2.5)) == 2.5
+    assert [10, 20, 30][jnp.array(1)] == 20
+    assert bool(jnp.array([True]))
+    assert jnp.array([1, 2]).tolist() == [1, 2]
+    with pytest.raises(TypeError, match="Only scalar arrays can be converted to Python scalars; got arr.ndim=1"):
+        float(jnp.array([1.0]))
+    with pytest.raises(TypeError, match="Only integer scalar arrays can be converted to a scalar index"):
+        [1][jnp.array(0.0)]
+    with pytest.raises(ValueError, match="more than one element is ambiguous"):
+        bool(jnp.array([1, 2]))
+
+
+def test_copies_and_pickles():
+    x = jnp.arange(3.0)
+    for other in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert repr(other) == repr(x)
+
+
+def test_iteration_and_length():
+    assert [float(row.sum()) for row in jnp.ones((3, 2))] == [2.0, 2.0, 2.0]
+    assert len(jnp.ones((3, 2))) == 3
+    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+        iter(jnp.float32(1))
+
+
+def test_too_much_memory_is_an_error_not_a_crash():
+    with pytest.raises(MemoryError):
+        jax.jit(lambda x: jnp.zeros((1 << 40,), jnp.float32) + x)(1.0)

@@ -1,0 +1,65 @@
+"""Promotion is JAX's table, entry by entry; truncation and names follow."""
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+from tinytrace.core import dtypes
+from tinytrace.core.avals import ShapedArray
+
+TABLE = json.loads((pathlib.Path(__file__).parent.parent / "goldens" / "promotion.json").read_text())
+
+
+class Weak:
+    """A value of a weak type, as a tracer or an Array would be."""
+
+    weak_type = True
+
+    def __init__(self, dtype):
+        self.dtype = dtypes.canonicalize_dtype(dtype)
+
+
+def value(name):
+    special = {"py_bool": True, "py_int": 1, "py_float": 1.0, "weak_int": Weak(int), "weak_float": Weak(float)}
+    return special[name] if name in special else np.ones((), dtypes.to_numpy_dtype(name))
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_promotion_is_the_oracles_table(x64):
+    with jax.enable_x64(x64):
+        wrong = {}
+        for key, want in TABLE.items():
+            a, b, mode = key.split()
+            if int(mode) == x64 and not (dtypes.BFLOAT16 is None and "bfloat16" in key):
+                dtype, weak = dtypes.result_type_and_weak(value(a), value(b))
+                got = f"{dtype}{'*' if weak else ''}"
+                if got != want:
+                    wrong[key] = (got, want)
+    assert not wrong
+
+
+def test_64_bit_types_are_truncated_by_default():
+    assert dtypes.canonicalize_dtype("float64") == np.float32
+    assert dtypes.canonicalize_dtype(int) == np.int32
+    with jax.enable_x64(True):
+        assert dtypes.canonicalize_dtype("float64") == np.float64
+
+
+def test_what_no_array_can_have():
+    with pytest.raises(TypeError, match="no complex numbers yet"):
+        dtypes.canonicalize_dtype("complex64")
+    with pytest.raises(TypeError, match="JAX only supports number and bool dtypes, got dtype <U3"):
+        dtypes.canonicalize_dtype(np.dtype("<U3"))
+
+
+@pytest.mark.parametrize(("dtype", "name"), [("float32", "f32"), ("int8", "i8"), ("uint64", "u64"), ("bool", "bool"),
+                                             ("float16", "f16")])
+def test_short_names(dtype, name):
+    assert ShapedArray((2,), np.dtype(dtype)).str_short() == f"{name}[2]"
+
+
+def test_strict_promotion_refuses_what_is_implicit():
+    with jax.numpy_dtype_promotion("strict"), pytest.raises(ValueError, match="no available implicit dtype promotion"):
+        dtypes.result_type(np.int32(1), np.float32(1))
