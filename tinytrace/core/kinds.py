@@ -30,7 +30,7 @@ class Expr:
 
     Ops: const (args: a Python int), index (args: loop axis number), add sub mul floordiv mod min max (int64),
     lt le gt ge eq ne and or not (truth values), where (guard, a, b: only the chosen side is evaluated),
-    read (operand number, index tuple), cast (value, np.dtype).
+    read (operand number, index tuple), cast (value, np.dtype), literal (element, np.dtype).
     """
 
     op: str
@@ -107,6 +107,11 @@ def clamp(x: IntLike, low: IntLike, high: IntLike) -> Expr:
 def cast(x: IntLike, dtype: np.dtype[Any]) -> Expr:
     """Return integer `x` (an index, say) as a value of `dtype`."""
     return Expr("cast", (as_expr(x), dtype))
+
+
+def literal(value: object, dtype: np.dtype[Any]) -> Expr:
+    """Return an element of `dtype` that is always `value`: what a gather gives where it finds nothing."""
+    return Expr("literal", (value, dtype))
 
 
 def all_of(guards: Sequence[Expr]) -> Expr:

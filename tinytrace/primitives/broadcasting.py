@@ -24,7 +24,7 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.broadcast_in_dim.html.
     """
     shape, dimensions = tuple(shape), tuple(broadcast_dimensions)
-    if is_array(operand) and np.shape(operand) == shape and dimensions == tuple(range(len(shape))):
+    if is_array(operand) and np.ndim(operand) == len(shape) and not dimensions:
         return operand
     return broadcast_in_dim_p.bind(operand, shape=shape, broadcast_dimensions=dimensions)
 
@@ -34,6 +34,8 @@ def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.broadcast.html.
     """
+    if not sizes and is_array(operand):
+        return operand
     shape = tuple(np.shape(operand))
     return broadcast_in_dim(operand, (*sizes, *shape), range(len(sizes), len(sizes) + len(shape)))
 
