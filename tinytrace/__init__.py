@@ -5,9 +5,43 @@
 
 A Python function is traced to a jaxpr, simplified, fused into C kernels, compiled and cached.
 """
+from tinytrace import core as core
+from tinytrace import errors as errors
+from tinytrace import tree as tree
+from tinytrace import tree_util as tree_util
 from tinytrace.api.jit import clear_caches, jit
 from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.shapes import ShapeDtypeStruct
-from tinytrace.core import printer as printer  # installs the text of jaxprs
+from tinytrace.config import (
+    check_tracer_leaks,
+    checking_leaks,
+    config,
+    debug_nans,
+    disable_jit,
+    enable_x64,
+    numpy_dtype_promotion,
+)
+from tinytrace.core.array import Array
+from tinytrace.core.trace import eval_context as ensure_compile_time_eval
 
-__all__ = ["ShapeDtypeStruct", "clear_caches", "jit", "make_jaxpr"]
+__version__ = "0.1.0"
+
+__all__ = [
+    "Array",
+    "ShapeDtypeStruct",
+    "check_tracer_leaks",
+    "checking_leaks",
+    "clear_caches",
+    "config",
+    "core",
+    "debug_nans",
+    "disable_jit",
+    "enable_x64",
+    "ensure_compile_time_eval",
+    "errors",
+    "jit",
+    "make_jaxpr",
+    "numpy_dtype_promotion",
+    "tree",
+    "tree_util",
+]
