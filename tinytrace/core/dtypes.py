@@ -157,18 +157,18 @@ def is_integer(dtype: DType) -> bool:
 
 def dtype_of(x: Any, canonical: bool = True) -> np.dtype[Any]:
     """Return the dtype of a value, a Python scalar or a dtype-like thing."""
-    kind = _PYTHON_SCALARS.get(type(x))
-    if kind is None and isinstance(x, type):
-        kind = _PYTHON_SCALARS.get(x)
-    dtype = kind if kind is not None else getattr(x, "dtype", None)
-    if dtype is None or isinstance(x, type):
-        dtype = kind if kind is not None else to_numpy_dtype(x if isinstance(x, (type, str)) else np.asarray(x).dtype)
+    dtype: Any = _PYTHON_SCALARS.get(type(x)) or (_PYTHON_SCALARS.get(x) if isinstance(x, type) else None)
+    if dtype is None:
+        is_dtype = isinstance(x, (type, str, np.dtype, KeyType))
+        dtype = to_numpy_dtype(x) if is_dtype else getattr(x, "dtype", None)
+        if dtype is None:
+            dtype = np.asarray(x).dtype
     return canonicalize_dtype(dtype) if canonical else dtype
 
 
 def is_weak(x: Any) -> bool:
     """Is `x` weakly typed: a Python scalar, or an array or tracer that came from one?"""
-    return type(x) in _PYTHON_SCALARS or bool(getattr(x, "weak_type", False))
+    return type(x) in (int, float, complex) or bool(getattr(x, "weak_type", False))
 
 
 # --- the lattice ---------------------------------------------------------------------------------------------
@@ -244,15 +244,12 @@ def result_type_and_weak(*args: Any) -> tuple[np.dtype[Any], bool]:
     weak = [is_weak(arg) or arg in (int, float, complex) if isinstance(arg, type) else is_weak(arg) for arg in args]
     if all(d is dtypes[0] or d == dtypes[0] for d in dtypes):
         return dtypes[0], all(weak)
-    nodes = tuple(_WEAK_NODES[scalar_type_of(d)] if w else d for d, w in zip(dtypes, weak, strict=True))
     if config.numpy_dtype_promotion == "strict":
         _check_strict(dtypes, weak)
-    dtype, is_weak_result = _result(nodes, config.enable_x64)
-    # Two weak values of one kind keep the wider of their dtypes: a weak int8 and a weak int16 make a weak int16.
-    if is_weak_result and all(weak):
-        same = [d for d in dtypes if scalar_type_of(d) is scalar_type_of(dtype)]
-        dtype = functools.reduce(lambda a, b: _result((a, b), config.enable_x64)[0], same) if same else dtype
-    return dtype, is_weak_result and all(weak)
+    elif all(weak):  # the widest of them, and weak: a weak int8 and a weak int16 make a weak int16
+        return _result(tuple(dtypes), config.enable_x64)[0], True
+    nodes = tuple(_WEAK_NODES[scalar_type_of(d)] if w else d for d, w in zip(dtypes, weak, strict=True))
+    return _result(nodes, config.enable_x64)
 
 
 def result_type(*args: Any) -> np.dtype[Any]:
