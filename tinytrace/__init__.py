@@ -9,9 +9,13 @@ from tinytrace import core as core
 from tinytrace import errors as errors
 from tinytrace import tree as tree
 from tinytrace import tree_util as tree_util
+from tinytrace.api.autodiff import jvp, linear_transpose, linearize, vjp
+from tinytrace.api.gradients import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
 from tinytrace.api.jit import clear_caches, jit
 from tinytrace.api.make_jaxpr import make_jaxpr
+from tinytrace.api.shape_evaluation import eval_shape
 from tinytrace.api.shapes import ShapeDtypeStruct
+from tinytrace.api.vmapping import vmap
 from tinytrace.config import (
     check_tracer_leaks,
     checking_leaks,
@@ -39,9 +43,21 @@ __all__ = [
     "enable_x64",
     "ensure_compile_time_eval",
     "errors",
+    "eval_shape",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jit",
+    "jvp",
+    "linear_transpose",
+    "linearize",
     "make_jaxpr",
     "numpy_dtype_promotion",
     "tree",
     "tree_util",
+    "value_and_grad",
+    "vjp",
+    "vmap",
 ]
