@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinytrace.config import config
-from tinytrace.core.array import array_from_numpy
+from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, Var, eval_jaxpr
 from tinytrace.core.key_paths import SequenceKey, keystr
@@ -21,6 +21,7 @@ from tinytrace.core.trace import Trace, Tracer, current_trace, eval_context, to_
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
+from tinytrace.util import cache_by_jaxpr
 
 
 class StagedBody(NamedTuple):
@@ -121,11 +122,16 @@ def describe(fun: Callable[..., Any], in_tree: PyTreeDef, name: str) -> DebugInf
 
 
 def run_body(jaxpr: ClosedJaxpr, args: Iterable[Any]) -> list[Any]:
-    """Evaluate a body on NumPy values, operation by operation; Returns NumPy values."""
-    arrays = [array_from_numpy(np.asarray(x), v.aval) for x, v in zip(args, jaxpr.jaxpr.invars, strict=True)]
+    """Evaluate a body on NumPy values (or Arrays), operation by operation; Returns NumPy values."""
+    arrays = [array_from_numpy(stored(x), v.aval) for x, v in zip(args, jaxpr.jaxpr.invars, strict=True)]
     with eval_context():
         outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *arrays)
     return [to_numpy(x, aval_of(x)) for x in outs]
+
+
+def stored(x: Any) -> np.ndarray[Any, Any]:
+    """Return the NumPy array that holds the elements of `x` (typed keys as words)."""
+    return x._value if isinstance(x, Array) else np.asarray(x)
 
 
 def split(xs: Sequence[Any], *lengths: int) -> list[list[Any]]:
@@ -135,3 +141,67 @@ def split(xs: Sequence[Any], *lengths: int) -> list[list[Any]]:
         pieces.append(list(xs[start:start + length]))
         start += length
     return [*pieces, list(xs[start:])]
+
+
+def keep(xs: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """Return the elements of `xs` that are marked."""
+    return [x for x, flag in zip(xs, flags, strict=True) if flag]
+
+
+def drop(xs: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """Return the elements of `xs` that are not marked."""
+    return [x for x, flag in zip(xs, flags, strict=True) if not flag]
+
+
+def merge(flags: Sequence[bool], unmarked: Iterable[Any], marked: Iterable[Any]) -> list[Any]:
+    """Put the two parts of a list together again: the opposite of `drop` and `keep`."""
+    on, off = iter(marked), iter(unmarked)
+    return [next(on) if flag else next(off) for flag in flags]
+
+
+def either(a: Sequence[bool], b: Sequence[bool]) -> list[bool]:
+    """Return where `a` or `b` is marked."""
+    return [x or y for x, y in zip(a, b, strict=True)]
+
+
+def fixpoint(flags: Sequence[bool], step: Callable[[list[bool]], tuple[Any, list[bool]]]) -> tuple[Any, list[bool]]:
+    """Mark carries until the body marks no more of its outputs than of its inputs.
+
+    `step(flags)` transforms the body for these marked carries and says which carries come out marked. Every round
+    marks one more carry at least, so the end is certain. Returns: the body for the final marks, and the marks.
+    """
+    marked = list(flags)
+    while True:
+        body, out = step(marked)
+        wanted = either(marked, out)
+        if wanted == marked:
+            return body, marked
+        marked = wanted
+
+
+def batch_size(args: Sequence[Any], dims: Sequence[int | None]) -> int:
+    """Return how many elements a batch rule works on."""
+    return next(int(np.shape(x)[dim]) for x, dim in zip(args, dims, strict=True) if dim is not None)
+
+
+@cache_by_jaxpr
+def rearranged(closed: ClosedJaxpr, ins: tuple[int, ...], outs: tuple[int, ...]) -> ClosedJaxpr:
+    """Reorder the inputs and the outputs of a jaxpr: position `k` gets what stood at `ins[k]`, `outs[k]`."""
+    jaxpr = closed.jaxpr
+    return ClosedJaxpr(jaxpr.replace(invars=[jaxpr.invars[i] for i in ins], outvars=[jaxpr.outvars[i] for i in outs],
+                                     debug_info=None), closed.consts)
+
+
+def beside(groups: Sequence[int], companions: Sequence[int]) -> tuple[int, ...]:
+    """Return the order that brings groups of values, followed by groups of companions, to group, companions, group, ...
+
+    >>> beside([2, 1], [1, 1])
+    (0, 1, 3, 2, 4)
+    """
+    order: list[int] = []
+    first, second = 0, sum(groups)
+    for count, companion in zip(groups, companions, strict=True):
+        order += range(first, first + count)
+        order += range(second, second + companion)
+        first, second = first + count, second + companion
+    return tuple(order)

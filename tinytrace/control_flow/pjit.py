@@ -4,11 +4,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.control_flow.bodies import run_body
+from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, run_body
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.dce import dce_closed_jaxpr
+from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_jaxpr
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.tangents import Zero, is_undefined_primal
+from tinytrace.core.trace import current_trace, is_eager
+from tinytrace.transforms.binders import forwarded_inputs, move_binders_to_back, prune_outputs
+from tinytrace.transforms.jvp import jvp_jaxpr
+from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
+from tinytrace.transforms.staging import DynamicJaxprTrace
+from tinytrace.transforms.transpose import transpose_jaxpr
+from tinytrace.transforms.vmap import batch_jaxpr_axes
 
 
 class Pjit(Primitive):
@@ -17,6 +26,20 @@ class Pjit(Primitive):
     name = "pjit"
     multiple_results = True
     compiled_eagerly = True
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Leave an equation only where one is wanted: not for `inline` calls, not for outputs that are inputs."""
+        jaxpr: ClosedJaxpr = params["jaxpr"]
+        staging = isinstance(current_trace(), DynamicJaxprTrace)
+        if params["inline"] and (staging or is_eager()):
+            return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
+        if not staging:
+            return super().bind(*args, **params)
+        forwarded = forwarded_inputs(jaxpr.jaxpr)
+        if any(i is not None for i in forwarded):
+            params = {**params, "jaxpr": prune_outputs(jaxpr, [i is None for i in forwarded])}
+        outs = iter(super().bind(*args, **params))
+        return [next(outs) if i is None else args[i] for i in forwarded]
 
     def pp_params(self, params: dict[str, Any]) -> dict[str, Any]:
         shown = {"name": params["name"]}
@@ -35,6 +58,69 @@ class Pjit(Primitive):
 
     def impl(self, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
         return run_body(jaxpr, args)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr,
+            donated_invars: tuple[bool, ...], **params: Any) -> tuple[Any, Any]:
+        moving = [type(t) is not Zero for t in tangents]
+        jvp, out_moving = jvp_jaxpr(jaxpr, moving, False)
+        outs = self.bind(*primals, *keep(tangents, moving), jaxpr=jvp,
+                         donated_invars=(*donated_invars, *keep(donated_invars, moving)), **params)
+        count = len(out_moving)
+        zeros = [Zero(aval.to_tangent_aval()) for aval in drop(jaxpr.out_avals, out_moving)]
+        return outs[:count], merge(out_moving, zeros, outs[count:])
+
+    def partial_eval(self, trace: JaxprTrace, args: Sequence[Any], *, jaxpr: ClosedJaxpr,
+                     donated_invars: tuple[bool, ...], **params: Any) -> Any:
+        unknown = [not trace.is_known(x) for x in args]
+        known_args = drop(args, unknown)
+        known, rest, out_unknown, res_avals = partial_eval_jaxpr(jaxpr, unknown, False)
+        num_res = len(res_avals)
+        known_donated = tuple(drop(donated_invars, unknown))
+        outs = self._call_known(known, known_args, len(out_unknown) - sum(out_unknown),
+                                {"donated_invars": known_donated, **params})
+        known_outs, residuals = outs[:len(outs) - num_res], outs[len(outs) - num_res:]
+        rest = move_binders_to_back(rest, [True] * num_res + [False] * sum(unknown))
+        unknown_outs = trace.record(
+            self, [*keep(args, unknown), *map(trace.new_residual, residuals)],
+            {"jaxpr": rest, "donated_invars": (*keep(donated_invars, unknown), *[False] * num_res), **params})
+        return merge(out_unknown, known_outs, unknown_outs)
+
+    def _call_known(self, known: ClosedJaxpr, args: Sequence[Any], num_outs: int, params: dict[str, Any]) -> list[Any]:
+        """Call the known half; what is an input already, or a residual that is an output too, is not computed twice."""
+        from_input = forwarded_inputs(known.jaxpr)
+        num_outs = sum(i is None for i in from_input[:num_outs])
+        known = prune_outputs(known, [i is None for i in from_input])
+        outvars = known.jaxpr.outvars
+        position = {v: i for i, v in enumerate(outvars[:num_outs]) if isinstance(v, Var)}
+        from_output = [None] * num_outs + [position.get(v) for v in outvars[num_outs:]]  # type: ignore[arg-type]
+        known = prune_outputs(known, [i is None for i in from_output])
+        computed = iter(outs := self.bind(*args, jaxpr=known, **params))
+        distinct = iter([next(computed) if i is None else outs[i] for i in from_output])
+        return [next(distinct) if i is None else args[i] for i in from_input]
+
+    def dce(self, used_outs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+        jaxpr, used_ins = dce_closed_jaxpr(eqn.params["jaxpr"], used_outs)
+        if not any(used_ins) and not any(used_outs) and not jaxpr.effects:
+            return used_ins, None
+        donated = tuple(keep(eqn.params["donated_invars"], used_ins))
+        return used_ins, eqn.replace(invars=keep(eqn.invars, used_ins), outvars=keep(eqn.outvars, used_outs),
+                                     params={**eqn.params, "jaxpr": jaxpr, "donated_invars": donated},
+                                     effects=jaxpr.effects)
+
+    def transpose(self, cts: Sequence[Any], *args: Any, jaxpr: ClosedJaxpr, donated_invars: tuple[bool, ...],
+                  **params: Any) -> Sequence[Any]:
+        linear = [is_undefined_primal(x) for x in args]
+        nonzero = [type(ct) is not Zero for ct in cts]
+        transposed, received = transpose_jaxpr(jaxpr, linear, nonzero)
+        inputs = [*drop(args, linear), *keep(cts, nonzero)]
+        outs = self.bind(*inputs, jaxpr=transposed, donated_invars=(False,) * len(inputs), **params)
+        zeros = [Zero(x.aval) for x in drop(keep(args, linear), received)]
+        return merge(linear, [None] * (len(args) - sum(linear)), merge(received, zeros, outs))
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: ClosedJaxpr, **params: Any
+              ) -> tuple[Any, Any]:
+        batched, out_dims = batch_jaxpr_axes(jaxpr, batch_size(args, dims), dims)
+        return self.bind(*args, jaxpr=batched, **params), out_dims
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr,
               **params: Any) -> Kind:

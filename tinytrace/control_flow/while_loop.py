@@ -7,15 +7,33 @@ leading axis of every carry is the batch, the loop runs while any element wants 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from tinytrace.control_flow.bodies import run_body, split
+from tinytrace.control_flow.bodies import (
+    batch_size, beside, drop, fixpoint, keep, merge, rearranged, run_body, split, stored,
+)
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import ClosedJaxpr
-from tinytrace.core.kinds import Kind, Loop
+from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_jaxpr, jaxpr_as_fun
+from tinytrace.core.kinds import Call, Kind, Loop
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.tangents import Zero
+from tinytrace.core.trace import eval_context
+from tinytrace.primitives.broadcasting import broadcast_in_dim, repeat_along
+from tinytrace.primitives.reduction import reduce_or
+from tinytrace.primitives.select import select_n
+from tinytrace.primitives.shaping import moveaxis
+from tinytrace.transforms.binders import prune_outputs
+from tinytrace.transforms.jvp import jvp_jaxpr
+from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
+from tinytrace.transforms.policy import Policy, partial_eval_jaxpr_custom
+from tinytrace.transforms.staging import trace_to_closed_jaxpr
+from tinytrace.transforms.vmap import batch, batch_jaxpr
+from tinytrace.transforms.zeros import instantiate_zeros
+from tinytrace.util import cache_by_jaxpr
+
+Dims = Sequence[int | None]
 
 
 class While(Primitive):
@@ -34,7 +52,7 @@ class While(Primitive):
 
     def impl(self, *args: Any, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int,
              body_nconsts: int) -> list[Any]:
-        cond_consts, body_consts, carry = split(args, cond_nconsts, body_nconsts)
+        cond_consts, body_consts, carry = split([stored(x) for x in args], cond_nconsts, body_nconsts)
         while True:
             wanted, = run_body(cond_jaxpr, [*cond_consts, *carry])
             if not wanted.any():
@@ -45,9 +63,159 @@ class While(Primitive):
                        for x, old in zip(new, carry, strict=True)]
             carry = new
 
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, cond_jaxpr: ClosedJaxpr,
+            body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int) -> tuple[Any, Any]:
+        moving = [type(t) is not Zero for t in tangents]
+        _, consts_move, init_move = split(moving, cond_nconsts, body_nconsts)
+        (jvp, _), carry_move = fixpoint(init_move, lambda carry_move: _with_flags(
+            jvp_jaxpr(body_jaxpr, consts_move + carry_move, carry_move)))
+        cond_consts, body_consts, init = split(primals, cond_nconsts, body_nconsts)
+        _, consts_t, init_t = split(tangents, cond_nconsts, body_nconsts)
+        consts_dot = keep(consts_t, consts_move)
+        init_dot = list(map(instantiate_zeros, keep(init_t, carry_move)))
+        num_carry, num_dot = len(init), len(init_dot)
+        body = rearranged(jvp, beside([body_nconsts, num_carry], [len(consts_dot), num_dot]),
+                          tuple(range(num_carry + num_dot)))
+        outs = self.bind(*cond_consts, *body_consts, *consts_dot, *init, *init_dot, cond_nconsts=cond_nconsts,
+                         cond_jaxpr=_ignoring(cond_jaxpr, tuple(body.in_avals[-num_dot:] if num_dot else ())),
+                         body_nconsts=body_nconsts + len(consts_dot), body_jaxpr=body)
+        carry, carry_dot = split(outs, num_carry)
+        return carry, merge(carry_move, map(Zero.from_primal_value, drop(carry, carry_move)), carry_dot)
+
+    def partial_eval(self, trace: JaxprTrace, args: Sequence[Any], **params: Any) -> Any:
+        # What is known is computed now, and all of the loop is run again for the unknown carries: nothing can be
+        # saved from a loop of unknown length.
+        unknown = [not trace.is_known(x) for x in args]
+        cond_uk, consts_uk, init_uk = split(unknown, params["cond_nconsts"], params["body_nconsts"])
+        (body, _, _, _), carry_uk = fixpoint(init_uk, lambda carry_uk: _with_flags(
+            partial_eval_jaxpr(params["body_jaxpr"], consts_uk + carry_uk, carry_uk), 2))
+        cond, _, (pred_uk,), _ = partial_eval_jaxpr(params["cond_jaxpr"], cond_uk + carry_uk, False)
+        outs = trace.record(self, args, params)
+        if pred_uk or all(unknown):
+            return outs
+        num_known = len(carry_uk) - sum(carry_uk)
+        body = prune_outputs(body, [i < num_known for i in range(len(body.out_avals))])
+        known_outs = self.bind(*drop(args, cond_uk + consts_uk + carry_uk), cond_jaxpr=cond, body_jaxpr=body,
+                               cond_nconsts=len(cond_uk) - sum(cond_uk), body_nconsts=len(consts_uk) - sum(consts_uk))
+        return merge(carry_uk, known_outs, keep(outs, carry_uk))
+
+    @staticmethod
+    def partial_eval_eqn(saveable: Policy, unknowns_in: Sequence[bool], inst_in: Sequence[bool], eqn: JaxprEqn) -> Any:
+        return _partial_eval_eqn(unknowns_in, inst_in, eqn)
+
+    def transpose(self, cts: Sequence[Any], *args: Any, **params: Any) -> NoReturn:
+        raise ValueError("Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic "
+                         "start/stop values. Try using lax.scan, or using fori_loop with static start/stop.")
+
+    def batch(self, args: Sequence[Any], dims: Dims, *, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr,
+              cond_nconsts: int, body_nconsts: int) -> tuple[Any, Any]:
+        size = batch_size(args, dims)
+        cond_dims, const_dims, init_dims = split(dims, cond_nconsts, body_nconsts)
+        consts_mapped, init_mapped = _mapped(const_dims), _mapped(init_dims)
+        _, carry_mapped = fixpoint(init_mapped, lambda carry_mapped: _with_flags(
+            batch_jaxpr(body_jaxpr, size, consts_mapped + carry_mapped, carry_mapped)))
+        _, (pred_mapped,) = batch_jaxpr(cond_jaxpr, size, _mapped(cond_dims) + carry_mapped, False)
+        # With one condition per element all carries are batched; otherwise a condition that is batched already, by
+        # an outer vmap, keeps its axes in front of ours.
+        ndim = cond_jaxpr.out_avals[0].ndim
+        carry_dims: list[int | None] = [0] * len(init_dims) if pred_mapped else \
+            [ndim if mapped else None for mapped in carry_mapped]
+        body = _batched(body_jaxpr, size, (*const_dims, *carry_dims), tuple(carry_dims))
+        cond = _batched(cond_jaxpr, size, (*cond_dims, *carry_dims), (0 if pred_mapped else None,))
+        consts, init = args[:cond_nconsts + body_nconsts], args[cond_nconsts + body_nconsts:]
+        new_init = [x if to is None else repeat_along(x, size, to) if dim is None else moveaxis(x, dim, to)
+                    for x, dim, to in zip(init, init_dims, carry_dims, strict=True)]
+        outs = self.bind(*consts, *new_init, cond_nconsts=cond_nconsts, cond_jaxpr=cond, body_nconsts=body_nconsts,
+                         body_jaxpr=body)
+        return outs, carry_dims
+
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, cond_jaxpr: ClosedJaxpr,
               body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int) -> Kind:
-        return Loop(body_jaxpr, body_nconsts, len(body_jaxpr.out_avals), cond=cond_jaxpr, cond_num_consts=cond_nconsts)
+        if not cond_jaxpr.out_avals[0].shape:
+            return Loop(body_jaxpr, body_nconsts, len(out_avals), cond=cond_jaxpr, cond_num_consts=cond_nconsts)
+        with eval_context():
+            return Call(_with_one_condition(cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts, tuple(in_avals)))
 
 
 while_p = While()
+
+
+def _with_one_condition(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, body_nconsts: int,
+                        in_avals: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """Return the program of a batched loop as an ordinary one, which carries the condition of each element.
+
+    The loop goes on while any of them holds; a step changes only the elements whose condition holds.
+    """
+    shape = cond.out_avals[0].shape
+    any_wanted = trace_to_closed_jaxpr(lambda wanted, *carry: [reduce_or(wanted, tuple(range(len(shape))))],
+                                       [cond.out_avals[0], *body.out_avals])
+
+    def step(*args: Any) -> list[Any]:
+        cond_consts, body_consts, (wanted,), carry = split(args, cond_nconsts, body_nconsts, 1)
+        new = eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
+        new = [select_n(_spread(wanted, x.shape), old, x) for old, x in zip(carry, new, strict=True)]
+        return [*eval_jaxpr(cond.jaxpr, cond.consts, *cond_consts, *new), *new]
+
+    num_consts = cond_nconsts + body_nconsts
+    masked = trace_to_closed_jaxpr(step, [*in_avals[:num_consts], cond.out_avals[0], *in_avals[num_consts:]])
+
+    def loop(*args: Any) -> list[Any]:
+        carry = args[num_consts:]
+        wanted = eval_jaxpr(cond.jaxpr, cond.consts, *args[:cond_nconsts], *carry)
+        return while_p.bind(*args[:num_consts], *wanted, *carry, cond_jaxpr=any_wanted, cond_nconsts=0,  # type: ignore
+                            body_jaxpr=masked, body_nconsts=num_consts)[1:]
+
+    return trace_to_closed_jaxpr(loop, in_avals)
+
+
+def _spread(wanted: Any, shape: tuple[int, ...]) -> Any:
+    return broadcast_in_dim(wanted, shape, tuple(range(wanted.ndim)))
+
+
+def _partial_eval_eqn(unknowns_in: Sequence[bool], inst_in: Sequence[bool], eqn: JaxprEqn) -> Any:
+    """Split a while equation under a checkpoint policy: the staged part runs the whole loop again."""
+    params = eqn.params
+    cond, body = params["cond_jaxpr"], params["body_jaxpr"]
+    cond_uk, consts_uk, init_uk = split(unknowns_in, params["cond_nconsts"], params["body_nconsts"])
+    halves, carry_uk = fixpoint(init_uk, lambda carry_uk: _with_flags(
+        partial_eval_jaxpr_custom(body.jaxpr, consts_uk + carry_uk, True, carry_uk, True, _save_nothing), 2))
+    cond_halves = partial_eval_jaxpr_custom(cond.jaxpr, cond_uk + carry_uk, True, False, True, _save_nothing)
+    wanted = [v for v, inst in zip(eqn.invars, inst_in, strict=True) if isinstance(v, Var) and not inst]
+    everything = [True] * len(carry_uk)
+    if cond_halves.out_unknowns[0]:
+        return None, eqn, everything, everything, wanted
+    known_params = {"cond_jaxpr": ClosedJaxpr(cond_halves.known, cond.consts),
+                    "body_jaxpr": ClosedJaxpr(halves.known, body.consts),
+                    "cond_nconsts": len(cond_uk) - sum(cond_uk), "body_nconsts": len(consts_uk) - sum(consts_uk)}
+    known = eqn.replace(invars=drop(eqn.invars, cond_uk + consts_uk + carry_uk), outvars=drop(eqn.outvars, carry_uk),
+                        params=known_params, effects=halves.known.effects | cond_halves.known.effects)
+    return known, eqn, carry_uk, everything, wanted
+
+
+def _save_nothing(*args: Any, **params: Any) -> bool:
+    return False
+
+
+def _with_flags(result: Any, position: int = 1) -> tuple[Any, list[bool]]:
+    return result, result[position]
+
+
+def _mapped(dims: Dims) -> list[bool]:
+    return [dim is not None for dim in dims]
+
+
+@cache_by_jaxpr
+def _ignoring(closed: ClosedJaxpr, more: tuple[ShapedArray, ...]) -> ClosedJaxpr:
+    """Return a condition that takes further inputs, the tangents, and does not look at them."""
+    invars = [*closed.jaxpr.invars, *map(Var, more)]
+    return ClosedJaxpr(closed.jaxpr.replace(invars=invars, debug_info=None), closed.consts)
+
+
+@cache_by_jaxpr
+def _batched(closed: ClosedJaxpr, size: int, in_dims: tuple[int | None, ...],
+             out_dims: tuple[int | None, ...]) -> ClosedJaxpr:
+    """Vectorize a jaxpr from inputs batched along `in_dims` to outputs batched along `out_dims`."""
+    in_avals = [aval if dim is None else aval.update(shape=(*aval.shape[:dim], size, *aval.shape[dim:]))
+                for aval, dim in zip(closed.in_avals, in_dims, strict=True)]
+    return trace_to_closed_jaxpr(lambda *args: batch(jaxpr_as_fun(closed), size, args, in_dims, lambda: out_dims),
+                                 in_avals)

@@ -7,6 +7,11 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.trees import tree_flatten, tree_leaves, tree_unflatten
+from tinytrace.primitives.arithmetic import add
+from tinytrace.primitives.bitwise import bitwise_or
+from tinytrace.primitives.concatenation import concatenate
+from tinytrace.primitives.shaping import rev
+from tinytrace.primitives.slicing import pad, slice_in_dim
 
 Arrays = list[Any]
 

@@ -11,10 +11,12 @@ from tinytrace.control_flow.bodies import stage_branches
 from tinytrace.control_flow.cond import cond_p
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import dtype_of, is_float
-from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import tree_flatten, tree_unflatten
 from tinytrace.lax.carry_checks import check_same_outputs
+from tinytrace.primitives.conversion import convert_element_type
+from tinytrace.primitives.select import clamp
+from tinytrace.transforms.binders import forwarded_inputs, prune_outputs
 
 _NO_OPERAND = object()
 
@@ -53,8 +55,10 @@ def _cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any]
     check_same_outputs("true_fun and false_fun output", out_tree, true_jaxpr.out_avals, false_tree,
                        false_jaxpr.out_avals)
     # An output that is the same input in both branches does not go through the conditional.
-    forwarded = [i if i == j else None for i, j in zip(_forwarding(true_jaxpr), _forwarding(false_jaxpr), strict=True)]
-    branches = tuple(_without_outputs(jaxpr, forwarded) for jaxpr in (false_jaxpr, true_jaxpr))
+    forwarded = [i if i == j else None for i, j in zip(
+        forwarded_inputs(true_jaxpr.jaxpr), forwarded_inputs(false_jaxpr.jaxpr), strict=True)]
+    computed = [i is None for i in forwarded]
+    branches = prune_outputs(false_jaxpr, computed), prune_outputs(true_jaxpr, computed)
     index = convert_element_type(pred, np.int32)
     outs = iter(cond_p.bind(index, *consts, *ops, branches=branches))
     results = [next(outs) if i is None else asarray(ops[i - len(consts)]) for i in forwarded]
@@ -124,15 +128,3 @@ def _checked_predicate(pred: Any) -> Any:
 
 def _is_abstract(x: Any) -> bool:
     return isinstance(x, Tracer) and x.to_concrete_value() is None
-
-
-def _forwarding(jaxpr: ClosedJaxpr) -> list[int | None]:
-    position = {v: i for i, v in enumerate(jaxpr.jaxpr.invars)}
-    return [position.get(v) for v in jaxpr.jaxpr.outvars]  # type: ignore[arg-type]
-
-
-def _without_outputs(jaxpr: ClosedJaxpr, dropped: Sequence[int | None]) -> ClosedJaxpr:
-    if all(i is None for i in dropped):
-        return jaxpr
-    kept = [v for v, i in zip(jaxpr.jaxpr.outvars, dropped, strict=True) if i is None]
-    return ClosedJaxpr(jaxpr.jaxpr.replace(outvars=kept), jaxpr.consts)

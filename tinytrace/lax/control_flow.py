@@ -5,7 +5,6 @@ primitive of `control_flow`. The semantics of each is the plain Python in its do
 """
 from __future__ import annotations
 
-import operator
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,8 +20,15 @@ from tinytrace.control_flow.while_loop import while_p
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import canonicalize_dtype, dtype_of, is_weak, result_type
 from tinytrace.core.trace import Tracer
-from tinytrace.core.trees import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinytrace.core.trees import tree_flatten, tree_map, tree_unflatten
 from tinytrace.lax.carry_checks import check_carry, same_type
+from tinytrace.primitives.arithmetic import add
+from tinytrace.primitives.broadcasting import expand_dims
+from tinytrace.primitives.comparison import lt
+from tinytrace.primitives.concatenation import concatenate
+from tinytrace.primitives.conversion import convert_element_type
+from tinytrace.primitives.elementwise import const_like
+from tinytrace.primitives.slicing import index_in_dim
 
 _SCALAR_BOOL = ShapedArray((), np.dtype(np.bool_))
 
@@ -247,7 +253,7 @@ def _below_upper(loop_carry: Any) -> Any:
 def _bounded_step(body_fun: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
     def while_body_fun(loop_carry: Any) -> Any:
         i, upper, x = loop_carry
-        return add(i, _one_like(i)), upper, body_fun()(i, x)
+        return add(i, const_like(i, 1)), upper, body_fun()(i, x)
     return while_body_fun
 
 

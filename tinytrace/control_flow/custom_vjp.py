@@ -1,0 +1,142 @@
+"""`custom_vjp_call_jaxpr`: a function whose reverse-mode derivative the user has written.
+
+Called, it is three Python functions that the current trace chooses between; staged, an equation that holds the
+function as a jaxpr, and its forward and backward rules as thunks. Differentiating runs the forward rule and leaves the
+backward rule behind as the linear equation `custom_lin`, which transposition replaces by a call of it.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinytrace import errors
+from tinytrace.control_flow.bodies import run_body
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
+from tinytrace.core.kinds import Call, IndexMap, Kind
+from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.tangents import Zero
+from tinytrace.core.trace import current_trace, set_current_trace
+from tinytrace.primitives.shaping import moveaxis
+from tinytrace.transforms.custom_lin import custom_lin_p
+from tinytrace.transforms.jvp import instantiate_zeros
+from tinytrace.transforms.staging import DynamicJaxprTrace, hoist_consts, trace_to_jaxpr
+
+FlatFunction = Callable[..., Sequence[Any]]
+
+
+class CustomVjpCall(Primitive):
+    """`outs = custom_vjp_call_jaxpr[fun_jaxpr fwd_jaxpr_thunk bwd num_consts out_trees symbolic_zeros] *consts *args`."""
+
+    name = "custom_vjp_call_jaxpr"
+    multiple_results = True
+
+    def call(self, fun: FlatFunction, fwd: FlatFunction, bwd: FlatFunction, *args: Any,
+             out_trees: Callable[[], Any], symbolic_zeros: bool) -> Any:
+        """Apply `fun` under the current trace.
+
+        `fwd` takes every argument followed by whether it moves and gives [*residuals, *outs]; `bwd` takes the
+        residuals and the outputs' cotangents and gives the arguments' cotangents.
+        """
+        params = {"out_trees": _Named(out_trees, "transformation_with_aux.<locals>.<lambda>"),
+                  "symbolic_zeros": symbolic_zeros}
+        bwd = _Named(bwd, "CustomVJPCallPrimitive.bind.<locals>.<lambda>")
+        return current_trace().process_custom_vjp_call(self, fun, fwd, bwd, args, params)
+
+    def stage(self, trace: DynamicJaxprTrace, fun: FlatFunction, fwd: FlatFunction, bwd: FlatFunction,
+              args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Record one equation in `trace`; the forward rule is traced when it is needed."""
+        avals = [aval_of(x) for x in args]
+        with set_current_trace(trace):
+            jaxpr, consts = trace_to_jaxpr(fun, avals)
+        return trace.process_primitive(self, [*consts, *args], {
+            "fun_jaxpr": ClosedJaxpr(hoist_consts(jaxpr), ()), "fwd_jaxpr_thunk": FwdThunk(fwd, avals), "bwd": bwd,
+            "num_consts": len(consts), **params})
+
+    def effects(self, *avals: ShapedArray, fun_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
+        return fun_jaxpr.effects
+
+    def abstract_eval(self, *avals: ShapedArray, fun_jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
+        return fun_jaxpr.out_avals
+
+    def impl(self, *args: Any, fun_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+        return run_body(fun_jaxpr, args)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, fun_jaxpr: ClosedJaxpr,
+            fwd_jaxpr_thunk: Callable[..., tuple[Jaxpr, list[Any]]], bwd: FlatFunction, num_consts: int,
+            out_trees: Callable[[], Any], symbolic_zeros: bool) -> tuple[Any, Any]:
+        if any(type(t) is not Zero for t in tangents[:num_consts]):
+            raise errors.CustomVJPException()
+        args, moving = primals[num_consts:], tangents[num_consts:]
+        fwd_jaxpr, fwd_consts = fwd_jaxpr_thunk(*(type(t) is not Zero for t in moving))
+        outs = eval_jaxpr(fwd_jaxpr, fwd_consts, *args)
+        num_res = out_trees()[1].num_leaves
+        residuals, primals_out = outs[:num_res], outs[num_res:]
+        out_tangents = custom_lin_p.bind(*residuals, *map(instantiate_zeros, moving), num_res=num_res, bwd=bwd,
+                                         out_avals=[aval_of(x).to_tangent_aval() for x in primals_out],
+                                         symbolic_zeros=symbolic_zeros)
+        return primals_out, [tie_p.bind(x, t) for x, t in zip(primals_out, out_tangents, strict=True)]
+
+    transpose = refuse("it is never linear: its derivative is custom_lin")
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, fun_jaxpr: ClosedJaxpr,
+              **params: Any) -> Kind:
+        return Call(fun_jaxpr)
+
+
+class _Named:
+    """A function that prints as the function of JAX that stands at its place in a jaxpr."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self._function, self._name = function, name
+
+    def __call__(self, *args: Any) -> Any:
+        return self._function(*args)
+
+    def __repr__(self) -> str:
+        return f"<function {self._name} at {id(self):#x}>"
+
+
+class FwdThunk:
+    """Traces the user's forward rule on demand: `thunk(*moving) -> (jaxpr, consts)`."""
+
+    def __init__(self, fwd: FlatFunction, in_avals: Sequence[ShapedArray]) -> None:
+        self._fwd, self._in_avals = fwd, in_avals
+        self._traced: dict[tuple[bool, ...], tuple[Jaxpr, list[Any]]] = {}
+
+    def __call__(self, *moving: bool) -> tuple[Jaxpr, list[Any]]:
+        if moving not in self._traced:
+            self._traced[moving] = trace_to_jaxpr(
+                lambda *args: self._fwd(*(x for pair in zip(args, moving, strict=True) for x in pair)), self._in_avals)
+        return self._traced[moving]
+
+    def __repr__(self) -> str:
+        return f"<function _memoize.<locals>.memoized at {id(self):#x}>"  # as JAX prints it
+
+
+class Tie(Primitive):
+    """`tie x y` is y; it makes y wait for x, so that a linear program names the value at which it was linearized."""
+
+    name = "tie"
+
+    def abstract_eval(self, x: ShapedArray, y: ShapedArray) -> ShapedArray:
+        return y
+
+    def impl(self, x: Any, y: Any) -> Any:
+        return y
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        return tie_p.bind(*primals), tangents[1]
+
+    def transpose(self, ct: Any, x: Any, y: Any) -> Sequence[Any]:
+        return [None, ct]
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, Any]:
+        return tie_p.bind(*args), dims[1]
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> Kind:
+        return IndexMap(lambda i, read: read(1, i))
+
+
+custom_vjp_call_p = CustomVjpCall()
+tie_p = Tie()
