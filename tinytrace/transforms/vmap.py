@@ -226,9 +226,12 @@ def batch_jaxpr(closed: ClosedJaxpr, size: int, in_batched: Sequence[bool],
     return jaxpr, [dim is not None for dim in out_dims]
 
 
-def batch_jaxpr_axes(closed: ClosedJaxpr, size: int, in_dims: Sequence[Dim]) -> tuple[ClosedJaxpr, list[Dim]]:
-    """Vectorize a jaxpr over inputs batched along `in_dims`; its outputs are batched where the rules put them."""
-    jaxpr, out_dims = _batch_jaxpr(closed, size, tuple(in_dims), None)
+def batch_jaxpr_axes(closed: ClosedJaxpr, size: int, in_dims: Sequence[Dim],
+                     to_front: bool = False) -> tuple[ClosedJaxpr, list[Dim]]:
+    """Vectorize a jaxpr over inputs batched along `in_dims`; its outputs are batched where the rules put them, or
+    along axis 0 when `to_front`."""
+    wanted = (False,) * len(closed.out_avals) if to_front else None
+    jaxpr, out_dims = _batch_jaxpr(closed, size, tuple(in_dims), wanted)
     return jaxpr, list(out_dims)
 
 
