@@ -299,7 +299,8 @@ def canonicalize_precision(precision: Any) -> Any:
     raise ValueError(
         f"Precision argument must be one of:\n- None,\n- a string in {list(PRECISION_NAMES)},\n"
         "- a lax.Precision value,\n- a tuple of two lax.Precision values or strings,\n"
-        f"- a lax.DotAlgorithmPreset or the name of one of these presets, or\n- a lax.DotAlgorithm value;\nbut got {precision}.")
+        "- a lax.DotAlgorithmPreset or the name of one of these presets, or\n- a lax.DotAlgorithm value;\n"
+        f"but got {precision}.")
 
 
 def _ints(axes: Any) -> Ints:
