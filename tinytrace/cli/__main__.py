@@ -1,0 +1,24 @@
+"""The command line: `python -m tinytrace.cli COMMAND`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tinytrace.cli.demo import run_demo
+
+COMMANDS = {"demo": (run_demo, "run the programs of the introductory texts: jaxpr, C, output, hit or miss")}
+
+
+def main(argv: list[str]) -> None:
+    """Runs the command that is named."""
+    parser = argparse.ArgumentParser(prog="python -m tinytrace.cli", description="tinytrace on the command line")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
+    for name, (_, help_text) in COMMANDS.items():
+        commands.add_parser(name, help=help_text)
+    run, _ = COMMANDS[parser.parse_args(argv).command]
+    run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

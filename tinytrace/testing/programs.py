@@ -1,0 +1,129 @@
+"""Random programs: Python text over `jnp` and `lax`, drawn one step at a time.
+
+    def program(a, b):
+        c = jnp.sin(a)
+        d = jnp.where(b, a, c)
+        return d, c
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import tinytrace
+import tinytrace.numpy as jnp
+from tinytrace import lax
+from tinytrace.testing.values import TAME, Dtype, Shape, Value
+
+
+@dataclass(frozen=True)
+class Program:
+    """A random program.
+
+    Args:
+      source: its text, a function `program`.
+      inputs: what its arguments must be.
+      results: what is known of its results, in order.
+    """
+
+    source: str
+    inputs: tuple[Value, ...]
+    results: tuple[Value, ...]
+
+    def function(self, **modules: Any) -> Callable[..., Any]:
+        """The program as a Python function; `jnp=`, `lax=` name other modules than tinytrace's to run it with."""
+        names = {"jnp": jnp, "lax": lax, "jax": tinytrace, "np": np, **modules}
+        exec(self.source, names)
+        function: Callable[..., Any] = names["program"]
+        return function
+
+    def __repr__(self) -> str:
+        types = ", ".join(f"{v.name}: {v.dtype.name}[{','.join(map(str, v.shape))}]" for v in self.inputs)
+        return f"\n# {types}\n{self.source}"
+
+
+@dataclass
+class Block:
+    """A function while its lines are drawn: the values that exist so far, and the source of fresh names."""
+
+    values: list[Value]
+    names: Iterator[str]
+    depth: int = 0
+    """How many loops and branches it stands in."""
+    exact_only: bool = False
+    """In the body of a loop only steps without rounding are drawn: errors would grow from turn to turn."""
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, text: str, shape: Shape, dtype: Dtype, bound: float, error: float = 0.0) -> Value:
+        """Appends the line `name = text`."""
+        value = Value(next(self.names), shape, dtype, bound, error)
+        self.lines.append(f"{value.name} = {text}")
+        self.values.append(value)
+        return value
+
+    def define(self, name: str, inner: Block, inputs: Sequence[Value], result: str) -> None:
+        """Appends a nested function."""
+        self.lines.append(function_text(name, inputs, inner.lines, result))
+
+    def inner(self, inputs: Sequence[Value], exact_only: bool) -> Block:
+        """An empty function inside this one, with `inputs` as its values."""
+        return Block(list(inputs), self.names, self.depth + 1, exact_only)
+
+
+Step = Callable[[st.DrawFn, Block], Value | None]
+"""Draws one step of a block and appends it; None where the values at hand do not allow it."""
+
+
+def variable_names() -> Iterator[str]:
+    """a, b, ..., z, v26, v27, ..."""
+    yield from "abcdefghijklmnopqrstuvwxyz"
+    yield from (f"v{i}" for i in itertools.count(26))
+
+
+def draw_program(
+    draw: st.DrawFn,
+    steps: Sequence[Step],
+    inputs: st.SearchStrategy[list[tuple[Shape, Dtype, bool]]],
+    max_steps: int,
+) -> Program:
+    """Draws a program: inputs `(shape, dtype, is tame)`, then up to `max_steps` of the given steps, then results."""
+    names = variable_names()
+    values = [
+        Value(next(names), shape, dtype, TAME if tame and dtype.kind == "f" else np.inf)
+        for shape, dtype, tame in draw(inputs)
+    ]
+    block = Block(values.copy(), names)
+    draw_steps(draw, block, steps, draw(st.integers(1, max_steps)))
+    results = unused(block)
+    source = function_text("program", values, block.lines, f"{', '.join(v.name for v in results)},")
+    return Program(source + "\n", tuple(values), tuple(results))
+
+
+def unused(block: Block) -> list[Value]:
+    """The values that no line of the block uses: as results, they keep every line alive."""
+    return [value for value in block.values if not any(mentions(line, value.name) for line in block.lines)]
+
+
+def mentions(line: str, name: str) -> bool:
+    """Whether a line uses a name, other than by defining it."""
+    return re.search(rf"\b{name}\b(?! =)", line) is not None
+
+
+def function_text(name: str, inputs: Sequence[Value], lines: Sequence[str], result: str) -> str:
+    """The text of a function."""
+    body = textwrap.indent("\n".join([*lines, f"return {result}"]), "    ")
+    return f"def {name}({', '.join(value.name for value in inputs)}):\n{body}"
+
+
+def draw_steps(draw: st.DrawFn, block: Block, steps: Sequence[Step], count: int) -> None:
+    """Draws `count` steps of a block; one that the values at hand do not allow is left out."""
+    for _ in range(count):
+        draw(st.sampled_from(steps))(draw, block)
