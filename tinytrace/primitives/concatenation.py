@@ -13,9 +13,9 @@ from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import is_undefined_primal
 from tinytrace.primitives.broadcasting import batch_dim_at_front
 from tinytrace.primitives.checks import check_same_dtypes, inserted, is_array, without
+from tinytrace.primitives.duals import instantiate
 from tinytrace.primitives.shaping import NDArray
 from tinytrace.primitives.slicing import slice
-from tinytrace.primitives.zeros import instantiate
 
 
 def concatenate(operands: Sequence[Any], dimension: int) -> Any:

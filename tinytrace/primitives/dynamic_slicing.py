@@ -22,13 +22,13 @@ from tinytrace.primitives.comparison import lt
 from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.creation import full
+from tinytrace.primitives.duals import instantiate
 from tinytrace.primitives.elementwise import zero_like
 from tinytrace.primitives.gathering import gather_p
 from tinytrace.primitives.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from tinytrace.primitives.scattering import scatter_p
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import NDArray
-from tinytrace.primitives.zeros import instantiate
 
 Ints: TypeAlias = tuple[int, ...]
 

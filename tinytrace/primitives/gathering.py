@@ -16,6 +16,7 @@ from tinytrace.core.tangents import is_undefined_primal
 from tinytrace.primitives.arithmetic import add_p, neg, sub_p
 from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast_in_dim
 from tinytrace.primitives.checks import check_same_dtypes, shifted
+from tinytrace.primitives.duals import instantiate
 from tinytrace.primitives.elementwise import zero_like
 from tinytrace.primitives.indexing import (
     GatherDimensionNumbers,
@@ -31,7 +32,6 @@ from tinytrace.primitives.indexing import (
     window_sizes,
 )
 from tinytrace.primitives.shaping import NDArray, moveaxis
-from tinytrace.primitives.zeros import instantiate
 
 
 def gather(operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers, slice_sizes: Any, *,

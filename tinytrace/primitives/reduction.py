@@ -2,15 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import dtype_of, is_weak
-from tinytrace.core.primitive import Primitive, refuse
-from tinytrace.core.tangents import Zero
+from tinytrace.core.primitive import refuse
 from tinytrace.core.trees import tree_flatten
 from tinytrace.primitives.arithmetic import add, div, max, min, mul, mul_p
 from tinytrace.primitives.bitwise import bitwise_and, bitwise_or, bitwise_xor
@@ -18,9 +17,10 @@ from tinytrace.primitives.broadcasting import Reducer, identity, reduce_sum, red
 from tinytrace.primitives.checks import remaining
 from tinytrace.primitives.comparison import eq
 from tinytrace.primitives.conversion import convert_element_type
+from tinytrace.primitives.duals import Dual
 from tinytrace.primitives.elementwise import filled_like
 from tinytrace.primitives.shaping import reshape
-from tinytrace.primitives.slicing import pad_p, slice_p
+from tinytrace.primitives.slicing import pad_p, slice_p, window_in_dim
 
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
@@ -82,19 +82,6 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
 
 # --- rooms -----------------------------------------------------------------------------------------------------
 
-class Dual(NamedTuple):
-    """A value and its tangent, for rules that differentiate a small program of several operations."""
-
-    primal: Any
-    tangent: Any
-
-    @staticmethod
-    def apply(primitive: Primitive, *args: Any, **params: Any) -> Dual:
-        """Apply the jvp rule of `primitive`; arguments that are not Duals are constants."""
-        duals = [x if isinstance(x, Dual) else Dual(x, Zero.from_primal_value(x)) for x in args]
-        return Dual(*primitive.jvp([x.primal for x in duals], [x.tangent for x in duals], **params))
-
-
 class ReduceProd(Reducer):
     """`reduce_prod[axes=(0,)] x: f32[n]` is f32[]; differentiated as a tree of products, which needs no division."""
 
@@ -114,19 +101,14 @@ class ReduceProd(Reducer):
             return filled_like(empty, 1), filled_like(empty, 0)
         while (size := np.shape(product.primal)[0]) > 1:
             half = (size + 1) // 2
-            low, high = (_rows(product, first, last) for first, last in ((0, half), (half, size)))
+            low, high = (Dual.apply(slice_p, product, **window_in_dim(product.primal, first, last))
+                         for first, last in ((0, half), (half, size)))
             if size - half < half:
                 high = Dual.apply(pad_p, high, one, padding_config=((0, 1, 0), *[(0, 0, 0)] * len(kept)))
             product = Dual.apply(mul_p, low, high)
         return Dual.apply(squeeze_p, product, dimensions=(0,))
 
     transpose = refuse("a product is not linear")
-
-
-def _rows(x: Dual, first: int, last: int) -> Dual:
-    tail = np.shape(x.primal)[1:]
-    return Dual.apply(slice_p, x, start_indices=(first, *[0] * len(tail)), limit_indices=(last, *tail),
-                      strides=(1,) * (1 + len(tail)))
 
 
 class Chooser(Reducer):

@@ -12,12 +12,12 @@ from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.arithmetic import add, div, max_p, min_p, mul, mul_p
 from tinytrace.primitives.comparison import eq
 from tinytrace.primitives.creation import full, full_like, iota
+from tinytrace.primitives.duals import instantiate
 from tinytrace.primitives.elementwise import add_any, const_like, filled_like
 from tinytrace.primitives.gathering import Scatterer, gather_updates, scatter_add
 from tinytrace.primitives.indexing import GatherScatterMode, ScatterDimensionNumbers
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import reshape
-from tinytrace.primitives.zeros import instantiate
 
 
 def scatter(operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ScatterDimensionNumbers, *,

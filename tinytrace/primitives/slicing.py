@@ -15,10 +15,10 @@ from tinytrace.core.tangents import is_undefined_primal
 from tinytrace.primitives.arithmetic import sub
 from tinytrace.primitives.broadcasting import broadcast, broadcast_in_dim, reduce_sum, squeeze
 from tinytrace.primitives.checks import check_shapelike, inserted
+from tinytrace.primitives.duals import instantiate
 from tinytrace.primitives.elementwise import const_like, zero_like
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import NDArray, Rearrangement
-from tinytrace.primitives.zeros import instantiate
 
 Ints: TypeAlias = tuple[int, ...]
 PaddingConfig: TypeAlias = Sequence[tuple[int, int, int]]
@@ -40,6 +40,12 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.slice_in_dim.html.
     """
+    return slice_p.bind(operand, **window_in_dim(operand, start_index, limit_index, stride, axis))
+
+
+def window_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1,
+                  axis: int = 0) -> dict[str, Ints]:
+    """Return the parameters of the slice that `slice_in_dim` takes."""
     shape, axis = np.shape(operand), int(axis)
     size = shape[axis]
     start = 0 if start_index is None else operator.index(start_index)
@@ -48,7 +54,7 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
     starts[axis] = start + size if start < 0 else start
     limits[axis] = limit + size if limit < 0 else limit
     strides[axis] = operator.index(stride)
-    return slice(operand, starts, limits, strides)
+    return {"start_indices": tuple(starts), "limit_indices": tuple(limits), "strides": tuple(strides)}
 
 
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
