@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from tinytrace._dispatch import forget, set_paused
+
 _TRUE, _FALSE = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")
 
 
@@ -75,8 +77,6 @@ class Config(threading.local):
     compiler: str = os.environ.get("CC", "")
     # Seconds after which a compiler that has not finished is stopped.
     compile_timeout: int = env_int("TINYTRACE_COMPILE_TIMEOUT", 300)
-    # Threads that a kernel may use, the calling one included; 0 means one per available core.
-    num_threads: int = env_int("TINYTRACE_NUM_THREADS", 0)
 
     def update(self, name: str, value: Any) -> None:
         """Set a setting for the whole process; a thread inside an override of it keeps its own value.
@@ -142,6 +142,13 @@ def _read_context() -> tuple[Any, ...]:
 def _publish() -> None:
     global _process_context
     _process_context = tuple(getattr(Config, name) for name in TRACE_FIELDS)
+    forget()  # what the hit path has learnt was learnt under the old settings
+    _pause()
+
+
+def _pause() -> None:
+    """Let Python see every call while a thread overrides settings, or while settings make each call a special case."""
+    set_paused(bool(_overrides) or Config.disable_jit or Config.debug_nans)
 
 
 _publish()
@@ -174,6 +181,7 @@ def _count_overrides(step: int) -> None:
     global _overrides
     with _lock:
         _overrides += step
+        _pause()
 
 
 def _field(name: str) -> str:

@@ -4,20 +4,24 @@ Three tables stand behind a jitted function, shared by every `jit` of the same f
 
     calls     CallKey -> the compiled program and how to call it; its length is `_cache_size()`
     traces    TraceKey -> the jaxpr; a NumPy array and an Array of one type are two calls but one trace
-    programs  the C text -> the executable (in `runtime`), so that equal jaxprs of fresh lambdas never recompile
+    programs  the jaxpr -> the program; behind it `runtime` finds executables by their C text, so that equal jaxprs of
+              fresh lambdas never recompile
+
+In front of them, `FastCallable` (csrc/dispatch.c) answers calls that it has been taught; it decides nothing itself.
 
 Source: https://jax.readthedocs.io/en/latest/_autosummary/jax.jit.html.
 """
 from __future__ import annotations
 
 import functools
+import itertools
 import weakref
-from collections.abc import Callable, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tinytrace._dispatch import FastCallable, forget, set_trace_state
 from tinytrace.api.program import Program, as_array
 from tinytrace.api.signatures import (
     ArgNames,
@@ -33,8 +37,9 @@ from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr, eval_jaxpr
-from tinytrace.core.trace import Tracer, is_eager, leaked_tracer_error
+from tinytrace.core.trace import Tracer, bottom_trace, current_trace_state, is_eager, leaked_tracer_error
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
+from tinytrace.runtime.executable import raise_status
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 
 MAX_ENTRIES = 4096
@@ -90,14 +95,10 @@ class CompiledCall:
         self.out_tree = out_tree
         self.single = out_tree.num_leaves == 1 and out_tree.num_nodes == 1
 
-    def __call__(self, arrays: Sequence[Array]) -> Any:
-        results = self.program(arrays)
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Call with flat leaves, which may be NumPy arrays or Python scalars too."""
+        results = self.program([as_array(x, aval) for x, aval in zip(leaves, self.avals, strict=True)])
         return results[0] if self.single else self.out_tree.unflatten(results)
-
-    def convert(self, leaves: Sequence[Any]) -> Any:
-        """Call with leaves that may be NumPy arrays or Python scalars."""
-        return self([x if type(x) is Array else as_array(x, aval)
-                     for x, aval in zip(leaves, self.avals, strict=True)])
 
 
 class JitCache:
@@ -115,10 +116,9 @@ class JitCache:
 
 
 _caches: weakref.WeakKeyDictionary[Callable[..., Any], dict[JitOptions, JitCache]] = weakref.WeakKeyDictionary()
-_avals_of = attrgetter("aval")
 
 
-class JitFunction:
+class JitFunction(FastCallable):
     """A function that runs compiled; made by `jit`."""
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
@@ -129,17 +129,12 @@ class JitFunction:
         self._cache = _shared_cache(fun, options)
         self._all_dynamic = options.statics == Statics((), ())
         self._name = function_name(fun)
+        self._configure(self._missed, options.statics.nums, options.statics.names)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _missed(self, *args: Any, **kwargs: Any) -> Any:
+        """Answer a call; `FastCallable.__call__` (csrc/dispatch.c) comes here with every call it has not learnt."""
         if not is_eager():
             return self._stage(args, kwargs)
-        if not kwargs and self._all_dynamic:
-            try:  # the common call: Arrays only; their interned avals are the key
-                call = self._cache.calls.get((*map(_avals_of, args), trace_context()))
-                if call is not None:
-                    return call(args)
-            except (AttributeError, TypeError):
-                pass
         if config.disable_jit:
             return self._fun(*args, **kwargs)
         return self._call(args, kwargs)
@@ -157,31 +152,41 @@ class JitFunction:
     def clear_cache(self) -> None:
         """Forget every trace and every compiled call of this function."""
         self._cache.clear()
+        forget()
 
     # --- a call outside any trace ---
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         dynamic, statics = self._split(args, kwargs)
         leaves, tree = tree_flatten(dynamic)
-        key = self._call_key(args, leaves, tree, statics)
+        key = CallKey(tree, tuple(map(_leaf_key, leaves)), statics, trace_context())
         call = self._cache.calls.get(key)
         if call is None:
-            traced = self._traced(args, kwargs, leaves, tree, statics)
-            program = self._cache.programs.get(traced.closed)
-            if program is None:
-                program = self._cache.programs[traced.closed] = Program(traced.closed)
-            call = CompiledCall(program, traced.out_tree)
-            result = call.convert(leaves)
-            _remember(self._cache.calls, key, call)
-            return result
-        return call.convert(leaves)
+            call = self._compile(args, kwargs, leaves, tree, statics)
+        result = call(leaves)  # may raise: then nothing is remembered
+        _remember(self._cache.calls, key, call)
+        self._teach(args, kwargs, dynamic, tree, call)
+        return result
 
-    def _call_key(self, args: tuple[Any, ...], leaves: list[Any], tree: PyTreeDef, statics: tuple[Any, ...]) -> Any:
-        context = trace_context()
-        if self._all_dynamic and len(leaves) == len(args) and all(x is y and type(x) is Array
-                                                                  for x, y in zip(args, leaves, strict=True)):
-            return (*map(_avals_of, leaves), context)
-        return CallKey(tree, tuple(map(_leaf_key, leaves)), statics, context)
+    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], tree: PyTreeDef,
+                 statics: tuple[Any, ...]) -> CompiledCall:
+        traced = self._traced(args, kwargs, leaves, tree, statics)
+        program = self._cache.programs.get(traced.closed)
+        if program is None:
+            program = self._cache.programs[traced.closed] = Program(traced.closed)
+        return CompiledCall(program, traced.out_tree)
+
+    def _teach(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, tree: PyTreeDef,
+               call: CompiledCall) -> None:
+        """Let the hit path answer such calls itself from now on."""
+        if config.debug_nans:
+            return
+        order = dict(zip(_reading_order(dynamic, tree.unflatten(range(tree.num_leaves))), itertools.count()))
+        if len(order) == tree.num_leaves:
+            entry = call.program.fast_entry([order[i] for i in range(len(order))],
+                                            None if call.single else call.out_tree.unflatten)
+            if entry is not None:
+                self._learn(args, kwargs, entry)
 
     # --- a call inside a trace ---
 
@@ -346,6 +351,7 @@ def clear_caches() -> None:
     for caches in list(_caches.values()):
         for cache in caches.values():
             cache.clear()
+    forget()
 
 
 def check_output(leaf: Any) -> None:
@@ -389,6 +395,18 @@ class StaticValue:
             and bool(self.value == other.value)
 
 
+def _reading_order(x: Any, indices: Any) -> Iterator[int]:
+    """Yield the flat index of each leaf in the order in which the hit path reads arguments (dicts as they lie)."""
+    if isinstance(x, dict):
+        for name in x:
+            yield from _reading_order(x[name], indices[name])
+    elif isinstance(x, (tuple, list)):
+        for item, index in zip(x, indices, strict=True):
+            yield from _reading_order(item, index)
+    elif isinstance(indices, int):
+        yield indices
+
+
 def _leaf_key(leaf: Any) -> Any:
     kind = type(leaf)
     if kind is Array:
@@ -399,3 +417,5 @@ def _leaf_key(leaf: Any) -> Any:
         raise leaked_tracer_error(leaf)
     return kind
 
+
+set_trace_state(current_trace_state, bottom_trace, raise_status)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace._runtime import lib
+from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, FastEntry
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.generate import Generated, generate
 from tinytrace.config import config
 from tinytrace.control_flow.pjit import pjit_p
-from tinytrace.core.array import Array, Buffer, array_from_numpy
+from tinytrace.core.array import Array, Buffer, array_from_host
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
 from tinytrace.core.primitive import Primitive
@@ -26,6 +26,10 @@ from tinytrace.passes.simplify import simplify
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.ladder import NoCompiler, load
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
+
+
+MAX_FAST_BUFFERS = 190
+"""How many buffers a program may have to be called on the hit path; csrc/dispatch.c."""
 
 
 class Program:
@@ -45,17 +49,15 @@ class Program:
         inputs = {v: i for i, v in enumerate(jaxpr.invars)}
         consts = dict(zip(jaxpr.constvars, self.jaxpr.consts, strict=True))
         computed: dict[Var, int] = {}
-        self._sources: list[Callable[[Sequence[Array], Sequence[Array]], Array]] = []
-        for atom, aval in zip(jaxpr.outvars, self.out_avals, strict=True):
-            self._sources.append(_source_of(atom, aval, inputs, consts, computed))
+        self._outputs = [_output_source(atom, aval, inputs, consts, computed)
+                         for atom, aval in zip(jaxpr.outvars, self.out_avals, strict=True)]
         used = {v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var)}
         self.kept = [i for i, v in enumerate(jaxpr.invars) if v in used]
         kept_consts = [(v, c) for v, c in consts.items() if v in used]
         self._consts = [as_array(c, v.aval) for v, c in kept_consts]
         invars = [v for v, _ in kept_consts] + [jaxpr.invars[i] for i in self.kept]
-        self.kernel_jaxpr = ClosedJaxpr(Jaxpr([], invars, list(computed), jaxpr.eqns, debug_info=None), [])
+        self.kernel_jaxpr = ClosedJaxpr(Jaxpr([], invars, list(computed), jaxpr.eqns), [])
         self._computed_avals = [v.aval.strip_weak_type() for v in computed]
-        self.direct = [atom for atom in jaxpr.outvars] == list(computed)
 
     @functools.cached_property
     def generated(self) -> Generated:
@@ -78,15 +80,31 @@ class Program:
 
     def __call__(self, args: Sequence[Array]) -> list[Array]:
         """Run on `args`, one Array of the right aval per input."""
-        computed = self._run(args) if self._computed_avals else []
-        if self.direct:
-            results = [x if x.aval is aval else Array(aval, x._buffer, x._view)
-                       for x, aval in zip(computed, self.out_avals, strict=True)]
-        else:
-            results = [source(args, computed) for source in self._sources]
+        computed = self._run(args) if self.kernel_jaxpr.jaxpr.eqns else []
+        results = []
+        for (source, index, constant), aval in zip(self._outputs, self.out_avals, strict=True):
+            value = constant if source == CONSTANT else (computed if source == FROM_KERNEL else args)[index]
+            results.append(as_array(value, aval))
         if config.debug_nans:
             self._find_nan(args, results)
         return results
+
+    def fast_entry(self, leaf_order: Sequence[int], unflatten: Callable[[list[Any]], Any] | None) -> FastEntry | None:
+        """Return the form of this program that the hit path calls, None where it must go through Python.
+
+        `leaf_order[i]` is where the call's reading order meets flat input i.
+        """
+        if self.executable is None and self.kernel_jaxpr.jaxpr.eqns:
+            return None
+        inputs = [(x.address, 0, "") for x in self._consts]
+        inputs += [(0, leaf_order[i], _scalar_code(self.in_avals[i])) for i in self.kept]
+        outputs = [(source, leaf_order[index] if source == FROM_LEAF else index, constant)
+                   for source, index, constant in self._outputs]
+        sizes = tuple(aval.nbytes for aval in self._computed_avals)
+        entry, workspace = (self.executable.entry, self.source.workspace) if self.executable else (0, 0)
+        if len(inputs) + len(sizes) + 1 > MAX_FAST_BUFFERS or len(outputs) > MAX_FAST_BUFFERS:
+            return None
+        return FastEntry(self, entry, workspace, tuple(inputs), sizes, tuple(outputs), self.out_avals, unflatten)
 
     def _run(self, args: Sequence[Array]) -> list[Array]:
         inputs = [*self._consts, *(args[i] for i in self.kept)]
@@ -116,23 +134,25 @@ def as_array(x: Any, aval: ShapedArray) -> Array:
     """Return a concrete value as an Array of type `aval` (no copy where possible)."""
     if type(x) is Array:
         return x if x.aval is aval else Array(aval, x._buffer, x._view)
-    value = np.asarray(to_numpy(x, aval))
-    return array_from_numpy(value if value.flags.c_contiguous else np.ascontiguousarray(value), aval)
+    return array_from_host(np.asarray(to_numpy(x, aval)), aval)
 
 
-def _source_of(atom: Atom, aval: ShapedArray, inputs: dict[Var, int], consts: dict[Var, Any],
-               computed: dict[Var, int]) -> Callable[[Sequence[Array], Sequence[Array]], Array]:
+def _output_source(atom: Atom, aval: ShapedArray, inputs: dict[Var, int], consts: dict[Var, Any],
+                   computed: dict[Var, int]) -> tuple[int, int, Array | None]:
+    """Return (source, index, constant) of one output: an input handed through, a constant, or a kernel's result."""
     if isinstance(atom, Literal):
-        constant = as_array(atom.val, aval)
-        return lambda args, results: constant
+        return CONSTANT, 0, as_array(atom.val, aval)
     if atom in inputs:
-        i = inputs[atom]
-        return lambda args, results: as_array(args[i], aval)
+        return FROM_LEAF, inputs[atom], None
     if atom in consts:
-        constant = as_array(consts[atom], aval)
-        return lambda args, results: constant
-    k = computed.setdefault(atom, len(computed))
-    return lambda args, results: as_array(results[k], aval)
+        return CONSTANT, 0, as_array(consts[atom], aval)
+    return FROM_KERNEL, computed.setdefault(atom, len(computed)), None
+
+
+def _scalar_code(aval: ShapedArray) -> str:
+    """Return how the hit path stores a Python scalar of this type, as `struct` spells it."""
+    codes = {"float32": "f", "float64": "d", "int32": "i", "int64": "q", "bool": "?"}
+    return codes.get(aval.dtype.name, "") if aval.shape == () else ""
 
 
 # --- eager loops, branches and calls ---------------------------------------------------------------------------

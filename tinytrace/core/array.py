@@ -10,24 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace._runtime import lib
+from tinytrace import _dispatch
+from tinytrace._dispatch import ArrayBase, Buffer
+from tinytrace._runtime import ffi, lib
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KeyType
 
-
-class Buffer:
-    """A block from the runtime's pool, given back when the last array that looks at it dies."""
-
-    __slots__ = ("address", "nbytes")
-
-    def __init__(self, nbytes: int) -> None:
-        self.address: int = lib.tt_alloc(nbytes)
-        self.nbytes = nbytes
-        if not self.address:
-            raise MemoryError(f"Unable to allocate {nbytes / 2**20:.1f} MiB for an array of {nbytes} bytes")
-
-    def __del__(self) -> None:
-        lib.tt_free(self.address, self.nbytes)
+# The block pool of csrc/alloc.c and the call of csrc/call.c, for the types of csrc/dispatch.c.
+_dispatch.set_pool(*(int(ffi.cast("uintptr_t", ffi.addressof(lib, name))) for name in ("tt_alloc", "tt_free", "tt_call")))
 
 
 class _Window:
@@ -35,35 +25,28 @@ class _Window:
 
     __slots__ = ("__array_interface__", "buffer")
 
-    def __init__(self, buffer: Buffer, aval: ShapedArray) -> None:
+    def __init__(self, buffer: Buffer, shape: tuple[int, ...], itemsize: int, readonly: bool = True) -> None:
         self.buffer = buffer
         self.__array_interface__ = {
-            "data": (buffer.address, True), "shape": aval.shape, "typestr": f"|V{aval.dtype.itemsize}", "version": 3}
+            "data": (buffer.address, readonly), "shape": shape, "typestr": f"|V{itemsize}", "version": 3}
 
 
-class Array:
+class Array(ArrayBase):
     """An immutable n-dimensional array; made by `tinytrace.numpy` functions and compiled calls.
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.Array.html.
     """
 
-    __slots__ = ("__weakref__", "_address", "_buffer", "_view", "aval")
+    __slots__ = ()
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
-    aval: ShapedArray
-
-    def __init__(self, aval: ShapedArray, buffer: Buffer | None, view: np.ndarray[Any, Any] | None = None) -> None:
-        self.aval = aval
-        self._buffer = buffer
-        self._view = view
-        self._address = buffer.address if buffer is not None else 0
 
     @property
     def _value(self) -> np.ndarray[Any, Any]:
         """The contents as a read-only NumPy array (no copy)."""
         if self._view is None:
             assert self._buffer is not None
-            raw = np.asarray(_Window(self._buffer, self.aval))
+            raw = np.asarray(_Window(self._buffer, self.aval.shape, self.aval.dtype.itemsize))
             self._view = raw.view(storage_dtype(self.aval))
         return self._view
 
@@ -71,11 +54,10 @@ class Array:
     def address(self) -> int:
         """Where the contiguous elements lie; valid as long as this array lives."""
         if not self._address:
-            view = np.ascontiguousarray(self._value)
-            if self._view is not None and view is not self._view:
-                self._view = view.reshape(self._view.shape)
-                self._view.flags.writeable = False
-            self._address = view.__array_interface__["data"][0]
+            # Programs want 64-byte alignment and readable bytes after the end, which NumPy does not promise.
+            self._buffer = _copy_to_pool(self._value)
+            self._view = None
+            self._address = self._buffer.address
         return self._address
 
     shape = property(lambda self: self.aval.shape)
@@ -181,12 +163,27 @@ class Array:
         return array_from_numpy(np.array(self._value), self.aval)
 
 
+_dispatch.set_array_type(Array)
+
+
 def array_from_numpy(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
     """Wrap `value` (already of the aval's shape and dtype) without a copy; the caller gives it up."""
     if value.flags.writeable:
         value = value.view()
         value.flags.writeable = False
     return Array(aval, None, value)
+
+
+def array_from_host(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+    """Copy `value` (already of the aval's shape and dtype, in any memory order) into the pool."""
+    return Array(aval, _copy_to_pool(value))
+
+
+def _copy_to_pool(value: np.ndarray[Any, Any]) -> Buffer:
+    buffer = Buffer(value.nbytes)
+    if value.nbytes:
+        np.copyto(np.asarray(_Window(buffer, value.shape, value.dtype.itemsize, False)).view(value.dtype), value)
+    return buffer
 
 
 def storage_dtype(aval: ShapedArray) -> np.dtype[Any]:

@@ -229,11 +229,11 @@ def _check_nans(primitive: Primitive, arrays: Sequence[Array]) -> None:
 
 # --- the current trace -----------------------------------------------------------------------------------------
 
-_eval_trace = EvalTrace()
+bottom_trace = EvalTrace()
 
 
 class _TraceState(threading.local):
-    trace: Trace = _eval_trace
+    trace: Trace = bottom_trace
 
 
 current_trace_state = _TraceState()
@@ -257,12 +257,12 @@ def set_current_trace(trace: Trace) -> Iterator[None]:
 
 def eval_context() -> contextlib.AbstractContextManager[None]:
     """Compute at once inside the block, whatever is being traced around it (`jax.ensure_compile_time_eval`)."""
-    return set_current_trace(_eval_trace)
+    return set_current_trace(bottom_trace)
 
 
 def is_eager() -> bool:
     """Is nothing being traced?"""
-    return current_trace_state.trace is _eval_trace
+    return current_trace_state.trace is bottom_trace
 
 
 # --- inversions: what higher layers install, once, at import ---------------------------------------------------
