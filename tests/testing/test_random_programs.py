@@ -1,0 +1,107 @@
+"""Random programs: the interpreter and the compiled code agree, and texts are the same wherever they are made.
+
+At least 300 programs are tried for each law in a full run (`make test`), fewer in `make test-fast`.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, seed, settings
+
+import tinytrace as jax
+from tests.conftest import ROOT
+from tinytrace.config import override
+from tinytrace.core.typecheck import check_jaxpr
+from tinytrace.testing.strategies import programs_with_arguments
+from tinytrace.testing.values import agree
+
+FULL = settings.get_current_profile_name() == "full"
+EXAMPLES = settings(max_examples=300 if FULL else 30)
+
+
+@EXAMPLES
+@given(programs_with_arguments())
+def test_compiled_and_interpreted_results_agree(case):
+    program, arguments = case
+    with override("exact", True):
+        compiled = jax.jit(program.function())(*arguments)
+    with jax.disable_jit():
+        interpreted = program.function()(*arguments)
+    complaints = [agree(*pair) for pair in zip(compiled, interpreted, program.results, strict=True)]
+    assert not any(complaints), "\n".join(filter(None, complaints))
+
+
+@EXAMPLES
+@given(programs_with_arguments())
+def test_eval_jaxpr_is_the_function(case):
+    program, arguments = case
+    closed = jax.make_jaxpr(program.function())(*arguments)
+    check_jaxpr(closed.jaxpr)
+    evaluated = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *arguments)
+    called = program.function()(*arguments)
+    complaints = [agree(*pair) for pair in zip(evaluated, called, program.results, strict=True)]
+    assert not any(complaints), "\n".join(filter(None, complaints))
+
+
+@EXAMPLES
+@given(programs_with_arguments())
+def test_tracing_twice_gives_the_same_text(case):
+    program, arguments = case
+    first, second = (jax.make_jaxpr(program.function())(*arguments) for _ in range(2))
+    assert str(first) == str(second)
+    kernels = [jax.jit(program.function()).lower(*arguments).as_text() for _ in range(2)]
+    assert kernels[0] == kernels[1]
+
+
+def texts_of_programs(count):
+    """The digest of the jaxpr and of the C of each of `count` random programs, always the same ones."""
+    digests = []
+
+    @seed(0)
+    @settings(max_examples=count, database=None, phases=[Phase.generate])
+    @given(programs_with_arguments())
+    def collect(case):
+        program, arguments = case
+        lowered = jax.jit(program.function()).lower(*arguments)
+        text = program.source + str(jax.make_jaxpr(program.function())(*arguments)) + lowered.as_text()
+        digests.append((program.source, hashlib.sha256(text.encode()).hexdigest()))
+
+    collect()
+    return digests
+
+
+def print_texts(count):
+    """`texts_of_programs` for another process."""
+    print(json.dumps(texts_of_programs(count)))
+
+
+@pytest.mark.slow
+def test_c_does_not_depend_on_the_hash_seed():
+    script = "from tests.testing.test_random_programs import print_texts; print_texts(100)"
+    answers = []
+    for hash_seed in ("0", "1", "12345"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
+        printed = subprocess.run([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, check=True)
+        answers.append(json.loads(printed.stdout))
+    assert len(answers[0]) >= 50
+    for other in answers[1:]:
+        assert [mine for mine, theirs in zip(answers[0], other, strict=True) if mine != theirs] == []
+
+
+def test_the_same_random_program_runs_with_numpy_arrays_and_with_arrays():
+    @settings(max_examples=20)
+    @given(programs_with_arguments())
+    def check(case):
+        program, arguments = case
+        function = jax.jit(program.function())
+        from_numpy = function(*arguments)
+        from_arrays = function(*map(jax.numpy.asarray, arguments))
+        for ours, theirs in zip(from_numpy, from_arrays, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+    check()
