@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import platform
 import shlex
 import sys
 from collections.abc import Mapping
@@ -125,9 +124,9 @@ def cpu_kind() -> str:
         with open("/proc/cpuinfo") as file:
             first = file.read(16384).split("\n\n")[0]
     except OSError:
-        first = f"model: {platform.processor()}"
+        first = f"model: {os.uname().version}"
     pairs = (line.partition(":") for line in first.splitlines())
-    return " ".join([platform.machine(), *(value.strip() for name, _, value in pairs if name.strip() in wanted)])
+    return " ".join([os.uname().machine, *(value.strip() for name, _, value in pairs if name.strip() in wanted)])
 
 
 def probe(command: tuple[str, ...]) -> Compiler:

@@ -22,7 +22,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,13 +120,13 @@ class Store:
             yield
             return
         try:
-            try:
+            with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-            except OSError:
-                pass
             yield
         finally:
             _unlink(path)  # the entry is in place: whoever makes the next lock file finds it and does not compile
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for children that inherited the descriptor
             os.close(descriptor)
 
     def read_note(self, name: str) -> Any:
@@ -261,10 +261,8 @@ def remove(path: str) -> None:
         return
     for inner in _paths(path):
         remove(inner)
-    try:
+    with suppress(OSError):
         os.rmdir(path)
-    except OSError:
-        pass
 
 
 def _paths(folder: str) -> list[str]:
@@ -276,17 +274,13 @@ def _paths(folder: str) -> list[str]:
 
 def _touch(path: str) -> None:
     """Note that an entry is used: pruning drops those that were not used for longest."""
-    try:
+    with suppress(OSError):  # a store that can only be read is not pruned either
         os.utime(path)
-    except OSError:
-        pass  # a store that can only be read is not pruned either
 
 
 def _unlink(path: str) -> None:
-    try:
+    with suppress(OSError):
         os.unlink(path)
-    except OSError:
-        pass
 
 
 def _age(path: str, now: float, missing: float = 0.0) -> float:

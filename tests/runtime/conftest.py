@@ -1,0 +1,23 @@
+"""Every test of the runtime gets a store of its own, empty memory and zero counters."""
+
+import pytest
+
+from tinytrace.config import config
+from tinytrace.runtime import ladder
+from tinytrace.runtime.failures import forget_announcements
+
+
+@pytest.fixture(autouse=True)
+def store_folder(tmp_path, monkeypatch):
+    """The folder of the test's own store; settings and counters are as in a new process, and are put back."""
+    folder = tmp_path / "store"
+    before = config.values
+    config.update("cache_dir", str(folder))
+    monkeypatch.setattr(ladder, "_compilers", {})
+    ladder.clear_memory()
+    ladder.stats.reset()
+    forget_announcements()
+    yield folder
+    for name, value in before.items():
+        config.update(name, value)
+    ladder.clear_memory()

@@ -1,0 +1,133 @@
+"""Matrix products of the host: against NumPy, transposed and strided, with and without a BLAS, on any threads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.runtime.programs import in_child
+from tinytrace._runtime import lib
+from tinytrace.codegen.csource import CSource
+from tinytrace.csources import host_source
+from tinytrace.runtime.ladder import load
+from tinytrace.runtime.threads import num_threads, set_num_threads
+
+
+def product(real: str) -> CSource:
+    """buffers: the integers trans_a trans_b m n k lda ldb ldc; the numbers alpha beta; a, b, c."""
+    text = f"""{host_source()}
+int32_t tt_entry(void *const *buffers, const struct tt_host *host) {{
+    const int64_t *s = buffers[0];
+    const {real} *factors = buffers[1];
+    host->{real[0].replace("f", "s")}gemm((int32_t)s[0], (int32_t)s[1], s[2], s[3], s[4], factors[0], buffers[2], s[5],
+                buffers[3], s[6], factors[1], buffers[4], s[7]);
+    return TT_OK;
+}}
+"""
+    return CSource(text, "tt_entry", (), ())
+
+
+def multiply(dtype, trans_a, trans_b, m, n, k, alpha=1.0, beta=0.0, pad=0):
+    """Our product and NumPy's in float64, of random matrices whose rows are `pad` longer than needed."""
+    rng = np.random.default_rng(m * 1000 + n * 10 + k)
+    a = rng.standard_normal((k, m + pad) if trans_a else (m, k + pad)).astype(dtype)
+    b = rng.standard_normal((n, k + pad) if trans_b else (k, n + pad)).astype(dtype)
+    c = rng.standard_normal((m, n + pad)).astype(dtype)
+    used_a = a[:, :m].T if trans_a else a[:, :k]
+    used_b = b[:, :k].T if trans_b else b[:, :n]
+    wanted = alpha * (used_a.astype(np.float64) @ used_b.astype(np.float64)) + beta * c[:, :n].astype(np.float64)
+    rest = c[:, n:].copy()
+    sizes = np.array([trans_a, trans_b, m, n, k, a.shape[1], b.shape[1], c.shape[1]], np.int64)
+    factors = np.array([alpha, beta], dtype)
+    load(product("float" if dtype == np.float32 else "double"))(
+        [array.ctypes.data for array in (sizes, factors, a, b, c)]
+    )
+    assert (c[:, n:] == rest).all()
+    return c[:, :n].copy(), wanted
+
+
+def check(dtype, *args, **kwargs):
+    ours, wanted = multiply(dtype, *args, **kwargs)
+    k = args[4]
+    np.testing.assert_allclose(ours, wanted, rtol=0, atol=np.finfo(dtype).eps * 8 * (k + 1) ** 0.5 * 4)
+
+
+SMALL = st.integers(0, 9)
+
+
+@given(st.sampled_from([np.float32, np.float64]), st.booleans(), st.booleans(), SMALL, SMALL, SMALL,
+       st.sampled_from([1.0, -2.0]), st.sampled_from([0.0, 1.0, 0.5]), st.integers(0, 3))  # fmt: skip
+def test_small_products(dtype, trans_a, trans_b, m, n, k, alpha, beta, pad):
+    check(dtype, trans_a, trans_b, m, n, k, alpha, beta, pad + 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("trans_a", "trans_b"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_products_of_several_blocks(dtype, trans_a, trans_b):
+    check(dtype, trans_a, trans_b, 530, 1030, 70, 1.5, 0.5, 3)
+
+
+def test_beta_0_ignores_what_was_there():
+    """Even a NaN: the output is a fresh buffer."""
+    a, b, c = np.eye(3, dtype=np.float32), np.ones((3, 3), np.float32), np.full((3, 3), np.nan, np.float32)
+    sizes, factors = np.array([0, 0, 3, 3, 3, 3, 3, 3], np.int64), np.array([1, 0], np.float32)
+    load(product("float"))([array.ctypes.data for array in (sizes, factors, a, b, c)])
+    assert (c == 1).all()
+
+
+@pytest.mark.parametrize("shape", [(1000, 700, 300), (64, 4096, 512), (4096, 10, 512)])
+def test_the_result_does_not_depend_on_the_threads(shape):
+    before = num_threads()
+    answers = []
+    for threads in (1, 2, 5):
+        set_num_threads(threads)
+        answers.append(multiply(np.float32, 0, 0, *shape)[0].tobytes())
+    set_num_threads(before)
+    assert len(set(answers)) == 1
+
+
+def test_the_blas_is_loaded_and_starts_no_threads():
+    code = """if True:
+        import os
+        from tests.runtime.test_blas import check
+        import numpy as np
+        before = len(os.listdir("/proc/self/task"))
+        from tinytrace.runtime.threads import set_num_threads
+        set_num_threads(1)
+        check(np.float32, 0, 0, 600, 600, 600)
+        from tinytrace._runtime import lib
+        print(lib.tt_blas_loaded(), len(os.listdir("/proc/self/task")) - before)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("1 0\n", "")
+
+
+def test_without_a_blas_the_answers_are_the_same(monkeypatch):
+    code = """if True:
+        import sys, warnings
+        warnings.simplefilter("ignore")
+        from tinytrace.runtime import blas
+        blas._candidates = lambda: ["/nowhere.so"]
+        from tests.runtime.test_blas import check
+        import numpy as np
+        for trans_a in (0, 1):
+            for trans_b in (0, 1):
+                check(np.float32, trans_a, trans_b, 300, 520, 40, 1.5, 0.5, 3)
+                check(np.float64, trans_a, trans_b, 5, 6, 0, 1.0, 0.0, 1)
+        from tinytrace._runtime import lib
+        print(lib.tt_blas_loaded())
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_products_in_a_forked_child():
+    set_num_threads(2)
+    check(np.float32, 0, 0, 600, 600, 600)
+    assert in_child(lambda: check(np.float32, 0, 0, 600, 600, 600)) == (0, "None")
+    assert lib.tt_blas_loaded()

@@ -1,0 +1,117 @@
+"""Finding the compiler, knowing what it is, and both ways of running it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+
+import pytest
+
+from tests.runtime.programs import adder, answer, expected, script
+from tinytrace.config import config
+from tinytrace.runtime.compiler import Compiler, command_stamp, find_command, probe
+from tinytrace.runtime.executable import Executable
+from tinytrace.runtime.failures import CompileError
+from tinytrace.runtime.ladder import artifact_key
+from tinytrace.runtime.store import read_file
+
+
+@pytest.fixture(scope="module")
+def gcc():
+    return probe(("gcc",))
+
+
+def compiled(compiler: Compiler, folder, source=None) -> Executable:
+    source = source or adder(1)
+    (folder / "kernel.c").write_text(source.text)
+    compiler.compile(str(folder), source.exact)
+    return Executable(artifact_key(source, compiler), source, "", read_file(str(folder / "kernel.so")))
+
+
+def test_cc_names_the_compiler_and_may_have_arguments(tmp_path):
+    path = script(tmp_path / "my cc", 'exec gcc "$@"\n')
+    config.update("compiler", f"'{path}' -DNAME=1")
+    assert find_command() == (path, "-DNAME=1")
+    config.update("compiler", "")
+    assert os.path.basename(find_command()[0]) == "gcc"
+    config.update("compiler", "no-such-compiler -x")
+    with pytest.raises(CompileError, match="no C compiler found: CC=no-such-compiler -x") as caught:
+        find_command()
+    assert caught.value.remedy == "install gcc, or set CC to a C compiler"
+
+
+def test_what_it_says_of_itself(gcc):
+    version = subprocess.run(["gcc", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+    assert gcc.identity.startswith(version + ", ")
+    assert "-march=native" not in gcc.target
+    assert Compiler.from_json(json.loads(json.dumps(gcc.to_json()))) == gcc
+
+
+def test_the_stages_are_found_and_work_alone(gcc, tmp_path):
+    assert [os.path.basename(stage[0]) for stage in gcc.stages] == ["cc1", "as", "ld"]
+    only_stages = dataclasses.replace(gcc, command=("/bin/false",))
+    assert answer(compiled(only_stages, tmp_path)) == expected(1)
+    assert sorted(os.listdir(tmp_path)) == ["kernel.c", "kernel.so"]
+
+
+def test_the_driver_alone_and_as_the_last_word(gcc, tmp_path):
+    broken = tuple((*stage, "--nonsense") for stage in gcc.stages)
+    for stages in [(), broken]:
+        assert answer(compiled(dataclasses.replace(gcc, stages=stages), tmp_path)) == expected(1)
+
+
+def test_both_ways_make_the_same_machine_code(gcc, tmp_path):
+    def disassembly(compiler):
+        compiled(compiler, tmp_path)
+        text = subprocess.run(["objdump", "-d", tmp_path / "kernel.so"], capture_output=True, text=True).stdout
+        lines = text.partition("<tt_entry>:")[2].splitlines()
+        return [line.split("\t")[2].split()[0] for line in lines if line.count("\t") > 1]
+
+    staged, driven = disassembly(gcc), disassembly(dataclasses.replace(gcc, stages=()))
+    assert staged == driven
+    assert len(staged) > 3
+
+
+def test_gccs_own_helpers_are_linked(gcc, tmp_path):
+    """Division of 128-bit integers is a function of libgcc, which no process has loaded."""
+    text = adder(1).text + "__int128 tt_div(__int128 a, __int128 b) { return a / b; }\n"
+    source = dataclasses.replace(adder(1), text=text)
+    for stages in (gcc.stages, ()):
+        assert answer(compiled(dataclasses.replace(gcc, stages=stages), tmp_path, source)) == expected(1)
+
+
+def test_exact_keeps_products_and_sums_apart(gcc, tmp_path):
+    for exact, has_fma in [(False, True), (True, False)]:
+        text = "float tt_entry(float a, float b, float c) { return a * b + c; }\n"
+        (tmp_path / "kernel.c").write_text(text)
+        gcc.compile(str(tmp_path), exact)
+        code = subprocess.run(["objdump", "-d", tmp_path / "kernel.so"], capture_output=True, text=True).stdout
+        assert ("fma" in code or "fmadd" in code) == (has_fma and any("fma" in flag for flag in gcc.target))
+
+
+def test_an_error_shows_the_command_and_the_compilers_words(gcc, tmp_path):
+    (tmp_path / "kernel.c").write_text("int x = nonsense;\n")
+    with pytest.raises(CompileError) as caught:
+        gcc.compile(str(tmp_path), exact=False)
+    assert "<stdin>:1:9: error: 'nonsense' undeclared" in caught.value.output
+    assert caught.value.command[0] == "gcc"
+    assert "  command: gcc -std=gnu11 -O2 " in str(caught.value)
+    assert "-march=native" in str(caught.value)
+
+
+def test_the_stamp_changes_with_the_file(tmp_path):
+    path = script(tmp_path / "cc", "exec gcc\n")
+    before = command_stamp((path,))
+    assert command_stamp((path,)) == before
+    script(tmp_path / "cc", "exec gcc # newer\n")
+    assert command_stamp((path,)) != before
+
+
+def test_another_compiler_is_run_by_its_driver(tmp_path):
+    """One that is not gcc: its -### is not understood."""
+    path = script(tmp_path / "cc", 'case "$*" in *-###*) echo "clang version 14"; exit 0;; *) exec gcc "$@";; esac\n')
+    other = probe((path,))
+    assert (other.stages, other.target) == ((), ("-march=native",))
+    assert answer(compiled(other, tmp_path)) == expected(1)

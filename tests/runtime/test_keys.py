@@ -1,0 +1,49 @@
+"""ArtifactKey: named fields, equality by content, JSON and back."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.runtime.programs import adder
+from tinytrace.runtime.keys import ArtifactKey
+from tinytrace.runtime.ladder import artifact_key, current_compiler, load
+
+TEXT = st.text(max_size=8)
+KEYS = st.builds(ArtifactKey, TEXT, TEXT, st.lists(TEXT, max_size=3).map(tuple), st.integers(0, 9), TEXT)
+
+
+@given(KEYS)
+def test_json_and_back(key):
+    again = ArtifactKey.from_json(json.loads(json.dumps(key.to_json())))
+    assert again == key
+    assert hash(again) == hash(key)
+    assert again.digest == key.digest
+
+
+@given(KEYS, KEYS)
+def test_equal_keys_have_equal_digests_and_no_diff(one, other):
+    assert (one == other) == (one.digest == other.digest) == (not one.diff(other))
+
+
+def test_diff_names_the_fields():
+    key = ArtifactKey("aa", "gcc 12", ("-O2",), 1, "x86_64")
+    other = ArtifactKey("bb", "gcc 12", ("-O3",), 1, "x86_64")
+    assert key.diff(other) == {"source": ("aa", "bb"), "argv": (("-O2",), ("-O3",))}
+
+
+def test_no_path_time_or_process_enters(store_folder, monkeypatch):
+    """The same program in another folder, under another name of the compiler, has the same key."""
+    key = load(adder(1)).key
+    text = json.dumps(key.to_json())
+    assert str(store_folder) not in text
+    assert "/" not in " ".join(key.argv)
+    assert artifact_key(adder(1), current_compiler(None)) == key
+
+
+def test_the_processor_is_spelled_out():
+    key = load(adder(1)).key
+    assert "-march=native" not in key.argv
+    assert any(flag.startswith("-march=") for flag in key.argv)

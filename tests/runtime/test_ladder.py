@@ -1,0 +1,396 @@
+"""The failure ladder: every way down ends in the right answer, announced once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+from tests.runtime.programs import adder, answer, expected, has_ended, in_child, program, script
+from tinytrace.config import config
+from tinytrace.runtime import ladder
+from tinytrace.runtime.executable import Executable
+from tinytrace.runtime.failures import DegradedWarning, StrictError
+from tinytrace.runtime.ladder import NoCompiler, Stats, load, stats
+
+AS_ROOT = os.geteuid() == 0
+NOBODY = 65534
+
+
+def forget() -> None:
+    """As if a new process came to the same store."""
+    ladder.clear_memory()
+    ladder._compilers.clear()
+    ladder._stores.clear()
+    stats.reset()
+
+
+def entry_folders(store) -> list:
+    return [path for path in store.glob("??/*") if not path.name.endswith(".lock")]
+
+
+def test_memory_then_disk_then_compiler():
+    first = load(adder(1))
+    assert (stats, answer(first)) == (Stats(compiles=1), expected(1))
+    assert load(adder(1)) is first
+    assert stats == Stats(memory_hits=1, compiles=1)
+    forget()
+    again = load(adder(1))
+    assert (stats, answer(again)) == (Stats(disk_hits=1), expected(1))
+    assert again.key == first.key
+
+
+def test_a_warm_process_starts_no_process(monkeypatch):
+    load(adder(1))
+    forget()
+    monkeypatch.setattr(os, "posix_spawnp", lambda *args, **kwargs: pytest.fail("a process was started"))
+    assert answer(load(adder(1))) == expected(1)
+    assert stats == Stats(disk_hits=1)
+
+
+def test_executable_says_what_it_is(store_folder):
+    executable = load(adder(2))
+    path = os.path.join(store_folder, executable.key.digest[:2], executable.key.digest, "kernel.so")
+    assert repr(executable) == f"Executable(key={executable.key.digest[:12]}, path={path!r}, size={executable.size})"
+    assert os.path.getsize(path) == executable.size
+
+
+def test_exact_is_another_artifact_of_the_same_text():
+    fused, exact = (load(program("    out[0] = in[1] * in[2] - in[3];\n    return 0;", exact=e)) for e in (False, True))
+    assert set(fused.key.diff(exact.key)) == {"argv"}
+
+
+# --- damage --------------------------------------------------------------------------------------------------------
+
+
+def truncated(path):
+    data = path.read_bytes()
+    replace(path, data[: len(data) // 2])
+
+
+def bit_flipped(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    replace(path, bytes(data))
+
+
+def emptied(path):
+    replace(path, b"")
+
+
+def gone(path):
+    path.unlink()
+
+
+def symlinked(path):
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to(path.with_name("elsewhere"))
+
+
+def writable_by_others(path):
+    path.chmod(0o666)
+
+
+def of_another_user(path):
+    os.chown(path, NOBODY, NOBODY)
+
+
+def replace(path, data):
+    """Put a new file in its place: the old one may be mapped, and changing a mapped file kills the process."""
+    path.rename(path.with_name("old"))
+    path.write_bytes(data)
+
+
+DAMAGES = [truncated, bit_flipped, emptied, gone, symlinked, writable_by_others]
+DAMAGES += [of_another_user] if AS_ROOT else []
+
+
+@pytest.mark.parametrize("name", ["kernel.so", "kernel.c", "meta.json"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_entry_is_a_miss_and_is_mended(store_folder, name, damage):
+    load(adder(3))
+    (folder,) = entry_folders(store_folder)
+    damage(folder / name)
+    forget()
+    assert answer(load(adder(3))) == expected(3)
+    assert stats == Stats(compiles=1)
+    forget()
+    assert answer(load(adder(3))) == expected(3)
+    assert stats == Stats(disk_hits=1)
+    assert len(entry_folders(store_folder)) == 1
+
+
+def test_every_flipped_bit_of_the_object_is_noticed(store_folder):
+    """Not all bits: one in each of 200 places."""
+    executable = load(adder(3))
+    store = ladder.current_store()
+    library = entry_folders(store_folder)[0] / "kernel.so"
+    data = library.read_bytes()
+    for place in range(0, len(data), max(1, len(data) // 200)):
+        library.unlink()
+        library.write_bytes(data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :])
+        assert store.find(executable.key, executable.source.text) is None
+
+
+def test_an_entry_of_another_text_is_a_miss(store_folder):
+    """An entry that is whole, but not what its place says, as a wrong sha256 would make it."""
+    load(adder(3))
+    (three,) = entry_folders(store_folder)
+    ours = three.name
+    forget()
+    four = load(adder(4))
+    (theirs,) = [path for path in entry_folders(store_folder) if path.name != ours]
+    three.rename(three.with_name("aside"))
+    theirs.rename(three)
+    del four
+    forget()
+    assert answer(load(adder(3))) == expected(3)
+    assert stats.compiles == 1
+
+
+def test_damaged_memory_of_the_compiler_is_asked_again(store_folder):
+    load(adder(3))
+    (note,) = (store_folder / "compilers").iterdir()
+    for text in ["", "[1]", '{"command": ["gcc"]}', "null"]:
+        note.write_text(text)
+        forget()
+        assert answer(load(adder(3))) == expected(3)
+        assert stats == Stats(disk_hits=1)
+    assert note.read_text() != "null"
+
+
+# --- a directory that cannot be used ---------------------------------------------------------------------------------
+
+
+def memory_only(reason: str):
+    return pytest.warns(DegradedWarning, match=rf"(?s){reason}.*memory only.*TINYTRACE_CACHE_DIR")
+
+
+def test_a_file_where_the_directory_should_be(store_folder):
+    store_folder.write_text("")
+    with memory_only("is unusable: File exists"):
+        executable = load(adder(5))
+    assert answer(executable) == expected(5)
+    assert repr(executable).endswith(f"path='in memory only', size={executable.size})")
+
+
+def test_a_directory_that_cannot_be_made():
+    config.update("cache_dir", "/proc/tinytrace")
+    with memory_only("/proc/tinytrace is unusable"):
+        assert answer(load(adder(5))) == expected(5)
+
+
+def test_a_directory_that_others_can_write(store_folder):
+    store_folder.mkdir()
+    store_folder.chmod(0o777)
+    with memory_only("others may write to it .mode 777."):
+        assert answer(load(adder(5))) == expected(5)
+    assert not list(store_folder.iterdir())
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="only root can give a directory away")
+def test_a_directory_of_another_user(store_folder):
+    store_folder.mkdir(mode=0o700)
+    os.chown(store_folder, NOBODY, NOBODY)
+    with memory_only(f"it belongs to user {NOBODY}"):
+        assert answer(load(adder(5))) == expected(5)
+
+
+def test_memory_only_announces_once_and_never_confuses_programs(store_folder):
+    """Every program is loaded from a memory file of its own, though their descriptors have the same number."""
+    store_folder.write_text("")
+    with memory_only("is unusable") as announced:
+        assert [answer(load(adder(n))) for n in range(4)] == [expected(n) for n in range(4)]
+    assert len(announced) == 1
+    assert stats == Stats(compiles=4)
+
+
+def test_a_directory_that_becomes_read_only(store_folder):
+    """What is there is still used; what is new stays in memory. In a child that is not root, whom nothing stops."""
+    load(adder(5))
+
+    def as_another_user():
+        os.setuid(NOBODY)
+        with memory_only("cannot be written"):
+            return [answer(load(adder(n))) == expected(n) for n in (5, 6)], str(stats)
+
+    for path in [store_folder, *store_folder.rglob("*")]:
+        if AS_ROOT:
+            os.chown(path, NOBODY, NOBODY)
+        path.chmod(0o500 if path.is_dir() else 0o400)
+    for parent in store_folder.parents[:3]:
+        if AS_ROOT and parent.name.startswith(("pytest", "test_")):
+            parent.chmod(0o755)
+    forget()
+    status, text = in_child(as_another_user)
+    store_folder.chmod(0o700)
+    assert (status, text) == (0, f"([True, True], '{Stats(disk_hits=1, compiles=1)}')")
+
+
+def test_strict_makes_a_step_down_an_error(store_folder):
+    store_folder.write_text("")
+    config.update("strict", True)
+    for _ in range(2):
+        with pytest.raises(StrictError, match="is unusable"):
+            load(adder(5))
+
+
+# --- the compiler ----------------------------------------------------------------------------------------------------
+
+
+def test_no_compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    told = r"(?s)no C compiler found.*the interpreter.*install gcc, or set CC"
+    with pytest.warns(DegradedWarning, match=told), pytest.raises(NoCompiler):
+        load(adder(6))
+    with pytest.raises(NoCompiler):  # and no second warning, which would be an error here
+        load(adder(7))
+    config.update("strict", True)
+    with pytest.raises(StrictError, match="no C compiler found: gcc or cc on PATH"):
+        load(adder(6))
+
+
+def test_a_compiler_that_is_not_one():
+    config.update("compiler", "/bin/false")
+    with pytest.warns(DegradedWarning, match="does not say what it is"), pytest.raises(NoCompiler):
+        load(adder(6))
+
+
+def test_a_compiler_that_fails(tmp_path, store_folder):
+    """It knows its version; compiling goes wrong."""
+    text = 'case "$*" in *--version*) echo fake 1.0;; *-dump*) echo x86_64;; *) echo no space left; exit 3;; esac\n'
+    config.update("compiler", script(tmp_path / "cc", text))
+    with pytest.warns(DegradedWarning) as announced, pytest.raises(NoCompiler, match="failed with status 3"):
+        load(adder(6))
+    (kept,) = (store_folder / "failed").iterdir()
+    assert kept.read_text() == adder(6).text
+    message = str(announced[0].message)
+    assert "  | no space left" in message
+    assert str(kept) in message
+    config.update("compiler", "gcc")
+    assert answer(load(adder(6))) == expected(6)
+
+
+def test_a_source_that_does_not_compile_says_where():
+    with pytest.warns(DegradedWarning, match=r"error: .*nonsense"), pytest.raises(NoCompiler):
+        load(program("    return nonsense;"))
+
+
+def test_an_object_that_does_not_load():
+    with pytest.warns(DegradedWarning, match="undefined symbol: tt_nowhere"), pytest.raises(NoCompiler):
+        load(program("    return tt_nowhere();", helpers="int32_t tt_nowhere(void);"))
+
+
+def slow_compiler(tmp_path, seconds=60):
+    """A compiler that starts a child, notes its process id, and takes very long; otherwise gcc."""
+    return script(tmp_path / "cc", f"""\
+case "$*" in
+  *-###*) exit 1;;
+  *"-x c"*) sleep {seconds} & echo $! > {tmp_path}/child; wait;;
+  *) exec gcc "$@";;
+esac
+""")  # fmt: skip
+
+
+def test_a_compiler_that_takes_too_long(tmp_path):
+    config.update("compiler", slow_compiler(tmp_path))
+    config.update("compile_timeout", 1)
+    with pytest.warns(DegradedWarning, match="was stopped"), pytest.raises(NoCompiler):
+        load(adder(8))
+    assert has_ended(int((tmp_path / "child").read_text()))
+
+
+def test_ctrl_c_while_compiling_leaves_nothing_behind(tmp_path, store_folder):
+    config.update("compiler", slow_compiler(tmp_path))
+
+    def interrupt():
+        while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        load(adder(9))
+    thread.join()
+    assert has_ended(int((tmp_path / "child").read_text()))
+    assert not list(store_folder.glob("building-*"))
+    assert not list(store_folder.glob("??/*"))
+    config.update("compiler", "gcc")
+    assert answer(load(adder(9))) == expected(9)
+
+
+# --- many at once ------------------------------------------------------------------------------------------------
+
+
+def test_threads_that_want_one_program_compile_it_once():
+    results: list[Executable] = []
+    threads = [threading.Thread(target=lambda: results.append(load(adder(10)))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(results)) == 1
+    assert (stats.compiles, stats.memory_hits) == (1, 7)
+    assert not ladder._key_locks
+
+
+PROCESS = textwrap.dedent("""\
+    import sys
+    from tests.runtime.programs import adder, answer, expected
+    from tinytrace.runtime.ladder import load, stats
+    sys.stdin.readline()
+    assert answer(load(adder(11))) == expected(11)
+    print(stats.compiles, stats.disk_hits)
+""")
+
+
+def test_two_cold_processes_on_one_key_compile_it_once(store_folder):
+    environment = {**os.environ, "TINYTRACE_CACHE_DIR": str(store_folder)}
+    processes = [
+        subprocess.Popen([sys.executable, "-c", PROCESS], env=environment, stdin=-1, stdout=-1, text=True)
+        for _ in range(2)
+    ]
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    answers = sorted(process.communicate()[0] for process in processes)
+    assert [process.returncode for process in processes] == [0, 0]
+    assert answers == ["0 1\n", "1 0\n"]
+    assert len(entry_folders(store_folder)) == 1
+    assert not list(store_folder.glob("??/*.lock"))
+
+
+def test_without_locks_the_first_rename_wins(monkeypatch, store_folder):
+    """A file system without locks: both compile, one entry remains, both answers are right."""
+    monkeypatch.setattr("fcntl.flock", lambda *args: (_ for _ in ()).throw(OSError("no locks available")))
+
+    def compile_slowly():
+        compile_now = ladder.Compiler.compile
+
+        def compile_and_wait(self, folder, exact):
+            compile_now(self, folder, exact)
+            (store_folder / f"ready{os.getpid()}").touch()
+            while len(list(store_folder.glob("ready*"))) < 2:
+                time.sleep(0.005)
+
+        monkeypatch.setattr(ladder.Compiler, "compile", compile_and_wait)
+        return answer(load(adder(12))) == expected(12), stats.compiles
+
+    load(adder(0))
+    forget()
+    answers: list[tuple[int, str]] = []
+    threads = [threading.Thread(target=lambda: answers.append(in_child(compile_slowly))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [(0, "(True, 1)")] * 2
+    assert len(entry_folders(store_folder)) == 2
+    assert not list(store_folder.glob("building-*"))

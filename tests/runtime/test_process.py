@@ -1,0 +1,87 @@
+"""Running commands: pipelines, statuses, time limits, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import time
+
+import pytest
+
+from tests.runtime.programs import has_ended, script
+from tinytrace.runtime.process import Finished, run
+
+
+def test_output_of_all_and_status_of_the_first_that_fails():
+    assert run(["sh", "-c", "echo out; echo err >&2"]) == Finished(0, "out\nerr\n")
+    assert run(["sh", "-c", "exit 3"], ["sh", "-c", "cat; exit 4"]) == Finished(3, "")
+    assert run(["sh", "-c", "kill -9 $$"]).status == -9
+
+
+def test_stdin_comes_from_a_file(tmp_path):
+    (tmp_path / "in").write_text("x\n" * 100_000)
+    assert run(["cat"], ["cat"], ["wc", "-l"], stdin=str(tmp_path / "in")).output.strip() == "100000"
+    assert run(["cat"]) == Finished(0, "")
+
+
+def test_a_reader_that_stops_early_ends_the_writer():
+    """Python ignores SIGPIPE; its commands do not."""
+    assert run(["yes"], ["head", "-1"], timeout=5).output == "y\n"
+
+
+def test_a_program_that_does_not_exist():
+    for pipeline in ([["/nowhere"]], [["cat"], ["/nowhere"]]):
+        with pytest.raises(FileNotFoundError):
+            run(*pipeline)
+
+
+def test_time_is_up_for_children_too(tmp_path):
+    slow = script(tmp_path / "slow", f"sleep 60 & echo $! > {tmp_path}/child; echo begun; wait\n")
+    start = time.monotonic()
+    finished = run([slow], timeout=0.3)
+    assert finished == Finished(-9, "begun\n", timed_out=True)
+    assert time.monotonic() - start < 3
+    assert has_ended(int((tmp_path / "child").read_text()))
+
+
+def test_a_fork_that_keeps_the_pipe_open_is_not_waited_for(monkeypatch):
+    """Another thread forks at the wrong moment; its child inherits the pipe and lives long."""
+    spawn, children = os.posix_spawnp, []
+
+    def fork_and_spawn(*args, **kwargs):
+        children.append(os.fork())
+        if not children[-1]:
+            time.sleep(60)
+            os._exit(0)
+        return spawn(*args, **kwargs)
+
+    monkeypatch.setattr(os, "posix_spawnp", fork_and_spawn)
+    start = time.monotonic()
+    assert run(["echo", "done"]) == Finished(0, "done\n")
+    assert time.monotonic() - start < 5
+    os.kill(children[0], 9)
+    os.waitpid(children[0], 0)
+
+
+def test_no_descriptor_is_left_open():
+    before = os.listdir("/proc/self/fd")
+    run(["true"], ["true"])
+    run(["sleep", "9"], timeout=0.05)
+    with pytest.raises(FileNotFoundError):
+        run(["true"], ["/nowhere"])
+    assert os.listdir("/proc/self/fd") == before
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_for_terminals_and_is_erased(monkeypatch):
+    monkeypatch.setattr("tinytrace.runtime.process._PROGRESS_AFTER", 0.05)
+    for stream, lines in [(Terminal(), True), (io.StringIO(), False)]:
+        monkeypatch.setattr(sys, "stderr", stream)
+        run(["sleep", "0.2"], task="compiling with gcc")
+        assert ("compiling with gcc: 0 s" in stream.getvalue()) == lines
+        assert stream.getvalue().endswith("\r\x1b[K") == lines
