@@ -26,5 +26,5 @@ def test_examples(name):
 
 def test_there_are_many_examples():
     finder = doctest.DocTestFinder()
-    examples = [example for name in MODULES for example in finder.find(importlib.import_module(name)) if example.examples]
-    assert len(examples) > 40
+    documented = [found for name in MODULES for found in finder.find(importlib.import_module(name)) if found.examples]
+    assert len(documented) > 40

@@ -43,8 +43,8 @@ def test_it_shows_what_the_introductions_show(first_and_second_run):
     for text in (
         "    c:f32[] = log 2.0\n    d:f32[] = div b c\n",
         "printed x: Traced<ShapedArray(float32[], weak_type=True)>with<DynamicJaxprTrace(level=1/0)>",
-        "TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].\nThe error occurred "
-        "while tracing the function f at conditions.py:",
+        "TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].\n",
+        "The error occurred while tracing the function f at conditions.py:",
         "Array(30, dtype=int32, weak_type=True)",
         "[30. 51.]\n[60. 81.]\n",
         "jit called in a loop with lambdas: 30,",
