@@ -94,15 +94,12 @@ static int array_init(PyObject *self, PyObject *args, PyObject *kwargs) {
 
 static void array_dealloc(PyObject *self) {
     Array *array = (Array *)self;
-    PyTypeObject *type = Py_TYPE(self);
     if (array->weakrefs)
         PyObject_ClearWeakRefs(self);
     Py_XDECREF(array->aval);
     Py_XDECREF(array->buffer);
     Py_XDECREF(array->view);
-    type->tp_free(self);
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
-        Py_DECREF(type);
+    Py_TYPE(self)->tp_free(self); /* the subclass's own deallocator, which called this one, gives its type back */
 }
 
 static PyMemberDef array_members[] = {
