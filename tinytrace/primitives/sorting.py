@@ -1,0 +1,224 @@
+"""Sorting along one axis, with any number of arrays carried along, and the k largest elements."""
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import INT32, is_float
+from tinytrace.core.kinds import Kind, Routine
+from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.tangents import Zero
+from tinytrace.primitives.arithmetic import add
+from tinytrace.primitives.broadcasting import broadcast_in_dim
+from tinytrace.primitives.checks import canonicalize_axis, remaining
+from tinytrace.primitives.comparison import lt
+from tinytrace.primitives.concatenation import concatenate
+from tinytrace.primitives.creation import broadcasted_iota
+from tinytrace.primitives.gathering import gather
+from tinytrace.primitives.indexing import GatherDimensionNumbers
+from tinytrace.primitives.select import select
+from tinytrace.primitives.shaping import NDArray, moveaxis, reshape, transpose
+
+
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """Sort `operand`, or several arrays by the first `num_keys` of them, along `dimension`.
+
+    -0 and 0 are equal and NaN comes last; equal elements keep their order.
+    Raises: TypeError without operands, ValueError for `num_keys` out of range.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.sort.html.
+
+    >>> sort(np.float32([3, np.nan, 1]))
+    Array([ 1.,  3., nan], dtype=float32)
+    """
+    if isinstance(operand, Sequence):
+        if len(operand) == 0:
+            raise TypeError("Sort requires at least one operand")
+        if not 1 <= num_keys <= len(operand):
+            raise ValueError(f"num_keys={num_keys} must be between 1 and len(operand)={len(operand)}")
+        axis = canonicalize_axis(dimension, np.ndim(operand[0]))
+        return tuple(sort_p.bind(*operand, dimension=axis, is_stable=is_stable, num_keys=num_keys))
+    if num_keys != 1:
+        raise ValueError(f"num_keys={num_keys} must equal 1 for a single operand.")
+    axis = canonicalize_axis(dimension, np.ndim(operand))
+    return sort_p.bind(operand, dimension=axis, is_stable=is_stable, num_keys=1)[0]
+
+
+def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+    """Sort `keys` along `dimension` and put `values` into the same order.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.sort_key_val.html.
+    """
+    axis = canonicalize_axis(dimension, np.ndim(keys))
+    keys, values = sort_p.bind(keys, values, dimension=axis, is_stable=is_stable, num_keys=1)
+    return keys, values
+
+
+def top_k(operand: Any, k: int) -> Any:
+    """Return the `k` largest elements along the last axis, largest first, and their positions.
+
+    Of equals the first comes first; NaN is larger than all numbers.
+    Raises: ValueError when `k` is negative or larger than that axis.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.top_k.html.
+
+    >>> top_k(np.float32([9, 3, 6]), 2)
+    [Array([9., 6.], dtype=float32), Array([0, 2], dtype=int32)]
+    """
+    k = operator.index(k)
+    if k < 0:
+        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
+    return top_k_p.bind(operand, k=k)
+
+
+# --- rooms -----------------------------------------------------------------------------------------------------
+
+class Sort(Primitive):
+    """`sort[dimension=0 is_stable=True num_keys=1] keys: f32[n] values: i32[n]` is f32[n], i32[n]."""
+
+    name = "sort"
+    multiple_results = True
+
+    def abstract_eval(self, *avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
+        if any(aval.shape != avals[0].shape for aval in avals):
+            shapes = " ".join(str(aval.shape) for aval in avals)
+            raise TypeError(f"Arguments to sort must have equal shapes, got: {shapes}")
+        return list(avals)
+
+    def impl(self, *args: NDArray, dimension: int, is_stable: bool, num_keys: int) -> list[NDArray]:
+        keys = [_comparable(key) for key in reversed(args[:num_keys])]
+        order = np.lexsort(keys, dimension)
+        return [np.take_along_axis(x, order, dimension) for x in args]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int, is_stable: bool,
+            num_keys: int) -> tuple[Any, Any]:
+        shape = np.shape(primals[0])
+        positions = [broadcasted_iota(np.int32, shape, axis) for axis in range(len(shape))]
+        *outs, order = self.bind(*primals, positions[dimension], dimension=dimension, is_stable=is_stable,
+                                 num_keys=num_keys)
+        positions[dimension] = order
+        return outs, [t if type(t) is Zero else _elements_at(t, positions) for t in tangents]
+
+    transpose = refuse("an order is not linear in the elements")
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, dimension: int, is_stable: bool,
+              num_keys: int) -> tuple[Any, Any]:
+        example, dim = next((x, d) for x, d in zip(args, dims, strict=True) if d is not None)
+        shape = np.shape(example)
+        moved = [broadcast_in_dim(x, shape, remaining(len(shape), (dim,))) if d is None else moveaxis(x, d, dim)
+                 for x, d in zip(args, dims, strict=True)]
+        outs = self.bind(*moved, dimension=dimension + (dim <= dimension), is_stable=is_stable, num_keys=num_keys)
+        return outs, [dim] * len(outs)
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, dimension: int,
+              is_stable: bool, num_keys: int) -> Kind:
+        shape = in_avals[0].shape
+        outer, n, inner = math.prod(shape[:dimension]), shape[dimension], math.prod(shape[dimension + 1:])
+        text = [_identity(outer * inner, n)]
+        for k in range(num_keys - 1, -1, -1):
+            text.append(_order_by(k, in_avals[k], _kind(in_avals[k]), outer, n, inner))
+        for k, aval in enumerate(in_avals):
+            text.append(_apply(k, aval, outer, n, inner, n))
+        return Routine("\n".join(text), _scratch(outer * inner, n))
+
+
+class TopK(Primitive):
+    """`top_k[k=2] x: f32[m,n]` is f32[m,2], i32[m,2]."""
+
+    name = "top_k"
+    multiple_results = True
+
+    def abstract_eval(self, x: ShapedArray, *, k: int) -> list[ShapedArray]:
+        if x.ndim == 0:
+            raise TypeError(f"top_k operand must have >= 1 dimension, got {x.shape}")
+        if x.shape[-1] < k:
+            raise ValueError("k argument to top_k must be no larger than minor dimension; "
+                             f"{k} vs {list(x.shape)}")
+        shape = (*x.shape[:-1], k)
+        return [x.update(shape=shape), x.update(shape=shape, dtype=INT32)]
+
+    def impl(self, x: NDArray, *, k: int) -> list[NDArray]:
+        # From the end, so that the stable ascending order, read backwards, has the first of equals first.
+        key = np.flip(_comparable(x), -1)
+        keys = [np.negative(np.signbit(key).astype(np.int8)), key] if is_float(x.dtype) else [key]
+        order = x.shape[-1] - 1 - np.flip(np.lexsort(keys, -1), -1)[..., :k]
+        return [np.take_along_axis(x, order, -1), order.astype(np.int32)]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, k: int) -> tuple[Any, Any]:
+        values, positions = self.bind(*primals, k=k)
+        rank = np.ndim(positions)
+        rows = tuple(range(rank - 1))
+        numbers = GatherDimensionNumbers((), (rank - 1,), (rank - 1,), rows, rows)
+        picked = gather(tangents[0], reshape(positions, (*np.shape(positions), 1)), numbers, (1,) * rank)
+        return [values, positions], [picked, Zero.from_primal_value(positions)]
+
+    transpose = refuse("an order is not linear in the elements")
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, k: int) -> tuple[Any, Any]:
+        (x,), (dim,) = args, dims
+        assert dim is not None
+        ndim = np.ndim(x)
+        if dim != ndim - 1:
+            return top_k(x, k), [dim, dim]
+        order = (*range(ndim - 2), ndim - 1, ndim - 2)
+        return [transpose(out, order) for out in top_k(transpose(x, order), k)], [dim, dim]
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, k: int) -> Kind:
+        x, = in_avals
+        lines, n = math.prod(x.shape[:-1]), x.shape[-1]
+        kind = ("TT_TOTAL" if is_float(x.dtype) else _kind(x)) + " | TT_DESCENDING"
+        return Routine("\n".join([
+            _identity(lines, n), _order_by(0, x, kind, lines, n, 1), _apply(0, x, lines, n, 1, k),
+            f"tt_order_positions({{scratch}}, {{out1}}, {lines}, {n}, {k});"]), _scratch(lines, n))
+
+
+sort_p = Sort()
+top_k_p = TopK()
+
+
+def _elements_at(x: Any, positions: Sequence[Any]) -> Any:
+    """Return `x[positions]`, one index array of the shape of `x` per axis, with the equations of numpy's indexing."""
+    shape = np.shape(x)
+    wrapped = [select(lt(at, np.int32(0)), add(at, np.int32(size)), at)
+               for at, size in zip(positions, shape, strict=True)]
+    axes = tuple(range(len(shape)))
+    rows = [broadcast_in_dim(at, (*shape, 1), axes) for at in wrapped]
+    return gather(x, concatenate(rows, len(shape)), GatherDimensionNumbers((), axes, axes), (1,) * len(shape))
+
+
+def _comparable(x: NDArray) -> NDArray:
+    """Return `x` in a dtype that NumPy sorts."""
+    return x.astype(np.float32) if is_float(x.dtype) and x.dtype.itemsize == 2 else x
+
+
+# --- C: sort an order by each key, then apply it (csrc/math/sort.h) ----------------------------------------------
+
+def _scratch(lines: int, n: int) -> int:
+    """Return the bytes for the order, and twice the keys and positions of one line."""
+    return 8 * lines * n + 32 * n
+
+
+def _identity(lines: int, n: int) -> str:
+    return f"tt_order_identity({{scratch}}, {lines}, {n});"
+
+
+def _kind(key: ShapedArray) -> str:
+    if is_float(key.dtype):
+        return "TT_FLOAT"
+    return "TT_SIGNED" if key.dtype.kind == "i" else "TT_UNSIGNED"
+
+
+def _order_by(operand: int, key: ShapedArray, kind: str, outer: int, n: int, inner: int) -> str:
+    infinity = 0
+    if isinstance(key.dtype, np.dtype) and is_float(key.dtype):
+        infinity = int(np.array(np.inf, key.dtype).view(f"u{key.dtype.itemsize}"))
+    return (f"tt_order_by({{scratch}}, {{in{operand}}}, {key.dtype.itemsize}, {kind}, {infinity:#x}, {outer}, {n}, "
+            f"{inner}, (int64_t *){{scratch}} + {outer * inner * n});")
+
+
+def _apply(operand: int, x: ShapedArray, outer: int, n: int, inner: int, kept: int) -> str:
+    return (f"tt_order_apply({{scratch}}, {{in{operand}}}, {{out{operand}}}, {x.dtype.itemsize}, {outer}, {n}, "
+            f"{inner}, {kept});")
