@@ -5,14 +5,15 @@ are the leading inputs of the body's jaxpr.
 """
 from __future__ import annotations
 
+import contextlib
 import inspect
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinytrace.config import config
+from tinytrace.config import trace_context
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, Var, eval_jaxpr
@@ -35,11 +36,6 @@ class StagedBody(NamedTuple):
     def closed(self) -> ClosedJaxpr:
         """The body as an equation's parameter: its consts are its first inputs."""
         return ClosedJaxpr(hoist_consts(self.jaxpr), ())
-
-
-Cache = weakref.WeakKeyDictionary[Any, dict[Any, Any]]
-_staged: Cache = weakref.WeakKeyDictionary()
-_staged_in: weakref.WeakKeyDictionary[Trace, Cache] = weakref.WeakKeyDictionary()
 
 
 def stage_body(fun: Callable[..., Any], in_tree: PyTreeDef, in_avals: Sequence[ShapedArray],
@@ -68,12 +64,10 @@ def stage_branches(funs: Sequence[Callable[..., Any]], in_tree: PyTreeDef, in_av
 
 def _stage(fun: Callable[..., Any], in_tree: PyTreeDef, in_avals: tuple[ShapedArray, ...],
            name: str) -> tuple[StagedBody, ClosedJaxpr]:
-    key = in_tree, in_avals, name, config.enable_x64
-    trace = current_trace()
-    for cache in (_staged, _staged_in.get(trace)):
-        entry = _lookup(cache, fun).get(key)
-        if entry is not None:
-            return entry
+    key = in_tree, in_avals, name
+    known = _bodies.get(fun, key)
+    if known is not None:
+        return known  # type: ignore[no-any-return]
     out_tree: list[PyTreeDef] = []
 
     def flat_fun(*leaves: Any) -> list[Any]:
@@ -83,26 +77,45 @@ def _stage(fun: Callable[..., Any], in_tree: PyTreeDef, in_avals: tuple[ShapedAr
 
     jaxpr, consts = trace_to_jaxpr(flat_fun, in_avals, describe(fun, in_tree, name))
     staged = StagedBody(jaxpr, consts, out_tree[0])
-    # A body that closes over tracers is good for one trace only; the others are good for ever.
-    cache = _staged_in.setdefault(trace, weakref.WeakKeyDictionary()) \
-        if any(isinstance(c, Tracer) for c in consts) else _staged
     result = staged, staged.closed
-    _remember(cache, fun, key, result)
+    _bodies.put(fun, key, result, consts)
     return result
 
 
-def _lookup(cache: Cache | None, fun: Any) -> dict[Any, Any]:
-    try:
-        return {} if cache is None else cache.get(fun, {})
-    except TypeError:  # a callable that is unhashable or cannot be referred to weakly is traced every time
-        return {}
+class TraceCache:
+    """What functions were traced to, for as long as they live.
+
+    A function that closes over tracers is good for the current trace only; the others are good for ever.
+    """
+
+    def __init__(self) -> None:
+        self._everywhere: Entries = weakref.WeakKeyDictionary()
+        self._in_trace: weakref.WeakKeyDictionary[Trace, Entries] = weakref.WeakKeyDictionary()
+
+    def get(self, fun: Callable[..., Any], key: Hashable) -> Any:
+        """Return what was put, or None."""
+        key = key, trace_context()
+        here = self._in_trace.get(current_trace())
+        for entries in (self._everywhere, here):
+            try:
+                known = None if entries is None else entries.get(fun, {}).get(key)
+            except TypeError:  # without hash or weak references: traced every time
+                return None
+            if known is not None:
+                return known
+        return None
+
+    def put(self, fun: Callable[..., Any], key: Hashable, value: Any, consts: Sequence[Any]) -> None:
+        """Remember `value` for `fun`, which closes over `consts`."""
+        entries = self._everywhere
+        if any(isinstance(c, Tracer) for c in consts):
+            entries = self._in_trace.setdefault(current_trace(), weakref.WeakKeyDictionary())
+        with contextlib.suppress(TypeError):
+            entries.setdefault(fun, {})[key, trace_context()] = value
 
 
-def _remember(cache: Cache, fun: Any, key: Any, value: Any) -> None:
-    try:
-        cache.setdefault(fun, {})[key] = value
-    except TypeError:
-        pass
+Entries = weakref.WeakKeyDictionary[Any, dict[Any, Any]]
+_bodies = TraceCache()
 
 
 def describe(fun: Callable[..., Any], in_tree: PyTreeDef, name: str) -> DebugInfo:

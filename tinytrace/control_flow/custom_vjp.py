@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinytrace import errors
 from tinytrace.control_flow.bodies import run_body
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
@@ -17,16 +16,15 @@ from tinytrace.core.kinds import Call, IndexMap, Kind
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.core.trace import current_trace, set_current_trace
-from tinytrace.primitives.shaping import moveaxis
-from tinytrace.transforms.custom_lin import custom_lin_p
-from tinytrace.transforms.jvp import instantiate_zeros
+from tinytrace.transforms.custom_lin import CustomVJPException, custom_lin_p
 from tinytrace.transforms.staging import DynamicJaxprTrace, hoist_consts, trace_to_jaxpr
+from tinytrace.transforms.zeros import instantiate_zeros
 
 FlatFunction = Callable[..., Sequence[Any]]
 
 
 class CustomVjpCall(Primitive):
-    """`outs = custom_vjp_call_jaxpr[fun_jaxpr fwd_jaxpr_thunk bwd num_consts out_trees symbolic_zeros] *consts *args`."""
+    """`outs = custom_vjp_call_jaxpr[fun_jaxpr fwd_jaxpr_thunk bwd out_trees num_consts ...] *consts *args`."""
 
     name = "custom_vjp_call_jaxpr"
     multiple_results = True
@@ -66,7 +64,7 @@ class CustomVjpCall(Primitive):
             fwd_jaxpr_thunk: Callable[..., tuple[Jaxpr, list[Any]]], bwd: FlatFunction, num_consts: int,
             out_trees: Callable[[], Any], symbolic_zeros: bool) -> tuple[Any, Any]:
         if any(type(t) is not Zero for t in tangents[:num_consts]):
-            raise errors.CustomVJPException()
+            raise CustomVJPException()
         args, moving = primals[num_consts:], tangents[num_consts:]
         fwd_jaxpr, fwd_consts = fwd_jaxpr_thunk(*(type(t) is not Zero for t in moving))
         outs = eval_jaxpr(fwd_jaxpr, fwd_consts, *args)

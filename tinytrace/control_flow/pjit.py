@@ -92,7 +92,7 @@ class Pjit(Primitive):
         known = prune_outputs(known, [i is None for i in from_input])
         outvars = known.jaxpr.outvars
         position = {v: i for i, v in enumerate(outvars[:num_outs]) if isinstance(v, Var)}
-        from_output = [None] * num_outs + [position.get(v) for v in outvars[num_outs:]]  # type: ignore[arg-type]
+        from_output = [position.get(v) if i >= num_outs and isinstance(v, Var) else None for i, v in enumerate(outvars)]
         known = prune_outputs(known, [i is None for i in from_output])
         computed = iter(outs := self.bind(*args, jaxpr=known, **params))
         distinct = iter([next(computed) if i is None else outs[i] for i in from_output])

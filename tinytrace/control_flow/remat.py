@@ -11,7 +11,7 @@ from typing import Any
 
 from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, run_body
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dce import dce_jaxpr
+from tinytrace.core.dce import dce_closed_jaxpr, dce_jaxpr
 from tinytrace.core.dtypes import is_float
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, eval_jaxpr, jaxpr_as_fun
 from tinytrace.core.kinds import Call, IndexMap, Kind
@@ -34,77 +34,79 @@ class Remat(Primitive):
     name = "remat2"
     multiple_results = True
 
-    def bind(self, *args: Any, jaxpr: Jaxpr, **params: Any) -> Any:
+    def bind(self, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
         """Outside of a trace there is nothing to save or to compute again: run the equations."""
-        return eval_jaxpr(jaxpr, (), *args) if is_eager() else super().bind(*args, jaxpr=jaxpr, **params)
+        return eval_jaxpr(jaxpr.jaxpr, (), *args) if is_eager() else super().bind(*args, jaxpr=jaxpr, **params)
 
-    def effects(self, *avals: ShapedArray, jaxpr: Jaxpr, **params: Any) -> frozenset[Any]:
+    def effects(self, *avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
         return jaxpr.effects
 
-    def abstract_eval(self, *avals: ShapedArray, jaxpr: Jaxpr, **params: Any) -> list[ShapedArray]:
-        return [v.aval for v in jaxpr.outvars]
+    def abstract_eval(self, *avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
+        return jaxpr.out_avals
 
-    def impl(self, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
-        return run_body(closed(jaxpr), args)
+    def impl(self, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+        return run_body(jaxpr, args)
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Jaxpr, **params: Any) -> tuple[Any, Any]:
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, **params: Any
+            ) -> tuple[Any, Any]:
         moving = [type(t) is not Zero for t in tangents]
-        moved, out_moving = jvp_jaxpr(closed(jaxpr), moving, False)
-        outs = self.bind(*moved.consts, *primals, *keep(tangents, moving), jaxpr=hoist_consts(moved.jaxpr), **params)
+        moved, out_moving = jvp_jaxpr(jaxpr, moving, False)
+        outs = self.bind(*moved.consts, *primals, *keep(tangents, moving), jaxpr=_hoisted(moved), **params)
         primals_out = outs[:len(out_moving)]
         zeros = map(Zero.from_primal_value, drop(primals_out, out_moving))
         return primals_out, merge(out_moving, zeros, outs[len(out_moving):])
 
-    def partial_eval(self, trace: JaxprTrace, args: Sequence[Any], *, jaxpr: Jaxpr, policy: Policy | None,
+    def partial_eval(self, trace: JaxprTrace, args: Sequence[Any], *, jaxpr: ClosedJaxpr, policy: Policy | None,
                      **params: Any) -> Any:
         unknown = [not trace.is_known(x) for x in args]
-        split = partial_eval_jaxpr_custom(jaxpr, unknown, True, False, False, policy or nothing_saveable)
+        split = partial_eval_jaxpr_custom(jaxpr.jaxpr, unknown, True, False, False, policy or nothing_saveable)
         staged, used = dce_jaxpr(split.staged, keep(split.out_unknowns, split.out_inst))
         used_res, used_args = used[:split.num_res], used[split.num_res:]
         num_outs = len(split.out_unknowns) - sum(split.out_unknowns)
         known, used_known = dce_jaxpr(split.known, [True] * num_outs + used_res)
         outs = eval_jaxpr(_rounded(known, sum(used_res)), (), *keep(drop(args, unknown), used_known))
         staged_args = [*map(trace.new_residual, outs[num_outs:]), *keep(args, used_args)]
-        unknown_outs = trace.record(self, staged_args, {**params, "jaxpr": staged, "policy": policy,
+        unknown_outs = trace.record(self, staged_args, {**params, "jaxpr": ClosedJaxpr(staged, ()), "policy": policy,
                                                         "differentiated": True})
         return merge(split.out_unknowns, outs[:num_outs], unknown_outs)
 
     @staticmethod
     def partial_eval_eqn(saveable: Policy, unknowns_in: Sequence[bool], inst_in: Sequence[bool], eqn: JaxprEqn) -> Any:
-        split = partial_eval_jaxpr_custom(eqn.params["jaxpr"], unknowns_in, inst_in, False, False, saveable)
+        split = partial_eval_jaxpr_custom(eqn.params["jaxpr"].jaxpr, unknowns_in, inst_in, False, False, saveable)
         residuals = [Var(v.aval) for v in split.staged.invars[:split.num_res]]
-        known = eqn.replace(invars=drop(eqn.invars, unknowns_in), params={**eqn.params, "jaxpr": split.known},
-                            outvars=[*drop(eqn.outvars, split.out_unknowns), *residuals], effects=split.known.effects)
+        known = eqn.replace(invars=drop(eqn.invars, unknowns_in), effects=split.known.effects,
+                            outvars=[*drop(eqn.outvars, split.out_unknowns), *residuals],
+                            params={**eqn.params, "jaxpr": ClosedJaxpr(split.known, ())})
         staged = eqn.replace(invars=[*residuals, *keep(eqn.invars, inst_in)], effects=split.staged.effects,
                              outvars=keep(eqn.outvars, split.out_inst),
-                             params={**eqn.params, "jaxpr": split.staged, "differentiated": True})
+                             params={**eqn.params, "jaxpr": ClosedJaxpr(split.staged, ()), "differentiated": True})
         wanted = [v for v, inst in zip(eqn.invars, inst_in, strict=True) if isinstance(v, Var) and not inst]
         return known, staged, split.out_unknowns, split.out_inst, [*wanted, *residuals]
 
     def dce(self, used_outs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-        jaxpr, used_ins = dce_jaxpr(eqn.params["jaxpr"], used_outs)
+        jaxpr, used_ins = dce_closed_jaxpr(eqn.params["jaxpr"], used_outs)
         if not any(used_ins) and not any(used_outs) and not jaxpr.effects:
             return used_ins, None
         return used_ins, eqn.replace(invars=keep(eqn.invars, used_ins), outvars=keep(eqn.outvars, used_outs),
                                      params={**eqn.params, "jaxpr": jaxpr}, effects=jaxpr.effects)
 
-    def transpose(self, cts: Sequence[Any], *args: Any, jaxpr: Jaxpr, **params: Any) -> Sequence[Any]:
+    def transpose(self, cts: Sequence[Any], *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Sequence[Any]:
         linear = [is_undefined_primal(x) for x in args]
         nonzero = [type(ct) is not Zero for ct in cts]
-        transposed, received = _transpose_again(closed(jaxpr), tuple(linear), tuple(nonzero))
+        transposed, received = _transpose_again(jaxpr, tuple(linear), tuple(nonzero))
         outs = self.bind(*transposed.consts, *drop(args, linear), *keep(cts, nonzero),
-                         jaxpr=hoist_consts(transposed.jaxpr), **params)
+                         jaxpr=_hoisted(transposed), **params)
         zeros = [Zero(x.aval) for x in drop(keep(args, linear), received)]
         return merge(linear, [None] * (len(args) - sum(linear)), merge(received, zeros, outs))
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: Jaxpr, **params: Any
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: ClosedJaxpr, **params: Any
               ) -> tuple[Any, Any]:
-        batched, out_dims = batch_jaxpr_axes(closed(jaxpr), batch_size(args, dims), dims, to_front=True)
-        return self.bind(*batched.consts, *args, jaxpr=hoist_consts(batched.jaxpr), **params), out_dims
+        batched, out_dims = batch_jaxpr_axes(jaxpr, batch_size(args, dims), dims, to_front=True)
+        return self.bind(*batched.consts, *args, jaxpr=_hoisted(batched), **params), out_dims
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: Jaxpr,
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr,
               **params: Any) -> Kind:
-        return Call(closed(jaxpr))
+        return Call(jaxpr)
 
 
 remat_p = Remat()
@@ -141,12 +143,14 @@ def nothing_saveable(*args: Any, **params: Any) -> bool:
     return False
 
 
-def closed(jaxpr: Jaxpr) -> ClosedJaxpr:
-    """Return `jaxpr`, which has no constants, as a closed one."""
-    return ClosedJaxpr(jaxpr, ())
+@cache_by_jaxpr
+def _hoisted(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return a jaxpr that takes its constants as leading arguments."""
+    return ClosedJaxpr(hoist_consts(closed.jaxpr.replace()), ())
 
 
-def _transpose_again(closed_jaxpr: ClosedJaxpr, linear: tuple[bool, ...],
+@cache_by_jaxpr
+def _transpose_again(closed: ClosedJaxpr, linear: tuple[bool, ...],
                      nonzero: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
     """Turn (values, T a) -> T b into (values, CT b) -> CT a: compute again what the linear part needs, then transpose.
 
@@ -157,17 +161,17 @@ def _transpose_again(closed_jaxpr: ClosedJaxpr, linear: tuple[bool, ...],
     def transposed(*args: Any) -> list[Any]:
         given = iter(args)
         inputs = [Unknown(aval) if lin else next(given)
-                  for aval, lin in zip(closed_jaxpr.in_avals, linear, strict=True)]
-        jaxpr, outs, residuals = partial_eval(jaxpr_as_fun(closed_jaxpr), inputs)
+                  for aval, lin in zip(closed.in_avals, linear, strict=True)]
+        jaxpr, outs, residuals = partial_eval(jaxpr_as_fun(closed), inputs)
         cts = [next(given) if moves else Zero(aval.to_tangent_aval())
-               for aval, moves in zip(closed_jaxpr.out_avals, nonzero, strict=True)]
+               for aval, moves in zip(closed.out_avals, nonzero, strict=True)]
         cts = keep(cts, [isinstance(x, Unknown) for x in outs])
         found = backward_pass(jaxpr, residuals, [UndefinedPrimal(v.aval) for v in jaxpr.invars], cts)
         received[:] = [type(ct) is not Zero for ct in found]
         return keep(found, received)
 
-    ct_avals = [aval.to_tangent_aval() for aval in keep(closed_jaxpr.out_avals, nonzero)]
-    return trace_to_closed_jaxpr(transposed, [*drop(closed_jaxpr.in_avals, linear), *ct_avals]), received
+    ct_avals = [aval.to_tangent_aval() for aval in keep(closed.out_avals, nonzero)]
+    return trace_to_closed_jaxpr(transposed, [*drop(closed.in_avals, linear), *ct_avals]), received
 
 
 @cache_by_jaxpr

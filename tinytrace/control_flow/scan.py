@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from tinytrace.control_flow.bodies import (
-    batch_size, beside, drop, fixpoint, keep, merge, rearranged, run_body, split, stored,
+    batch_size,
+    beside,
+    drop,
+    fixpoint,
+    keep,
+    merge,
+    rearranged,
+    run_body,
+    split,
+    stored,
 )
 from tinytrace.control_flow.scan_split import partial_eval_scan, partial_eval_scan_eqn
 from tinytrace.core.array import storage_dtype
@@ -76,8 +85,8 @@ class Scan(Primitive):
                          jaxpr=rearranged(jvp, order, beside([num_carry, num_ys], [dots[1], sum(out_move) - dots[1]])),
                          linear=tuple(lin[i] for i in order), **params)
         carry, carry_dot, ys, ys_dot = split(outs, num_carry, dots[1], num_ys)
-        primals_out = carry + ys
-        return primals_out, merge(out_move, map(Zero.from_primal_value, drop(primals_out, out_move)), carry_dot + ys_dot)
+        zeros_out = map(Zero.from_primal_value, drop(carry + ys, out_move))
+        return carry + ys, merge(out_move, zeros_out, carry_dot + ys_dot)
 
     def partial_eval(self, trace: Any, args: Sequence[Any], **params: Any) -> Any:
         return partial_eval_scan(self, trace, args, **params)
@@ -104,7 +113,7 @@ class Scan(Primitive):
     def transpose(self, cts: Sequence[Any], *args: Any, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int,
                   linear: tuple[bool, ...], reverse: bool, **params: Any) -> Sequence[Any]:
         # consts [res, T d], carry [T c], xs [T a, eres]   becomes   consts [res], carry [CT d, CT c], xs [CT b, eres]
-        consts_lin, init_lin, xs_lin = split(linear, num_consts, num_carry)
+        consts_lin, _, xs_lin = split(linear, num_consts, num_carry)
         num_res, num_eres = len(consts_lin) - sum(consts_lin), len(xs_lin) - sum(xs_lin)
         if any(consts_lin[:num_res]) or any(xs_lin[len(xs_lin) - num_eres:]):
             raise NotImplementedError("transpose of a scan whose linear operands are not in their places")

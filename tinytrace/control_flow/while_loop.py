@@ -12,7 +12,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tinytrace.control_flow.bodies import (
-    batch_size, beside, drop, fixpoint, keep, merge, rearranged, run_body, split, stored,
+    batch_size,
+    beside,
+    drop,
+    fixpoint,
+    keep,
+    merge,
+    rearranged,
+    run_body,
+    split,
+    stored,
 )
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_jaxpr, jaxpr_as_fun

@@ -102,14 +102,15 @@ class Primitive:
     def lower(self, *args: Any, **params: Any) -> Kind:
         raise NotImplementedError(f"Lowering rule for '{self.name}' not implemented")
 
-    def partial_eval(self, trace: Any, args: Sequence[Any], **params: Any) -> Any:
+    def partial_eval(self, *args: Any, **params: Any) -> Any:
         """Split into a part evaluated now and a part recorded; called when some args, not all, may be known.
 
         Runs with the parent of `trace` current, so `bind` evaluates the known part. `trace.is_known(x)`,
         `trace.instantiate(x)` (known value -> tracer) and `trace.record(primitive, tracers, params)` (one equation
         of the unknown part, returns its output tracers) are what a rule needs. Default: record everything.
         """
-        return trace.record(self, args, params)
+        trace, operands = args
+        return trace.record(self, operands, params)
 
     def dce(self, used_outs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
         """Return which inputs are needed for `used_outs`, and the equation that computes no more than those."""

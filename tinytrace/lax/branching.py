@@ -9,8 +9,9 @@ import numpy as np
 from tinytrace.config import config
 from tinytrace.control_flow.bodies import stage_branches
 from tinytrace.control_flow.cond import cond_p
+from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import dtype_of, is_float
+from tinytrace.core.dtypes import dtype_of, is_float, is_weak
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import tree_flatten, tree_unflatten
 from tinytrace.lax.carry_checks import check_same_outputs
@@ -61,7 +62,7 @@ def _cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any]
     branches = prune_outputs(false_jaxpr, computed), prune_outputs(true_jaxpr, computed)
     index = convert_element_type(pred, np.int32)
     outs = iter(cond_p.bind(index, *consts, *ops, branches=branches))
-    results = [next(outs) if i is None else asarray(ops[i - len(consts)]) for i in forwarded]
+    results = [next(outs) if i is None else _as_array(ops[i - len(consts)]) for i in forwarded]
     return tree_unflatten(out_tree, results)
 
 
@@ -128,3 +129,7 @@ def _checked_predicate(pred: Any) -> Any:
 
 def _is_abstract(x: Any) -> bool:
     return isinstance(x, Tracer) and x.to_concrete_value() is None
+
+
+def _as_array(x: Any) -> Any:
+    return x if isinstance(x, (Array, Tracer)) else convert_element_type(x, dtype_of(x), is_weak(x))

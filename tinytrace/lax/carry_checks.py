@@ -5,8 +5,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tinytrace.api.flattening import long_type
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.key_paths import KeyPath, keystr
 from tinytrace.core.tree_paths import equality_errors, tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_map, tree_unflatten
@@ -15,12 +15,6 @@ from tinytrace.core.trees import PyTreeDef, tree_map, tree_unflatten
 def same_type(a: ShapedArray, b: ShapedArray) -> bool:
     """Do `a` and `b` agree up to weak type?"""
     return a.shape == b.shape and a.dtype == b.dtype
-
-
-def long_type(aval: ShapedArray) -> str:
-    """Return the type with its dtype's full name, as error messages have it: `float32[3]`."""
-    name = "float0" if aval.dtype == FLOAT0 else aval.dtype.name
-    return f"{name}[{','.join(map(str, aval.shape))}]"
 
 
 def check_carry(name: str, body_fun: Callable[..., Any], in_carry: Any, out_tree: PyTreeDef,

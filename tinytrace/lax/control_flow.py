@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import errors
-from tinytrace.api.vmap import vmap
+from tinytrace.api.vmapping import vmap
 from tinytrace.config import config
 from tinytrace.control_flow.bodies import stage_body
 from tinytrace.control_flow.scan import scan_p
@@ -98,7 +98,7 @@ def _scan_length(xs: list[Any], length: Any) -> int:
         if any(length != n for n in lengths):
             raise ValueError(f"scan got `length` argument of {length} which disagrees with leading axis sizes "
                              f"{lengths}.")
-        return length
+        return int(length)
     if len(set(lengths)) > 1:
         raise ValueError(f"scan got values with different leading axis sizes: {', '.join(map(str, lengths))}.")
     if not lengths:
@@ -273,12 +273,12 @@ def _counted(body_fun: Callable[..., Any], step: Callable[..., Any]) -> Callable
         known = _counted_bodies.setdefault(body_fun, {})
         if step not in known:
             known[step] = step(weakref.ref(body_fun))
-        return known[step]
     except TypeError:  # a callable without hash or weak references
-        return step(lambda: body_fun)
+        return step(lambda: body_fun)  # type: ignore[no-any-return]
+    return known[step]
 
 
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001 (JAX's name)
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Apply `f` to each slice along the leading axis of `xs` and stack the results: a scan without a carry.
 
     With `batch_size`, that many slices at a time go through `vmap(f)`. Source: `jax.lax.map`.

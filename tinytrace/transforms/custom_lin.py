@@ -39,3 +39,24 @@ class CustomLin(Primitive):
 
 
 custom_lin_p = CustomLin()
+
+
+class CustomJVPException(Exception):
+    """A custom_jvp function closes over a value with respect to which it is being differentiated."""
+
+    def __init__(self) -> None:
+        super().__init__(_closed_over("jvp", "JVP", "rule"))
+
+
+class CustomVJPException(Exception):
+    """A custom_vjp function closes over a value with respect to which it is being differentiated."""
+
+    def __init__(self) -> None:
+        super().__init__(_closed_over("vjp", "VJP", "fwd and bwd rules"))
+
+
+def _closed_over(name: str, rule: str, rules: str) -> str:
+    return (f"Detected differentiation of a custom_{name} function with respect to a closed-over value. That isn't "
+            f"supported because the custom {rule} rule only specifies how to differentiate the custom_{name} function "
+            "with respect to explicit input parameters. Try passing the closed-over value into the "
+            f"custom_{name} function as an argument, and adapting the custom_{name} {rules}.")

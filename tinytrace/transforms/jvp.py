@@ -13,7 +13,8 @@ Source: Griewank and Walther, "Evaluating Derivatives", chapter 3; JAX, autodida
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tinytrace.core.avals import ShapedArray, aval_of
@@ -22,7 +23,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero, from_symbolic_zero, to_symbolic_zero
 from tinytrace.core.trace import Trace, Tracer, current_trace, set_current_trace
-from tinytrace.transforms.custom_lin import custom_lin_p
+from tinytrace.transforms.custom_lin import CustomJVPException, CustomVJPException, custom_lin_p
 from tinytrace.transforms.scope import running
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 from tinytrace.transforms.zeros import instantiate_zeros
@@ -71,6 +72,12 @@ class JVPTracer(Tracer):
     def to_concrete_value(self) -> Any:
         return self.primal.to_concrete_value() if isinstance(self.primal, Tracer) else self.primal
 
+    def _assert_live(self) -> None:
+        # Asked by a trace below that meets this tracer: during a custom rule that closes over it, in good faith.
+        if self._trace.running_rule is not None:  # type: ignore[attr-defined]
+            raise self._trace.running_rule()  # type: ignore[attr-defined]
+        super()._assert_live()
+
     def _contents(self) -> list[tuple[str, Any]]:
         return [("primal", self.primal), ("tangent", self.tangent)]
 
@@ -83,6 +90,8 @@ class JVPTrace(Trace):
     def __init__(self, parent: Trace, tag: object) -> None:
         self.parent: Trace = parent
         self.tag = tag
+        self.running_rule: type[Exception] | None = None
+        """The complaint if the custom rule that is running meets a tracer of this trace."""
 
     def join(self, primal: Any, tangent: Any) -> Any:
         """Return the value that stands for the pair: a plain one when it does not move."""
@@ -111,8 +120,9 @@ class JVPTrace(Trace):
         """Call the user's rule: `jvp(*primals, *tangents)` gives `[*primals_out, *tangents_out]`."""
         primals, tangents = _unzip(map(self.split, args))
         if _all_zero(tangents):
-            return self.parent.process_custom_jvp_call(primitive, fun, jvp, primals, params)
-        with set_current_trace(self.parent):
+            with self._custom_rule(CustomJVPException):
+                return self.parent.process_custom_jvp_call(primitive, fun, jvp, primals, params)
+        with self._custom_rule(CustomJVPException), set_current_trace(self.parent):
             seen = map(to_symbolic_zero if params.get("symbolic_zeros") else instantiate_zeros, tangents)
             outs = jvp(*primals, *seen)
         half = len(outs) // 2
@@ -127,8 +137,9 @@ class JVPTrace(Trace):
         """
         primals, tangents = _unzip(map(self.split, args))
         if _all_zero(tangents):
-            return self.parent.process_custom_vjp_call(primitive, fun, fwd, bwd, primals, params)
-        with set_current_trace(self.parent):
+            with self._custom_rule(CustomVJPException):
+                return self.parent.process_custom_vjp_call(primitive, fun, fwd, bwd, primals, params)
+        with self._custom_rule(CustomVJPException), set_current_trace(self.parent):
             outs = fwd(*[x for p, t in zip(primals, tangents, strict=True) for x in (p, type(t) is not Zero)])
             num_res = params["out_trees"]()[1].num_leaves
             residuals, primals_out = outs[:num_res], outs[num_res:]
@@ -137,6 +148,14 @@ class JVPTrace(Trace):
                 out_avals=[aval_of(x).to_tangent_aval() for x in primals_out],
                 symbolic_zeros=params.get("symbolic_zeros", False))
         return list(map(self.join, primals_out, tangents_out))
+
+    @contextlib.contextmanager
+    def _custom_rule(self, complaint: type[Exception]) -> Iterator[None]:
+        previous, self.running_rule = self.running_rule, complaint
+        try:
+            yield
+        finally:
+            self.running_rule = previous
 
 
 # --- jaxprs ----------------------------------------------------------------------------------------------------

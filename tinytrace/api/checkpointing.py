@@ -1,0 +1,170 @@
+"""`checkpoint` (or `remat`): save memory in reverse mode by computing again; and the policies of what to save."""
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinytrace import errors
+from tinytrace.api.signatures import debug_info, signature_of
+from tinytrace.control_flow.bodies import TraceCache
+from tinytrace.control_flow.remat import name_p, nothing_saveable, remat_p
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.primitive import Primitive
+from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
+from tinytrace.primitives.contraction import dot_general_p
+from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
+
+Function = Callable[..., Any]
+Policy = Callable[..., bool]
+
+
+def checkpoint(fun: Function, *, concrete: bool = False, prevent_cse: bool = True, policy: Policy | None = None,
+               static_argnums: int | tuple[int, ...] = ()) -> Function:
+    """Return `fun` as a function whose intermediate values are computed again, not saved, when it is differentiated.
+
+    policy: `policy(primitive, *avals, **params)` says whether a result may be saved; see `checkpoint_policies`.
+    static_argnums: arguments that are known while tracing. `prevent_cse` is printed and changes nothing here: no pass
+    merges what is computed again with what was computed before.
+    Source: `jax.checkpoint`.
+
+    >>> import tinytrace as jax
+    >>> jax.grad(checkpoint(lambda x: x * x * x))(2.0)
+    Array(12., dtype=float32, weak_type=True)
+    """
+    if concrete:
+        raise NotImplementedError("The 'concrete' option to jax.checkpoint / jax.remat is deprecated; in its place, "
+                                  "you can use its `static_argnums` option, and if necessary the "
+                                  "`jax.ensure_compile_time_eval()` context manager.")
+
+    @functools.wraps(fun)
+    def fun_remat(*args: Any, **kwargs: Any) -> Any:
+        of_dynamic, dynamic = _without_statics(fun, static_argnums, args)
+        leaves, in_tree = tree_flatten((dynamic, kwargs))
+        jaxpr, consts, out_tree = _traced(of_dynamic, in_tree, tuple(aval_of(x) for x in leaves))
+        outs = remat_p.bind(*consts, *leaves, jaxpr=jaxpr, prevent_cse=prevent_cse, differentiated=False, policy=policy)
+        return tree_unflatten(out_tree, outs)
+
+    return fun_remat
+
+
+remat = checkpoint
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """Return `x` under a name that a policy can speak of. Source: `jax.ad_checkpoint.checkpoint_name`."""
+    return name_p.bind(x, name=name)
+
+
+# --- policies --------------------------------------------------------------------------------------------------
+
+def everything_saveable(*args: Any, **params: Any) -> bool:
+    """Save everything, as if there were no checkpoint."""
+    return True
+
+
+def dots_saveable(prim: Primitive, *args: Any, **params: Any) -> bool:
+    """Save the results of matrix products."""
+    return prim is dot_general_p
+
+
+def dot_with_no_batch_dims_saveable(prim: Primitive, *args: Any, **params: Any) -> bool:
+    """Save the results of matrix products without batch dimensions: activations times weights, mostly."""
+    return prim is dot_general_p and params["dimension_numbers"][1] == ((), ())
+
+
+def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
+    """Save any value but those with these names."""
+    names = frozenset(names_not_to_save)
+    return lambda prim, *args, **params: prim is not name_p or params["name"] not in names
+
+
+def save_any_names_but_these(*names_not_to_save: str) -> Policy:
+    """Save named values only, and not those with these names."""
+    names = frozenset(names_not_to_save)
+    return lambda prim, *args, **params: prim is name_p and params["name"] not in names
+
+
+def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
+    """Save the values with these names only."""
+    names = frozenset(names_which_can_be_saved)
+    return lambda prim, *args, **params: prim is name_p and params["name"] in names
+
+
+def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
+    """Save what either policy saves."""
+    return lambda prim, *args, **params: policy_1(prim, *args, **params) or policy_2(prim, *args, **params)
+
+
+checkpoint_policies = types.SimpleNamespace(
+    everything_saveable=everything_saveable,
+    nothing_saveable=nothing_saveable,
+    dots_saveable=dots_saveable,
+    checkpoint_dots=dots_saveable,
+    dots_with_no_batch_dims_saveable=dot_with_no_batch_dims_saveable,
+    checkpoint_dots_with_no_batch_dims=dot_with_no_batch_dims_saveable,
+    save_anything_except_these_names=save_anything_except_these_names,
+    save_any_names_but_these=save_any_names_but_these,
+    save_only_these_names=save_only_these_names,
+    save_from_both_policies=save_from_both_policies,
+)
+
+
+# --- tracing ---------------------------------------------------------------------------------------------------
+
+Traced = tuple[ClosedJaxpr, list[Any], PyTreeDef]
+_traces = TraceCache()
+
+
+def _traced(fun: Function, in_tree: PyTreeDef, in_avals: tuple[ShapedArray, ...]) -> Traced:
+    """Trace `fun`, once per type of its arguments unless it closes over tracers."""
+    known = _traces.get(fun, (in_tree, in_avals))
+    if known is not None:
+        return known  # type: ignore[no-any-return]
+    out_trees: list[PyTreeDef] = []
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        args, kwargs = tree_unflatten(in_tree, leaves)
+        outs, out_tree = tree_flatten(fun(*args, **kwargs))
+        out_trees.append(out_tree)
+        return outs
+
+    args, kwargs = tree_unflatten(in_tree, [0] * in_tree.num_leaves)
+    info = debug_info(fun, "checkpoint", signature_of(fun), args, kwargs)
+    try:
+        jaxpr, consts = trace_to_jaxpr(flat_fun, in_avals, info)
+    except errors.ConcretizationTypeError as err:
+        if "for checkpoint" in str(err):
+            err.args = (f"{err.args[0]}\n\nConsider using the `static_argnums` parameter for `jax.remat` or "
+                        "`jax.checkpoint`. See the `jax.checkpoint` docstring and its example involving "
+                        "`static_argnums`:\n"
+                        "https://jax.readthedocs.io/en/latest/_autosummary/jax.checkpoint.html\n",)
+        raise
+    result = ClosedJaxpr(hoist_consts(jaxpr), ()), consts, out_trees[0]
+    _traces.put(fun, (in_tree, in_avals), result, consts)
+    return result
+
+
+def _without_statics(fun: Function, static_argnums: int | Sequence[int],
+                     args: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
+    """Return `fun` as a function of its dynamic arguments, and these."""
+    numbers = (static_argnums,) if type(static_argnums) is int else static_argnums
+    if type(numbers) is not tuple or not all(type(n) is int for n in numbers):
+        raise TypeError("the `static_argnums` argument to `jax.checkpoint` / `jax.remat` must be an int, tuple of ints "
+                        f"or, bool, but got value {static_argnums}")
+    if not all(-len(args) <= n < len(args) for n in numbers):
+        raise ValueError("the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values "
+                         "greater than or equal to `-len(args)` and less than `len(args)`, but got "
+                         f"{numbers}")
+    if not numbers:
+        return fun, args
+    statics = {n % len(args) for n in numbers}
+
+    @functools.wraps(fun)
+    def of_dynamic(*dynamic: Any, **kwargs: Any) -> Any:
+        given = iter(dynamic)
+        return fun(*(x if i in statics else next(given) for i, x in enumerate(args)), **kwargs)
+
+    return of_dynamic, tuple(x for i, x in enumerate(args) if i not in statics)
