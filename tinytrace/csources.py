@@ -5,7 +5,9 @@ They are embedded in the extension module when it is built, so nothing here open
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from typing import NamedTuple
 
 from tinytrace._runtime import ffi, lib
 
@@ -24,6 +26,53 @@ def host_source() -> str:
 def math_source() -> dict[str, str]:
     """The texts of csrc/math/*.h by file name, in alphabetical order."""
     return {name: text for name, text in _embedded().items() if name != "tt_host.h"}
+
+
+def math_functions(program: str) -> str:
+    """Return the text of the math functions that the C text `program` names, each after those that it needs.
+
+    >>> "tt_sign_f32(float x)" in math_functions("y = tt_sign_f32(x);")
+    True
+    """
+    functions = _functions()
+    wanted = set(_NAME.findall(program)) & functions.keys()
+    for name in reversed(functions):
+        if name in wanted:
+            wanted.update(functions[name].needs)
+    return "\n".join(function.text for name, function in functions.items() if name in wanted)
+
+
+class MathFunction(NamedTuple):
+    """One function of csrc/math: its C text, and the functions that must stand before it."""
+
+    text: str
+    needs: tuple[str, ...]
+
+
+@cache
+def _functions() -> dict[str, MathFunction]:
+    """Every function by name, in an order in which each comes after those that it needs."""
+    found = {}
+    for source in math_source().values():
+        _, *pieces = _HEADER.split(source)
+        for name, needs, text in zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True):
+            found[name] = MathFunction(text.strip() + "\n", tuple(_NAME.findall(needs)))
+    order: dict[str, MathFunction] = {}
+
+    def place(name: str) -> None:
+        for needed in found[name].needs:
+            if needed not in order:
+                place(needed)
+        order[name] = found[name]
+
+    for name in found:
+        if name not in order:
+            place(name)
+    return order
+
+
+_NAME = re.compile(r"\btt_\w+")
+_HEADER = re.compile(r"^/\* tt: (\w+); needs: ([^*]*)\*/\n", re.MULTILINE)
 
 
 @cache

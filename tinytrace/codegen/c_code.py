@@ -1,0 +1,260 @@
+"""C text under construction: lines, blocks, names, and which expressions have become variables.
+
+An expression becomes a variable when it is the value of an equation or is used more than once, in the outermost block
+where everything that it needs is known; everything else is written where it is used.
+"""
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from tinytrace.codegen.arithmetic import constant_of
+from tinytrace.codegen.c_types import is_half, rounded, variable_type, widened
+from tinytrace.codegen.kernel import Buffer
+from tinytrace.codegen.nodes import Node
+from tinytrace.core.dtypes import BOOL
+
+INLINE_SIDE = 12
+"""A side of a conditional with more operations than this becomes a block of its own."""
+
+
+class Code:
+    """The lines of one C function."""
+
+    def __init__(self, taken: Iterable[str] = (), depth: int = 1) -> None:
+        self.lines: list[str] = []
+        self.depth = depth
+        self._known: list[dict[Node, str]] = [{}]
+        self._taken: list[set[str]] = [set(taken)]
+        self.declared: set[Node] = set()
+        """The C variables of statements (not of expressions) that exist at this point."""
+        self.uses: Counter[Node] = Counter()
+        """How often each expression of the current kernel is used."""
+
+    # --- lines and blocks --------------------------------------------------------------------------------------
+
+    def line(self, text: str) -> None:
+        """Add one line at the current depth."""
+        self.lines.append("    " * self.depth + text if text else "")
+
+    @contextlib.contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Add `head {`, what is written inside the `with`, and `}`."""
+        self.line(f"{head} {{".lstrip())
+        with self.scope():
+            yield
+        self.line("}")
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """Let names and variables made inside the `with` end with it."""
+        declared = set(self.declared)
+        self._known.append({})
+        self._taken.append(set())
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self._known.pop()
+        self._taken.pop()
+        self.declared = declared
+
+    def fresh(self, wish: str) -> str:
+        """Return a name that nothing visible has, as near to `wish` as possible."""
+        name, k = wish, 1
+        while any(name in taken for taken in self._taken):
+            name, k = f"{wish}_{k}", k + 1
+        self._taken[-1].add(name)
+        return name
+
+    def name_of(self, node: Node) -> str | None:
+        """Return the variable that holds `node`, if one does here."""
+        return next((known[node] for known in reversed(self._known) if node in known), None)
+
+    # --- expressions -------------------------------------------------------------------------------------------
+
+    def value(self, node: Node) -> str:
+        """Return the C text of an expression, after making the variables that it needs."""
+        self.prepare([node])
+        return self._text(node)[0]
+
+    def once(self, node: Node) -> str:
+        """Return the C text of an expression that is used here and nowhere else, if that is so."""
+        if self.uses[node] > 1 or node.op == "where":
+            return self.value(node)
+        self.prepare(node.children)
+        return self._text(node)[0]
+
+    def operand(self, node: Node) -> str:
+        """Return the C text of an expression, in parentheses unless it is one word or call."""
+        self.prepare([node])
+        return self._operand(node)
+
+    def prepare(self, nodes: Iterable[Node]) -> None:
+        """Make the variables that `nodes` need, operands first."""
+        for node in self._needed(nodes):
+            if self._wants_name(node) and self.name_of(node) is None:
+                self.keep(node)
+
+    def keep(self, node: Node) -> None:
+        """Make a variable that holds `node`."""
+        self.prepare(node.children[:1] if node.op == "where" else node.children)
+        name = self.fresh(_wish(node))
+        kind = variable_type(node.dtype)
+        if node.op == "where" and self._is_large(node):
+            self._choose(node, kind, name)
+        else:
+            self.line(f"const {kind} {name} = {self._text(node)[0]};")
+        self._known[-1][node] = name
+
+    def _choose(self, node: Node, kind: str, name: str) -> None:
+        guard, if_true, if_false = node.args
+        self.line(f"{kind} {name};")
+        for head, side in ((f"if ({self.value(guard)})", if_true), ("else", if_false)):
+            with self.block(head):
+                self.line(f"{name} = {self.value(side)};")
+
+    def _needed(self, nodes: Iterable[Node]) -> list[Node]:
+        """Return what is evaluated for certain below `nodes` and is not in a variable yet, operands first."""
+        seen: set[Node] = set()
+        order: list[Node] = []
+        stack = [(node, False) for node in nodes]
+        while stack:
+            node, done = stack.pop()
+            if done:
+                order.append(node)
+            elif node not in seen and self.name_of(node) is None:
+                seen.add(node)
+                stack.append((node, True))
+                stack += [(child, False) for child in reversed(certain_children(node))]
+        return order
+
+    def _wants_name(self, node: Node) -> bool:
+        if node.op in ("axis", "literal", "local", "affine", "lt", "le", "eq", "and", "or"):
+            return False
+        if node.op == "where" and self._is_large(node):
+            return True
+        return bool(node.hint) and node.op in ("apply", "where", "cast") or self.uses[node] > 1
+
+    def _is_large(self, node: Node) -> bool:
+        """Has a conditional too much on its sides to be one expression?"""
+        count = 0
+        stack = list(node.args[1:])
+        while stack:
+            inner = stack.pop()
+            if self.name_of(inner) is None and inner.op not in ("axis", "literal", "local", "affine"):
+                count += 1
+                if count > INLINE_SIDE:
+                    return True
+                stack += inner.children
+        return False
+
+    # --- text --------------------------------------------------------------------------------------------------
+
+    def _text(self, node: Node) -> tuple[str, bool]:
+        """Return the text of `node`, and whether it is one word or call and needs no parentheses."""
+        name = self.name_of(node)
+        if name is not None:
+            return name, True
+        args = node.args
+        match node.op:
+            case "axis" | "local":
+                return args[0], True
+            case "literal":
+                return args[0], not args[0].startswith("-")
+            case "affine":
+                return self._sum(*args)
+            case "load":
+                return widened(f"{args[0].name}[{self._text(args[1])[0]}]", node.dtype), True
+            case "apply":
+                return self._apply(node)
+            case "cast":
+                return f"({variable_type(node.dtype)}){self._operand(args[0])}", False
+            case "index":
+                return f"(int64_t){self._operand(args[0])}", False
+            case "where":
+                return " ".join([self._operand(args[0]), "?", self._operand(args[1]), ":", self._operand(args[2])]), False
+            case "min" | "max":
+                a, b = self._operand(args[0]), self._operand(args[1])
+                return f"{a} {'<' if node.op == 'min' else '>'} {b} ? {a} : {b}", False
+            case "floordiv" | "mod":
+                return self._divided(node)
+        return f"{self._operand(args[0])} {_INFIX[node.op]} {self._operand(args[1])}", False
+
+    def _operand(self, node: Node) -> str:
+        text, whole = self._text(node)
+        return text if whole else f"({text})"
+
+    def _apply(self, node: Node) -> tuple[str, bool]:
+        template = str(node.args[0])
+        operands = [self._operand(x) for x in node.args[1:]]
+        if template == "{0}" and not is_half(node.dtype):
+            return operands[0], not operands[0].startswith("-")
+        text = template.format(*operands)
+        assert node.dtype is not None
+        if is_half(node.dtype):
+            return rounded(text, node.dtype), False
+        if node.dtype.itemsize < 4 and node.dtype != BOOL:
+            return f"({variable_type(node.dtype)})({text})", False
+        return text, template.startswith("tt_") and template.count("(") == 1
+
+    def _sum(self, constant: int, terms: tuple[tuple[Node, int], ...]) -> tuple[str, bool]:
+        text = ""
+        for node, factor in terms:
+            word = self._operand(node) if abs(factor) == 1 else f"{abs(factor)} * {self._operand(node)}"
+            text += (f" - {word}" if factor < 0 else f" + {word}") if text else (f"-{word}" if factor < 0 else word)
+        if constant or not text:
+            text += (f" - {-constant}" if constant < 0 else f" + {constant}") if text else str(constant)
+        return text, not terms and constant >= 0
+
+    def _divided(self, node: Node) -> tuple[str, bool]:
+        a, b = node.args
+        if a.low >= 0 and (constant_of(b) or 0) > 0:
+            return f"{self._operand(a)} {'/' if node.op == 'floordiv' else '%'} {self._operand(b)}", False
+        return f"tt_{node.op}({self._text(a)[0]}, {self._text(b)[0]})", True
+
+    # --- counting ----------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def counting(self, roots: Iterable[Node]) -> Iterator[None]:
+        """Know, inside the `with`, how often each expression below `roots` is used."""
+        outer, self.uses = self.uses, Counter()
+        stack = []
+        for root in roots:
+            self.uses[root] += 1
+            if self.uses[root] == 1:
+                stack.append(root)
+        while stack:
+            for child, times in _operands(stack.pop()):
+                if not self.uses[child]:
+                    stack.append(child)
+                self.uses[child] += times
+        yield
+        self.uses = outer
+
+
+def certain_children(node: Node) -> tuple[Node, ...]:
+    """Return the operands that are evaluated whenever `node` is."""
+    return node.children[:1] if node.op == "where" else node.children
+
+
+def _operands(node: Node) -> list[tuple[Node, int]]:
+    """Return the operands with the number of times that the text of `node` mentions them."""
+    if node.op == "apply":
+        return [(x, node.args[0].count(f"{{{k}}}")) for k, x in enumerate(node.args[1:])]
+    return [(child, 2 if node.op in ("min", "max") else 1) for child in node.children]
+
+
+_INFIX = {"mul": "*", "lt": "<", "le": "<=", "eq": "==", "and": "&&", "or": "||"}
+_WISHES = {"load": "x", "cast": "n", "index": "at", "where": "w", "apply": "t"}
+
+
+def _wish(node: Node) -> str:
+    if node.hint:
+        return node.hint
+    if node.op == "load":
+        buffer: Buffer = node.args[0]
+        return f"{buffer.name}_i"
+    return _WISHES.get(node.op, "k")
+
+

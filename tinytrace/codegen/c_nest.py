@@ -1,0 +1,209 @@
+"""Loop nests as C: statements, loops, what moves out of a loop, and kernels that run on several threads.
+
+What does not vary with a loop is computed before it. A parallel loop becomes a function of its own that runs
+iterations `begin` to `end`; it finds the arrays and variables that it uses through an array of pointers.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tinytrace.codegen.c_code import Code, certain_children
+from tinytrace.codegen.c_types import memory_type, narrowed, variable_type
+from tinytrace.codegen.kernel import (
+    Buffer,
+    Combine,
+    Declare,
+    For,
+    Nest,
+    Place,
+    Row,
+    Stmt,
+    Store,
+    When,
+    expressions,
+    nested,
+)
+from tinytrace.codegen.nodes import Node, walk
+from tinytrace.codegen.reductions import fold_of
+
+_PLAIN = frozenset(["axis", "literal", "local", "affine"])
+
+
+class NestWriter:
+    """Writes nests into `code`, and the functions of parallel loops into `functions`."""
+
+    def __init__(self, code: Code, functions: list[str]) -> None:
+        self.code = code
+        self.functions = functions
+
+    def write(self, nest: Nest, name: str) -> None:
+        """Write the loops of one kernel."""
+        top = nest.body[0] if len(nest.body) == 1 else None
+        if isinstance(top, For) and top.how.startswith("parallel"):
+            self._write_parallel(top, name)
+        else:
+            self._body(nest.body)
+
+    # --- statements --------------------------------------------------------------------------------------------
+
+    def _body(self, body: Sequence[Stmt]) -> None:
+        with self.code.counting(root for stmt in body if not isinstance(stmt, For) for root in expressions(stmt)):
+            for stmt in body:
+                self._stmt(stmt)
+
+    def _stmt(self, stmt: Stmt) -> None:
+        code = self.code
+        match stmt:
+            case For():
+                self._hoist(stmt)
+                self._loop(stmt)
+            case Declare(x, value):
+                code.line(f"{variable_type(x.dtype)} {x.args[0]} = {code.value(value)};")
+                code.declared.add(x)
+            case Row(buffer):
+                code.line(f"{memory_type(buffer.dtype)} {buffer.name}[{max(buffer.size, 1)}];")
+            case Store(place, value):
+                text = code.once(value)
+                if isinstance(place, Node):
+                    code.line(f"{place.args[0]} = {text};")
+                else:
+                    code.line(f"{self._place(place)} = {narrowed(text, place[0].dtype)};")
+            case Combine(place, op, value):
+                self._combine(place, op, value)
+            case When(guard, inner):
+                with code.block(f"if ({code.value(guard)})"):
+                    self._body(inner)
+
+    def _place(self, place: Place) -> str:
+        if isinstance(place, Node):
+            return str(place.args[0])
+        return f"{place[0].name}[{self.code.value(place[1])}]"
+
+    def _combine(self, place: Place, op: str, value: Node) -> None:
+        dtype = place.dtype if isinstance(place, Node) else place[0].dtype
+        assert dtype is not None
+        text = fold_of(op, dtype).text
+        if text.count("{1}") > 1 and value.op not in _PLAIN and self.code.name_of(value) is None:
+            self.code.keep(value)
+        element = self.code.operand(value)
+        target = self._place(place)
+        if text == f"{{0}} {text[4]} {{1}}" and len(text) == 9:
+            self.code.line(f"{target} {text[4]}= {self.code.value(value)};")
+        else:
+            self.code.line(f"{target} = {text.format(target, element)};")
+
+    # --- loops -------------------------------------------------------------------------------------------------
+
+    def _loop(self, loop: For) -> None:
+        code, name = self.code, loop.axis.args[0]
+        begin, end = code.value(loop.begin), code.value(loop.end)
+        if loop.how == "simd":
+            code.line(f"#pragma omp simd{reduction_clause(loop)}")
+        with code.block(f"for (int64_t {name} = {begin}; {name} < {end}; {name}++)"):
+            self._body(loop.body)
+
+    def _hoist(self, loop: For) -> None:
+        """Compute before the loop what does not vary with it."""
+        code = self.code
+        inner = list(nested(loop.body))
+        axes = {loop.axis, *(stmt.axis for stmt in inner if isinstance(stmt, For))}
+        written = {stmt.place[0] for stmt in inner if isinstance(stmt, (Store, Combine)) and isinstance(stmt.place, tuple)}
+        written |= {stmt.buffer for stmt in inner if isinstance(stmt, Row)}
+        made = {stmt.local for stmt in inner if isinstance(stmt, Declare)}
+        changed = {stmt.place for stmt in inner if isinstance(stmt, (Store, Combine)) and isinstance(stmt.place, Node)}
+        roots = [root for stmt in _certain(loop.body) for root in expressions(stmt)]
+        fixed: dict[Node, bool] = {}
+        order = _certain_walk(roots)
+        for node in order:
+            fixed[node] = (node not in made and node not in changed and node not in axes
+                           and not (node.op == "load" and node.args[0] in written)
+                           and all(fixed.get(child, False) for child in certain_children(node))
+                           and (node.op != "where" or not axes & node.axes))
+        tops = {child for node in order if not fixed[node] for child in certain_children(node) if fixed[child]}
+        tops.update(root for root in roots if fixed[root])
+        with code.counting(roots):
+            for node in order:
+                if node in tops and node.op not in _PLAIN and code.name_of(node) is None:
+                    if node.op == "where" and any(x in made or x in changed or x.op == "load" and x.args[0] in written
+                                                  for x in walk([node])):
+                        continue
+                    code.keep(node)
+
+    # --- threads -----------------------------------------------------------------------------------------------
+
+    def _write_parallel(self, loop: For, name: str) -> None:
+        buffers, variables = captured(loop)
+        inner = Code(taken=[b.name for b in buffers] + [str(x.args[0]) for x in variables])
+        written = {s.place[0] for s in nested([loop]) if isinstance(s, (Store, Combine)) and isinstance(s.place, tuple)}
+        inner.line("void *const *work = ctx;")
+        for k, buffer in enumerate(buffers):
+            const = "" if buffer in written else "const "
+            inner.line(f"{const}{memory_type(buffer.dtype)} *restrict {buffer.name} = work[{k}];")
+        for k, x in enumerate(variables, len(buffers)):
+            kind = variable_type(x.dtype)
+            inner.line(f"const {kind} {x.args[0]} = *(const {kind} *)work[{k}];")
+        writer = NestWriter(inner, self.functions)
+        axis_name = loop.axis.args[0]
+        writer._hoist(loop)
+        if loop.how == "parallel simd":
+            inner.line("#pragma omp simd")
+        with inner.block(f"for (int64_t {axis_name} = begin; {axis_name} < end; {axis_name}++)"):
+            writer._body(loop.body)
+        self.functions.append("\n".join([f"static void {name}(void *ctx, int64_t begin, int64_t end) {{", *inner.lines, "}"]))
+        pointers = [f"(void *){b.name}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
+        extent = loop.axis.args[1]
+        self.code.line(f"host->parallel_for({name}, (void *[]){{{', '.join(pointers)}}}, {extent}, {loop.grain});")
+
+
+def reduction_clause(loop: For) -> str:
+    """Return what `#pragma omp simd` must know of the variables that the loop folds into."""
+    clauses: dict[str, list[str]] = {}
+    for stmt in loop.body:
+        if isinstance(stmt, Combine) and isinstance(stmt.place, Node):
+            assert stmt.place.dtype is not None
+            clauses.setdefault(fold_of(stmt.op, stmt.place.dtype).clause, []).append(str(stmt.place.args[0]))
+    return "".join(f" reduction({op}: {', '.join(dict.fromkeys(names))})" for op, names in clauses.items())
+
+
+def captured(loop: For) -> tuple[list[Buffer], list[Node]]:
+    """Return the arrays and variables of the program around it that a loop uses."""
+    inside = list(nested([loop]))
+    own = {stmt.buffer for stmt in inside if isinstance(stmt, Row)}
+    made = {stmt.local for stmt in inside if isinstance(stmt, Declare)}
+    buffers: dict[Buffer, None] = {}
+    variables: dict[Node, None] = {}
+    for stmt in inside:
+        for node in walk(expressions(stmt)):
+            if node.op == "load":
+                buffers.setdefault(node.args[0])
+            elif node.op == "local" and node not in made:
+                variables.setdefault(node)
+        if isinstance(stmt, (Store, Combine)) and isinstance(stmt.place, tuple):
+            buffers.setdefault(stmt.place[0])
+    return [b for b in buffers if b not in own], list(variables)
+
+
+def _certain(body: Iterable[Stmt]) -> list[Stmt]:
+    """Return the statements that run whenever the loop around them turns."""
+    found: list[Stmt] = []
+    for stmt in body:
+        found.append(stmt)
+        if isinstance(stmt, For):
+            found += _certain(stmt.body)
+    return found
+
+
+def _certain_walk(roots: Iterable[Node]) -> list[Node]:
+    """Return what is evaluated for certain below `roots`, operands first."""
+    seen: set[Node] = set()
+    order: list[Node] = []
+    stack = [(root, False) for root in roots]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack += [(child, False) for child in reversed(certain_children(node))]
+    return order

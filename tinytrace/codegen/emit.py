@@ -1,0 +1,43 @@
+"""The translation unit: the host's interface, the math that is used, parallel loops as functions, and the entry."""
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tinytrace.codegen.c_code import Code
+from tinytrace.codegen.c_nest import NestWriter
+from tinytrace.codegen.c_types import memory_type
+from tinytrace.codegen.kernel import Buffer, Kernel, Nest
+from tinytrace.csources import host_source, math_functions
+
+
+def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer], workspace: int) -> str:
+    """Return the C text of a program."""
+    buffers = [*inputs, *outputs]
+    code = Code(taken=[b.name for b in buffers])
+    functions: list[str] = []
+    body = Code(taken=[b.name for b in buffers])
+    writer = NestWriter(body, functions)
+    for k, kernel in enumerate(kernels):
+        assert isinstance(kernel, Nest)
+        for text in str(kernel).splitlines():
+            body.line(comment(text))
+        writer.write(kernel, f"tt_kernel_{k}")
+    used = set(re.findall(r"\b\w+\b", "\n".join(body.lines)))
+    for k, buffer in enumerate(buffers):
+        if buffer.name in used:
+            const = "const " if buffer.space == "input" else ""
+            code.line(f"{const}{memory_type(buffer.dtype)} *{buffer.name} = buffers[{k}];")
+    if "host" not in used:
+        code.line("(void)host;")
+    if not code.lines or not used & {b.name for b in buffers}:
+        code.line("(void)buffers;")
+    entry = "\n".join(["int32_t tt_entry(void *const *buffers, const struct tt_host *host) {", *code.lines, *body.lines,
+                       "    return TT_OK;", "}"])
+    program = "\n\n".join([*functions, entry])
+    return "\n".join([host_source(), math_functions(program), program, ""])
+
+
+def comment(text: str) -> str:
+    """Return a C comment that `text` cannot end."""
+    return f"/* {text.replace('*/', '* /').replace('/*', '/ *')} */".replace("??/", "? ?/")

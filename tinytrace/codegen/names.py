@@ -1,0 +1,57 @@
+"""Names in C: the jaxpr's letters where they may stand, and numbered ones beside them where a letter is taken."""
+from __future__ import annotations
+
+import numpy as np
+
+from tinytrace.core.jaxpr import DropVar, Jaxpr, JaxprEqn, Var
+from tinytrace.core.printer import VarNames
+
+_RESERVED = frozenset("""
+    auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
+    abs div exp fma log pow sin cos tan rint y0 y1 yn j0 j1 jn buffers host work""".split())
+
+
+class Names:
+    """The names of one translation unit."""
+
+    def __init__(self) -> None:
+        self.letters = VarNames()
+        self._taken = set(_RESERVED)
+        self._identifiers: dict[Var, str] = {}
+
+    def letter(self, jaxpr: Jaxpr) -> None:
+        """Give the variables of `jaxpr` the letters that they have when it is printed."""
+        for v in [*jaxpr.constvars, *jaxpr.invars, *(v for eqn in jaxpr.eqns for v in eqn.outvars)]:
+            if type(v) is not DropVar:
+                self.letters[v]
+
+    def __getitem__(self, var: Var) -> str:
+        """Return the C name of a variable of the jaxpr."""
+        name = self._identifiers.get(var)
+        if name is None:
+            letter = "unused" if type(var) is DropVar else self.letters[var]
+            name = self._identifiers[var] = self.fresh(letter)
+        return name
+
+    def fresh(self, wish: str) -> str:
+        """Return `wish`, or `wish` with a number when something else has that name."""
+        name, k = wish, 1
+        while name in self._taken:
+            name, k = f"{wish}_{k}", k + 1
+        self._taken.add(name)
+        return name
+
+    def text(self, eqn: JaxprEqn) -> str:
+        """Return an equation in the jaxpr's notation, in one line, without programs and functions among its parameters."""
+        outs = " ".join(f"{self.letters[v]}:{v.aval.str_short()}" for v in eqn.outvars)
+        shown = [f"{k}={v}" for k, v in eqn.primitive.pp_params(eqn.params).items() if _is_plain(v)]
+        params = f"[{' '.join(shown)}]" if shown else ""
+        return f"{outs} = {eqn.primitive.name}{params} {' '.join(self.letters[x] for x in eqn.invars)}"
+
+
+def _is_plain(value: object) -> bool:
+    """Is a parameter one whose text is the same in every process?"""
+    if isinstance(value, tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (bool, int, float, str, np.dtype, np.generic))

@@ -1,0 +1,202 @@
+"""The expressions inside a kernel: hash-consed, so that equal expressions of one program are one object.
+
+    node ::= affine  c + k1*node1 + k2*node2 ...             an index or an offset, int64
+           | axis    name, extent                            a loop's variable: 0 <= axis < extent
+           | mul, floordiv, mod, min, max (index, index)     what else indices need
+           | lt, le, eq (index, index)  and, or (guard, guard)
+           | where   guard, node, node                       only the chosen side is evaluated
+           | index   element                                 an integer element used as an index
+           | cast    index                                   an index used as an element
+           | literal text                                    a number, as C spells it
+           | local   name                                    a C variable
+           | load    buffer, offset                          one element of a contiguous buffer
+           | element value, *indices                         one of a value whose place is not decided yet
+           | apply   text, *elements                         a Scalar's C text on elements
+
+Elements have a dtype; indices and guards have none, but know their range. Index arithmetic is in `arithmetic`.
+"""
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from tinytrace.core.dtypes import DType
+from tinytrace.core.jaxpr import Var
+
+Number: TypeAlias = "int | float"
+"""A bound of an index: an int, or an infinity."""
+
+
+class Node:
+    """An expression; `op` and `args` as in the grammar above."""
+
+    __slots__ = ("args", "axes", "dtype", "high", "hint", "low", "op", "serial")
+
+    def __init__(self, op: str, args: tuple[Any, ...], dtype: DType | None, axes: frozenset[Node],
+                 low: Number, high: Number) -> None:
+        self.op = op
+        self.args = args
+        self.dtype = dtype
+        """The element type; None for indices and guards."""
+        self.axes = axes
+        """The loop variables that this varies with."""
+        self.low = low
+        self.high = high
+        self.hint = ""
+        """The letter of the jaxpr's variable whose value this is, if it is one."""
+        self.serial = next(_table.counter)
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The expressions directly inside this one."""
+        if self.op == "affine":
+            return tuple(node for node, _ in self.args[1])
+        return tuple(arg for arg in self.args if type(arg) is Node)
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+class _Table(threading.local):
+    """The nodes of the program that this thread is generating."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[Any, Node] = {}
+        self.counter = itertools.count()
+
+
+_table = _Table()
+_NO_AXES: frozenset[Node] = frozenset()
+
+
+@contextlib.contextmanager
+def fresh_nodes() -> Iterator[None]:
+    """Start a program: equal expressions inside the block are one object, those of other programs are forgotten."""
+    saved = _table.nodes, _table.counter
+    _table.nodes, _table.counter = {}, itertools.count()
+    try:
+        yield
+    finally:
+        _table.nodes, _table.counter = saved
+
+
+def make(op: str, args: tuple[Any, ...], children: Iterable[Node], dtype: DType | None = None,
+         low: Number = -math.inf, high: Number = math.inf) -> Node:
+    """Return the node `op(args)`: the one that exists, or a new one."""
+    key = op, args, dtype
+    node = _table.nodes.get(key)
+    if node is None:
+        axes = _NO_AXES
+        for child in children:
+            if child.axes is not axes and child.axes:
+                axes = axes | child.axes if axes else child.axes
+        node = _table.nodes[key] = Node(op, args, dtype, axes, low, high)
+    return node
+
+
+# --- leaves and elements -----------------------------------------------------------------------------------------
+
+def number(value: int) -> Node:
+    """Return the index (or guard) `value`."""
+    return make("affine", (value, ()), (), None, value, value)
+
+
+def axis(name: str, extent: int) -> Node:
+    """Return the loop variable `name` that runs over 0 ... extent - 1."""
+    node = make("axis", (name, extent), (), None, 0, max(extent - 1, 0))
+    node.axes = node.axes or frozenset([node])
+    return node
+
+
+def literal(text: str, dtype: DType) -> Node:
+    """Return the element that C spells `text`."""
+    return make("literal", (text,), (), dtype)
+
+
+def local(name: str, dtype: DType | None) -> Node:
+    """Return the value of the C variable `name`; dtype None: an index."""
+    return make("local", (name,), (), dtype)
+
+
+def element(var: Var, index: Sequence[Node]) -> Node:
+    """Return one element of a value whose place in memory is not decided yet."""
+    return make("element", (var, *index), index, var.aval.dtype)
+
+
+def load(buffer: Any, offset: Node, dtype: DType) -> Node:
+    """Return the element of `buffer` at a flat offset."""
+    return make("load", (buffer, offset), (offset,), dtype)
+
+
+def apply(text: str, operands: Sequence[Node], dtype: DType) -> Node:
+    """Return the value of the C expression `text` with {0}, {1} ... standing for `operands`."""
+    return make("apply", (text, *operands), operands, dtype)
+
+
+def cast(index: Node, dtype: DType) -> Node:
+    """Return an index as an element of type `dtype`."""
+    return make("cast", (index,), (index,), dtype)
+
+
+# --- walking -----------------------------------------------------------------------------------------------------
+
+def walk(roots: Iterable[Node]) -> list[Node]:
+    """Return every node below `roots` once, operands before their users."""
+    seen: set[Node] = set()
+    order: list[Node] = []
+    stack = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.children) if child not in seen)
+    return order
+
+
+def rewrite(roots: Sequence[Node], replaced: dict[Node, Node],
+            rebuild: Callable[[Node, list[Node]], Node]) -> list[Node]:
+    """Return `roots` with the nodes of `replaced` exchanged; `rebuild(node, children)` makes a changed node anew."""
+    result = dict(replaced)
+    for node in walk(roots):
+        if node in result:
+            continue
+        old = node.children
+        new = [result[child] for child in old]
+        if all(x is y for x, y in zip(new, old, strict=True)):
+            result[node] = node
+            continue
+        changed = result[node] = rebuild(node, new)
+        changed.hint = changed.hint or node.hint
+    return [result[root] for root in roots]
+
+
+# --- printing ----------------------------------------------------------------------------------------------------
+
+_INFIX = {"mul": "*", "floordiv": "//", "mod": "%", "lt": "<", "le": "<=", "eq": "==", "and": "&", "or": "|"}
+
+
+def show(node: Node) -> str:
+    """Return the expression in one line, for people."""
+    args = node.args
+    match node.op:
+        case "affine":
+            words = [show(n) if k == 1 else f"{k}*{show(n)}" for n, k in args[1]]
+            return " + ".join([*words, *([str(args[0])] if args[0] or not words else [])]).replace("+ -", "- ")
+        case "axis" | "literal" | "local":
+            return str(args[0])
+        case "load":
+            return f"{args[0].name}[{show(args[1])}]"
+        case "apply":
+            return str(args[0]).format(*(f"({show(x)})" if x.op == "apply" else show(x) for x in args[1:]))
+        case "where":
+            return f"({show(args[0])} ? {show(args[1])} : {show(args[2])})"
+        case op if op in _INFIX:
+            return f"({show(args[0])} {_INFIX[op]} {show(args[1])})"
+    return f"{node.op}({', '.join(map(show, args))})"

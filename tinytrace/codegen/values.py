@@ -1,0 +1,167 @@
+"""What is known of every value of a jaxpr before there are kernels: who makes it, what it costs, and whether it is kept.
+
+A value is *kept* when its elements are computed once and remembered, in memory or in a variable; all others are written
+out as expressions wherever they are read. Kept are: results of folds (reductions, scans) and of whole operations
+(loops, matrix products, ...), what leaves the program, scalars, and whatever would cost more to compute again than to
+remember.
+"""
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+
+from tinytrace.codegen.arithmetic import flat_offset, stride_along
+from tinytrace.codegen.elements import Elements, Index, Producer, domain_axes
+from tinytrace.codegen.nodes import Node, load
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Var
+from tinytrace.core.kinds import Contraction, Gather, IndexMap, Kind, Reduction, Scalar, Scan1D
+
+REMEMBERING = 12
+"""What it costs to write an element and read it again, in simple operations."""
+CALL = 12
+"""What a `tt_` function costs."""
+SHORT = 4
+"""Reductions of at most this many elements are written out."""
+SMALL_PRODUCT = 16 * 1024
+"""Matrix products of at most this many multiplications are loops of our own; larger ones go to the BLAS."""
+
+
+class Values:
+    """The values of `jaxpr`, whose inputs are at hand."""
+
+    def __init__(self, jaxpr: Jaxpr) -> None:
+        self.jaxpr = jaxpr
+        self.kinds = [_kind_of(eqn) for eqn in jaxpr.eqns]
+        self.producers = {v: Producer(eqn, kind, k) for eqn, kind in zip(jaxpr.eqns, self.kinds, strict=True)
+                          for k, v in enumerate(eqn.outvars)}
+        self.level: dict[Var, int] = {}
+        """How many folds and whole operations lie behind a value, one after the other."""
+        self.cost: dict[Var, int] = {}
+        """Simple operations per element, when everything behind it that can be is written out."""
+        self._rate()
+        self.kept: set[Var] = set()
+        self._choose_kept()
+
+    def _rate(self) -> None:
+        for eqn, kind in zip(self.jaxpr.eqns, self.kinds, strict=True):
+            operands = [x for x in eqn.invars if isinstance(x, Var)]
+            level = max((self.level.get(x, 0) for x in operands), default=0) + (not is_map(kind, eqn))
+            cost = min(_own_cost(kind, eqn) + sum(self.cost.get(x, 0) for x in operands), 1 << 20)
+            for v in eqn.outvars:
+                self.level[v] = level
+                self.cost[v] = cost if is_map(kind, eqn) else 0
+
+    def _choose_kept(self) -> None:
+        """Walk from the results to the inputs, counting for each value in how many loops, and where, it is read."""
+        self.kept.update(v for v in self.jaxpr.outvars if isinstance(v, Var) and v in self.producers)
+        reads: dict[Var, Counter[object]] = {}
+        for eqn, kind in zip(reversed(self.jaxpr.eqns), reversed(self.kinds), strict=True):
+            if not is_map(kind, eqn):
+                self.kept.update(v for v in eqn.outvars if type(v) is not DropVar)
+                self._read_by_fold(eqn, kind, reads)
+                continue
+            loops: Counter[object] = Counter()
+            for v in eqn.outvars:
+                readers = reads.get(v, Counter())
+                if not v.aval.shape or (readers.total() - 1) * self.cost[v] >= REMEMBERING:
+                    self.kept.add(v)
+                _merge_same(loops, Counter({(v.aval.shape, self.level[v]): 1}) if v in self.kept else readers)
+            self._read_by_map(eqn, kind, loops, reads)
+
+    def _read_by_fold(self, eqn: JaxprEqn, kind: Kind, reads: dict[Var, Counter[object]]) -> None:
+        for x in self._made(eqn.invars):
+            if isinstance(kind, (Reduction, Scan1D)):
+                shape = domain_order(x.aval, kind)
+                _merge_same(reads.setdefault(x, Counter()), Counter({(shape, self.level[x]): 1}))
+            elif isinstance(kind, Contraction):
+                if self.cost[x] or not self.is_view(x):
+                    self.kept.add(x)
+            elif x.aval.shape:
+                self.kept.add(x)
+
+    def _read_by_map(self, eqn: JaxprEqn, kind: Kind, loops: Counter[object], reads: dict[Var, Counter[object]]) -> None:
+        for x in self._made(eqn.invars):
+            here = reads.setdefault(x, Counter())
+            if isinstance(kind, Scalar) and x.aval.shape == eqn.outvars[0].aval.shape:
+                _merge_same(here, loops)
+                continue
+            times = x.aval.size // max(eqn.outvars[0].aval.size, 1) if isinstance(kind, Reduction) else 1
+            for loop, count in loops.items():
+                here[loop] += count * max(times, 1)
+            repeated = isinstance(kind, Gather) or eqn.outvars[0].aval.size > x.aval.size
+            if repeated and self.cost[x] >= REMEMBERING:
+                self.kept.add(x)
+
+    def is_view(self, x: Var) -> bool:
+        """Does `x` show elements of one array at regular distances, as a transpose or a slice does?"""
+        def leaf(v: Var, index: Index) -> Node | None:
+            if v in self.kept or v not in self.producers or not is_map(self.producers[v].kind, self.producers[v].eqn):
+                return load(v, flat_offset(index, v.aval.shape), v.aval.dtype)
+            return None
+
+        axes = domain_axes(x.aval.shape)
+        node = Elements(self.producers, leaf, {})(x, axes)
+        return node.op == "load" and all(stride_along(node.args[1], axis) is not None for axis in axes)
+
+    def _made(self, atoms: Iterable[Atom]) -> list[Var]:
+        return [x for x in dict.fromkeys(atoms) if isinstance(x, Var) and x in self.producers]
+
+
+def _merge_same(into: Counter[object], loops: Counter[object]) -> None:
+    """Readers at the same place of the same loop share one computation."""
+    for loop, count in loops.items():
+        into[loop] = max(into[loop], count)
+
+
+# --- kinds -------------------------------------------------------------------------------------------------------
+
+def _kind_of(eqn: JaxprEqn) -> Kind:
+    return eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
+
+
+def is_map(kind: Kind, eqn: JaxprEqn) -> bool:
+    """Does this kind say one element of the result, without a loop?"""
+    return isinstance(kind, (Scalar, IndexMap, Gather)) or isinstance(kind, Reduction) and is_short(kind, eqn)
+
+
+def is_short(kind: Reduction, eqn: JaxprEqn) -> bool:
+    """Is this a reduction of so few elements that it is written out?"""
+    shape = eqn.invars[0].aval.shape
+    return 0 < math.prod(shape[a] for a in kind.axes) <= SHORT and not kind.combine.startswith("arg")
+
+
+def is_small_product(kind: Contraction, eqn: JaxprEqn) -> bool:
+    """Is this a matrix product that loops of our own do as well as a BLAS, or better?"""
+    lhs, rhs = (x.aval for x in eqn.invars)
+    out = eqn.outvars[0].aval
+    count = out.size * math.prod(lhs.shape[a] for a in kind.lhs_contract)
+    if out.dtype.name not in ("float32", "float64") or lhs.dtype != out.dtype or rhs.dtype != out.dtype:
+        return True
+    return count <= SMALL_PRODUCT or is_product_with_vector(kind, lhs, rhs)
+
+
+def is_product_with_vector(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray) -> bool:
+    """Has one operand no dimension of its own (of size over 1)?"""
+    def free(aval: ShapedArray, *others: tuple[int, ...]) -> int:
+        taken = {a for axes in others for a in axes}
+        return math.prod(size for a, size in enumerate(aval.shape) if a not in taken)
+
+    return 1 in (free(lhs, kind.lhs_contract, kind.lhs_batch), free(rhs, kind.rhs_contract, kind.rhs_batch))
+
+
+def domain_order(operand: ShapedArray, kind: Reduction | Scan1D) -> tuple[int, ...]:
+    """Return the loop extents of a fold: the dimensions that stay, then those that are folded."""
+    folded = kind.axes if isinstance(kind, Reduction) else (kind.axis,)
+    shape = operand.shape
+    return (*(size for a, size in enumerate(shape) if a not in folded), *(shape[a] for a in folded))
+
+
+def _own_cost(kind: Kind, eqn: JaxprEqn) -> int:
+    if isinstance(kind, Scalar):
+        text = kind.text if isinstance(kind.text, str) else " ".join(kind.text)
+        return 1 + CALL * text.count("tt_") + 3 * text.count("/")
+    if isinstance(kind, Reduction):
+        return SHORT
+    return 0

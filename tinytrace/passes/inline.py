@@ -1,0 +1,70 @@
+"""Inline calls: an equation that only names a program (`pjit`, a custom rule, a checkpoint) becomes that program."""
+from __future__ import annotations
+
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal, Var, subjaxprs
+from tinytrace.core.kinds import Call
+
+
+def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return `closed` with the equations of every call in the place of the call.
+
+    Constants of called programs become constants of the whole.
+    """
+    inlined = _Inliner()
+    jaxpr = closed.jaxpr
+    for v, const in zip(jaxpr.constvars, closed.consts, strict=True):
+        inlined.constants[id(const), v.aval] = v, const
+        inlined.constvars.append(v)
+        inlined.consts.append(const)
+    names: dict[Var, Atom] = {v: v for v in (*jaxpr.constvars, *jaxpr.invars)}
+    inlined.run(jaxpr.eqns, names, fresh=False)
+    outvars = [_renamed(x, names) for x in jaxpr.outvars]
+    result = jaxpr.replace(constvars=inlined.constvars, outvars=outvars, eqns=inlined.eqns)
+    return ClosedJaxpr(result, inlined.consts)
+
+
+class _Inliner:
+    """Collects equations; `fresh` says whether they need variables of their own (a program may be called twice)."""
+
+    def __init__(self) -> None:
+        self.eqns: list[JaxprEqn] = []
+        self.constvars: list[Var] = []
+        self.consts: list[object] = []
+        self.constants: dict[object, tuple[Var, object]] = {}
+
+    def run(self, eqns: list[JaxprEqn], names: dict[Var, Atom], fresh: bool) -> None:
+        for eqn in eqns:
+            called = called_program(eqn)
+            invars = [_renamed(x, names) for x in eqn.invars]
+            if called is None:
+                outvars = [type(v)(v.aval) if fresh else v for v in eqn.outvars]
+                names.update(zip(eqn.outvars, outvars, strict=True))
+                self.eqns.append(eqn if not fresh and invars == eqn.invars else eqn.replace(invars=invars, outvars=outvars))
+                continue
+            inner: dict[Var, Atom] = dict(zip(called.jaxpr.invars, invars, strict=True))
+            for v, const in zip(called.jaxpr.constvars, called.consts, strict=True):
+                inner[v] = self._constant(v, const)
+            self.run(called.jaxpr.eqns, inner, fresh=True)
+            for v, result in zip(eqn.outvars, called.jaxpr.outvars, strict=True):
+                if type(v) is not DropVar:
+                    names[v] = _renamed(result, inner)
+
+    def _constant(self, v: Var, const: object) -> Var:
+        key = id(const), v.aval
+        if key not in self.constants:
+            self.constants[key] = Var(v.aval), const
+            self.constvars.append(self.constants[key][0])
+            self.consts.append(const)
+        return self.constants[key][0]
+
+
+def _renamed(atom: Atom, names: dict[Var, Atom]) -> Atom:
+    return atom if isinstance(atom, Literal) else names[atom]
+
+
+def called_program(eqn: JaxprEqn) -> ClosedJaxpr | None:
+    """Return the program that an equation does nothing but call."""
+    if not eqn.params or not any(True for _ in subjaxprs(eqn.params)):
+        return None
+    kind = eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
+    return kind.jaxpr if isinstance(kind, Call) else None

@@ -1,0 +1,33 @@
+"""All passes in their order: what stands between tracing and making kernels."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
+from tinytrace.passes.dce import dce
+from tinytrace.passes.inline import inline
+
+PASSES: tuple[Callable[[ClosedJaxpr], ClosedJaxpr], ...] = (inline, dce)
+
+
+def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return a program of the same type and meaning that is simpler to compile, loop bodies and branches included."""
+    for run in PASSES:
+        closed = run(closed)
+    eqns = [_with_simple_bodies(eqn) for eqn in closed.jaxpr.eqns]
+    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
+
+
+def _with_simple_bodies(eqn: JaxprEqn) -> JaxprEqn:
+    params = {key: _simple_body(value) for key, value in eqn.params.items()}
+    same = all(params[key] is value for key, value in eqn.params.items())
+    return eqn if same else eqn.replace(params=params)
+
+
+def _simple_body(value: Any) -> Any:
+    if isinstance(value, ClosedJaxpr):
+        return simplify(value)
+    if isinstance(value, tuple) and value and all(isinstance(x, ClosedJaxpr) for x in value):
+        return tuple(simplify(x) for x in value)
+    return value
