@@ -1,4 +1,4 @@
-"""Describes the extension module `tinytrace._runtime` to setuptools: csrc/*.c behind the interface of tt_runtime.h.
+"""Describes the extension module `tinytrace._runtime` to setuptools: SOURCES behind the interface of tt_runtime.h.
 
 The texts that generated programs paste (tt_host.h and math/*.h) are embedded in the module as strings, so an
 installed tinytrace needs no data files and the code generator opens none.
@@ -9,6 +9,7 @@ from pathlib import Path
 from cffi import FFI
 
 CSRC = Path(__file__).parent
+SOURCES = ["alloc.c", "blas.c", "call.c", "pool.c"]
 EMBEDDED = [CSRC / "tt_host.h", *sorted((CSRC / "math").glob("*.h"))]
 COMPILE_FLAGS = ["-std=gnu11", "-O2", "-fno-strict-aliasing", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
@@ -50,7 +51,7 @@ ffi.cdef(interface())
 ffi.set_source(
     "tinytrace._runtime",
     preamble(),
-    sources=[str(path.relative_to(CSRC.parent)) for path in sorted(CSRC.glob("*.c"))],
+    sources=[f"csrc/{name}" for name in SOURCES],
     depends=[str(path.relative_to(CSRC.parent)) for path in sorted([*CSRC.glob("*.h"), *CSRC.glob("*.inc")])],
     include_dirs=["csrc"],
     extra_compile_args=COMPILE_FLAGS,
