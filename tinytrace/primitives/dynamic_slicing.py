@@ -118,8 +118,9 @@ def _wrapped(start: Any, size: int) -> Any:
         return start
     if isinstance(start, (int, np.integer)):
         return np.array(start + size if start < 0 else start).astype(dtype)
+    below = start < 0 if isinstance(start, np.ndarray) else lt(start, np.array(0, dtype))
     from_end = add(convert_element_type(start, dtype), np.array(size, dtype))
-    return select(lt(start, np.array(0, dtype)), from_end, start)
+    return select(below, from_end, start)
 
 
 # --- rooms -----------------------------------------------------------------------------------------------------

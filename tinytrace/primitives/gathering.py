@@ -115,8 +115,8 @@ class GatherPrimitive(Primitive):
                   unique_indices: bool, indices_are_sorted: bool, mode: GatherScatterMode,
                   **params: Any) -> Sequence[Any]:
         zeros = broadcast_in_dim(zero_like(ct), x.aval.shape, ())
-        return [scatter_add(zeros, indices, ct, scatter_of_gather(dimension_numbers), unique_indices=unique_indices,
-                            indices_are_sorted=indices_are_sorted, mode=mode), None]
+        return [scatter_add_p.apply(zeros, indices, ct, scatter_of_gather(dimension_numbers), indices_are_sorted,
+                                    unique_indices, mode, transposing=True), None]
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, dimension_numbers: GatherDimensionNumbers,
               slice_sizes: Ints, unique_indices: bool, indices_are_sorted: bool, **params: Any) -> tuple[Any, Any]:
@@ -182,12 +182,13 @@ class Scatterer(Primitive):
         super().__init__(name)
 
     def apply(self, operand: Any, indices: Any, updates: Any, numbers: ScatterDimensionNumbers,
-              indices_are_sorted: bool, unique_indices: bool, mode: str | GatherScatterMode | None) -> Any:
+              indices_are_sorted: bool, unique_indices: bool, mode: str | GatherScatterMode | None,
+              transposing: bool = False) -> Any:
         """Bind with the parameters that an equation has."""
         return self.bind(
             operand, indices, updates, dimension_numbers=numbers, indices_are_sorted=bool(indices_are_sorted),
             unique_indices=bool(unique_indices), mode=GatherScatterMode.from_any(mode), update_consts=(),
-            update_jaxpr=None if self.combiner is None else _combining_jaxpr(self.combiner, dtype_of(operand)))
+            update_jaxpr=_combining_jaxpr(self.combiner, dtype_of(operand), transposing))
 
     def abstract_eval(self, x: ShapedArray, indices: ShapedArray, updates: ShapedArray, *,
                       dimension_numbers: ScatterDimensionNumbers, **params: Any) -> ShapedArray:
@@ -270,7 +271,13 @@ def gather_updates(x: Any, indices: Any, numbers: ScatterDimensionNumbers, updat
 
 
 @functools.cache
-def _combining_jaxpr(combiner: Primitive, dtype: np.dtype[Any]) -> Jaxpr:
-    """Return `{ lambda ; a b. let c = combiner a b in (c,) }`: what an equation prints, one object per meaning."""
+def _combining_jaxpr(combiner: Primitive | None, dtype: np.dtype[Any], transposing: bool) -> Jaxpr | None:
+    """Return `{ lambda ; a b. let c = combiner a b in (c,) }`, which is only printed.
+
+    Equal ones are one object, which the printer shows by writing it once; but those that transpose rules make are
+    another object than those of the program, as in JAX.
+    """
+    if combiner is None:
+        return None
     a, b, c = (Var(ShapedArray((), dtype)) for _ in range(3))
     return Jaxpr([], [a, b], [c], [JaxprEqn([a, b], [c], combiner, {})])

@@ -140,8 +140,8 @@ class ScatterMul(Scatterer):
                   indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode,
                   **params: Any) -> Sequence[Any]:
         if is_undefined_primal(x):
-            return [scatter_mul(ct, indices, updates, dimension_numbers, indices_are_sorted=indices_are_sorted,
-                                unique_indices=unique_indices, mode=mode), None, None]
+            return [self.apply(ct, indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode,
+                               transposing=True), None, None]
         _check_unique(unique_indices)
         return [None, None, gather_updates(mul(ct, x), indices, dimension_numbers, updates.aval.shape, mode)]
 

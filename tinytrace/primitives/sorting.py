@@ -14,7 +14,7 @@ from tinytrace.core.kinds import Kind, Routine
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.arithmetic import add
-from tinytrace.primitives.broadcasting import broadcast_in_dim
+from tinytrace.primitives.broadcasting import broadcast_in_dim, expand_dims
 from tinytrace.primitives.checks import canonicalize_axis, remaining
 from tinytrace.primitives.comparison import lt
 from tinytrace.primitives.concatenation import concatenate
@@ -186,7 +186,8 @@ def _elements_at(x: Any, positions: Sequence[Any]) -> Any:
                for at, size in zip(positions, shape, strict=True)]
     axes = tuple(range(len(shape)))
     rows = [broadcast_in_dim(at, (*shape, 1), axes) for at in wrapped]
-    return gather(x, concatenate(rows, len(shape)), GatherDimensionNumbers((), axes, axes), (1,) * len(shape))
+    found = gather(x, concatenate(rows, len(shape)), GatherDimensionNumbers((), axes, axes), (1,) * len(shape))
+    return expand_dims(found, ())  # no equation; but its transpose, the sum over no axes, is one
 
 
 def _comparable(x: NDArray) -> NDArray:
