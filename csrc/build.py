@@ -52,7 +52,7 @@ ffi.set_source(
     "tinytrace._runtime",
     preamble(),
     sources=[f"csrc/{name}" for name in SOURCES],
-    depends=[str(path.relative_to(CSRC.parent)) for path in sorted([*CSRC.glob("*.h"), *CSRC.glob("*.inc")])],
+    depends=[f"csrc/{path.name}" for path in [*CSRC.glob("*.h"), *CSRC.glob("*.inc"), CSRC / "build.py"]],
     include_dirs=["csrc"],
     extra_compile_args=COMPILE_FLAGS,
     libraries=["dl", "pthread"],
