@@ -230,14 +230,14 @@ def operand_aval(x: Any) -> ShapedArray:
 # --- constants in rules ----------------------------------------------------------------------------------------
 
 def const_like(x: Any, value: Any) -> Any:
-    """Return scalar `value` in the dtype of `x`: the literal of a rule. Strongly typed unless `x` is a Python scalar.
+    """Return scalar `value` in the dtype of `x`: the literal of a rule. Weakly typed if `x` is a weak scalar, else strongly.
 
     >>> const_like(np.float32(3), 0.5)
     array(0.5, dtype=float32)
     """
     dtype = dtype_of(x)
-    if type(x) in (bool, int, float) and dtype_of(type(x)(value)) == dtype:
-        return type(x)(value)
+    if is_weak(x) and np.ndim(x) == 0:
+        return _scalar_like(x, value)
     return np.array(value, dtype)  # an array, not a NumPy scalar: staging folds conversions of the former only
 
 
