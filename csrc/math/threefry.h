@@ -1,0 +1,88 @@
+/* Threefry-2x32 with 20 rounds, the counter-based random bits of JAX's default generator.
+
+   Source: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011). A key is two 32-bit words, stored as
+   one uint64_t with the first word in its low half. */
+
+/* tt: tt_threefry_round; needs: */
+static inline void tt_threefry_round(uint32_t *x0, uint32_t *x1, int left) {
+    *x0 += *x1;
+    *x1 = (*x1 << left | *x1 >> (32 - left)) ^ *x0;
+}
+
+/* tt: tt_threefry; needs: tt_threefry_round */
+static inline void tt_threefry(uint64_t key, uint32_t *x0, uint32_t *x1) {
+    const uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), k2 = k0 ^ k1 ^ 0x1BD11BDAu;
+    uint32_t a = *x0 + k0, b = *x1 + k1;
+    tt_threefry_round(&a, &b, 13), tt_threefry_round(&a, &b, 15);
+    tt_threefry_round(&a, &b, 26), tt_threefry_round(&a, &b, 6);
+    a += k1, b += k2 + 1;
+    tt_threefry_round(&a, &b, 17), tt_threefry_round(&a, &b, 29);
+    tt_threefry_round(&a, &b, 16), tt_threefry_round(&a, &b, 24);
+    a += k2, b += k0 + 2;
+    tt_threefry_round(&a, &b, 13), tt_threefry_round(&a, &b, 15);
+    tt_threefry_round(&a, &b, 26), tt_threefry_round(&a, &b, 6);
+    a += k0, b += k1 + 3;
+    tt_threefry_round(&a, &b, 17), tt_threefry_round(&a, &b, 29);
+    tt_threefry_round(&a, &b, 16), tt_threefry_round(&a, &b, 24);
+    a += k1, b += k2 + 4;
+    tt_threefry_round(&a, &b, 13), tt_threefry_round(&a, &b, 15);
+    tt_threefry_round(&a, &b, 26), tt_threefry_round(&a, &b, 6);
+    *x0 = a + k2, *x1 = b + k0 + 5;
+}
+
+/* tt: tt_threefry_fold; needs: tt_threefry */
+/* The key that `key` and a 64-bit number make: the hash of the number's two words, high first. */
+static inline uint64_t tt_threefry_fold(uint64_t key, uint64_t data) {
+    uint32_t x0 = (uint32_t)(data >> 32), x1 = (uint32_t)data;
+    tt_threefry(key, &x0, &x1);
+    return (uint64_t)x1 << 32 | x0;
+}
+
+/* tt: tt_threefry_words; needs: tt_threefry */
+/* n random words: the counters 0, 1, ... are hashed in pairs, the first half of them with the second. */
+static inline void tt_threefry_words(uint64_t key, uint32_t *restrict out, int64_t n) {
+    const int64_t half = n / 2, odd = n % 2;
+    for (int64_t i = 0; i < half; i++) {
+        uint32_t x0 = (uint32_t)i, x1 = (uint32_t)(i + half + odd);
+        tt_threefry(key, &x0, &x1);
+        out[i] = x0, out[i + half + odd] = x1;
+    }
+    if (odd) {
+        uint32_t x0 = (uint32_t)half, x1 = 0;
+        tt_threefry(key, &x0, &x1);
+        out[half] = x0;
+    }
+}
+
+/* tt: tt_random_words; needs: tt_threefry_words */
+/* For each of `keys` keys, n words. */
+static inline void tt_random_words(const uint64_t *restrict key, uint32_t *restrict out, int64_t keys, int64_t n) {
+    for (int64_t k = 0; k < keys; k++) tt_threefry_words(key[k], out + k * n, n);
+}
+
+/* tt: tt_random_narrow; needs: tt_threefry */
+/* For each key, n numbers of `bytes` 1 or 2: the bytes of words, low first. */
+static inline void tt_random_narrow(const uint64_t *restrict key, uint8_t *restrict out, int64_t keys, int64_t n,
+                                    int64_t bytes) {
+    const int64_t size = n * bytes, words = (size + 3) / 4, half = words / 2, odd = words % 2;
+    for (int64_t k = 0; k < keys; k++)
+        for (int64_t i = 0; i < half + odd; i++) {
+            uint32_t x[2] = {(uint32_t)i, i < half ? (uint32_t)(i + half + odd) : 0};
+            tt_threefry(key[k], &x[0], &x[1]);
+            for (int64_t j = 0; j < 8; j++) {
+                const int64_t at = (j < 4 ? 4 * i : 4 * (i + half + odd)) + j % 4;
+                if ((j < 4 || i < half) && at < size) out[k * size + at] = (uint8_t)(x[j / 4] >> 8 * (j % 4));
+            }
+        }
+}
+
+/* tt: tt_random_wide; needs: tt_threefry */
+/* For each key, n 64-bit numbers: of 2n words, word i is the high half of number i, word n + i the low half. */
+static inline void tt_random_wide(const uint64_t *restrict key, uint64_t *restrict out, int64_t keys, int64_t n) {
+    for (int64_t k = 0; k < keys; k++)
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t x0 = (uint32_t)i, x1 = (uint32_t)(i + n);
+            tt_threefry(key[k], &x0, &x1);
+            out[k * n + i] = (uint64_t)x0 << 32 | x1;
+        }
+}

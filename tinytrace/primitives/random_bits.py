@@ -1,0 +1,276 @@
+"""Random keys and random bits: threefry-2x32 as JAX 0.4.35 uses it (its non-partitionable form), bit for bit.
+
+A key of type `key<fry>` is two 32-bit words in one element of eight bytes, the first word in the low half; wrapping
+raw words into a key and unwrapping them again changes the type and no byte. The C of the hash is csrc/math/threefry.h.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import KEY_FRY, UINT32, KeyType, is_integer
+from tinytrace.core.kinds import Kind, Routine, Scalar
+from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.primitives.broadcasting import broadcast_in_dim
+from tinytrace.primitives.shaping import NDArray, moveaxis
+
+_UINTS = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}
+_NO_TANGENT = "random bits have no tangent"
+
+
+def threefry(key: NDArray, x0: NDArray, x1: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the two words that hash the counters (`x0`, `x1`: u32[...]) under `key: u64[...]`.
+
+    Source: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
+    """
+    k0, k1 = key.astype(np.uint32), (key >> np.uint64(32)).astype(np.uint32)
+    words = (k0, k1, k0 ^ k1 ^ np.uint32(0x1BD11BDA))
+    x0, x1 = x0 + words[0], x1 + words[1]
+    for i in range(5):
+        for left in ((13, 15, 26, 6), (17, 29, 16, 24))[i % 2]:
+            x0 = x0 + x1
+            x1 = (x1 << np.uint32(left) | x1 >> np.uint32(32 - left)) ^ x0
+        x0, x1 = x0 + words[(i + 1) % 3], x1 + words[(i + 2) % 3] + np.uint32(i + 1)
+    return x0, x1
+
+
+def random_words(keys: NDArray, n: int) -> NDArray:
+    """Return `n` random words per key: u32[..., n]."""
+    counters = np.zeros(n + n % 2, np.uint32)
+    counters[:n] = np.arange(n, dtype=np.uint32)
+    first, second = np.split(counters, 2)
+    return np.concatenate(threefry(keys[..., None], first, second), -1)[..., :n]
+
+
+class RandomSeed(Primitive):
+    """`random_seed[impl=fry] seed: i32[]` is key<fry>[]: the key whose words are the seed's halves."""
+
+    name = "random_seed"
+
+    def abstract_eval(self, seed: ShapedArray, *, impl: KeyType) -> ShapedArray:
+        if not is_integer(seed.dtype):
+            raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
+        return ShapedArray(seed.shape, impl)
+
+    def impl(self, seed: NDArray, *, impl: KeyType) -> NDArray:
+        high, low = _seed_words(seed)
+        return low << np.uint64(32) | high
+
+    jvp = refuse(_NO_TANGENT)
+    transpose = refuse(_NO_TANGENT)
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: KeyType) -> tuple[Any, Any]:
+        return self.bind(*args, impl=impl), dims[0]
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: KeyType) -> Kind:
+        low = "(uint64_t)(uint32_t){0} << 32"
+        return Scalar(f"{low} | (uint32_t)((uint64_t){{0}} >> 32)" if in_avals[0].dtype.itemsize == 8 else low)
+
+
+class RandomWrap(Primitive):
+    """`random_wrap[impl=fry] words: u32[n,2]` is key<fry>[n]."""
+
+    name = "random_wrap"
+
+    def abstract_eval(self, words: ShapedArray, *, impl: KeyType) -> ShapedArray:
+        if words.shape[-1:] != (2,) or words.dtype != UINT32:
+            raise TypeError(f"JAX encountered invalid PRNG key data: expected key_data.dtype = uint32 and a trailing "
+                            f"axis of size 2; got dtype={words.dtype.name}, shape={words.shape}")
+        return ShapedArray(words.shape[:-1], impl)
+
+    def impl(self, words: NDArray, *, impl: KeyType) -> NDArray:
+        return np.ascontiguousarray(words).view(np.uint64).reshape(words.shape[:-1])
+
+    jvp = refuse(_NO_TANGENT)
+    transpose = refuse(_NO_TANGENT)
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: KeyType) -> tuple[Any, Any]:
+        (words,), (dim,) = args, dims
+        assert dim is not None
+        if dim == np.ndim(words) - 1:
+            words, dim = moveaxis(words, dim, 0), 0
+        return self.bind(words, impl=impl), dim
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: KeyType) -> Kind:
+        return _copy_bytes(out_avals[0])
+
+
+class RandomUnwrap(Primitive):
+    """`random_unwrap keys: key<fry>[n]` is u32[n,2]."""
+
+    name = "random_unwrap"
+
+    def abstract_eval(self, keys: ShapedArray) -> ShapedArray:
+        _check_keys(keys, self.name)
+        return ShapedArray((*keys.shape, 2), UINT32)
+
+    def impl(self, keys: NDArray) -> NDArray:
+        return np.ascontiguousarray(keys).view(np.uint32).reshape(*keys.shape, 2)
+
+    jvp = refuse(_NO_TANGENT)
+    transpose = refuse(_NO_TANGENT)
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, Any]:
+        return self.bind(*args), dims[0]
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> Kind:
+        return _copy_bytes(in_avals[0])
+
+
+class RandomSplit(Primitive):
+    """`random_split[shape=(2,)] keys: key<fry>[n]` is key<fry>[n,2]."""
+
+    name = "random_split"
+
+    def abstract_eval(self, keys: ShapedArray, *, shape: tuple[int, ...]) -> ShapedArray:
+        _check_keys(keys, self.name)
+        return keys.update(shape=(*keys.shape, *shape))
+
+    def impl(self, keys: NDArray, *, shape: tuple[int, ...]) -> NDArray:
+        words = random_words(keys, 2 * math.prod(shape))
+        return np.ascontiguousarray(words).view(np.uint64).reshape(*keys.shape, *shape)
+
+    jvp = refuse(_NO_TANGENT)
+    transpose = refuse(_NO_TANGENT)
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, shape: tuple[int, ...]) -> tuple[Any, Any]:
+        return self.bind(*args, shape=shape), dims[0]
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *,
+              shape: tuple[int, ...]) -> Kind:
+        n = 2 * math.prod(shape)
+        return Routine(f"tt_random_words({{in0}}, (uint32_t *){{out0}}, {in_avals[0].size}, {n});")
+
+
+class RandomFoldIn(Primitive):
+    """`random_fold_in keys: key<fry>[n] data: u32[n]` is key<fry>[n]: the keys that the data make of the keys."""
+
+    name = "random_fold_in"
+
+    def abstract_eval(self, keys: ShapedArray, data: ShapedArray) -> ShapedArray:
+        _check_keys(keys, self.name)
+        return keys.update(shape=np.broadcast_shapes(keys.shape, data.shape))
+
+    def impl(self, keys: NDArray, data: NDArray) -> NDArray:
+        high, low = _seed_words(data)
+        x0, x1 = threefry(keys, high.astype(np.uint32), low.astype(np.uint32))
+        return x1.astype(np.uint64) << np.uint64(32) | x0
+
+    jvp = refuse(_NO_TANGENT)
+    transpose = refuse(_NO_TANGENT)
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, Any]:
+        size = next(np.shape(x)[d] for x, d in zip(args, dims, strict=True) if d is not None)
+        rank = max(np.ndim(x) - (d is not None) for x, d in zip(args, dims, strict=True))
+        keys, data = (_batch_in_front(x, d, size, rank) for x, d in zip(args, dims, strict=True))
+        return self.bind(keys, data), 0
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> Kind:
+        wide = "(uint64_t)" if in_avals[1].dtype.itemsize == 8 else "(uint32_t)"
+        return Scalar(f"tt_threefry_fold({{0}}, {wide}{{1}})")
+
+
+class RandomBits(Primitive):
+    """`random_bits[bit_width=32 shape=(3,)] keys: key<fry>[n]` is u32[n,3]."""
+
+    name = "random_bits"
+
+    def abstract_eval(self, keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...]) -> ShapedArray:
+        _check_keys(keys, self.name)
+        return ShapedArray((*keys.shape, *shape), _UINTS[bit_width])
+
+    def impl(self, keys: NDArray, *, bit_width: int, shape: tuple[int, ...]) -> NDArray:
+        n = math.prod(shape)
+        if bit_width == 64:
+            high, low = np.split(random_words(keys, 2 * n), 2, -1)
+            bits = high.astype(np.uint64) << np.uint64(32) | low
+        else:
+            words = np.ascontiguousarray(random_words(keys, -(-n * bit_width // 32)))
+            bits = words.view(_UINTS[bit_width])[..., :n]
+        return bits.reshape(*keys.shape, *shape)
+
+    jvp = refuse(_NO_TANGENT)
+    transpose = refuse(_NO_TANGENT)
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, bit_width: int,
+              shape: tuple[int, ...]) -> tuple[Any, Any]:
+        return self.bind(*args, bit_width=bit_width, shape=shape), dims[0]
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, bit_width: int,
+              shape: tuple[int, ...]) -> Kind:
+        keys, n = in_avals[0].size, math.prod(shape)
+        if bit_width == 32:
+            return Routine(f"tt_random_words({{in0}}, {{out0}}, {keys}, {n});")
+        if bit_width == 64:
+            return Routine(f"tt_random_wide({{in0}}, {{out0}}, {keys}, {n});")
+        return Routine(f"tt_random_narrow({{in0}}, (uint8_t *){{out0}}, {keys}, {n}, {bit_width // 8});")
+
+
+random_seed_p = RandomSeed()
+random_wrap_p = RandomWrap()
+random_unwrap_p = RandomUnwrap()
+random_split_p = RandomSplit()
+random_fold_in_p = RandomFoldIn()
+random_bits_p = RandomBits()
+
+
+def random_seed(seed: Any) -> Any:
+    """Return the key of an integer seed."""
+    return random_seed_p.bind(seed, impl=KEY_FRY)
+
+
+def random_wrap(words: Any) -> Any:
+    """Return raw words `u32[..., 2]` as keys."""
+    return random_wrap_p.bind(words, impl=KEY_FRY)
+
+
+def random_unwrap(keys: Any) -> Any:
+    """Return keys as raw words `u32[..., 2]`."""
+    return random_unwrap_p.bind(keys)
+
+
+def random_split(keys: Any, shape: tuple[int, ...]) -> Any:
+    """Return `shape` new keys for each of `keys`."""
+    return random_split_p.bind(keys, shape=shape)
+
+
+def random_fold_in(keys: Any, data: Any) -> Any:
+    """Return the keys that `data` makes of `keys`."""
+    return random_fold_in_p.bind(keys, data)
+
+
+def random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+    """Return random unsigned integers of `bit_width` bits, `shape` of them for each of `keys`."""
+    return random_bits_p.bind(keys, bit_width=bit_width, shape=shape)
+
+
+def _seed_words(seed: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the high and low 32 bits of an integer, each as u64."""
+    bits = seed.astype(np.uint64) if seed.dtype.itemsize == 8 else seed.astype(np.uint32).astype(np.uint64)
+    return bits >> np.uint64(32), bits & np.uint64(0xFFFFFFFF)
+
+
+def _check_keys(keys: ShapedArray, name: str) -> None:
+    if not isinstance(keys.dtype, KeyType):
+        raise TypeError(f"{name} takes typed PRNG keys, got {keys.str_short()}. Use jax.random.wrap_key_data for raw "
+                        "words.")
+
+
+def _copy_bytes(aval: ShapedArray) -> Routine:
+    return Routine(f"__builtin_memcpy({{out0}}, {{in0}}, {8 * aval.size});")
+
+
+def _batch_in_front(x: Any, dim: int | None, size: int, rank: int) -> Any:
+    """Return `x` with the batch axis first and `rank` axes behind it."""
+    if dim is None:
+        return broadcast_in_dim(x, (size, *np.shape(x)), tuple(range(1, np.ndim(x) + 1)))
+    x = moveaxis(x, dim, 0)
+    missing = rank - (np.ndim(x) - 1)
+    if not missing:
+        return x
+    shape = (np.shape(x)[0], *[1] * missing, *np.shape(x)[1:])
+    return broadcast_in_dim(x, shape, (0, *range(1 + missing, len(shape))))
