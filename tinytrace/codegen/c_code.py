@@ -61,9 +61,9 @@ class Code:
 
     def fresh(self, wish: str) -> str:
         """Return a name that nothing visible has, as near to `wish` as possible."""
-        name, k = wish, 1
+        name, k = wish, 0
         while any(name in taken for taken in self._taken):
-            name, k = f"{wish}_{k}", k + 1
+            name, k = f"{wish}_{k}" if k else f"{wish.removesuffix('_i')}_i", k + 1
         self._taken[-1].add(name)
         return name
 

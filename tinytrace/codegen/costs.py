@@ -1,14 +1,12 @@
 """What a kernel costs: the arrays that it reads and writes, its operations, and what fusion spared it."""
 from __future__ import annotations
 
-from tinytrace.codegen.kernel import Buffer, For, Nest, Stmt, Store, Combine, expressions, nested
-from tinytrace.codegen.names import Names
+from tinytrace.codegen.kernel import Buffer, Combine, For, Nest, Stmt, Store, expressions, nested
 from tinytrace.codegen.nodes import walk
-from tinytrace.codegen.partition import Group
 
 
-def measured(nest: Nest, group: Group, names: Names) -> None:
-    """Fill in what `nest`, made from `group`, reads, writes and computes."""
+def measure(nest: Nest) -> None:
+    """Fill in what `nest` reads, writes and computes."""
     reads: dict[Buffer, None] = {}
     writes: dict[Buffer, None] = {}
     for stmt in nested(nest.body):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.arithmetic import flat_offset, rebuild
 
-from tinytrace.codegen.costs import measured
+from tinytrace.codegen.costs import measure
 from tinytrace.codegen.elements import Elements, Index, domain_axes
 from tinytrace.codegen.kernel import Buffer, Kernel, Nest
 from tinytrace.codegen.names import Names
@@ -19,6 +19,7 @@ from tinytrace.codegen.partition import Group, Grouping, Root
 from tinytrace.codegen.roots import map_root, product_root, reduction_roots, scan_root
 from tinytrace.codegen.schedule import Plan, StagePlan, Task
 from tinytrace.codegen.values import Values, is_map, is_small_product
+from tinytrace.runtime.ladder import NoCompiler
 from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Contraction, Reduction, Scan1D
 
@@ -38,7 +39,8 @@ class Planner:
         self.grouping = Grouping()
         letters = {v: names[v] for eqn in jaxpr.eqns for v in eqn.outvars}
         self.elements = Elements(self.values.producers, self._leaf, letters)
-        self._readers: dict[Var, set[object]] = {}
+        self._readers: dict[Var, set[tuple[Group, int]]] = {}
+        self._order = {eqn: k for k, eqn in enumerate(jaxpr.eqns)}
         self._collect(targets)
 
     def kernels(self) -> list[Kernel]:
@@ -85,7 +87,7 @@ class Planner:
         elif isinstance(kind, Contraction) and is_small_product(kind, eqn):
             self._add(product_root(eqn, kind, self.elements))
         else:
-            raise NotImplementedError(f"{eqn.primitive} cannot be compiled yet")
+            raise NoCompiler(f"{eqn.primitive} cannot be compiled yet")  # interim: the interpreter takes over
 
     def _add(self, root: Root) -> None:
         group = self.grouping.add(root)
@@ -98,8 +100,27 @@ class Planner:
     def _kernels_of(self, group: Group) -> list[Kernel]:
         plan = Plan(domain_axes(group.roots[0].domain[:group.outer]), self._stages(group))
         nest = Nest(body=plan.statements())
-        measured(nest, group, self.names)
+        measure(nest)
+        self._describe(nest, group)
         return [nest]
+
+    def _describe(self, nest: Nest, group: Group) -> None:
+        """Say which equations became this kernel, and what they would have moved one by one."""
+        inside: dict[JaxprEqn, None] = {}
+        stack = [root.eqn for root in group.roots if root.eqn is not None]
+        while stack:
+            eqn = stack.pop()
+            if eqn not in inside:
+                inside[eqn] = None
+                for x in eqn.invars:
+                    producer = self.values.producers.get(x) if isinstance(x, Var) else None
+                    if producer is not None and x not in self.values.kept and is_map(producer.kind, producer.eqn):
+                        stack.append(producer.eqn)
+        eqns = sorted(inside, key=self._order.__getitem__)
+        nest.equations = [self.names.text(eqn) for eqn in eqns]
+        stored = {buffer.name for buffer in nest.writes}
+        nest.saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
+                         if v.aval.shape and self.names[v] not in stored)
 
     def _stages(self, group: Group) -> list[StagePlan]:
         stages: list[StagePlan] = []
@@ -131,6 +152,8 @@ class Planner:
             buffers = [Buffer(name, root.var.aval.shape, root.var.aval.dtype, "workspace")]
         if buffers and root.var.aval.shape:
             self.places[root.var] = buffers[0]
+        if buffers and root.var.aval.shape:
+            name = f"{name}_i"
         targets = [(buffer, flat_offset(root.place, root.var.aval.shape)) for buffer in buffers]
         return Task(root, value, targets, max(root.free - group.outer, 0), name, remembered)
 

@@ -131,7 +131,9 @@ class Along:
         self.plan = plan
 
     def statements(self) -> list[Stmt]:
-        body: list[Stmt] = []
+        rows = {buffer for stage in self.plan.stages for task in stage.tasks for buffer, _ in task.targets
+                if buffer.space == "row"}
+        body: list[Stmt] = [Row(buffer) for buffer in sorted(rows, key=lambda b: b.name)]
         for stage in self.plan.stages:
             body += self._stage(stage, 0)
         for k, a in enumerate(reversed(self.plan.outer)):
@@ -235,7 +237,7 @@ class Across:
     def _row(self, task: Task) -> Buffer:
         if task not in self._rows:
             dtype = task.root.var.aval.dtype
-            self._rows[task] = Buffer(task.name, (self.lane.args[1],), accumulator_type(dtype), "row")
+            self._rows[task] = Buffer(f"{task.name}_row", (self.lane.args[1],), accumulator_type(dtype), "row")
         return self._rows[task]
 
     def _result(self, task: Task) -> Node:
