@@ -496,8 +496,6 @@ static int callable_traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(self->miss);
     Py_VISIT(self->static_names);
     Py_VISIT(self->attributes);
-    if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)
-        Py_VISIT(Py_TYPE(object));
     return 0;
 }
 
@@ -517,9 +515,7 @@ static void callable_dealloc(PyObject *object) {
     if (((Callable *)object)->weakrefs)
         PyObject_ClearWeakRefs(object);
     callable_clear(object);
-    type->tp_free(object);
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
-        Py_DECREF(type);
+    type->tp_free(object); /* the subclass's own deallocator, which called this one, gives its type back */
 }
 
 static PyMethodDef callable_methods[] = {
