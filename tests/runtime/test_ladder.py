@@ -292,7 +292,7 @@ def slow_compiler(tmp_path, seconds=60):
     return script(tmp_path / "cc", f"""\
 case "$*" in
   *-###*) exit 1;;
-  *"-x c"*) sleep {seconds} & echo $! > {tmp_path}/child; wait;;
+  *"-x c"*) sleep {seconds} & echo $! > {tmp_path}/child; wait; exec gcc "$@";;
   *) exec gcc "$@";;
 esac
 """)  # fmt: skip
@@ -339,6 +339,18 @@ def test_threads_that_want_one_program_compile_it_once():
     assert len(set(results)) == 1
     assert (stats.compiles, stats.memory_hits) == (1, 7)
     assert not ladder._key_locks
+
+
+def test_a_child_forked_while_a_thread_compiles(tmp_path):
+    """The child wants the very program that the parent's thread is compiling: it waits for it, and then has it."""
+    config.update("compiler", slow_compiler(tmp_path, seconds=0.5))
+    thread = threading.Thread(target=lambda: load(adder(13)))
+    thread.start()
+    while not (tmp_path / "child").exists():
+        time.sleep(0.01)
+    status, text = in_child(lambda: (answer(load(adder(13))) == expected(13), stats.compiles, stats.disk_hits))
+    thread.join()
+    assert (status, text) == (0, "(True, 1, 1)")  # the one compile is the parent's, counted before the fork
 
 
 PROCESS = textwrap.dedent("""\

@@ -12,8 +12,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tinytrace.config import config
 from tinytrace.runtime.failures import CompileError
@@ -33,8 +32,7 @@ CONTRACT = {False: "-ffp-contract=fast", True: "-ffp-contract=off"}  # by `exact
 NATIVE = ("-march=native",)
 
 
-@dataclass(frozen=True)
-class Compiler:
+class Compiler(NamedTuple):
     """A C compiler, known well enough to name what it makes.
 
     Args:

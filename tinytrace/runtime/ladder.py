@@ -54,7 +54,22 @@ class Stats:
 
 stats = Stats()
 _memory: OrderedDict[ArtifactKey, Executable] = OrderedDict()
-_lock = threading.Lock()  # over the tables of this module, and the counters
+_stores: dict[str, Store | None] = {}
+_compilers: dict[tuple[str, str | None], Compiler] = {}
+_key_locks: dict[ArtifactKey, tuple[threading.Lock, list[None]]] = {}
+_lock: threading.Lock  # over the tables of this module and the counters, for moments
+_asking: threading.Lock  # while somebody finds out what compiler and store there are
+
+
+def _make_locks() -> None:
+    """New locks, at import and in a forked child: who held them lives on in the parent only."""
+    global _lock, _asking
+    _lock, _asking = threading.Lock(), threading.Lock()
+    _key_locks.clear()
+
+
+_make_locks()
+os.register_at_fork(after_in_child=_make_locks)
 
 
 def load(source: CSource) -> Executable:
@@ -157,11 +172,6 @@ def _build(source: CSource, compiler: Compiler, folder: str, store: Store | None
 
 # --- what is asked once per process ------------------------------------------------------------------------------
 
-_asking = threading.Lock()
-_stores: dict[str, Store | None] = {}
-_compilers: dict[tuple[str, str | None], Compiler] = {}
-
-
 def current_store() -> Store | None:
     """The store on disk, None (announced) when its directory is unusable."""
     with _asking:
@@ -213,9 +223,6 @@ def _count(name: str) -> None:
 
 
 # --- one thread per key -------------------------------------------------------------------------------------------
-
-_key_locks: dict[ArtifactKey, tuple[threading.Lock, list[None]]] = {}
-
 
 @contextmanager
 def _one_at_a_time(key: ArtifactKey) -> Iterator[None]:

@@ -13,14 +13,13 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _PROGRESS_AFTER = 1.0  # seconds until a line of progress appears on a terminal
 _LOOK_EVERY = 0.05  # seconds from one look at silent commands to the next
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(NamedTuple):
     """How a pipeline ended: the first exit status that is not 0 (negative: a signal's number), and what was printed."""
 
     status: int

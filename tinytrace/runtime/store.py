@@ -23,8 +23,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tinytrace.config import config
 from tinytrace.runtime.compiler import LIBRARY, SOURCE
@@ -39,8 +38,7 @@ class StoreUnusableError(Exception):
     """The directory is not there or cannot be trusted; the text says why."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A verified object: its path, and the bytes that were verified."""
 
     path: str
