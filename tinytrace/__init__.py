@@ -15,6 +15,7 @@ from tinytrace.api.jit import clear_caches, jit
 from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.shape_evaluation import eval_shape
 from tinytrace.api.shapes import ShapeDtypeStruct
+from tinytrace.api.stages import Compiled as _Compiled  # noqa: F401  (jit(f).trace, .lower and .compile)
 from tinytrace.api.vmapping import vmap
 from tinytrace.config import (
     check_tracer_leaks,
