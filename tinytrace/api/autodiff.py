@@ -184,10 +184,10 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     jaxpr, outs, residuals = partial_eval(flat_fun, [Unknown(aval) for aval in in_avals], instantiate=True)
     jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
     out_avals = [out.aval for out in outs]
-    dtypes = [[aval.dtype for aval in avals] for avals in (in_avals, out_avals)]
-    if not (all(map(is_float, sum(dtypes, []))) or all(map(is_integer, sum(dtypes, [])))):
+    in_dtypes, out_dtypes = ([aval.dtype for aval in avals] for avals in (in_avals, out_avals))
+    if not (all(map(is_float, in_dtypes + out_dtypes)) or all(map(is_integer, in_dtypes + out_dtypes))):
         raise TypeError("linear_transpose only supports [float or complex] -> [float or complex], and integer -> "
-                        f"integer functions, but got {dtypes[0]} -> {dtypes[1]}.")
+                        f"integer functions, but got {in_dtypes} -> {out_dtypes}.")
     return Partial(functools.partial(_transposed, jaxpr, in_avals, out_avals, in_tree, flat_fun.out_tree), residuals)
 
 

@@ -1,9 +1,9 @@
-"""Gradients, Jacobians and Hessians: `vjp` of the cotangent 1, and `jvp` or `vjp` of a whole basis at once by `vmap`."""
+"""Gradients, Jacobians and Hessians: `vjp` of the cotangent 1; `jvp` or `vjp` of a whole basis at once, by `vmap`."""
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,14 @@ from tinytrace.transforms.zeros import filled
 ArgNums = int | Sequence[int]
 
 
+class Differentiated(NamedTuple):
+    """What `grad` remembers of itself on the function that it returns, for `show_stages`."""
+
+    fun: Callable[..., Any]
+    argnums: int | tuple[int, ...]
+    has_aux: bool
+
+
 def grad(fun: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, holomorphic: bool = False,
          allow_int: bool = False, reduce_axes: Sequence[Any] = ()) -> Callable[..., Any]:
     """Return the gradient of a scalar-valued function with respect to its arguments numbered `argnums`.
@@ -41,13 +49,14 @@ def grad(fun: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, h
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
-    @described_as(fun, f"Gradient of {{fun}} with respect to positional argument(s) {argnums}. Takes the same arguments "
-                       "as {fun} but returns the gradient, which has the same shape as the arguments at positions "
-                       f"{argnums}.")
+    @described_as(fun, f"Gradient of {{fun}} with respect to positional argument(s) {argnums}. Takes the same "
+                       "arguments as {fun} but returns the gradient, which has the same shape as the arguments at "
+                       f"positions {argnums}.")
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, g = both(*args, **kwargs)
         return (g, value[1]) if has_aux else g
 
+    vars(gradient)["differentiated"] = vars(both)["differentiated"]
     return gradient
 
 
@@ -67,9 +76,9 @@ def value_and_grad(fun: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool 
     check_callable(fun)
     numbers = as_argnums(argnums)
 
-    @described_as(fun, f"Value and gradient of {{fun}} with respect to positional argument(s) {argnums}. Takes the same "
-                       "arguments as {fun} but returns a two-element tuple where the first element is the value of "
-                       "{fun} and the second element is the gradient, which has the same shape as the arguments at "
+    @described_as(fun, f"Value and gradient of {{fun}} with respect to positional argument(s) {argnums}. Takes the "
+                       "same arguments as {fun} but returns a two-element tuple where the first element is the value "
+                       "of {fun} and the second element is the gradient, which has the same shape as the arguments at "
                        f"positions {argnums}.")
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         _check_enough_arguments(numbers, args)
@@ -83,6 +92,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool 
         gradient = gradients[0] if isinstance(numbers, int) else gradients
         return ((value, *aux), gradient) if has_aux else (value, gradient)
 
+    vars(value_and_gradient)["differentiated"] = Differentiated(fun, numbers, has_aux)
     return value_and_gradient
 
 
@@ -102,9 +112,7 @@ def jacfwd(fun: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False,
     check_callable(fun)
     numbers = as_argnums(argnums)
 
-    @described_as(fun, f"Jacobian of {{fun}} with respect to positional argument(s) {argnums}. Takes the same arguments "
-                       "as {fun} but returns the jacobian of the output with respect to the arguments at positions "
-                       f"{argnums}.")
+    @described_as(fun, _JACOBIAN_DOC.format(argnums))
     def jacobian_of_fun(*args: Any, **kwargs: Any) -> Any:
         selected_fun, selected = select_arguments(fun, numbers, args, kwargs)
         tree_map(lambda x: _check_forward_input(holomorphic, x), selected)
@@ -132,9 +140,7 @@ def jacrev(fun: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False,
     check_callable(fun)
     numbers = as_argnums(argnums)
 
-    @described_as(fun, f"Jacobian of {{fun}} with respect to positional argument(s) {argnums}. Takes the same arguments "
-                       "as {fun} but returns the jacobian of the output with respect to the arguments at positions "
-                       f"{argnums}.")
+    @described_as(fun, _JACOBIAN_DOC.format(argnums))
     def jacobian_of_fun(*args: Any, **kwargs: Any) -> Any:
         selected_fun, selected = select_arguments(fun, numbers, args, kwargs)
         tree_map(lambda x: _check_reverse_input("jacrev", holomorphic, allow_int, x), selected)
@@ -150,6 +156,9 @@ def jacrev(fun: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False,
 
 
 jacobian = jacrev
+
+_JACOBIAN_DOC = ("Jacobian of {{fun}} with respect to positional argument(s) {0}. Takes the same arguments as {{fun}} "
+                 "but returns the jacobian of the output with respect to the arguments at positions {0}.")
 
 
 def hessian(fun: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False,

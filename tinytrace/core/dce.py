@@ -46,8 +46,8 @@ def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...],
     eqns, live = _live_equations(jaxpr.eqns, outvars)
     used_inputs = tuple(keep or v in live for v, keep in zip(jaxpr.invars, keep_inputs, strict=True))
     invars = [v for v, used in zip(jaxpr.invars, used_inputs, strict=True) if used]
-    return jaxpr.replace(invars=invars, outvars=outvars, eqns=eqns, debug_info=_pruned(jaxpr.debug_info, used_inputs)
-                         ), used_inputs
+    debug_info = _pruned(jaxpr.debug_info, used_inputs)
+    return jaxpr.replace(invars=invars, outvars=outvars, eqns=eqns, debug_info=debug_info), used_inputs
 
 
 def _live_equations(eqns: Sequence[JaxprEqn], outvars: Sequence[Atom]) -> tuple[list[JaxprEqn], set[Atom]]:
@@ -68,4 +68,5 @@ def _live_equations(eqns: Sequence[JaxprEqn], outvars: Sequence[Atom]) -> tuple[
 def _pruned(debug: DebugInfo | None, used_inputs: Sequence[bool]) -> DebugInfo | None:
     if debug is None or len(debug.arg_names) != len(used_inputs):
         return debug
-    return debug._replace(arg_names=tuple(name for name, used in zip(debug.arg_names, used_inputs, strict=True) if used))
+    names = [name for name, used in zip(debug.arg_names, used_inputs, strict=True) if used]
+    return debug._replace(arg_names=tuple(names))

@@ -1,0 +1,196 @@
+"""Looking inside a transformation: its stages one after the other, and the rules that it is made of.
+
+    show_stages(grad(f))(x)     the program, its jvp, the linear program and its residuals, its transpose, the kernels
+    show_rules("jvp")           how each primitive is differentiated: the very source that runs
+"""
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tinytrace.api.flattening import FlatFunction, select_arguments
+from tinytrace.api.gradients import Differentiated
+from tinytrace.api.make_jaxpr import make_jaxpr
+from tinytrace.api.program import Program
+from tinytrace.core.avals import aval_of
+from tinytrace.core.dtypes import FLOAT0
+from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.primitive import Primitive, Refusal, registry
+from tinytrace.core.trees import tree_flatten
+from tinytrace.transforms.jvp import jvp_jaxpr
+from tinytrace.transforms.partial_eval import partial_eval_jaxpr
+from tinytrace.transforms.staging import trace_to_closed_jaxpr
+from tinytrace.transforms.transpose import transpose_jaxpr
+
+RULES = ("abstract_eval", "impl", "jvp", "transpose", "batch", "lower")
+
+
+class Section(NamedTuple):
+    """One part of what is shown: a title, a sentence, and the thing itself."""
+
+    title: str
+    meaning: str
+    value: Any
+
+
+class Shown:
+    """Sections to be read in a terminal or in a notebook; `shown["transpose"]` is the value of one of them."""
+
+    def __init__(self, sections: list[Section]) -> None:
+        self.sections = sections
+
+    def __getitem__(self, title: str) -> Any:
+        return next(section.value for section in self.sections if section.title == title)
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"--- {section.title}: {section.meaning}\n{section.value}" for section in self.sections)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<h4>{_escaped(section.title)}</h4><p>{_escaped(section.meaning)}</p>"
+                       f"<pre>{_escaped(str(section.value))}</pre>" for section in self.sections)
+
+
+# --- stages ----------------------------------------------------------------------------------------------------
+
+def show_stages(fun: Callable[..., Any]) -> Callable[..., Shown]:
+    """Return a function that shows what becomes of `fun` for given arguments, from its jaxpr to its kernels.
+
+    If `fun` was made by `grad` or `value_and_grad`, the three stages of reverse mode are among them.
+
+    Returns: a function of the arguments of `fun`; its result prints itself, and `result["transpose"]` is one stage.
+    Source: https://arxiv.org/abs/2204.10923, whose three stages these are.
+
+    >>> import tinytrace as jax, tinytrace.numpy as jnp
+    >>> print(jax.show_stages(jax.grad(jnp.sin))(1.)["linear"])
+    { lambda ; a:f32[] b:f32[]. let c:f32[] = mul b a in (c,) }
+    """
+
+    def show(*args: Any, **kwargs: Any) -> Shown:
+        sections = []
+        differentiated = getattr(fun, "differentiated", None)
+        if isinstance(differentiated, Differentiated):
+            sections += _stages_of_reverse_mode(differentiated, args, kwargs)
+        whole = make_jaxpr(fun)(*args, **kwargs)
+        program = Program(whole)
+        return Shown([
+            *sections,
+            Section("trace", "the whole function as a jaxpr, as make_jaxpr prints it", whole),
+            Section("simplify", "calls inlined, dead and repeated equations removed", program.jaxpr),
+            Section("fuse", "the kernels: equations that share one pass over memory", program.generated.kernels)])
+
+    return show
+
+
+def _stages_of_reverse_mode(differentiated: Differentiated, args: tuple[Any, ...],
+                            kwargs: dict[str, Any]) -> list[Section]:
+    selected_fun, selected = select_arguments(differentiated.fun, differentiated.argnums, args, kwargs)
+    if differentiated.has_aux:
+        selected_fun = _first_of(selected_fun)
+    leaves, tree = tree_flatten(selected)
+    primal = trace_to_closed_jaxpr(FlatFunction(selected_fun, tree), [aval_of(x) for x in leaves])
+    moving = [aval.to_tangent_aval().dtype != FLOAT0 for aval in primal.in_avals]
+    forward, _ = jvp_jaxpr(primal, moving, instantiate=True)
+    known, linear, residuals = _split(forward, len(primal.in_avals), len(primal.out_avals))
+    backward, _ = transpose_jaxpr(linear, [False] * residuals + [True] * (len(linear.in_avals) - residuals),
+                                  [True] * len(linear.out_avals))
+    return [
+        Section("function", "what is differentiated", primal),
+        Section("jvp", "inputs and their tangents to outputs and their tangents", forward),
+        Section("known", "the part that needs no tangent; its last outputs are the residuals", known),
+        Section("linear", f"the rest: {residuals} residuals, then tangents in; tangents out", linear),
+        Section("transpose", "the linear part backwards: residuals, then cotangents in; cotangents out", backward)]
+
+
+def _split(forward: ClosedJaxpr, num_primals: int, num_outs: int) -> tuple[ClosedJaxpr, ClosedJaxpr, int]:
+    """Split a jvp jaxpr by what depends on tangents; returns the parts and the number of residuals."""
+    unknown = [i >= num_primals for i in range(len(forward.in_avals))]
+    wanted = [i >= num_outs for i in range(len(forward.out_avals))]
+    known, linear, _, residual_avals = partial_eval_jaxpr(forward, unknown, wanted)
+    return known, linear, len(residual_avals)
+
+
+def _first_of(fun: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: fun(*args)[0]
+
+
+# --- rules -----------------------------------------------------------------------------------------------------
+
+def show_rules(rule: str, family: str | None = None) -> Shown:
+    """Show one rule of every primitive, with the source that runs; `rule` is one of abstract_eval, impl, jvp,
+    transpose, batch, lower.
+
+    `family` restricts this to the primitives of one file of `tinytrace/primitives` or `tinytrace/control_flow`.
+
+    Raises: ValueError for an unknown rule or family.
+
+    >>> import tinytrace as jax
+    >>> print(jax.show_rules("transpose", family="shaping")["rev"])
+        def transpose(self, ct: Any, x: Any, *, dimensions: Sequence[int]) -> Sequence[Any]:
+            return [rev(ct, dimensions)]
+    """
+    if rule not in RULES:
+        raise ValueError(f"there is no rule {rule!r}; a primitive has {', '.join(RULES)}")
+    families = {name: _definition(primitive) for name, primitive in registry.items()}
+    known = sorted({definition.family for definition in families.values()})
+    if family is not None and family not in known:
+        raise ValueError(f"there is no family {family!r}; there are {', '.join(known)}")
+    return Shown([_rule_section(registry[name], rule, definition) for name, definition in families.items()
+                  if family in (None, definition.family)])
+
+
+class _Definition(NamedTuple):
+    """Where a primitive is defined: its file's name, and the statement that makes it."""
+
+    family: str
+    statement: str
+
+
+def _definition(primitive: Primitive) -> _Definition:
+    """Find the statement of a module that makes `primitive`: it assigns the only name under which it stands there."""
+    for module_name in _modules_with(primitive):
+        module = sys.modules[module_name]
+        source = inspect.getsource(module)
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and any(
+                    isinstance(target, ast.Name) and getattr(module, target.id, None) is primitive
+                    for target in node.targets):
+                return _Definition(module_name.rsplit(".", 1)[1], ast.get_source_segment(source, node) or "")
+    return _Definition(type(primitive).__module__.rsplit(".", 1)[1], "")
+
+
+def _modules_with(primitive: Primitive) -> list[str]:
+    """Return the loaded modules of this package in which `primitive` has a name, its class's module first."""
+    package = __name__.split(".")[0] + "."
+    names = [name for name, module in sys.modules.items() if name.startswith(package) and module is not None
+             and any(value is primitive for value in vars(module).values())]
+    return sorted(names, key=lambda name: (name != type(primitive).__module__, name))
+
+
+def _rule_section(primitive: Primitive, rule: str, definition: _Definition) -> Section:
+    method = getattr(primitive, rule)
+    if isinstance(method, Refusal):
+        return Section(primitive.name, f"{definition.family}, refused", method.reason)
+    owner = next(cls for cls in type(primitive).__mro__ if rule in vars(cls))
+    if owner is Primitive:
+        return Section(primitive.name, f"{definition.family}, missing", f"{rule} is not implemented")
+    if sum(owner in type(other).__mro__ for other in registry.values()) == 1:
+        return Section(primitive.name, definition.family, inspect.getsource(method).rstrip())
+    helpers = [inspect.getsource(function).rstrip() for function in _named_functions(primitive, rule)]
+    return Section(primitive.name, f"{definition.family}, by the rule of the family {owner.__name__}",
+                   "\n\n".join([definition.statement, *helpers]))
+
+
+def _named_functions(primitive: Primitive, rule: str) -> list[Callable[..., Any]]:
+    """Return the functions with a name of their own that a family's statement gives for `rule`."""
+    given = getattr(primitive, {"jvp": "tangents", "impl": "numpy", "lower": "c"}.get(rule, ""), ())
+    functions = given if isinstance(given, tuple) else (given,)
+    return [f for f in functions if inspect.isfunction(f) and f.__name__ != "<lambda>"]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
