@@ -16,7 +16,7 @@ from tinytrace.core.dtypes import BOOL, FLOAT0, DType, KeyType, canonicalize_dty
 from tinytrace.core.jaxpr import Atom, Literal
 from tinytrace.core.jaxpr import Atom, Literal
 from tinytrace.core.kinds import Kind, Routine, Scalar
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.checks import is_array
 from tinytrace.primitives.elementwise import ANY_OR_KEY, FLOAT, Elementwise, LinearUnary, NDArray
@@ -158,6 +158,8 @@ class BitcastConvertType(Primitive):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         out = self.bind(*primals, **params)
         return out, Zero.from_primal_value(out)
+
+    transpose = refuse("bits are not linear")
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
         return self.bind(*args, **params), dims[0]

@@ -19,6 +19,7 @@ from tinytrace.primitives.checks import canonicalize_axis, remaining
 from tinytrace.primitives.comparison import lt
 from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.creation import broadcasted_iota
+from tinytrace.primitives.elementwise import filled_like
 from tinytrace.primitives.gathering import gather
 from tinytrace.primitives.indexing import GatherDimensionNumbers
 from tinytrace.primitives.select import select
@@ -182,6 +183,8 @@ top_k_p = TopK()
 def _elements_at(x: Any, positions: Sequence[Any]) -> Any:
     """Return `x[positions]`, one index array of the shape of `x` per axis, with the equations of numpy's indexing."""
     shape = np.shape(x)
+    if 0 in shape:  # there is no element to read
+        return filled_like(x, 0)
     wrapped = [select(lt(at, np.int32(0)), add(at, np.int32(size)), at)
                for at, size in zip(positions, shape, strict=True)]
     axes = tuple(range(len(shape)))

@@ -1,0 +1,341 @@
+"""On what every primitive is tried: samples of arguments and parameters by name; the registry's tests run over them.
+
+A primitive that is in the registry and not here fails `test_registry.py`. Elementwise operations need no line: they
+are tried on all dtypes that they accept, over an interval of their own where a number line would leave their domain.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+import tinytrace as jax
+from tinytrace import lax
+from tinytrace.config import config
+from tinytrace.core.jaxpr import Literal
+from tinytrace.core.primitive import Primitive, registry
+from tinytrace.primitives.elementwise import Elementwise, accepts
+
+F16, BF16, F32, F64 = map(np.dtype, ("float16", ml_dtypes.bfloat16, "float32", "float64"))
+I8, I32, U8, U32, BOOL = map(np.dtype, ("int8", "int32", "uint8", "uint32", "bool"))
+FLOATS, INTEGERS = (F32, F16, BF16), (I32, I8, U32, U8)
+ANY = (*FLOATS, *INTEGERS, BOOL)
+
+# What is no operation on arrays that could be applied by itself, and who tests it.
+NOT_ALONE = {
+    "custom_lin": "stands only in jaxprs that linearize is about to transpose; tests/transforms",
+    "custom_jvp_call": "is applied to functions; tests/control_flow",
+    "custom_vjp_call_jaxpr": "is applied to functions; tests/control_flow",
+    "tie": "is a step in the transposition of custom_vjp; tests/control_flow",
+    "closed_call": "is applied to programs by interpreters; tests/control_flow",
+    "debug_callback": "has an effect and no result; tests/control_flow",
+    "pure_callback": "calls the user's function; tests/control_flow",
+}
+NO_TANGENT = {"nextafter"}
+"""Have floats as operands, but no jvp rule, as in JAX."""
+TANGENT_BY_CONVENTION = {"reduce_precision", "stop_gradient"}
+"""Their jvp is not their derivative, by definition."""
+
+INTERVALS: dict[str, tuple[float, float]] = {
+    "log": (0.1, 4), "sqrt": (0.1, 4), "rsqrt": (0.1, 4), "log1p": (-0.9, 4), "asin": (-0.9, 0.9), "acos": (-0.9, 0.9),
+    "atanh": (-0.9, 0.9), "acosh": (1.1, 4), "pow": (0.3, 3), "div": (0.5, 3), "cbrt": (0.2, 4), "tan": (-1.2, 1.2),
+    "digamma": (0.3, 4), "lgamma": (0.3, 4), "erf_inv": (-0.9, 0.9), "igamma": (0.5, 3), "igammac": (0.5, 3),
+    "random_gamma_grad": (0.5, 3), "regularized_incomplete_beta": (0.2, 0.8), "zeta": (1.5, 4), "polygamma": (1, 3),
+    "bessel_i1e": (-3, 3), "bessel_i0e": (-3, 3),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Arguments and parameters with which a primitive is tried."""
+
+    args: tuple[Any, ...]
+    params: dict[str, Any]
+    smooth: bool = True
+    """Can floats of this sample be widened to float64 and moved a little? (Not: dtypes in parameters, and cliffs.)"""
+
+
+class Numbers:
+    """Random numbers that depend on the primitive's name and on nothing else."""
+
+    def __init__(self, name: str) -> None:
+        self.rng = np.random.default_rng(zlib.crc32(name.encode()))
+
+    def __call__(self, *shape: int, dtype: np.dtype[Any] = F32, low: float = -2, high: float = 2) -> Any:
+        if dtype == BOOL:
+            return self.rng.random(shape) < 0.5
+        if dtype.kind in "iu":
+            return self.rng.integers(max(low, 0) if dtype.kind == "u" else low, high + 1, shape).astype(dtype)
+        # Distinct, so that no two elements tie, and away from integers, where rounding would jump.
+        n = int(np.prod(shape, dtype=int))
+        steps = self.rng.permutation(n) + self.rng.uniform(0.25, 0.75, n)
+        return np.asarray(low + (high - low) * steps / max(n, 1)).reshape(shape).astype(dtype)
+
+
+def samples(name: str) -> list[Sample]:
+    """Return the samples of the primitive `name`; KeyError when there are none."""
+    primitive = registry[name]
+    if name in _TABLE:
+        return _TABLE[name](Numbers(name))  # type: ignore[no-any-return]
+    if isinstance(primitive, Elementwise):
+        return _elementwise(primitive, Numbers(name))
+    raise KeyError(f"no sample for primitive {name}: add one to tests/primitives/domains.py")
+
+
+def _elementwise(primitive: Elementwise, x: Numbers) -> list[Sample]:
+    low, high = INTERVALS.get(primitive.name, (-3.0, 3.0))
+    arity, params = len(primitive.accepts), _PARAMS.get(primitive.name, {})
+    dtypes = [dtype for dtype in ANY if all(accepts(accepted, dtype) for accepted in primitive.accepts)]
+
+    def operand(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        return x(*shape, dtype=dtype, low=low, high=high)
+
+    out = [Sample(tuple(operand((2, 3), dtype) for _ in range(arity)), params) for dtype in dtypes]
+    out.append(Sample(tuple(operand((), dtypes[0]) for _ in range(arity)), params))
+    out.append(Sample(tuple(operand((0, 3), dtypes[0]) for _ in range(arity)), params))
+    if arity == 2 and primitive.name != "add_any":
+        out += [Sample((operand((2, 3), dtypes[0]), operand((), dtypes[0])), params),
+                Sample((operand((1, 3), dtypes[0]), operand((2, 1), dtypes[0])), params)]
+    return out
+
+
+def moves(*shape: int, **params: Any) -> Any:
+    """Samples for what moves elements of one array: every dtype."""
+    return lambda x: [Sample((x(*shape, dtype=dtype, low=-9, high=9),), params) for dtype in ANY]
+
+
+def over(dtypes: tuple[np.dtype[Any], ...], *cases: tuple[tuple[int, ...], dict[str, Any]]) -> Any:
+    """Samples of one operand of each dtype for each (shape, params)."""
+    return lambda x: [Sample((x(*shape, dtype=dtype, low=-3, high=3),), params, smooth=dtype == F32 and 0 not in shape)
+                      for shape, params in cases for dtype in dtypes]
+
+
+def in_program(name: str, function: Any, *args: Any, smooth: bool = True) -> Sample:
+    """The arguments and parameters with which primitive `name` first stands in the program of `function`."""
+    closed = jax.make_jaxpr(function)(*args)
+    values = dict(zip([*closed.jaxpr.constvars, *closed.jaxpr.invars], [*closed.consts, *args], strict=True))
+
+    def read(atom: Any) -> Any:
+        return atom.val if isinstance(atom, Literal) else values[atom]
+
+    for eqn in closed.eqns:
+        if eqn.primitive.name == name:
+            return Sample(tuple(np.asarray(read(atom)) for atom in eqn.invars), eqn.params, smooth)
+        out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+        values.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True))
+    raise LookupError(f"{name} is not in the program {closed}")
+
+
+# --- parameters of elementwise operations, and operations with samples of their own ------------------------------
+
+_PARAMS: dict[str, dict[str, Any]] = {
+    "round": {"rounding_method": lax.RoundingMethod.TO_NEAREST_EVEN}, "reduce_precision":
+    {"exponent_bits": 5, "mantissa_bits": 6},
+}
+
+
+def _convert(x: Numbers) -> list[Sample]:
+    out = [Sample((x(2, 3, dtype=old, low=-3, high=3),), {"new_dtype": new, "weak_type": False}, smooth=False)
+           for old in ANY for new in ANY]
+    return [*out, Sample((x(3),), {"new_dtype": F64, "weak_type": False})]
+
+
+def _bitcast(x: Numbers) -> list[Sample]:
+    pairs = [(F32, I32), (I32, F32), (F16, U8), (U8, I8), (BF16, F16), (F32, F16)]
+    return [Sample((x(2, 4, dtype=old),), {"new_dtype": new}, smooth=False) for old, new in pairs]
+
+
+def _integer_pow(x: Numbers) -> list[Sample]:
+    return [Sample((x(2, 3, dtype=dtype, low=0.5, high=2),), {"y": y}) for y in (0, 1, 2, 3, 5, -2)
+            for dtype in ((F32, BF16, I32) if y >= 0 else (F32,))]
+
+
+def _select_n(x: Numbers) -> list[Sample]:
+    two = [Sample((x(2, 3, dtype=BOOL), x(2, 3, dtype=dtype), x(2, 3, dtype=dtype)), {}) for dtype in ANY]
+    return [*two, Sample((x(dtype=BOOL), x(2, 3), x(2, 3)), {}),
+            Sample((x(2, 3, dtype=I32, low=0, high=2), x(2, 3), x(2, 3), x(2, 3)), {})]
+
+
+def _clamp(x: Numbers) -> list[Sample]:
+    return [Sample((x(2, 3, low=-2, high=-1), x(2, 3), x(2, 3, low=1, high=2)), {}),
+            Sample((x(low=-1, high=-0.5), x(2, 3), x(low=0.5, high=1)), {}, smooth=False),  # as in JAX
+            Sample((x(dtype=I32, low=-1, high=0), x(4, dtype=I32, low=-5, high=5), x(dtype=I32, low=1, high=2)), {})]
+
+
+def _pads(x: Numbers) -> list[Sample]:
+    configs = [((1, 2, 0), (0, 1, 0)), ((-1, 0, 0), (1, -2, 1)), ((0, 0, 2), (2, 2, 1))]
+    return [Sample((x(2, 3, dtype=dtype), x(dtype=dtype)), {"padding_config": config})
+            for config in configs for dtype in (F32, BF16, I8, BOOL)]
+
+
+def _concatenate(x: Numbers) -> list[Sample]:
+    return [Sample((x(2, 3, dtype=dtype), x(2, 1, dtype=dtype), x(2, 2, dtype=dtype)), {"dimension": 1})
+            for dtype in ANY] + [Sample(tuple(x(n) for n in (2, 1, 3, 0, 2)), {"dimension": 0})]
+
+
+def _dots(x: Numbers) -> list[Sample]:
+    plain: dict[str, Any] = {"precision": None, "preferred_element_type": None}
+    matrix = {"dimension_numbers": (((1,), (0,)), ((), ())), **plain}
+    out = [Sample((x(2, 3, dtype=dtype), x(3, 4, dtype=dtype)), matrix) for dtype in (F32, F16, BF16, I32, I8)]
+    out += [Sample((x(*left), x(*right)), {"dimension_numbers": numbers, **plain}) for left, right, numbers in [
+        ((3,), (3,), (((0,), (0,)), ((), ()))),
+        ((3, 2), (4, 3), (((0,), (1,)), ((), ()))),
+        ((2,), (3,), (((), ()), ((), ()))),
+        ((2, 3, 4), (2, 4, 2), (((2,), (1,)), ((0,), (0,)))),
+        ((2, 3, 4), (4, 2, 3), (((2, 1), (0, 2)), ((0,), (1,)))),
+        ((2, 0), (0, 3), (((1,), (0,)), ((), ())))]]
+    narrow = x(2, 3, dtype=I8), x(3, 2, dtype=I8)
+    return [*out, Sample(narrow, {**matrix, "preferred_element_type": I32}, smooth=False)]
+
+
+def _dynamic_slice(x: Numbers) -> list[Sample]:
+    return [Sample((x(4, 5, dtype=dtype), np.int32(start), np.int32(9)), {"slice_sizes": (2, 3)})
+            for start in (-3, 1) for dtype in (F32, BF16, I8)]
+
+
+def _dynamic_update_slice(x: Numbers) -> list[Sample]:
+    return [Sample((x(4, 5, dtype=dtype), x(2, 5, dtype=dtype), np.int32(start), np.int32(0)), {})
+            for start in (-3, 1, 7) for dtype in (F32, BF16, I8)]
+
+
+MODES = lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP
+HINTS = {"indices_are_sorted": False, "unique_indices": False}
+ELEMENTS, ROWS, PAIRED, BLOCKS = ((), (0,), (0,)), ((1,), (0,), (0,)), ((), (1,), (1,), (0,), (0,)), ((1, 2), (), (1, 0))
+WINDOWS = [  # dimension numbers, shapes of operand, indices and updates, sizes of the windows, largest index
+    (ELEMENTS, (5,), (3, 1), (3,), (1,), 6), (ROWS, (4, 3), (2, 1), (2, 3), (1, 3), 4),
+    (PAIRED, (2, 4), (2, 3, 1), (2, 3), (1, 1), 4), (BLOCKS, (3, 4), (2, 2), (2, 2, 3), (2, 3), 2)]
+
+
+def _gather(x: Numbers) -> list[Sample]:
+    return [Sample((x(*shape, dtype=dtype), x(*indices, dtype=I32, low=-1, high=top)),
+                   {"dimension_numbers": lax.GatherDimensionNumbers(*numbers), "slice_sizes": sizes, "mode": mode,
+                    "fill_value": None if mode is MODES[0] else 1 if dtype == BOOL else 7, **HINTS})
+            for numbers, shape, indices, _, sizes, top in WINDOWS for mode in MODES for dtype in (F32, BF16, I8, BOOL)]
+
+
+def _scatter(name: str, unique: bool = False, dtypes: tuple[np.dtype[Any], ...] = (F32, BF16, I8)) -> Any:
+    def build(x: Numbers) -> list[Sample]:
+        primitive: Any = registry[name]
+        out = []
+        for numbers, shape, indices, updates, _, top in WINDOWS:
+            for mode in MODES:
+                if unique:  # each window once, all inside
+                    if numbers is PAIRED or numbers is BLOCKS:
+                        continue
+                    at = x.rng.permutation(top - 1)[:indices[0]].reshape(indices).astype(I32)
+                else:
+                    at = x(*indices, dtype=I32, low=-1, high=top)
+                for dtype in dtypes:
+                    args = x(*shape, dtype=dtype, low=0.5), at, x(*updates, dtype=dtype, low=0.25)
+                    # JAX 0.4.35 differentiates an extreme as if windows that are moved inside were dropped.
+                    smooth = not (mode is MODES[0] and name in ("scatter-min", "scatter-max"))
+                    out.append(in_program(name, lambda a, i, u, n=numbers, m=mode: primitive.apply(
+                        a, i, u, lax.ScatterDimensionNumbers(*n), False, unique, m), *args, smooth=smooth))
+        return out
+
+    return build
+
+
+def _sorts(x: Numbers) -> list[Sample]:
+    def params(dimension: int, num_keys: int = 1) -> dict[str, Any]:
+        return {"dimension": dimension, "is_stable": True, "num_keys": num_keys}
+
+    out = [Sample((x(3, 60, dtype=dtype, low=-9, high=9),), params(1)) for dtype in ANY]
+    return [*out, Sample((x(4, 3), x(4, 3, dtype=I8)), params(0)), Sample((x(2, 5), x(2, 5)), params(1)),
+            Sample((x(9, dtype=I8, low=0, high=1), x(9, dtype=BF16), np.arange(9, dtype=I32)), params(0, 2)),
+            Sample((x(0, 3),), params(0))]
+
+
+def _top_k(x: Numbers) -> list[Sample]:
+    return [Sample((x(3, 7, dtype=dtype, low=-3, high=3),), {"k": k}) for k in (2, 7) for dtype in ANY] + [
+        Sample((x(5),), {"k": 0})]
+
+
+def _scan_body(carry: Any, x: Any) -> Any:
+    carry = lax.add(lax.mul(carry, lax.sin(x)), x)
+    return carry, lax.mul(carry, carry)
+
+
+def _float() -> np.dtype[Any]:
+    """The dtype of floats inside programs, which cannot be widened from outside."""
+    return F64 if config.enable_x64 else F32
+
+
+def _loops(x: Numbers) -> list[Sample]:
+    v, m = x(3, dtype=_float()), x(4, 3, dtype=_float())
+    return [in_program("scan", lambda c, xs, back=back: lax.scan(_scan_body, c, xs, reverse=back), v, m)
+            for back in (False, True)]
+
+
+def _while(x: Numbers) -> list[Sample]:
+    return [in_program("while", lambda c, n: lax.while_loop(
+        lambda c: lax.lt(c[1], n), lambda c: (lax.mul(c[0], lax.cos(c[0])), lax.add(c[1], np.int32(1))),
+        (c, np.int32(0))), x(3, dtype=_float()), np.int32(4), smooth=False)]  # has no reverse mode
+
+
+def _cond(x: Numbers) -> list[Sample]:
+    return [in_program("cond", lambda k, a: lax.switch(k, [lax.sin, lambda a: lax.mul(a, a), lax.neg], a),
+                       np.int32(k), x(3, dtype=_float())) for k in (0, 1, 7)]
+
+
+_CONTROL: dict[str, Any] = {
+    "pjit": lambda x: [in_program("pjit", lambda a, b: jax.jit(lambda a, b: (lax.mul(a, lax.sin(b)), a))(a, b),
+                                  x(3, dtype=_float()), x(3, dtype=_float()))],
+    "scan": _loops, "while": _while, "cond": _cond,
+    "remat2": lambda x: [in_program("remat2", jax.checkpoint(lambda a: lax.mul(lax.sin(a), lax.exp(a))),
+                                    x(3, dtype=_float()))],
+    "name": lambda x: [Sample((x(3),), {"name": "kept"})],
+}
+
+
+def _keys(n: int) -> Any:
+    return jax.random.split(jax.random.key(7), n)
+
+
+_KEY_SAMPLES: dict[str, Any] = {
+    "random_seed": lambda x: [Sample((np.int32(7),), {"impl": jax.random.key(0).dtype})],
+    "random_wrap": lambda x: [Sample((x(3, 2, dtype=U32, high=99),), {"impl": jax.random.key(0).dtype})],
+    "random_unwrap": lambda x: [Sample((_keys(3),), {})],
+    "random_split": lambda x: [in_program("random_split", lambda k: jax.random.split(k, 3), jax.random.key(1))],
+    "random_fold_in": lambda x: [Sample((jax.random.key(3), np.uint32(5)), {})],
+    "random_bits": lambda x: [Sample((jax.random.key(3),), {"bit_width": width, "shape": (2, 3)})
+                              for width in (8, 16, 32)],
+}
+
+_TABLE: dict[str, Any] = {
+    "convert_element_type": _convert, "bitcast_convert_type": _bitcast, "integer_pow": _integer_pow,
+    "select_n": _select_n, "clamp": _clamp, "pad": _pads, "concatenate": _concatenate, "dot_general": _dots,
+    "dynamic_slice": _dynamic_slice, "dynamic_update_slice": _dynamic_update_slice, "gather": _gather,
+    "transpose": moves(2, 3, 2, permutation=(2, 0, 1)), "rev": moves(2, 3, dimensions=(1,)),
+    "reshape": lambda x: [*moves(2, 6, new_sizes=(3, 2, 2), dimensions=None)(x),
+                          *moves(2, 3, new_sizes=(6,), dimensions=(1, 0))(x)],
+    "broadcast_in_dim": lambda x: [*moves(3, 1, shape=(2, 3, 4), broadcast_dimensions=(1, 2))(x),
+                                   *moves(shape=(2, 3), broadcast_dimensions=())(x)],
+    "squeeze": moves(1, 3, 1, dimensions=(0, 2)),
+    "slice": lambda x: [*moves(4, 5, start_indices=(1, 0), limit_indices=(4, 5), strides=(2, 3))(x),
+                        *moves(4, 5, start_indices=(1, 2), limit_indices=(3, 2), strides=None)(x)],
+    "iota": lambda x: [Sample((), {"dtype": dtype, "shape": (2, 3), "dimension": 1, "sharding": None})
+                       for dtype in (*FLOATS, *INTEGERS)],
+    **{f"reduce_{name}": over((*FLOATS, *INTEGERS), ((2, 3, 2), {"axes": (0, 2)}), ((3,), {"axes": (0,)}),
+                              ((0, 2), {"axes": (0,)}), ((2, 3), {"axes": ()})) for name in ("sum", "prod")},
+    **{f"reduce_{name}": over(ANY, ((2, 3, 2), {"axes": (0, 2)}), ((0, 2), {"axes": (0,)})) for name in ("max", "min")},
+    **{f"reduce_{name}": over((*INTEGERS, BOOL), ((2, 3, 2), {"axes": (0, 2)}), ((0, 2), {"axes": (0,)}))
+       for name in ("and", "or", "xor")},
+    **{name: over(ANY, ((2, 5), {"axes": (1,), "index_dtype": I32}), ((4, 3), {"axes": (0,), "index_dtype": U8}))
+       for name in ("argmax", "argmin")},
+    **{name: over((*FLOATS, *INTEGERS), ((2, 5), {"axis": 1, "reverse": False}), ((3, 2), {"axis": 0, "reverse": True}))
+       for name in ("cumsum", "cumprod", "cummax", "cummin")},
+    "cumlogsumexp": over(FLOATS, ((2, 5), {"axis": 1, "reverse": False}), ((3, 2), {"axis": 0, "reverse": True})),
+    **{name: _scatter(name) for name in ("scatter", "scatter-add", "scatter-sub", "scatter-min", "scatter-max")},
+    "scatter-mul": _scatter("scatter-mul", unique=True), "sort": _sorts, "top_k": _top_k,
+    **_CONTROL, **_KEY_SAMPLES,
+}
+
+
+def tried() -> list[Primitive]:
+    """Return the primitives that the package defines and that are operations by themselves."""
+    return [p for p in registry.values() if type(p).__module__.startswith("tinytrace.") and p.name not in NOT_ALONE]

@@ -1,0 +1,186 @@
+"""Laws of every primitive, over the domains that `domains.py` declares: its six statements say the same thing.
+
+A new primitive is tested by standing in the registry; without samples it fails here.
+"""
+
+import functools
+import importlib
+import pkgutil
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+from tests.primitives import domains
+from tinytrace.config import enable_x64
+from tinytrace.core.avals import aval_of
+from tinytrace.core.dtypes import FLOAT0, KeyType, is_float
+from tinytrace.core.primitive import Primitive, Refusal, registry
+from tinytrace.core.trace import to_numpy
+
+RULES = ("abstract_eval", "impl", "jvp", "transpose", "batch", "lower")
+for package in ("primitives", "control_flow", "random"):
+    for module in pkgutil.iter_modules(importlib.import_module(f"tinytrace.{package}").__path__):
+        importlib.import_module(f"tinytrace.{package}.{module.name}")
+
+OURS = [p for p in registry.values() if type(p).__module__.startswith("tinytrace.")]
+over_all = pytest.mark.parametrize("primitive", OURS, ids=lambda p: p.name)
+over_tried = pytest.mark.parametrize("primitive", domains.tried(), ids=lambda p: p.name)
+
+
+@over_all
+@pytest.mark.parametrize("rule", RULES)
+def test_each_slot_is_a_rule_or_a_stated_refusal(primitive, rule):
+    stated = getattr(type(primitive), rule)
+    assert stated is not getattr(Primitive, rule), f"{primitive} is silent about {rule}: write it, or refuse(reason)"
+    if isinstance(stated, Refusal):
+        with pytest.raises(NotImplementedError, match=primitive.name):
+            getattr(primitive, rule)()
+
+
+@over_tried
+def test_impl_has_the_type_that_abstract_eval_says(primitive):
+    for sample in domains.samples(primitive.name):
+        avals = [aval_of(x) for x in sample.args]
+        said = listed(primitive, primitive.abstract_eval(*avals, **sample.params))
+        with np.errstate(all="ignore"):
+            done = listed(primitive, primitive.impl(*map(to_numpy, sample.args, avals), **sample.params))
+        for aval, value in zip(said, done, strict=True):
+            dtype = np.uint64 if isinstance(aval.dtype, KeyType) else aval.dtype
+            assert (np.shape(value), np.asarray(value).dtype) == (aval.shape, dtype), sample
+
+
+@over_tried
+def test_compiled_equals_interpreted(primitive):
+    samples = domains.samples(primitive.name)
+    program = jax.jit(lambda args: [bound(primitive, sample, xs) for sample, xs in zip(samples, args, strict=True)])
+    compiled = program([sample.args for sample in samples])
+    for sample, outs in zip(samples, compiled, strict=True):
+        for out, expected in zip(outs, bound(primitive, sample, sample.args), strict=True):
+            assert_close(out, expected, 4e-6)
+
+
+@over_tried
+def test_jvp_is_the_derivative_up_to_third_order(primitive):
+    for function, floats in smooth_functions(primitive):
+        rng = np.random.default_rng(1)
+        tangents = [rng.uniform(-1, 1, np.shape(x)) for x in floats]
+        for _ in range(3):
+            function, lower = along(function, tangents), function
+            step = 1e-5
+            ahead, behind = ([x + sign * step * t for x, t in zip(floats, tangents, strict=True)] for sign in (1, -1))
+            for out, plus, minus in zip(function(*floats), lower(*ahead), lower(*behind), strict=True):
+                np.testing.assert_allclose(out, (np.asarray(plus) - np.asarray(minus)) / (2 * step), 2e-4, 2e-5)
+
+
+@over_tried
+def test_vjp_is_the_transpose_of_jvp(primitive):
+    for function, floats in smooth_functions(primitive):
+        rng = np.random.default_rng(2)
+        tangents = [rng.uniform(-1, 1, np.shape(x)) for x in floats]
+        outs, pullback = jax.vjp(function, *floats)
+        cts = [rng.uniform(-1, 1, np.shape(x)) for x in outs]
+        pushed = along(function, tangents)(*floats)
+        pulled = pullback(cts)
+        forward = sum(float(np.vdot(ct, out)) for ct, out in zip(cts, pushed, strict=True))
+        backward = sum(float(np.vdot(t, ct)) for t, ct in zip(tangents, pulled, strict=True))
+        assert forward == pytest.approx(backward, 1e-9, 1e-9)
+
+
+@over_tried
+def test_vmap_is_a_stack_of_calls(primitive):
+    for sample in thinned(primitive):
+        stacks = [variations(x) for x in sample.args]
+        mapped = [(k,) for k in range(len(sample.args))] + [tuple(range(len(sample.args)))] * (len(sample.args) > 1)
+        for which in mapped:
+            ranks = [np.ndim(sample.args[k]) for k in which]
+            for axis in {0, max(ranks)} if len(which) == 1 else {0}:
+                dims = [axis if k in which else None for k in range(len(sample.args))]
+                args = [stacked(stacks[k], axis) if k in which else x for k, x in enumerate(sample.args)]
+                outs = jax.vmap(functools.partial(listed_call, primitive, sample), dims)(*args)
+                calls = [bound(primitive, sample, [stacks[k][n] if k in which else x
+                                                   for k, x in enumerate(sample.args)]) for n in range(3)]
+                for out, parts in zip(outs, zip(*calls, strict=True), strict=True):
+                    assert_close(out, stacked(parts, 0), 2e-6)
+
+
+# --- how a primitive is called -----------------------------------------------------------------------------------
+
+def listed(primitive, outs):
+    return list(outs) if primitive.multiple_results else [outs]
+
+
+def bound(primitive, sample, args):
+    return listed(primitive, primitive.bind(*args, **sample.params))
+
+
+def listed_call(primitive, sample, *args):
+    return bound(primitive, sample, args)
+
+
+def along(function, tangents):
+    """The derivative of `function` in the direction of `tangents`."""
+    return lambda *xs: jax.jvp(function, xs, tuple(tangents))[1]
+
+
+def smooth_functions(primitive):
+    """The primitive as a function of its float operands, in float64, with float results."""
+    if primitive.name in domains.NO_TANGENT | domains.TANGENT_BY_CONVENTION or isinstance(type(primitive).jvp, Refusal):
+        return
+    with enable_x64(True):
+        for sample in thinned(primitive):
+            where = [k for k, x in enumerate(sample.args) if aval_of(x).dtype in (np.float32, np.float64)]
+            if not sample.smooth or not where:
+                continue
+            args = [np.asarray(x, np.float64) if k in where else x for k, x in enumerate(sample.args)]
+            outs = bound(primitive, sample, args)
+            kept = [k for k, out in enumerate(outs) if is_float(out.dtype)]
+            if not kept:
+                continue
+
+            def function(*floats, args=args, where=where, kept=kept, sample=sample):
+                filled = list(args)
+                for k, x in zip(where, floats, strict=True):
+                    filled[k] = x
+                outs = bound(primitive, sample, filled)
+                return [outs[k] for k in kept]
+
+            yield function, [args[k] for k in where]
+
+
+def thinned(primitive):
+    """The samples without those that differ from another in nothing but a narrower dtype."""
+    seen = set()
+    for sample in domains.samples(primitive.name):
+        key = tuple((np.shape(x), "f" if is_float(aval_of(x).dtype) else "i") for x in sample.args), repr(sample.params)
+        if key not in seen:
+            seen.add(key)
+            yield sample
+
+
+def variations(x):
+    """Three arguments like `x`, made of the same elements where it has several."""
+    if isinstance(aval_of(x).dtype, KeyType):
+        return [x] * 3
+    x = np.asarray(x)
+    if x.ndim == 0:
+        return [x, x, x] if x.dtype == bool else [x, x + x.dtype.type(1), x * x.dtype.type(1)]
+    return [np.roll(x.reshape(-1), n).reshape(x.shape) for n in range(3)]
+
+
+def stacked(xs, axis):
+    if isinstance(aval_of(xs[0]).dtype, KeyType):
+        return jax.numpy.stack(xs, axis)
+    return np.stack([np.asarray(x) for x in xs], axis)
+
+
+def assert_close(out, expected, tolerance):
+    if isinstance(aval_of(out).dtype, KeyType):
+        out, expected = jax.random.key_data(out), jax.random.key_data(expected)
+    out, expected = np.asarray(out), np.asarray(expected)
+    assert (out.shape, out.dtype) == (expected.shape, expected.dtype)
+    if is_float(out.dtype):
+        tolerance = {2: 2e-2, 4: tolerance, 8: 1e-12}[out.dtype.itemsize]
+        np.testing.assert_allclose(out.astype(np.float64), expected.astype(np.float64), tolerance, tolerance)
+    elif out.dtype != FLOAT0:
+        np.testing.assert_array_equal(out, expected)
