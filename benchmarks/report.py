@@ -1,7 +1,7 @@
 """Write the results: a Markdown table and a plot (SVG, by hand: no plotting library needed)."""
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import pathlib
 import platform
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ def write_report(rows: list[Row], limits: Limits, folder: pathlib.Path) -> None:
 def table(rows: list[Row], limits: Limits) -> str:
     """Return the Markdown table: one row per line and thread count."""
     head = [
-        f"# Benchmarks, {datetime.date.today()}, {platform.machine()}, Python {platform.python_version()}", "",
+        f"# Benchmarks, {dt.date.today()}, {platform.machine()}, Python {platform.python_version()}", "",
         f"Limits measured in this run: {limits.cache_bandwidth / 1e9:.0f} GB/s copying in cache, "
         f"{limits.memory_bandwidth / 1e9:.0f} GB/s beyond it, {limits.flops / 1e9:.0f} GFLOP/s (float32).", "",
         "Medians of interleaved rounds; ratio: tinytrace's time over the best rival's, at most the goal.", "",

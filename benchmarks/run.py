@@ -20,9 +20,8 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 import lines  # noqa: F401  (fills LINES)
+import numpy as np
 from harness import LINES, Line, ProcessLine
 from limits import measure_limits
 from report import write_report
@@ -67,7 +66,8 @@ class Worker:
             stderr=subprocess.DEVNULL, text=True, env=env, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
 
     def ask(self, **command: Any) -> dict[str, Any]:
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         try:
             self.process.stdin.write(json.dumps(command) + "\n")
             self.process.stdin.flush()

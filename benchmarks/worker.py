@@ -11,9 +11,8 @@ import sys
 import time
 from typing import Any
 
-import numpy as np
-
 import lines  # noqa: F401  (fills LINES)
+import numpy as np
 from harness import LINES, Call, Line
 
 SAMPLE_SECONDS = 0.02
@@ -28,7 +27,7 @@ def main() -> None:
         command = json.loads(text)
         try:
             reply = prepare(rival, folder, command["prepare"], state) if "prepare" in command else sample(state)
-        except Exception as error:  # noqa: BLE001  (a rival that cannot run a line must not stop the table)
+        except Exception as error:
             reply = {"error": f"{type(error).__name__}: {error}"[:300]}
         print(json.dumps(reply), file=replies, flush=True)
 

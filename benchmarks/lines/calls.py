@@ -4,8 +4,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-
 from harness import Call, Line, add
+
 from lines.elementwise import normal, waiting
 
 EIGHT = lambda: (normal(8),)  # noqa: E731
@@ -92,7 +92,7 @@ def _first_jax(build):
 
 def _first_mlp(jax, jnp, constant):
     sizes = (8, 16, 16, 4)
-    params = [(jnp.ones((n, m)) * 0.1, jnp.zeros(m)) for n, m in zip(sizes[:-1], sizes[1:], strict=True)]
+    params = [(jnp.ones((n, m)) * 0.1, jnp.zeros(m)) for n, m in itertools.pairwise(sizes)]
 
     def loss(params, x):
         for w, b in params:

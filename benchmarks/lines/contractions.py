@@ -1,9 +1,11 @@
 """Matrix products, and the networks made of them."""
 from __future__ import annotations
 
-import numpy as np
+import itertools
 
+import numpy as np
 from harness import Call, Line, add
+
 from lines.elementwise import normal, waiting
 
 
@@ -30,7 +32,7 @@ SIZES = (784, 512, 512, 10)
 
 def _network() -> tuple[np.ndarray, ...]:
     weights = []
-    for i, (n, m) in enumerate(zip(SIZES[:-1], SIZES[1:], strict=True)):
+    for i, (n, m) in enumerate(itertools.pairwise(SIZES)):
         weights += [normal(n, m, seed=i, scale=n**-0.5), normal(m, seed=10 + i, scale=0.1)]
     labels = np.eye(10, dtype=np.float32)[np.arange(256) % 10]
     return (*weights, normal(256, 784, seed=20), labels)

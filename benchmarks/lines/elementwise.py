@@ -4,7 +4,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-
 from harness import Call, Line, add
 
 
@@ -144,7 +143,8 @@ def _plus_one_numba(x) -> Call:
     return lambda: f(x)
 
 
-for name, size, target in (("x+1 over 1M", 1 << 20, 0.6), ("x+1 over 4M", 1 << 22, 0.3), ("x+1 over 16M", 1 << 24, 0.3)):
+PLUS_ONE = (("x+1 over 1M", 1 << 20, 0.6), ("x+1 over 4M", 1 << 22, 0.3), ("x+1 over 16M", 1 << 24, 0.3))
+for name, size, target in PLUS_ONE:
     add(Line(name, target, partial(lambda n: (normal(n),), size),
              lambda jax, jnp, x: waiting(jax.jit(lambda x: x + 1), x), _plus_one_torch, _plus_one_numba,
              lambda x: lambda: x + np.float32(1), bytes=8.0 * size, quick=size == 1 << 20))

@@ -2,10 +2,9 @@
 from __future__ import annotations
 
 import numpy as np
-
 from harness import Call, Line, add
-from lines.elementwise import normal, waiting
 
+from lines.elementwise import normal, waiting
 
 # --- a recurrent network ---
 

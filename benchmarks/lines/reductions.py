@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import numpy as np
-
 from harness import Call, Line, add
+
 from lines.elementwise import normal, waiting
 
 

@@ -53,7 +53,7 @@ def test_conversions():
     assert [10, 20, 30][jnp.array(1)] == 20
     assert bool(jnp.array([True]))
     assert jnp.array([1, 2]).tolist() == [1, 2]
-    with pytest.raises(TypeError, match="Only scalar arrays can be converted to Python scalars; got arr.ndim=1"):
+    with pytest.raises(TypeError, match=r"Only scalar arrays can be converted to Python scalars; got arr\.ndim=1"):
         float(jnp.array([1.0]))
     with pytest.raises(TypeError, match="Only integer scalar arrays can be converted to a scalar index"):
         [1][jnp.array(0.0)]

@@ -222,7 +222,7 @@ class JitFunction(FastCallable):
         nums, names = self._options.statics
         static_at = {n % len(args) for n in nums if -len(args) <= n < len(args)} if args else set()
         dynamic = tuple(x for i, x in enumerate(args) if i not in static_at)
-        static = [(i, StaticValue(args[i])) for i in sorted(static_at)]
+        static: list[tuple[int | str, StaticValue]] = [(i, StaticValue(args[i])) for i in sorted(static_at)]
         if kwargs:
             static += [(k, StaticValue(kwargs[k])) for k in sorted(kwargs) if k in names]
             kwargs = {k: v for k, v in kwargs.items() if k not in names}
@@ -283,7 +283,7 @@ class JitFunction(FastCallable):
 
     def _path(self, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         names = debug_info(self._fun, "jit", self._signature, args, kwargs, self._options.statics).arg_names
-        return names[i] if i < len(names) else f"argument {i}"
+        return names[i] or "" if i < len(names) else f"argument {i}"
 
     # --- stages ---
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, FastEntry
+from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.generate import Generated, generate
 from tinytrace.config import config
 from tinytrace.control_flow.pjit import pjit_p
-from tinytrace.core.array import Array, Buffer, array_from_host
+from tinytrace.core.array import Array, array_from_host
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
 from tinytrace.core.primitive import Primitive
@@ -26,7 +26,6 @@ from tinytrace.passes.simplify import simplify
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.ladder import NoCompiler, load
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
-
 
 MAX_FAST_BUFFERS = 190
 """How many buffers a program may have to be called on the hit path; csrc/dispatch.c."""
@@ -161,11 +160,13 @@ def execute(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -
     """Run one equation that holds jaxprs (scan, cond, pjit) outside any trace: compiled, cached by its parameters."""
     avals = tuple(aval_of(arg) for arg in args)
     arrays = [as_array(arg, aval) for arg, aval in zip(args, avals, strict=True)]
-    if config.disable_jit:
-        with eval_context():
-            return [as_array(x, aval) for x, aval in zip(primitive.impl(*arrays, **params),
-                                                         primitive.abstract_eval(*avals, **params), strict=True)]
-    return _program_of(primitive, avals, tuple(params.items()), config.exact)(arrays)
+    if not config.disable_jit:
+        program = _program_of(primitive, avals, tuple(params.items()), config.exact)
+        if program.executable is not None or not program.kernel_jaxpr.eqns:
+            return program(arrays)
+    with eval_context():
+        return [as_array(x, aval) for x, aval in zip(primitive.impl(*arrays, **params),
+                                                     primitive.abstract_eval(*avals, **params), strict=True)]
 
 
 @functools.lru_cache(maxsize=4096)

@@ -26,6 +26,9 @@ class Statics(NamedTuple):
     names: tuple[str, ...]
 
 
+NO_STATICS = Statics((), ())
+
+
 def resolve_argnums(signature: inspect.Signature | None, nums: ArgNums, names: ArgNames, option: str) -> Statics:
     """Return the complete numbers and names of an option such as `static`, each inferred from the other.
 
@@ -72,13 +75,13 @@ def function_location(fun: Callable[..., Any]) -> str:
 
 
 def debug_info(fun: Callable[..., Any], traced_for: str, signature: inspect.Signature | None, args: Sequence[Any],
-               kwargs: dict[str, Any], statics: Statics = Statics((), ())) -> DebugInfo:
+               kwargs: dict[str, Any], statics: Statics = NO_STATICS) -> DebugInfo:
     """Return what error messages say of one call of `fun`: its location and a path for each flat input."""
     return DebugInfo(function_location(fun), traced_for, argument_names(signature, args, kwargs, statics))
 
 
 def argument_names(signature: inspect.Signature | None, args: Sequence[Any], kwargs: dict[str, Any],
-                   statics: Statics = Statics((), ())) -> tuple[str, ...]:
+                   statics: Statics = NO_STATICS) -> tuple[str, ...]:
     """Return a path such as `params['W']` for each flat dynamic input, or () where the call does not fit."""
     if signature is None:
         return ()

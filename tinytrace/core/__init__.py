@@ -3,7 +3,17 @@
 The public names of `jax.core` are here.
 """
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr, jaxpr_as_fun, subjaxprs
+from tinytrace.core.jaxpr import (
+    ClosedJaxpr,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    eval_jaxpr,
+    jaxpr_as_fun,
+    subjaxprs,
+)
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.printer import to_text
 from tinytrace.core.trace import Trace, Tracer

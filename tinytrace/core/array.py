@@ -17,7 +17,8 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KeyType
 
 # The block pool of csrc/alloc.c and the call of csrc/call.c, for the types of csrc/dispatch.c.
-_dispatch.set_pool(*(int(ffi.cast("uintptr_t", ffi.addressof(lib, name))) for name in ("tt_alloc", "tt_free", "tt_call")))
+_dispatch.set_pool(*(int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
+                     for name in ("tt_alloc", "tt_free", "tt_call")))
 
 
 class _Window:
@@ -48,7 +49,8 @@ class Array(ArrayBase):
             assert self._buffer is not None
             raw = np.asarray(_Window(self._buffer, self.aval.shape, self.aval.dtype.itemsize))
             self._view = raw.view(storage_dtype(self.aval))
-        return self._view
+        view: np.ndarray[Any, Any] = self._view
+        return view
 
     @property
     def address(self) -> int:
@@ -149,7 +151,7 @@ class Array(ArrayBase):
         text = np.array2string(self._value, separator=", ", prefix="Array(", suffix=",")
         last_line = len(text) - text.rfind("\n") + 1
         width = np.get_printoptions()["linewidth"]
-        gap = " " if last_line + len(tail) + 1 <= width or "\n" not in text and len(text) + 6 + len(tail) <= width \
+        gap = " " if last_line + len(tail) + 1 <= width or ("\n" not in text and len(text) + 6 + len(tail) <= width) \
             else "\n" + " " * len("Array(")
         return f"Array({text},{gap}{tail})"
 

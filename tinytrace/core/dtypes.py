@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import warnings
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -40,10 +40,11 @@ class KeyType:
         return self.name
 
 
-KEY_FRY = KeyType("fry")
-"""The one key type: threefry2x32."""
+DType: TypeAlias = np.dtype[Any]
+"""The type of an array's elements. `KeyType` passes for one: it has all that is asked of a dtype here."""
 
-DType: TypeAlias = np.dtype[Any] | KeyType
+KEY_FRY = cast(DType, KeyType("fry"))
+"""The one key type: threefry2x32."""
 
 FLOAT0 = np.dtype([("float0", np.void, 0)])
 """The tangent type of integers: no bytes, no information (`jax.dtypes.float0`)."""
@@ -84,7 +85,7 @@ def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
     dtype('float32')
     """
     if isinstance(dtype, KeyType):
-        return dtype  # type: ignore[return-value]
+        return cast(DType, dtype)
     result = to_numpy_dtype(dtype)
     if not config.enable_x64:
         result = _NARROW.get(result, result)
@@ -103,12 +104,10 @@ def to_numpy_dtype(dtype: Any) -> np.dtype[Any]:
     inner = getattr(dtype, "dtype", dtype)
     if not isinstance(inner, (np.dtype, KeyType)):  # `np.int32.dtype` is a descriptor of the class
         inner = dtype
-    if isinstance(inner, np.dtype):
-        return inner
+    if isinstance(inner, (np.dtype, KeyType)):
+        return cast(DType, inner)
     if isinstance(inner, str) and inner == "bfloat16" and BFLOAT16 is not None:
         return BFLOAT16
-    if isinstance(inner, KeyType):
-        return inner  # type: ignore[return-value]
     try:
         return np.dtype(inner)
     except TypeError:

@@ -23,12 +23,20 @@ class Var:
     """A variable: an identity and a type. Its letter is chosen when it is printed."""
 
     __slots__ = ("aval",)
+    suffix = ""
 
     def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
     def __repr__(self) -> str:
         return f"Var(id={id(self)}):{self.aval.str_short()}"
+
+
+class UnusedVar(Var):
+    """An input that makes two branches take the same operands, and that nobody reads: its letter is followed by `_`."""
+
+    __slots__ = ()
+    suffix = "_"
 
 
 class DropVar(Var):

@@ -26,8 +26,7 @@ class Group:
     def __init__(self, pieces: list[Piece], indent: int = 0) -> None:
         self.pieces = pieces
         self.indent = indent
-        self.width = sum(len(p) if type(p) is str else p.width if type(p) is Group
-                         else len(p.flat) for p in pieces)  # type: ignore[union-attr]
+        self.width: int = sum(map(_width, pieces))
 
 
 Piece: TypeAlias = str | Break | Group
@@ -38,6 +37,12 @@ def render(pieces: list[Piece], width: int = 80) -> str:
     out: list[str] = []
     _break_up(pieces, 0, 0, width, out)
     return "".join(out)
+
+
+def _width(piece: Piece) -> int:
+    if isinstance(piece, str):
+        return len(piece)
+    return piece.width if isinstance(piece, Group) else len(piece.flat)
 
 
 def _break_up(pieces: list[Piece], indent: int, column: int, width: int, out: list[str]) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BFLOAT16, FLOAT0, KEY_FRY, DType, to_numpy_dtype
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.primitive import Primitive, registry
+from tinytrace.core.primitive import registry
 
 _TYPE = re.compile(r"^(\w+|_):([\w<>]+)\[([\d,]*)\]")
 _DTYPES = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint", "c": "complex"}
@@ -122,14 +122,14 @@ class _Parser:
         words = []
         while self._atom_follows():
             words.append(self.word())
-        return JaxprEqn(self.operands(words, primitive, params, outvars), outvars, primitive, params)
+        return JaxprEqn(self.operands(words, params, outvars), outvars, primitive, params)
 
     def _atom_follows(self) -> bool:
         rest = self.peek()
         return bool(rest) and not rest.startswith((";", "}")) and not _TYPE.match(rest) \
             and not re.match(r"in \(", rest) and not re.match(r"\w+\[", rest)
 
-    def operands(self, words: list[str], primitive: Primitive, params: dict[str, Any], outvars: list[Var]) -> list[Atom]:
+    def operands(self, words: list[str], params: dict[str, Any], outvars: list[Var]) -> list[Atom]:
         known = [self.scope[w].aval for w in words if w in self.scope]
         jaxpr = params.get("jaxpr")
         declared = [v.aval for v in jaxpr.jaxpr.invars] if isinstance(jaxpr, ClosedJaxpr) else []
@@ -152,7 +152,8 @@ class _Parser:
         rest = self.peek()
         if rest.startswith("{"):
             return ClosedJaxpr(*_closed(self.jaxpr()))
-        if re.match(r"\(\s*(\{|(?:%s)\b)" % "|".join(map(re.escape, self.hoisted or ["{"])), rest):
+        hoisted = "|".join(map(re.escape, self.hoisted)) or "{"
+        if re.match(rf"\(\s*(\{{|(?:{hoisted})\b)", rest):
             self.expect("(")
             jaxprs = []
             while not self.accept(")"):

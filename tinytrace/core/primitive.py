@@ -94,7 +94,8 @@ class Primitive:
         raise NotImplementedError(f"Differentiation rule for '{self.name}' not implemented")
 
     def transpose(self, *args: Any, **params: Any) -> Any:
-        raise NotImplementedError(f"Transpose rule (for reverse-mode differentiation) for '{self.name}' not implemented")
+        raise NotImplementedError("Transpose rule (for reverse-mode differentiation) for "
+                                  f"'{self.name}' not implemented")
 
     def batch(self, *args: Any, **params: Any) -> Any:
         raise NotImplementedError(f"Batching rule for '{self.name}' not implemented")

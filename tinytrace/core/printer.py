@@ -54,7 +54,7 @@ class VarNames:
         if name is None:
             if type(atom) is Literal or type(atom) is DropVar:
                 return repr(atom)
-            name = self._names[atom] = next(self._fresh)  # type: ignore[index]
+            name = self._names[atom] = next(self._fresh) + atom.suffix  # type: ignore[index]
         return name
 
     def _letters(self) -> Iterator[str]:
@@ -84,8 +84,8 @@ class _Names(VarNames):
     def jaxpr(self, jaxpr: Jaxpr) -> Piece:
         if jaxpr in self.hoisted:
             return self.hoisted[jaxpr]
-        head: list[Piece | _Indented] = ["{ lambda ", self.typed(jaxpr.constvars), "; ", self.typed(jaxpr.invars), ". let",
-                             Break(indent=4)]
+        constvars, invars = self.typed(jaxpr.constvars), self.typed(jaxpr.invars)
+        head: list[Piece | _Indented] = ["{ lambda ", constvars, "; ", invars, ". let", Break(indent=4)]
         for i, eqn in enumerate(jaxpr.eqns):
             if i:
                 head.append(Break("; ", indent=4))

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import KEY_FRY, UINT32, KeyType, is_integer
+from tinytrace.core.dtypes import KEY_FRY, UINT32, DType, KeyType, is_integer
 from tinytrace.core.kinds import Kind, Routine, Scalar
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.primitives.broadcasting import broadcast_in_dim
 from tinytrace.primitives.shaping import NDArray, moveaxis
 
-_UINTS = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}
+_UINTS: dict[int, DType] = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}
 _NO_TANGENT = "random bits have no tangent"
 
 
@@ -51,22 +51,22 @@ class RandomSeed(Primitive):
 
     name = "random_seed"
 
-    def abstract_eval(self, seed: ShapedArray, *, impl: KeyType) -> ShapedArray:
+    def abstract_eval(self, seed: ShapedArray, *, impl: DType) -> ShapedArray:
         if not is_integer(seed.dtype):
             raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
         return ShapedArray(seed.shape, impl)
 
-    def impl(self, seed: NDArray, *, impl: KeyType) -> NDArray:
+    def impl(self, seed: NDArray, *, impl: DType) -> NDArray:
         high, low = _seed_words(seed)
         return low << np.uint64(32) | high
 
     jvp = refuse(_NO_TANGENT)
     transpose = refuse(_NO_TANGENT)
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: KeyType) -> tuple[Any, Any]:
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: DType) -> tuple[Any, Any]:
         return self.bind(*args, impl=impl), dims[0]
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: KeyType) -> Kind:
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: DType) -> Kind:
         low = "(uint64_t)(uint32_t){0} << 32"
         return Scalar(f"{low} | (uint32_t)((uint64_t){{0}} >> 32)" if in_avals[0].dtype.itemsize == 8 else low)
 
@@ -76,26 +76,26 @@ class RandomWrap(Primitive):
 
     name = "random_wrap"
 
-    def abstract_eval(self, words: ShapedArray, *, impl: KeyType) -> ShapedArray:
+    def abstract_eval(self, words: ShapedArray, *, impl: DType) -> ShapedArray:
         if words.shape[-1:] != (2,) or words.dtype != UINT32:
             raise TypeError(f"JAX encountered invalid PRNG key data: expected key_data.dtype = uint32 and a trailing "
                             f"axis of size 2; got dtype={words.dtype.name}, shape={words.shape}")
         return ShapedArray(words.shape[:-1], impl)
 
-    def impl(self, words: NDArray, *, impl: KeyType) -> NDArray:
+    def impl(self, words: NDArray, *, impl: DType) -> NDArray:
         return np.ascontiguousarray(words).view(np.uint64).reshape(words.shape[:-1])
 
     jvp = refuse(_NO_TANGENT)
     transpose = refuse(_NO_TANGENT)
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: KeyType) -> tuple[Any, Any]:
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: DType) -> tuple[Any, Any]:
         (words,), (dim,) = args, dims
         assert dim is not None
         if dim == np.ndim(words) - 1:
             words, dim = moveaxis(words, dim, 0), 0
         return self.bind(words, impl=impl), dim
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: KeyType) -> Kind:
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: DType) -> Kind:
         return _copy_bytes(out_avals[0])
 
 
@@ -191,7 +191,8 @@ class RandomBits(Primitive):
         else:
             words = np.ascontiguousarray(random_words(keys, -(-n * bit_width // 32)))
             bits = words.view(_UINTS[bit_width])[..., :n]
-        return bits.reshape(*keys.shape, *shape)
+        result: NDArray = bits.reshape(*keys.shape, *shape)
+        return result
 
     jvp = refuse(_NO_TANGENT)
     transpose = refuse(_NO_TANGENT)

@@ -32,7 +32,7 @@ def key(seed: Any, *, impl: Any = None) -> Any:
     return random_seed(_as_seed(seed))
 
 
-def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
+def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802  (the name is JAX's)
     """Return the raw key `u32[2]` of an integer `seed`.
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.random.PRNGKey.html.

@@ -66,7 +66,7 @@ def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) 
     return _randint(typed, canonicalize_shape(shape), minval, maxval, canonicalize_dtype(dtype))
 
 
-def bernoulli(key: Any, p: Any = np.float32(0.5), shape: Shape | None = None) -> Any:
+def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
     """Return booleans that are True with probability `p`."""
     typed, _ = check_key("bernoulli", key)
     dtype = canonicalize_dtype(lax.dtype(p))

@@ -72,7 +72,7 @@ class DynamicJaxprTracer(Tracer):
         assert isinstance(trace, DynamicJaxprTrace)
         if not trace.alive:
             return f"\nThis DynamicJaxprTracer was created on line {self._source or '<unknown>'}"
-        return "\n" + trace.origin(self.var) if trace.debug_info is not None else ""
+        return "\n" + trace.origin(self.var) if trace.debug_info is not None and isinstance(self.var, Var) else ""
 
 
 class DynamicJaxprTrace(Trace):
@@ -235,7 +235,8 @@ def _frames() -> Iterator[tuple[CodeType, int, int]]:
         internal = _is_internal.get(code)
         if internal is None:
             file = code.co_filename
-            internal = _is_internal[code] = (file.startswith(_PACKAGE) or file.endswith(("contextlib.py", "functools.py")))
+            internal = file.startswith(_PACKAGE) or file.endswith(("contextlib.py", "functools.py"))
+            _is_internal[code] = internal
         if not internal:
             yield code, frame.f_lasti, frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]
