@@ -98,7 +98,7 @@ static void *take_large(size_t capacity) {
     return NULL;
 }
 
-/* Keeps a large block, dropping the oldest ones to stay within bounds: they are returned in `dropped`. Under the lock. */
+/* Keeps a large block and drops the oldest ones where bounds ask for it: they are put in `dropped`. Under the lock. */
 static int keep_large(void *start, size_t capacity, struct large_block *dropped) {
     int drop = 0;
     if (capacity > LARGE_KEEPS) {

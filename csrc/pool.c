@@ -21,7 +21,7 @@ enum {
     MAX_THREADS = 256,
     MOST_PIECES = 64,      /* enough to even out the threads' speeds, few enough that taking them is cheap */
     WORKER_SPINS = 2000,   /* some 40 us: the next job of a chain of kernels finds the worker awake */
-    CALLER_SPINS = 20000,
+    CALLER_SPINS = 4000,
 };
 
 typedef void (*loop_body)(void *ctx, int64_t begin, int64_t end);
@@ -41,9 +41,16 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, finished = PTHREAD_COND_INITIALIZER;
 static _Atomic int sleepers;
 static _Atomic bool caller_sleeps;
+static _Atomic int caller_core = -1;
 static _Atomic int threads = 1, started; /* `started` workers exist; those numbered threads - 1 and up stay asleep */
 
-static inline void pause_briefly(void) {
+/* One step of waiting. On a busy machine the thread that is awaited may sit on this very core, so the core is offered
+   to others every microsecond or so. */
+static inline void wait_step(int spins) {
+    if (spins % 64 == 63) {
+        sched_yield();
+        return;
+    }
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -84,18 +91,44 @@ static bool work_waits(void) {
     return (atomic_load(&job.turn) & UINT32_MAX) < atomic_load(&job.pieces);
 }
 
+#ifdef __linux__
+typedef cpu_set_t cores;
+static void read_cores(cores *mine) {
+    if (sched_getaffinity(0, sizeof *mine, mine)) CPU_ZERO(mine);
+}
+
+/* The kernel may wake a worker on its caller's core and leave both there, beside an idle one. A worker that finds
+   itself there keeps to the other cores that it may use, until the caller comes to its new one. */
+static void leave_callers_core(const cores *mine) {
+    int core = atomic_load_explicit(&caller_core, memory_order_relaxed);
+    if (core != sched_getcpu() || CPU_COUNT(mine) < 2) return;
+    cores others = *mine;
+    CPU_CLR(core, &others);
+    sched_setaffinity(0, sizeof others, &others); /* where it fails, we stay: slower only */
+}
+#else
+typedef int cores;
+static int sched_getcpu(void) { return -1; }
+static void read_cores(cores *mine) { *mine = 0; }
+static void leave_callers_core(const cores *mine) { (void)mine; }
+#endif
+
+static bool takes_part(int number) { return number < atomic_load_explicit(&threads, memory_order_relaxed) - 1; }
+
 static void *worker(void *argument) {
     int number = (int)(intptr_t)argument;
+    cores mine;
+    read_cores(&mine);
     inside = true;
     for (;;) {
-        for (int spins = 0; spins < WORKER_SPINS && number < atomic_load_explicit(&threads, memory_order_relaxed) - 1;
-             spins++) {
+        for (int spins = 0; spins < WORKER_SPINS && takes_part(number); spins++) {
+            if (spins % 64 == 0) leave_callers_core(&mine);
             while (work_once()) spins = 0;
-            pause_briefly();
+            wait_step(spins);
         }
         pthread_mutex_lock(&mutex);
         atomic_fetch_add(&sleepers, 1);
-        while (number >= atomic_load(&threads) - 1 || !work_waits()) pthread_cond_wait(&wake, &mutex);
+        while (!takes_part(number) || !work_waits()) pthread_cond_wait(&wake, &mutex);
         atomic_fetch_sub(&sleepers, 1);
         pthread_mutex_unlock(&mutex);
     }
@@ -126,6 +159,7 @@ static void publish(loop_body body, void *ctx, int64_t n, int64_t piece, uint32_
     atomic_store_explicit(&job.piece, piece, memory_order_relaxed);
     atomic_store_explicit(&job.pieces, pieces, memory_order_relaxed);
     atomic_store_explicit(&job.done, 0, memory_order_relaxed);
+    atomic_store_explicit(&caller_core, sched_getcpu(), memory_order_relaxed);
     atomic_store_explicit(&job.turn, (number + 1) << 32, memory_order_seq_cst);
     if (atomic_load(&sleepers)) {
         pthread_mutex_lock(&mutex);
@@ -139,7 +173,7 @@ static bool all_done(uint32_t pieces) { return atomic_load(&job.done) == pieces;
 static void wait_until_done(uint32_t pieces) {
     for (int spins = 0; spins < CALLER_SPINS; spins++) {
         if (all_done(pieces)) return;
-        pause_briefly();
+        wait_step(spins);
     }
     pthread_mutex_lock(&mutex);
     atomic_store(&caller_sleeps, true);
