@@ -78,24 +78,40 @@ def dot_with_no_batch_dims_saveable(prim: Primitive, *args: Any, **params: Any) 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
     """Save any value but those with these names."""
     names = frozenset(names_not_to_save)
-    return lambda prim, *args, **params: prim is not name_p or params["name"] not in names
+
+    def policy(prim: Primitive, *args: Any, **params: Any) -> bool:
+        return prim is not name_p or params["name"] not in names
+
+    return policy
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
     """Save named values only, and not those with these names."""
     names = frozenset(names_not_to_save)
-    return lambda prim, *args, **params: prim is name_p and params["name"] not in names
+
+    def policy(prim: Primitive, *args: Any, **params: Any) -> bool:
+        return prim is name_p and params["name"] not in names
+
+    return policy
 
 
 def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
     """Save the values with these names only."""
     names = frozenset(names_which_can_be_saved)
-    return lambda prim, *args, **params: prim is name_p and params["name"] in names
+
+    def policy(prim: Primitive, *args: Any, **params: Any) -> bool:
+        return prim is name_p and params["name"] in names
+
+    return policy
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Save what either policy saves."""
-    return lambda prim, *args, **params: policy_1(prim, *args, **params) or policy_2(prim, *args, **params)
+
+    def policy(prim: Primitive, *args: Any, **params: Any) -> bool:
+        return policy_1(prim, *args, **params) or policy_2(prim, *args, **params)
+
+    return policy
 
 
 checkpoint_policies = types.SimpleNamespace(
@@ -136,12 +152,14 @@ def _traced(fun: Function, in_tree: PyTreeDef, in_avals: tuple[ShapedArray, ...]
     try:
         jaxpr, consts = trace_to_jaxpr(flat_fun, in_avals, info)
     except errors.ConcretizationTypeError as err:
-        if "for checkpoint" in str(err):
-            err.args = (f"{err.args[0]}\n\nConsider using the `static_argnums` parameter for `jax.remat` or "
+        if "for checkpoint" not in str(err):
+            raise
+        advised = errors.ConcretizationTypeError.__new__(errors.ConcretizationTypeError)
+        advised.args = (f"{err}\n\nConsider using the `static_argnums` parameter for `jax.remat` or "
                         "`jax.checkpoint`. See the `jax.checkpoint` docstring and its example involving "
                         "`static_argnums`:\n"
                         "https://jax.readthedocs.io/en/latest/_autosummary/jax.checkpoint.html\n",)
-        raise
+        raise advised from None
     result = ClosedJaxpr(hoist_consts(jaxpr), ()), consts, out_trees[0]
     _traces.put(fun, (in_tree, in_avals), result, consts)
     return result

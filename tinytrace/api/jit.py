@@ -36,7 +36,7 @@ from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
-from tinytrace.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trace import Tracer, bottom_trace, current_trace_state, is_eager, leaked_tracer_error
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.runtime.executable import raise_status
@@ -196,11 +196,7 @@ class JitFunction(FastCallable):
         dynamic, statics = self._split(args, kwargs)
         leaves, tree = tree_flatten(dynamic)
         traced = self._traced(args, kwargs, leaves, tree, statics)
-        inputs = [*traced.consts, *leaves]
-        if self._options.inline:
-            results = eval_jaxpr(traced.closed.jaxpr, traced.closed.consts, *inputs)
-        else:
-            results = pjit_p.bind(*inputs, **self._call_params(traced, args, kwargs))
+        results = pjit_p.bind(*traced.consts, *leaves, **self._call_params(traced, args, kwargs))
         return traced.out_tree.unflatten(results)
 
     def _call_params(self, traced: TracedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -44,6 +44,27 @@ def library_jit(*static_argnames: str) -> Callable[[F], F]:
     return decorate
 
 
+def inline_jit(*static_argnames: str) -> Callable[[F], F]:
+    """Decorate a library function that JAX jits with `inline=True`: its equations are written one by one.
+
+    One thing is left of the call. When a program is differentiated while it is staged, the function is differentiated
+    as a whole, and its linear equations stay together, which is an order of equations that others can tell apart.
+    """
+
+    def decorate(function: F) -> F:
+        staged = jit(function, static_argnames=static_argnames, inline=True)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if type(current_trace()) is DynamicJaxprTrace or not is_staging():
+                return function(*args, **kwargs)
+            return staged(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
 def is_staging() -> bool:
     """Is a jaxpr being written, by this trace or by one that its operations end up in?"""
     trace: Trace | None = current_trace()
@@ -69,4 +90,4 @@ def _as_array(x: Any) -> Any:
     return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
-__all__ = ["is_staging", "library_jit"]
+__all__ = ["inline_jit", "is_staging", "library_jit"]

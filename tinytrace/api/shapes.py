@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
-from tinytrace.core.dtypes import canonicalize_dtype
+from tinytrace.core.dtypes import canonicalize_dtype, to_numpy_dtype
 
 
 class ShapeDtypeStruct:
@@ -21,13 +21,13 @@ class ShapeDtypeStruct:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         self.shape = canonicalize_shape(shape)
-        self.dtype = canonicalize_dtype(dtype)
+        self.dtype = to_numpy_dtype(dtype)
         self.sharding = sharding
         self.weak_type = weak_type
 
     @property
     def aval(self) -> ShapedArray:
-        return ShapedArray(self.shape, self.dtype, self.weak_type)
+        return ShapedArray(self.shape, canonicalize_dtype(self.dtype), self.weak_type)
 
     size = property(lambda self: self.aval.size)
     ndim = property(lambda self: len(self.shape))

@@ -16,7 +16,7 @@ import numpy as np
 from tinytrace.config import trace_context
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, Var, eval_jaxpr
+from tinytrace.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, UnusedVar, eval_jaxpr
 from tinytrace.core.key_paths import SequenceKey, keystr
 from tinytrace.core.trace import Trace, Tracer, current_trace, eval_context, to_numpy
 from tinytrace.core.tree_paths import tree_flatten_with_path
@@ -55,8 +55,8 @@ def stage_branches(funs: Sequence[Callable[..., Any]], in_tree: PyTreeDef, in_av
     const_avals = [[v.aval for v in s.jaxpr.constvars] for s in staged]
     jaxprs = []
     for i, s in enumerate(staged):
-        before = [Var(aval) for avals in const_avals[:i] for aval in avals]
-        after = [Var(aval) for avals in const_avals[i + 1:] for aval in avals]
+        before = [UnusedVar(aval) for avals in const_avals[:i] for aval in avals]
+        after = [UnusedVar(aval) for avals in const_avals[i + 1:] for aval in avals]
         invars = [*before, *s.jaxpr.constvars, *after, *s.jaxpr.invars]
         jaxprs.append(ClosedJaxpr(s.jaxpr.replace(constvars=[], invars=invars), ()) if before or after else s.closed)
     return jaxprs, [c for s in staged for c in s.consts], [s.out_tree for s in staged]

@@ -128,10 +128,14 @@ def _select_branches(args: Sequence[Any], dims: Sequence[int | None], size: int,
     outs = []
     for i, branch in enumerate(batched):
         chosen = eq(index, const_like(index, i))
-        inputs = [select(_spread(chosen, x), x, stop_gradient(x)) for x in ops]
+        inputs = [_select(chosen, x, stop_gradient(x)) for x in ops]
         outs.append(eval_jaxpr(branch.jaxpr, branch.consts, *inputs))
     results = [select_n(_spread(index, cases[0]), *cases) for cases in zip(*outs, strict=True)]
     return results, [0] * len(results)
+
+
+def _select(chosen: Any, x: Any, y: Any) -> Any:
+    return select(_spread(chosen, x), x, y)
 
 
 def _spread(which: Any, x: Any) -> Any:

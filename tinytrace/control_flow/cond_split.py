@@ -11,7 +11,7 @@ from typing import Any
 
 from tinytrace.control_flow.bodies import drop, either, keep, merge
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_jaxpr
+from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, UnusedVar, Var, eval_jaxpr
 from tinytrace.core.primitive import Primitive
 from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
 from tinytrace.transforms.policy import Policy, partial_eval_jaxpr_custom
@@ -102,7 +102,7 @@ def _take_all(branches: Sequence[ClosedJaxpr], avals: Sequence[ShapedArray],
     taking = []
     for branch, own in zip(branches, places, strict=True):
         invars = branch.jaxpr.invars
-        residuals = [Var(aval) for aval in avals]
+        residuals: list[Var] = [UnusedVar(aval) for aval in avals]
         for place, var in zip(own, invars[:len(own)], strict=True):
             residuals[place] = var
         taking.append(ClosedJaxpr(branch.jaxpr.replace(invars=[*residuals, *invars[len(own):]], debug_info=None),

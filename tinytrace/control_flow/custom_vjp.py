@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinytrace.control_flow.bodies import run_body
+from tinytrace.control_flow.bodies import batch_size, run_body
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
 from tinytrace.core.kinds import Call, IndexMap, Kind
 from tinytrace.core.primitive import Primitive, refuse
-from tinytrace.core.tangents import Zero
+from tinytrace.core.tangents import SymbolicZero, Zero
 from tinytrace.core.trace import current_trace, set_current_trace
+from tinytrace.primitives.broadcasting import reduce_sum
+from tinytrace.primitives.shaping import moveaxis
 from tinytrace.transforms.custom_lin import CustomVJPException, custom_lin_p
 from tinytrace.transforms.staging import DynamicJaxprTrace, hoist_consts, trace_to_jaxpr
+from tinytrace.transforms.vmap import batch_jaxpr, move_dim, run_batched
 from tinytrace.transforms.zeros import instantiate_zeros
 
 FlatFunction = Callable[..., Sequence[Any]]
@@ -38,7 +41,6 @@ class CustomVjpCall(Primitive):
         """
         params = {"out_trees": _Named(out_trees, "transformation_with_aux.<locals>.<lambda>"),
                   "symbolic_zeros": symbolic_zeros}
-        bwd = _Named(bwd, "CustomVJPCallPrimitive.bind.<locals>.<lambda>")
         return current_trace().process_custom_vjp_call(self, fun, fwd, bwd, args, params)
 
     def stage(self, trace: DynamicJaxprTrace, fun: FlatFunction, fwd: FlatFunction, bwd: FlatFunction,
@@ -48,8 +50,8 @@ class CustomVjpCall(Primitive):
         with set_current_trace(trace):
             jaxpr, consts = trace_to_jaxpr(fun, avals)
         return trace.process_primitive(self, [*consts, *args], {
-            "fun_jaxpr": ClosedJaxpr(hoist_consts(jaxpr), ()), "fwd_jaxpr_thunk": FwdThunk(fwd, avals), "bwd": bwd,
-            "num_consts": len(consts), **params})
+            "fun_jaxpr": ClosedJaxpr(hoist_consts(jaxpr), ()), "fwd_jaxpr_thunk": FwdThunk(fwd, avals),
+            "bwd": _Named(bwd, "CustomVJPCallPrimitive.bind.<locals>.<lambda>"), "num_consts": len(consts), **params})
 
     def effects(self, *avals: ShapedArray, fun_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
         return fun_jaxpr.effects
@@ -76,6 +78,19 @@ class CustomVjpCall(Primitive):
         return primals_out, [tie_p.bind(x, t) for x, t in zip(primals_out, out_tangents, strict=True)]
 
     transpose = refuse("it is never linear: its derivative is custom_lin")
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, fun_jaxpr: ClosedJaxpr,
+              fwd_jaxpr_thunk: Callable[..., tuple[Jaxpr, list[Any]]], bwd: FlatFunction, num_consts: int,
+              **params: Any) -> tuple[Any, Any]:
+        size = batch_size(args, dims)
+        operands = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(args, dims, strict=True)]
+        mapped = [dim is not None for dim in dims]
+        batched, out_mapped = batch_jaxpr(fun_jaxpr, size, mapped, False)
+        fwd = _BatchedFwdThunk(fwd_jaxpr_thunk, size, mapped[num_consts:])
+        batched_bwd = _Named(_batched_bwd(bwd, size, fwd, mapped[num_consts:]), "batch_custom_vjp_bwd.<locals>.new_bwd")
+        outs = self.bind(*operands, fun_jaxpr=batched, fwd_jaxpr_thunk=fwd, bwd=batched_bwd, num_consts=num_consts,
+                         **params)
+        return outs, [0 if m else None for m in (fwd.out_mapped[-len(outs):] if fwd.out_mapped else out_mapped)]
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, fun_jaxpr: ClosedJaxpr,
               **params: Any) -> Kind:
@@ -110,6 +125,43 @@ class FwdThunk:
 
     def __repr__(self) -> str:
         return f"<function _memoize.<locals>.memoized at {id(self):#x}>"  # as JAX prints it
+
+
+class _BatchedFwdThunk:
+    """A `FwdThunk` for batches; knows, once it has been asked, which residuals and outputs are batched."""
+
+    def __init__(self, thunk: Callable[..., tuple[Jaxpr, list[Any]]], size: int, in_mapped: list[bool]) -> None:
+        self._thunk, self._size, self._in_mapped = thunk, size, in_mapped
+        self.out_mapped: list[bool] = []
+
+    def __call__(self, *moving: bool) -> tuple[Jaxpr, list[Any]]:
+        batched, self.out_mapped = batch_jaxpr(ClosedJaxpr(*self._thunk(*moving)), self._size, self._in_mapped, False)
+        return batched.jaxpr, batched.consts
+
+    def __repr__(self) -> str:
+        return f"<function _memoize.<locals>.memoized at {id(self):#x}>"  # as JAX prints it
+
+
+def _batched_bwd(bwd: FlatFunction, size: int, fwd: _BatchedFwdThunk, in_mapped: list[bool]) -> FlatFunction:
+    """Batch a backward rule; an argument that all elements share gets the sum of its cotangents."""
+
+    def batched(*residuals_and_cts: Any) -> list[Any]:
+        dims = [None if not m or isinstance(x, SymbolicZero) else 0
+                for x, m in zip(residuals_and_cts, fwd.out_mapped, strict=True)]
+        elements = [SymbolicZero(x.aval.update(shape=x.shape[1:])) if m and isinstance(x, SymbolicZero) else x
+                    for x, m in zip(residuals_and_cts, fwd.out_mapped, strict=True)]
+        cts, ct_dims = run_batched(bwd, size, object(), elements, dims)
+        return [_sum_or_spread(ct, dim, m, size) for ct, dim, m in zip(cts, ct_dims, in_mapped, strict=True)]
+
+    return batched
+
+
+def _sum_or_spread(ct: Any, dim: int | None, mapped: bool, size: int) -> Any:
+    if isinstance(ct, SymbolicZero):
+        return SymbolicZero(ct.aval.update(shape=(size, *ct.shape))) if mapped else ct
+    if mapped:
+        return move_dim(ct, size, dim, 0)
+    return ct if dim is None else reduce_sum(ct, (dim,))
 
 
 class Tie(Primitive):

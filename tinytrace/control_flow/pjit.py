@@ -7,7 +7,7 @@ from typing import Any
 from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, run_body
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dce import dce_closed_jaxpr
-from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_jaxpr
+from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var, eval_jaxpr
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero, is_undefined_primal
@@ -15,6 +15,7 @@ from tinytrace.core.trace import current_trace, is_eager
 from tinytrace.transforms.binders import forwarded_inputs, move_binders_to_back, prune_outputs
 from tinytrace.transforms.jvp import jvp_jaxpr
 from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
+from tinytrace.transforms.policy import Policy, partial_eval_jaxpr_custom
 from tinytrace.transforms.staging import DynamicJaxprTrace
 from tinytrace.transforms.transpose import transpose_jaxpr
 from tinytrace.transforms.vmap import batch_jaxpr_axes
@@ -97,6 +98,28 @@ class Pjit(Primitive):
         computed = iter(outs := self.bind(*args, jaxpr=known, **params))
         distinct = iter([next(computed) if i is None else outs[i] for i in from_output])
         return [next(distinct) if i is None else args[i] for i in from_input]
+
+    @staticmethod
+    def partial_eval_eqn(saveable: Policy, unknowns_in: Sequence[bool], inst_in: Sequence[bool], eqn: JaxprEqn) -> Any:
+        closed, donated = eqn.params["jaxpr"], eqn.params["donated_invars"]
+        split = partial_eval_jaxpr_custom(closed.jaxpr, unknowns_in, inst_in, False, False, saveable)
+        known_outs = drop(eqn.outvars, split.out_unknowns)
+        outvars = split.known.outvars
+        at = {v: i for i, v in enumerate(outvars[:len(known_outs)]) if not isinstance(known_outs[i], DropVar)}
+        is_output = [i >= len(known_outs) and v in at for i, v in enumerate(outvars)]
+        known = ClosedJaxpr(split.known.replace(outvars=drop(outvars, is_output)), closed.consts)
+        residuals = [known_outs[at[v]] if v in at else Var(v.aval) for v in outvars[len(known_outs):]]
+        new = drop(residuals, is_output[len(known_outs):])
+        staged = ClosedJaxpr(split.staged, closed.consts)
+        known_eqn = eqn.replace(
+            invars=drop(eqn.invars, unknowns_in), outvars=[*known_outs, *new], effects=known.effects,
+            params={**eqn.params, "jaxpr": known, "donated_invars": tuple(drop(donated, unknowns_in))})
+        staged_eqn = eqn.replace(
+            invars=[*residuals, *keep(eqn.invars, inst_in)], outvars=keep(eqn.outvars, split.out_inst),
+            effects=staged.effects, params={**eqn.params, "jaxpr": staged, "donated_invars": (
+                *[False] * len(residuals), *keep(donated, inst_in))})
+        wanted = [v for v, inst in zip(eqn.invars, inst_in, strict=True) if isinstance(v, Var) and not inst]
+        return known_eqn, staged_eqn, split.out_unknowns, split.out_inst, [*wanted, *residuals]
 
     def dce(self, used_outs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
         jaxpr, used_ins = dce_closed_jaxpr(eqn.params["jaxpr"], used_outs)

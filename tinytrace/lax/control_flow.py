@@ -100,7 +100,8 @@ def _scan_length(xs: list[Any], length: Any) -> int:
                              f"{lengths}.")
         return int(length)
     if len(set(lengths)) > 1:
-        raise ValueError(f"scan got values with different leading axis sizes: {', '.join(map(str, lengths))}.")
+        sizes = ", ".join([str(n) for n in lengths])
+        raise ValueError(f"scan got values with different leading axis sizes: {sizes}.")
     if not lengths:
         raise ValueError("scan got no values to scan over and `length` not provided.")
     return int(lengths[0])

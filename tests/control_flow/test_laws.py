@@ -1,0 +1,161 @@
+"""What loops and branches mean: the compiled form, the interpreted form and plain Python agree; so do derivatives."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace import lax
+
+Body = Callable[[Any, Any], tuple[Any, Any]]
+
+BODIES: dict[str, Body] = {
+    "sum": lambda c, x: (c + x, c),
+    "product": lambda c, x: (c * jnp.cos(x), jnp.sin(c) + x),
+    "nonlinear": lambda c, x: (jnp.tanh(c * 1.5 + x), c * c),
+    "branching": lambda c, x: (lax.cond(x > 0, lambda: jnp.sin(c) + x, lambda: 0.5 * c), x),
+    "inner loop": lambda c, x: (lax.fori_loop(0, 2, lambda i, s: jnp.sin(s) + x * i, c), c),
+    "inner scan": lambda c, x: (lax.scan(lambda a, _: (jnp.cos(a) + x, a), c, None, length=2)[0], x * c),
+    "checkpointed": lambda c, x: jax.checkpoint(lambda c, x: (jnp.sin(c * x), c + x))(c, x),
+}
+XS = np.array([0.5, -1.25, 2.0, 0.75], np.float32)
+
+
+def scan_in_python(body: Body, c: Any, xs: Any) -> tuple[Any, Any]:
+    ys = []
+    for x in xs:
+        c, y = body(c, x)
+        ys.append(y)
+    return c, jnp.stack(ys)
+
+
+@pytest.fixture(params=list(BODIES))
+def body(request: pytest.FixtureRequest) -> Body:
+    return BODIES[request.param]
+
+
+def close(a: Any, b: Any, rtol: float = 2e-5) -> None:
+    for x, y in zip(jax.tree_util.tree_leaves(a), jax.tree_util.tree_leaves(b), strict=True):
+        np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=rtol, atol=2e-6)
+
+
+def test_scan_is_its_python(body: Body) -> None:
+    close(lax.scan(body, 0.5, XS), scan_in_python(body, 0.5, XS))
+    close(jax.jit(lambda c, xs: lax.scan(body, c, xs))(0.5, XS), scan_in_python(body, 0.5, XS))
+    with jax.disable_jit():
+        close(lax.scan(body, 0.5, XS), scan_in_python(body, 0.5, XS))
+
+
+@pytest.mark.parametrize("unroll", [1, 2, 3, 4, 8, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_unroll_and_reverse(unroll: int | bool, reverse: bool) -> None:
+    c, ys = lax.scan(BODIES["nonlinear"], 0.5, XS, reverse=reverse, unroll=unroll)
+    want_c, want_ys = scan_in_python(BODIES["nonlinear"], 0.5, XS[::-1] if reverse else XS)
+    close((c, ys), (want_c, want_ys[::-1] if reverse else want_ys))
+
+
+def test_derivatives_of_scan(body: Body) -> None:
+    def total(run: Callable[..., Any], c: Any, xs: Any) -> Any:
+        c, ys = run(body, c, xs)
+        return c * 2.0 + jnp.sum(ys)
+
+    for wrap in (lambda f: f, jax.jit):
+        got = wrap(jax.grad(lambda c, xs: total(lax.scan, c, xs), argnums=(0, 1)))(0.5, XS)
+        close(got, jax.grad(lambda c, xs: total(scan_in_python, c, xs), argnums=(0, 1))(0.5, XS))
+    close(jax.jvp(lambda c, xs: total(lax.scan, c, xs), (0.5, XS), (1.0, XS)),
+          jax.jvp(lambda c, xs: total(scan_in_python, c, xs), (0.5, XS), (1.0, XS)))
+    close(jax.grad(jax.grad(lambda c: total(lax.scan, c, XS)))(0.5),
+          jax.grad(jax.grad(lambda c: total(scan_in_python, c, XS)))(0.5), rtol=2e-4)
+
+
+def test_checkpoint_changes_no_derivative(body: Body) -> None:
+    def loss(c: Any, xs: Any) -> Any:
+        c, ys = lax.scan(body, c, xs)
+        return c + jnp.sum(ys)
+
+    want = jax.grad(loss, argnums=(0, 1))(0.5, XS)
+    for policy in (None, jax.checkpoint_policies.everything_saveable, jax.checkpoint_policies.dots_saveable):
+        got = jax.jit(jax.grad(jax.checkpoint(loss, policy=policy), argnums=(0, 1)))(0.5, XS)
+        close(got, want)
+
+
+def test_vmap_of_scan_is_the_stacked_loop(body: Body) -> None:
+    batch = np.stack([XS, XS[::-1], XS * 0.5])
+    run = lambda c, xs: lax.scan(body, c, xs)  # noqa: E731
+    want = [run(c, xs) for c, xs in zip(np.float32([0.5, 1.0, -0.5]), batch, strict=True)]
+    got = jax.jit(jax.vmap(run))(np.float32([0.5, 1.0, -0.5]), batch)
+    close(got, jax.tree_util.tree_map(lambda *x: jnp.stack(x), *want))
+    close(jax.vmap(run, in_axes=(None, 1))(0.5, batch.T), jax.vmap(run, in_axes=(None, 0))(0.5, batch))
+
+
+def test_vmap_of_while_lets_the_finished_rest() -> None:
+    def collatz(n: Any) -> Any:
+        return lax.while_loop(lambda s: s[0] != 1, lambda s: (jnp.where(s[0] % 2 == 0, s[0] // 2, 3 * s[0] + 1),
+                                                              s[1] + 1), (n, 0))[1]
+
+    numbers = np.arange(1, 28)
+    want = [int(collatz(int(n))) for n in numbers]
+    assert jax.vmap(collatz)(numbers).tolist() == want
+    assert jax.jit(jax.vmap(collatz))(numbers).tolist() == want
+    assert jax.jit(jax.vmap(jax.vmap(collatz)))(numbers.reshape(3, 9)).reshape(-1).tolist() == want
+
+
+def test_only_one_branch_runs() -> None:
+    seen: list[str] = []
+
+    def branch(name: str) -> Callable[[Any], Any]:
+        def run(x: Any) -> Any:
+            jax.debug.callback(lambda: seen.append(name))
+            return x
+        return run
+
+    choose = jax.jit(lambda i, x: lax.switch(i, [branch("a"), branch("b"), branch("c")], x))
+    for i in (1, 5, -3):
+        choose(i, 1.0)
+    assert seen == ["b", "c", "a"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(-3, 6), st.integers(-3, 6), st.floats(-1, 1, width=32))
+def test_fori_loop_is_its_python(lower: int, upper: int, x: float) -> None:
+    want = np.float32(x)
+    for i in range(lower, upper):
+        want = np.float32(want * np.float32(0.5) + i)
+    step = lambda i, s: s * 0.5 + i  # noqa: E731
+    assert np.allclose(lax.fori_loop(lower, upper, step, x), want, rtol=1e-6)
+    assert np.allclose(jax.jit(lambda n: lax.fori_loop(lower, n, step, x))(upper), want, rtol=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=40), st.booleans())
+def test_associative_scan_is_a_scan(values: list[int], reverse: bool) -> None:
+    array = np.array(values)
+    want = np.cumsum(array[::-1] if reverse else array)
+    assert lax.associative_scan(jnp.add, array, reverse=reverse).tolist() == (want[::-1] if reverse else want).tolist()
+
+
+def test_a_body_is_traced_once() -> None:
+    traces: list[int] = []
+
+    def step(c: Any, x: Any) -> tuple[Any, Any]:
+        traces.append(1)
+        return c + x, c
+
+    for _ in range(3):
+        lax.scan(step, np.float32(0), XS)
+        jax.grad(lambda c: lax.scan(step, c, XS)[0])(np.float32(0))
+    assert len(traces) == 1
+
+
+def test_a_body_that_closes_over_a_tracer_is_traced_for_each() -> None:
+    def scaled(w: Any) -> Any:
+        return lax.scan(lambda c, x: (c * w + x, c), 0.0, XS)[0]
+
+    close(jax.vmap(scaled)(np.float32([1, 2])), [scaled(1.0), scaled(2.0)])
+    close(jax.jit(scaled)(3.0), scaled(3.0))
