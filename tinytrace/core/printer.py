@@ -84,14 +84,15 @@ class _Names(VarNames):
     def jaxpr(self, jaxpr: Jaxpr) -> Piece:
         if jaxpr in self.hoisted:
             return self.hoisted[jaxpr]
-        constvars, invars = self.typed(jaxpr.constvars), self.typed(jaxpr.invars)
+        constvars, invars = _Indented([self.typed(jaxpr.constvars)], 2), _Indented([self.typed(jaxpr.invars)], 2)
         head: list[Piece | _Indented] = ["{ lambda ", constvars, "; ", invars, ". let", Break(indent=4)]
         for i, eqn in enumerate(jaxpr.eqns):
             if i:
                 head.append(Break("; ", indent=4))
             head.append(_Indented(self.eqn(eqn), 4))
-        outs = self.plain(jaxpr.outvars, ",")
-        return Group([*_spliced(head), Break(indent=2), "in (", outs, ")" if len(jaxpr.outvars) != 1 else ",)", " }"])
+        head += [Break(indent=2), "in (", _Indented([self.plain(jaxpr.outvars, ",")], 2),
+                 ")" if len(jaxpr.outvars) != 1 else ",)", " }"]
+        return Group(_spliced(head))
 
     def eqn(self, eqn: JaxprEqn) -> list[Piece]:
         left: list[Piece] = [self.typed(eqn.outvars), " = "] if eqn.outvars else []
