@@ -1,0 +1,116 @@
+"""Vectorization: a batched function is the function of each element, stacked."""
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace import errors, lax
+from tinytrace.core.avals import ShapedArray
+from tinytrace.transforms.staging import trace_to_closed_jaxpr
+from tinytrace.transforms.vmap import OutDimError, batch, batch_jaxpr, batch_jaxpr_axes
+
+F32 = ShapedArray((), np.dtype(np.float32))
+T = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 7
+
+FUNCTIONS = {
+    "elementwise": lambda x: jnp.sin(x) * x + 1,
+    "sum": lambda x: jnp.sum(x, axis=-1),
+    "max": lambda x: jnp.max(x, axis=0),
+    "softmax": lambda x: jnp.exp(x) / jnp.sum(jnp.exp(x)),
+    "transpose": lambda x: x.T,
+    "reshape": lambda x: x.reshape(-1)[::2],
+    "matmul": lambda x: x @ x.T,
+    "index": lambda x: x[1] + x[:, 1:2].T.sum(),
+    "concatenate": lambda x: jnp.concatenate([x, x * 2], axis=1),
+    "where": lambda x: jnp.where(x > 1, x, -x),
+    "sort": lambda x: jnp.sort(x, axis=0),
+    "cumsum": lambda x: jnp.cumsum(x, axis=1),
+    "argmax": lambda x: jnp.argmax(x, axis=0),
+    "update": lambda x: x.at[0].set(x[1]),
+    "jit": lambda x: jax.jit(lambda y: y * 2)(x),
+    "grad": lambda x: jax.grad(lambda y: jnp.sum(y**3))(x),
+    "scan": lambda x: lax.scan(lambda c, y: (c + y, c * y), jnp.zeros(x.shape[1]), x)[1],
+    "cond": lambda x: lax.cond(jnp.sum(x) > 3, jnp.sin, jnp.cos, x),
+    "while": lambda x: lax.while_loop(lambda c: jnp.max(c) < 100, lambda c: c * c + 2, x),
+}
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_batch_is_the_stack_of_its_elements(name, axis):
+    fun = FUNCTIONS[name]
+    expected = np.stack([np.asarray(fun(x)) for x in np.moveaxis(T, axis, 0)])
+    np.testing.assert_allclose(jax.vmap(fun, in_axes=axis)(T), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("out_axis", [0, 1, 2, -1, -2])
+def test_the_batch_axis_goes_where_it_is_wanted(out_axis):
+    got = jax.vmap(lambda x: x * 2, in_axes=1, out_axes=out_axis)(T)
+    np.testing.assert_array_equal(got, np.moveaxis(np.moveaxis(T, 1, 0) * 2, 0, out_axis))
+
+
+def test_nested_batches():
+    product = jax.vmap(jax.vmap(lambda x, y: x @ y, in_axes=(None, 1)), in_axes=(0, None))
+    np.testing.assert_allclose(product(T[0], T[1].T), T[0] @ T[1].T, rtol=1e-6)
+
+
+def test_shared_values_are_not_batched():
+    closed = jax.make_jaxpr(jax.vmap(lambda x, y: x + jnp.sin(y), in_axes=(0, None)))(jnp.ones(3), jnp.ones(()))
+    assert [str(eqn.outvars[0].aval.shape) for eqn in closed.eqns] == ["()", "(3,)"]
+
+
+def test_an_unmapped_output_is_repeated_or_handed_out():
+    fun = lambda x: 2.0  # noqa: E731
+    np.testing.assert_array_equal(jax.vmap(fun)(jnp.ones(3)), [2, 2, 2])
+    assert jax.vmap(fun, out_axes=None)(jnp.ones(3)) == 2.0
+
+
+def test_a_mapped_output_cannot_be_unmapped():
+    with pytest.raises(OutDimError):
+        batch(lambda x: [x], 3, [jnp.ones(3)], [0], lambda: [None])
+
+
+def test_closed_over_tracers_of_an_outer_batch():
+    got = jax.vmap(lambda x: jax.vmap(lambda y: x * y)(jnp.arange(3.0)))(jnp.arange(2.0))
+    np.testing.assert_array_equal(got, np.outer(np.arange(2.0), np.arange(3.0)))
+
+
+def test_jaxprs_are_batched_once_and_only_where_needed():
+    closed = trace_to_closed_jaxpr(lambda x, y: [x * y, -y], [F32, F32])
+    batched, out_batched = batch_jaxpr(closed, 3, [True, False], False)
+    assert out_batched == [True, False]
+    assert [aval.shape for aval in batched.out_avals] == [(3,), ()]
+    assert batch_jaxpr(closed, 3, [True, False], False)[0] is batched
+    batched, out_batched = batch_jaxpr(closed, 3, [True, False], True)
+    assert out_batched == [True, True]
+    batched, dims = batch_jaxpr_axes(closed, 3, [0, None])
+    assert dims == [0, None]
+
+
+def test_an_element_has_no_value():
+    with pytest.raises(errors.TracerBoolConversionError, match="This BatchTracer with object id"):
+        jax.vmap(lambda x: x if x > 0 else -x)(jnp.ones(3))
+
+
+def test_custom_rules_are_batched():
+    @jax.custom_jvp
+    def f(x, y):
+        return x * y
+
+    f.defjvp(lambda primals, tangents: (f(*primals), 10.0 * tangents[0]))
+    x = jnp.arange(3.0)
+    np.testing.assert_array_equal(jax.vmap(f, (0, None))(x, 2.0), x * 2)
+    np.testing.assert_array_equal(jax.vmap(jax.grad(f), (0, None))(x, 2.0), [10, 10, 10])
+    np.testing.assert_array_equal(jax.grad(lambda x: jnp.sum(jax.vmap(f, (0, None))(x, 2.0)))(x), [10, 10, 10])
+
+    @jax.custom_vjp
+    def g(x, y):
+        return x * y
+
+    g.defvjp(lambda x, y: (g(x, y), y), lambda y, ct: (ct * y * 100, ct))
+    np.testing.assert_array_equal(jax.vmap(g, (0, None))(x, 2.0), x * 2)
+    np.testing.assert_array_equal(jax.vmap(jax.grad(g), (0, None))(x, 2.0), [200, 200, 200])
+    by_both = jax.grad(lambda x, y: jnp.sum(jax.vmap(g, (0, None))(x, y)), argnums=(0, 1))(x, 2.0)
+    np.testing.assert_array_equal(by_both[0], [200, 200, 200])
+    assert by_both[1] == 3.0  # the shared value collects the cotangents of all elements

@@ -1,0 +1,4 @@
+"""Tools for testing derivatives (`jax.test_util`)."""
+from tinytrace.testing.check_grads import check_grads as check_grads
+from tinytrace.testing.check_grads import check_jvp as check_jvp
+from tinytrace.testing.check_grads import check_vjp as check_vjp
