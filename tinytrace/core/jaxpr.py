@@ -80,11 +80,11 @@ class SourceInfo:
 
     @property
     def function(self) -> str:
-        return self.code.co_name
+        return self.code.co_qualname
 
     def __str__(self) -> str:
         position = next(itertools.islice(self.code.co_positions(), self.instruction // 2, None), None)
-        column = f":{position[2] + 1}" if position is not None and position[2] is not None else ""
+        column = f":{position[2]}" if position is not None and position[2] else ""
         return f"{self.file}:{self.line}{column} ({self.function})"
 
 
