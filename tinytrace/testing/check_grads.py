@@ -34,8 +34,9 @@ def check_grads(f: Callable[..., Any], args: Sequence[Any], order: int, modes: S
 
     Raises: AssertionError where a derivative is wrong, naming the chain of transformations.
 
-    >>> import tinytrace as jax, tinytrace.numpy as jnp
-    >>> jax.test_util.check_grads(lambda x: jnp.sin(x) * x, (1.5,), order=2)
+    >>> import tinytrace.numpy as jnp
+    >>> from tinytrace.test_util import check_grads
+    >>> check_grads(lambda x: jnp.sin(x) * x, (1.5,), order=2)
     """
     _check(f, tuple(args), order, tuple(modes), {"atol": atol, "rtol": rtol, "eps": eps or EPS}, "")
 
