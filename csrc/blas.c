@@ -12,23 +12,21 @@
 #include "blas.h"
 #include "pool.h"
 
-enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, SIDE = 512 };
-static const double TWO_BLOCKS = 1 << 22, FOUR_BLOCKS = 1 << 27; /* multiply-adds: some 70 us and 2 ms */
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, MOST_ROWS = 512, MOST_COLUMNS = 1024, FEW_ROWS = 128 };
+static const double TWO_BLOCKS = 1 << 20, FOUR_BLOCKS = 1 << 27; /* multiply-adds: some 20 us and 2 ms */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t parts(int64_t whole, int64_t part) { return (whole - 1) / part + 1; }
 
-/* The size of a block of a product with m rows and n columns. Smaller blocks cost: each packs its operands anew, which
-   takes 3 % at a side of 512 and 12 % at 256. */
+/* The size of a block of a product with m rows and n columns. Smaller blocks cost, for each packs its operands anew:
+   a product of 1024^3 takes 3 % more in blocks of 512 x 512 and 9 % more in blocks of 256 x 256. */
 static void choose_block(int64_t m, int64_t n, int64_t k, int64_t *rows, int64_t *columns) {
     double work = (double)m * (double)n * (double)k;
     int64_t wanted = work > FOUR_BLOCKS ? 4 : work > TWO_BLOCKS ? 2 : 1;
-    *rows = wanted == 1 ? m : least(m, SIDE);
-    *columns = wanted == 1 ? n : least(n, SIDE);
-    while (parts(m, *rows) * parts(n, *columns) < wanted) {
-        int64_t *longer = *rows >= *columns ? rows : columns;
-        *longer = (*longer + 1) / 2;
-    }
+    int64_t down = wanted > 1 ? parts(m, MOST_ROWS) : 1, across = wanted > 1 ? parts(n, MOST_COLUMNS) : 1;
+    while (down * across < wanted) *(m / down >= FEW_ROWS ? &down : &across) *= 2;
+    *rows = parts(m, down);
+    *columns = parts(n, across);
 }
 
 #define REAL float

@@ -80,6 +80,11 @@ def test_beta_0_ignores_what_was_there():
     assert (c == 1).all()
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 5_000_000), (3, 2, 400_000), (1, 3000, 1000), (3000, 1, 1000)])
+def test_long_and_thin(shape):
+    check(np.float32, 0, 1, *shape)
+
+
 @pytest.mark.parametrize("shape", [(1000, 700, 300), (64, 4096, 512), (4096, 10, 512)])
 def test_the_result_does_not_depend_on_the_threads(shape):
     before = num_threads()
