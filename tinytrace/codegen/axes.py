@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tinytrace.codegen import arithmetic as ar
+from tinytrace.codegen.arithmetic import rebuild
 from tinytrace.codegen.nodes import Node, axis, number, rewrite, walk
 
 
@@ -32,16 +32,12 @@ def merged(outer: Node, inner: Node) -> tuple[Node, dict[Node, Node]]:
     return both, {outer: number(0), inner: both}
 
 
-def stride_of(load: Node, along: Node) -> int | None:
-    """Return how far a load moves in memory when `along` moves by one; None: irregularly."""
-    return ar.stride_along(load.args[1], along)
-
-
-def substitute(nodes: Sequence[Node], replaced: dict[Node, Node]) -> list[Node]:
-    """Return `nodes` with other nodes in the place of some, simplified again."""
-    return rewrite(nodes, replaced, ar.rebuild)
-
-
-def loads_in(nodes: Iterable[Node]) -> list[Node]:
-    """Return the loads below `nodes`."""
-    return [node for node in walk(nodes) if node.op == "load"]
+def merge_loops(axes: Sequence[Node], nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """Merge what can be merged of nested loops over `axes` that evaluate `nodes`; Returns both anew."""
+    axes, nodes = [a for a in axes if a.op == "axis"], list(nodes)
+    for k in range(len(axes) - 1, 0, -1):
+        if can_merge(walk(nodes), axes[k - 1], axes[k]):
+            both, replaced = merged(axes[k - 1], axes[k])
+            axes[k - 1:k + 1] = [both]
+            nodes = rewrite(nodes, replaced, rebuild)
+    return axes, nodes

@@ -27,8 +27,6 @@ class Code:
         self.depth = depth
         self._known: list[dict[Node, str]] = [{}]
         self._taken: list[set[str]] = [set(taken)]
-        self.declared: set[Node] = set()
-        """The C variables of statements (not of expressions) that exist at this point."""
         self.uses: Counter[Node] = Counter()
         """How often each expression of the current kernel is used."""
 
@@ -49,7 +47,6 @@ class Code:
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
         """Let names and variables made inside the `with` end with it."""
-        declared = set(self.declared)
         self._known.append({})
         self._taken.append(set())
         self.depth += 1
@@ -57,7 +54,6 @@ class Code:
         self.depth -= 1
         self._known.pop()
         self._taken.pop()
-        self.declared = declared
 
     def fresh(self, wish: str) -> str:
         """Return a name that nothing visible has, as near to `wish` as possible."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tinytrace.codegen.calls import filled
 from tinytrace.codegen.c_code import Code, certain_children
-from tinytrace.codegen.c_types import memory_type, narrowed, variable_type
+from tinytrace.codegen.c_types import is_half, memory_type, narrowed, variable_type, widened
 from tinytrace.codegen.kernel import (
     Buffer,
+    Call,
     Combine,
     Declare,
     For,
@@ -22,6 +24,8 @@ from tinytrace.codegen.kernel import (
     When,
     expressions,
     nested,
+    touched,
+    written,
 )
 from tinytrace.codegen.nodes import Node, walk
 from tinytrace.codegen.reductions import fold_of
@@ -57,9 +61,9 @@ class NestWriter:
             case For():
                 self._hoist(stmt)
                 self._loop(stmt)
-            case Declare(x, value):
-                code.line(f"{variable_type(x.dtype)} {x.args[0]} = {code.value(value)};")
-                code.declared.add(x)
+            case Declare(x, value, fixed):
+                const = "const " if fixed else ""
+                code.line(f"{const}{variable_type(x.dtype)} {x.args[0]} = {code.once(value)};")
             case Row(buffer):
                 code.line(f"{memory_type(buffer.dtype)} {buffer.name}[{max(buffer.size, 1)}];")
             case Store(place, value):
@@ -73,11 +77,20 @@ class NestWriter:
             case When(guard, inner):
                 with code.block(f"if ({code.value(guard)})"):
                     self._body(inner)
+            case Call(text, places):
+                for line in filled(text, {name: self._address(place) for name, place in places.items()}).splitlines():
+                    code.line(line)
 
     def _place(self, place: Place) -> str:
         if isinstance(place, Node):
             return str(place.args[0])
         return f"{place[0].name}[{self.code.value(place[1])}]"
+
+    def _address(self, place: Place) -> str:
+        if isinstance(place, Node):
+            return f"&{place.args[0]}"
+        offset = self.code.operand(place[1])
+        return place[0].name if offset == "0" else f"({place[0].name} + {offset})"
 
     def _combine(self, place: Place, op: str, value: Node) -> None:
         dtype = place.dtype if isinstance(place, Node) else place[0].dtype
@@ -87,8 +100,11 @@ class NestWriter:
             self.code.keep(value)
         element = self.code.operand(value)
         target = self._place(place)
-        if text == f"{{0}} {text[4]} {{1}}" and len(text) == 9:
+        half = not isinstance(place, Node) and is_half(dtype)
+        if len(text) == len("{0} + {1}") and text[0] + text[-1] == "{}" and not half:
             self.code.line(f"{target} {text[4]}= {self.code.value(value)};")
+        elif half:
+            self.code.line(f"{target} = {narrowed(f'({text.format(widened(target, dtype), element)})', dtype)};")
         else:
             self.code.line(f"{target} = {text.format(target, element)};")
 
@@ -107,16 +123,17 @@ class NestWriter:
         code = self.code
         inner = list(nested(loop.body))
         axes = {loop.axis, *(stmt.axis for stmt in inner if isinstance(stmt, For))}
-        written = {stmt.place[0] for stmt in inner if isinstance(stmt, (Store, Combine)) and isinstance(stmt.place, tuple)}
-        written |= {stmt.buffer for stmt in inner if isinstance(stmt, Row)}
+        places = [place for stmt in inner for place in written(stmt)]
+        arrays = {place[0] for place in places if not isinstance(place, Node)}
+        arrays |= {stmt.buffer for stmt in inner if isinstance(stmt, Row)}
         made = {stmt.local for stmt in inner if isinstance(stmt, Declare)}
-        changed = {stmt.place for stmt in inner if isinstance(stmt, (Store, Combine)) and isinstance(stmt.place, Node)}
+        changed = {place for place in places if isinstance(place, Node)}
         roots = [root for stmt in _certain(loop.body) for root in expressions(stmt)]
         fixed: dict[Node, bool] = {}
         order = _certain_walk(roots)
         for node in order:
             fixed[node] = (node not in made and node not in changed and node not in axes
-                           and not (node.op == "load" and node.args[0] in written)
+                           and not (node.op == "load" and node.args[0] in arrays)
                            and all(fixed.get(child, False) for child in certain_children(node))
                            and (node.op != "where" or not axes & node.axes))
         tops = {child for node in order if not fixed[node] for child in certain_children(node) if fixed[child]}
@@ -124,7 +141,7 @@ class NestWriter:
         with code.counting(roots):
             for node in order:
                 if node in tops and node.op not in _PLAIN and code.name_of(node) is None:
-                    if node.op == "where" and any(x in made or x in changed or x.op == "load" and x.args[0] in written
+                    if node.op == "where" and any(x in made or x in changed or x.op == "load" and x.args[0] in arrays
                                                   for x in walk([node])):
                         continue
                     code.keep(node)
@@ -134,10 +151,10 @@ class NestWriter:
     def _write_parallel(self, loop: For, name: str) -> None:
         buffers, variables = captured(loop)
         inner = Code(taken=[b.name for b in buffers] + [str(x.args[0]) for x in variables])
-        written = {s.place[0] for s in nested([loop]) if isinstance(s, (Store, Combine)) and isinstance(s.place, tuple)}
+        changed = {place[0].name for s in nested([loop]) for place in written(s) if not isinstance(place, Node)}
         inner.line("void *const *work = ctx;")
         for k, buffer in enumerate(buffers):
-            const = "" if buffer in written else "const "
+            const = "" if buffer.name in changed else "const "
             inner.line(f"{const}{memory_type(buffer.dtype)} *restrict {buffer.name} = work[{k}];")
         for k, x in enumerate(variables, len(buffers)):
             kind = variable_type(x.dtype)
@@ -178,9 +195,9 @@ def captured(loop: For) -> tuple[list[Buffer], list[Node]]:
                 buffers.setdefault(node.args[0])
             elif node.op == "local" and node not in made:
                 variables.setdefault(node)
-        if isinstance(stmt, (Store, Combine)) and isinstance(stmt.place, tuple):
-            buffers.setdefault(stmt.place[0])
-    return [b for b in buffers if b not in own], list(variables)
+        buffers.update(dict.fromkeys(touched(stmt)))
+    by_name = {b.name: b for b in buffers if b not in own}
+    return list(by_name.values()), list(variables)
 
 
 def _certain(body: Iterable[Stmt]) -> list[Stmt]:

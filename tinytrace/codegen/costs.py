@@ -1,8 +1,23 @@
-"""What a kernel costs: the arrays that it reads and writes, its operations, and what fusion spared it."""
+"""What a kernel costs: the arrays that it reads and writes, and its operations."""
 from __future__ import annotations
 
-from tinytrace.codegen.kernel import Buffer, Combine, For, Nest, Stmt, Store, expressions, nested
-from tinytrace.codegen.nodes import walk
+from tinytrace.codegen.kernel import (
+    Buffer,
+    Call,
+    Choose,
+    Combine,
+    For,
+    Kernel,
+    Nest,
+    Repeat,
+    Stmt,
+    expressions,
+    inner_programs,
+    nested,
+    touched,
+    written,
+)
+from tinytrace.codegen.nodes import Node, walk
 
 
 def measure(nest: Nest) -> None:
@@ -11,12 +26,37 @@ def measure(nest: Nest) -> None:
     writes: dict[Buffer, None] = {}
     for stmt in nested(nest.body):
         for node in walk(expressions(stmt)):
-            if node.op == "load" and node.args[0].space != "row":
+            if node.op == "load":
                 reads.setdefault(node.args[0])
-        if isinstance(stmt, (Store, Combine)) and isinstance(stmt.place, tuple) and stmt.place[0].space != "row":
-            writes.setdefault(stmt.place[0])
-    nest.reads, nest.writes = list(reads), list(writes)
+        changed = [place[0] for place in written(stmt) if not isinstance(place, Node)]
+        writes.update(dict.fromkeys(changed))
+        if isinstance(stmt, Call):
+            reads.update(dict.fromkeys(buffer for buffer in touched(stmt) if buffer not in changed))
+    nest.reads = [buffer for buffer in reads if buffer.space != "row"]
+    nest.writes = [buffer for buffer in writes if buffer.space != "row"]
     nest.flops = _operations(nest.body, 1)
+
+
+def measure_program(kernel: Repeat | Choose) -> None:
+    """Fill in what a loop or branch reads, writes and computes, from the programs inside it."""
+    inner = [part for program in inner_programs(kernel) for part in program]
+    kernel.reads = _visible(kernel, [buffer for part in inner for buffer in part.reads])
+    kernel.writes = _visible(kernel, [buffer for part in inner for buffer in part.writes])
+    if isinstance(kernel, Repeat):
+        kernel.flops = max(kernel.length, 1) * sum(part.flops for part in inner)
+    else:
+        kernel.flops = max((sum(part.flops for part in branch) for branch in kernel.branches), default=0)
+    kernel.saved = sum(part.saved for part in inner) * (max(kernel.length, 1) if isinstance(kernel, Repeat) else 1)
+
+
+def _visible(kernel: Kernel, buffers: list[Buffer]) -> list[Buffer]:
+    """Return the arrays as the program around a loop knows them: what its pointers point into."""
+    behind: dict[Buffer, list[Buffer]] = {}
+    if isinstance(kernel, Repeat):
+        behind |= {view.buffer: [view.base] for view in kernel.views}
+        for pair in kernel.exchanges:
+            behind[pair.before] = behind[pair.after] = [pair.first, pair.second]
+    return list(dict.fromkeys(real for buffer in buffers for real in behind.get(buffer, [buffer])))
 
 
 def _operations(body: list[Stmt], times: int) -> int:

@@ -103,7 +103,8 @@ class Elements:
                     node.hint = self.names.get(var, "")
                 return node
             case IndexMap(element) | Gather(element):
-                return as_element(_moved(element, eqn, index, read), var.aval.dtype)
+                moved = node_of(element(wrapped(index), reader(eqn, read)))
+                return as_element(moved, var.aval.dtype)
             case Reduction():
                 return _unrolled(kind, eqn, index, var.aval.dtype, read)
         raise AssertionError(f"{eqn.primitive} has no elements to write out")
@@ -140,13 +141,18 @@ def _unrolled(kind: Reduction, eqn: JaxprEqn, index: Index, dtype: DType, read: 
 
 # --- what rooms say of indices -----------------------------------------------------------------------------------
 
-def _moved(element: Callable[..., Expr], eqn: JaxprEqn, index: Index, read: Callable[[Atom, Index], Node]) -> Node:
-    """Return the node of an index map's element: its room speaks `kinds.Expr`, and reads through `read`."""
+def reader(eqn: JaxprEqn, elements: Callable[[Atom, Index], Node]) -> Callable[[int, Sequence[IntLike]], Expr]:
+    """Return the `read(operand, index)` that a room calls: it speaks `kinds.Expr`."""
 
-    def read_operand(operand: int, at: Sequence[IntLike]) -> Expr:
-        return _wrapped(read(eqn.invars[operand], tuple(as_index(node_of(as_expr(i))) for i in at)))
+    def read(operand: int, at: Sequence[IntLike]) -> Expr:
+        return _wrapped(elements(eqn.invars[operand], tuple(as_index(node_of(as_expr(i))) for i in at)))
 
-    return node_of(element(tuple(_wrapped(i) for i in index), read_operand))
+    return read
+
+
+def wrapped(index: Index) -> tuple[Expr, ...]:
+    """Return loop variables in the rooms' notation."""
+    return tuple(map(_wrapped, index))
 
 
 def _wrapped(node: Node) -> Expr:
@@ -176,6 +182,8 @@ def node_of(expr: Expr) -> Node:
         return (ar.both if op == "and" else ar.either)(as_index(node_of(args[0])), as_index(node_of(args[1])))
     if op == "cast":
         return as_element(node_of(args[0]), args[1])
+    if op == "literal":
+        return literal(spelled(*args), args[1])
     if op == "literal":
         return literal(spelled(args[0], args[1]), args[1])
     if op == "where":

@@ -5,52 +5,43 @@ import re
 from collections.abc import Sequence
 
 from tinytrace.codegen.c_code import Code
-from tinytrace.codegen.c_nest import NestWriter
+from tinytrace.codegen.c_program import ProgramWriter, names_in
 from tinytrace.codegen.c_types import memory_type
-from tinytrace.codegen.kernel import Buffer, Declare, Kernel, Nest, Row, nested
+from tinytrace.codegen.kernel import Buffer, Kernel
+from tinytrace.codegen.workspace import workspace_arrays
 from tinytrace.csources import host_source, math_functions
+
+_INDEX_FUNCTIONS = {
+    "tt_floordiv": "static inline int64_t tt_floordiv(int64_t a, int64_t b) {\n"
+                   "    int64_t q = a / b;\n    return q - (q * b != a && (a < 0) != (b < 0));\n}\n",
+    "tt_mod": "static inline int64_t tt_mod(int64_t a, int64_t b) {\n"
+              "    int64_t r = a % b;\n    return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}\n",
+}
+"""Division of indices rounded down; most divisions need no such care, their dividends are never negative."""
 
 
 def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer], workspace: int) -> str:
     """Return the C text of a program."""
     buffers = [*inputs, *outputs]
-    functions: list[str] = []
-    code = Code()
-    body = Code(taken=[b.name for b in buffers] + [name for kernel in kernels for name in names_in(kernel)])
-    writer = NestWriter(body, functions)
-    for k, kernel in enumerate(kernels):
-        assert isinstance(kernel, Nest)
-        body.line("")
-        for text in comment(str(kernel)):
-            body.line(text)
-        writer.write(kernel, f"tt_kernel_{k}")
+    body = Code(taken=names_in(kernels) | {b.name for b in buffers})
+    writer = ProgramWriter(body)
+    writer.write(kernels)
+
     used = set(re.findall(r"\b\w+\b", "\n".join(body.lines)))
+    code = Code()
     for k, buffer in enumerate(buffers):
         if buffer.name in used:
             const = "const " if buffer.space == "input" else ""
             code.line(f"{const}{memory_type(buffer.dtype)} *{buffer.name} = buffers[{k}];")
-    if "host" not in used:
-        code.line("(void)host;")
-    if not code.lines or not used & {b.name for b in buffers}:
-        code.line("(void)buffers;")
+    for buffer in workspace_arrays(kernels) if workspace else ():
+        if buffer.name in used:
+            place = f"(void *)((char *)buffers[{len(buffers)}] + {buffer.offset})"
+            code.line(f"{memory_type(buffer.dtype)} *{buffer.name} = {place};")
+    for name in ("buffers", "host"):
+        if not any(re.search(rf"\b{name}\b", line) for line in (*code.lines, *body.lines)):
+            code.line(f"(void){name};")
     entry = "\n".join(["int32_t tt_entry(void *const *buffers, const struct tt_host *host) {", *code.lines, *body.lines,
                        "    return TT_OK;", "}"])
-    program = "\n\n".join([*functions, entry])
-    return "\n".join([host_source(), math_functions(program), program, ""])
-
-
-def names_in(kernel: Kernel) -> list[str]:
-    """Return the C names that a kernel's arrays and variables have."""
-    found = [buffer.name for buffer in (*kernel.reads, *kernel.writes)]
-    for stmt in nested(kernel.body) if isinstance(kernel, Nest) else ():
-        if isinstance(stmt, Row):
-            found.append(stmt.buffer.name)
-        elif isinstance(stmt, Declare):
-            found.append(str(stmt.local.args[0]))
-    return found
-
-
-def comment(text: str) -> list[str]:
-    """Return the lines of a C comment that `text` cannot end."""
-    first, *rest = text.replace("*/", "* /").replace("/*", "/ *").replace("??/", "? ?/").replace("\\", "/").splitlines()
-    return [f"/* {first}", *(f" * {line}" for line in rest), " */"] if rest else [f"/* {first} */"]
+    program = "\n\n".join([*writer.functions, entry])
+    helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name + "(" in program]
+    return "\n".join([host_source(), math_functions(program), *helpers, program, ""])

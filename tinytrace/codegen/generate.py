@@ -2,15 +2,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.emit import emit
-from tinytrace.codegen.kernel import Buffer, Kernel
-from tinytrace.codegen.names import Names
+from tinytrace.codegen.kernel import Buffer, Home, Kernel
 from tinytrace.codegen.nodes import fresh_nodes
-from tinytrace.codegen.program import Place, Planner
+from tinytrace.codegen.program import Planner
+from tinytrace.codegen.unit import Callback, Unit
 from tinytrace.codegen.workspace import lay_out
-from tinytrace.core.jaxpr import ClosedJaxpr, Var
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 
 
 class Kernels(list[Kernel]):
@@ -22,10 +24,14 @@ class Kernels(list[Kernel]):
 
 @dataclass(frozen=True)
 class Generated:
-    """A program as kernels and as C."""
+    """A program as kernels and as C, and what it needs besides its inputs."""
 
     kernels: Kernels
     source: CSource
+    constants: tuple[Any, ...] = ()
+    """Arrays that loop bodies and branches close over: inputs of the C entry after those of the jaxpr."""
+    callbacks: tuple[Callback, ...] = ()
+    """Python functions that the program calls; an int64 array with their ids is then the last input."""
 
 
 def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
@@ -34,19 +40,28 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
     closed: any jaxpr whose equations can be lowered.  exact: compile without fused multiply-add.
     """
     with fresh_nodes():
+        unit = Unit()
         jaxpr = closed.jaxpr
-        names = Names()
+        unit.names.letter(jaxpr)
         inputs = [*jaxpr.constvars, *jaxpr.invars]
-        names.letter(jaxpr)
-        arrays = [Buffer(names[v], v.aval.shape, v.aval.dtype, "input") for v in inputs]
-        outputs: list[Buffer] = []
-        for k, atom in enumerate(jaxpr.outvars):
-            own = isinstance(atom, Var) and atom not in inputs and atom not in jaxpr.outvars[:k] and atom.aval.shape
-            name = names[atom] if own else names.fresh("out")
-            outputs.append(Buffer(name, atom.aval.shape, atom.aval.dtype, "output"))
-        places: dict[Var, Place] = dict(zip(inputs, arrays, strict=True))
-        kernels = Kernels(Planner(jaxpr, places, outputs, names).kernels())
+        arrays = [Buffer(unit.names[v], v.aval.shape, v.aval.dtype, "input") for v in inputs]
+        outputs = _output_arrays(jaxpr, unit)
+        homes: dict[Var, Home] = dict(zip(inputs, arrays, strict=True))
+        kernels = Kernels(Planner(unit, closed, homes, outputs).kernels())
         workspace = lay_out(kernels)
-        text = emit(kernels, arrays, outputs, workspace)
-        source = CSource(text, "tt_entry", tuple(v.aval for v in inputs), tuple(v.aval for v in jaxpr.outvars), workspace, exact)
-        return Generated(kernels, source)
+        hidden = unit.hidden_inputs()
+        text = emit(kernels, [*arrays, *hidden], outputs, workspace)
+        avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
+        source = CSource(text, "tt_entry", tuple(avals), tuple(v.aval for v in jaxpr.outvars), workspace, exact)
+        return Generated(kernels, source, tuple(value for _, value in unit.constants.values()), tuple(unit.callbacks))
+
+
+def _output_arrays(jaxpr: Jaxpr, unit: Unit) -> list[Buffer]:
+    """Return an array per output; one that an equation computes has that variable's name."""
+    made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
+    arrays: list[Buffer] = []
+    for k, atom in enumerate(jaxpr.outvars):
+        own = isinstance(atom, Var) and atom in made and atom not in jaxpr.outvars[:k] and atom.aval.shape
+        name = unit.names[atom] if own else unit.names.fresh("out")  # type: ignore[index]
+        arrays.append(Buffer(name, atom.aval.shape, atom.aval.dtype, "output"))
+    return arrays

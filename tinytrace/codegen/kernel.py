@@ -1,17 +1,16 @@
 """The language of kernels: what is left of a program when equations have become loops.
 
     program ::= kernel*
-    kernel  ::= Nest        loops over elements
-              | Product     a matrix product by the host's BLAS
-              | Repeat      a loop around a program
-              | Choose      one of several programs
-              | Foreign     a hand-written routine, or a call of Python
+    kernel  ::= Nest                                 loops over elements
+              | Repeat program                       a loop around a program
+              | Choose program*                      one of several programs
     stmt    ::= For axis in [begin, end): stmt*      serial, simd or parallel
               | Declare local = node                 a C variable that may change
               | Row buffer                           an array on the stack
               | Store place = node
               | Combine place op= node
               | When guard: stmt*
+              | Call text, place*                    of the BLAS, a hand-written routine or Python
     place   ::= local | buffer[offset]
 
 Expressions are those of `nodes`. A kernel prints itself with its equations and what it costs.
@@ -70,10 +69,11 @@ class For:
 
 @dataclass(eq=False)
 class Declare:
-    """A new C variable."""
+    """A new C variable; a `fixed` one never changes."""
 
     local: Node
     value: Node
+    fixed: bool = False
 
 
 @dataclass(eq=False)
@@ -108,8 +108,20 @@ class When:
     body: list[Stmt]
 
 
+@dataclass(eq=False)
+class Call:
+    """A C statement over the addresses of places: `text` with {names} for them."""
+
+    text: str
+    places: dict[str, Place]
+    written: tuple[str, ...]
+    """The names of the places that the statement changes."""
+
+
 Place: TypeAlias = "Node | tuple[Buffer, Node]"
-Stmt: TypeAlias = "For | Declare | Row | Store | Combine | When"
+Home: TypeAlias = "Node | Buffer"
+"""Where a value is: in an array, or (a scalar) in a C variable or a literal."""
+Stmt: TypeAlias = "For | Declare | Row | Store | Combine | When | Call"
 
 
 def nested(body: Sequence[Stmt]) -> Iterator[Stmt]:
@@ -131,7 +143,22 @@ def expressions(stmt: Stmt) -> list[Node]:
             return [value] if isinstance(place, Node) else [place[1], value]
         case When(guard):
             return [guard]
+        case Call(_, places):
+            return [place if isinstance(place, Node) else place[1] for place in places.values()]
     return []
+
+
+def written(stmt: Stmt) -> list[Place]:
+    """Return the places that a statement changes itself."""
+    if isinstance(stmt, (Store, Combine)):
+        return [stmt.place]
+    return [stmt.places[name] for name in stmt.written] if isinstance(stmt, Call) else []
+
+
+def touched(stmt: Stmt) -> list[Buffer]:
+    """Return the arrays that a statement reads or writes itself, other than by loads in its expressions."""
+    places = list(stmt.places.values()) if isinstance(stmt, Call) else written(stmt)
+    return [place[0] for place in places if not isinstance(place, Node)]
 
 
 # --- kernels -----------------------------------------------------------------------------------------------------
@@ -159,7 +186,8 @@ class Kernel:
     def __str__(self) -> str:
         moved = f"reads {_amount(self.bytes_read)}B, writes {_amount(self.bytes_written)}B, {_amount(self.flops)}flop"
         saved = f", fusion saved {_amount(self.saved)}B" if self.saved else ""
-        return "\n".join([f"{self.title()}: {moved}{saved}", *("    " + eqn for eqn in self.equations)])
+        inner = [line for program in inner_programs(self) for kernel in program for line in str(kernel).splitlines()]
+        return "\n".join([f"{self.title()}: {moved}{saved}", *("    " + line for line in (*self.equations, *inner))])
 
     def title(self) -> str:
         """Return what kind of kernel this is, in a few words."""
@@ -175,6 +203,67 @@ class Nest(Kernel):
     def title(self) -> str:
         loops = [f"{s.axis.args[1]}" for s in nested(self.body) if isinstance(s, For)]
         return f"nest over {' '.join(loops)}" if loops else "scalars"
+
+
+@dataclass(eq=False)
+class View:
+    """A pointer that each turn of a loop moves on: `buffer = base + turn * step`."""
+
+    buffer: Buffer
+    base: Buffer
+    step: int
+
+
+@dataclass(eq=False)
+class Exchange:
+    """Two arrays that a loop reads and writes in turn: what is `after` in one turn is `before` in the next.
+
+    The pointers start at `first` and `second`; when both are one array, nothing moves.
+    """
+
+    before: Buffer
+    after: Buffer
+    first: Buffer
+    second: Buffer
+    result: Buffer
+    """Which of the two must hold the last values."""
+
+
+@dataclass(eq=False)
+class Repeat(Kernel):
+    """A loop around a program."""
+
+    turn: Node | None = None
+    """The C variable that counts, for a counted loop."""
+    length: int = 0
+    reverse: bool = False
+    condition: list[Kernel] = field(default_factory=list)
+    """For a conditional loop: what computes `wanted` before each turn."""
+    wanted: Node | None = None
+    views: list[View] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
+    body: list[Kernel] = field(default_factory=list)
+
+    def title(self) -> str:
+        return f"repeat {self.length} times" if self.turn is not None else "repeat while"
+
+
+@dataclass(eq=False)
+class Choose(Kernel):
+    """One of several programs, chosen by an index."""
+
+    index: Node | None = None
+    branches: list[list[Kernel]] = field(default_factory=list)
+
+    def title(self) -> str:
+        return f"one of {len(self.branches)}"
+
+
+def inner_programs(kernel: Kernel) -> list[list[Kernel]]:
+    """Return the programs inside a kernel."""
+    if isinstance(kernel, Repeat):
+        return [kernel.condition, kernel.body]
+    return kernel.branches if isinstance(kernel, Choose) else []
 
 
 def _amount(x: float) -> str:

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from tinytrace.codegen.elements import Index, domain_axes
 from tinytrace.codegen.nodes import Node, walk
 from tinytrace.core.jaxpr import JaxprEqn, Var
+from tinytrace.core.kinds import Kind
 
 MOST_ROOTS = 12
 """More arrays written in one loop than this would run against each other in the cache."""
@@ -29,7 +30,7 @@ class Root:
     """A kept value and its loops: `domain` are their extents, the first `free` of them the result's dimensions."""
 
     var: Var
-    eqn: JaxprEqn
+    eqn: JaxprEqn | None
     domain: tuple[int, ...]
     free: int
     value: Node
@@ -69,6 +70,7 @@ class Group:
     outer: int = 0
     stages: list[Stage] = field(default_factory=list)
     whole: JaxprEqn | None = None
+    kind: Kind | None = None
     before: int = 0
 
     @property

@@ -25,6 +25,7 @@ class Fold(NamedTuple):
 
 _FOLDS = {
     "sum": Fold("{0} + {1}", "+"),
+    "sub": Fold("{0} - {1}", ""),
     "prod": Fold("{0} * {1}", "*"),
     "and": Fold("{0} & {1}", "&"),
     "or": Fold("{0} | {1}", "|"),

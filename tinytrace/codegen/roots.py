@@ -19,6 +19,12 @@ def map_root(eqn: JaxprEqn, var: Var, elements: Elements) -> Root:
     return Root(var, eqn, shape, len(shape), elements.value_of(var, domain_axes(shape)))
 
 
+def copy_root(elements: Elements, atom: Atom) -> Root:
+    """A loop that copies a value."""
+    shape = atom.aval.shape
+    return Root(Var(atom.aval), None, shape, len(shape), elements(atom, domain_axes(shape)))
+
+
 def reduction_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[Root]:
     """A loop over the operand that folds into the result; two for the position of an extreme."""
     operand, var = eqn.invars[0], eqn.outvars[0]

@@ -16,7 +16,7 @@ from tinytrace.codegen.elements import Elements, Index, Producer, domain_axes
 from tinytrace.codegen.nodes import Node, load
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Var
-from tinytrace.core.kinds import Contraction, Gather, IndexMap, Kind, Reduction, Scalar, Scan1D
+from tinytrace.core.kinds import Contraction, Gather, IndexMap, Kind, Reduction, Scalar, Scan1D, Scatter
 
 REMEMBERING = 12
 """What it costs to write an element and read it again, in simple operations."""
@@ -78,8 +78,13 @@ class Values:
             elif isinstance(kind, Contraction):
                 if self.cost[x] or not self.is_view(x):
                     self.kept.add(x)
-            elif x.aval.shape:
-                self.kept.add(x)
+            elif not isinstance(kind, Scatter):
+                if x.aval.shape:
+                    self.kept.add(x)
+            elif x is eqn.invars[kind.updates] and 4 * x.aval.size <= eqn.outvars[0].aval.size:
+                self.kept.add(x)  # so that the operand may be updated in place, whatever the updates read of it
+            else:
+                reads.setdefault(x, Counter())[eqn] += 1
 
     def _read_by_map(self, eqn: JaxprEqn, kind: Kind, loops: Counter[object], reads: dict[Var, Counter[object]]) -> None:
         for x in self._made(eqn.invars):

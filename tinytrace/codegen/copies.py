@@ -1,0 +1,25 @@
+"""Loops that store one expression per element of an array, and nothing else."""
+from __future__ import annotations
+
+from tinytrace.codegen.arithmetic import flat_offset
+from tinytrace.codegen.axes import merge_loops
+from tinytrace.codegen.costs import measure
+from tinytrace.codegen.elements import Index
+from tinytrace.codegen.kernel import Buffer, For, Nest, Stmt, Store
+from tinytrace.codegen.nodes import Node, number
+
+
+def store_loops(value: Node, axes: Index, array: Buffer) -> list[Stmt]:
+    """Return loops over `axes` that store `value` in `array`, which has their extents as its shape."""
+    loops, (value, offset) = merge_loops(axes, [value, flat_offset(axes, array.shape)])
+    body: list[Stmt] = [Store((array, offset), value)]
+    for k, axis in enumerate(reversed(loops)):
+        body = [For(axis, number(0), number(axis.args[1]), body, "serial" if k else "simd")]
+    return body
+
+
+def store_nest(value: Node, axes: Index, array: Buffer) -> Nest:
+    """Return the kernel of `store_loops`."""
+    nest = Nest(body=store_loops(value, axes, array))
+    measure(nest)
+    return nest

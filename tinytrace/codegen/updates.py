@@ -1,0 +1,46 @@
+"""Scatter: a copy of the operand, then updates of it one after the other; `inplace` takes the copy away where it can."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tinytrace.codegen.arithmetic import flat_offset, stride_along
+from tinytrace.codegen.axes import merge_loops
+from tinytrace.codegen.copies import store_nest
+from tinytrace.codegen.costs import measure
+from tinytrace.codegen.elements import as_index, domain_axes, node_of, reader, wrapped
+from tinytrace.codegen.kernel import Combine, For, Kernel, Nest, Stmt, Store, When
+from tinytrace.codegen.nodes import number
+from tinytrace.codegen.reductions import propagating
+from tinytrace.core.jaxpr import JaxprEqn
+from tinytrace.core.kinds import Scatter, as_expr
+
+if TYPE_CHECKING:
+    from tinytrace.codegen.program import Planner
+
+_COMBINES = {"add": "sum", "sub": "sub", "mul": "prod", "min": "min", "max": "max", "and": "and", "or": "or"}
+
+
+def scatter(planner: Planner, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
+    """Return the two kernels of a scatter: the copy and the updates."""
+    operand, updates, out = eqn.invars[0], eqn.invars[kind.updates], eqn.outvars[0]
+    result = planner.result_array(out)
+    axes = domain_axes(out.aval.shape)
+    copy = store_nest(planner.resolved(planner.elements(operand, axes)), axes, result)
+
+    axes = domain_axes(updates.aval.shape)
+    target, guard = kind.target(wrapped(axes), reader(eqn, planner.elements))
+    offset = flat_offset([as_index(node_of(as_expr(i))) for i in target], out.aval.shape)
+    inside = number(1) if guard is None else as_index(node_of(guard))
+    nodes = [planner.resolved(node) for node in (offset, planner.elements(updates, axes), inside)]
+    loops, (offset, value, inside) = merge_loops(axes, nodes)
+    dtype = out.aval.dtype
+    place = result, offset
+    stmt: Stmt = Store(place, value) if kind.combine == "set" else \
+        Combine(place, propagating(_COMBINES[kind.combine], dtype), value)
+    body: list[Stmt] = [stmt] if inside is number(1) else [When(inside, [stmt])]
+    for k, axis in enumerate(reversed(loops)):
+        distinct = k == 0 and stride_along(offset, axis) not in (None, 0)  # no two turns of it meet
+        body = [For(axis, number(0), number(axis.args[1]), body, "simd" if distinct else "serial")]
+    update = Nest(equations=[planner.unit.names.text(eqn)], body=body)
+    measure(update)
+    return [copy, update]
