@@ -22,15 +22,16 @@ from tinytrace.transforms.staging import DynamicJaxprTrace
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def library_jit(*static_argnames: str) -> Callable[[F], F]:
+def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = None) -> Callable[[F], F]:
     """Decorate a library function: one `pjit` equation when it is staged, plain Python when it is not.
 
-    static_argnames: parameters that are known at trace time (`axis`, `keepdims`, ...).
+    static_argnames: parameters that are known at trace time (`axis`, `keepdims`, ...); `static_argnums` for those
+    that have no name to callers.
     """
 
     def decorate(function: F) -> F:
-        staged = jit(function, static_argnames=static_argnames)
-        dynamic = _dynamic_parameters(function, static_argnames)
+        staged = jit(function, static_argnums=static_argnums, static_argnames=static_argnames or None)
+        dynamic = _dynamic_parameters(function, static_argnames, static_argnums or ())
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -75,11 +76,13 @@ def is_staging() -> bool:
     return False
 
 
-def _dynamic_parameters(function: Callable[..., Any], static_argnames: Sequence[str]) -> list[bool]:
+def _dynamic_parameters(function: Callable[..., Any], static_argnames: Sequence[str],
+                        static_argnums: Sequence[int]) -> list[bool]:
     """Say for each positional parameter whether it is an array to be."""
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
-    return [p.name not in static_argnames for p in parameters if p.kind in positional]
+    return [p.name not in static_argnames and i not in static_argnums
+            for i, p in enumerate(parameters) if p.kind in positional]
 
 
 def _as_array(x: Any) -> Any:

@@ -1,0 +1,304 @@
+"""Arrays from values: array, asarray, zeros, ones, full, and copies of another array's shape."""
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinytrace import lax
+from tinytrace.core.array import Array
+from tinytrace.core.dtypes import dtype_of, is_weak, result_type_and_weak
+from tinytrace.core.trace import Tracer
+from tinytrace.core.trees import tree_leaves, tree_map
+from tinytrace.numpy.promotion import (
+    ArrayLike,
+    DTypeLike,
+    Value,
+    broadcast_to,
+    check_arraylike,
+    convert,
+    float_dtype,
+    shape_tuple,
+    user_dtype,
+)
+
+
+def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | None = "K", ndmin: int = 0, *,
+          device: Any = None) -> Value:
+    """Return an array of a number, a NumPy array, or nested lists of numbers and arrays.
+
+    Raises: TypeError for what is no number; ValueError for lists of unequal lengths; OverflowError for an integer that
+    does not fit.
+
+    >>> jnp.array([[1, 2], [3, 4]])
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.array.html.
+    """
+    if order is not None and order != "K":
+        raise NotImplementedError("Only implemented for order='K'")
+    weak_type = dtype is None and is_weak(object)
+    dtype = user_dtype(dtype, "array")
+    if hasattr(object, "__jax_array__"):
+        object = object.__jax_array__()
+    if type(object) is int and dtype_of(object) == np.int32 and not -2 ** 31 <= object < 2 ** 32:
+        raise OverflowError(f"Python int {object} too large to convert to int32")
+    if isinstance(object, (Array, Tracer)):
+        result = convert(lax.copy(object) if copy else object, dtype or object.dtype, weak_type)
+    else:
+        result = _from_python(object, dtype, weak_type)
+    return lax.expand_dims(result, tuple(range(ndmin - np.ndim(result)))) if ndmin > np.ndim(result) else result
+
+
+def _from_python(object: Any, dtype: Any, weak_type: bool) -> Value:
+    """Make an array of a number, a NumPy array or a nested list."""
+    object = tree_map(lambda leaf: leaf.__jax_array__() if hasattr(leaf, "__jax_array__") else leaf, object)
+    leaves = _checked_leaves(object)
+    if dtype is None:
+        dtype = result_type_and_weak(*leaves)[0] if leaves else float_dtype()
+    if any(isinstance(leaf, (Array, Tracer)) for leaf in leaves):
+        return _stacked([asarray(element, dtype=dtype) for element in object])
+    value = np.asarray(object, dtype=dtype)
+    return lax.convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
+
+
+def _checked_leaves(object: Any) -> list[Any]:
+    leaves = tree_leaves(object, is_leaf=lambda x: x is None)
+    if any(leaf is None for leaf in leaves):
+        warnings.warn("None encountered in jnp.array(); this is currently treated as NaN. In the future this will "
+                      "result in an error.", FutureWarning, stacklevel=4)
+    result = []
+    for leaf in leaves:
+        if leaf is None:
+            continue
+        if not hasattr(leaf, "dtype") and not isinstance(leaf, (bool, int, float, complex)):
+            leaf = np.asarray(leaf)
+        if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "USOM":
+            shown = leaf.item() if leaf.ndim == 0 else leaf
+            raise TypeError(f"Value {shown!r} with dtype {leaf.dtype} is not a valid JAX array type. Only arrays of "
+                            "numeric types are supported by JAX.")
+        result.append(leaf)
+    return result
+
+
+def _stacked(arrays: Sequence[Value]) -> Value:
+    """Stack arrays of one dtype along a new first axis."""
+    shape = arrays[0].shape
+    if any(x.shape != shape for x in arrays):
+        raise ValueError("All input arrays must have the same shape.")
+    return concatenated([lax.expand_dims(x, (0,)) for x in arrays], 0)
+
+
+def concatenated(arrays: Sequence[Value], axis: int) -> Value:
+    """Concatenate arrays of one dtype, sixteen at a time, as JAX does."""
+    while len(arrays) > 1:
+        arrays = [lax.concatenate(arrays[i:i + 16], axis) for i in range(0, len(arrays), 16)]
+    return arrays[0]
+
+
+def asarray(a: Any, dtype: DTypeLike = None, order: str | None = None, *, copy: bool | None = None,
+            device: Any = None) -> Value:
+    """Return `a` as an array; an array of the right dtype is returned as it is.
+
+    >>> jnp.asarray([1, 2])
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.asarray.html.
+    """
+    return array(a, dtype=user_dtype(dtype, "asarray"), copy=bool(copy), order=order, device=device)
+
+
+def copy(a: ArrayLike, order: str | None = None) -> Value:
+    """Return a copy of `a`.
+
+    >>> jnp.copy(jnp.array([1, 2]))
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.copy.html.
+    """
+    check_arraylike("copy", a)
+    return array(a, copy=True, order=order)
+
+
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Value:
+    """Return `x` converted to `dtype`: floats truncate to integers, and saturate.
+
+    >>> jnp.astype(jnp.array([1.5, 2.5]), jnp.int32)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.astype.html.
+    """
+    check_arraylike("astype", x)
+    dtype = float_dtype() if dtype is None else user_dtype(dtype, "astype")
+    result = lax.convert_element_type(asarray(x), dtype)
+    return lax.copy(result) if copy else result
+
+
+# --- filled arrays ---------------------------------------------------------------------------------------------
+
+def zeros(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
+    """Return zeros.
+
+    >>> jnp.zeros((2, 3))
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.zeros.html.
+    """
+    return _filled("zeros", shape, 0, dtype)
+
+
+def ones(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
+    """Return ones.
+
+    >>> jnp.ones(3, jnp.int32)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.ones.html.
+    """
+    return _filled("ones", shape, 1, dtype)
+
+
+def empty(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
+    """Return zeros: no memory is left undefined here.
+
+    >>> jnp.empty(2)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.empty.html.
+    """
+    return _filled("empty", shape, 0, dtype)
+
+
+def _filled(function: str, shape: Any, value: int, dtype: Any) -> Value:
+    if isinstance(shape, types.GeneratorType):
+        raise TypeError("expected sequence object with len >= 0 or a single integer")
+    if isinstance(dtype, int) and isinstance(shape, int):
+        raise TypeError(f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write "
+                        f"`jax.numpy.{function}({shape}, {dtype})` when you meant "
+                        f"`jax.numpy.{function}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?")
+    return lax.full(shape_tuple(shape), value, user_dtype(dtype, function) or float_dtype())
+
+
+def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: Any = None) -> Value:
+    """Return an array that is `fill_value` everywhere.
+
+    >>> jnp.full((2,), 7)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.full.html.
+    """
+    dtype = user_dtype(dtype, "full")
+    check_arraylike("full", fill_value)
+    if np.ndim(fill_value) == 0:
+        return lax.full(shape_tuple(shape), fill_value, dtype)
+    return broadcast_to(asarray(fill_value, dtype=dtype), shape)
+
+
+def zeros_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
+    """Return zeros of the shape and dtype of `a`, unless given.
+
+    >>> jnp.zeros_like(jnp.array([1, 2]))
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.zeros_like.html.
+    """
+    return _filled_like("zeros_like", a, 0, dtype, shape)
+
+
+def ones_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
+    """Return ones of the shape and dtype of `a`, unless given.
+
+    >>> jnp.ones_like(jnp.array([1, 2]))
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.ones_like.html.
+    """
+    return _filled_like("ones_like", a, 1, dtype, shape)
+
+
+def empty_like(prototype: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
+    """Return zeros of the shape and dtype of `prototype`, unless given.
+
+    >>> jnp.empty_like(jnp.array([1, 2]))
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.empty_like.html.
+    """
+    return _filled_like("empty_like", prototype, 0, dtype, shape)
+
+
+def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *,
+              device: Any = None) -> Value:
+    """Return an array of the shape and dtype of `a`, unless given, that is `fill_value` everywhere.
+
+    >>> jnp.full_like(jnp.array([1, 2]), 7)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.full_like.html.
+    """
+    check_arraylike("full_like", 0 if _is_duck_array(a) else a, fill_value)
+    if np.ndim(fill_value) == 0:
+        return _filled_like("full_like", a, fill_value, dtype, shape)
+    dtype = user_dtype(dtype, "full_like") or dtype_of(a)
+    return broadcast_to(asarray(fill_value, dtype=dtype), a.shape if shape is None else shape)
+
+
+def _filled_like(function: str, a: Any, value: Any, dtype: Any, shape: Any) -> Value:
+    if not _is_duck_array(a):
+        check_arraylike(function, a)
+    return lax.full_like(a, value, user_dtype(dtype, function), None if shape is None else shape_tuple(shape))
+
+
+def _is_duck_array(a: Any) -> bool:
+    """Has `a` a shape and a dtype (a ShapeDtypeStruct, say)?"""
+    return hasattr(a, "shape") and hasattr(a, "dtype")
+
+
+# --- arrays out of other things --------------------------------------------------------------------------------
+
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Value:
+    """Read an array from the bytes of an object.
+
+    >>> jnp.frombuffer(b"\\x01\\x02", dtype=jnp.uint8)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.frombuffer.html.
+    """
+    return asarray(np.frombuffer(buffer, dtype=np.dtype(dtype), count=count, offset=offset))
+
+
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Value:
+    """Read an array from text with numbers separated by `sep`.
+
+    >>> jnp.fromstring("1 2 3", dtype=int, sep=" ")
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.fromstring.html.
+    """
+    return asarray(np.fromstring(string, dtype=np.dtype(dtype), count=count, sep=sep))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Value:
+    """Return an array of another library as an array of this one.
+
+    >>> jnp.from_dlpack(np.arange(3, dtype=np.float32))
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.from_dlpack.html.
+    """
+    return asarray(np.from_dlpack(x))
+
+
+def fromfile(*args: Any, **kwargs: Any) -> Value:
+    """Not implemented: reading a file is not pure. Read with NumPy and convert.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.fromfile.html.
+    """
+    raise NotImplementedError(
+        "jnp.fromfile() is not implemented because it may be non-pure and thus unsafe for use with JIT and other JAX "
+        "transformations. Consider using jnp.asarray(np.fromfile(...)) instead, although care should be taken if "
+        "np.fromfile is used within a jax transformations because of its potential side-effect of consuming the file "
+        "object; for more information see "
+        "https://jax.readthedocs.io/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions")
+
+
+def fromiter(*args: Any, **kwargs: Any) -> Value:
+    """Not implemented: consuming an iterator is not pure. Collect with NumPy and convert.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.fromiter.html.
+    """
+    raise NotImplementedError(
+        "jnp.fromiter() is not implemented because it may be non-pure and thus unsafe for use with JIT and other JAX "
+        "transformations. Consider using jnp.asarray(np.fromiter(...)) instead, although care should be taken if "
+        "np.fromiter is used within a jax transformations because of its potential side-effect of consuming the "
+        "iterable object; for more information see "
+        "https://jax.readthedocs.io/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions")
+

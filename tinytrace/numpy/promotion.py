@@ -1,0 +1,262 @@
+"""What every numpy function does with its arguments first: check them, give them one dtype, give them one rank.
+
+The fast path is a comparison: arguments of one type need nothing. Source: JAX, "Type promotion semantics"
+(https://jax.readthedocs.io/en/latest/type_promotion.html).
+"""
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tinytrace import errors, lax
+from tinytrace.core.array import Array
+from tinytrace.core.avals import aval_of, canonicalize_shape
+from tinytrace.core.dtypes import (
+    BOOL,
+    FLOAT0,
+    FLOAT32,
+    DType,
+    KeyType,
+    canonicalize_dtype,
+    is_float,
+    result_type_and_weak,
+    warn_if_truncated,
+)
+from tinytrace.core.trace import Tracer
+
+ArrayLike: TypeAlias = Any
+"""What functions take: an Array, a tracer, a NumPy array, a number, or an object with `__jax_array__`."""
+
+Value: TypeAlias = Any
+"""What functions return: an Array, or the tracer of one."""
+
+Axis: TypeAlias = "int | Sequence[int] | None"
+DTypeLike: TypeAlias = Any
+
+
+def check_arraylike(function: str, *args: Any) -> None:
+    """Raise TypeError when one of `args` is a list, None, or anything else that is neither array nor number."""
+    for position, arg in enumerate(args):
+        if not is_arraylike(arg):
+            raise TypeError(f"{function} requires ndarray or scalar arguments, got {type(arg)} at position {position}.")
+
+
+def check_arraylike_or_none(function: str, *args: Any) -> None:
+    """`check_arraylike`, where None passes too."""
+    for position, arg in enumerate(args):
+        if arg is not None and not is_arraylike(arg):
+            raise TypeError(f"{function} requires ndarray, scalar, or None arguments, got {type(arg)} at position "
+                            f"{position}.")
+
+
+def warn_unless_arraylike(function: str, *args: Any) -> None:
+    """`check_arraylike` for functions that still take lists, with a warning that they will not always."""
+    for position, arg in enumerate(args):
+        if not is_arraylike(arg):
+            warnings.warn(f"{function} requires ndarray or scalar arguments, got {type(arg)} at position {position}. "
+                          "In a future JAX release this will be an error.", DeprecationWarning, stacklevel=4)
+
+
+def is_arraylike(x: Any) -> bool:
+    """Is `x` an array, a tracer or a number?"""
+    return isinstance(x, (Array, Tracer, np.ndarray, np.generic, int, float, complex, str, bytes)) \
+        or hasattr(x, "__jax_array__")
+
+
+def as_array(x: Any) -> Any:
+    """Return `x`, a tracer or Array as it is and a number or NumPy array converted."""
+    if isinstance(x, (Array, Tracer)):
+        return x
+    if hasattr(x, "__jax_array__"):
+        return as_array(x.__jax_array__())
+    aval = aval_of(x)
+    return lax.convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
+
+
+# --- to one dtype ----------------------------------------------------------------------------------------------
+
+def convert(x: Any, dtype: DType, weak_type: bool = False) -> Any:
+    """Return `x` as an array of the given dtype and weak type; `x` itself when it is one already."""
+    if isinstance(x, (Array, Tracer)) and x.aval.dtype == dtype and x.aval.weak_type == weak_type:
+        return x
+    return lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
+
+
+def promote_dtypes(*args: Any) -> list[Any]:
+    """Convert `args` to the dtype and weak type of an operation over them."""
+    avals = [aval_of(arg) for arg in args]
+    dtype, weak = avals[0].dtype, avals[0].weak_type
+    if any(aval.dtype != dtype or aval.weak_type is not weak for aval in avals):
+        dtype, weak = result_type_and_weak(*args)  # type: ignore[assignment]
+    return [convert(arg, dtype, weak) for arg in args]
+
+
+def promote_dtypes_inexact(*args: Any) -> list[Any]:
+    """`promote_dtypes`, to a floating type at least."""
+    return _promote_to(to_inexact_dtype, args)
+
+
+def promote_dtypes_numeric(*args: Any) -> list[Any]:
+    """`promote_dtypes`, to an integer type at least (bool becomes int32)."""
+    return _promote_to(to_numeric_dtype, args)
+
+
+def _promote_to(at_least: Callable[[DType], DType], args: Sequence[Any]) -> list[Any]:
+    dtype, weak = result_type_and_weak(*args)
+    dtype = at_least(dtype)  # type: ignore[assignment]
+    return [convert(arg, dtype, weak) for arg in args]
+
+
+def float_dtype() -> DType:
+    """Return the dtype of Python floats: float32, or float64 in x64 mode."""
+    return canonicalize_dtype(float)
+
+
+def int_dtype() -> DType:
+    """Return the dtype of Python ints: int32, or int64 in x64 mode."""
+    return canonicalize_dtype(int)
+
+
+def to_inexact_dtype(dtype: DType) -> DType:
+    """Return the floating type that a function like `sin` computes in."""
+    return dtype if is_float(dtype) else float_dtype()
+
+
+def to_numeric_dtype(dtype: DType) -> DType:
+    """Return `dtype`, and int32 for bool."""
+    return int_dtype() if dtype == BOOL else dtype
+
+
+def upcast_float16(dtype: DType) -> DType:
+    """Return the type that sums of `dtype` are accumulated in: float32 for the 16-bit types."""
+    return FLOAT32 if is_float(dtype) and dtype.itemsize == 2 else dtype
+
+
+# --- to one rank -----------------------------------------------------------------------------------------------
+
+def promote_shapes(function: str, *args: Any) -> list[Any]:
+    """Give leading dimensions of size 1 to arguments of lower rank; scalars stay scalars where there is one rank."""
+    shapes = [np.shape(arg) for arg in args]
+    ranks = {len(shape) for shape in shapes}
+    if len(ranks) == 1 or len(ranks - {0}) < 2:
+        return list(args)
+    rank = len(lax.broadcast_shapes(*shapes))
+    return [lax.broadcast_to_rank(arg, rank) for arg in args]
+
+
+# --- both ------------------------------------------------------------------------------------------------------
+
+def promote_args(function: str, *args: Any) -> list[Any]:
+    """Check `args` and give them one dtype and one rank."""
+    _check_operands(function, args)
+    return promote_shapes(function, *promote_dtypes(*args))
+
+
+def promote_args_numeric(function: str, *args: Any) -> list[Any]:
+    """`promote_args`, to an integer type at least."""
+    _check_operands(function, args)
+    return promote_shapes(function, *promote_dtypes_numeric(*args))
+
+
+def promote_args_inexact(function: str, *args: Any) -> list[Any]:
+    """`promote_args`, to a floating type at least."""
+    _check_operands(function, args)
+    return promote_shapes(function, *promote_dtypes_inexact(*args))
+
+
+def _check_operands(function: str, args: Sequence[Any]) -> None:
+    check_arraylike(function, *args)
+    dtypes = [aval_of(arg).dtype for arg in args]
+    if FLOAT0 in dtypes:
+        raise TypeError(
+            f"Called {function} with a float0 array. float0s do not support any operations by design because they are "
+            "not compatible with non-trivial vector spaces. No implicit dtype conversion is done. You can use "
+            "np.zeros_like(arr, dtype=np.float) to cast a float0 array to a regular zeros array. \n"
+            "If you didn't expect to get a float0 you might have accidentally taken a gradient with respect to an "
+            "integer argument.")
+    if any(isinstance(dtype, KeyType) for dtype in dtypes) and len(set(dtypes)) > 1:
+        raise TypeError(f"{function} does not accept dtypes {', '.join(map(str, dtypes))}.")
+
+
+def broadcast_arrays(*args: Any) -> list[Any]:
+    """Broadcast `args` against each other; see https://numpy.org/doc/stable/reference/generated/numpy.broadcast_arrays.html.
+
+    >>> [x.shape for x in broadcast_arrays(np.zeros((2, 1)), np.zeros(3))]
+    [(2, 3), (2, 3)]
+    """
+    shapes = [np.shape(arg) for arg in args]
+    if all(shape == shapes[0] for shape in shapes):
+        return [as_array(arg) for arg in args]
+    shape = lax.broadcast_shapes(*shapes)
+    return [broadcast_to(arg, shape) for arg in args]
+
+
+def broadcast_to(array: Any, shape: Any) -> Any:
+    """Broadcast `array` to `shape`; see https://numpy.org/doc/stable/reference/generated/numpy.broadcast_to.html.
+
+    Raises ValueError when the shapes do not fit.
+
+    >>> broadcast_to(np.float32(2), (2,))
+    Array([2., 2.], dtype=float32)
+    """
+    check_arraylike("broadcast_to", array)
+    array = as_array(array)
+    shape = shape_tuple(shape)
+    old = np.shape(array)
+    if old == shape:
+        return array
+    if len(shape) < len(old):
+        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={old} shape={shape}")
+    lead = len(shape) - len(old)
+    if any(size not in (1, wanted) for size, wanted in zip(old, shape[lead:], strict=True)):
+        raise ValueError(f"Incompatible shapes for broadcasting: {old} and requested shape {shape}")
+    return lax.broadcast_in_dim(array, shape, tuple(range(lead, len(shape))))
+
+
+# --- axes and shapes -------------------------------------------------------------------------------------------
+
+def shape_tuple(shape: Any, context: str = "") -> tuple[int, ...]:
+    """Return a shape given as a number or a sequence as a tuple of ints; raises TypeError for anything else."""
+    if not isinstance(shape, (tuple, list)) and np.ndim(shape) == 0:
+        shape = (shape,)
+    return canonicalize_shape(shape, context)
+
+
+def canonicalize_axes(axes: Iterable[int], ndim: int) -> tuple[int, ...]:
+    """Return `axes` counted from the front; raises ValueError when one is out of range."""
+    return tuple(canonicalize_axis(axis, ndim) for axis in axes)
+
+
+def canonicalize_axis(axis: Any, ndim: int) -> int:
+    """Return `axis` counted from the front; raises ValueError when there is no such axis."""
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+    return axis % ndim
+
+
+def concrete(x: Any, context: str) -> Any:
+    """Return `x`, or the value behind it when it is a tracer that has one; raises ConcretizationTypeError if not."""
+    if not isinstance(x, Tracer):
+        return x
+    value = x.to_concrete_value()
+    if value is None:
+        raise errors.ConcretizationTypeError(x, context)
+    return value
+
+
+def concrete_index(x: Any, context: str) -> int:
+    """`concrete`, as an int."""
+    return operator.index(concrete(x, context))
+
+
+def user_dtype(dtype: Any, function: str) -> Any:
+    """Return a dtype given by the user in the width that arrays can have, None as None; warns when it is narrowed."""
+    if dtype is None or isinstance(dtype, KeyType):
+        return dtype
+    warn_if_truncated(dtype, function)
+    return canonicalize_dtype(dtype)

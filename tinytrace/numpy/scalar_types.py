@@ -1,0 +1,177 @@
+"""dtypes as users name them: `jnp.float32` and its kin, `finfo` and `iinfo`, and questions about dtypes.
+
+`jnp.float32` is a dtype wherever one is asked for; called, it makes an array: `jnp.float32(3)`.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinytrace.config import enable_x64
+from tinytrace.core import dtypes as core
+from tinytrace.core.dtypes import BFLOAT16, DType, KeyType, is_float, to_numpy_dtype
+from tinytrace.numpy.array_creation import asarray
+from tinytrace.numpy.promotion import DTypeLike, Value
+
+
+class ScalarType(type):
+    """The type of `jnp.float32`: a class that compares equal to NumPy's, converts to a dtype, and makes arrays."""
+
+    dtype: np.dtype[Any]
+
+    def __hash__(cls) -> int:
+        return hash(cls.dtype.type)
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or cls.dtype.type == other
+
+    def __ne__(cls, other: object) -> bool:
+        return not cls == other
+
+    def __call__(cls, x: Any) -> Value:
+        return asarray(x, dtype=cls.dtype)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.dtype.type)
+
+
+def _scalar_type(dtype: Any) -> Any:
+    dtype = np.dtype(dtype)
+    new = ScalarType(dtype.type.__name__.removesuffix("_"), (object,), {"dtype": dtype})
+    new.__module__ = "jax.numpy"  # it prints as JAX's: programs show it in messages
+    return new
+
+
+bool_ = _scalar_type(np.bool_)
+uint8 = _scalar_type(np.uint8)
+uint16 = _scalar_type(np.uint16)
+uint32 = _scalar_type(np.uint32)
+uint64 = _scalar_type(np.uint64)
+int8 = _scalar_type(np.int8)
+int16 = _scalar_type(np.int16)
+int32 = _scalar_type(np.int32)
+int64 = _scalar_type(np.int64)
+float16 = _scalar_type(np.float16)
+float32 = single = _scalar_type(np.float32)
+float64 = double = _scalar_type(np.float64)
+complex64 = csingle = _scalar_type(np.complex64)
+complex128 = cdouble = _scalar_type(np.complex128)
+if BFLOAT16 is not None:
+    bfloat16 = _scalar_type(BFLOAT16)
+else:
+    bfloat16 = None
+int_, uint, float_, complex_ = int64, uint64, float64, complex128
+
+generic, number, inexact, complexfloating = np.generic, np.number, np.inexact, np.complexfloating
+floating, integer, signedinteger, unsignedinteger = np.floating, np.integer, np.signedinteger, np.unsignedinteger
+flexible, character, object_, dtype = np.flexible, np.character, np.object_, np.dtype
+
+
+class extended(np.generic):  # type: ignore[misc]  # noqa: N801 (JAX's name)
+    """What all element types are that NumPy does not know; see `jax.dtypes.extended`."""
+
+
+class prng_key(extended):  # noqa: N801 (JAX's name)
+    """What all element types of typed PRNG keys are: `jnp.issubdtype(key.dtype, jax.dtypes.prng_key)`."""
+
+
+# --- questions about dtypes ------------------------------------------------------------------------------------
+
+def finfo(dtype: Any) -> Any:
+    """Return the limits of a floating type, given as such or by an array.
+
+    >>> jnp.finfo(jnp.float32).eps
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.finfo.html.
+    """
+    dtype = to_numpy_dtype(dtype)
+    return np.finfo(dtype) if BFLOAT16 is None else core.ml_dtypes.finfo(dtype)
+
+
+def iinfo(int_type: Any) -> Any:
+    """Return the limits of an integer type, given as such or by an array.
+
+    >>> jnp.iinfo(jnp.int8).max
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.iinfo.html.
+    """
+    return np.iinfo(to_numpy_dtype(int_type))
+
+
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
+    """Is `arg1` of the kind `arg2` (`jnp.floating`, `jnp.integer`, `jax.dtypes.prng_key`, ...)?
+
+    >>> jnp.issubdtype(jnp.float16, jnp.floating)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.issubdtype.html.
+    """
+    if arg2 in (extended, prng_key):
+        return isinstance(arg1, KeyType) or arg1 is prng_key or arg1 is arg2
+    if isinstance(arg1, KeyType):
+        return arg2 is arg1 or arg2 is np.generic
+    if BFLOAT16 is not None and arg1 in (BFLOAT16, BFLOAT16.type, bfloat16, "bfloat16"):
+        return arg2 in (np.floating, np.inexact, np.number, np.generic) or (
+            arg2 in (BFLOAT16, BFLOAT16.type, bfloat16, "bfloat16"))
+    return np.issubdtype(_plain(arg1), _plain(arg2))
+
+
+def _plain(x: Any) -> Any:
+    return x.dtype if isinstance(x, ScalarType) else x
+
+
+def isdtype(dtype: DTypeLike, kind: Any) -> bool:
+    """Is `dtype` of a kind of the array API standard ("real floating", "integral", ...), or of one in a tuple?
+
+    >>> jnp.isdtype(jnp.int8, ("bool", "signed integer"))
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.isdtype.html.
+    """
+    wanted = to_numpy_dtype(dtype)
+    for one in kind if isinstance(kind, tuple) else (kind,):
+        if isinstance(one, str) and one in _KINDS:
+            if (is_float(wanted) if one == "real floating" else is_float(wanted) or wanted.kind in _KINDS[one]
+                    if one == "numeric" else wanted.kind in _KINDS[one]):
+                return True
+        elif isinstance(one, str):
+            raise ValueError(f"Unrecognized kind={one!r} expected one of {list(_KINDS)}, or a compatible input for "
+                             "jnp.dtype()")
+        elif to_numpy_dtype(one) == wanted:
+            return True
+    return False
+
+
+_KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f",
+          "complex floating": "c", "numeric": "iufc"}
+
+
+def result_type(*args: Any) -> DType:
+    """Return the dtype of an operation over `args`, which may be arrays, numbers or dtypes.
+
+    >>> jnp.result_type(jnp.int32, jnp.float16)
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.result_type.html.
+    """
+    return core.result_type(*args)
+
+
+def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
+    """Return the dtype that `a` and `b` promote to, also when it is wider than 32 bits.
+
+    >>> jnp.promote_types("int32", "float16")
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.promote_types.html.
+    """
+    with enable_x64(True):
+        return core.promote_types(a, b)
+
+
+def can_cast(from_: DTypeLike, to: DTypeLike, casting: Any = "safe") -> bool:
+    """Can `from_` be converted to `to` by a rule of `casting`?
+
+    >>> jnp.can_cast("int8", "int32")
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.can_cast.html.
+    """
+    return bool(np.can_cast(to_numpy_dtype(from_), to_numpy_dtype(to), casting))
+

@@ -1,0 +1,128 @@
+"""Sorting, and the order in which elements stand sorted."""
+from __future__ import annotations
+
+from typing import Any
+
+from tinytrace import lax
+from tinytrace.api.library import library_jit
+from tinytrace.api.vmapping import vmap
+from tinytrace.numpy.array_creation import array, asarray, ones
+from tinytrace.numpy.promotion import ArrayLike, Value, canonicalize_axis, check_arraylike, int_dtype
+from tinytrace.numpy.shapes import ravel, swapaxes
+
+
+@library_jit("axis", "kind", "order", "stable", "descending")
+def sort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True,
+         descending: bool = False) -> Value:
+    """Return the elements in rising order along `axis`, of the flattened array when None; nan comes last.
+
+    >>> jnp.sort(jnp.array([3, 1, 2]))
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.sort.html.
+    """
+    check_arraylike("sort", a)
+    _refuse_kind_and_order("sort", kind, order)
+    arr, axis = _along(a, axis)
+    result = lax.sort(arr, dimension=axis, is_stable=stable)
+    return lax.rev(result, (axis,)) if descending else result
+
+
+@library_jit("axis", "kind", "order", "stable", "descending")
+def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True,
+            descending: bool = False) -> Value:
+    """Return the indices that sort the elements along `axis`.
+
+    >>> jnp.argsort(jnp.array([3, 1, 2]))
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.argsort.html.
+    """
+    check_arraylike("argsort", a)
+    _refuse_kind_and_order("argsort", kind, order)
+    arr, axis = _along(a, axis)
+    places = lax.broadcasted_iota(int_dtype(), arr.shape, axis)
+    if descending and stable:
+        arr, places = lax.rev(arr, (axis,)), lax.rev(places, (axis,))
+    _, order_ = lax.sort_key_val(arr, places, dimension=axis, is_stable=stable)
+    return lax.rev(order_, (axis,)) if descending else order_
+
+
+def _refuse_kind_and_order(function: str, kind: Any, order: Any) -> None:
+    if kind is not None:
+        raise TypeError(f"'kind' argument to {function} is not supported. Use stable=True or stable=False to specify "
+                        "sort stability.")
+    if order is not None:
+        raise TypeError(f"'order' argument to {function} is not supported.")
+
+
+def _along(a: Any, axis: int | None) -> tuple[Value, int]:
+    arr = ravel(a) if axis is None else asarray(a)
+    return arr, canonicalize_axis(0 if axis is None else axis, arr.ndim)
+
+
+@library_jit("axis")
+def lexsort(keys: Any, axis: int = -1) -> Value:
+    """Return the indices that sort by several keys, of which the last one counts first.
+
+    >>> jnp.lexsort((jnp.array([3, 1, 2]), jnp.array([0, 0, -1])))
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.lexsort.html.
+    """
+    keys = tuple(keys)
+    check_arraylike("lexsort", *keys)
+    arrays = [asarray(key) for key in keys]
+    if not arrays:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if len({key.shape for key in arrays}) > 1:
+        raise ValueError("all keys need to be the same shape")
+    if arrays[0].ndim == 0:
+        return array(0, dtype=int_dtype())
+    axis = canonicalize_axis(axis, arrays[0].ndim)
+    places = lax.broadcasted_iota(int_dtype(), arrays[0].shape, axis)
+    return lax.sort((*arrays[::-1], places), dimension=axis, num_keys=len(arrays))[-1]
+
+
+@library_jit("kth", "axis")
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Value:
+    """Return the elements in an order in which the smallest `kth` come first, then the next one, then the others.
+
+    >>> jnp.partition(jnp.array([3, 1, 2, 0]), 1)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.partition.html.
+    """
+    check_arraylike("partition", a)
+    arr, axis = _along(a, axis)
+    kth = canonicalize_axis(kth, arr.shape[axis])
+    arr = swapaxes(arr, axis, -1)
+    bottom = lax.top_k(_reversed_order(arr), kth + 1)[0]
+    bottom = -bottom - 1 if arr.dtype.kind == "u" else -bottom
+    top = lax.top_k(arr, arr.shape[-1] - kth - 1)[0]
+    return swapaxes(lax.concatenate([bottom, top], arr.ndim - 1), -1, axis)
+
+
+@library_jit("kth", "axis")
+def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Value:
+    """Return the indices of `partition`.
+
+    >>> jnp.argpartition(jnp.array([3, 1, 2, 0]), 1)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.argpartition.html.
+    """
+    check_arraylike("partition", a)
+    arr, axis = _along(a, axis)
+    kth = canonicalize_axis(kth, arr.shape[axis])
+    arr = swapaxes(arr, axis, -1)
+    bottom = lax.top_k(_reversed_order(arr), kth + 1)[1]
+
+    def zero_at(row: Value, places: Value) -> Value:
+        return row.at[places].set(0)
+
+    for _ in range(arr.ndim - 1):
+        zero_at = vmap(zero_at)
+    top = lax.top_k(zero_at(ones(arr.shape), bottom), arr.shape[-1] - kth - 1)[1]
+    return swapaxes(lax.concatenate([bottom, top], arr.ndim - 1), -1, axis)
+
+
+def _reversed_order(x: Value) -> Value:
+    """Map elements so that the smallest become the largest."""
+    return -(x + 1) if x.dtype.kind == "u" else -x
+

@@ -1,0 +1,102 @@
+"""Angles, sines and hyperbolic sines."""
+from __future__ import annotations
+
+import numpy as np
+
+from tinytrace import lax
+from tinytrace.api.library import library_jit
+from tinytrace.numpy.elementwise import alias, inexact_binary, inexact_unary
+from tinytrace.numpy.promotion import ArrayLike, Value, promote_args_inexact
+from tinytrace.primitives.elementwise import const_like
+
+sin = inexact_unary("sin", lax.sin, """Return the sine of each element of `x: f32[...]`, in radians.
+
+    >>> jnp.sin(0.0)
+    """)
+
+cos = inexact_unary("cos", lax.cos, """Return the cosine of each element of `x: f32[...]`, in radians.
+
+    >>> jnp.cos(0.0)
+    """)
+
+tan = inexact_unary("tan", lax.tan, """Return the tangent of each element of `x: f32[...]`, in radians.
+
+    >>> jnp.tan(0.0)
+    """)
+
+arcsin = inexact_unary("arcsin", lax.asin, """Return the angle in [-pi/2, pi/2] whose sine is `x: f32[...]`; nan outside of [-1, 1].
+
+    >>> jnp.arcsin(0.0)
+    """)
+
+arccos = inexact_unary("arccos", lax.acos, """Return the angle in [0, pi] whose cosine is `x: f32[...]`; nan outside of [-1, 1].
+
+    >>> jnp.arccos(1.0)
+    """)
+
+arctan = inexact_unary("arctan", lax.atan, """Return the angle in [-pi/2, pi/2] whose tangent is `x: f32[...]`.
+
+    >>> jnp.arctan(0.0)
+    """)
+
+sinh = inexact_unary("sinh", lax.sinh, """Return the hyperbolic sine of each element of `x: f32[...]`.
+
+    >>> jnp.sinh(0.0)
+    """)
+
+cosh = inexact_unary("cosh", lax.cosh, """Return the hyperbolic cosine of each element of `x: f32[...]`.
+
+    >>> jnp.cosh(0.0)
+    """)
+
+tanh = inexact_unary("tanh", lax.tanh, """Return the hyperbolic tangent of each element of `x: f32[...]`.
+
+    >>> jnp.tanh(0.0)
+    """)
+
+arcsinh = inexact_unary("arcsinh", lax.asinh, """Return the number whose hyperbolic sine is `x: f32[...]`.
+
+    >>> jnp.arcsinh(0.0)
+    """)
+
+arctanh = inexact_unary("arctanh", lax.atanh, """Return the number whose hyperbolic tangent is `x: f32[...]`, in (-1, 1).
+
+    >>> jnp.arctanh(0.0)
+    """)
+
+arctan2 = inexact_binary("arctan2", lax.atan2, """Return the angle of the point (x2, x1): the arc tangent of `x1 / x2` in the right quadrant.
+
+    >>> jnp.arctan2(1.0, -1.0)
+    """)
+
+deg2rad = inexact_unary("deg2rad", lambda x: lax.mul(x, const_like(x, np.pi / 180)), """Return angles in degrees as radians.
+
+    >>> jnp.deg2rad(180.0)
+    """)
+
+rad2deg = inexact_unary("rad2deg", lambda x: lax.mul(x, const_like(x, 180 / np.pi)), """Return angles in radians as degrees.
+
+    >>> jnp.rad2deg(jnp.pi)
+    """)
+
+
+@library_jit()
+def arccosh(x: ArrayLike, /) -> Value:
+    """Return the number >= 0 whose hyperbolic cosine is `x: f32[...]`; nan below 1.
+
+    >>> jnp.arccosh(1.0)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.arccosh.html.
+    """
+    return lax.acosh(*promote_args_inexact("arccosh", x))
+
+
+asin = alias("asin", arcsin)
+acos = alias("acos", arccos)
+atan = alias("atan", arctan)
+asinh = alias("asinh", arcsinh)
+acosh = alias("acosh", arccosh)
+atanh = alias("atanh", arctanh)
+atan2 = alias("atan2", arctan2)
+degrees = alias("degrees", rad2deg)
+radians = alias("radians", deg2rad)

@@ -1,0 +1,159 @@
+"""`x.at[index]`: a changed copy of an immutable array, by slices set or scattered."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinytrace import lax
+from tinytrace.config import config
+from tinytrace.core.dtypes import TypePromotionError, is_integer, result_type
+from tinytrace.numpy.arithmetic import divide
+from tinytrace.numpy.array_creation import asarray, ones_like
+from tinytrace.numpy.index_parsing import is_empty, parse, to_gather
+from tinytrace.numpy.indexing import take_index
+from tinytrace.numpy.powers import power
+from tinytrace.numpy.promotion import Value, broadcast_to, promote_dtypes
+from tinytrace.numpy.shapes import squeeze
+
+
+class IndexUpdateHelper:
+    """What `x.at` is: index it to say which elements to change."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Value) -> None:
+        self.array = array
+
+    def __getitem__(self, index: Any) -> IndexUpdateRef:
+        return IndexUpdateRef(self.array, index)
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateHelper({self.array!r})"
+
+
+class IndexUpdateRef:
+    """What `x.at[index]` is: its methods return `x` with the elements at `index` changed.
+
+    All take `indices_are_sorted` and `unique_indices` (promises about the index) and `mode`: what happens to positions
+    out of range: "drop"/"fill" (the default for updates), "clip", or "promise_in_bounds".
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.ndarray.at.html.
+    """
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: Value, index: Any) -> None:
+        self.array = array
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
+
+    def get(self, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
+            fill_value: Any = None) -> Value:
+        """Return `x[index]`."""
+        return take_index(self.array, self.index, indices_are_sorted, unique_indices, mode, fill_value)
+
+    def set(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
+            mode: Any = None) -> Value:
+        """Do `x[index] = values`."""
+        return self._scatter(lax.scatter, values, indices_are_sorted, unique_indices, mode)
+
+    def add(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
+            mode: Any = None) -> Value:
+        """Do `x[index] += values`; positions that occur twice get both."""
+        return self._scatter(lax.scatter_add, values, indices_are_sorted, unique_indices, mode)
+
+    def subtract(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
+                 mode: Any = None) -> Value:
+        """Do `x[index] -= values`; positions that occur twice get both."""
+        return self._scatter(lax.scatter_sub, values, indices_are_sorted, unique_indices, mode)
+
+    def multiply(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
+                 mode: Any = None) -> Value:
+        """Do `x[index] *= values`; positions that occur twice get both."""
+        return self._scatter(lax.scatter_mul, values, indices_are_sorted, unique_indices, mode)
+
+    mul = multiply
+
+    def divide(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
+               mode: Any = None) -> Value:
+        """Do `x[index] /= values`."""
+        return divide(self.array, self._on_ones(values, indices_are_sorted, unique_indices, mode))
+
+    def power(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
+              mode: Any = None) -> Value:
+        """Do `x[index] **= values`."""
+        return power(self.array, self._on_ones(values, indices_are_sorted, unique_indices, mode))
+
+    def min(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
+            mode: Any = None) -> Value:
+        """Do `x[index] = minimum(x[index], values)`."""
+        return self._scatter(lax.scatter_min, values, indices_are_sorted, unique_indices, mode)
+
+    def max(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
+            mode: Any = None) -> Value:
+        """Do `x[index] = maximum(x[index], values)`."""
+        return self._scatter(lax.scatter_max, values, indices_are_sorted, unique_indices, mode)
+
+    def apply(self, func: Callable[[Any], Any], *, indices_are_sorted: bool = False, unique_indices: bool = False,
+              mode: Any = None) -> Value:
+        """Do `x[index] = func(x[index])`; once for each time that a position occurs."""
+
+        def scatter(x: Value, positions: Value, updates: Value, numbers: Any, **options: Any) -> Value:
+            return lax.scatter_apply(x, positions, func, numbers, update_shape=updates.shape, **options)
+
+        return self._scatter(scatter, np.zeros((), self.array.dtype), indices_are_sorted, unique_indices, mode)
+
+    def _scatter(self, scatter: Callable[..., Value], values: Any, indices_are_sorted: bool, unique_indices: bool,
+                 mode: Any) -> Value:
+        return scatter_update(self.array, self.index, values, scatter, indices_are_sorted, unique_indices, mode)
+
+    def _on_ones(self, values: Any, indices_are_sorted: bool, unique_indices: bool, mode: Any) -> Value:
+        """Return 1 everywhere and `values` at the index."""
+        return scatter_update(ones_like(self.array), self.index, values, lax.scatter_mul, indices_are_sorted,
+                              unique_indices, mode)
+
+
+def scatter_update(x: Value, index: Any, y: Any, scatter: Callable[..., Value], indices_are_sorted: bool = False,
+                   unique_indices: bool = False, mode: Any = None, normalize: bool = True) -> Value:
+    """Combine `y` into the elements of `x` at `index` with one of the scatters of `lax`."""
+    x = asarray(x)
+    if isinstance(y, int) and is_integer(x.dtype) and np.iinfo(x.dtype).min <= y <= np.iinfo(x.dtype).max:
+        y = asarray(y, dtype=x.dtype)
+    else:
+        y = asarray(y)
+    dtype, weak_type = x.dtype, x.weak_type
+    _warn_unless_safe(y, x)
+    indexer = to_gather(x.shape, parse(index, x.shape), normalize)
+    if is_empty(indexer.slice_shape):
+        return x
+    x, y = promote_dtypes(x, y)
+    y = squeeze(broadcast_to(y, indexer.slice_shape), indexer.new_dims)
+    if indexer.reversed_dims:
+        y = lax.rev(y, indexer.reversed_dims)
+    if indexer.bool_dims:
+        x = lax.expand_dims(x, indexer.bool_dims)
+    numbers = indexer.dimension_numbers
+    out = scatter(x, indexer.positions, y,
+                  lax.ScatterDimensionNumbers(numbers.offset_dims, numbers.collapsed_slice_dims, numbers.start_index_map,
+                                              numbers.operand_batching_dims, numbers.start_indices_batching_dims),
+                  indices_are_sorted=indexer.is_basic or indices_are_sorted,
+                  unique_indices=indexer.is_basic or unique_indices, mode=mode)
+    if indexer.bool_dims:
+        out = lax.squeeze(out, indexer.bool_dims)
+    return lax.convert_element_type(out, dtype, weak_type)
+
+
+def _warn_unless_safe(y: Value, x: Value) -> None:
+    """Warn when values have a type that the array's does not contain."""
+    try:
+        safe = y.dtype == x.dtype or result_type(y, x.dtype) == x.dtype
+    except TypePromotionError:
+        safe = False
+    if not safe:
+        warnings.warn(f"scatter inputs have incompatible types: cannot safely cast value from dtype={y.dtype} to "
+                      f"dtype={x.dtype} with jax_numpy_dtype_promotion={config.numpy_dtype_promotion!r}. In future JAX "
+                      "releases this will result in an error.", FutureWarning, stacklevel=4)
