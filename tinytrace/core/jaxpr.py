@@ -8,7 +8,9 @@ The whole data model is on this page. Source: JAX, "Understanding jaxprs" (docs/
 """
 from __future__ import annotations
 
+import contextlib
 import itertools
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -86,6 +88,25 @@ class SourceInfo:
         position = next(itertools.islice(self.code.co_positions(), self.instruction // 2, None), None)
         column = f":{position[2]}" if position is not None and position[2] else ""
         return f"{self.file}:{self.line}{column} ({self.function})"
+
+
+class _Replay(threading.local):
+    """The line of the equation that is being run again: whatever it leads to was written there."""
+
+    source: SourceInfo | None = None
+
+
+replay = _Replay()
+
+
+@contextlib.contextmanager
+def replayed_source() -> Iterator[_Replay]:
+    """Let equations written inside the block come from the line that is set on what it yields."""
+    previous = replay.source
+    try:
+        yield replay
+    finally:
+        replay.source = previous
 
 
 class DebugInfo(NamedTuple):
@@ -217,12 +238,14 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
     env.update(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
-    for eqn in jaxpr.eqns:
-        result = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
-        if eqn.primitive.multiple_results:
-            env.update(zip(eqn.outvars, result, strict=True))
-        else:
-            env[eqn.outvars[0]] = result
+    with replayed_source() as replay:
+        for eqn in jaxpr.eqns:
+            replay.source = eqn.source
+            result = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+            if eqn.primitive.multiple_results:
+                env.update(zip(eqn.outvars, result, strict=True))
+            else:
+                env[eqn.outvars[0]] = result
     return [read(atom) for atom in jaxpr.outvars]
 
 

@@ -16,7 +16,18 @@ import numpy as np
 
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DebugInfo, DropVar, Jaxpr, JaxprEqn, Literal, SourceInfo, Var
+from tinytrace.core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    DebugInfo,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    SourceInfo,
+    Var,
+    replay,
+)
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error, set_current_trace
 
@@ -222,7 +233,9 @@ _is_internal: dict[CodeType, bool] = {}
 
 
 def user_source() -> SourceInfo | None:
-    """Return the innermost frame outside this package: the line the user wrote."""
+    """Return the innermost frame outside this package, or the line of the equation that is run again."""
+    if replay.source is not None:
+        return replay.source
     for code, instruction, line in _frames():
         return SourceInfo(code, instruction, line)
     return None

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, replayed_source
 from tinytrace.core.tangents import UndefinedPrimal, Zero, is_undefined_primal
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 from tinytrace.transforms.zeros import add_tangents
@@ -47,16 +47,18 @@ def backward_pass(jaxpr: Jaxpr, consts: Sequence[Any], primals_in: Sequence[Any]
 
     for v, ct in zip(jaxpr.outvars, cts_in, strict=True):
         receive(v, ct)
-    for eqn in reversed(jaxpr.eqns):
-        cts = [take(v) for v in eqn.outvars]
-        if eqn.primitive.multiple_results:
-            cts_out = eqn.primitive.transpose(cts, *map(read, eqn.invars), **eqn.params)
-        elif type(cts[0]) is Zero:
-            continue
-        else:
-            cts_out = eqn.primitive.transpose(cts[0], *map(read, eqn.invars), **eqn.params)
-        for v, ct in zip(eqn.invars, cts_out, strict=True):
-            receive(v, ct)
+    with replayed_source() as replay:
+        for eqn in reversed(jaxpr.eqns):
+            replay.source = eqn.source
+            cts = [take(v) for v in eqn.outvars]
+            if eqn.primitive.multiple_results:
+                cts_out = eqn.primitive.transpose(cts, *map(read, eqn.invars), **eqn.params)
+            elif type(cts[0]) is Zero:
+                continue
+            else:
+                cts_out = eqn.primitive.transpose(cts[0], *map(read, eqn.invars), **eqn.params)
+            for v, ct in zip(eqn.invars, cts_out, strict=True):
+                receive(v, ct)
     return [take(v) for v in jaxpr.invars]
 
 
