@@ -63,6 +63,8 @@ class Primitive:
     multiple_results = False
     compiled_eagerly = False
     """Outside a trace, compile and cache this equation instead of calling `impl` (loops, branches, jit calls)."""
+    composite = False
+    """`lower` answers with a `Call` of a program that it writes itself; no parameter shows it."""
     fold: Callable[..., Any] | None = None
     """`fold(atom, **params)`: asked while staging; the Literal or Var that the result is without an equation, or None."""
 

@@ -64,7 +64,7 @@ def _renamed(atom: Atom, names: dict[Var, Atom]) -> Atom:
 
 def called_program(eqn: JaxprEqn) -> ClosedJaxpr | None:
     """Return the program that an equation does nothing but call."""
-    if not eqn.params or not any(True for _ in subjaxprs(eqn.params)):
+    if not eqn.primitive.composite and not any(True for _ in subjaxprs(eqn.params)):
         return None
     kind = eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
     return kind.jaxpr if isinstance(kind, Call) else None
