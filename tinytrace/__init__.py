@@ -5,14 +5,21 @@
 
 A Python function is traced to a jaxpr, simplified, fused into C kernels, compiled and cached.
 """
+from tinytrace import ad_checkpoint as ad_checkpoint
 from tinytrace import core as core
+from tinytrace import custom_derivatives as custom_derivatives
+from tinytrace import debug as debug
 from tinytrace import errors as errors
 from tinytrace import tree as tree
 from tinytrace import tree_util as tree_util
 from tinytrace.api.autodiff import jvp, linear_transpose, linearize, vjp
+from tinytrace.api.callbacks import pure_callback
+from tinytrace.api.checkpointing import checkpoint, checkpoint_policies, remat
+from tinytrace.api.custom_rules import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from tinytrace.api.gradients import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
 from tinytrace.api.jit import clear_caches, jit
 from tinytrace.api.make_jaxpr import make_jaxpr
+from tinytrace.api.named_scope import named_scope
 from tinytrace.api.shape_evaluation import eval_shape
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.stages import Compiled as _Compiled  # noqa: F401  (jit(f).trace, .lower and .compile)
@@ -34,11 +41,20 @@ __version__ = "0.1.0"
 __all__ = [
     "Array",
     "ShapeDtypeStruct",
+    "ad_checkpoint",
     "check_tracer_leaks",
     "checking_leaks",
+    "checkpoint",
+    "checkpoint_policies",
     "clear_caches",
+    "closure_convert",
     "config",
     "core",
+    "custom_derivatives",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "debug",
     "debug_nans",
     "disable_jit",
     "enable_x64",
@@ -55,7 +71,10 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "make_jaxpr",
+    "named_scope",
     "numpy_dtype_promotion",
+    "pure_callback",
+    "remat",
     "tree",
     "tree_util",
     "value_and_grad",

@@ -26,7 +26,7 @@ def same(got: str, want: str) -> bool:
         return got == want
     layout = [re.sub(r"\s+", "", NUMBER.sub("#", text)) for text in (got, want)]
     numbers = [np.array([float(x) for x in NUMBER.findall(text)]) for text in (got, want)]
-    return layout[0] == layout[1] and np.allclose(*numbers, rtol=3e-6, atol=1e-6)
+    return layout[0] == layout[1] and np.allclose(*numbers, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(("name", "case"), [pytest.param(name, case, id=f"{name}-{case.program.splitlines()[-1][:70]}")

@@ -184,16 +184,15 @@ def _rounded(jaxpr: Jaxpr, num_res: int) -> Jaxpr:
             continue
         exact = Var(v.aval)
         bits = dict(zip(("exponent_bits", "mantissa_bits"), _FLOAT_BITS[v.aval.dtype.name], strict=True))
-        rounding = JaxprEqn([exact], [v], reduce_precision_p, bits)
         if v in invars:
             invars[invars.index(v)] = exact
-            eqns.insert(0, rounding)
+            eqns.insert(0, JaxprEqn([exact], [v], reduce_precision_p, bits))
             continue
         at, maker = next((i, eqn) for i, eqn in enumerate(eqns) if v in eqn.outvars)
         if maker.primitive is reduce_precision_p and maker.params == bits:
             continue
         eqns[at] = maker.replace(outvars=[exact if out is v else out for out in maker.outvars])
-        eqns.insert(at + 1, rounding)
+        eqns.insert(at + 1, JaxprEqn([exact], [v], reduce_precision_p, bits, source=maker.source))
     return jaxpr.replace(invars=invars, eqns=eqns)
 
 
