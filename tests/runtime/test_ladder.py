@@ -233,6 +233,21 @@ def test_a_directory_that_becomes_read_only(store_folder):
     assert (status, text) == (0, f"([True, True], '{Stats(disk_hits=1, compiles=1)}')")
 
 
+def test_a_full_disk(monkeypatch):
+    """No folder can be made anywhere: memory only, and then the interpreter."""
+
+    def no_room(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    load(adder(5))
+    monkeypatch.setattr(os, "mkdir", no_room)
+    with pytest.warns(DegradedWarning) as announced, pytest.raises(NoCompiler, match="no temporary directory"):
+        load(adder(6))
+    assert ["memory only" in str(each.message) for each in announced] == [True, False]
+    assert "no room to compile a program" in str(announced[1].message)
+    assert answer(load(adder(5))) == expected(5)
+
+
 def test_strict_makes_a_step_down_an_error(store_folder):
     store_folder.write_text("")
     config.update("strict", True)
@@ -260,6 +275,15 @@ def test_a_compiler_that_is_not_one():
     config.update("compiler", "/bin/false")
     with pytest.warns(DegradedWarning, match="does not say what it is"), pytest.raises(NoCompiler):
         load(adder(6))
+
+
+def test_a_failure_whose_source_cannot_be_kept(monkeypatch):
+    def no_room(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ladder.Store, "keep_failure", no_room)
+    with pytest.warns(DegradedWarning, match="nonsense"), pytest.raises(NoCompiler):
+        load(program("    return nonsense;"))
 
 
 def test_a_compiler_that_fails(tmp_path, store_folder):

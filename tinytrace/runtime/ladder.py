@@ -11,7 +11,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 
 from tinytrace._runtime import lib
@@ -91,6 +91,10 @@ def load(source: CSource) -> Executable:
     except CompileError as error:
         step_down("the interpreter", str(error), error.remedy)
         raise NoCompiler(error.reason) from error
+    except OSError as error:
+        reason, remedy = f"there is no room to compile a program: {error}", "set TMPDIR to a directory that has room"
+        step_down("the interpreter", reason, remedy)
+        raise NoCompiler(str(error)) from error
 
 
 def artifact_key(source: CSource, compiler: Compiler) -> ArtifactKey:
@@ -166,7 +170,8 @@ def _build(source: CSource, compiler: Compiler, folder: str, store: Store | None
         compiler.compile(folder, source.exact)
     except CompileError as error:
         if store is not None:
-            error.source_path = store.keep_failure(source.text)
+            with suppress(OSError):  # the error itself matters more than a copy of its source
+                error.source_path = store.keep_failure(source.text)
         raise
 
 
