@@ -17,7 +17,7 @@ LAYERS: list[tuple[str, str]] = [
     ("codegen", "jaxpr -> Kernel -> C text; opens no file, starts no process"),
     ("runtime", "C text -> Executable; the only layer that knows disk, compiler and cffi"),
     ("api", "jit, dispatch, stages, grad, vmap, explain"),
-    ("lax numpy nn random scipy tree tree_util flatten_util tinytrace", "what users type"),
+    ("tinytrace lax numpy nn random scipy", "what users type, with every module at the top not named elsewhere here"),
     ("testing test_util viz cli", "what users look with"),
 ]
 
