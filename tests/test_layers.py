@@ -15,6 +15,7 @@ import pytest
 from tinytrace.layers import LAYERS, layers_text
 
 ROOT = pathlib.Path(__file__).parent.parent
+COMPILED = {"tinytrace._runtime", "tinytrace._dispatch"}
 RANK = {name: rank for rank, (names, _) in enumerate(LAYERS) for name in names.split()}
 
 
@@ -70,7 +71,7 @@ def imported_modules(node: ast.Import | ast.ImportFrom, importer: str, is_packag
         keep = len(parts) - node.level + is_package
         base = ".".join([*parts[:keep], *([node.module] if node.module else [])])
     submodules = [f"{base}.{alias.name}" for alias in node.names]
-    return [name if name in modules else base for name in submodules]
+    return [name if name in modules or name in COMPILED else base for name in submodules]
 
 
 def rank(module: str) -> int:
