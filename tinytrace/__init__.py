@@ -16,6 +16,15 @@ from tinytrace.api.autodiff import jvp, linear_transpose, linearize, vjp
 from tinytrace.api.callbacks import pure_callback
 from tinytrace.api.checkpointing import checkpoint, checkpoint_policies, remat
 from tinytrace.api.custom_rules import closure_convert, custom_gradient, custom_jvp, custom_vjp
+from tinytrace.api.devices import (
+    block_until_ready,
+    default_backend,
+    device_count,
+    device_get,
+    device_put,
+    devices,
+    local_devices,
+)
 from tinytrace.api.gradients import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
 from tinytrace.api.jit import clear_caches, jit
 from tinytrace.api.make_jaxpr import make_jaxpr
@@ -42,6 +51,7 @@ __all__ = [
     "Array",
     "ShapeDtypeStruct",
     "ad_checkpoint",
+    "block_until_ready",
     "check_tracer_leaks",
     "checking_leaks",
     "checkpoint",
@@ -56,6 +66,11 @@ __all__ = [
     "custom_vjp",
     "debug",
     "debug_nans",
+    "default_backend",
+    "device_count",
+    "device_get",
+    "device_put",
+    "devices",
     "disable_jit",
     "enable_x64",
     "ensure_compile_time_eval",
@@ -70,6 +85,7 @@ __all__ = [
     "jvp",
     "linear_transpose",
     "linearize",
+    "local_devices",
     "make_jaxpr",
     "named_scope",
     "numpy_dtype_promotion",

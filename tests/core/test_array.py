@@ -14,7 +14,7 @@ import tinytrace.numpy as jnp
     (lambda: jnp.array([0.5, -1.5, 2.0]), "Array([ 0.5, -1.5,  2. ], dtype=float32)"),
     (lambda: jnp.array(3), "Array(3, dtype=int32, weak_type=True)"),
     (lambda: jnp.zeros((0, 3)), "Array([], shape=(0, 3), dtype=float32)"),
-    (lambda: jnp.zeros((0,)), "Array([], dtype=float32)"),
+    (lambda: jnp.zeros((0,)), "Array([], shape=(0,), dtype=float32)"),
     (lambda: jnp.arange(4).reshape(2, 2), "Array([[0, 1],\n       [2, 3]], dtype=int32)"),
     (lambda: jax.jit(lambda x: x + 1)(29), "Array(30, dtype=int32, weak_type=True)"),
 ])

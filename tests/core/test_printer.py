@@ -35,12 +35,6 @@ def test_shared_jaxprs_are_hoisted_under_unique_names():
                            "let lambda1 = { lambda ; c:f32[]. let d:f32[] = mul c 3.0 in (d,) } in\n")
 
 
-def test_lines_fill_to_eighty_columns():
-    text = str(jax.make_jaxpr(lambda *xs: jnp.stack(xs))(*np.arange(30.0)))
-    assert max(map(len, text.splitlines())) <= 82
-    assert all(line == line.rstrip() for line in text.splitlines())
-
-
 def test_long_programs_parse_back():
     @jax.jit
     def f(x, y):

@@ -51,6 +51,10 @@ class Pjit(Primitive):
             shown["keep_unused"] = True
         return shown
 
+    def parse_params(self, shown: dict[str, Any]) -> dict[str, Any]:
+        n = len(shown["jaxpr"].jaxpr.invars)
+        return {"donated_invars": (False,) * n, "keep_unused": False, "inline": False, **shown}
+
     def effects(self, *avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
         return jaxpr.effects
 

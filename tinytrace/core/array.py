@@ -21,6 +21,20 @@ _dispatch.set_pool(*(int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
                      for name in ("tt_alloc", "tt_free", "tt_call")))
 
 
+class Device:
+    """Where arrays live; there is one, the CPU."""
+
+    id = 0
+    platform = device_kind = "cpu"
+    process_index = 0
+
+    def __repr__(self) -> str:
+        return "CpuDevice(id=0)"
+
+
+CPU = Device()
+
+
 class _Window:
     """What `np.asarray` reads to make a view of a buffer, and what keeps the buffer alive behind the view."""
 
@@ -73,6 +87,19 @@ class Array(ArrayBase):
     def block_until_ready(self) -> Array:
         """Return self: execution is synchronous, every result is ready."""
         return self
+
+    def is_deleted(self) -> bool:
+        """Return False: arrays live as long as somebody holds them."""
+        return False
+
+    @property
+    def device(self) -> Device:
+        """The one device, this machine's CPU."""
+        return CPU
+
+    def devices(self) -> set[Device]:
+        """Return the set of devices that hold this array: the one there is."""
+        return {CPU}
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if isinstance(self.aval.dtype, KeyType):
@@ -147,7 +174,7 @@ class Array(ArrayBase):
             return f"Array({aval.shape}, dtype={aval.dtype.name}) overlaying:\n{_key_words(self)}"
         tail = f"dtype={aval.dtype.name}" + (", weak_type=True" if aval.weak_type else "")
         if aval.size == 0:
-            return f"Array([], {'' if aval.ndim == 1 else f'shape={aval.shape}, '}{tail})"
+            return f"Array([], shape={aval.shape}, {tail})"
         text = np.array2string(self._value, separator=", ", prefix="Array(", suffix=",")
         last_line = len(text) - text.rfind("\n") + 1
         width = np.get_printoptions()["linewidth"]
@@ -165,6 +192,7 @@ class Array(ArrayBase):
         return array_from_numpy(np.array(self._value), self.aval)
 
 
+Array.__name__ = Array.__qualname__ = "ArrayImpl"  # what `type(x)` prints in JAX
 _dispatch.set_array_type(Array)
 
 

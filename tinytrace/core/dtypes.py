@@ -242,11 +242,12 @@ def result_type_and_weak(*args: Any) -> tuple[np.dtype[Any], bool]:
     dtypes = [dtype_of(arg) for arg in args]
     weak = [is_weak(arg) or arg in (int, float, complex) if isinstance(arg, type) else is_weak(arg) for arg in args]
     if all(d is dtypes[0] or d == dtypes[0] for d in dtypes):
-        return dtypes[0], all(weak)
+        return dtypes[0], all(weak) and dtypes[0] != BOOL
     if config.numpy_dtype_promotion == "strict":
         _check_strict(dtypes, weak)
     elif all(weak):  # the widest of them, and weak: a weak int8 and a weak int16 make a weak int16
-        return _result(tuple(dtypes), config.enable_x64)[0], True
+        dtype = _result(tuple(dtypes), config.enable_x64)[0]
+        return dtype, dtype != BOOL
     nodes = tuple(_WEAK_NODES[scalar_type_of(d)] if w else d for d, w in zip(dtypes, weak, strict=True))
     return _result(nodes, config.enable_x64)
 

@@ -146,7 +146,7 @@ class _Parser:
             if match is None:
                 raise self.error("a parameter")
             self.advance(match.group(0))
-            yield match.group(1), self.value()
+            yield match.group(1), self.balanced() if match.group(1) == "name" else self.value()
 
     def value(self) -> Any:
         rest = self.peek()

@@ -128,6 +128,9 @@ class Tracer:
     def block_until_ready(self) -> Tracer:
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+
     def _concrete(self, error: Callable[[], Exception]) -> Any:
         value = self.to_concrete_value()
         if value is None:

@@ -1,0 +1,62 @@
+"""Devices, of which there is one: the CPU. `device_put` and its kin are what programs written for JAX call."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinytrace.api.program import as_array
+from tinytrace.core.array import CPU, Array, Device
+from tinytrace.core.avals import aval_of
+from tinytrace.core.trace import Tracer
+from tinytrace.core.trees import tree_map
+
+
+def devices(backend: str | None = None) -> list[Device]:
+    """Return the list of devices: the CPU.
+
+    Raises: RuntimeError for a backend other than cpu.
+
+    >>> devices()
+    [CpuDevice(id=0)]
+    """
+    if backend not in (None, "cpu"):
+        raise RuntimeError(f"Unknown backend: '{backend}' requested, but no platforms that are instances of {backend} "
+                           "are present. tinytrace computes on the cpu.")
+    return [CPU]
+
+
+def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Device]:
+    """Return the devices of this process: the CPU."""
+    return devices(backend)
+
+
+def device_count(backend: str | None = None) -> int:
+    """Return 1."""
+    return len(devices(backend))
+
+
+def default_backend() -> str:
+    """Return `cpu`."""
+    return CPU.platform
+
+
+def device_put(x: Any, device: Any = None, **options: Any) -> Any:
+    """Return the tree `x` with its leaves as Arrays.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.device_put.html.
+    """
+    return tree_map(lambda leaf: leaf if isinstance(leaf, (Array, Tracer)) else as_array(leaf, aval_of(leaf)), x)
+
+
+def device_get(x: Any) -> Any:
+    """Return the tree `x` with its Arrays as NumPy arrays.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.device_get.html.
+    """
+    return tree_map(lambda leaf: np.asarray(leaf) if isinstance(leaf, (Array, Tracer)) else leaf, x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """Return the tree `x` when all its arrays are computed: at once."""
+    return x
