@@ -74,12 +74,17 @@ class Code:
         self.prepare([node])
         return self._text(node)[0]
 
-    def once(self, node: Node) -> str:
-        """Return the C text of an expression that is used here and nowhere else, if that is so."""
-        if self.uses[node] > 1 or node.op == "where":
+    def text_of(self, node: Node) -> str:
+        """Return the C text of an expression that is about to be stored: it needs no variable of its own."""
+        if node.op == "where" and self._is_large(node):
             return self.value(node)
-        self.prepare(node.children)
+        self.prepare(certain_children(node))
         return self._text(node)[0]
+
+    def know(self, node: Node, name: str) -> None:
+        """Remember that variable `name` holds `node` from here to the end of the block."""
+        if node.op not in ("literal", "local", "axis", "affine"):
+            self._known[-1][node] = name
 
     def operand(self, node: Node) -> str:
         """Return the C text of an expression, in parentheses unless it is one word or call."""
@@ -101,7 +106,7 @@ class Code:
             self._choose(node, kind, name)
         else:
             self.line(f"const {kind} {name} = {self._text(node)[0]};")
-        self._known[-1][node] = name
+        self.know(node, name)
 
     def _choose(self, node: Node, kind: str, name: str) -> None:
         guard, if_true, if_false = node.args

@@ -63,11 +63,13 @@ class NestWriter:
                 self._loop(stmt)
             case Declare(x, value, fixed):
                 const = "const " if fixed else ""
-                code.line(f"{const}{variable_type(x.dtype)} {x.args[0]} = {code.once(value)};")
+                code.line(f"{const}{variable_type(x.dtype)} {x.args[0]} = {code.text_of(value)};")
+                if fixed:
+                    code.know(value, str(x.args[0]))
             case Row(buffer):
                 code.line(f"{memory_type(buffer.dtype)} {buffer.name}[{max(buffer.size, 1)}];")
             case Store(place, value):
-                text = code.once(value)
+                text = code.value(value) if code.uses[value] > 1 else code.text_of(value)
                 if isinstance(place, Node):
                     code.line(f"{place.args[0]} = {text};")
                 else:

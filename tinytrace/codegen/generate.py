@@ -19,7 +19,7 @@ class Kernels(list[Kernel]):
     """The kernels of a program, in the order in which they run."""
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self))
+        return "\n".join(str(kernel) for kernel in self if kernel.equations)
 
 
 @dataclass(frozen=True)

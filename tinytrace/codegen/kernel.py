@@ -186,7 +186,8 @@ class Kernel:
     def __str__(self) -> str:
         moved = f"reads {_amount(self.bytes_read)}B, writes {_amount(self.bytes_written)}B, {_amount(self.flops)}flop"
         saved = f", fusion saved {_amount(self.saved)}B" if self.saved else ""
-        inner = [line for program in inner_programs(self) for kernel in program for line in str(kernel).splitlines()]
+        inner = [line for program in inner_programs(self) for kernel in program if kernel.equations
+                 for line in str(kernel).splitlines()]
         return "\n".join([f"{self.title()}: {moved}{saved}", *("    " + line for line in (*self.equations, *inner))])
 
     def title(self) -> str:

@@ -119,9 +119,8 @@ class Plan:
                 if node.op == "load" and inner & node.axes:
                     along += stride_along(node.args[1], stage.inner[-1]) not in (0, 1)
                     across += stride_along(node.args[1], self.outer[-1]) not in (0, 1)
-            if any(task.root.running for task in stage.tasks):
-                along += 2
-        return across < along
+        running = any(task.root.running for stage in self.stages for task in stage.tasks)
+        return across < along or running and not across  # folds one after the other wait for each other
 
 
 class Along:
@@ -165,7 +164,7 @@ class Along:
             return stmts
         if task.remembered and not task.depth:
             kept = variable(task)
-            return [Declare(kept, task.value), *(Store(target, kept) for target in task.targets)]
+            return [Declare(kept, task.value, fixed=True), *(Store(target, kept) for target in task.targets)]
         return [Store(target, task.value) for target in task.targets]
 
     def _finish(self, task: Task) -> list[Stmt]:
@@ -174,7 +173,7 @@ class Along:
         result = result_of(task)
         stmts: list[Stmt] = []
         if task.remembered and result is not variable(task):
-            stmts.append(Declare(variable(task), result))
+            stmts.append(Declare(variable(task), result, fixed=True))
             result = variable(task)
         return [*stmts, *(Store(target, result) for target in task.targets)]
 
