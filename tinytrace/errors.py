@@ -207,7 +207,7 @@ class NonConcreteBooleanIndexError(JAXIndexError):
         Array(7, dtype=int32)
     """
 
-    def __init__(self, tracer: TracerLike) -> None:
+    def __init__(self, tracer: object) -> None:
         super().__init__(f"Array boolean indices must be concrete; got {tracer}\n")
 
 

@@ -59,7 +59,7 @@ def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
 
 def function_name(fun: Callable[..., Any]) -> str:
     """Return the name that jaxprs print for `fun`."""
-    return getattr(fun, "__name__", None) or str(fun)
+    return getattr(fun, "__name__", None) or "<unnamed wrapped function>"
 
 
 def function_location(fun: Callable[..., Any]) -> str:

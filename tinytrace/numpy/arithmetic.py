@@ -20,7 +20,6 @@ from tinytrace.numpy.promotion import (
     promote_args_numeric,
 )
 from tinytrace.numpy.masking import choose_where
-from tinytrace.primitives.elementwise import const_like
 
 
 def _with_bool(name: str, op: Operation, bool_op: Operation, doc: str) -> Operation:
@@ -112,7 +111,7 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     if kind != "i":
         return _float_divmod(x1, x2)[0]
     quotient = lax.div(x1, x2)
-    rounded_up = logical_and(lax.ne(lax.sign(x1), lax.sign(x2)), lax.ne(lax.rem(x1, x2), const_like(x1, 0)))
+    rounded_up = logical_and(lax.sign(x1) != lax.sign(x2), lax.rem(x1, x2) != 0)
     return choose_where(rounded_up, quotient - 1, quotient)
 
 
@@ -166,15 +165,14 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Value:
 
 
 def _one_where_zero(x: Value) -> Value:
-    ones = lax.full_like(x, 1)
-    return choose_where(lax.eq(x, const_like(x, 0)), ones, x)
+    return choose_where(x == 0, lax.full_like(x, 1), x)
 
 
 def _float_divmod(x1: Value, x2: Value) -> tuple[Value, Value]:
     rest = lax.rem(x1, x2)
     quotient = lax.div(lax.sub(x1, rest), x2)
-    other_sign = lax.bitwise_and(lax.ne(rest, const_like(rest, 0)), lax.ne(lax.sign(x2), lax.sign(rest)))
-    rest = lax.select(other_sign, lax.add(rest, x2), rest)
-    quotient = lax.select(other_sign, lax.sub(quotient, strong_like(quotient, 1)), quotient)
+    other_sign = lax.bitwise_and(rest != 0, lax.sign(x2) != lax.sign(rest))
+    rest = lax.select(other_sign, rest + x2, rest)
+    quotient = lax.select(other_sign, quotient - strong_like(quotient, 1), quotient)
     return lax.round(quotient), rest
 

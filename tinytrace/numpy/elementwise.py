@@ -60,7 +60,7 @@ def binary(name: str, op: Operation, doc: str) -> Operation:
     """A function of two arguments in their common type."""
 
     def function(x: Any, y: Any, /) -> Value:
-        if type(x) is Array and type(y) is Array and x.aval is y.aval and x.aval.dtype.kind in "fiub":
+        if type(x) is Array and type(y) is Array and x.aval is y.aval and x.aval.dtype.kind in "fiu":
             return op(x, y)
         return op(*promote_args(name, x, y))
 

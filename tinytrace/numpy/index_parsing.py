@@ -104,7 +104,7 @@ def _concrete_mask(i: Any) -> np.ndarray[Any, Any]:
     if isinstance(i, Tracer):
         value = i.to_concrete_value()
         if value is None:
-            raise errors.NonConcreteBooleanIndexError(i)
+            raise errors.NonConcreteBooleanIndexError(i.aval)
         i = value
     return np.asarray(i)
 

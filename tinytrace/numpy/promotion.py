@@ -89,8 +89,10 @@ def convert(x: Any, dtype: DType, weak_type: bool = False) -> Any:
 def promote_dtypes(*args: Any) -> list[Any]:
     """Convert `args` to the dtype and weak type of an operation over them."""
     avals = [aval_of(arg) for arg in args]
+    if len(args) == 1:
+        return [as_array(args[0])]
     dtype, weak = avals[0].dtype, avals[0].weak_type
-    if any(aval.dtype != dtype or aval.weak_type is not weak for aval in avals):
+    if (weak and dtype == BOOL) or any(aval.dtype != dtype or aval.weak_type is not weak for aval in avals):
         dtype, weak = result_type_and_weak(*args)  # type: ignore[assignment]
     return [convert(arg, dtype, weak) for arg in args]
 

@@ -167,8 +167,9 @@ def _bounds(a: Value, q: Value, axis: int, keepdims: bool) -> tuple[Value, Value
     low, high = lax.floor(q), lax.ceil(q)
     high_weight = lax.sub(q, low)
     low_weight = lax.sub(const_like(high_weight, 1), high_weight)
-    low = convert(lax.clamp(const_like(low, 0), low, size - 1), int_dtype())
-    high = convert(lax.clamp(const_like(high, 0), high, size - 1), int_dtype())
+    low = lax.clamp(const_like(low, 0), low, size - 1)
+    high = lax.clamp(const_like(high, 0), high, size - 1)
+    low, high = convert(low, int_dtype()), convert(high, int_dtype())
     sizes = [1 if i == axis else size for i, size in enumerate(a.shape)]
     numbers = lax.GatherDimensionNumbers(
         offset_dims=tuple(range(q.ndim, q.ndim + a.ndim - (not keepdims))),
