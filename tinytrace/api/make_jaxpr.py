@@ -62,4 +62,4 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
 
 
 def _shapes(closed: ClosedJaxpr, tree: PyTreeDef) -> Any:
-    return tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in closed.out_avals])
+    return tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals])

@@ -160,6 +160,10 @@ class Jaxpr:
         old = {name: getattr(self, name) for name in ("constvars", "invars", "outvars", "eqns", "debug_info")}
         return Jaxpr(**{**old, **fields})
 
+    def pretty_print(self, **options: Any) -> str:
+        """Return the text of the program; JAX's options for colours and source lines are accepted and not followed."""
+        return _printer(self)
+
     def __repr__(self) -> str:
         return _printer(self)
 
@@ -199,6 +203,10 @@ class ClosedJaxpr:
 
     def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
         return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr, self.consts if consts is None else consts)
+
+    def pretty_print(self, **options: Any) -> str:
+        """Return the text of the program; see `Jaxpr.pretty_print`."""
+        return _printer(self)
 
     def __repr__(self) -> str:
         return _printer(self)
