@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry
+from tinytrace.api.host_calls import HostCalls
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.generate import Generated, generate
 from tinytrace.config import config
@@ -77,6 +78,18 @@ class Program:
         except NoCompiler:
             return None
 
+    @functools.cached_property
+    def _hidden(self) -> list[Array]:
+        """The inputs that only the C has: arrays that bodies close over, and the numbers of the callbacks."""
+        if self.executable is None:
+            return []
+        arrays = [as_array(x, aval_of(x)) for x in self.generated.constants]
+        if self.generated.callbacks:
+            self._host_calls = HostCalls(self.generated.callbacks)
+            ids = self._host_calls.ids
+            arrays.append(array_from_host(ids, ShapedArray(ids.shape, ids.dtype)))
+        return arrays
+
     def __call__(self, args: Sequence[Array]) -> list[Array]:
         """Run on `args`, one Array of the right aval per input."""
         computed = self._run(args) if self.kernel_jaxpr.jaxpr.eqns else []
@@ -97,6 +110,7 @@ class Program:
             return None
         inputs = [(x.address, 0, "") for x in self._consts]
         inputs += [(0, leaf_order[i], _scalar_code(self.in_avals[i])) for i in self.kept]
+        inputs += [(x.address, 0, "") for x in self._hidden]
         outputs = [(source, leaf_order[index] if source == FROM_LEAF else index, constant)
                    for source, index, constant in self._outputs]
         sizes = tuple(aval.nbytes for aval in self._computed_avals)
@@ -106,7 +120,7 @@ class Program:
         return FastEntry(self, entry, workspace, tuple(inputs), sizes, tuple(outputs), self.out_avals, unflatten)
 
     def _run(self, args: Sequence[Array]) -> list[Array]:
-        inputs = [*self._consts, *(args[i] for i in self.kept)]
+        inputs = [*self._consts, *(args[i] for i in self.kept), *self._hidden]
         executable = self.executable
         if executable is None:
             with eval_context():

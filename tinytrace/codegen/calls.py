@@ -35,7 +35,7 @@ def host_call(planner: Planner, eqn: JaxprEqn, kind: HostCall) -> list[Kernel]:
     k = planner.unit.add_callback(callback)
     pointers = ", ".join(f"(void *){{{name}}}" for name in places) or "0"
     places["ids"] = planner.unit.callback_ids, number(0)
-    text = f"if (host->callback({{ids}}[{k}], (void *[]){{{{{pointers}}}}})) return TT_CALLBACK_RAISED;"
+    text = f"if (host->callback({{ids}}[{k}], (void *[]){{{pointers}}})) return TT_CALLBACK_RAISED;"
     return [_nest(planner, eqn, [*declared, Call(text, places, outs)])]
 
 
