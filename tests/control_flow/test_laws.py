@@ -157,5 +157,5 @@ def test_a_body_that_closes_over_a_tracer_is_traced_for_each() -> None:
     def scaled(w: Any) -> Any:
         return lax.scan(lambda c, x: (c * w + x, c), 0.0, XS)[0]
 
-    close(jax.vmap(scaled)(np.float32([1, 2])), [scaled(1.0), scaled(2.0)])
+    close(jax.vmap(scaled)(np.float32([1, 2])), jnp.stack([scaled(1.0), scaled(2.0)]))
     close(jax.jit(scaled)(3.0), scaled(3.0))

@@ -7,7 +7,7 @@ from typing import Any
 from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, run_body
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dce import dce_closed_jaxpr
-from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var, eval_jaxpr
+from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var, eval_jaxpr, replayed_source
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero, is_undefined_primal
@@ -16,7 +16,7 @@ from tinytrace.transforms.binders import forwarded_inputs, move_binders_to_back,
 from tinytrace.transforms.jvp import jvp_jaxpr
 from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
 from tinytrace.transforms.policy import Policy, partial_eval_jaxpr_custom
-from tinytrace.transforms.staging import DynamicJaxprTrace
+from tinytrace.transforms.staging import DynamicJaxprTrace, user_source
 from tinytrace.transforms.transpose import transpose_jaxpr
 from tinytrace.transforms.vmap import batch_jaxpr_axes
 
@@ -33,7 +33,9 @@ class Pjit(Primitive):
         jaxpr: ClosedJaxpr = params["jaxpr"]
         staging = isinstance(current_trace(), DynamicJaxprTrace)
         if params["inline"] and (staging or is_eager()):
-            return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
+            with replayed_source() as replay:  # traced once, for the first of many callers
+                replay.source = user_source() if staging else None
+                return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args, keep_lines=False)
         if not staging:
             return super().bind(*args, **params)
         forwarded = forwarded_inputs(jaxpr.jaxpr)

@@ -234,10 +234,11 @@ def subjaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:
                 yield item
 
 
-def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, keep_lines: bool = True) -> list[Any]:
     """Run `jaxpr` equation by equation on `args` under the current trace; the definition of what a jaxpr means.
 
-    Returns one value per output. Tracers are fine: this is also how jaxprs are inlined and transformed.
+    Returns one value per output. Tracers are fine: this is also how jaxprs are inlined and transformed. The equations
+    that are written then have the user's line of those in `jaxpr`, or without `keep_lines` the line of the caller.
     """
     env: dict[Var, Any] = {}
 
@@ -248,7 +249,8 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     env.update(zip(jaxpr.invars, args, strict=True))
     with replayed_source() as replay:
         for eqn in jaxpr.eqns:
-            replay.source = eqn.source
+            if keep_lines:
+                replay.source = eqn.source
             result = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, result, strict=True))
