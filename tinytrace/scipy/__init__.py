@@ -1,0 +1,4 @@
+"""`jax.scipy`: some of SciPy's functions; see https://jax.readthedocs.io/en/latest/jax.scipy.html."""
+from tinytrace.scipy import special
+
+__all__ = ["special"]
