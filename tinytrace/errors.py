@@ -250,6 +250,10 @@ class KeyReuseError(JAXTypeError):
     """
 
 
+def long_type(aval: Any) -> str:
+    """A type as messages spell it: `float32[2,3]`."""
+    return f"{aval.dtype.name}[{','.join(map(str, aval.shape))}]"
+
+
 def _describe(tracer: TracerLike) -> str:
-    aval = tracer.aval
-    return f"traced array with shape {aval.dtype.name}[{','.join(map(str, aval.shape))}]"
+    return f"traced array with shape {long_type(tracer.aval)}"

@@ -31,7 +31,7 @@ sq = jnp.array([[2.0, 1.0], [1.0, 3.0]])
 t3 = jnp.arange(24.0).reshape(2, 3, 4)
 i3 = jnp.array([2, 0, 1])
 h = jnp.array([0.5, 1.5, 2.5], dtype=jnp.float16)
-tree = {"w": m, "b": jnp.array([0.5, -0.5])}
+tree = {"w": m * 0.1, "b": jnp.array([0.5, -0.5])}
 
 def mlp(params, x):
     return jnp.tanh(params["w"] @ x + params["b"])

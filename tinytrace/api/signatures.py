@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ def resolve_argnums(signature: inspect.Signature | None, nums: ArgNums, names: A
 
     Raises ValueError when a number or name is none of the function's.
     """
-    given_nums, given_names = _as_numbers(nums, option), _as_names(names)
+    given_nums, given_names = _as_numbers(nums), _as_names(names)
     if signature is None or (given_nums is None and given_names is None):
         return Statics(given_nums or (), given_names or ())
     both = [(i, name) for i, (name, p) in enumerate(signature.parameters.items())
@@ -63,14 +64,14 @@ def function_name(fun: Callable[..., Any]) -> str:
 
 
 def function_location(fun: Callable[..., Any]) -> str:
-    """Return `f at file.py:3`, or the name alone where there is no source."""
+    """Return `f at file.py:3`, or `<unknown>` where there is no source."""
     inner: Any = fun
     while isinstance(inner, functools.partial):
         inner = inner.func
     inner = inspect.unwrap(inner)
     code = getattr(inner, "__code__", None)
     if code is None:
-        return function_name(fun)
+        return "<unknown>"
     return f"{inner.__name__} at {code.co_filename}:{code.co_firstlineno}"
 
 
@@ -96,13 +97,10 @@ def argument_names(signature: inspect.Signature | None, args: Sequence[Any], kwa
                  for path, leaf in tree_flatten_with_path(value)[0] if leaf is not hidden)
 
 
-def _as_numbers(nums: ArgNums, option: str) -> tuple[int, ...] | None:
+def _as_numbers(nums: ArgNums) -> tuple[int, ...] | None:
     if nums is None:
         return None
-    try:
-        return tuple(int(n.__index__()) for n in (nums if isinstance(nums, Iterable) else (nums,)))
-    except AttributeError:
-        raise TypeError(f"{option}_argnums must be an int or a sequence of ints, got {nums!r}") from None
+    return (operator.index(nums),) if hasattr(nums, "__index__") else tuple(map(operator.index, nums))
 
 
 def _as_names(names: ArgNames) -> tuple[str, ...] | None:

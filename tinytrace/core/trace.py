@@ -119,11 +119,11 @@ class Tracer:
 
     def tolist(self) -> Any:
         raise errors.ConcretizationTypeError(self, "The tolist() method was called on traced array with shape "
-                                                   f"{self.aval.str_short()}.")
+                                                   f"{errors.long_type(self.aval)}.{self._origin_msg()}")
 
     def item(self, *args: Any) -> Any:
         return self._concrete(lambda: errors.ConcretizationTypeError(
-            self, "The item() method was called on traced array")).item(*args)
+            self, "This occurred in the item() method of jax.Array")).item(*args)
 
     def block_until_ready(self) -> Tracer:
         return self
@@ -370,10 +370,18 @@ def leaked_tracer_error(tracer: Tracer) -> Exception:
 
 
 def _leak_text(tracer: Tracer) -> str:
-    return (f"Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a "
-            f"reference to an intermediate value with type {tracer.aval.str_short()} wrapped in a "
+    text = ("Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a "
+            f"reference to an intermediate value with type {errors.long_type(tracer.aval)} wrapped in a "
             f"{type(tracer).__name__} to escape the scope of the transformation.\nJAX transformations require that "
             "functions explicitly return their outputs, and disallow saving intermediate values to global state.")
+    debug, source = getattr(tracer._trace, "debug_info", None), getattr(tracer, "_source", None)
+    if debug is not None:
+        text += f"\nThe function being traced when the value leaked was {debug.function} traced for {debug.traced_for}."
+    if source is not None:
+        rule = "\n" + 30 * "-" + "\n"
+        text += f"{rule}The leaked intermediate value was created on line {source}. {rule}"
+    return text + ("\nTo catch the leak earlier, try setting the environment variable JAX_CHECK_TRACER_LEAKS or using "
+                   "the `jax.checking_leaks` context manager.")
 
 
 def raise_not_concrete(tracer: Tracer) -> NoReturn:
