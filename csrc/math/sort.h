@@ -6,7 +6,8 @@
    radix, byte after byte from the least: stable, so sorting by the last key first sorts by all of them. */
 
 /* tt: tt_order_identity; needs: */
-static void tt_order_identity(int64_t *order, int64_t lines, int64_t n) {
+static void tt_order_identity(void *at, int64_t lines, int64_t n) {
+    int64_t *order = at;
     for (int64_t line = 0; line < lines; line++)
         for (int64_t i = 0; i < n; i++)
             order[line * n + i] = i;
@@ -71,8 +72,9 @@ static struct tt_sort_item *tt_sort_items(struct tt_sort_item *items, struct tt_
 }
 
 /* tt: tt_order_by; needs: tt_sort_key, tt_sort_items */
-static void tt_order_by(int64_t *order, const void *keys, int32_t bytes, int32_t kind, uint64_t infinity,
+static void tt_order_by(void *at, const void *keys, int32_t bytes, int32_t kind, uint64_t infinity,
                         int64_t outer, int64_t n, int64_t inner, void *scratch) {
+    int64_t *order = at;
     for (int64_t line = 0; line < outer * inner; line++) {
         const unsigned char *first = (const unsigned char *)keys + (line / inner * n * inner + line % inner) * bytes;
         struct tt_sort_item *items = scratch;
@@ -89,8 +91,9 @@ static void tt_order_by(int64_t *order, const void *keys, int32_t bytes, int32_t
 
 /* out[line, i] = in[line, order[line, i]] for the first `kept` positions of each line. */
 /* tt: tt_order_apply; needs: */
-static void tt_order_apply(const int64_t *order, const void *in, void *out, int64_t bytes, int64_t outer, int64_t n,
+static void tt_order_apply(const void *at, const void *in, void *out, int64_t bytes, int64_t outer, int64_t n,
                            int64_t inner, int64_t kept) {
+    const int64_t *order = at;
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < kept; i++)
             for (int64_t k = 0; k < inner; k++)
@@ -101,7 +104,8 @@ static void tt_order_apply(const int64_t *order, const void *in, void *out, int6
 
 /* out[line, i] = order[line, i] for the first `kept` positions of each line, along the last axis. */
 /* tt: tt_order_positions; needs: */
-static void tt_order_positions(const int64_t *order, int32_t *out, int64_t lines, int64_t n, int64_t kept) {
+static void tt_order_positions(const void *at, int32_t *out, int64_t lines, int64_t n, int64_t kept) {
+    const int64_t *order = at;
     for (int64_t line = 0; line < lines; line++)
         for (int64_t i = 0; i < kept; i++)
             out[line * kept + i] = (int32_t)order[line * n + i];

@@ -240,6 +240,28 @@ def _scatter(name: str, unique: bool = False, dtypes: tuple[np.dtype[Any], ...] 
     return build
 
 
+def _window(**changed: Any) -> dict[str, Any]:
+    return {"window_dimensions": (2, 3), "window_strides": (1, 2), "padding": ((1, 0), (0, 1)),
+            "base_dilation": (1, 1), "window_dilation": (1, 1), **changed}
+
+
+_WINDOW_PARAMS = [_window(), _window(base_dilation=(1, 2)), _window(window_dimensions=(1, 2), window_dilation=(1, 2))]
+
+
+def _conv(x: Numbers) -> list[Sample]:
+    def params(layout: tuple[str, str, str] = ("NCH", "OIH", "NCH"), **changed: Any) -> dict[str, Any]:
+        numbers = lax.conv_dimension_numbers((1,) * 3, (1,) * 3, layout)
+        return {"window_strides": (1,), "padding": ((0, 0),), "lhs_dilation": (1,), "rhs_dilation": (1,),
+                "dimension_numbers": numbers, "feature_group_count": 1, "batch_group_count": 1, "precision": None,
+                "preferred_element_type": None, **changed}
+
+    out = [Sample((x(2, 2, 5, dtype=dtype), x(4, 2, 3, dtype=dtype)), params()) for dtype in (F32, BF16, I32)]
+    return [*out, Sample((x(5, 2, 2), x(3, 2, 4)), params(("HNC", "HIO", "NHC"), padding=((1, -1),), rhs_dilation=(2,))),
+            Sample((x(2, 2, 5), x(4, 2, 3)), params(window_strides=(2,), lhs_dilation=(3,), padding=((2, 1),))),
+            Sample((x(2, 4, 5), x(4, 2, 3)), params(feature_group_count=2)),
+            Sample((x(4, 2, 5), x(6, 2, 3)), params(batch_group_count=2))]
+
+
 def _sorts(x: Numbers) -> list[Sample]:
     def params(dimension: int, num_keys: int = 1) -> dict[str, Any]:
         return {"dimension": dimension, "is_stable": True, "num_keys": num_keys}
@@ -331,6 +353,18 @@ _TABLE: dict[str, Any] = {
        for name in ("cumsum", "cumprod", "cummax", "cummin")},
     "cumlogsumexp": over(FLOATS, ((2, 5), {"axis": 1, "reverse": False}), ((3, 2), {"axis": 0, "reverse": True})),
     **{name: _scatter(name) for name in ("scatter", "scatter-add", "scatter-sub", "scatter-min", "scatter-max")},
+    "windows": lambda x: [Sample((x(3, 4, dtype=dtype), x(dtype=dtype)), params)
+                          for params in _WINDOW_PARAMS for dtype in (F32, BF16, I8)],
+    "reduce_window_sum": over((F32, BF16, I32), *(((3, 4), params) for params in _WINDOW_PARAMS)),
+    **{f"reduce_window_{name}": lambda x: [
+        *over((F32, BF16, I32), ((3, 4), _window(padding=((0, 1), (1, 0)))), ((3, 4), _window(base_dilation=(1, 2))))(x),
+        *over((BF16,), ((3, 4), _WINDOW_PARAMS[2]))(x)] for name in ("max", "min")},
+    "select_and_gather_add": lambda x: [Sample((x(3, 4), x(3, 4)), {"select_prim": prim, **params}) for prim in
+                                        (lax.ge_p, lax.le_p) for params in _WINDOW_PARAMS[:2]],
+    "select_and_scatter_add": lambda x: [Sample((x(4, 2), x(3, 4)), {
+        "select_prim": prim, "window_dimensions": (1, 3), "window_strides": (1, 2), "padding": ((1, 0), (0, 1))})
+        for prim in (lax.ge_p, lax.le_p)],
+    "conv_general_dilated": _conv,
     "scatter-mul": _scatter("scatter-mul", unique=True), "sort": _sorts, "top_k": _top_k,
     **_CONTROL, **_KEY_SAMPLES,
 }

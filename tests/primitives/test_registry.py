@@ -89,6 +89,8 @@ def test_vjp_is_the_transpose_of_jvp(primitive):
 
 @over_tried
 def test_vmap_is_a_stack_of_calls(primitive):
+    if isinstance(type(primitive).batch, Refusal):
+        return
     for sample in thinned(primitive):
         stacks = [variations(x) for x in sample.args]
         mapped = [(k,) for k in range(len(sample.args))] + [tuple(range(len(sample.args)))] * (len(sample.args) > 1)

@@ -1,4 +1,4 @@
-"""Primitives that move, fold and index: the jaxprs of their jvp, vjp and vmap, their errors and values, as JAX's."""
+"""Primitives that move, fold, index and convolve: the jaxprs of their jvp, vjp and vmap, their errors and values, as JAX's."""
 
 import functools
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests import goldens
 
-FILES = {name: goldens.load(name) for name in ("structural", "structural_errors", "structural_values")}
+FILES = {name: goldens.load(name) for name in ("structural", "structural_errors", "structural_values", "windowed")}
 
 
 @functools.cache

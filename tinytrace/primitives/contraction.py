@@ -128,7 +128,20 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
     return dot_general(lhs, rhs, (((ndim - 1,), (ndim - 2,)), (batch, batch)), precision)
 
 
-class DotGeneral(Primitive):
+class Bilinear(Primitive):
+    """The family: products, linear in each of two operands."""
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        (lhs, rhs), (lhs_dot, rhs_dot) = primals, tangents
+        out = self.bind(lhs, rhs, **params)
+        if type(rhs_dot) is Zero:
+            return out, self.bind(lhs_dot, rhs, **params)
+        if type(lhs_dot) is Zero:
+            return out, self.bind(lhs, rhs_dot, **params)
+        return out, add_any(self.bind(lhs_dot, rhs, **params), self.bind(lhs, rhs_dot, **params))
+
+
+class DotGeneral(Bilinear):
     """`dot_general[dimension_numbers=(([1], [0]), ([], []))] a: f32[n,k] b: f32[k,m]` is f32[n,m]."""
 
     name = "dot_general"
@@ -163,15 +176,6 @@ class DotGeneral(Primitive):
                                  rhs_t.astype(wide).reshape(*sizes, k, _size(rhs, rhs_kept)))
         shape = (*sizes, *(lhs.shape[axis] for axis in kept), *(rhs.shape[axis] for axis in rhs_kept))
         return out.reshape(shape).astype(dtype)
-
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-        (lhs, rhs), (lhs_dot, rhs_dot) = primals, tangents
-        out = self.bind(lhs, rhs, **params)
-        if type(rhs_dot) is Zero:
-            return out, self.bind(lhs_dot, rhs, **params)
-        if type(lhs_dot) is Zero:
-            return out, self.bind(lhs, rhs_dot, **params)
-        return out, add_any(self.bind(lhs_dot, rhs, **params), self.bind(lhs, rhs_dot, **params))
 
     def transpose(self, ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: DimensionNumbers, precision: Any,
                   preferred_element_type: np.dtype[Any] | None) -> Sequence[Any]:

@@ -148,7 +148,7 @@ class GatherPrimitive(Primitive):
         def element(i: Index, read: Any) -> Expr:
             position, inside = position_expr(i, lambda at: read(1, at), x.shape, dimension_numbers, slice_sizes, clip)
             found: Expr = read(0, position)
-            return found if clip else where(inside, found, literal(fill_value, x.dtype))  # type: ignore[arg-type]
+            return found if clip else where(inside, found, literal(fill_value, x.dtype))
 
         return Gather(element)
 

@@ -1,0 +1,80 @@
+"""Primitives whose meaning is a program of other primitives: said once, it is run, and compiled in their place."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.array import Array
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from tinytrace.core.kinds import Call, Kind
+from tinytrace.core.primitive import Primitive
+from tinytrace.core.trace import Trace, Tracer, current_trace, eval_context, set_current_trace
+
+
+class Composite(Primitive):
+    """The family: `program` is both the meaning and, recorded, what is compiled."""
+
+    composite = True
+
+    def program(self, *args: Any, **params: Any) -> Any:
+        """Return the result for `args`, made by other primitives."""
+        raise NotImplementedError(f"'{self.name}' has no program")
+
+    def impl(self, *args: Any, **params: Any) -> Any:
+        with eval_context():
+            return np.asarray(self.program(*args, **params))
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        return Call(recorded(functools.partial(self.program, **params), in_avals))
+
+
+def recorded(function: Callable[..., Any], in_avals: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """Return the program of `function`, which maps arrays to one array and uses no array from outside.
+
+    The tracer of user programs (transforms/staging.py) stands above this layer; this one has no user to answer to.
+    """
+    recorder = _Recorder()
+    with set_current_trace(recorder):
+        args = [_Recorded(recorder, Var(aval)) for aval in in_avals]
+        out = _atom(function(*args))
+    return ClosedJaxpr(Jaxpr([], [x.var for x in args], [out], recorder.eqns), [])
+
+
+class _Recorder(Trace):
+    name = "Recorder"
+
+    def __init__(self) -> None:
+        self.parent = current_trace()
+        self.eqns: list[JaxprEqn] = []
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        invars = [_atom(x) for x in args]
+        out = primitive.abstract_eval(*(x.aval for x in invars), **params)
+        outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]
+        self.eqns.append(JaxprEqn(invars, outvars, primitive, params))
+        results = [_Recorded(self, var) for var in outvars]
+        return results if primitive.multiple_results else results[0]
+
+
+class _Recorded(Tracer):
+    """Stands for a variable of the program that is recorded."""
+
+    __slots__ = ("aval", "var")
+    aval: ShapedArray
+
+    def __init__(self, trace: Trace, var: Var) -> None:
+        super().__init__(trace)
+        self.var, self.aval = var, var.aval
+
+
+def _atom(x: Any) -> Atom:
+    if isinstance(x, _Recorded):
+        return x.var
+    value = np.asarray(x._value if isinstance(x, Array) else x)
+    assert value.ndim == 0, "a program of a room uses no arrays from outside"
+    aval = aval_of(x)
+    return Literal(value.astype(aval.dtype)[()], aval)

@@ -1,0 +1,229 @@
+"""Reductions of sliding windows, of which pooling is made, and the rules by which maxima are differentiated."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.array import Array
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import FLOAT0, INT32, KeyType, dtype_of
+from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.tangents import Zero
+from tinytrace.primitives.argminmax import argmax_p, argmin_p
+from tinytrace.primitives.arithmetic import add, max, min
+from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast_in_dim, identity, reduce_sum, reduce_sum_p
+from tinytrace.primitives.checks import check_shapelike, inserted
+from tinytrace.primitives.comparison import eq, ge_p, le_p
+from tinytrace.primitives.composite import Composite
+from tinytrace.primitives.creation import broadcasted_iota, full, iota
+from tinytrace.primitives.elementwise import zero_like
+from tinytrace.primitives.gathering import scatter_add
+from tinytrace.primitives.indexing import ScatterDimensionNumbers
+from tinytrace.primitives.reduction import reduce_max_p, reduce_min_p
+from tinytrace.primitives.select import select
+from tinytrace.primitives.shaping import reshape
+from tinytrace.primitives.slicing import dilated, pad, slice
+from tinytrace.primitives.windows import Ints, Pads, padtype_to_pads, transposed_pads, window_counts, windows
+
+
+def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any], Any],
+                  window_dimensions: Sequence[int], window_strides: Sequence[int], padding: str | Pads,
+                  base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None) -> Any:
+    """Fold every window of `operand` with `computation` (lax.add, max or min) from its identity `init_value`.
+
+    padding: "VALID", "SAME", "SAME_LOWER", or (low, high) for each dimension.
+    Raises: NotImplementedError for another computation; TypeError when the numbers of dimensions differ.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.reduce_window.html.
+
+    >>> reduce_window(np.float32([1, 2, 3, 4]), np.float32(0), add, (2,), (2,), "VALID")
+    Array([3., 7.], dtype=float32)
+    """
+    ones = (1,) * len(window_dimensions)
+    base, dilation = tuple(base_dilation or ones), tuple(window_dilation or ones)
+    if isinstance(padding, str):
+        sizes = [dilated(size, step - 1) for size, step in zip(window_dimensions, dilation, strict=True)]
+        padding = padtype_to_pads(np.shape(operand), sizes, window_strides, padding)
+    reducer = _REDUCERS.get(computation)
+    known = np.ndim(init_value) == 0 and isinstance(init_value, (bool, int, float, np.ndarray, np.generic, Array))
+    if reducer is None or not known or np.asarray(init_value) != identity(reducer.combine, dtype_of(init_value)):
+        raise NotImplementedError(
+            f"reduce_window with {getattr(computation, '__name__', computation)} from {init_value}: only lax.add, max "
+            "and min, each from its identity, can be folded over windows.")
+    return reducer.bind(operand, window_dimensions=tuple(window_dimensions), window_strides=tuple(window_strides),
+                        padding=tuple(padding), base_dilation=base, window_dilation=dilation)
+
+
+# --- rooms -----------------------------------------------------------------------------------------------------
+
+class WindowReducer(Composite):
+    """`reduce_window_max[...] x: f32[n]` is f32[m]: a reduction of every window."""
+
+    def __init__(self, combine: str, reducer: Primitive) -> None:
+        self.combine, self.reducer = combine, reducer
+        super().__init__(f"reduce_window_{combine}")
+
+    def abstract_eval(self, x: ShapedArray, **params: Any) -> ShapedArray:
+        if self.combine == "sum" and (x.dtype.kind == "b" or x.dtype == FLOAT0 or isinstance(x.dtype, KeyType)):
+            raise TypeError(f"operand to reduce_window_sum must have a number dtype, got {x.dtype.name}")
+        _check_windows(x, **params)
+        return x.update(shape=window_counts(x.shape, **params))
+
+    def program(self, x: Any, **params: Any) -> Any:
+        ndim = np.ndim(x)
+        laid_out = windows(x, identity(self.combine, dtype_of(x)), **params)
+        return self.reducer.bind(laid_out, axes=tuple(range(ndim, 2 * ndim)))
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        (x,), (t,) = primals, tangents
+        select_prim = ge_p if self.combine == "max" else le_p
+        return self.bind(x, **params), select_and_gather_add_p.bind(t, x, select_prim=select_prim, **params)
+
+    transpose = refuse("picking an element is not linear")
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+        (x,), (dim,) = args, dims
+        assert dim is not None
+        return self.bind(x, **_with_batch(params, dim)), dim
+
+
+class WindowSum(WindowReducer):
+    """`reduce_window_sum[...] x: f32[n]` is f32[m]: linear; its transpose spreads cotangents over their windows."""
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        return self.bind(*primals, **params), self.bind(*tangents, **params)
+
+    def transpose(self, ct: Any, x: Any, *, window_dimensions: Ints, window_strides: Ints, padding: Pads,
+                  base_dilation: Ints, window_dilation: Ints) -> Sequence[Any]:
+        shape = x.aval.shape
+        pads = transposed_pads(shape, window_dimensions, window_strides, np.shape(ct), padding, base_dilation,
+                               window_dilation)
+        spread = pad(ct, zero_like(ct), [(low, high, stride - 1)
+                                         for (low, high), stride in zip(pads, window_strides, strict=True)])
+        return [self.bind(spread, window_dimensions=window_dimensions, window_strides=base_dilation,
+                          padding=((0, 0),) * len(shape), base_dilation=(1,) * len(shape),
+                          window_dilation=window_dilation)]
+
+
+class SelectAndGatherAdd(Composite):
+    """`select_and_gather_add[...] t: f32[n] x: f32[n]` is f32[m]: t where x is largest (smallest) in each window."""
+
+    name = "select_and_gather_add"
+
+    def abstract_eval(self, t: ShapedArray, x: ShapedArray, *, select_prim: Primitive, **params: Any) -> ShapedArray:
+        if t.shape != x.shape:
+            raise TypeError("select_and_gather_add tangents and operand shapes must match, got "
+                            f"{t.shape} and {x.shape}.")
+        _check_windows(x, **params)
+        return t.update(shape=window_counts(x.shape, **params), weak_type=t.weak_type and x.weak_type)
+
+    def program(self, t: Any, x: Any, *, select_prim: Primitive, **params: Any) -> Any:
+        picked, counts = _picked(x, select_prim, **params)
+        laid_out = reshape(windows(t, zero_like(t), **params), np.shape(picked))
+        return reduce_sum(select(picked, laid_out, full(np.shape(picked), 0, dtype_of(t))), (len(counts),))
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        (t, x), (t_dot, _) = primals, tangents
+        out = self.bind(t, x, **params)
+        return out, Zero.from_primal_value(out) if type(t_dot) is Zero else self.bind(t_dot, x, **params)
+
+    def transpose(self, ct: Any, t: Any, x: Any, *, select_prim: Primitive, window_dimensions: Ints,
+                  window_strides: Ints, padding: Pads, base_dilation: Ints, window_dilation: Ints) -> Sequence[Any]:
+        if any(step != 1 for step in window_dilation):
+            raise NotImplementedError("VJP not implemented for select_and_gather (MaxPool) with window dilation, got "
+                                      f"window_dilation={window_dilation}.")
+        spread = any(step != 1 for step in base_dilation)
+        if spread:
+            x = pad(x, identity(_extreme(select_prim), dtype_of(x)), tuple((0, 0, step - 1) for step in base_dilation))
+        out = select_and_scatter_add_p.bind(ct, x, select_prim=select_prim, window_dimensions=window_dimensions,
+                                            window_strides=window_strides, padding=padding)
+        return [slice(out, (0,) * out.ndim, out.shape, base_dilation) if spread else out, None]
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+        size = next(np.shape(x)[dim] for x, dim in zip(args, dims, strict=True) if dim is not None)
+        front = [batch_dim_at_front(x, dim, size) for x, dim in zip(args, dims, strict=True)]
+        return self.bind(*front, **_with_batch(params, 0)), 0
+
+
+class SelectAndScatterAdd(Composite):
+    """`select_and_scatter_add[...] s: f32[m] x: f32[n]` is f32[n]: each s added where its window of x is largest."""
+
+    name = "select_and_scatter_add"
+
+    def abstract_eval(self, source: ShapedArray, x: ShapedArray, **params: Any) -> ShapedArray:
+        return ShapedArray(x.shape, source.dtype, source.weak_type and x.weak_type)
+
+    def program(self, source: Any, x: Any, *, select_prim: Primitive, **params: Any) -> Any:
+        shape, ones = np.shape(x), (1,) * np.ndim(x)
+        params = {**params, "base_dilation": ones, "window_dilation": ones}
+        picked, counts = _picked(x, select_prim, **params)
+        size = math.prod(shape)
+        places = windows(reshape(iota(INT32, size), shape), np.int32(-1), **params)
+        nothing = full(np.shape(picked), 0, INT32)
+        place = reduce_sum(select(picked, reshape(places, np.shape(picked)), nothing), (len(counts),))
+        rows = tuple(range(len(counts)))
+        numbers = ScatterDimensionNumbers((), (0,), (0,))
+        place = broadcast_in_dim(place, (*counts, 1), rows)
+        flat = scatter_add(full((size,), 0, dtype_of(source)), place, source, numbers)
+        return reshape(flat, shape)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        (source, x), (source_dot, _) = primals, tangents
+        out = self.bind(source, x, **params)
+        return out, Zero.from_primal_value(out) if type(source_dot) is Zero else self.bind(source_dot, x, **params)
+
+    def transpose(self, ct: Any, source: Any, x: Any, **params: Any) -> Sequence[Any]:
+        ones = (1,) * np.ndim(x)
+        return [select_and_gather_add_p.bind(ct, x, base_dilation=ones, window_dilation=ones, **params), None]
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+        size = next(np.shape(x)[dim] for x, dim in zip(args, dims, strict=True) if dim is not None)
+        front = [batch_dim_at_front(x, dim, size) for x, dim in zip(args, dims, strict=True)]
+        return self.bind(*front, **_with_batch(params, 0)), 0
+
+
+reduce_window_sum_p = WindowSum("sum", reduce_sum_p)
+reduce_window_max_p = WindowReducer("max", reduce_max_p)
+reduce_window_min_p = WindowReducer("min", reduce_min_p)
+select_and_gather_add_p = SelectAndGatherAdd()
+select_and_scatter_add_p = SelectAndScatterAdd()
+_REDUCERS: dict[Any, WindowReducer] = {add: reduce_window_sum_p, max: reduce_window_max_p, min: reduce_window_min_p}
+
+
+def _extreme(select_prim: Primitive) -> str:
+    return "max" if select_prim is ge_p else "min"
+
+
+def _picked(x: Any, select_prim: Primitive, **params: Any) -> tuple[Any, Ints]:
+    """Return which element of each window is the extreme: bool[*counts, window size], and the counts."""
+    counts = window_counts(np.shape(x), **params)
+    flat = (*counts, math.prod(params["window_dimensions"]))
+    laid_out = reshape(windows(x, identity(_extreme(select_prim), dtype_of(x)), **params), flat)
+    arg_p = argmax_p if select_prim is ge_p else argmin_p
+    place = arg_p.bind(laid_out, axes=(len(counts),), index_dtype=INT32)
+    every = broadcasted_iota(INT32, flat, len(counts))
+    return eq(every, broadcast_in_dim(place, flat, tuple(range(len(counts))))), counts
+
+
+def _with_batch(params: dict[str, Any], dim: int) -> dict[str, Any]:
+    """Return the parameters for operands with one more dimension at `dim`, along which windows have one element."""
+    return {name: value if name == "select_prim" else inserted(tuple(value), dim, (0, 0) if name == "padding" else 1)
+            for name, value in params.items()}
+
+
+def _check_windows(x: ShapedArray, window_dimensions: Ints, window_strides: Ints, padding: Pads, base_dilation: Ints,
+                   window_dilation: Ints) -> None:
+    check_shapelike("reduce_window", "window_dimensions", window_dimensions, positive=True)
+    check_shapelike("reduce_window", "window_strides", window_strides, positive=True)
+    check_shapelike("reduce_window", "base_dilation", base_dilation)
+    check_shapelike("reduce_window", "window_dilation", window_dilation)
+    if x.ndim != len(window_dimensions):
+        raise TypeError("reduce_window got the wrong number of window_dimensions for operand: got operand shape "
+                        f"{x.shape} with window_dimensions {window_dimensions}.")
+    for name, value in (("window_strides", window_strides), ("base_dilation", base_dilation),
+                        ("window_dilation", window_dilation)):
+        if len(value) != len(window_dimensions):
+            raise TypeError(f"reduce_window got inconsistent {name} and window_dimensions: got {name} {value} and "
+                            f"window_dimensions {window_dimensions}.")
