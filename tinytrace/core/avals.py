@@ -4,12 +4,14 @@ Avals are interned: equal avals are one object, so a cache key made of avals com
 """
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from tinytrace.config import config
 from tinytrace.core.dtypes import FLOAT0, DType, canonicalize_dtype, dtype_of, is_float, is_weak, short_name
 
 
@@ -90,8 +92,9 @@ def aval_of(x: Any) -> ShapedArray:
         return aval
     python_type = type(x)
     if python_type in (float, int, bool, complex):
-        _check_int_fits(x)
-        return ShapedArray((), dtype_of(x), python_type is not bool)
+        if python_type is int and not -2 ** 31 <= x < 2 ** 31:
+            _check_int_fits(x)
+        return _scalar_aval(python_type, config.enable_x64)
     if isinstance(x, (np.ndarray, np.generic)):
         return ShapedArray(x.shape, x.dtype if x.dtype == FLOAT0 else canonicalize_dtype(x.dtype))
     if hasattr(x, "__jax_array__"):
@@ -99,6 +102,11 @@ def aval_of(x: Any) -> ShapedArray:
     if isinstance(x, (int, float)):
         return ShapedArray((), dtype_of(python_type.__mro__[-2](x)), not isinstance(x, bool))
     raise TypeError(f"Value {x!r} with type {python_type} is not a valid JAX type")
+
+
+@functools.cache
+def _scalar_aval(python_type: type, x64: bool) -> ShapedArray:
+    return ShapedArray((), dtype_of(python_type), python_type is not bool)
 
 
 def _check_int_fits(x: Any) -> None:

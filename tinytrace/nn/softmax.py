@@ -84,5 +84,4 @@ def _one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike, axis: int) -> 
     x = jnp.asarray(x)
     place = canonicalize_axis(axis, x.ndim + 1)
     shape = [num_classes if i == place else 1 for i in range(x.ndim + 1)]
-    classes = lax.broadcasted_iota(x.dtype, shape, place)
-    return jnp.asarray(lax.expand_dims(x, (axis,)) == classes, dtype=canonicalize_dtype(dtype))
+    return jnp.asarray(lax.expand_dims(x, (axis,)) == lax.broadcasted_iota(x.dtype, shape, place), dtype=canonicalize_dtype(dtype))

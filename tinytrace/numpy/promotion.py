@@ -5,6 +5,7 @@ The fast path is a comparison: arguments of one type need nothing. Source: JAX, 
 """
 from __future__ import annotations
 
+import functools
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -13,8 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace import errors, lax
-from tinytrace.core.array import Array
-from tinytrace.core.avals import aval_of, canonicalize_shape
+from tinytrace.config import config
+from tinytrace.core.array import Array, array_from_numpy
+from tinytrace.core.avals import ShapedArray, aval_of, canonicalize_shape
 from tinytrace.core.dtypes import (
     BOOL,
     FLOAT0,
@@ -26,7 +28,7 @@ from tinytrace.core.dtypes import (
     result_type_and_weak,
     warn_if_truncated,
 )
-from tinytrace.core.trace import Tracer
+from tinytrace.core.trace import Tracer, is_eager
 
 ArrayLike: TypeAlias = Any
 """What functions take: an Array, a tracer, a NumPy array, a number, or an object with `__jax_array__`."""
@@ -81,20 +83,31 @@ def as_array(x: Any) -> Any:
 
 def convert(x: Any, dtype: DType, weak_type: bool = False) -> Any:
     """Return `x` as an array of the given dtype and weak type; `x` itself when it is one already."""
-    if isinstance(x, (Array, Tracer)) and x.aval.dtype == dtype and x.aval.weak_type == weak_type:
-        return x
+    if isinstance(x, (Array, Tracer)):
+        if x.aval.dtype == dtype and x.aval.weak_type == weak_type:
+            return x
+    elif type(x) in (int, float) and is_eager():
+        return array_from_numpy(np.array(x).astype(dtype), ShapedArray((), dtype, weak_type))
     return lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
 
 
 def promote_dtypes(*args: Any) -> list[Any]:
     """Convert `args` to the dtype and weak type of an operation over them."""
-    avals = [aval_of(arg) for arg in args]
     if len(args) == 1:
         return [as_array(args[0])]
-    dtype, weak = avals[0].dtype, avals[0].weak_type
-    if (weak and dtype == BOOL) or any(aval.dtype != dtype or aval.weak_type is not weak for aval in avals):
-        dtype, weak = result_type_and_weak(*args)  # type: ignore[assignment]
+    dtype, weak = common_type([aval_of(arg) for arg in args])
     return [convert(arg, dtype, weak) for arg in args]
+
+
+def common_type(avals: Sequence[ShapedArray]) -> tuple[DType, bool]:
+    """Return the dtype and weak type of an operation over values of these avals."""
+    return _common_type(tuple([(aval.dtype, aval.weak_type) for aval in avals]), config.enable_x64,
+                        config.numpy_dtype_promotion)
+
+
+@functools.lru_cache(maxsize=4096)
+def _common_type(types: tuple[tuple[DType, bool], ...], x64: bool, mode: str) -> tuple[DType, bool]:
+    return result_type_and_weak(*[ShapedArray((), dtype, weak) for dtype, weak in types])
 
 
 def promote_dtypes_inexact(*args: Any) -> list[Any]:
@@ -108,8 +121,8 @@ def promote_dtypes_numeric(*args: Any) -> list[Any]:
 
 
 def _promote_to(at_least: Callable[[DType], DType], args: Sequence[Any]) -> list[Any]:
-    dtype, weak = result_type_and_weak(*args)
-    dtype = at_least(dtype)  # type: ignore[assignment]
+    dtype, weak = common_type([aval_of(arg) for arg in args])
+    dtype = at_least(dtype)
     return [convert(arg, dtype, weak) for arg in args]
 
 
@@ -142,11 +155,10 @@ def upcast_float16(dtype: DType) -> DType:
 
 def promote_shapes(function: str, *args: Any) -> list[Any]:
     """Give leading dimensions of size 1 to arguments of lower rank; scalars stay scalars where there is one rank."""
-    shapes = [np.shape(arg) for arg in args]
-    ranks = {len(shape) for shape in shapes}
-    if len(ranks) == 1 or len(ranks - {0}) < 2:
+    ranks = {np.ndim(arg) for arg in args}
+    if len(ranks) == 1 or (len(ranks) == 2 and 0 in ranks):
         return list(args)
-    rank = len(lax.broadcast_shapes(*shapes))
+    rank = len(lax.broadcast_shapes(*map(np.shape, args)))
     return [lax.broadcast_to_rank(arg, rank) for arg in args]
 
 
@@ -172,7 +184,14 @@ def promote_args_inexact(function: str, *args: Any) -> list[Any]:
 
 def _check_operands(function: str, args: Sequence[Any]) -> None:
     check_arraylike(function, *args)
-    dtypes = [aval_of(arg).dtype for arg in args]
+    for arg in args:
+        dtype = getattr(arg, "dtype", None)
+        if dtype is not None and (dtype.kind == "V" or isinstance(dtype, KeyType)):
+            _refuse_extended(function, [aval_of(x).dtype for x in args])
+
+
+def _refuse_extended(function: str, dtypes: Sequence[DType]) -> None:
+    """Raise TypeError for float0, and for typed keys beside anything else."""
     if FLOAT0 in dtypes:
         raise TypeError(
             f"Called {function} with a float0 array. float0s do not support any operations by design because they are "
