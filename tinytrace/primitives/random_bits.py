@@ -19,6 +19,7 @@ from tinytrace.primitives.broadcasting import broadcast_in_dim
 from tinytrace.primitives.shaping import NDArray, moveaxis
 
 _UINTS: dict[int, DType] = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}
+_KEY_TYPES: dict[str, DType] = {"fry": KEY_FRY}
 _NO_TANGENT = "random bits have no tangent"
 
 
@@ -51,22 +52,22 @@ class RandomSeed(Primitive):
 
     name = "random_seed"
 
-    def abstract_eval(self, seed: ShapedArray, *, impl: DType) -> ShapedArray:
+    def abstract_eval(self, seed: ShapedArray, *, impl: str) -> ShapedArray:
         if not is_integer(seed.dtype):
             raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
-        return ShapedArray(seed.shape, impl)
+        return ShapedArray(seed.shape, _KEY_TYPES[impl])
 
-    def impl(self, seed: NDArray, *, impl: DType) -> NDArray:
+    def impl(self, seed: NDArray, *, impl: str) -> NDArray:
         high, low = _seed_words(seed)
         return low << np.uint64(32) | high
 
     jvp = refuse(_NO_TANGENT)
     transpose = refuse(_NO_TANGENT)
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: DType) -> tuple[Any, Any]:
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: str) -> tuple[Any, Any]:
         return self.bind(*args, impl=impl), dims[0]
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: DType) -> Kind:
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: str) -> Kind:
         low = "(uint64_t)(uint32_t){0} << 32"
         return Scalar(f"{low} | (uint32_t)((uint64_t){{0}} >> 32)" if in_avals[0].dtype.itemsize == 8 else low)
 
@@ -76,26 +77,26 @@ class RandomWrap(Primitive):
 
     name = "random_wrap"
 
-    def abstract_eval(self, words: ShapedArray, *, impl: DType) -> ShapedArray:
+    def abstract_eval(self, words: ShapedArray, *, impl: str) -> ShapedArray:
         if words.shape[-1:] != (2,) or words.dtype != UINT32:
             raise TypeError(f"JAX encountered invalid PRNG key data: expected key_data.dtype = uint32 and a trailing "
                             f"axis of size 2; got dtype={words.dtype.name}, shape={words.shape}")
-        return ShapedArray(words.shape[:-1], impl)
+        return ShapedArray(words.shape[:-1], _KEY_TYPES[impl])
 
-    def impl(self, words: NDArray, *, impl: DType) -> NDArray:
+    def impl(self, words: NDArray, *, impl: str) -> NDArray:
         return np.ascontiguousarray(words).view(np.uint64).reshape(words.shape[:-1])
 
     jvp = refuse(_NO_TANGENT)
     transpose = refuse(_NO_TANGENT)
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: DType) -> tuple[Any, Any]:
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: str) -> tuple[Any, Any]:
         (words,), (dim,) = args, dims
         assert dim is not None
         if dim == np.ndim(words) - 1:
             words, dim = moveaxis(words, dim, 0), 0
         return self.bind(words, impl=impl), dim
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: DType) -> Kind:
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: str) -> Kind:
         return _copy_bytes(out_avals[0])
 
 
@@ -221,12 +222,12 @@ random_bits_p = RandomBits()
 
 def random_seed(seed: Any) -> Any:
     """Return the key of an integer seed."""
-    return random_seed_p.bind(seed, impl=KEY_FRY)
+    return random_seed_p.bind(seed, impl="fry")
 
 
 def random_wrap(words: Any) -> Any:
     """Return raw words `u32[..., 2]` as keys."""
-    return random_wrap_p.bind(words, impl=KEY_FRY)
+    return random_wrap_p.bind(words, impl="fry")
 
 
 def random_unwrap(keys: Any) -> Any:

@@ -21,15 +21,7 @@ def key(seed: Any, *, impl: Any = None) -> Any:
     Array((), dtype=key<fry>) overlaying:
     [ 0 42]
     """
-    _check_impl(impl)
-    if isinstance(seed, KeyType) or isinstance(getattr(seed, "dtype", None), KeyType):
-        raise TypeError("key accepts a scalar seed, but was given a PRNG key")
-    if np.ndim(seed):
-        raise TypeError(f"key accepts a scalar seed, but was given an array of shape {np.shape(seed)} != (). "
-                        "Use jax.vmap for batching")
-    if isinstance(seed, int) and not -(2**63) <= seed < 2**64:
-        raise OverflowError(f"the seed {seed} does not fit into 64 bits")
-    return random_seed(_as_seed(seed))
+    return _seeded("key", seed, impl)
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802  (the name is JAX's)
@@ -40,7 +32,19 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802  (the name is 
     >>> PRNGKey(0)
     Array([0, 0], dtype=uint32)
     """
-    return random_unwrap(key(seed, impl=impl))
+    return random_unwrap(_seeded("PRNGKey", seed, impl))
+
+
+def _seeded(name: str, seed: Any, impl: Any) -> Any:
+    _check_impl(impl)
+    if isinstance(getattr(seed, "dtype", None), KeyType):
+        raise TypeError(f"{name} accepts a scalar seed, but was given a PRNG key")
+    if np.ndim(seed):
+        raise TypeError(f"{name} accepts a scalar seed, but was given an array of shape {np.shape(seed)} != (). "
+                        "Use jax.vmap for batching")
+    if isinstance(seed, int) and not -(2**63) <= seed < 2**64:
+        raise OverflowError(f"the seed {seed} does not fit into 64 bits")
+    return random_seed(_as_seed(seed))
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
@@ -106,7 +110,8 @@ def check_key(name: str, key: Any, batched: bool = False) -> tuple[Any, bool]:
     dtype = getattr(key, "dtype", None)
     was_raw = not isinstance(dtype, KeyType)
     if was_raw and dtype is None:
-        raise TypeError(f"unexpected PRNG key type {type(key)}")
+        raise TypeError("JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and dtype "
+                        f"attributes. Got {key}")
     typed = random_wrap(key) if was_raw else key
     if np.ndim(typed) and not batched:
         raise ValueError(f"{name} accepts a single key, but was given a key array of shape {np.shape(key)} != (). "

@@ -6,15 +6,16 @@ is what jaxprs show. Source: https://jax.readthedocs.io/en/latest/jax.random.htm
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tinytrace import lax
 from tinytrace import numpy as jnp
-from tinytrace.api.library import library_jit
+from tinytrace.api.jit import jit
 from tinytrace.core.avals import canonicalize_shape
-from tinytrace.core.dtypes import DType, canonicalize_dtype, is_float
+from tinytrace.core.dtypes import DType, canonicalize_dtype, dtype_of, is_float
 from tinytrace.primitives.random_bits import random_bits
 from tinytrace.random.keys import check_key, split_typed
 
@@ -69,7 +70,7 @@ def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) 
 def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
     """Return booleans that are True with probability `p`."""
     typed, _ = check_key("bernoulli", key)
-    dtype = canonicalize_dtype(lax.dtype(p))
+    dtype = canonicalize_dtype(_dtype_of(p))
     if not is_float(dtype):
         raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype}.")
     p = lax.convert_element_type(p, dtype)
@@ -95,7 +96,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     """Return `x` shuffled along `axis`; an integer stands for `arange(x)`."""
     typed, _ = check_key("permutation", key)
     if not np.ndim(x):
-        if not np.issubdtype(lax.dtype(x), np.integer):
+        if not np.issubdtype(_dtype_of(x), np.integer):
             raise TypeError("x must be an integer or at least 1-dimensional")
         return _shuffle(typed, jnp.arange(int(x)), axis)
     axis = axis % np.ndim(x)
@@ -189,12 +190,12 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Shape | None = Non
 
 # --- what jaxprs show ------------------------------------------------------------------------------------------
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _uniform(key: Any, shape: tuple[int, ...], dtype: DType, minval: Any, maxval: Any) -> Any:
     """Random mantissas give numbers in [1, 2), which are then shifted and scaled."""
     _check_broadcast("uniform", shape)
-    minval = lax.broadcast_to_rank(lax.convert_element_type(minval, dtype), len(shape))
-    maxval = lax.broadcast_to_rank(lax.convert_element_type(maxval, dtype), len(shape))
+    minval, maxval = lax.convert_element_type(minval, dtype), lax.convert_element_type(maxval, dtype)
+    minval, maxval = lax.broadcast_to_rank(minval, len(shape)), lax.broadcast_to_rank(maxval, len(shape))
     info = jnp.finfo(dtype)
     words = np.dtype(f"uint{info.bits}")
     random = random_bits(key, info.bits, shape)
@@ -205,19 +206,19 @@ def _uniform(key: Any, shape: tuple[int, ...], dtype: DType, minval: Any, maxval
     return lax.max(minval, lax.reshape(unit * (maxval - minval) + minval, shape))
 
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _normal(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     return _normal_real(key, shape, dtype)
 
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _normal_real(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     low = np.nextafter(np.asarray(-1, dtype), np.asarray(0, dtype), dtype=dtype)
     u = uniform(key, shape, dtype, low, np.asarray(1, dtype)[()])
     return lax.mul(np.asarray(np.sqrt(2), dtype)[()], lax.erf_inv(u))
 
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: DType) -> Any:
     """Two random words per number: (high * 2**bits + low) mod span, in modular arithmetic."""
     if dtype.kind not in "iu":
@@ -226,8 +227,8 @@ def _randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: 
     minval, maxval = (x if x.dtype.kind in "iu" else x.astype(int) for x in map(jnp.asarray, (minval, maxval)))
     limits = jnp.iinfo(dtype)
     beyond = lax.gt(maxval, _clipped(jnp.array(limits.max, dtype), maxval.dtype))
-    minval = lax.broadcast_to_rank(_clipped(minval, dtype), len(shape))
-    maxval = lax.broadcast_to_rank(_clipped(maxval, dtype), len(shape))
+    minval, maxval = _clipped(minval, dtype), _clipped(maxval, dtype)
+    minval, maxval = lax.broadcast_to_rank(minval, len(shape)), lax.broadcast_to_rank(maxval, len(shape))
     nbits = limits.bits
     first, second = split_typed(key)
     high, low = random_bits(first, nbits, shape), random_bits(second, nbits, shape)
@@ -241,16 +242,16 @@ def _randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: 
     return lax.add(minval, lax.convert_element_type(lax.rem(offset, span), dtype))
 
 
-@library_jit("shape")
+@partial(jit, static_argnames=("shape",))
 def _bernoulli(key: Any, p: Any, shape: tuple[int, ...] | None) -> Any:
     if shape is None:
         shape = np.shape(p)
     else:
         _check_broadcast("bernoulli", shape, np.shape(p))
-    return uniform(key, shape, lax.dtype(p)) < p
+    return uniform(key, shape, _dtype_of(p)) < p
 
 
-@library_jit("axis")
+@partial(jit, static_argnames=("axis",))
 def _shuffle(key: Any, x: Any, axis: int) -> Any:
     """Sort by random words, often enough that ties between them cannot matter."""
     rounds = int(np.ceil(3 * np.log(max(1, x.size)) / np.log(np.iinfo(np.uint32).max)))
@@ -260,40 +261,40 @@ def _shuffle(key: Any, x: Any, axis: int) -> Any:
     return x
 
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _exponential(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     return lax.neg(lax.log1p(lax.neg(uniform(key, shape, dtype))))
 
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _gumbel(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     return -jnp.log(-jnp.log(uniform(key, shape, dtype, minval=jnp.finfo(dtype).tiny, maxval=1.0)))
 
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _laplace(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     u = uniform(key, shape, dtype, minval=-1.0 + jnp.finfo(dtype).epsneg, maxval=1.0)
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _logistic(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     x = uniform(key, shape, dtype, minval=jnp.finfo(dtype).eps, maxval=1.0)
     return lax.log(lax.div(x, lax.sub(np.asarray(1, dtype)[()], x)))
 
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _cauchy(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     u = uniform(key, shape, dtype, minval=jnp.finfo(dtype).eps, maxval=1.0)
     return lax.tan(lax.mul(np.asarray(np.pi, dtype)[()], lax.sub(u, np.asarray(0.5, dtype)[()])))
 
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _rademacher(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     return (2 * bernoulli(key=key, p=0.5, shape=shape).astype(dtype) - 1).astype(dtype)
 
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _truncated_normal(key: Any, lower: Any, upper: Any, shape: tuple[int, ...] | None, dtype: DType) -> Any:
     if shape is None:
         shape = lax.broadcast_shapes(np.shape(lower), np.shape(upper))
@@ -307,7 +308,7 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, shape: tuple[int, ...] |
                     lax.nextafter(lax.stop_gradient(upper), -infinity))
 
 
-@library_jit("shape", "dtype")
+@partial(jit, static_argnames=("shape", "dtype"))
 def _multivariate_normal(key: Any, mean: Any, cov: Any, shape: tuple[int, ...] | None, dtype: DType) -> Any:
     n = np.shape(mean)[-1]
     if np.shape(cov)[-2:] != (n, n):
@@ -337,7 +338,12 @@ def _clipped(x: Any, dtype: DType) -> Any:
     """Return integers `x` as `dtype`, clipped to what it holds."""
     mine, theirs = jnp.iinfo(x.dtype), jnp.iinfo(dtype)
     low, high = max(int(mine.min), int(theirs.min)), min(int(mine.max), int(theirs.max))
-    return lax.convert_element_type(jnp.clip(x, mine.dtype.type(low), mine.dtype.type(high)), dtype)
+    like_x = int if x.weak_type else x.dtype.type  # a strong limit would make a weak x strong
+    return lax.convert_element_type(jnp.clip(x, like_x(low), like_x(high)), dtype)
+
+
+def _dtype_of(x: Any) -> DType:
+    return dtype_of(x, canonical=False)
 
 
 def _float_dtype(name: str, dtype: Any) -> DType:
