@@ -8,7 +8,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace import errors
+from tinytrace import errors, lax
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import DropVar, Literal, eval_jaxpr
 from tinytrace.core.typecheck import check_jaxpr
@@ -90,9 +90,10 @@ def test_known_values_are_computed_at_once():
 
 
 def test_python_scalars_become_literals_and_arrays_residuals():
-    jaxpr, _, residuals = partial_eval(lambda a: [a * 2.0 * jnp.float32(3)], [Unknown(F32)])
+    jaxpr, _, residuals = partial_eval(lambda a: [lax.mul(lax.mul(a, 2.0), jnp.array(3.0))], [Unknown(F32)])
     assert isinstance(jaxpr.eqns[0].invars[1], Literal)
-    assert len(residuals) == len(jaxpr.constvars)
+    assert [eqn.invars[1] in jaxpr.constvars for eqn in jaxpr.eqns] == [False, True]
+    assert residuals == [3.0]
 
 
 def test_one_array_used_twice_is_one_residual():

@@ -5,6 +5,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace import lax
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.tangents import UndefinedPrimal, Zero
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
@@ -51,11 +52,12 @@ def test_the_transpose_is_the_adjoint(name):
 
 
 def test_cotangents_are_added_in_the_order_of_arrival():
-    closed = trace_to_closed_jaxpr(lambda x: [jnp.sin(2.0) * x + x * 3.0 + (-x)], [F32])
+    closed = trace_to_closed_jaxpr(lambda x: [lax.add(lax.mul(x, 2.0), lax.mul(x, 3.0))], [F32])
     transposed, received = transpose_jaxpr(closed, [True], [True])
     assert received == [True]
-    assert names(transposed)[-1] == "add_any"
-    assert names(transposed).count("add_any") == 2
+    assert str(transposed) == "\n".join([
+        "{ lambda ; a:f32[]. let", "    b:f32[] = mul a 3.0", "    c:f32[] = mul a 2.0", "    d:f32[] = add_any b c",
+        "  in (d,) }"])
 
 
 def test_what_receives_nothing_costs_nothing():

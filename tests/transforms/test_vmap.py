@@ -27,7 +27,7 @@ FUNCTIONS = {
     "sort": lambda x: jnp.sort(x, axis=0),
     "cumsum": lambda x: jnp.cumsum(x, axis=1),
     "argmax": lambda x: jnp.argmax(x, axis=0),
-    "update": lambda x: x.at[0].set(x[1]),
+    "update": lambda x: jnp.asarray(x).at[0].set(x[1]),
     "jit": lambda x: jax.jit(lambda y: y * 2)(x),
     "grad": lambda x: jax.grad(lambda y: jnp.sum(y**3))(x),
     "scan": lambda x: lax.scan(lambda c, y: (c + y, c * y), jnp.zeros(x.shape[1]), x)[1],

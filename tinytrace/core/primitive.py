@@ -48,7 +48,17 @@ class Refusal:
         self.rule = rule
 
     def __call__(self, *args: Any, **params: Any) -> NoReturn:
-        raise NotImplementedError(f"{self.rule} rule for '{self.name}' not implemented: {self.reason}")
+        what = _RULE_NAMES.get(self.rule, f"{self.rule.capitalize()} rule")
+        error = NotImplementedError(f"{what} for '{self.name}' not implemented")
+        error.add_note(f"It cannot exist: {self.reason}.")
+        raise error
+
+
+_RULE_NAMES = {
+    "jvp": "Differentiation rule", "transpose": "Transpose rule (for reverse-mode differentiation)",
+    "batch": "Batching rule", "lower": "Lowering rule", "impl": "Evaluation rule",
+}  # fmt: skip
+"""What JAX's messages call the rules."""
 
 
 def refuse(reason: str) -> Any:

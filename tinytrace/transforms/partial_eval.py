@@ -135,6 +135,8 @@ class JaxprTrace(Trace):
 
     def new_residual(self, x: Any) -> JaxprTracer:
         """Return known `x` as a tracer that is never a literal."""
+        if isinstance(x, Tracer):
+            x._assert_live()
         return JaxprTracer(self, aval_of(x), Const(x))
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
