@@ -51,14 +51,15 @@ def stage_body(fun: Callable[..., Any], in_tree: PyTreeDef, in_avals: Sequence[S
 def stage_branches(funs: Sequence[Callable[..., Any]], in_tree: PyTreeDef, in_avals: Sequence[ShapedArray],
                    name: str) -> tuple[list[ClosedJaxpr], list[Any], list[PyTreeDef]]:
     """Trace the branches of a conditional; each takes the constants of all of them, in order, and ignores most."""
-    staged = [_stage(fun, in_tree, tuple(in_avals), name)[0] for fun in funs]
+    both = [_stage(fun, in_tree, tuple(in_avals), name) for fun in funs]
+    staged = [s for s, _ in both]
     const_avals = [[v.aval for v in s.jaxpr.constvars] for s in staged]
     jaxprs = []
-    for i, s in enumerate(staged):
+    for i, (s, closed) in enumerate(both):
         before = [UnusedVar(aval) for avals in const_avals[:i] for aval in avals]
         after = [UnusedVar(aval) for avals in const_avals[i + 1:] for aval in avals]
         invars = [*before, *s.jaxpr.constvars, *after, *s.jaxpr.invars]
-        jaxprs.append(ClosedJaxpr(s.jaxpr.replace(constvars=[], invars=invars), ()) if before or after else s.closed)
+        jaxprs.append(ClosedJaxpr(s.jaxpr.replace(constvars=[], invars=invars), ()) if before or after else closed)
     return jaxprs, [c for s in staged for c in s.consts], [s.out_tree for s in staged]
 
 

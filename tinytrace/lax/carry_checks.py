@@ -9,7 +9,7 @@ from tinytrace.api.flattening import long_type
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.key_paths import KeyPath, keystr
 from tinytrace.core.tree_paths import equality_errors, tree_flatten_with_path
-from tinytrace.core.trees import PyTreeDef, tree_map, tree_unflatten
+from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 
 
 def same_type(a: ShapedArray, b: ShapedArray) -> bool:
@@ -20,8 +20,10 @@ def same_type(a: ShapedArray, b: ShapedArray) -> bool:
 def check_carry(name: str, body_fun: Callable[..., Any], in_carry: Any, out_tree: PyTreeDef,
                 out_avals: Sequence[ShapedArray]) -> None:
     """Raise TypeError unless the body's carry output has the structure and the types of its carry input."""
+    leaves, in_tree = tree_flatten(in_carry)
+    if in_tree == out_tree and all(same_type(aval_of(x), out) for x, out in zip(leaves, out_avals, strict=True)):
+        return
     component = _namer(body_fun)
-    paths_and_leaves, in_tree = tree_flatten_with_path(in_carry)
     if in_tree != out_tree:
         out_carry = tree_unflatten(out_tree, out_avals)
         differences = [f"{component(path)} is a {thing1} but the corresponding component of the carry output is a "
@@ -33,14 +35,12 @@ def check_carry(name: str, body_fun: Callable[..., Any], in_carry: Any, out_tree
             "Revise the function so that the carry output has the same pytree structure as the carry input.")
     differences = [f"{component(path)} has type {long_type(aval_of(x))} but the corresponding output carry component "
                    f"has type {long_type(out)}{_what_differs(aval_of(x), out)}"
-                   for (path, x), out in zip(paths_and_leaves, out_avals, strict=True)
+                   for (path, x), out in zip(tree_flatten_with_path(in_carry)[0], out_avals, strict=True)
                    if not same_type(aval_of(x), out)]
-    if differences:
-        raise TypeError(
-            f"{name} function carry input and carry output must have equal types (e.g. shapes and dtypes of arrays), "
-            f"but they differ:\n\n{_listed(differences)}\n"
-            "Revise the function so that all output types (e.g. shapes and dtypes) match the corresponding input "
-            "types.")
+    raise TypeError(
+        f"{name} function carry input and carry output must have equal types (e.g. shapes and dtypes of arrays), but "
+        f"they differ:\n\n{_listed(differences)}\n"
+        "Revise the function so that all output types (e.g. shapes and dtypes) match the corresponding input types.")
 
 
 def _namer(body_fun: Callable[..., Any]) -> Callable[[KeyPath], str]:
