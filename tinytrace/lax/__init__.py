@@ -24,7 +24,9 @@ from tinytrace.primitives.bitwise import (
 from tinytrace.primitives.broadcasting import (
     broadcast, broadcast_in_dim, broadcast_in_dim_p, broadcast_to_rank, expand_dims, reduce_sum_p, squeeze, squeeze_p,
 )
-from tinytrace.primitives.comparison import eq, eq_p, ge, ge_p, gt, gt_p, le, le_p, lt, lt_p, ne, ne_p
+from tinytrace.primitives.comparison import (
+    eq, eq_p, eq_to_p, ge, ge_p, gt, gt_p, le, le_p, le_to_p, lt, lt_p, lt_to_p, ne, ne_p,
+)
 from tinytrace.primitives.concatenation import concatenate, concatenate_p
 from tinytrace.primitives.contraction import (
     DotAlgorithmPreset, Precision, batch_matmul, dot, dot_general, dot_general_p,
@@ -47,6 +49,7 @@ from tinytrace.primitives.dynamic_slicing import (
 )
 from tinytrace.primitives.gathering import gather, gather_p, scatter_add, scatter_add_p, scatter_sub, scatter_sub_p
 from tinytrace.primitives.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
+from tinytrace.primitives.placement import device_put_p
 from tinytrace.primitives.pooling import (
     reduce_window, reduce_window_max_p, reduce_window_min_p, reduce_window_sum_p, select_and_gather_add_p,
     select_and_scatter_add_p,
@@ -71,33 +74,32 @@ from tinytrace.primitives.windows import padtype_to_pads
 
 __all__ = [
     "ConvDimensionNumbers", "DotAlgorithmPreset", "GatherDimensionNumbers", "GatherScatterMode", "Precision",
-    "RoundingMethod", "ScatterDimensionNumbers", "abs", "abs_p", "acos", "acos_p", "acosh", "acosh_p", "add",
-    "add_p", "and_p", "argmax", "argmax_p", "argmin", "argmin_p", "asin", "asin_p", "asinh", "asinh_p",
-    "associative_scan", "atan", "atan2", "atan2_p", "atan_p", "atanh", "atanh_p", "batch_matmul",
-    "bitcast_convert_type", "bitcast_convert_type_p", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
-    "broadcast", "broadcast_in_dim", "broadcast_in_dim_p", "broadcast_shapes", "broadcast_to_rank",
-    "broadcasted_iota", "cbrt", "cbrt_p", "ceil", "ceil_p", "clamp", "clamp_p", "clz", "clz_p", "collapse",
-    "concatenate", "concatenate_p", "cond", "cond_p", "conv", "conv_dimension_numbers", "conv_general_dilated",
-    "conv_general_dilated_p", "conv_transpose", "conv_with_general_padding", "convert_element_type",
-    "convert_element_type_p", "copy_p", "cos", "cos_p", "cosh", "cosh_p", "cumlogsumexp", "cumlogsumexp_p",
-    "cummax", "cummax_p", "cummin", "cummin_p", "cumprod", "cumprod_p", "cumsum", "cumsum_p", "div", "div_p",
-    "dot", "dot_general", "dot_general_p", "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim",
-    "dynamic_slice_p", "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim",
-    "dynamic_update_slice_p", "eq", "eq_p", "exp", "exp2", "exp2_p", "exp_p", "expand_dims", "expm1", "expm1_p",
-    "floor", "floor_p", "fori_loop", "full", "full_like", "gather", "gather_p", "ge", "ge_p", "gt", "gt_p",
-    "index_in_dim", "integer_pow", "integer_pow_p", "iota", "iota_p", "is_finite", "is_finite_p", "le", "le_p",
-    "log", "log1p", "log1p_p", "log_p", "logistic", "logistic_p", "lt", "lt_p", "map", "max", "max_p", "min",
-    "min_p", "mul", "mul_p", "ne", "ne_p", "neg", "neg_p", "nextafter", "nextafter_p", "not_p", "or_p", "pad",
-    "pad_p", "padtype_to_pads", "population_count", "population_count_p", "pow", "pow_p", "reciprocal", "reduce",
-    "reduce_and_p", "reduce_max_p", "reduce_min_p", "reduce_or_p", "reduce_precision", "reduce_precision_p",
-    "reduce_prod_p", "reduce_sum_p", "reduce_window", "reduce_window_max_p", "reduce_window_min_p",
-    "reduce_window_sum_p", "reduce_xor_p", "rem", "rem_p", "reshape", "reshape_p", "rev", "rev_p", "round",
-    "round_p", "rsqrt", "rsqrt_p", "scan", "scan_p", "scatter", "scatter_add", "scatter_add_p", "scatter_max",
-    "scatter_max_p", "scatter_min", "scatter_min_p", "scatter_mul", "scatter_mul_p", "scatter_p", "scatter_sub",
-    "scatter_sub_p", "select", "select_and_gather_add_p", "select_and_scatter_add_p", "select_n", "select_n_p",
-    "shift_left", "shift_left_p", "shift_right_arithmetic", "shift_right_arithmetic_p", "shift_right_logical",
-    "shift_right_logical_p", "sign", "sign_p", "sin", "sin_p", "sinh", "sinh_p", "slice", "slice_in_dim",
-    "slice_p", "sort", "sort_key_val", "sort_p", "sqrt", "sqrt_p", "square", "squeeze", "squeeze_p",
-    "stop_gradient", "stop_gradient_p", "sub", "sub_p", "switch", "tan", "tan_p", "tanh", "tanh_p", "top_k",
-    "top_k_p", "transpose", "transpose_p", "while_loop", "while_p", "xor_p",
+    "RoundingMethod", "ScatterDimensionNumbers", "abs", "abs_p", "acos", "acos_p", "acosh", "acosh_p", "add", "add_p",
+    "and_p", "argmax", "argmax_p", "argmin", "argmin_p", "asin", "asin_p", "asinh", "asinh_p", "associative_scan",
+    "atan", "atan2", "atan2_p", "atan_p", "atanh", "atanh_p", "batch_matmul", "bitcast_convert_type",
+    "bitcast_convert_type_p", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast",
+    "broadcast_in_dim", "broadcast_in_dim_p", "broadcast_shapes", "broadcast_to_rank", "broadcasted_iota", "cbrt",
+    "cbrt_p", "ceil", "ceil_p", "clamp", "clamp_p", "clz", "clz_p", "collapse", "concatenate", "concatenate_p",
+    "cond", "cond_p", "conv", "conv_dimension_numbers", "conv_general_dilated", "conv_general_dilated_p",
+    "conv_transpose", "conv_with_general_padding", "convert_element_type", "convert_element_type_p", "copy_p", "cos",
+    "cos_p", "cosh", "cosh_p", "cumlogsumexp", "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cummin_p",
+    "cumprod", "cumprod_p", "cumsum", "cumsum_p", "device_put_p", "div", "div_p", "dot", "dot_general",
+    "dot_general_p", "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "dynamic_slice_p",
+    "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim", "dynamic_update_slice_p",
+    "eq", "eq_p", "eq_to_p", "exp", "exp2", "exp2_p", "exp_p", "expand_dims", "expm1", "expm1_p", "floor", "floor_p",
+    "fori_loop", "full", "full_like", "gather", "gather_p", "ge", "ge_p", "gt", "gt_p", "index_in_dim", "integer_pow",
+    "integer_pow_p", "iota", "iota_p", "is_finite", "is_finite_p", "le", "le_p", "le_to_p", "log", "log1p", "log1p_p",
+    "log_p", "logistic", "logistic_p", "lt", "lt_p", "lt_to_p", "map", "max", "max_p", "min", "min_p", "mul", "mul_p",
+    "ne", "ne_p", "neg", "neg_p", "nextafter", "nextafter_p", "not_p", "or_p", "pad", "pad_p", "padtype_to_pads",
+    "population_count", "population_count_p", "pow", "pow_p", "reciprocal", "reduce", "reduce_and_p", "reduce_max_p",
+    "reduce_min_p", "reduce_or_p", "reduce_precision", "reduce_precision_p", "reduce_prod_p", "reduce_sum_p",
+    "reduce_window", "reduce_window_max_p", "reduce_window_min_p", "reduce_window_sum_p", "reduce_xor_p", "rem",
+    "rem_p", "reshape", "reshape_p", "rev", "rev_p", "round", "round_p", "rsqrt", "rsqrt_p", "scan", "scan_p",
+    "scatter", "scatter_add", "scatter_add_p", "scatter_max", "scatter_max_p", "scatter_min", "scatter_min_p",
+    "scatter_mul", "scatter_mul_p", "scatter_p", "scatter_sub", "scatter_sub_p", "select", "select_and_gather_add_p",
+    "select_and_scatter_add_p", "select_n", "select_n_p", "shift_left", "shift_left_p", "shift_right_arithmetic",
+    "shift_right_arithmetic_p", "shift_right_logical", "shift_right_logical_p", "sign", "sign_p", "sin", "sin_p",
+    "sinh", "sinh_p", "slice", "slice_in_dim", "slice_p", "sort", "sort_key_val", "sort_p", "sqrt", "sqrt_p",
+    "square", "squeeze", "squeeze_p", "stop_gradient", "stop_gradient_p", "sub", "sub_p", "switch", "tan", "tan_p",
+    "tanh", "tanh_p", "top_k", "top_k_p", "transpose", "transpose_p", "while_loop", "while_p", "xor_p",
 ]

@@ -11,12 +11,13 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.core.array import Array
 from tinytrace.core.dtypes import dtype_of, is_weak, result_type_and_weak
-from tinytrace.core.trace import Tracer
+from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.core.trees import tree_leaves, tree_map
 from tinytrace.numpy.promotion import (
     ArrayLike,
     DTypeLike,
     Value,
+    as_array,
     broadcast_to,
     check_arraylike,
     convert,
@@ -24,6 +25,7 @@ from tinytrace.numpy.promotion import (
     shape_tuple,
     user_dtype,
 )
+from tinytrace.primitives.placement import device_put
 
 
 def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | None = "K", ndmin: int = 0, *,
@@ -41,6 +43,8 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
         raise NotImplementedError("Only implemented for order='K'")
     weak_type = dtype is None and is_weak(object)
     dtype = user_dtype(dtype, "array")
+    if isinstance(object, np.ndarray) and not copy and dtype in (None, object.dtype) and ndmin <= object.ndim:
+        return as_array(object) if is_eager() else device_put(object)
     if hasattr(object, "__jax_array__"):
         object = object.__jax_array__()
     if type(object) is int and dtype_of(object) == np.int32 and not -2 ** 31 <= object < 2 ** 32:

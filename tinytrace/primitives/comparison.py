@@ -1,12 +1,16 @@
-"""Comparisons: eq ne lt le gt ge. The result is bool; a comparison with NaN is false, except `ne`."""
+"""Comparisons: eq ne lt le gt ge. The result is bool; a comparison with NaN is false, except `ne`.
+
+eq_to, lt_to and le_to compare in the total order of floats: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN.
+"""
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
-from tinytrace.core.dtypes import BOOL
-from tinytrace.primitives.elementwise import ANY_OR_KEY, CONSTANT, ORDERED, Elementwise
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import BOOL, is_float
+from tinytrace.primitives.elementwise import ANY_OR_KEY, CONSTANT, ORDERED, Elementwise, NDArray
 
 eq_p = Elementwise("eq", [ANY_OR_KEY, ANY_OR_KEY], np.equal, "{0} == {1}", CONSTANT, result=BOOL)
 ne_p = Elementwise("ne", [ANY_OR_KEY, ANY_OR_KEY], np.not_equal, "{0} != {1}", CONSTANT, result=BOOL)
@@ -14,6 +18,35 @@ lt_p = Elementwise("lt", [ORDERED, ORDERED], np.less, "{0} < {1}", CONSTANT, res
 le_p = Elementwise("le", [ORDERED, ORDERED], np.less_equal, "{0} <= {1}", CONSTANT, result=BOOL)
 gt_p = Elementwise("gt", [ORDERED, ORDERED], np.greater, "{0} > {1}", CONSTANT, result=BOOL)
 ge_p = Elementwise("ge", [ORDERED, ORDERED], np.greater_equal, "{0} >= {1}", CONSTANT, result=BOOL)
+
+
+def _ordinal(x: NDArray) -> NDArray:
+    """Return integers that are ordered as the elements of `x` are in the total order."""
+    if not is_float(x.dtype):
+        return x
+    bits = np.ascontiguousarray(x).reshape(x.shape).view(np.dtype(f"int{8 * x.dtype.itemsize}"))
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+
+
+def _total(name: str, compare: np.ufunc, symbol: str) -> Elementwise:
+    """One comparison in the total order; integers are compared as they are."""
+
+    def ordinal(width: int, place: int) -> str:
+        bits = f"(int{width}_t)tt_bits_f{width}({{{place}}})"
+        return f"({bits} ^ (({bits} >> {width - 1}) & {2 ** (width - 1) - 1}))"
+
+    def c(x: ShapedArray, y: ShapedArray, **params: Any) -> str:
+        if not is_float(x.dtype):
+            return f"{{0}} {symbol} {{1}}"
+        width = 64 if x.dtype.itemsize == 8 else 32
+        return f"{ordinal(width, 0)} {symbol} {ordinal(width, 1)}"
+
+    return Elementwise(name, [ORDERED, ORDERED], lambda x, y: compare(_ordinal(x), _ordinal(y)), c, CONSTANT, result=BOOL)
+
+
+eq_to_p = _total("eq_to", np.equal, "==")
+lt_to_p = _total("lt_to", np.less, "<")
+le_to_p = _total("le_to", np.less_equal, "<=")
 
 
 def eq(x: Any, y: Any) -> Any:
