@@ -9,6 +9,7 @@ import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
 
+import tinytrace.numpy as jnp
 from tinytrace.testing.programs import Program
 from tinytrace.testing.strategies import arrays, dtypes, elements, programs, programs_with_arguments, shapes
 from tinytrace.testing.values import FLOAT32, INT32, Value, agree
@@ -56,7 +57,7 @@ def test_every_value_of_a_program_is_used(program):
 @given(programs_with_arguments())
 def test_results_have_the_types_that_were_predicted(case):
     program, arguments = case
-    results = program.function()(*arguments)
+    results = program.function()(*map(jnp.asarray, arguments))
     assert [(r.shape, r.dtype) for r in results] == [(v.shape, v.dtype) for v in program.results]
 
 
