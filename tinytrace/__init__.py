@@ -31,6 +31,7 @@ from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.named_scope import named_scope
 from tinytrace.api.shape_evaluation import eval_shape
 from tinytrace.api.shapes import ShapeDtypeStruct
+from tinytrace.api.show import show_rules, show_stages
 from tinytrace.api.stages import Compiled as _Compiled  # noqa: F401  (jit(f).trace, .lower and .compile)
 from tinytrace.api.vmapping import vmap
 from tinytrace.config import (
@@ -91,6 +92,8 @@ __all__ = [
     "numpy_dtype_promotion",
     "pure_callback",
     "remat",
+    "show_rules",
+    "show_stages",
     "tree",
     "tree_util",
     "value_and_grad",

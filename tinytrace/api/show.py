@@ -135,7 +135,7 @@ def show_rules(rule: str, family: str | None = None) -> Shown:
     """
     if rule not in RULES:
         raise ValueError(f"there is no rule {rule!r}; a primitive has {', '.join(RULES)}")
-    families = {name: _definition(primitive) for name, primitive in registry.items()}
+    families = _definitions()
     known = sorted({definition.family for definition in families.values()})
     if family is not None and family not in known:
         raise ValueError(f"there is no family {family!r}; there are {', '.join(known)}")
@@ -150,25 +150,30 @@ class _Definition(NamedTuple):
     statement: str
 
 
-def _definition(primitive: Primitive) -> _Definition:
-    """Find the statement of a module that makes `primitive`: it assigns the only name under which it stands there."""
-    for module_name in _modules_with(primitive):
-        module = sys.modules[module_name]
-        source = inspect.getsource(module)
-        for node in ast.parse(source).body:
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and any(
-                    isinstance(target, ast.Name) and getattr(module, target.id, None) is primitive
-                    for target in node.targets):
-                return _Definition(module_name.rsplit(".", 1)[1], ast.get_source_segment(source, node) or "")
-    return _Definition(type(primitive).__module__.rsplit(".", 1)[1], "")
-
-
-def _modules_with(primitive: Primitive) -> list[str]:
-    """Return the loaded modules of this package in which `primitive` has a name, its class's module first."""
+def _definitions() -> dict[str, _Definition]:
+    """Find for each primitive the statement of a module that makes it: `name_p = Class(...)`."""
+    found = {name: _Definition(type(p).__module__.rsplit(".", 1)[1], "") for name, p in registry.items()}
     package = __name__.split(".")[0] + "."
-    names = [name for name, module in sys.modules.items() if name.startswith(package) and module is not None
-             and any(value is primitive for value in vars(module).values())]
-    return sorted(names, key=lambda name: (name != type(primitive).__module__, name))
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith(package) and any(isinstance(value, Primitive) for value in vars(module).values()):
+            source = inspect.getsource(module)
+            lines = source.splitlines()
+            for statement in ast.parse(source).body:
+                primitive = _made_by(statement, vars(module))
+                if primitive is not None:
+                    text = "\n".join(lines[statement.lineno - 1:statement.end_lineno])
+                    found[primitive.name] = _Definition(name.rsplit(".", 1)[1], text)
+    return found
+
+
+def _made_by(statement: ast.stmt, namespace: dict[str, Any]) -> Primitive | None:
+    """Return the primitive that an assignment of a module's makes."""
+    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
+        for target in statement.targets:
+            value = namespace.get(target.id) if isinstance(target, ast.Name) else None
+            if isinstance(value, Primitive) and registry.get(value.name) is value:
+                return value
+    return None
 
 
 def _rule_section(primitive: Primitive, rule: str, definition: _Definition) -> Section:

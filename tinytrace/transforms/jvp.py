@@ -17,6 +17,8 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, dtype_of
 from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
@@ -26,7 +28,7 @@ from tinytrace.core.trace import Trace, Tracer, current_trace, set_current_trace
 from tinytrace.transforms.custom_lin import CustomJVPException, CustomVJPException, custom_lin_p
 from tinytrace.transforms.scope import running
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
-from tinytrace.transforms.zeros import instantiate_zeros
+from tinytrace.transforms.zeros import as_result, instantiate_zeros
 from tinytrace.util import cache_by_jaxpr
 
 FlatFunction = Callable[..., Any]
@@ -70,7 +72,7 @@ class JVPTracer(Tracer):
         return aval_of(self.primal)
 
     def to_concrete_value(self) -> Any:
-        return self.primal.to_concrete_value() if isinstance(self.primal, Tracer) else self.primal
+        return self.primal.to_concrete_value() if isinstance(self.primal, Tracer) else np.asarray(self.primal)
 
     def _assert_live(self) -> None:
         # Asked by a trace below that meets this tracer: during a custom rule that closes over it, in good faith.
@@ -111,9 +113,9 @@ class JVPTrace(Trace):
             if _all_zero(tangents):
                 return primitive.bind(*primals, **params)
             out, out_tangent = primitive.jvp(primals, tangents, **params)
-        if primitive.multiple_results:
-            return [self.join(x, t) for x, t in zip(out, out_tangent, strict=True)]
-        return self.join(out, out_tangent)
+            if primitive.multiple_results:
+                return [self.join(x, as_result(t)) for x, t in zip(out, out_tangent, strict=True)]
+            return self.join(out, as_result(out_tangent))
 
     def process_custom_jvp_call(self, primitive: Primitive, fun: FlatFunction, jvp: FlatFunction, args: Sequence[Any],
                                 params: dict[str, Any]) -> Any:

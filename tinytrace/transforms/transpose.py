@@ -20,7 +20,7 @@ from typing import Any
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, replayed_source
 from tinytrace.core.tangents import UndefinedPrimal, Zero, is_undefined_primal
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
-from tinytrace.transforms.zeros import add_tangents
+from tinytrace.transforms.zeros import add_tangents, as_result
 from tinytrace.util import cache_by_jaxpr
 
 

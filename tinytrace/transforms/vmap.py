@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr, SourceInfo, jaxpr_as_fun
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import SymbolicZero
@@ -173,6 +173,8 @@ def move_dim(x: Any, size: int, dim: Dim, wanted: int) -> Any:
 
 
 def _move_output(position: int, x: Any, size: int, dim: Dim, wanted: Dim) -> Any:
+    if not is_valid_type(x):
+        raise TypeError(f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type")
     if wanted is None:
         if dim is not None:
             raise OutDimError(position, dim)

@@ -1,11 +1,14 @@
-"""Zeros that became real, and sums of tangents either of which may be the symbol `Zero`."""
+"""Tangents as values: zeros made real, sums in which either side may be the symbol `Zero`, results of rules."""
 from __future__ import annotations
 
 from typing import Any
 
-from tinytrace.core.avals import ShapedArray
+import numpy as np
+
+from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.tangents import Zero, float0_zeros
+from tinytrace.core.trace import is_eager
 from tinytrace.primitives.broadcasting import broadcast_in_dim
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.elementwise import add_any
@@ -32,3 +35,11 @@ def add_tangents(x: Any, y: Any) -> Any:
     if type(x) is Zero:
         return y
     return x if type(y) is Zero else add_any(x, y)
+
+
+def as_result(x: Any) -> Any:
+    """Return what a rule answered as a result: a number of the user's that it handed on unchanged is an Array now."""
+    if is_eager() and isinstance(x, (bool, int, float, np.generic, np.ndarray)):
+        aval = aval_of(x)
+        return x if aval.dtype == FLOAT0 else convert_element_type(x, aval.dtype, aval.weak_type)
+    return x
