@@ -82,7 +82,7 @@ def test_zero_cotangents_give_zero():
 
 
 def test_what_is_not_linear_is_refused():
-    with pytest.raises(NotImplementedError, match="Transpose rule .* for 'sin' not implemented"):
+    with pytest.raises(NotImplementedError, match=r"Transpose rule .* for 'sin' not implemented"):
         jax.linear_transpose(jnp.sin, 1.0)(1.0)
 
 
