@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import inline_jit, library_jit
 from tinytrace.core.dtypes import DType, result_type_and_weak
 from tinytrace.numpy.array_creation import array, asarray, zeros_like
 from tinytrace.numpy.powers import power
@@ -27,6 +27,7 @@ from tinytrace.numpy.vectorization import vectorize
 from tinytrace.primitives.elementwise import const_like
 
 
+@inline_jit("precision", "preferred_element_type")
 def dot(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike = None) -> Value:
     """Return the product of vectors or matrices: the last axis of `a` with the second to last of `b`.
 
@@ -51,6 +52,7 @@ def _result_type(function: str, preferred: Any, *operands: Value) -> tuple[DType
     return result_type_and_weak(*operands) if preferred is None else (preferred, False)
 
 
+@inline_jit("precision", "preferred_element_type")
 def matmul(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike = None) -> Value:
     """Return the matrix product, of the last two axes; the others broadcast. This is `a @ b`.
 
@@ -110,6 +112,7 @@ class _BatchAxes:
         """The permutation that puts the axes of dot_general's result in order."""
 
 
+@inline_jit("precision", "preferred_element_type")
 def vdot(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike = None) -> Value:
     """Return the dot product of the flattened arrays.
 
@@ -172,6 +175,7 @@ def _contracted_axes(a: Value, b: Value, axes: Any) -> tuple[tuple[int, ...], tu
     return canonicalize_axes(first, a.ndim), canonicalize_axes(second, b.ndim)
 
 
+@inline_jit("precision", "preferred_element_type")
 def inner(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike = None) -> Value:
     """Return the sum of products over the last axes.
 
@@ -186,6 +190,7 @@ def inner(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_elemen
     return tensordot(a, b, (-1, -1), precision=precision, preferred_element_type=preferred_element_type)
 
 
+@inline_jit()
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Value:
     """Return the products of each element of `a` with each of `b`: f32[n, m] of the flattened arrays.
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tinytrace import lax
+from tinytrace.api.library import inline_jit
 from tinytrace.core.dtypes import BOOL, DType, result_type, result_type_and_weak
 from tinytrace.numpy.array_creation import zeros_like
 from tinytrace.numpy.promotion import DTypeLike, Value, as_array, convert, user_dtype
@@ -38,9 +39,16 @@ def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any =
     steps = _contractions(inputs, output, _path(inputs, output, sizes, optimize))
     preferred = user_dtype(preferred_element_type, "einsum")
     dtype, weak_type = result_type_and_weak(*values) if preferred is None else (preferred, False)
+    return _einsum(values, tuple(steps), dtype, weak_type, precision, _dot_general)
+
+
+@inline_jit("steps", "dtype", "weak_type", "precision", "dot_general")
+def _einsum(operands: Sequence[Value], steps: Sequence[Contraction], dtype: DType, weak_type: bool, precision: Any,
+            dot_general: Any) -> Value:
+    values = list(operands)
     for step in steps:
         taken = [values.pop(i) for i in step.operands]
-        values.append(_contract(step, taken, dtype, precision, _dot_general))
+        values.append(_contract(step, taken, dtype, precision, dot_general))
     return convert(values[0], dtype, weak_type)
 
 

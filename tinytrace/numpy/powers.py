@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import inline_jit, library_jit
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_float
 from tinytrace.core.trace import Tracer
@@ -45,6 +45,11 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     exponent = _known_integer(x2)
     if exponent is not None:
         return lax.integer_pow(promote_dtypes_numeric(x1)[0], exponent)
+    return _power(x1, x2)
+
+
+@inline_jit()
+def _power(x1: ArrayLike, x2: ArrayLike) -> Value:
     x1, x2 = promote_shapes("power", x1, x2)
     base, exponent = promote_args_numeric("power", x1, x2)
     if not is_float(aval_of(base).dtype):
