@@ -39,7 +39,7 @@ golden: $(ORACLE)/.installed  ## ask JAX 0.4.35 for the expected texts again and
 	@$(ORACLE)/bin/python -m tests.goldens.regenerate
 	@git --no-pager diff --stat -- tests/goldens
 
-tutorials: $(VENV)/.dev  ## execute the notebooks and write their outputs into them
+tutorials: $(VENV)/.dev  ## execute the notebooks: they must run and show what they say they show
 	@echo "==> the tutorials"
 	@$(BIN)/python tutorials/execute.py
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import pathlib
 import sys
 
@@ -20,7 +21,8 @@ FOLDER = pathlib.Path(__file__).parent
 def execute(path: pathlib.Path) -> nbformat.NotebookNode:
     """The notebook with the outputs of a fresh run; raises CellExecutionError if a cell does."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=300, kernel_name="python3").execute(cwd=str(path.parent))
+    here = {**os.environ, "PYTHONPATH": str(FOLDER.parent)}  # the tinytrace beside the tutorials, installed or not
+    NotebookClient(notebook, timeout=300, kernel_name="python3").execute(cwd=str(path.parent), env=here)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     return notebook
@@ -57,7 +59,7 @@ def main() -> int:
             nbformat.write(execute(path), path)
         elif lines := differences(path):
             wrong += 1
-            print(*lines, sep="\n")
+            print(*lines, "`python tutorials/execute.py --write` stores what a fresh run shows.", sep="\n")
     return wrong
 
 

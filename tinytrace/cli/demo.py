@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from tinytrace.api.stages import Traced
 from tinytrace.cli import programs
+from tinytrace.csources import host_source
 from tinytrace.runtime.ladder import stats
 
-LONGEST_C = 80
+LONGEST_C = 100
 """C texts of more lines are counted instead of shown."""
 
 
@@ -71,14 +72,15 @@ def run_program(program: Program) -> list[int]:
 
 
 def show_c(traced: Traced, call: str) -> None:
-    """Shows the C of a traced function, unless it is long or there is none."""
-    text = traced.lower().as_text().rstrip("\n")
-    lines = text.count("\n") + 1
+    """Shows the C of a traced function, unless it is long; without the host's interface, the same in every file."""
+    text = traced.lower().as_text()
+    own = text.removeprefix(host_source()).strip("\n")
+    lines = own.count("\n") + 1
     if lines > LONGEST_C:
         section(f"C: {lines} lines, `print({call}.lower().as_text())` shows them")
     else:
-        section(f"C of {call}")
-        print(text)
+        section(f"C of {call}, below the {text.count(chr(10)) - lines} lines that every file begins with")
+        print(own)
 
 
 def read_counters() -> tuple[int, int, int]:
