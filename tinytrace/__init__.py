@@ -9,7 +9,13 @@ from tinytrace import ad_checkpoint as ad_checkpoint
 from tinytrace import core as core
 from tinytrace import custom_derivatives as custom_derivatives
 from tinytrace import debug as debug
+from tinytrace import dtypes as dtypes
 from tinytrace import errors as errors
+from tinytrace import lax as lax
+from tinytrace import nn as nn
+from tinytrace import numpy as numpy
+from tinytrace import random as random
+from tinytrace import scipy as scipy
 from tinytrace import tree as tree
 from tinytrace import tree_util as tree_util
 from tinytrace.api.autodiff import jvp, linear_transpose, linearize, vjp
@@ -73,6 +79,7 @@ __all__ = [
     "device_put",
     "devices",
     "disable_jit",
+    "dtypes",
     "enable_x64",
     "ensure_compile_time_eval",
     "errors",
@@ -84,14 +91,19 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "lax",
     "linear_transpose",
     "linearize",
     "local_devices",
     "make_jaxpr",
     "named_scope",
+    "nn",
+    "numpy",
     "numpy_dtype_promotion",
     "pure_callback",
+    "random",
     "remat",
+    "scipy",
     "show_rules",
     "show_stages",
     "tree",
