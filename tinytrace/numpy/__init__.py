@@ -38,12 +38,19 @@ from tinytrace.numpy.floats import (
     angle, copysign, frexp, heaviside, hypot, ldexp, nan_to_num, nextafter, sinc, spacing,
 )
 from tinytrace.numpy.functional import apply_along_axis, apply_over_axes, fromfunction, piecewise
+from tinytrace.numpy.histograms import corrcoef, cov, histogram, histogram2d, histogram_bin_edges, histogramdd
+from tinytrace.numpy.index_tricks import c_, index_exp, mgrid, ogrid, r_, s_
+from tinytrace.numpy.integers import gcd, lcm
 from tinytrace.numpy.joining import (
     append, array_split, block, column_stack, concat, concatenate, dsplit, dstack, hsplit, hstack, split, stack,
     unstack, vsplit, vstack,
 )
 from tinytrace.numpy.nan_statistics import nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
+from tinytrace.numpy.objects import isscalar, load
 from tinytrace.numpy.padding import pad
+from tinytrace.numpy.polynomials import (
+    poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval, trim_zeros,
+)
 from tinytrace.numpy.positions import argmax, argmin, digitize, nanargmax, nanargmin, searchsorted
 from tinytrace.numpy.powers import float_power, logaddexp, logaddexp2, pow, power
 from tinytrace.numpy.promotion import broadcast_arrays, broadcast_to
@@ -64,9 +71,15 @@ from tinytrace.numpy.scalar_types import (
 from tinytrace.numpy.searching import (
     argwhere, bincount, choose, clip, compress, extract, flatnonzero, nonzero, select, where,
 )
+from tinytrace.numpy.sets import (
+    intersect1d, isin, setdiff1d, setxor1d, union1d, unique, unique_all, unique_counts, unique_inverse, unique_values,
+)
 from tinytrace.numpy.shapes import (
     atleast_1d, atleast_2d, atleast_3d, expand_dims, matrix_transpose, moveaxis, permute_dims, ravel, reshape,
     rollaxis, squeeze, swapaxes, transpose,
+)
+from tinytrace.numpy.signal import (
+    bartlett, blackman, convolve, correlate, hamming, hanning, i0, interp, kaiser, unwrap,
 )
 from tinytrace.numpy.sorting import argpartition, argsort, lexsort, partition, sort
 from tinytrace.numpy.statistics import average, count_nonzero, mean, ptp, std, var
@@ -99,36 +112,40 @@ __all__ = [
     "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
     "arctanh", "argmax", "argmin", "argpartition", "argsort", "argwhere", "around", "array", "array_equal",
     "array_equiv", "array_repr", "array_split", "array_str", "asarray", "asin", "asinh", "astype", "atan", "atan2",
-    "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average", "bfloat16", "bincount", "bitwise_and",
+    "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average", "bartlett", "bfloat16", "bincount", "bitwise_and",
     "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
-    "bitwise_xor", "block", "bool", "bool_", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "c_", "can_cast",
-    "cbrt", "cdouble", "ceil", "character", "choose", "clip", "column_stack", "complex128", "complex64", "complex_",
-    "complexfloating", "compress", "concat", "concatenate", "conj", "conjugate", "copy", "copysign", "cos", "cosh",
-    "count_nonzero", "cross", "csingle", "cumprod", "cumsum", "cumulative_sum", "deg2rad", "degrees", "delete",
-    "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff", "digitize", "divide", "divmod",
-    "dot", "double", "dsplit", "dstack", "dtype", "e", "ediff1d", "einsum", "einsum_path", "empty", "empty_like",
-    "equal", "euler_gamma", "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs", "fill_diagonal", "finfo",
-    "fix", "flatnonzero", "flexible", "flip", "fliplr", "flipud", "float16", "float32", "float64", "float_",
-    "float_power", "floating", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp", "from_dlpack", "frombuffer",
-    "fromfile", "fromfunction", "fromiter", "frompyfunc", "fromstring", "full", "full_like", "generic", "geomspace",
-    "get_printoptions", "gradient", "greater", "greater_equal", "heaviside", "hsplit", "hstack", "hypot", "identity",
-    "iinfo", "imag", "index_exp", "indices", "inexact", "inf", "inner", "insert", "int16", "int32", "int64", "int8",
-    "int_", "integer", "invert", "isclose", "iscomplex", "iscomplexobj", "isdtype", "isfinite", "isinf", "isnan",
-    "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "issubdtype", "iterable", "ix_", "kron", "ldexp",
+    "bitwise_xor", "blackman", "block", "bool", "bool_", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "c_",
+    "can_cast", "cbrt", "cdouble", "ceil", "character", "choose", "clip", "column_stack", "complex128", "complex64",
+    "complex_", "complexfloating", "compress", "concat", "concatenate", "conj", "conjugate", "convolve", "copy",
+    "copysign", "corrcoef", "correlate", "cos", "cosh", "count_nonzero", "cov", "cross", "csingle", "cumprod",
+    "cumsum", "cumulative_sum", "deg2rad", "degrees", "delete", "diag", "diag_indices", "diag_indices_from",
+    "diagflat", "diagonal", "diff", "digitize", "divide", "divmod", "dot", "double", "dsplit", "dstack", "dtype", "e",
+    "ediff1d", "einsum", "einsum_path", "empty", "empty_like", "equal", "euler_gamma", "exp", "exp2", "expand_dims",
+    "expm1", "extract", "eye", "fabs", "fill_diagonal", "finfo", "fix", "flatnonzero", "flexible", "flip", "fliplr",
+    "flipud", "float16", "float32", "float64", "float_", "float_power", "floating", "floor", "floor_divide", "fmax",
+    "fmin", "fmod", "frexp", "from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "frompyfunc",
+    "fromstring", "full", "full_like", "gcd", "generic", "geomspace", "get_printoptions", "gradient", "greater",
+    "greater_equal", "hamming", "hanning", "heaviside", "histogram", "histogram2d", "histogram_bin_edges",
+    "histogramdd", "hsplit", "hstack", "hypot", "i0", "identity", "iinfo", "imag", "index_exp", "indices", "inexact",
+    "inf", "inner", "insert", "int16", "int32", "int64", "int8", "int_", "integer", "interp", "intersect1d", "invert",
+    "isclose", "iscomplex", "iscomplexobj", "isdtype", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
+    "isreal", "isrealobj", "isscalar", "issubdtype", "iterable", "ix_", "kaiser", "kron", "lcm", "ldexp",
     "left_shift", "less", "less_equal", "lexsort", "linspace", "load", "log", "log10", "log1p", "log2", "logaddexp",
     "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "mask_indices", "matmul",
+    "matrix_transpose", "max", "maximum", "mean", "median", "meshgrid", "mgrid", "min", "minimum", "mod", "modf",
     "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax",
     "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar",
     "ndarray", "ndim", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "number", "object_", "ogrid",
     "ones", "ones_like", "outer", "packbits", "pad", "partition", "percentile", "permute_dims", "pi", "piecewise",
-    "place", "positive", "pow", "power", "printoptions", "prod", "promote_types", "ptp", "put", "quantile", "r_",
-    "rad2deg", "radians", "ravel", "ravel_multi_index", "real", "reciprocal", "remainder", "repeat", "reshape",
-    "resize", "result_type", "right_shift", "rint", "roll", "rollaxis", "rot90", "round", "s_", "save", "savez",
-    "searchsorted", "select", "set_printoptions", "shape", "sign", "signbit", "signedinteger", "sin", "sinc",
-    "single", "sinh", "size", "sort", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract",
-    "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "trace", "transpose",
-    "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "triu", "triu_indices", "triu_indices_from",
-    "true_divide", "trunc", "ufunc", "uint", "uint16", "uint32", "uint64", "uint8", "unpackbits", "unravel_index",
-    "unsignedinteger", "unstack", "vander", "var", "vdot", "vecdot", "vectorize", "vsplit", "vstack", "where",
-    "zeros", "zeros_like",
+    "place", "poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval", "positive", "pow",
+    "power", "printoptions", "prod", "promote_types", "ptp", "put", "quantile", "r_", "rad2deg", "radians", "ravel",
+    "ravel_multi_index", "real", "reciprocal", "remainder", "repeat", "reshape", "resize", "result_type",
+    "right_shift", "rint", "roll", "rollaxis", "rot90", "round", "s_", "save", "savez", "searchsorted", "select",
+    "set_printoptions", "setdiff1d", "setxor1d", "shape", "sign", "signbit", "signedinteger", "sin", "sinc", "single",
+    "sinh", "size", "sort", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum",
+    "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "trace", "transpose", "trapezoid",
+    "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from",
+    "true_divide", "trunc", "ufunc", "uint", "uint16", "uint32", "uint64", "uint8", "union1d", "unique", "unique_all",
+    "unique_counts", "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unsignedinteger", "unstack",
+    "unwrap", "vander", "var", "vdot", "vecdot", "vectorize", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]
