@@ -4,14 +4,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.control_flow.bodies import keep, run_body
-from tinytrace.core.avals import ShapedArray
+from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, run_body
+from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dce import dce_closed_jaxpr
-from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_jaxpr
+from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_jaxpr, jaxpr_as_fun
 from tinytrace.core.kinds import Call, Kind
-from tinytrace.core.primitive import Primitive, refuse
-from tinytrace.core.trace import current_trace
-from tinytrace.transforms.staging import DynamicJaxprTrace
+from tinytrace.core.primitive import Primitive
+from tinytrace.core.tangents import Zero, is_undefined_primal
+from tinytrace.core.trace import current_trace, is_eager
+from tinytrace.transforms.binders import forwarded_inputs, prune_outputs
+from tinytrace.transforms.jvp import jvp_jaxpr
+from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
+from tinytrace.transforms.staging import DynamicJaxprTrace, trace_to_closed_jaxpr
+from tinytrace.transforms.transpose import transpose_jaxpr
+from tinytrace.transforms.vmap import batch_jaxpr_axes
 
 
 class ClosedCall(Primitive):
@@ -20,34 +26,70 @@ class ClosedCall(Primitive):
     name = "closed_call"
     multiple_results = True
 
-    def bind(self, *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> Any:
-        """Record a group in a program; anywhere else it is its equations."""
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Outside of a trace it is its equations; in a program it is traced again, and what is unused is dropped."""
+        jaxpr: ClosedJaxpr = params["call_jaxpr"]
+        if is_eager():
+            return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
         if isinstance(current_trace(), DynamicJaxprTrace):
-            return super().bind(*args, call_jaxpr=call_jaxpr)
-        return eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *args)
+            jaxpr = trace_to_closed_jaxpr(jaxpr_as_fun(jaxpr), [aval_of(x) for x in args])
+        return super().bind(*args, **{**params, "call_jaxpr": jaxpr})
 
-    def effects(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr) -> frozenset[Any]:
+    def effects(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
         return call_jaxpr.effects
 
-    def abstract_eval(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr) -> list[ShapedArray]:
+    def abstract_eval(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
         return call_jaxpr.out_avals
 
-    def impl(self, *args: Any, call_jaxpr: ClosedJaxpr) -> list[Any]:
+    def impl(self, *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
         return run_body(call_jaxpr, args)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, call_jaxpr: ClosedJaxpr, **params: Any
+            ) -> tuple[Any, Any]:
+        moving = [type(t) is not Zero for t in tangents]
+        jvp, out_moving = jvp_jaxpr(call_jaxpr, moving, False)
+        outs = self.bind(*primals, *keep(tangents, moving), call_jaxpr=jvp, **params)
+        primals_out = outs[:len(out_moving)]
+        zeros = map(Zero.from_primal_value, drop(primals_out, out_moving))
+        return primals_out, merge(out_moving, zeros, outs[len(out_moving):])
+
+    def partial_eval(self, trace: JaxprTrace, args: Sequence[Any], *, call_jaxpr: ClosedJaxpr, **params: Any) -> Any:
+        unknown = [not trace.is_known(x) for x in args]
+        known_args = drop(args, unknown)
+        known, rest, out_unknown, _ = partial_eval_jaxpr(call_jaxpr, unknown, False)
+        num_outs = len(out_unknown) - sum(out_unknown)
+        from_input = [None] * num_outs + forwarded_inputs(known.jaxpr)[num_outs:]
+        known = prune_outputs(known, [i is None for i in from_input])
+        outs = self.bind(*known_args, call_jaxpr=known, **params) if known.out_avals or known.effects else []
+        computed = iter(outs)
+        outs = [next(computed) if i is None else known_args[i] for i in from_input]
+        unknown_outs = trace.record(self, [*map(trace.instantiate, outs[num_outs:]), *keep(args, unknown)],
+                                    {**params, "call_jaxpr": rest})
+        return merge(out_unknown, outs[:num_outs], unknown_outs)
 
     def dce(self, used_outs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
         jaxpr, used_ins = dce_closed_jaxpr(eqn.params["call_jaxpr"], used_outs)
         if not any(used_ins) and not any(used_outs) and not jaxpr.effects:
             return used_ins, None
         return used_ins, eqn.replace(invars=keep(eqn.invars, used_ins), outvars=keep(eqn.outvars, used_outs),
-                                     params={"call_jaxpr": jaxpr}, effects=jaxpr.effects)
+                                     params={**eqn.params, "call_jaxpr": jaxpr}, effects=jaxpr.effects)
 
-    jvp = refuse("its equations are differentiated one by one")
-    transpose = refuse("its equations are transposed one by one")
-    batch = refuse("its equations are batched one by one")
+    def transpose(self, cts: Sequence[Any], *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> Sequence[Any]:
+        linear = [is_undefined_primal(x) for x in args]
+        nonzero = [type(ct) is not Zero for ct in cts]
+        transposed, received = transpose_jaxpr(call_jaxpr, linear, nonzero)
+        outs = self.bind(*drop(args, linear), *keep(cts, nonzero), call_jaxpr=transposed, **params)
+        zeros = [Zero(x.aval) for x in drop(keep(args, linear), received)]
+        return merge(linear, [None] * (len(args) - sum(linear)), merge(received, zeros, outs))
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, call_jaxpr: ClosedJaxpr, **params: Any
+              ) -> tuple[Any, Any]:
+        batched, out_dims = batch_jaxpr_axes(call_jaxpr, batch_size(args, dims), dims)
+        params.setdefault("name", "<unnamed wrapped function>")  # a name that only vmap gives, in JAX too
+        return self.bind(*args, call_jaxpr=batched, **params), out_dims
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *,
-              call_jaxpr: ClosedJaxpr) -> Kind:
+              call_jaxpr: ClosedJaxpr, **params: Any) -> Kind:
         return Call(call_jaxpr)
 
 

@@ -100,9 +100,10 @@ def _take_all(branches: Sequence[ClosedJaxpr], avals: Sequence[ShapedArray],
               places: Sequence[Sequence[int]]) -> Branches:
     """Let each branch take the residuals of all of them."""
     taking = []
+    unused = [UnusedVar(aval) for aval in avals]
     for branch, own in zip(branches, places, strict=True):
         invars = branch.jaxpr.invars
-        residuals: list[Var] = [UnusedVar(aval) for aval in avals]
+        residuals: list[Var] = list(unused)
         for place, var in zip(own, invars[:len(own)], strict=True):
             residuals[place] = var
         taking.append(ClosedJaxpr(branch.jaxpr.replace(invars=[*residuals, *invars[len(own):]], debug_info=None),

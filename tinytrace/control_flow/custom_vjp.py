@@ -12,13 +12,13 @@ from typing import Any
 from tinytrace.control_flow.bodies import batch_size, run_body
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
-from tinytrace.core.kinds import Call, IndexMap, Kind
+from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import SymbolicZero, Zero
 from tinytrace.core.trace import current_trace, set_current_trace
 from tinytrace.primitives.broadcasting import reduce_sum
 from tinytrace.primitives.shaping import moveaxis
-from tinytrace.transforms.custom_lin import CustomVJPException, custom_lin_p
+from tinytrace.transforms.custom_lin import CustomVJPException, custom_lin_p, tie_p
 from tinytrace.transforms.staging import DynamicJaxprTrace, hoist_consts, trace_to_jaxpr
 from tinytrace.transforms.vmap import batch_jaxpr, move_dim, run_batched
 from tinytrace.transforms.zeros import instantiate_zeros
@@ -41,7 +41,7 @@ class CustomVjpCall(Primitive):
         """
         params = {"out_trees": _Named(out_trees, "transformation_with_aux.<locals>.<lambda>"),
                   "symbolic_zeros": symbolic_zeros}
-        return current_trace().process_custom_vjp_call(self, fun, fwd, bwd, args, params)
+        return current_trace().process_custom_vjp_call(self, fun, fwd, _named(bwd), args, params)
 
     def stage(self, trace: DynamicJaxprTrace, fun: FlatFunction, fwd: FlatFunction, bwd: FlatFunction,
               args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -51,7 +51,7 @@ class CustomVjpCall(Primitive):
             jaxpr, consts = trace_to_jaxpr(fun, avals)
         return trace.process_primitive(self, [*consts, *args], {
             "fun_jaxpr": ClosedJaxpr(hoist_consts(jaxpr), ()), "fwd_jaxpr_thunk": FwdThunk(fwd, avals),
-            "bwd": _Named(bwd, "CustomVJPCallPrimitive.bind.<locals>.<lambda>"), "num_consts": len(consts), **params})
+            "bwd": _named(bwd), "num_consts": len(consts), **params})
 
     def effects(self, *avals: ShapedArray, fun_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
         return fun_jaxpr.effects
@@ -110,6 +110,10 @@ class _Named:
         return f"<function {self._name} at {id(self):#x}>"
 
 
+def _named(bwd: FlatFunction) -> FlatFunction:
+    return bwd if isinstance(bwd, _Named) else _Named(bwd, "CustomVJPCallPrimitive.bind.<locals>.<lambda>")
+
+
 class FwdThunk:
     """Traces the user's forward rule on demand: `thunk(*moving) -> (jaxpr, consts)`."""
 
@@ -164,29 +168,4 @@ def _sum_or_spread(ct: Any, dim: int | None, mapped: bool, size: int) -> Any:
     return ct if dim is None else reduce_sum(ct, (dim,))
 
 
-class Tie(Primitive):
-    """`tie x y` is y; it makes y wait for x, so that a linear program names the value at which it was linearized."""
-
-    name = "tie"
-
-    def abstract_eval(self, x: ShapedArray, y: ShapedArray) -> ShapedArray:
-        return y
-
-    def impl(self, x: Any, y: Any) -> Any:
-        return y
-
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        return tie_p.bind(*primals), tangents[1]
-
-    def transpose(self, ct: Any, x: Any, y: Any) -> Sequence[Any]:
-        return [None, ct]
-
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, Any]:
-        return tie_p.bind(*args), dims[1]
-
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> Kind:
-        return IndexMap(lambda i, read: read(1, i))
-
-
 custom_vjp_call_p = CustomVjpCall()
-tie_p = Tie()

@@ -15,10 +15,11 @@ from tinytrace.core.trace import current_trace, is_eager
 from tinytrace.transforms.binders import forwarded_inputs, move_binders_to_back, prune_outputs
 from tinytrace.transforms.jvp import jvp_jaxpr
 from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
-from tinytrace.transforms.policy import Policy, partial_eval_jaxpr_custom
+from tinytrace.transforms.policy import Policy, Split, partial_eval_jaxpr_custom
 from tinytrace.transforms.staging import DynamicJaxprTrace, user_source
 from tinytrace.transforms.transpose import transpose_jaxpr
 from tinytrace.transforms.vmap import batch_jaxpr_axes
+from tinytrace.util import cache_by_jaxpr
 
 
 class Pjit(Primitive):
@@ -107,16 +108,13 @@ class Pjit(Primitive):
 
     @staticmethod
     def partial_eval_eqn(saveable: Policy, unknowns_in: Sequence[bool], inst_in: Sequence[bool], eqn: JaxprEqn) -> Any:
-        closed, donated = eqn.params["jaxpr"], eqn.params["donated_invars"]
-        split = partial_eval_jaxpr_custom(closed.jaxpr, unknowns_in, inst_in, False, False, saveable)
+        donated, dropped = eqn.params["donated_invars"], tuple(isinstance(v, DropVar) for v in eqn.outvars)
+        split, known, staged, from_output = _split_body(eqn.params["jaxpr"], tuple(unknowns_in), tuple(inst_in), dropped,
+                                                        saveable)
         known_outs = drop(eqn.outvars, split.out_unknowns)
-        outvars = split.known.outvars
-        at = {v: i for i, v in enumerate(outvars[:len(known_outs)]) if not isinstance(known_outs[i], DropVar)}
-        is_output = [i >= len(known_outs) and v in at for i, v in enumerate(outvars)]
-        known = ClosedJaxpr(split.known.replace(outvars=drop(outvars, is_output)), closed.consts)
-        residuals = [known_outs[at[v]] if v in at else Var(v.aval) for v in outvars[len(known_outs):]]
-        new = drop(residuals, is_output[len(known_outs):])
-        staged = ClosedJaxpr(split.staged, closed.consts)
+        res_avals = staged.in_avals[:len(from_output)]
+        residuals = [Var(aval) if i is None else known_outs[i] for i, aval in zip(from_output, res_avals, strict=True)]
+        new = keep(residuals, [i is None for i in from_output])
         known_eqn = eqn.replace(
             invars=drop(eqn.invars, unknowns_in), outvars=[*known_outs, *new], effects=known.effects,
             params={**eqn.params, "jaxpr": known, "donated_invars": tuple(drop(donated, unknowns_in))})
@@ -154,6 +152,20 @@ class Pjit(Primitive):
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr,
               **params: Any) -> Kind:
         return Call(jaxpr)
+
+
+@cache_by_jaxpr
+def _split_body(closed: ClosedJaxpr, unknowns: tuple[bool, ...], inst: tuple[bool, ...], dropped: tuple[bool, ...],
+                saveable: Policy) -> tuple[Split, ClosedJaxpr, ClosedJaxpr, list[int | None]]:
+    """Split a body under a policy; says also which known output each residual is, if it is one that is read."""
+    split = partial_eval_jaxpr_custom(closed.jaxpr, unknowns, inst, False, False, saveable)
+    known_dropped = drop(dropped, split.out_unknowns)
+    outvars = split.known.outvars
+    position = {v: i for i, v in enumerate(outvars[:len(known_dropped)]) if not known_dropped[i]}
+    from_output = [position.get(v) for v in outvars[len(known_dropped):]]
+    kept = [*outvars[:len(known_dropped)], *(v for v in outvars[len(known_dropped):] if v not in position)]
+    known = ClosedJaxpr(split.known.replace(outvars=kept), closed.consts)
+    return split, known, ClosedJaxpr(split.staged, closed.consts), from_output
 
 
 pjit_p = Pjit()

@@ -23,8 +23,14 @@ from tinytrace.core.dtypes import scalar_type_of
 from tinytrace.core.kinds import Kind, Scalar
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero, is_undefined_primal
-from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast_in_dim, expand_dims, reduce_sum
-from tinytrace.primitives.shaping import reshape
+from tinytrace.primitives.broadcasting import (
+    batch_dim_at_front,
+    broadcast_in_dim,
+    expand_dims,
+    reduce_sum,
+    repeat_along,
+)
+from tinytrace.primitives.shaping import moveaxis, reshape
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
 Accepted: TypeAlias = tuple[str, ...]
@@ -140,10 +146,23 @@ class AddAny(Elementwise):
     """`add_any`: the sum of two tangents or of two cotangents of one value."""
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-        return self.bind(*primals), functools.reduce(add_any, [g for g in tangents if type(g) is not Zero])
+        # A tangent that is zero is added all the same, as JAX adds it.
+        return self.bind(*primals), self.bind(*(filled_like(g.aval, 0) if type(g) is Zero else g for g in tangents))
 
     def transpose(self, ct: Any, *args: Any, **params: Any) -> Sequence[Any]:
         return [ct if is_undefined_primal(x) else None for x in args]
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+        (x, y), (dim_x, dim_y) = args, dims
+        dim = dim_x if dim_y is None else dim_y
+        assert dim is not None
+        if dim_x is None:
+            x = repeat_along(x, np.shape(y)[dim], dim)
+        elif dim_y is None:
+            y = repeat_along(y, np.shape(x)[dim], dim)
+        else:
+            x = moveaxis(x, dim_x, dim)
+        return self.bind(x, y), dim
 
 
 add_any_p = AddAny("add_any", [ANY, ANY], np.add, "{0} + {1}")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.kinds import IndexMap, Kind
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import from_symbolic_zero, to_symbolic_zero
 from tinytrace.transforms.zeros import instantiate_zeros
@@ -34,11 +35,39 @@ class CustomLin(Primitive):
         seen = map(to_symbolic_zero if symbolic_zeros else instantiate_zeros, ct)
         return [None] * num_res + [from_symbolic_zero(x) for x in bwd(*args[:num_res], *seen)]
 
-    batch = refuse("it stands in linear programs only, and those are made after batching")
+    def batch(self, *args: Any, **params: Any) -> NoReturn:
+        # Linear programs are made after batching: only forward mode comes here.
+        raise TypeError("can't apply forward-mode autodiff (jvp) to a custom_vjp function.")
+
     lower = refuse("it has no value before it is transposed")
 
 
+class Tie(Primitive):
+    """`tie x y` is y; it makes y wait for x, so that a linear program names the value at which it was linearized."""
+
+    name = "tie"
+
+    def abstract_eval(self, x: ShapedArray, y: ShapedArray) -> ShapedArray:
+        return y
+
+    def impl(self, x: Any, y: Any) -> Any:
+        return y
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        return tie_p.bind(*primals), tangents[1]
+
+    def transpose(self, ct: Any, x: Any, y: Any) -> Sequence[Any]:
+        return [None, ct]
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, Any]:
+        return tie_p.bind(*args), dims[1]
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> Kind:
+        return IndexMap(lambda i, read: read(1, i))
+
+
 custom_lin_p = CustomLin()
+tie_p = Tie()
 
 
 class CustomJVPException(Exception):

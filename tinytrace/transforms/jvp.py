@@ -25,7 +25,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero, from_symbolic_zero, to_symbolic_zero
 from tinytrace.core.trace import Trace, Tracer, current_trace, set_current_trace
-from tinytrace.transforms.custom_lin import CustomJVPException, CustomVJPException, custom_lin_p
+from tinytrace.transforms.custom_lin import CustomJVPException, CustomVJPException, custom_lin_p, tie_p
 from tinytrace.transforms.scope import running
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 from tinytrace.transforms.zeros import as_result, instantiate_zeros
@@ -149,6 +149,7 @@ class JVPTrace(Trace):
                 *residuals, *map(instantiate_zeros, tangents), num_res=num_res, bwd=bwd,
                 out_avals=[aval_of(x).to_tangent_aval() for x in primals_out],
                 symbolic_zeros=params.get("symbolic_zeros", False))
+            tangents_out = map(tie_p.bind, primals_out, tangents_out)
         return list(map(self.join, primals_out, tangents_out))
 
     @contextlib.contextmanager
