@@ -262,6 +262,26 @@ def _conv(x: Numbers) -> list[Sample]:
             Sample((x(4, 2, 5), x(6, 2, 3)), params(batch_group_count=2))]
 
 
+def _positive(x: Numbers, *batch: int) -> Any:
+    """Positive definite matrices, 3 by 3, with eigenvalues well apart."""
+    half = x(*batch, 3, 3)
+    return (half @ half.swapaxes(-1, -2) + np.diag([1, 3, 6])).astype(F32)
+
+
+def _solves(x: Numbers) -> list[Sample]:
+    triangle = _positive(x, 2)
+    return [Sample((triangle, x(2, *((3, 2) if left else (4, 3)))), {
+        "left_side": left, "lower": lower, "transpose_a": turned, "conjugate_a": False, "unit_diagonal": unit})
+        for left in (False, True) for lower in (False, True) for turned in (False, True) for unit in (False, True)]
+
+
+def _svd(x: Numbers) -> list[Sample]:
+    rest: dict[str, Any] = {"subset_by_index": None, "algorithm": None}
+    return [Sample((x(*shape),), {"full_matrices": full, "compute_uv": True, **rest}, smooth=not full)
+            for shape in ((3, 2), (2, 3), (2, 3, 3)) for full in (False, True)] + [
+        Sample((x(2, 3),), {"full_matrices": False, "compute_uv": False, **rest})]
+
+
 def _sorts(x: Numbers) -> list[Sample]:
     def params(dimension: int, num_keys: int = 1) -> dict[str, Any]:
         return {"dimension": dimension, "is_stable": True, "num_keys": num_keys}
@@ -319,8 +339,8 @@ def _keys(n: int) -> Any:
 
 
 _KEY_SAMPLES: dict[str, Any] = {
-    "random_seed": lambda x: [Sample((np.int32(7),), {"impl": jax.random.key(0).dtype})],
-    "random_wrap": lambda x: [Sample((x(3, 2, dtype=U32, high=99),), {"impl": jax.random.key(0).dtype})],
+    "random_seed": lambda x: [Sample((np.int32(7),), {"impl": "fry"})],
+    "random_wrap": lambda x: [Sample((x(3, 2, dtype=U32, high=99),), {"impl": "fry"})],
     "random_unwrap": lambda x: [Sample((_keys(3),), {})],
     "random_split": lambda x: [in_program("random_split", lambda k: jax.random.split(k, 3), jax.random.key(1))],
     "random_fold_in": lambda x: [Sample((jax.random.key(3), np.uint32(5)), {})],
@@ -364,7 +384,13 @@ _TABLE: dict[str, Any] = {
     "select_and_scatter_add": lambda x: [Sample((x(4, 2), x(3, 4)), {
         "select_prim": prim, "window_dimensions": (1, 3), "window_strides": (1, 2), "padding": ((1, 0), (0, 1))})
         for prim in (lax.ge_p, lax.le_p)],
-    "conv_general_dilated": _conv,
+    "conv_general_dilated": _conv, "triangular_solve": _solves, "svd": _svd,
+    "cholesky": lambda x: [Sample((_positive(x),), {}), Sample((_positive(x, 2),), {})],
+    "lu": lambda x: [Sample((x(*shape),), {}) for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 3))],
+    "qr": lambda x: [Sample((x(*shape),), {"full_matrices": full}, smooth=not full and shape[-2] >= shape[-1])
+                     for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 3)) for full in (False, True)],
+    "eigh": lambda x: [Sample((_positive(x, *batch),), {
+        "lower": True, "sort_eigenvalues": True, "subset_by_index": None}) for batch in ((), (2,))],
     "scatter-mul": _scatter("scatter-mul", unique=True), "sort": _sorts, "top_k": _top_k,
     **_CONTROL, **_KEY_SAMPLES,
 }

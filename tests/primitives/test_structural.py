@@ -6,7 +6,7 @@ import pytest
 
 from tests import goldens
 
-FILES = {name: goldens.load(name) for name in ("structural", "structural_errors", "structural_values", "windowed")}
+FILES = {name: goldens.load(name) for name in ("structural", "structural_errors", "structural_values", "windowed", "linear_algebra")}
 
 
 @functools.cache
