@@ -109,8 +109,8 @@ class Pjit(Primitive):
     @staticmethod
     def partial_eval_eqn(saveable: Policy, unknowns_in: Sequence[bool], inst_in: Sequence[bool], eqn: JaxprEqn) -> Any:
         donated, dropped = eqn.params["donated_invars"], tuple(isinstance(v, DropVar) for v in eqn.outvars)
-        split, known, staged, from_output = _split_body(eqn.params["jaxpr"], tuple(unknowns_in), tuple(inst_in), dropped,
-                                                        saveable)
+        split, known, staged, from_output = _split_body(eqn.params["jaxpr"], tuple(unknowns_in), tuple(inst_in),
+                                                        dropped, saveable)
         known_outs = drop(eqn.outvars, split.out_unknowns)
         res_avals = staged.in_avals[:len(from_output)]
         residuals = [Var(aval) if i is None else known_outs[i] for i, aval in zip(from_output, res_avals, strict=True)]
