@@ -4,56 +4,56 @@
    and ends where the next such line begins; `tinytrace.csources.math_functions` pastes the ones that a program uses.
    A function works on one element, without branches, so that the compiler turns a loop over it into vector code. */
 
-/* tt: tt_bits_f32; needs: */
+/* tt: tt_bits_f32; needs:  */
 static inline uint32_t tt_bits_f32(float x) {
     union { float value; uint32_t bits; } both = {.value = x};
     return both.bits;
 }
 
-/* tt: tt_float_f32; needs: */
+/* tt: tt_float_f32; needs:  */
 static inline float tt_float_f32(uint32_t bits) {
     union { uint32_t bits; float value; } both = {.bits = bits};
     return both.value;
 }
 
-/* tt: tt_bits_f64; needs: */
+/* tt: tt_bits_f64; needs:  */
 static inline uint64_t tt_bits_f64(double x) {
     union { double value; uint64_t bits; } both = {.value = x};
     return both.bits;
 }
 
-/* tt: tt_float_f64; needs: */
+/* tt: tt_float_f64; needs:  */
 static inline double tt_float_f64(uint64_t bits) {
     union { uint64_t bits; double value; } both = {.bits = bits};
     return both.value;
 }
 
-/* tt: tt_abs_f32; needs: */
+/* tt: tt_abs_f32; needs:  */
 static inline float tt_abs_f32(float x) { return __builtin_fabsf(x); }
 
-/* tt: tt_abs_f64; needs: */
+/* tt: tt_abs_f64; needs:  */
 static inline double tt_abs_f64(double x) { return __builtin_fabs(x); }
 
-/* tt: tt_copysign_f32; needs: */
+/* tt: tt_copysign_f32; needs:  */
 static inline float tt_copysign_f32(float size, float sign) { return __builtin_copysignf(size, sign); }
 
-/* tt: tt_copysign_f64; needs: */
+/* tt: tt_copysign_f64; needs:  */
 static inline double tt_copysign_f64(double size, double sign) { return __builtin_copysign(size, sign); }
 
-/* tt: tt_is_finite_f32; needs: */
+/* tt: tt_is_finite_f32; needs:  */
 static inline uint8_t tt_is_finite_f32(float x) { return __builtin_fabsf(x) < __builtin_inff(); }
 
-/* tt: tt_is_finite_f64; needs: */
+/* tt: tt_is_finite_f64; needs:  */
 static inline uint8_t tt_is_finite_f64(double x) { return __builtin_fabs(x) < __builtin_inf(); }
 
-/* tt: tt_sign_f32; needs: */
+/* tt: tt_sign_f32; needs:  */
 /* -1 or 1; zeros and NaN are returned as they are. */
 static inline float tt_sign_f32(float x) {
     float one = __builtin_copysignf(1.0f, x);
     return __builtin_fabsf(x) > 0.0f ? one : x;
 }
 
-/* tt: tt_sign_f64; needs: */
+/* tt: tt_sign_f64; needs:  */
 static inline double tt_sign_f64(double x) {
     double one = __builtin_copysign(1.0, x);
     return __builtin_fabs(x) > 0.0 ? one : x;

@@ -3,31 +3,31 @@
    A divisor of zero gives a quotient with all bits set and the dividend as remainder; the smallest integer divided by
    -1 gives itself, remainder 0. That is what XLA defines; the processor raises SIGFPE for both. */
 
-/* tt: tt_max_i32; needs: */
+/* tt: tt_max_i32; needs:  */
 static inline int32_t tt_max_i32(int32_t x, int32_t y) { return x > y ? x : y; }
 
-/* tt: tt_max_u32; needs: */
+/* tt: tt_max_u32; needs:  */
 static inline uint32_t tt_max_u32(uint32_t x, uint32_t y) { return x > y ? x : y; }
 
-/* tt: tt_max_i64; needs: */
+/* tt: tt_max_i64; needs:  */
 static inline int64_t tt_max_i64(int64_t x, int64_t y) { return x > y ? x : y; }
 
-/* tt: tt_max_u64; needs: */
+/* tt: tt_max_u64; needs:  */
 static inline uint64_t tt_max_u64(uint64_t x, uint64_t y) { return x > y ? x : y; }
 
-/* tt: tt_min_i32; needs: */
+/* tt: tt_min_i32; needs:  */
 static inline int32_t tt_min_i32(int32_t x, int32_t y) { return x < y ? x : y; }
 
-/* tt: tt_min_u32; needs: */
+/* tt: tt_min_u32; needs:  */
 static inline uint32_t tt_min_u32(uint32_t x, uint32_t y) { return x < y ? x : y; }
 
-/* tt: tt_min_i64; needs: */
+/* tt: tt_min_i64; needs:  */
 static inline int64_t tt_min_i64(int64_t x, int64_t y) { return x < y ? x : y; }
 
-/* tt: tt_min_u64; needs: */
+/* tt: tt_min_u64; needs:  */
 static inline uint64_t tt_min_u64(uint64_t x, uint64_t y) { return x < y ? x : y; }
 
-/* tt: tt_div_i32; needs: */
+/* tt: tt_div_i32; needs:  */
 /* The quotient of doubles truncates to the right integer: 53 bits hold every quotient of 32 bits apart from the next.
    2**31, the one result that does not fit, wraps through 64 bits. */
 static inline int32_t tt_div_i32(int32_t x, int32_t y) {
@@ -36,21 +36,21 @@ static inline int32_t tt_div_i32(int32_t x, int32_t y) {
     return y == 0 ? -1 : quotient;
 }
 
-/* tt: tt_div_u32; needs: */
+/* tt: tt_div_u32; needs:  */
 static inline uint32_t tt_div_u32(uint32_t x, uint32_t y) {
     uint32_t divisor = y == 0 ? 1 : y;
     uint32_t quotient = (uint32_t)(int64_t)((double)x / (double)divisor);
     return y == 0 ? 0xFFFFFFFFu : quotient;
 }
 
-/* tt: tt_div_i64; needs: */
+/* tt: tt_div_i64; needs:  */
 /* The processor divides; x / -1 is -x, which wraps. */
 static inline int64_t tt_div_i64(int64_t x, int64_t y) {
     int64_t quotient = x / ((y == 0) | (y == -1) ? 1 : y);
     return y == 0 ? -1 : y == -1 ? -x : quotient;
 }
 
-/* tt: tt_div_u64; needs: */
+/* tt: tt_div_u64; needs:  */
 static inline uint64_t tt_div_u64(uint64_t x, uint64_t y) {
     uint64_t quotient = x / (y == 0 ? 1 : y);
     return y == 0 ? ~(uint64_t)0 : quotient;
@@ -68,7 +68,7 @@ static inline int64_t tt_rem_i64(int64_t x, int64_t y) { return x - tt_div_i64(x
 /* tt: tt_rem_u64; needs: tt_div_u64 */
 static inline uint64_t tt_rem_u64(uint64_t x, uint64_t y) { return x - tt_div_u64(x, y) * y; }
 
-/* tt: tt_shl_i32; needs: */
+/* tt: tt_shl_i32; needs:  */
 /* Shifts take the width of the type (8, 16 or 32): distances outside [0, width) leave no bit of the number, only its
    sign where `sar` (shift arithmetic right) keeps that. */
 static inline int32_t tt_shl_i32(int32_t x, int32_t distance, uint32_t width) {
@@ -76,47 +76,47 @@ static inline int32_t tt_shl_i32(int32_t x, int32_t distance, uint32_t width) {
     return (uint32_t)distance < width ? (int32_t)shifted : 0;
 }
 
-/* tt: tt_shl_u32; needs: */
+/* tt: tt_shl_u32; needs:  */
 static inline uint32_t tt_shl_u32(uint32_t x, uint32_t distance, uint32_t width) {
     uint32_t shifted = x << (distance & 31);
     return distance < width ? shifted : 0;
 }
 
-/* tt: tt_shl_i64; needs: */
+/* tt: tt_shl_i64; needs:  */
 static inline int64_t tt_shl_i64(int64_t x, int64_t distance, uint64_t width) {
     uint64_t shifted = (uint64_t)x << ((uint64_t)distance & 63);
     return (uint64_t)distance < width ? (int64_t)shifted : 0;
 }
 
-/* tt: tt_shl_u64; needs: */
+/* tt: tt_shl_u64; needs:  */
 static inline uint64_t tt_shl_u64(uint64_t x, uint64_t distance, uint64_t width) {
     uint64_t shifted = x << (distance & 63);
     return distance < width ? shifted : 0;
 }
 
-/* tt: tt_shr_u32; needs: */
+/* tt: tt_shr_u32; needs:  */
 static inline uint32_t tt_shr_u32(uint32_t x, uint32_t distance, uint32_t width) {
     uint32_t shifted = x >> (distance & 31);
     return distance < width ? shifted : 0;
 }
 
-/* tt: tt_shr_u64; needs: */
+/* tt: tt_shr_u64; needs:  */
 static inline uint64_t tt_shr_u64(uint64_t x, uint64_t distance, uint64_t width) {
     uint64_t shifted = x >> (distance & 63);
     return distance < width ? shifted : 0;
 }
 
-/* tt: tt_sar_i32; needs: */
+/* tt: tt_sar_i32; needs:  */
 static inline int32_t tt_sar_i32(int32_t x, int32_t distance, uint32_t width) {
     return x >> ((uint32_t)distance < width ? distance : 31);
 }
 
-/* tt: tt_sar_i64; needs: */
+/* tt: tt_sar_i64; needs:  */
 static inline int64_t tt_sar_i64(int64_t x, int64_t distance, uint64_t width) {
     return x >> ((uint64_t)distance < width ? distance : 63);
 }
 
-/* tt: tt_popcount_u32; needs: */
+/* tt: tt_popcount_u32; needs:  */
 /* Sums of neighbouring fields of 1, 2 and 4 bits, then of the bytes by a product (Warren, Hacker's Delight, 5-1). */
 static inline uint32_t tt_popcount_u32(uint32_t x) {
     x -= x >> 1 & 0x55555555u;
@@ -125,7 +125,7 @@ static inline uint32_t tt_popcount_u32(uint32_t x) {
     return x * 0x01010101u >> 24;
 }
 
-/* tt: tt_popcount_u64; needs: */
+/* tt: tt_popcount_u64; needs:  */
 static inline uint64_t tt_popcount_u64(uint64_t x) {
     x -= x >> 1 & 0x5555555555555555u;
     x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);

@@ -3,26 +3,26 @@
    A conversion truncates towards zero and saturates; NaN becomes 0. C leaves all of that undefined, and x86 gives the
    smallest integer for every value out of range. */
 
-/* tt: tt_floor_f32; needs: */
+/* tt: tt_floor_f32; needs:  */
 static inline float tt_floor_f32(float x) { return __builtin_floorf(x); }
 
-/* tt: tt_floor_f64; needs: */
+/* tt: tt_floor_f64; needs:  */
 static inline double tt_floor_f64(double x) { return __builtin_floor(x); }
 
-/* tt: tt_ceil_f32; needs: */
+/* tt: tt_ceil_f32; needs:  */
 static inline float tt_ceil_f32(float x) { return __builtin_ceilf(x); }
 
-/* tt: tt_ceil_f64; needs: */
+/* tt: tt_ceil_f64; needs:  */
 static inline double tt_ceil_f64(double x) { return __builtin_ceil(x); }
 
-/* tt: tt_rint_f32; needs: */
+/* tt: tt_rint_f32; needs:  */
 /* Halves go to the even neighbour. */
 static inline float tt_rint_f32(float x) { return __builtin_rintf(x); }
 
-/* tt: tt_rint_f64; needs: */
+/* tt: tt_rint_f64; needs:  */
 static inline double tt_rint_f64(double x) { return __builtin_rint(x); }
 
-/* tt: tt_round_f32; needs: */
+/* tt: tt_round_f32; needs:  */
 /* Halves go away from zero. x - whole is exact, so 0.49999997 is not a half, as floor(x + 0.5) would have it. */
 static inline float tt_round_f32(float x) {
     float whole = __builtin_truncf(x);
@@ -30,14 +30,14 @@ static inline float tt_round_f32(float x) {
     return __builtin_copysignf(whole + __builtin_copysignf(step, x), x);
 }
 
-/* tt: tt_round_f64; needs: */
+/* tt: tt_round_f64; needs:  */
 static inline double tt_round_f64(double x) {
     double whole = __builtin_trunc(x);
     double step = __builtin_fabs(x - whole) >= 0.5 ? 1.0 : 0.0;
     return __builtin_copysign(whole + __builtin_copysign(step, x), x);
 }
 
-/* tt: tt_f32_to_i32; needs: */
+/* tt: tt_f32_to_i32; needs:  */
 /* 2147483520 is the greatest float below 2**31. */
 static inline int32_t tt_f32_to_i32(float x) {
     float low = x > -2147483648.0f ? x : -2147483648.0f;
@@ -46,7 +46,7 @@ static inline int32_t tt_f32_to_i32(float x) {
     return x == x ? saturated : 0;
 }
 
-/* tt: tt_f32_to_u32; needs: */
+/* tt: tt_f32_to_u32; needs:  */
 /* 4294967040 is the greatest float below 2**32; a signed conversion of 64 bits is the wider instruction set's. */
 static inline uint32_t tt_f32_to_u32(float x) {
     float low = x > 0.0f ? x : 0.0f;
@@ -54,7 +54,7 @@ static inline uint32_t tt_f32_to_u32(float x) {
     return x >= 4294967296.0f ? 0xFFFFFFFFu : (uint32_t)inside;
 }
 
-/* tt: tt_f32_to_i64; needs: */
+/* tt: tt_f32_to_i64; needs:  */
 static inline int64_t tt_f32_to_i64(float x) {
     float low = x > -9223372036854775808.0f ? x : -9223372036854775808.0f;
     float inside = low < 9223371487098961920.0f ? low : 9223371487098961920.0f;
@@ -62,28 +62,28 @@ static inline int64_t tt_f32_to_i64(float x) {
     return x == x ? saturated : 0;
 }
 
-/* tt: tt_f32_to_u64; needs: */
+/* tt: tt_f32_to_u64; needs:  */
 static inline uint64_t tt_f32_to_u64(float x) {
     float low = x > 0.0f ? x : 0.0f;
     float inside = low < 18446742974197923840.0f ? low : 18446742974197923840.0f;
     return x >= 18446744073709551616.0f ? ~(uint64_t)0 : (uint64_t)inside;
 }
 
-/* tt: tt_f64_to_i32; needs: */
+/* tt: tt_f64_to_i32; needs:  */
 static inline int32_t tt_f64_to_i32(double x) {
     double low = x > -2147483648.0 ? x : -2147483648.0;
     double inside = low < 2147483647.0 ? low : 2147483647.0;
     return x == x ? (int32_t)inside : 0;
 }
 
-/* tt: tt_f64_to_u32; needs: */
+/* tt: tt_f64_to_u32; needs:  */
 static inline uint32_t tt_f64_to_u32(double x) {
     double low = x > 0.0 ? x : 0.0;
     double inside = low < 4294967295.0 ? low : 4294967295.0;
     return (uint32_t)inside;
 }
 
-/* tt: tt_f64_to_i64; needs: */
+/* tt: tt_f64_to_i64; needs:  */
 static inline int64_t tt_f64_to_i64(double x) {
     double low = x > -9223372036854775808.0 ? x : -9223372036854775808.0;
     double inside = low < 9223372036854774784.0 ? low : 9223372036854774784.0;
@@ -91,7 +91,7 @@ static inline int64_t tt_f64_to_i64(double x) {
     return x == x ? saturated : 0;
 }
 
-/* tt: tt_f64_to_u64; needs: */
+/* tt: tt_f64_to_u64; needs:  */
 static inline uint64_t tt_f64_to_u64(double x) {
     double low = x > 0.0 ? x : 0.0;
     double inside = low < 18446744073709549568.0 ? low : 18446744073709549568.0;

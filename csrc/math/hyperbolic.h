@@ -1,0 +1,112 @@
+/* Hyperbolic functions and their inverses. Coefficients of polynomials: minimax, by Sollya's fpminimax. */
+
+/* tt: tt_tanh_f32; needs:  */
+/* x P(x**2) / Q(x**2) of degrees 9 and 8, error 2**-25.0 up to 8.67 (least squares, reweighted until the extremes
+   were level, then a search among neighbouring floats); beyond, the result rounds to 1. All coefficients are positive,
+   so nothing cancels. The result within 4.5 ulp. */
+static inline float tt_tanh_f32(float x) {
+    float size = __builtin_fabsf(x);
+    float z = x * x;
+    float p = 1.395341e-8f;
+    p = p * z + 2.1032358e-5f;
+    p = p * z + 0.003521048f;
+    p = p * z + 0.13402393f;
+    p = p * z + 1.0f;
+    float q = 8.018736e-7f;
+    q = q * z + 0.00033274404f;
+    q = q * z + 0.025973618f;
+    q = q * z + 0.46735716f;
+    q = q * z + 1.0f;
+    float y = x * p / q;
+    return size > 8.66f ? __builtin_copysignf(1.0f, x) : y;
+}
+
+/* tt: tt_tanh_f64; needs: tt_expm1_f64 */
+/* With t = exp(2 |x|) - 1: t / (t + 2). The result within 3 ulp. */
+static inline double tt_tanh_f64(double x) {
+    double size = __builtin_fabs(x);
+    double t = tt_expm1_f64(size > 22.0 ? 44.0 : 2.0 * size);
+    double y = size > 22.0 ? 1.0 : t / (t + 2.0);
+    return x == x ? __builtin_copysign(y, x) : x;
+}
+
+/* tt: tt_sinh_f32; needs: tt_exp_times_f32 */
+/* With h = exp(|x|) / 2, which overflows only where the result does: h - 1 / (4 h); below 1 a polynomial of degree 9,
+   error 2**-31.4. The result within 2 ulp. */
+static inline float tt_sinh_f32(float x) {
+    float size = __builtin_fabsf(x);
+    float z = size * size;
+    float p = 2.789984e-6f;
+    p = p * z + 0.00019841666f;
+    p = p * z + 0.008333315f;
+    p = p * z + 0.16666667f;
+    float h = tt_exp_times_f32(size, -1);
+    float y = size < 1.0f ? p * (size * z) + size : h - 0.25f / h;
+    return __builtin_copysignf(y, x);
+}
+
+/* tt: tt_cosh_f32; needs: tt_exp_times_f32 */
+/* h + 1 / (4 h). The result within 2 ulp. */
+static inline float tt_cosh_f32(float x) {
+    float h = tt_exp_times_f32(__builtin_fabsf(x), -1);
+    return h + 0.25f / h;
+}
+
+/* tt: tt_sinh_f64; needs: tt_exp_times_f64 */
+/* Below 1 a polynomial of degree 17, error 2**-62.6. The result within 2 ulp. */
+static inline double tt_sinh_f64(double x) {
+    double size = __builtin_fabs(x);
+    double z = size * size;
+    double p = 4.448995073979093e-15;
+    p = p * z + 7.580157504091657e-13;
+    p = p * z + 1.6060174315015305e-10;
+    p = p * z + 2.5052098350165263e-08;
+    p = p * z + 2.755731927390287e-06;
+    p = p * z + 0.00019841269841133232;
+    p = p * z + 0.008333333333333519;
+    p = p * z + 0.16666666666666666;
+    double h = tt_exp_times_f64(size, -1);
+    double y = size < 1.0 ? p * (size * z) + size : h - 0.25 / h;
+    return __builtin_copysign(y, x);
+}
+
+/* tt: tt_cosh_f64; needs: tt_exp_times_f64 */
+static inline double tt_cosh_f64(double x) {
+    double h = tt_exp_times_f64(__builtin_fabs(x), -1);
+    return h + 0.25 / h;
+}
+
+/* tt: tt_asinh_f64; needs: tt_log1p_f64 */
+/* sign(x) log1p(|x| + x**2 / (1 + sqrt(1 + x**2))); log(2 |x|) where the square would overflow. Within 2 ulp. */
+static inline double tt_asinh_f64(double x) {
+    double size = __builtin_fabs(x);
+    double z = size * size;
+    double y = tt_log1p_f64(size > 1e150 ? size : size + z / (1.0 + __builtin_sqrt(1.0 + z)));
+    return __builtin_copysign(size > 1e150 ? y + 0.6931471805599453 : y, x);
+}
+
+/* tt: tt_acosh_f64; needs: tt_log1p_f64 */
+/* With t = x - 1, which is exact near 1: log1p(t + sqrt(2 t + t**2)); log(2 x) for large x. Within 2 ulp. */
+static inline double tt_acosh_f64(double x) {
+    double t = x - 1.0;
+    double y = tt_log1p_f64(x > 1e150 ? x : t + __builtin_sqrt(t + t + t * t));
+    y = x > 1e150 ? y + 0.6931471805599453 : y;
+    return x < 1.0 ? __builtin_nan("") : y;
+}
+
+/* tt: tt_atanh_f64; needs: tt_log1p_f64 */
+/* log1p(2 |x| / (1 - |x|)) / 2. Within 2 ulp. */
+static inline double tt_atanh_f64(double x) {
+    double size = __builtin_fabs(x);
+    return __builtin_copysign(0.5 * tt_log1p_f64((size + size) / (1.0 - size)), x);
+}
+
+/* tt: tt_asinh_f32; needs: tt_asinh_f64 */
+/* The inverses are computed in double precision and rounded once: within 0.51 ulp. */
+static inline float tt_asinh_f32(float x) { return (float)tt_asinh_f64(x); }
+
+/* tt: tt_acosh_f32; needs: tt_acosh_f64 */
+static inline float tt_acosh_f32(float x) { return (float)tt_acosh_f64(x); }
+
+/* tt: tt_atanh_f32; needs: tt_atanh_f64 */
+static inline float tt_atanh_f32(float x) { return (float)tt_atanh_f64(x); }

@@ -1,0 +1,148 @@
+/* Sine, cosine and tangent of doubles of any size.
+
+   |x| = k pi/2 + r. Up to 2**28, k pi/2 is subtracted in three parts by fused multiply-adds, of which the first is
+   exact. Beyond, |x| = M 2**e with a whole M, and the window of 2/pi that decides |x| 2/pi modulo 4 is cut out of a
+   table of its bits: 192 bits from the position that e gives. Their product with M, in fixed point, has k in its two
+   highest bits (M. Payne, R. Hanek, "Radian Reduction for Trigonometric Functions", 1983). */
+
+/* tt: tt_two_over_pi; needs:  */
+/* The bits of 2/pi behind the point, after 64 zeros. */
+static const uint32_t tt_two_over_pi[] = {
+    0u, 0u, 0xA2F9836Eu, 0x4E441529u, 0xFC2757D1u, 0xF534DDC0u, 0xDB629599u, 0x3C439041u,
+    0xFE5163ABu, 0xDEBBC561u, 0xB7246E3Au, 0x424DD2E0u, 0x06492EEAu, 0x09D1921Cu, 0xFE1DEB1Cu, 0xB129A73Eu,
+    0xE88235F5u, 0x2EBB4484u, 0xE99C7026u, 0xB45F7E41u, 0x3991D639u, 0x835339F4u, 0x9C845F8Bu, 0xBDF9283Bu,
+    0x1FF897FFu, 0xDE05980Fu, 0xEF2F118Bu, 0x5A0A6D1Fu, 0x6D367ECFu, 0x27CB09B7u, 0x4F463F66u, 0x9E5FEA2Du,
+    0x7527BAC7u, 0xEBE5F17Bu, 0x3D0739F7u, 0x8A5292EAu, 0x6BFB5FB1u, 0x1F8D5D08u, 0x56033046u, 0xFC7B6BABu,
+    0xF0CFBC20u, 0x9AF4361Du, 0xA9E39161u,
+};
+
+/* tt: tt_angle_f64; needs:  */
+/* What is left of an angle, in radians, when whole quarter turns are taken away: rest + error. */
+struct tt_angle_f64 {
+    double rest, error;
+    uint64_t turns;
+};
+
+/* tt: tt_far_turns_f64; needs: tt_angle_f64, tt_bits_f64, tt_two_over_pi */
+/* For x >= 2**28. In the products below L and H are the halves of M, w0 to w5 the words of the window, high first. */
+static inline struct tt_angle_f64 tt_far_turns_f64(double x) {
+    uint64_t bits = tt_bits_f64(x);
+    uint64_t position = (bits >> 52 & 0x7FF) - 1013;
+    position = position < 1035 ? position : 0;
+    const uint32_t *table = tt_two_over_pi + (position >> 5);
+    uint64_t shift = position & 31;
+    uint64_t w0 = ((uint64_t)table[0] << 32 | table[1]) << shift >> 32;
+    uint64_t w1 = ((uint64_t)table[1] << 32 | table[2]) << shift >> 32;
+    uint64_t w2 = ((uint64_t)table[2] << 32 | table[3]) << shift >> 32;
+    uint64_t w3 = ((uint64_t)table[3] << 32 | table[4]) << shift >> 32;
+    uint64_t w4 = ((uint64_t)table[4] << 32 | table[5]) << shift >> 32;
+    uint64_t w5 = ((uint64_t)table[5] << 32 | table[6]) << shift >> 32;
+    uint64_t L = bits & 0xFFFFFFFFu, H = (bits >> 32 & 0x000FFFFFu) | 0x00100000u, word = 0xFFFFFFFFu;
+    uint64_t s4 = L * w4 + (L * w5 >> 32) + (H * w5 & word);
+    uint64_t s3 = (s4 >> 32) + (L * w3 & word) + (H * w4 & word) + (H * w5 >> 32);
+    uint64_t s2 = (s3 >> 32) + (L * w2 & word) + (L * w3 >> 32) + (H * w3 & word) + (H * w4 >> 32);
+    uint64_t s1 = (s2 >> 32) + (L * w1 & word) + (L * w2 >> 32) + (H * w2 & word) + (H * w3 >> 32);
+    uint64_t s0 = (s1 >> 32) + L * w0 + (L * w1 >> 32) + H * w1 + (H * w2 >> 32);
+    uint64_t high = s0 << 32 | (s1 & word);
+    uint64_t low = s2 << 32 | (s3 & word);
+    uint64_t turns = (high + 0x2000000000000000u) >> 62;
+    int64_t fraction = (int64_t)(high - (turns << 62));
+    double h = (double)fraction;
+    double h_error = (double)(fraction - (int64_t)h) + (double)(int64_t)(low >> 1) * 0x1p-63;
+    double rest = h * 0x1.921fb54442d18p-62;
+    double error = __builtin_fma(h, 0x1.921fb54442d18p-62, -rest) + (h * 0x1.1a62633145c07p-116 + h_error * 0x1.921fb54442d18p-62);
+    double sum = rest + error;
+    return (struct tt_angle_f64){sum, error - (sum - rest), turns};
+}
+
+/* tt: tt_quarter_turns_f64; needs: tt_angle_f64, tt_bits_f64, tt_far_turns_f64 */
+/* |x| = turns pi / 2 + rest; NaN for an infinite x. */
+static inline struct tt_angle_f64 tt_quarter_turns_f64(double x) {
+    double size = __builtin_fabs(x);
+    double t = size * 0.6366197723675814 + 6755399441055744.0;
+    double k = t - 6755399441055744.0;
+    double first = __builtin_fma(-k, 0x1.921fb54442d18p+0, size);
+    double rest = __builtin_fma(-k, 0x1.1a62633145c07p-54, first);
+    double error = __builtin_fma(-k, 0x1.1a62633145c07p-54, first - rest) + k * 0x1.f1976b7ed8fbcp-110;
+    double sum = rest + error;
+    struct tt_angle_f64 far = tt_far_turns_f64(size);
+    return (struct tt_angle_f64){
+        (size < 0x1p28 ? sum : far.rest) + (size - size),
+        size < 0x1p28 ? error - (sum - rest) : far.error,
+        size < 0x1p28 ? tt_bits_f64(t) : far.turns,
+    };
+}
+
+/* tt: tt_sin_turned_f64; needs: tt_bits_f64, tt_float_f64 */
+/* sin(turns pi / 2 + rest). Sine of degree 13, error 2**-57.9; cosine of degree 14, error 2**-63.9. */
+static inline double tt_sin_turned_f64(double r, uint64_t turns) {
+    double z = r * r;
+    double p = 1.58959436374344e-10;
+    p = p * z - 2.505074232064192e-08;
+    p = p * z + 2.755731358226442e-06;
+    p = p * z - 0.0001984126982945851;
+    p = p * z + 0.008333333333321919;
+    p = p * z - 0.1666666666666663;
+    double sine = p * (r * z) + r;
+    double q = -1.1358748095206086e-11;
+    q = q * z + 2.087570540410226e-09;
+    q = q * z - 2.7557314217299276e-07;
+    q = q * z + 2.480158728900347e-05;
+    q = q * z - 0.0013888888888873344;
+    q = q * z + 0.041666666666666595;
+    double half = 0.5 * z;
+    double one = 1.0 - half;
+    double cosine = one + (((1.0 - one) - half) + q * (z * z));
+    double y = turns & 1 ? cosine : sine;
+    return tt_float_f64(tt_bits_f64(y) ^ turns >> 1 << 63);
+}
+
+/* tt: tt_sin_f64; needs: tt_angle_f64, tt_bits_f64, tt_float_f64, tt_quarter_turns_f64, tt_sin_turned_f64 */
+/* The result within 1 ulp. */
+static inline double tt_sin_f64(double x) {
+    struct tt_angle_f64 angle = tt_quarter_turns_f64(x);
+    double y = tt_sin_turned_f64(angle.rest, angle.turns);
+    return tt_float_f64(tt_bits_f64(y) ^ (tt_bits_f64(x) & 0x8000000000000000u));
+}
+
+/* tt: tt_cos_f64; needs: tt_angle_f64, tt_quarter_turns_f64, tt_sin_turned_f64 */
+/* The result within 1 ulp. */
+static inline double tt_cos_f64(double x) {
+    struct tt_angle_f64 angle = tt_quarter_turns_f64(x);
+    return tt_sin_turned_f64(angle.rest, angle.turns + 1);
+}
+
+/* tt: tt_tan_f64; needs: tt_angle_f64, tt_bits_f64, tt_float_f64, tt_quarter_turns_f64 */
+/* sin / cos, each as a sum of two doubles, so that only the last step rounds. The result within 1 ulp. */
+static inline double tt_tan_f64(double x) {
+    struct tt_angle_f64 angle = tt_quarter_turns_f64(x);
+    double r = angle.rest;
+    double z = r * r;
+    double p = 1.58959436374344e-10;
+    p = p * z - 2.505074232064192e-08;
+    p = p * z + 2.755731358226442e-06;
+    p = p * z - 0.0001984126982945851;
+    p = p * z + 0.008333333333321919;
+    p = p * z - 0.1666666666666663;
+    double sine_tail = p * (r * z) + angle.error;
+    double sine = r + sine_tail;
+    sine_tail = sine_tail - (sine - r);
+    double q = -1.1358748095206086e-11;
+    q = q * z + 2.087570540410226e-09;
+    q = q * z - 2.7557314217299276e-07;
+    q = q * z + 2.480158728900347e-05;
+    q = q * z - 0.0013888888888873344;
+    q = q * z + 0.041666666666666595;
+    double half = 0.5 * z;
+    double one = 1.0 - half;
+    double cosine_tail = ((1.0 - one) - half) + (q * (z * z) - (__builtin_fma(r, r, -z) * 0.5 + r * angle.error));
+    double cosine = one + cosine_tail;
+    cosine_tail = cosine_tail - (cosine - one);
+    uint64_t odd = angle.turns & 1;
+    double over = odd ? -cosine : sine, over_tail = odd ? -cosine_tail : sine_tail;
+    double under = odd ? sine : cosine, under_tail = odd ? sine_tail : cosine_tail;
+    double inverse = 1.0 / under;
+    double quotient = over * inverse;
+    double y = quotient + (__builtin_fma(-quotient, under, over) + (over_tail - quotient * under_tail)) * inverse;
+    return tt_float_f64(tt_bits_f64(y) ^ (tt_bits_f64(x) & 0x8000000000000000u));
+}
