@@ -57,6 +57,8 @@ class Sample:
     params: dict[str, Any]
     smooth: bool = True
     """Can floats of this sample be widened to float64 and moved a little? (Not: dtypes in parameters, and cliffs.)"""
+    mixed: bool = True
+    """May vmap's other arguments be made by moving the elements around? Otherwise they are multiples."""
 
 
 class Numbers:
@@ -385,12 +387,12 @@ _TABLE: dict[str, Any] = {
         "select_prim": prim, "window_dimensions": (1, 3), "window_strides": (1, 2), "padding": ((1, 0), (0, 1))})
         for prim in (lax.ge_p, lax.le_p)],
     "conv_general_dilated": _conv, "triangular_solve": _solves, "svd": _svd,
-    "cholesky": lambda x: [Sample((_positive(x),), {}), Sample((_positive(x, 2),), {})],
+    "cholesky": lambda x: [Sample((_positive(x, *batch),), {}, smooth=False, mixed=False) for batch in ((), (2,))],
     "lu": lambda x: [Sample((x(*shape),), {}) for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 3))],
     "qr": lambda x: [Sample((x(*shape),), {"full_matrices": full}, smooth=not full and shape[-2] >= shape[-1])
                      for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 3)) for full in (False, True)],
     "eigh": lambda x: [Sample((_positive(x, *batch),), {
-        "lower": True, "sort_eigenvalues": True, "subset_by_index": None}) for batch in ((), (2,))],
+        "lower": True, "sort_eigenvalues": True, "subset_by_index": None}, False, False) for batch in ((), (2,))],
     "scatter-mul": _scatter("scatter-mul", unique=True), "sort": _sorts, "top_k": _top_k,
     **_CONTROL, **_KEY_SAMPLES,
 }

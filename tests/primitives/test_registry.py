@@ -92,7 +92,7 @@ def test_vmap_is_a_stack_of_calls(primitive):
     if isinstance(type(primitive).batch, Refusal):
         return
     for sample in thinned(primitive):
-        stacks = [variations(x) for x in sample.args]
+        stacks = [variations(x) if sample.mixed else [x, x * 2, x * 3] for x in sample.args]
         mapped = [(k,) for k in range(len(sample.args))] + [tuple(range(len(sample.args)))] * (len(sample.args) > 1)
         for which in mapped:
             ranks = [np.ndim(sample.args[k]) for k in which]
@@ -103,7 +103,7 @@ def test_vmap_is_a_stack_of_calls(primitive):
                 calls = [bound(primitive, sample, [stacks[k][n] if k in which else x
                                                    for k, x in enumerate(sample.args)]) for n in range(3)]
                 for out, parts in zip(outs, zip(*calls, strict=True), strict=True):
-                    assert_close(out, stacked(parts, 0), 2e-6)
+                    assert_close(meaning(primitive, out), meaning(primitive, stacked(parts, 0)), 2e-6)
 
 
 # --- how a primitive is called -----------------------------------------------------------------------------------
@@ -118,6 +118,11 @@ def bound(primitive, sample, args):
 
 def listed_call(primitive, sample, *args):
     return bound(primitive, sample, args)
+
+
+def meaning(primitive, out):
+    """The part of a result that means something."""
+    return np.tril(out) if primitive.name == "cholesky" else out
 
 
 def along(function, tangents):

@@ -13,11 +13,12 @@ from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Expr, Gather, Index, Kind, Scatter, literal, where
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import is_undefined_primal
-from tinytrace.primitives.arithmetic import add_p, neg, sub_p
+from tinytrace.primitives.arithmetic import add, add_p, neg, sub_p
 from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast_in_dim
 from tinytrace.primitives.checks import check_same_dtypes, shifted
+from tinytrace.primitives.comparison import lt
 from tinytrace.primitives.duals import instantiate
-from tinytrace.primitives.elementwise import zero_like
+from tinytrace.primitives.elementwise import const_like, zero_like
 from tinytrace.primitives.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -31,6 +32,7 @@ from tinytrace.primitives.indexing import (
     scatter_of_gather,
     window_sizes,
 )
+from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import NDArray, moveaxis
 
 
@@ -268,6 +270,11 @@ def gather_updates(x: Any, indices: Any, numbers: ScatterDimensionNumbers, updat
     """Read the windows of `x` that a scatter of updates of `updates_shape` writes; 0 for those it drops."""
     return gather(x, indices, gather_of_scatter(numbers), window_sizes(numbers, np.ndim(x), updates_shape), mode=mode,
                   fill_value=0)
+
+
+def wrapped(at: Any, size: int) -> Any:
+    """Return indices, of which those below 0 are counted from the end of `size`: as NumPy's indexing means them."""
+    return select(lt(at, const_like(at, 0)), add(at, const_like(at, size)), at)
 
 
 @functools.cache

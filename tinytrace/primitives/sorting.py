@@ -13,16 +13,13 @@ from tinytrace.core.dtypes import INT32, is_float
 from tinytrace.core.kinds import Kind, Routine
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
-from tinytrace.primitives.arithmetic import add
 from tinytrace.primitives.broadcasting import broadcast_in_dim, expand_dims
 from tinytrace.primitives.checks import canonicalize_axis, remaining
-from tinytrace.primitives.comparison import lt
 from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.creation import broadcasted_iota
 from tinytrace.primitives.elementwise import filled_like
-from tinytrace.primitives.gathering import gather
+from tinytrace.primitives.gathering import gather, wrapped
 from tinytrace.primitives.indexing import GatherDimensionNumbers
-from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import NDArray, moveaxis, reshape, transpose
 
 
@@ -185,10 +182,9 @@ def _elements_at(x: Any, positions: Sequence[Any]) -> Any:
     shape = np.shape(x)
     if 0 in shape:  # there is no element to read
         return filled_like(x, 0)
-    wrapped = [select(lt(at, np.int32(0)), add(at, np.int32(size)), at)
-               for at, size in zip(positions, shape, strict=True)]
+    counted = [wrapped(at, size) for at, size in zip(positions, shape, strict=True)]
     axes = tuple(range(len(shape)))
-    rows = [broadcast_in_dim(at, (*shape, 1), axes) for at in wrapped]
+    rows = [broadcast_in_dim(at, (*shape, 1), axes) for at in counted]
     found = gather(x, concatenate(rows, len(shape)), GatherDimensionNumbers((), axes, axes), (1,) * len(shape))
     return expand_dims(found, ())  # no equation; but its transpose, the sum over no axes, is one
 

@@ -1,0 +1,68 @@
+"""Factorizations: they multiply to what was factored, and differentiate along symmetric changes."""
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+from tinytrace.config import enable_x64
+from tinytrace.lax import linalg
+
+rng = np.random.default_rng(5)
+
+
+def matrix(m, n):
+    return rng.normal(size=(m, n))
+
+
+def positive(n):
+    half = matrix(n, n)
+    return half @ half.T + np.diag(np.arange(1.0, n + 1) ** 2)
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (3, 3), (5, 3), (3, 5), (40, 40)])
+def test_factors_multiply_to_the_matrix(m, n):
+    a = matrix(m, n).astype(np.float32)
+    both, pivots, rows = map(np.asarray, linalg.lu(a))
+    k = min(m, n)
+    lower, upper = np.tril(both[:, :k], -1) + np.eye(m, k), np.triu(both[:k])
+    np.testing.assert_allclose(lower @ upper, a[rows], atol=1e-4)
+    swaps = np.arange(m)
+    for i, j in enumerate(pivots):
+        swaps[[i, j]] = swaps[[j, i]]
+    np.testing.assert_array_equal(swaps, rows)
+    for full in (False, True):
+        q, r = map(np.asarray, linalg.qr(a, full_matrices=full))
+        np.testing.assert_allclose(q @ r, a, atol=1e-4)
+        np.testing.assert_allclose(q.T @ q, np.eye(q.shape[1]), atol=1e-5)
+        u, s, vt = map(np.asarray, linalg.svd(a, full_matrices=full))
+        np.testing.assert_allclose(u[:, :k] * s @ vt[:k], a, atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 4, 30])
+def test_factors_of_symmetric_matrices(n):
+    a = positive(n).astype(np.float32)
+    factor = np.asarray(linalg.cholesky(a))
+    np.testing.assert_allclose(factor @ factor.T, a, rtol=1e-4, atol=1e-3)
+    v, w = map(np.asarray, jax.jit(linalg.eigh)(a))
+    np.testing.assert_allclose(v * w @ v.T, a, rtol=1e-4, atol=1e-2)
+    assert list(w) == sorted(w)
+
+
+@pytest.mark.parametrize("function", [linalg.cholesky, lambda a: linalg.eigh(a)[1], lambda a: linalg.eigh(a)[0]])
+def test_derivatives_along_symmetric_changes(function):
+    with enable_x64(True):
+        a, change = positive(4), matrix(4, 4)
+        change = change + change.T
+        out, slope = jax.jvp(function, (a,), (change,))
+        step = 1e-6
+        ahead, behind = (np.asarray(function(a + sign * step * change)) for sign in (1, -1))
+        np.testing.assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-6)
+        pulled, = jax.vjp(function, a)[1](np.ones_like(out))
+        assert np.vdot(pulled, change) == pytest.approx(float(np.sum(np.asarray(slope))), rel=1e-8)
+
+
+def test_failure_is_nan_in_that_matrix_only():
+    out = np.asarray(linalg.cholesky(np.float32([[[-1.0]], [[4.0]]])))
+    assert np.isnan(out[0, 0, 0])
+    assert out[1, 0, 0] == 2
+    assert np.isnan(np.asarray(linalg.eigh(np.full((2, 2), np.nan, np.float32))[1])).all()
