@@ -11,7 +11,7 @@ import pytest
 
 from tests import goldens
 
-FILES = ["control_flow", "custom_rules"]
+FILES = ["control_flow", "custom_rules", "compositions"]
 NUMBER = re.compile(r"-?\d+\.\d*(?:e[+-]?\d+)?")
 
 
