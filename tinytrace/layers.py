@@ -25,8 +25,8 @@ LAYERS: list[tuple[str, str]] = [
 def layers_text() -> str:
     """The list as the README prints it: rank, packages, purpose.
 
-    >>> print(layers_text().splitlines()[1])
-     1  core                    the language: dtypes, avals, trees, trace, primitive, jaxpr, check, print
+    >>> print(layers_text().splitlines()[2].strip())
+    1  core                    the language: dtypes, avals, trees, trace, primitive, jaxpr, check, print
     """
     rows = []
     for rank, (names, purpose) in enumerate(LAYERS):

@@ -50,7 +50,7 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
     Source: `jax.lax.scan`.
 
     >>> scan(lambda total, x: (total + x, total), 0, np.arange(4))
-    (Array(6, dtype=int32), Array([0, 0, 1, 3], dtype=int32))
+    (Array(6, dtype=int32), Array([0, 0, 1, 3], dtype=int32, weak_type=True))
     """
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")
