@@ -126,7 +126,8 @@ def in_program(name: str, function: Any, *args: Any, smooth: bool = True) -> Sam
 
     for eqn in closed.eqns:
         if eqn.primitive.name == name:
-            return Sample(tuple(np.asarray(read(atom)) for atom in eqn.invars), eqn.params, smooth)
+            args = [x if isinstance(x, jax.Array) else np.asarray(x) for x in map(read, eqn.invars)]
+            return Sample(tuple(args), eqn.params, smooth)
         out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
         values.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True))
     raise LookupError(f"{name} is not in the program {closed}")
