@@ -222,4 +222,4 @@ def storage_dtype(aval: ShapedArray) -> np.dtype[Any]:
 
 
 def _key_words(array: Array) -> np.ndarray[Any, Any]:
-    return array._value.view(np.uint32).reshape(*array.shape, 2)
+    return np.atleast_1d(array._value).view(np.uint32).reshape(*array.shape, 2)

@@ -127,17 +127,18 @@ def is_valid_type(x: Any) -> bool:
 
 def canonicalize_shape(shape: Any, context: str = "") -> tuple[int, ...]:
     """Return `shape` as a tuple of Python ints; raises TypeError with JAX's message when it is none."""
-    dims: Iterable[Any] = shape if isinstance(shape, Iterable) else (shape,)
-    dims = tuple(dims)
+    if isinstance(shape, str) or getattr(shape, "ndim", 1) == 0 or not isinstance(shape, Iterable):
+        shape = (shape,)
     try:
-        return tuple(operator.index(d) for d in dims)
+        return tuple(operator.index(d) for d in shape)
     except TypeError:
         pass
-    text = f"Shapes must be 1D sequences of concrete values of integer type, got {dims}."
-    if any(hasattr(d, "_origin_msg") for d in dims):
+    text = f"Shapes must be 1D sequences of concrete values of integer type, got {shape}. {context}".rstrip()
+    traced = [d for d in shape if hasattr(d, "_origin_msg")]
+    if traced:
         text += ("\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
-                 + "".join("\n" + d._origin_msg() for d in dims if hasattr(d, "_origin_msg")))
-    raise TypeError(f"{text} {context}".rstrip())
+                 + "".join(d._origin_msg() for d in traced))
+    raise TypeError(text)
 
 
 def weak_type_of(x: Any) -> bool:

@@ -81,7 +81,7 @@ def _checked_leaves(object: Any) -> list[Any]:
             leaf = np.asarray(leaf)
         if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "USOM":
             shown = leaf.item() if leaf.ndim == 0 else leaf
-            raise TypeError(f"Value {shown!r} with dtype {leaf.dtype} is not a valid JAX array type. Only arrays of "
+            raise TypeError(f"Value '{shown}' with dtype {leaf.dtype} is not a valid JAX array type. Only arrays of "
                             "numeric types are supported by JAX.")
         result.append(leaf)
     return result

@@ -10,8 +10,8 @@ from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.core.avals import canonicalize_shape
 from tinytrace.core.dtypes import is_integer, result_type
-from tinytrace.numpy.array_creation import array, asarray
 from tinytrace.numpy.arithmetic import sign
+from tinytrace.numpy.array_creation import array, asarray
 from tinytrace.numpy.exponential import log10
 from tinytrace.numpy.joining import stack
 from tinytrace.numpy.powers import power
@@ -239,8 +239,8 @@ def eye(N: int, M: int | None = None, k: ArrayLike = 0, dtype: DTypeLike = None,
     offset = asarray(k)
     if offset.shape or not is_integer(offset.dtype):
         raise ValueError(f"k must be a scalar integer; got {k}")
-    rows, = canonicalize_shape((N,), "argument of 'N' jnp.eye()")
-    columns = rows if M is None else canonicalize_shape((M,), "argument 'M' of jnp.eye()")[0]
+    rows, = canonicalize_shape((N,), "argument of 'N' jnp.eye().")
+    columns = rows if M is None else canonicalize_shape((M,), "argument 'M' of jnp.eye().")[0]
     if rows < 0 or columns < 0:
         raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
     i = lax.broadcasted_iota(offset.dtype, (rows, columns), 0)

@@ -59,7 +59,7 @@ def reshape_array(a: Value, shape: Any, order: str = "C") -> Value:
 
 def _complete_shape(a: Value, shape: Any) -> tuple[int, ...]:
     """Return `shape` with the size in place of -1; raises TypeError when the elements do not fill it."""
-    sizes = canonicalize_shape(shape)
+    sizes = canonicalize_shape(shape if np.iterable(shape) else [shape])
     if sizes.count(-1) > 1:
         raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {shape}")
     if -1 in sizes:

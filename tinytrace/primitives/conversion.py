@@ -90,26 +90,11 @@ def copy(x: Any) -> Any:
 class ConvertElementType(Elementwise):
     """`convert_element_type[new_dtype=int32 weak_type=False] x: f32[n]` is i32[n]."""
 
-    def fold(self, x: Atom, *, new_dtype: np.dtype[Any], weak_type: bool) -> Atom | None:
-        """Hand on an operand that has the type already, and convert the constants that JAX converts at once.
-
-        These are Python's numbers and NumPy's arrays without dimensions, but not NumPy's scalars.
-        """
-        if x.aval.dtype == new_dtype and x.aval.weak_type == weak_type:
-            return x
-        if type(x) is not Literal or type(x.val) not in (bool, int, float, np.ndarray) or isinstance(new_dtype, KeyType):
-            return None
-        value = np.asarray(_convert(np.asarray(x.val), new_dtype=new_dtype, weak_type=False))
-        aval = ShapedArray((), new_dtype, weak_type)
-        if not weak_type:
-            return Literal(value, aval)
-        return Literal(value.item(), aval) if aval_of(value.item()) is aval else None
-
     def abstract_eval(self, *avals: ShapedArray, **params: Any) -> ShapedArray:
         x, = avals
         return ShapedArray(x.shape, params["new_dtype"], params["weak_type"])
 
-    def fold(self, atom: Atom, *, new_dtype: np.dtype[Any], weak_type: bool) -> Atom | None:  # type: ignore[override]
+    def fold(self, atom: Atom, *, new_dtype: np.dtype[Any], weak_type: bool) -> Atom | None:
         """Return what an equation need not be written for: `atom` if it is of that type, or a converted literal."""
         out_aval = ShapedArray(atom.aval.shape, new_dtype, weak_type)
         if atom.aval == out_aval:

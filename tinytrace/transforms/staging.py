@@ -29,6 +29,7 @@ from tinytrace.core.jaxpr import (
     replay,
 )
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.printer import eqn_to_text
 from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error, set_current_trace
 
 FlatFunction = Callable[..., Sequence[Any]]
@@ -97,6 +98,7 @@ class DynamicJaxprTrace(Trace):
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
         self._consts: dict[int, tuple[Var, Any]] = {}
+        self._folded_consts: list[JaxprEqn] = []  # equations that were not written: they would hand on a constant
         self._level = parent.level + 1
 
     @property
@@ -142,7 +144,10 @@ class DynamicJaxprTrace(Trace):
         if primitive.fold is not None:
             atom = primitive.fold(invars[0], **params)
             if atom is not None:
-                return DynamicJaxprTracer(self, atom, user_source())
+                source = user_source()
+                if isinstance(atom, Var) and type(args[0]) is not DynamicJaxprTracer:
+                    self._folded_consts.append(JaxprEqn(invars, [Var(atom.aval)], primitive, params, source=source))
+                return DynamicJaxprTracer(self, atom, source)
         avals = [v.aval for v in invars]
         out_avals = primitive.abstract_eval(*avals, **params)
         effects = primitive.effects(*avals, **params)
@@ -188,7 +193,9 @@ class DynamicJaxprTrace(Trace):
                 active.difference_update(eqn.outvars)
                 active.update(v for v in eqn.invars if isinstance(v, Var))
         constvars = {v for v, _ in self._consts.values()} & active
-        makers = [eqn for eqn in self.eqns if constvars.intersection(v for v in eqn.invars if isinstance(v, Var))]
+        makers = [eqn for eqn in self._folded_consts if eqn.invars[0] in constvars]
+        constvars.difference_update(eqn.invars[0] for eqn in makers)
+        makers += [eqn for eqn in self.eqns if constvars.intersection(v for v in eqn.invars if isinstance(v, Var))]
         positions = [i for i, v in enumerate(self.invars) if v in active]
         assert self.debug_info is not None
         text = f"The error occurred while tracing the function {self.debug_info.function} for " \
@@ -211,7 +218,7 @@ def _depends_on(names: list[str]) -> str:
 
 
 def _became_a_tracer(eqns: list[JaxprEqn]) -> str:
-    lines = [f"  operation {eqn.outvars[0].aval.str_short()} = {eqn.primitive.name}\n"
+    lines = [f"  operation {eqn_to_text(eqn)}\n"
              f"    from line {eqn.source or '<unknown>'}" for eqn in eqns[:5]]
     more = "\n\n(Additional originating lines are not shown.)" if len(eqns) > 5 else ""
     return "This value became a tracer due to JAX operations on these lines:\n\n" + "\n\n".join(lines) + more
