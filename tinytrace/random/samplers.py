@@ -27,7 +27,7 @@ def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
 
     >>> from tinytrace import random
     >>> random.bits(random.key(0), (2,))
-    Array([4070199207, 4202968722], dtype=uint32)
+    Array([ 928981903, 3453687069], dtype=uint32)
     """
     typed, _ = check_key("bits", key)
     dtype = canonicalize_dtype(np.uint32 if dtype is None else dtype)

@@ -60,6 +60,8 @@ class Block:
     """How many loops and branches it stands in."""
     exact_only: bool = False
     """In the body of a loop only steps without rounding are drawn: errors would grow from turn to turn."""
+    contraction: bool = False
+    """Whether a product may reach a sum unrounded (fused multiply-add), so that `+ - *` of floats have an error."""
     lines: list[str] = field(default_factory=list)
 
     def add(self, text: str, shape: Shape, dtype: Dtype, bound: float, error: float = 0.0) -> Value:
@@ -75,7 +77,7 @@ class Block:
 
     def inner(self, inputs: Sequence[Value], exact_only: bool) -> Block:
         """An empty function inside this one, with `inputs` as its values."""
-        return Block(list(inputs), self.names, self.depth + 1, exact_only)
+        return Block(list(inputs), self.names, self.depth + 1, exact_only, self.contraction)
 
 
 Step = Callable[[st.DrawFn, Block], Value | None]
@@ -93,14 +95,18 @@ def draw_program(
     steps: Sequence[Step],
     inputs: st.SearchStrategy[list[tuple[Shape, Dtype, bool]]],
     max_steps: int,
+    contraction: bool,
 ) -> Program:
-    """Draws a program: inputs `(shape, dtype, is tame)`, then up to `max_steps` of the given steps, then results."""
+    """Draws a program: inputs `(shape, dtype, is tame)`, then up to `max_steps` of the given steps.
+
+    Its results are the values that no step used, so that every step matters.
+    """
     names = variable_names()
     values = [
         Value(next(names), shape, dtype, TAME if tame and dtype.kind == "f" else np.inf)
         for shape, dtype, tame in draw(inputs)
     ]
-    block = Block(values.copy(), names)
+    block = Block(values.copy(), names, contraction=contraction)
     draw_steps(draw, block, steps, draw(st.integers(1, max_steps)))
     results = unused(block)
     source = function_text("program", values, block.lines, f"{', '.join(v.name for v in results)},")

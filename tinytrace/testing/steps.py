@@ -100,9 +100,9 @@ def arithmetic(draw: st.DrawFn, block: Block) -> Value | None:
     error = x.error * (y.bound + y.error) + y.error * x.bound if operator == "*" else x.error + y.error
     if x.is_int:
         return block.add(f"{x.name} {operator} {y.name}", shape, x.dtype, math.inf)
-    if x.is_exact and y.is_exact:
-        return block.add(f"{x.name} {operator} {y.name}", shape, x.dtype, bound if bound == bound else math.inf)
-    if bound > LARGE or not math.isfinite(error):
+    if x.is_exact and y.is_exact and not block.contraction:
+        return block.add(f"{x.name} {operator} {y.name}", shape, x.dtype, math.inf if math.isnan(bound) else bound)
+    if bound > LARGE or block.exact_only:
         return None
     return block.add(f"{x.name} {operator} {y.name}", shape, x.dtype, bound, error + x.epsilon * bound)
 

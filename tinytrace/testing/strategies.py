@@ -62,18 +62,21 @@ def elements(dtype: Dtype, bound: float = math.inf) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def programs(draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8) -> Program:
+def programs(draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8, contraction: bool = False) -> Program:
     """Random programs over `jnp` and `lax`: elementwise, comparison, selection, reductions, shapes, loops and branches.
 
     Half of the float inputs are tame (between -4 and 4), so that functions with rounding can be followed; the others
-    hold anything. Results are compared by `tinytrace.testing.values.agree`.
+    hold anything. Results are compared by `tinytrace.testing.values.agree`; with `contraction` they may differ as
+    far as fused multiply-adds let them.
     """
     kinds = st.tuples(shapes(), dtypes(("float32", "float32", "int32", "bool", "uint8")), st.booleans())
-    return draw_program(draw, ALL_STEPS, st.lists(kinds, min_size=1, max_size=max_inputs), max_steps)
+    return draw_program(draw, ALL_STEPS, st.lists(kinds, min_size=1, max_size=max_inputs), max_steps, contraction)
 
 
 @st.composite
-def programs_with_arguments(draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8) -> tuple[Program, list[Any]]:
+def programs_with_arguments(
+    draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8, contraction: bool = False
+) -> tuple[Program, list[Any]]:
     """Random programs, each with NumPy arrays to call it on."""
-    program = draw(programs(max_inputs, max_steps))
+    program = draw(programs(max_inputs, max_steps, contraction))
     return program, [draw(arrays(value.dtype, value.shape, value.bound)) for value in program.inputs]
