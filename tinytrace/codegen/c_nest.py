@@ -177,8 +177,9 @@ class NestWriter:
 def reduction_clause(loop: For) -> str:
     """Return what `#pragma omp simd` must know of the variables that the loop folds into."""
     clauses: dict[str, list[str]] = {}
+    own = {stmt.local for stmt in loop.body if isinstance(stmt, Declare)}
     for stmt in loop.body:
-        if isinstance(stmt, Combine) and isinstance(stmt.place, Node):
+        if isinstance(stmt, Combine) and isinstance(stmt.place, Node) and stmt.place not in own:
             assert stmt.place.dtype is not None
             clauses.setdefault(fold_of(stmt.op, stmt.place.dtype).clause, []).append(str(stmt.place.args[0]))
     return "".join(f" reduction({op}: {', '.join(dict.fromkeys(names))})" for op, names in clauses.items())

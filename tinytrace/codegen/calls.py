@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tinytrace.codegen.c_types import spelled
-from tinytrace.codegen.costs import measure
-from tinytrace.codegen.kernel import Buffer, Call, Declare, Kernel, Nest, Place, Stmt
+from tinytrace.codegen.costs import nest
+from tinytrace.codegen.kernel import Buffer, Call, Declare, Kernel, Place, Stmt
 from tinytrace.codegen.nodes import Node, literal, local, number
 from tinytrace.codegen.unit import Callback
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def routine(planner: Planner, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
     """Return the kernel that calls a function of csrc/math on the operands."""
     declared, places, outs = _places(planner, eqn)
-    if kind.scratch:
-        scratch = Buffer(planner.unit.names.fresh("scratch"), (kind.scratch,), np.dtype(np.uint8), "workspace")
+    if "{scratch}" in kind.text:
+        scratch = Buffer(planner.unit.names.fresh("scratch"), (max(kind.scratch, 1),), np.dtype(np.uint8), "workspace")
         places["scratch"] = scratch, number(0)
         outs = (*outs, "scratch")
-    return [_nest(planner, eqn, [*declared, Call(kind.text, places, outs)])]
+    return [nest([*declared, Call(kind.text, places, outs)], [planner.unit.names.text(eqn)])]
 
 
 def host_call(planner: Planner, eqn: JaxprEqn, kind: HostCall) -> list[Kernel]:
@@ -36,7 +36,7 @@ def host_call(planner: Planner, eqn: JaxprEqn, kind: HostCall) -> list[Kernel]:
     pointers = ", ".join(f"(void *){{{name}}}" for name in places) or "0"
     places["ids"] = planner.unit.callback_ids, number(0)
     text = f"if (host->callback({{ids}}[{k}], (void *[]){{{pointers}}})) return TT_CALLBACK_RAISED;"
-    return [_nest(planner, eqn, [*declared, Call(text, places, outs)])]
+    return [nest([*declared, Call(text, places, outs)], [planner.unit.names.text(eqn)])]
 
 
 def _places(planner: Planner, eqn: JaxprEqn) -> tuple[list[Stmt], dict[str, Place], tuple[str, ...]]:
@@ -63,12 +63,6 @@ def _addressed(planner: Planner, x: Atom, home: Node, declared: list[Stmt]) -> N
     variable = local(planner.unit.names.fresh(planner.unit.names[x] if isinstance(x, Var) else "given"), x.aval.dtype)
     declared.append(Declare(variable, home))
     return variable
-
-
-def _nest(planner: Planner, eqn: JaxprEqn, body: list[Stmt]) -> Nest:
-    nest = Nest(equations=[planner.unit.names.text(eqn)], body=body)
-    measure(nest)
-    return nest
 
 
 def filled(text: str, places: dict[str, str]) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 
 from tinytrace.codegen.arithmetic import flat_offset, linear, rebuild, stride_along
 from tinytrace.codegen.copies import store_nest
-from tinytrace.codegen.costs import measure
+from tinytrace.codegen.costs import nest
 from tinytrace.codegen.elements import Index, domain_axes
-from tinytrace.codegen.kernel import Buffer, Call, For, Kernel, Nest, Stmt
+from tinytrace.codegen.kernel import Buffer, Call, For, Kernel, Stmt
 from tinytrace.codegen.nodes import Node, number, rewrite
 from tinytrace.core.jaxpr import Atom, JaxprEqn
 from tinytrace.core.kinds import Contraction
@@ -57,10 +57,9 @@ def product(planner: Planner, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
     for axis in reversed(axes):
         if axis.op == "axis":
             body = [For(axis, number(0), number(axis.args[1]), body)]
-    nest = Nest(equations=[planner.unit.names.text(eqn)], body=body)
-    measure(nest)
-    nest.flops += 2 * math.prod(batch) * m * n * k
-    return [*before, nest]
+    product = nest(body, [planner.unit.names.text(eqn)])
+    product.flops += 2 * math.prod(batch) * m * n * k
+    return [*before, product]
 
 
 def _others(operand: Atom, *axes: tuple[int, ...]) -> tuple[int, ...]:

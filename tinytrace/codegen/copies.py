@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from tinytrace.codegen.arithmetic import flat_offset
 from tinytrace.codegen.axes import merge_loops
-from tinytrace.codegen.costs import measure
+from tinytrace.codegen.costs import nest
 from tinytrace.codegen.elements import Index
 from tinytrace.codegen.kernel import Buffer, For, Nest, Stmt, Store
 from tinytrace.codegen.nodes import Node, number
@@ -20,6 +20,4 @@ def store_loops(value: Node, axes: Index, array: Buffer) -> list[Stmt]:
 
 def store_nest(value: Node, axes: Index, array: Buffer) -> Nest:
     """Return the kernel of `store_loops`."""
-    nest = Nest(body=store_loops(value, axes, array))
-    measure(nest)
-    return nest
+    return nest(store_loops(value, axes, array))

@@ -1,6 +1,8 @@
 """What a kernel costs: the arrays that it reads and writes, and its operations."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tinytrace.codegen.kernel import (
     Buffer,
     Call,
@@ -18,6 +20,13 @@ from tinytrace.codegen.kernel import (
     written,
 )
 from tinytrace.codegen.nodes import Node, walk
+
+
+def nest(body: list[Stmt], equations: Sequence[str] = ()) -> Nest:
+    """Return the kernel of these statements, which stand for these equations, with what it costs."""
+    kernel = Nest(list(equations), body=body)
+    measure(kernel)
+    return kernel
 
 
 def measure(nest: Nest) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tinytrace.codegen.arithmetic import flat_offset
 from tinytrace.codegen.c_types import spelled
 from tinytrace.codegen.copies import store_nest
-from tinytrace.codegen.costs import measure_program
+from tinytrace.codegen.costs import measure_program, nest
 from tinytrace.codegen.elements import domain_axes
 from tinytrace.codegen.kernel import (
     Buffer,
@@ -21,7 +21,6 @@ from tinytrace.codegen.kernel import (
     Exchange,
     Home,
     Kernel,
-    Nest,
     Repeat,
     Stmt,
     Store,
@@ -63,7 +62,11 @@ class _Repetition:
     def __init__(self, planner: Planner, eqn: JaxprEqn, kind: Loop) -> None:
         self.planner, self.eqn, self.kind = planner, eqn, kind
         self.before: list[Kernel] = []
-        self.repeat = Repeat(equations=[planner.unit.names.text(eqn)])
+        self.repeat = Repeat([planner.unit.names.text(eqn)])
+        planner.unit.names.letter(kind.body.jaxpr)
+        for program in (kind.cond, kind.body):
+            if program is not None:
+                planner.unit.names.letter(program.jaxpr)
         self.homes: dict[Var, Home] = {}
         self.targets: list[Buffer | None] = []
         consts, body = kind.cond_num_consts + kind.num_consts, kind.body.jaxpr
@@ -77,7 +80,7 @@ class _Repetition:
         for carry in self.carries:
             self._place(carry, declared)
         if declared:
-            self.before.append(Nest(body=declared))
+            self.before.append(nest(declared))
 
     def _place(self, carry: _Carry, declared: list[Stmt]) -> None:
         """Decide where a carry is, and let its first value be there."""
@@ -127,7 +130,7 @@ class _Repetition:
                 stmts.append(Declare(kept, value, fixed=True))
                 value = kept
             nexts.append(Store(variable, value))
-        return [Nest(body=[*stmts, *nexts])] if nexts else []
+        return [nest([*stmts, *nexts])] if nexts else []
 
     def _finished(self) -> list[Kernel]:
         measure_program(self.repeat)
@@ -168,8 +171,8 @@ class _Counted(_Repetition):
             home = body.home(atom)
             value = home if isinstance(home, Node) else load(home, number(0), home.dtype)
             stores.append(Store((array, turn), value))
-        first = [Nest(body=slices)] if slices else []
-        last = [Nest(body=stores)] if stores else []
+        first = [nest(slices)] if slices else []
+        last = [nest(stores)] if stores else []
         self.repeat.body = [*first, *kernels, *last, *self._advance(body)]
         return self._finished()
 
@@ -256,10 +259,11 @@ def branch(planner: Planner, eqn: JaxprEqn, kind: Branch) -> list[Kernel]:
     operands = [planner.home(x) for x in eqn.invars[1:]]
     chosen.branches = [_one_branch(planner, program, operands, results) for program in kind.branches]
     measure_program(chosen)
-    return [*([Nest(body=results.declared)] if results.declared else []), chosen]
+    return [*([nest(results.declared)] if results.declared else []), chosen]
 
 
 def _one_branch(planner: Planner, program: ClosedJaxpr, operands: list[Home], results: _Results) -> list[Kernel]:
+    planner.unit.names.letter(program.jaxpr)
     inner = planner.inner(program, dict(zip(program.jaxpr.invars, operands, strict=True)), results.arrays)
     kernels = inner.kernels()
     stores: list[Stmt] = []
@@ -267,4 +271,4 @@ def _one_branch(planner: Planner, program: ClosedJaxpr, operands: list[Home], re
         if variable is not None:
             home = inner.home(atom)
             stores.append(Store(variable, home if isinstance(home, Node) else load(home, number(0), home.dtype)))
-    return [*kernels, Nest(body=stores)] if stores else kernels
+    return [*kernels, nest(stores)] if stores else kernels

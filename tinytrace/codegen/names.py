@@ -21,10 +21,11 @@ class Names:
         self._identifiers: dict[Var, str] = {}
 
     def letter(self, jaxpr: Jaxpr) -> None:
-        """Give the variables of `jaxpr` the letters that they have when it is printed."""
+        """Give the variables of `jaxpr` letters in the order of printing; anew, when a program occurs a second time."""
         for v in [*jaxpr.constvars, *jaxpr.invars, *(v for eqn in jaxpr.eqns for v in eqn.outvars)]:
             if type(v) is not DropVar:
-                self.letters[v]
+                self._identifiers.pop(v, None)
+                self.letters.renew(v)
 
     def __getitem__(self, var: Var) -> str:
         """Return the C name of a variable of the jaxpr."""

@@ -46,6 +46,8 @@ class Root:
     """The arrays and values that are read."""
 
     def __post_init__(self) -> None:
+        if self.combine and not self.running and all(size == 1 for size in self.domain[self.free:]):
+            self.combine = ""  # a fold of one element
         self.place = self.place or self.axes[:self.free]
         for node in walk([self.value]):
             if node.op == "element":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.arithmetic import flat_offset, rebuild
-from tinytrace.codegen.costs import measure
+from tinytrace.codegen.costs import nest
 from tinytrace.codegen.elements import Elements, Index, domain_axes, literal_node
 from tinytrace.codegen.kernel import Buffer, Home, Kernel, Nest
 from tinytrace.codegen.nodes import Node, element, load, local, walk
@@ -36,7 +36,6 @@ class Planner:
         self.targets: dict[Var, list[Buffer]] = {}
         self.values = Values(self.jaxpr)
         self.grouping = Grouping()
-        unit.names.letter(self.jaxpr)
         letters = {v: unit.names[v] for eqn in self.jaxpr.eqns for v in eqn.outvars if type(v) is not DropVar}
         self.elements = Elements(self.values.producers, self._leaf, letters)
         self._readers: dict[Var, set[tuple[Group, int]]] = {}
@@ -56,7 +55,7 @@ class Planner:
         return [kernel for group in self.grouping.ordered() for kernel in self._kernels_of(group)]
 
     def inner(self, closed: ClosedJaxpr, homes: dict[Var, Home], targets: Sequence[Buffer | None]) -> Planner:
-        """Return a planner for the body of a loop or branch."""
+        """Return a planner for the body of a loop or branch, whose variables have been given letters."""
         return Planner(self.unit, closed, homes, targets)
 
     def home(self, atom: Atom) -> Home:
@@ -146,12 +145,11 @@ class Planner:
             assert group.kind is not None
             return kernels_of_whole(self, group.whole, group.kind)
         plan = Plan(domain_axes(group.roots[0].domain[:group.outer]), self._stages(group))
-        nest = Nest(body=plan.statements())
-        measure(nest)
-        self._describe(nest, group)
-        return [nest]
+        kernel = nest(plan.statements())
+        self._describe(kernel, group)
+        return [kernel]
 
-    def _describe(self, nest: Nest, group: Group) -> None:
+    def _describe(self, kernel: Nest, group: Group) -> None:
         """Say which equations became this kernel, and what they would have moved one by one."""
         inside: dict[JaxprEqn, None] = {}
         stack = [root.eqn for root in group.roots if root.eqn is not None]
@@ -164,9 +162,9 @@ class Planner:
                     if producer is not None and x not in self.values.kept and is_map(producer.kind, producer.eqn):
                         stack.append(producer.eqn)
         eqns = sorted(inside, key=self._order.__getitem__)
-        nest.equations = [self.unit.names.text(eqn) for eqn in eqns]
-        stored = {buffer.name for buffer in nest.writes}
-        nest.saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
+        kernel.equations = [self.unit.names.text(eqn) for eqn in eqns]
+        stored = {buffer.name for buffer in kernel.writes}
+        kernel.saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
                          if v.aval.shape and self.unit.names[v] not in stored)
 
     def _stages(self, group: Group) -> list[StagePlan]:
@@ -226,6 +224,7 @@ class Planner:
             return task.targets[0][0]
         shape = root.var.aval.shape[group.outer:]
         row = Buffer(task.name, shape, root.var.aval.dtype, "row")
+        task.name = f"{task.name}_i"
         task.targets.append((row, flat_offset(root.place[group.outer:], shape)))
         return row
 

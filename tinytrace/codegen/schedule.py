@@ -213,7 +213,7 @@ class Across:
         self.plan = plan
         last = plan.outer[-1]
         extent = last.args[1]
-        self.lane = axis("l", min(extent, LANES))
+        self.lane = axis("lane", min(extent, LANES))
         self.block = axis(last.args[0], -(-extent // LANES)) if extent > LANES else None
         position = self.lane if self.block is None else linear(0, [(self.block, LANES), (self.lane, 1)])
         self.end = number(extent) if self.block is None else minimum(number(LANES), linear(extent, [(self.block, -LANES)]))

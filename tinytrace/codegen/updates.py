@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from tinytrace.codegen.arithmetic import flat_offset, stride_along
 from tinytrace.codegen.axes import merge_loops
 from tinytrace.codegen.copies import store_nest
-from tinytrace.codegen.costs import measure
+from tinytrace.codegen.costs import nest
 from tinytrace.codegen.elements import as_index, domain_axes, node_of, reader, wrapped
-from tinytrace.codegen.kernel import Combine, For, Kernel, Nest, Stmt, Store, When
+from tinytrace.codegen.kernel import Combine, For, Kernel, Stmt, Store, When
 from tinytrace.codegen.nodes import number
 from tinytrace.codegen.reductions import propagating
 from tinytrace.core.jaxpr import JaxprEqn
@@ -41,6 +41,4 @@ def scatter(planner: Planner, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
     for k, axis in enumerate(reversed(loops)):
         distinct = k == 0 and stride_along(offset, axis) not in (None, 0)  # no two turns of it meet
         body = [For(axis, number(0), number(axis.args[1]), body, "simd" if distinct else "serial")]
-    update = Nest(equations=[planner.unit.names.text(eqn)], body=body)
-    measure(update)
-    return [copy, update]
+    return [copy, nest(body, [planner.unit.names.text(eqn)])]

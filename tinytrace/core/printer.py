@@ -57,6 +57,11 @@ class VarNames:
             name = self._names[atom] = next(self._fresh) + atom.suffix  # type: ignore[index]
         return name
 
+    def renew(self, var: Var) -> str:
+        """Give `var` the next letter, whatever it was called before."""
+        self._names.pop(var, None)
+        return self[var]
+
     def _letters(self) -> Iterator[str]:
         n = 0
         while True:
