@@ -372,6 +372,10 @@ def _integer_pow(x: NDArray, *, y: int) -> Any:
 
 
 @in_float32
+def _sign(x: Any) -> Any:
+    return np.where(x == 0, x, np.sign(x))  # sign(-0.0) is -0.0
+
+
 def _rsqrt(x: NDArray) -> Any:
     return x.dtype.type(1) / np.sqrt(x)
 
@@ -459,7 +463,7 @@ rsqrt_p = Elementwise("rsqrt", INEXACT, _rsqrt, "1 / tt_sqrt_{t}({0})",
 cbrt_p = Elementwise("cbrt", FLOAT, np.cbrt, "tt_cbrt_{t}({0})",
                      lambda g, out, x: mul(g, mul(const_like(x, 1 / 3), integer_pow(out, -2))))
 
-sign_p = Elementwise("sign", NUMBER, np.sign, {"f": "tt_sign_{t}({0})", "i": "({0} > 0) - ({0} < 0)", "u": "{0} != 0"},
+sign_p = Elementwise("sign", NUMBER, _sign, {"f": "tt_sign_{t}({0})", "i": "({0} > 0) - ({0} < 0)", "u": "{0} != 0"},
                      CONSTANT)
 floor_p = Elementwise("floor", FLOAT, np.floor, "tt_floor_{t}({0})", CONSTANT)
 ceil_p = Elementwise("ceil", FLOAT, np.ceil, "tt_ceil_{t}({0})", CONSTANT)

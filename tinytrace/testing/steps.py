@@ -295,12 +295,14 @@ def summation(draw: st.DrawFn, block: Block) -> Value | None:
 
 
 def largest(draw: st.DrawFn, block: Block) -> Value | None:
-    """`max` and `min` over axes."""
-    x = choose(draw, block, lambda v: v.dtype != BOOL and v.size > 0)
+    """`max` and `min` over axes; of floats, either zero may stand for both."""
+    x = choose(draw, block, lambda v: v.size > 0 and (v.is_int or v.is_float and not block.exact_only))
     if x is None:
         return None
     axes, shape, _ = reduced(draw, x)
-    return same(block, x, f"jnp.{draw(st.sampled_from(['max', 'min']))}({x.name}{axes})", shape)
+    text = f"jnp.{draw(st.sampled_from(['max', 'min']))}({x.name}{axes})"
+    error = max(x.error, np.finfo(x.dtype).tiny) if x.is_float else 0.0
+    return block.add(text, shape, x.dtype, x.bound, float(error))
 
 
 def truth(draw: st.DrawFn, block: Block) -> Value | None:
