@@ -39,7 +39,8 @@ class CustomLin(Primitive):
         # Linear programs are made after batching: only forward mode comes here.
         raise TypeError("can't apply forward-mode autodiff (jvp) to a custom_vjp function.")
 
-    lower = refuse("it has no value before it is transposed")
+    def lower(self, *args: Any, **params: Any) -> NoReturn:
+        raise TypeError("can't apply forward-mode autodiff (jvp) to a custom_vjp function.")
 
 
 class Tie(Primitive):
