@@ -25,6 +25,7 @@ from tinytrace.numpy.promotion import (
     shape_tuple,
     user_dtype,
 )
+from tinytrace.primitives.conversion import copy as lax_copy
 from tinytrace.primitives.placement import device_put
 
 
@@ -50,7 +51,7 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
     if type(object) is int and dtype_of(object) == np.int32 and not -2 ** 31 <= object < 2 ** 32:
         raise OverflowError(f"Python int {object} too large to convert to int32")
     if isinstance(object, (Array, Tracer)):
-        result = convert(lax.copy(object) if copy else object, dtype or object.dtype, weak_type)
+        result = convert(lax_copy(object) if copy else object, dtype or object.dtype, weak_type)
     else:
         result = _from_python(object, dtype, weak_type)
     return lax.expand_dims(result, tuple(range(ndmin - np.ndim(result)))) if ndmin > np.ndim(result) else result
@@ -134,7 +135,7 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any
     check_arraylike("astype", x)
     dtype = float_dtype() if dtype is None else user_dtype(dtype, "astype")
     result = lax.convert_element_type(asarray(x), dtype)
-    return lax.copy(result) if copy else result
+    return lax_copy(result) if copy else result
 
 
 # --- filled arrays ---------------------------------------------------------------------------------------------
