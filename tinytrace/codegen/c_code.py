@@ -22,11 +22,13 @@ INLINE_SIDE = 12
 class Code:
     """The lines of one C function."""
 
-    def __init__(self, taken: Iterable[str] = (), depth: int = 1) -> None:
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self.reserved = frozenset(reserved)
+        """Names of arrays and variables that exist somewhere in the program."""
         self.lines: list[str] = []
-        self.depth = depth
+        self.depth = 1
         self._known: list[dict[Node, str]] = [{}]
-        self._taken: list[set[str]] = [set(taken)]
+        self._taken: list[set[str]] = [set(self.reserved)]
         self.uses: Counter[Node] = Counter()
         """How often each expression of the current kernel is used."""
 

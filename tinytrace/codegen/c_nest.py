@@ -40,13 +40,9 @@ class NestWriter:
         self.code = code
         self.functions = functions
 
-    def write(self, nest: Nest, name: str) -> None:
+    def write(self, nest: Nest) -> None:
         """Write the loops of one kernel."""
-        top = nest.body[0] if len(nest.body) == 1 else None
-        if isinstance(top, For) and top.how.startswith("parallel"):
-            self._write_parallel(top, name)
-        else:
-            self._body(nest.body)
+        self._body(nest.body)
 
     # --- statements --------------------------------------------------------------------------------------------
 
@@ -58,6 +54,8 @@ class NestWriter:
     def _stmt(self, stmt: Stmt) -> None:
         code = self.code
         match stmt:
+            case For() if stmt.grain:
+                self._spread(stmt, f"tt_kernel_{len(self.functions)}")
             case For():
                 self._hoist(stmt)
                 self._loop(stmt)
@@ -114,8 +112,8 @@ class NestWriter:
 
     def _loop(self, loop: For) -> None:
         code, name = self.code, loop.axis.args[0]
-        begin, end = code.value(loop.begin), code.value(loop.end)
-        if loop.how == "simd":
+        begin, end = code.value(loop.begin), code.operand(loop.end)
+        if loop.simd:
             code.line(f"#pragma omp simd{reduction_clause(loop)}")
         with code.block(f"for (int64_t {name} = {begin}; {name} < {end}; {name}++)"):
             self._body(loop.body)
@@ -150,9 +148,9 @@ class NestWriter:
 
     # --- threads -----------------------------------------------------------------------------------------------
 
-    def _write_parallel(self, loop: For, name: str) -> None:
+    def _spread(self, loop: For, name: str) -> None:
         buffers, variables = captured(loop)
-        inner = Code(taken=[b.name for b in buffers] + [str(x.args[0]) for x in variables])
+        inner = Code(self.code.reserved)
         changed = {place[0].name for s in nested([loop]) for place in written(s) if not isinstance(place, Node)}
         inner.line("void *const *work = ctx;")
         for k, buffer in enumerate(buffers):
@@ -164,7 +162,7 @@ class NestWriter:
         writer = NestWriter(inner, self.functions)
         axis_name = loop.axis.args[0]
         writer._hoist(loop)
-        if loop.how == "parallel simd":
+        if loop.simd:
             inner.line("#pragma omp simd")
         with inner.block(f"for (int64_t {axis_name} = begin; {axis_name} < end; {axis_name}++)"):
             writer._body(loop.body)

@@ -16,7 +16,6 @@ class ProgramWriter:
         self.code = code
         self.functions: list[str] = []
         self._nests = NestWriter(code, self.functions)
-        self._number = 0
 
     def write(self, kernels: Sequence[Kernel], top: bool = True) -> None:
         """Write kernels in order, each with a comment that says what it is."""
@@ -28,8 +27,7 @@ class ProgramWriter:
                     self.code.line(line)
             match kernel:
                 case Nest():
-                    self._nests.write(kernel, f"tt_kernel_{self._number}")
-                    self._number += 1
+                    self._nests.write(kernel)
                 case Repeat():
                     self._repeat(kernel)
                 case Choose():

@@ -56,7 +56,7 @@ def product(planner: Planner, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
                                     "out": (result, offset)}, ("out",))]
     for axis in reversed(axes):
         if axis.op == "axis":
-            body = [For(axis, number(0), number(axis.args[1]), body)]
+            body = [For(axis, number(0), number(axis.args[1]), body, independent=True)]
     product = nest(body, [planner.unit.names.text(eqn)])
     product.flops += 2 * math.prod(batch) * m * n * k
     return [*before, product]

@@ -14,7 +14,7 @@ def store_loops(value: Node, axes: Index, array: Buffer) -> list[Stmt]:
     loops, (value, offset) = merge_loops(axes, [value, flat_offset(axes, array.shape)])
     body: list[Stmt] = [Store((array, offset), value)]
     for k, axis in enumerate(reversed(loops)):
-        body = [For(axis, number(0), number(axis.args[1]), body, "serial" if k else "simd")]
+        body = [For(axis, number(0), number(axis.args[1]), body, simd=not k, independent=True)]
     return body
 
 

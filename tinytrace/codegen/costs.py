@@ -20,12 +20,14 @@ from tinytrace.codegen.kernel import (
     written,
 )
 from tinytrace.codegen.nodes import Node, walk
+from tinytrace.codegen.threads import spread
 
 
 def nest(body: list[Stmt], equations: Sequence[str] = ()) -> Nest:
     """Return the kernel of these statements, which stand for these equations, with what it costs."""
     kernel = Nest(list(equations), body=body)
     measure(kernel)
+    spread(body)
     return kernel
 
 

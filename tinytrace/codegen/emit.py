@@ -23,7 +23,7 @@ _INDEX_FUNCTIONS = {
 def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer], workspace: int) -> str:
     """Return the C text of a program."""
     buffers = [*inputs, *outputs]
-    body = Code(taken=names_in(kernels) | {b.name for b in buffers})
+    body = Code(names_in(kernels) | {b.name for b in buffers})
     writer = ProgramWriter(body)
     writer.write(kernels)
 

@@ -4,7 +4,7 @@
     kernel  ::= Nest                                 loops over elements
               | Repeat program                       a loop around a program
               | Choose program*                      one of several programs
-    stmt    ::= For axis in [begin, end): stmt*      serial, simd or parallel
+    stmt    ::= For axis in [begin, end): stmt*      one after the other, vectorised, or over threads
               | Declare local = node                 a C variable that may change
               | Row buffer                           an array on the stack
               | Store place = node
@@ -61,10 +61,12 @@ class For:
     begin: Node
     end: Node
     body: list[Stmt]
-    how: str = "serial"
-    """serial; simd: iterations are independent but for folds into variables; parallel: and spread over threads."""
-    grain: int = 1
-    """Iterations that one thread takes at least, when parallel."""
+    simd: bool = False
+    """Is it the vectorised one? Its iterations are independent but for folds into variables."""
+    independent: bool = False
+    """May its iterations run in any order, on any thread?"""
+    grain: int = 0
+    """Iterations that one thread takes at least, when the loop is spread over threads; 0: it is not."""
 
 
 @dataclass(eq=False)

@@ -137,7 +137,7 @@ class Along:
             body += self._stage(stage, 0)
         for k, a in enumerate(reversed(self.plan.outer)):
             plain = k == 0 and not any(stage.inner for stage in self.plan.stages)
-            body = [For(a, number(0), number(a.args[1]), body, "simd" if plain else "serial")]
+            body = [For(a, number(0), number(a.args[1]), body, simd=plain, independent=True)]
         return body
 
     def _stage(self, stage: StagePlan, depth: int) -> list[Stmt]:
@@ -152,7 +152,7 @@ class Along:
         a = stage.inner[depth]
         innermost = depth == len(stage.inner) - 1
         simd = innermost and not any(task.root.running for task in stage.tasks)
-        loop = For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1), "simd" if simd else "serial")
+        loop = For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1), simd)
         return [*before, loop, *after]
 
     def _leaf(self, task: Task) -> list[Stmt]:
@@ -230,7 +230,7 @@ class Across:
             body += self._stage(stage, 0)
         loops = self.plan.outer[:-1] + ([self.block] if self.block is not None else [])
         for a in reversed(loops):
-            body = [For(a, number(0), number(a.args[1]), body)]
+            body = [For(a, number(0), number(a.args[1]), body, independent=True)]
         return body
 
     def _row(self, task: Task) -> Buffer:
@@ -246,7 +246,7 @@ class Across:
         return node if row.dtype == dtype else apply("{0}", (node,), dtype)
 
     def _lanes(self, body: list[Stmt]) -> list[Stmt]:
-        return [For(self.lane, number(0), self.end, body, "simd")] if body else []
+        return [For(self.lane, number(0), self.end, body, simd=True)] if body else []
 
     def _stage(self, stage: StagePlan, depth: int) -> list[Stmt]:
         before: list[Stmt] = []

@@ -40,5 +40,5 @@ def scatter(planner: Planner, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
     body: list[Stmt] = [stmt] if inside is number(1) else [When(inside, [stmt])]
     for k, axis in enumerate(reversed(loops)):
         distinct = k == 0 and stride_along(offset, axis) not in (None, 0)  # no two turns of it meet
-        body = [For(axis, number(0), number(axis.args[1]), body, "simd" if distinct else "serial")]
+        body = [For(axis, number(0), number(axis.args[1]), body, simd=distinct)]
     return [copy, nest(body, [planner.unit.names.text(eqn)])]

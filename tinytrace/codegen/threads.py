@@ -1,0 +1,56 @@
+"""Which loops run on several threads: those with independent iterations whose work is worth waking a thread for.
+
+The decision depends on the program alone, never on the number of threads, so results do not either.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinytrace.codegen.kernel import Call, Combine, For, Stmt, Store, When, expressions
+from tinytrace.codegen.nodes import walk
+
+WORTH_SPREADING = 50_000.0
+"""Nanoseconds of work below which a loop stays on the caller's thread."""
+PIECE = 12_000.0
+"""Nanoseconds of work that a thread takes at least."""
+
+LOAD, STORE, OPERATION, CALL = 0.10, 0.13, 0.03, 0.30
+"""What one element costs in nanoseconds, in vectorised loops over arrays larger than the caches."""
+
+
+def spread(body: Sequence[Stmt]) -> None:
+    """Give the outermost loops that are worth it a grain."""
+    for stmt in body:
+        if isinstance(stmt, For) and stmt.independent:
+            extent = int(stmt.axis.args[1])
+            total = duration([stmt])
+            if extent > 1 and total >= WORTH_SPREADING and not _calls(stmt.body):
+                grain = max(1, round(PIECE * extent / total))
+                stmt.grain = -(-grain // 64) * 64 if stmt.simd else grain
+
+
+def duration(body: Sequence[Stmt], times: float = 1.0) -> float:
+    """Return about how many nanoseconds statements take on one thread."""
+    total = 0.0
+    for stmt in body:
+        total += times * _once(stmt)
+        if isinstance(stmt, For):
+            total += duration(stmt.body, times * stmt.axis.args[1])
+        elif isinstance(stmt, When):
+            total += duration(stmt.body, times)
+    return total
+
+
+def _once(stmt: Stmt) -> float:
+    cost = STORE if isinstance(stmt, (Store, Combine)) else 0.0
+    for node in walk(expressions(stmt)):
+        if node.op == "load":
+            cost += LOAD
+        elif node.op == "apply":
+            cost += CALL if "tt_" in node.args[0] else OPERATION
+    return cost
+
+
+def _calls(body: Sequence[Stmt]) -> bool:
+    """Is something called that spreads over the threads itself?"""
+    return any(isinstance(stmt, Call) or isinstance(stmt, (For, When)) and _calls(stmt.body) for stmt in body)
