@@ -110,3 +110,28 @@ static void tt_order_positions(const void *at, int32_t *out, int64_t lines, int6
         for (int64_t i = 0; i < kept; i++)
             out[line * kept + i] = (int32_t)order[line * n + i];
 }
+
+/* The k first of each line of n, for a small k: every element is held against the last of the k best so far. */
+/* tt: tt_top_k; needs: tt_sort_key, tt_sort_items */
+static void tt_top_k(const void *in, void *values, int32_t *positions, int32_t bytes, int32_t kind, uint64_t infinity,
+                     int64_t lines, int64_t n, int64_t k, void *scratch) {
+    struct tt_sort_item *best = scratch;
+    for (int64_t line = 0; line < lines; line++) {
+        const unsigned char *first = (const unsigned char *)in + line * n * bytes;
+        int64_t found = 0;
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t key = tt_sort_key(first + i * bytes, bytes, kind, infinity);
+            if (found == k && key >= best[k - 1].key)
+                continue;
+            int64_t place = found < k ? found++ : k - 1;
+            for (; place > 0 && best[place - 1].key > key; place--)
+                best[place] = best[place - 1];
+            best[place].key = key;
+            best[place].position = i;
+        }
+        for (int64_t i = 0; i < k; i++) {
+            positions[line * k + i] = (int32_t)best[i].position;
+            __builtin_memcpy((char *)values + (line * k + i) * bytes, first + best[i].position * bytes, bytes);
+        }
+    }
+}

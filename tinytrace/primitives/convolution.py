@@ -4,7 +4,6 @@ It is a matrix product of the windows of the image with the kernel, and so are b
 """
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -186,23 +185,34 @@ class ConvGeneralDilated(Composite, Bilinear):
                 batch_group_count: int, precision: Any, preferred_element_type: np.dtype[Any] | None) -> Any:
         lhs_spec, rhs_spec, out_spec = dimension_numbers
         kernel = transpose(rhs, rhs_spec)
-        features, _, *taps = np.shape(kernel)
+        features, depth, *taps = np.shape(kernel)
         every = windows(transpose(lhs, lhs_spec), zero_like(lhs), (1, 1, *taps), (1, 1, *window_strides),
                         ((0, 0), (0, 0), *padding), (1, 1, *lhs_dilation), (1, 1, *rhs_dilation))
-        # [batch, channel, places, 1, 1, taps] -> [groups, batch, places, channel, taps]: rows of a matrix per group.
-        batch, channels, *places = np.shape(every)[:len(lhs_spec)]
-        groups, n = feature_group_count * batch_group_count, len(places)
-        split = reshape(every, (batch_group_count, batch // batch_group_count, feature_group_count,
-                                channels // feature_group_count, *places, *taps))
-        rows = transpose(split, (0, 2, 1, *range(4, 4 + n), 3, *range(4 + n, 4 + 2 * n)))
-        count, depth = batch // batch_group_count * math.prod(places), channels // feature_group_count * math.prod(taps)
-        out = dot_general(reshape(rows, (groups, count, depth)),
-                          reshape(kernel, (groups, features // groups, depth)),
-                          (((2,), (2,)), ((0,), (0,))), precision, preferred_element_type)
-        out = reshape(out, (groups, batch // batch_group_count, *places, features // groups))
-        out = transpose(out, (1, 0, out.ndim - 1, *range(2, out.ndim - 1)))  # [batch, group, feature, places]
-        out = reshape(out, (batch // batch_group_count, features, *places))
-        return transpose(out, inverse_permutation(out_spec))
+        batch, _, *places = np.shape(every)[:len(lhs_spec)]
+        groups = feature_group_count * batch_group_count
+        g, n, batch = int(groups > 1), len(places), batch // batch_group_count
+        if g:  # one more dimension: before the channels, or before the batch
+            outer = (groups, batch) if batch_group_count > 1 else (batch, groups)
+            every = reshape(every, (*outer, depth, *places, *taps))
+            kernel = reshape(kernel, (groups, features // groups, depth, *taps))
+        else:
+            every = reshape(every, (batch, depth, *places, *taps))
+        group, of_batch = ((0,), (1,)) if batch_group_count > 1 else ((1,) * g, (0,))
+        over, inside = tuple(range(2 + g, 2 + g + n)), tuple(range(2 + g + n, 2 + g + 2 * n))  # places and taps
+        groups_first = ((0,) * g, (0,) * g)
+        if lhs_spec[1] == len(lhs_spec) - 1:  # channels are neighbours: a row is the channels of each tap
+            rows = transpose(every, (*group, *of_batch, *over, *inside, 1 + g))
+            taps_first = transpose(kernel, (*range(g), *range(2 + g, 2 + g + n), 1 + g, g))
+            depths = tuple(range(1 + g + n, 2 + g + 2 * n)), tuple(range(g, 1 + g + n))
+            out = dot_general(rows, taps_first, (depths, groups_first), precision, preferred_element_type)
+            out = transpose(out, (g, *range(g), 1 + g + n, *range(1 + g, 1 + g + n)))
+        else:  # places are neighbours: a column is the taps of each channel
+            columns = transpose(every, (*group, 1 + g, *inside, *of_batch, *over))
+            depths = tuple(range(1 + g, 2 + g + n)), tuple(range(g, 1 + g + n))
+            out = dot_general(kernel, columns, (depths, groups_first), precision, preferred_element_type)
+            out = transpose(out, (1 + g, *range(1 + g), *range(2 + g, 2 + g + n)))
+        # Now out is [batch, group, feature, places].
+        return transpose(reshape(out, (batch, features, *places)), inverse_permutation(out_spec))
 
     def transpose(self, ct: Any, lhs: Any, rhs: Any, **params: Any) -> Sequence[Any]:
         if is_undefined_primal(lhs):

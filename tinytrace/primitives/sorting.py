@@ -168,6 +168,9 @@ class TopK(Primitive):
         x, = in_avals
         lines, n = math.prod(x.shape[:-1]), x.shape[-1]
         kind = ("TT_TOTAL" if is_float(x.dtype) else _kind(x)) + " | TT_DESCENDING"
+        if 0 < k <= 32:
+            return Routine(f"tt_top_k({{in0}}, {{out0}}, {{out1}}, {x.dtype.itemsize}, {kind}, {_infinity(x):#x}, "
+                           f"{lines}, {n}, {k}, {{scratch}});", 16 * k)
         return Routine("\n".join([
             _identity(lines, n), _order_by(0, x, kind, lines, n, 1), _apply(0, x, lines, n, 1, k),
             f"tt_order_positions({{scratch}}, {{out1}}, {lines}, {n}, {k});"]), _scratch(lines, n))
@@ -211,12 +214,16 @@ def _kind(key: ShapedArray) -> str:
     return "TT_SIGNED" if key.dtype.kind == "i" else "TT_UNSIGNED"
 
 
-def _order_by(operand: int, key: ShapedArray, kind: str, outer: int, n: int, inner: int) -> str:
-    infinity = 0
+def _infinity(key: ShapedArray) -> int:
+    """Return the bits of infinity: what lies above them is NaN."""
     if isinstance(key.dtype, np.dtype) and is_float(key.dtype):
-        infinity = int(np.array(np.inf, key.dtype).view(f"u{key.dtype.itemsize}"))
-    return (f"tt_order_by({{scratch}}, {{in{operand}}}, {key.dtype.itemsize}, {kind}, {infinity:#x}, {outer}, {n}, "
-            f"{inner}, (int64_t *){{scratch}} + {outer * inner * n});")
+        return int(np.array(np.inf, key.dtype).view(f"u{key.dtype.itemsize}"))
+    return 0
+
+
+def _order_by(operand: int, key: ShapedArray, kind: str, outer: int, n: int, inner: int) -> str:
+    return (f"tt_order_by({{scratch}}, {{in{operand}}}, {key.dtype.itemsize}, {kind}, {_infinity(key):#x}, {outer}, "
+            f"{n}, {inner}, (int64_t *){{scratch}} + {outer * inner * n});")
 
 
 def _apply(operand: int, x: ShapedArray, outer: int, n: int, inner: int, kept: int) -> str:
