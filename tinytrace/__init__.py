@@ -19,7 +19,7 @@ from tinytrace import scipy as scipy
 from tinytrace import tree as tree
 from tinytrace import tree_util as tree_util
 from tinytrace.api.autodiff import jvp, linear_transpose, linearize, vjp
-from tinytrace.api.callbacks import pure_callback
+from tinytrace.api.callbacks import effects_barrier, pure_callback
 from tinytrace.api.checkpointing import checkpoint, checkpoint_policies, remat
 from tinytrace.api.custom_rules import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from tinytrace.api.devices import (
@@ -80,6 +80,7 @@ __all__ = [
     "devices",
     "disable_jit",
     "dtypes",
+    "effects_barrier",
     "enable_x64",
     "ensure_compile_time_eval",
     "errors",

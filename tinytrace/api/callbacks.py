@@ -54,6 +54,10 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     return tree_unflatten(out_tree, outs)
 
 
+def effects_barrier() -> None:
+    """Return when all callbacks have been called: at once, for calls return only after theirs."""
+
+
 def _result_aval(promised: Any) -> ShapedArray:
     dtype = promised.dtype
     if isinstance(dtype, (type, str)):
