@@ -5,10 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
+from tinytrace.passes.algebra import algebra
+from tinytrace.passes.cse import cse
 from tinytrace.passes.dce import dce
+from tinytrace.passes.fold import fold
 from tinytrace.passes.inline import inline
 
-PASSES: tuple[Callable[[ClosedJaxpr], ClosedJaxpr], ...] = (inline, dce)
+PASSES: tuple[Callable[[ClosedJaxpr], ClosedJaxpr], ...] = (inline, fold, algebra, cse, dce)
 
 
 def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:

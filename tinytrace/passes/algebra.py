@@ -1,0 +1,114 @@
+"""Algebra that is exact to the bit: steps that change nothing, and steps that undo the step before them.
+
+x * 1, x / 1, x - 0 and conversions to the same type are x; two transposes, reshapes or negations are one or none. Not
+here: x + 0 (it turns -0 into 0), x * 0 (NaN), anything that moves a rounding.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var
+from tinytrace.core.primitive import Primitive
+from tinytrace.passes.substitution import Substitution
+from tinytrace.primitives.arithmetic import div_p, mul_p, neg_p, sub_p
+from tinytrace.primitives.bitwise import not_p
+from tinytrace.primitives.broadcasting import broadcast_in_dim_p
+from tinytrace.primitives.conversion import convert_element_type_p
+from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
+
+Makers = dict[Var, JaxprEqn]
+"""For each variable the equation that computes it."""
+
+
+def algebra(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return `closed` without steps that change nothing."""
+    replaced = Substitution()
+    makers: Makers = {}
+    eqns: list[JaxprEqn] = []
+    for eqn in closed.jaxpr.eqns:
+        eqn = replaced.in_equation(eqn)
+        rule = _RULES.get(eqn.primitive)
+        result = rule(eqn, makers) if rule is not None else None
+        if isinstance(result, JaxprEqn):
+            eqn, result = result, None
+        if result is not None and result.aval == eqn.outvars[0].aval:
+            replaced.update([(eqn.outvars[0], result)])
+            continue
+        makers.update((v, eqn) for v in eqn.outvars)
+        eqns.append(eqn)
+    outvars = [replaced[x] for x in closed.jaxpr.outvars]
+    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
+
+
+# --- rules: the atom that an equation is the same as, a simpler equation, or None --------------------------------
+
+def _times_one(eqn: JaxprEqn, makers: Makers) -> Atom | None:
+    x, y = eqn.invars
+    return x if _is(y, 1) else y if _is(x, 1) else None
+
+
+def _by_one(eqn: JaxprEqn, makers: Makers) -> Atom | None:
+    return eqn.invars[0] if _is(eqn.invars[1], 1) else None
+
+
+def _minus_zero(eqn: JaxprEqn, makers: Makers) -> Atom | None:
+    """x - 0 is x, for every x; x - -0 is not, for -0."""
+    y = eqn.invars[1]
+    return eqn.invars[0] if _is(y, 0) and not np.signbit(np.asarray(y.val, np.float64)) else None  # type: ignore[union-attr]
+
+
+def _twice(eqn: JaxprEqn, makers: Makers) -> Atom | None:
+    """An operation that undoes itself."""
+    before = _before(eqn, makers)
+    return before.invars[0] if before is not None and before.params == eqn.params else None
+
+
+def _same_type(eqn: JaxprEqn, makers: Makers) -> Atom | None:
+    x, out = eqn.invars[0], eqn.outvars[0]
+    return x if x.aval == out.aval else None
+
+
+def _reshaped(eqn: JaxprEqn, makers: Makers) -> Atom | JaxprEqn | None:
+    if eqn.params["dimensions"] is not None:
+        return None
+    if eqn.invars[0].aval == eqn.outvars[0].aval:
+        return eqn.invars[0]
+    before = _before(eqn, makers)
+    if before is None or before.params["dimensions"] is not None:
+        return None
+    x = before.invars[0]
+    return x if x.aval == eqn.outvars[0].aval else eqn.replace(invars=[x])
+
+
+def _transposed(eqn: JaxprEqn, makers: Makers) -> Atom | JaxprEqn | None:
+    order = tuple(eqn.params["permutation"])
+    if order == tuple(range(len(order))):
+        return eqn.invars[0]
+    before = _before(eqn, makers)
+    if before is None:
+        return None
+    first = before.params["permutation"]
+    both = tuple(first[k] for k in order)
+    if both == tuple(range(len(both))):
+        return before.invars[0]
+    return eqn.replace(invars=before.invars, params={"permutation": both})
+
+
+def _is(atom: Atom, number: int) -> bool:
+    return isinstance(atom, Literal) and bool(np.asarray(atom.val) == number)
+
+
+def _before(eqn: JaxprEqn, makers: Makers) -> JaxprEqn | None:
+    """Return the equation of the same primitive whose result is this one's operand."""
+    x = eqn.invars[0]
+    before = makers.get(x) if isinstance(x, Var) else None
+    return before if before is not None and before.primitive is eqn.primitive else None
+
+
+_RULES: dict[Primitive, Callable[[JaxprEqn, Makers], Any]] = {
+    mul_p: _times_one, div_p: _by_one, sub_p: _minus_zero, neg_p: _twice, not_p: _twice, rev_p: _twice,
+    convert_element_type_p: _same_type, broadcast_in_dim_p: _same_type, reshape_p: _reshaped, transpose_p: _transposed,
+}

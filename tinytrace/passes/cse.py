@@ -1,0 +1,57 @@
+"""Common subexpressions: two equations that say the same become one."""
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Var
+from tinytrace.passes.substitution import Substitution
+
+
+def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return `closed` with each value computed once; equations with effects stay as they are."""
+    known: dict[Hashable, JaxprEqn] = {}
+    replaced = Substitution()
+    eqns: list[JaxprEqn] = []
+    for eqn in closed.jaxpr.eqns:
+        eqn = replaced.in_equation(eqn)
+        key = None if eqn.effects else _key(eqn)
+        twin = known.get(key) if key is not None else None
+        if twin is not None and all(type(v) is not DropVar or type(w) is DropVar
+                                    for v, w in zip(twin.outvars, eqn.outvars, strict=True)):
+            replaced.update(zip(eqn.outvars, twin.outvars, strict=True))
+        else:
+            if key is not None:
+                known[key] = eqn
+            eqns.append(eqn)
+    outvars = [replaced[x] for x in closed.jaxpr.outvars]
+    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
+
+
+def _key(eqn: JaxprEqn) -> Hashable | None:
+    """Return what two equations have in common when they compute the same; None when that cannot be told."""
+    key = (eqn.primitive, tuple(map(_atom_key, eqn.invars)), tuple((k, _typed(v)) for k, v in eqn.params.items()),
+           tuple(v.aval for v in eqn.outvars))
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _atom_key(atom: Atom) -> Hashable:
+    """Return a variable itself, a literal by its bits: 0.0 and -0.0 are not one value."""
+    if isinstance(atom, Var):
+        return atom
+    return atom.aval, np.asarray(atom.val, atom.aval.dtype).tobytes()
+
+
+def _typed(value: Any) -> Hashable:
+    """Tell apart parameters that compare as equal and are not: 1, 1.0 and True; 0.0 and -0.0."""
+    if isinstance(value, float):
+        return float, value.hex()
+    return (type(value), tuple(map(_typed, value))) if isinstance(value, tuple) else (type(value), value)
+
+
