@@ -371,11 +371,11 @@ def _integer_pow(x: NDArray, *, y: int) -> Any:
     return np.reciprocal(result) if y < 0 else result
 
 
-@in_float32
-def _sign(x: Any) -> Any:
+def _sign(x: NDArray) -> Any:
     return np.where(x == 0, x, np.sign(x))  # sign(-0.0) is -0.0
 
 
+@in_float32
 def _rsqrt(x: NDArray) -> Any:
     return x.dtype.type(1) / np.sqrt(x)
 

@@ -296,7 +296,7 @@ def summation(draw: st.DrawFn, block: Block) -> Value | None:
 
 def largest(draw: st.DrawFn, block: Block) -> Value | None:
     """`max` and `min` over axes; of floats, either zero may stand for both."""
-    x = choose(draw, block, lambda v: v.size > 0 and (v.is_int or v.is_float and not block.exact_only))
+    x = choose(draw, block, lambda v: v.size > 0 and (v.is_int or (v.is_float and not block.exact_only)))
     if x is None:
         return None
     axes, shape, _ = reduced(draw, x)
