@@ -97,6 +97,14 @@ def test_integers_have_tangents_of_no_information():
     assert (value, tangent.dtype) == (1, dtypes.float0)
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, jax.vmap, lambda f: jax.jit(jax.vmap(f))])
+def test_float0_is_numpys_however_it_was_computed(wrap):
+    is_positive = lambda x: jax.jvp(lambda x: x > 0, (x,), (x,))  # noqa: E731
+    _, tangent = wrap(is_positive)(jnp.arange(3.0))
+    assert type(tangent) is np.ndarray
+    assert (tangent.shape, tangent.dtype) == ((3,), dtypes.float0)
+
+
 def test_a_tracer_is_of_no_use_after_its_trace():
     leaked = []
 

@@ -76,6 +76,13 @@ def test_known_inputs_are_values():
     np.testing.assert_array_equal(linear, w * ct)
 
 
+def test_a_known_operand_of_a_sum_receives_its_cotangent_too():
+    closed = trace_to_closed_jaxpr(lambda w, x: [w + x], [V3, V3])
+    transposed, received = transpose_jaxpr(closed, [False, True], [True])
+    assert received == [True, True]
+    assert str(transposed) == "{ lambda ; a:f32[3] b:f32[3]. let  in (b, b) }"
+
+
 def test_zero_cotangents_give_zero():
     closed = trace_to_closed_jaxpr(lambda x: [x * 2.0], [F32])
     assert isinstance(backward_pass(closed.jaxpr, [], [UndefinedPrimal(F32)], [Zero(F32)])[0], Zero)

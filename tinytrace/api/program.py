@@ -20,8 +20,10 @@ from tinytrace.config import config
 from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.core.array import Array, array_from_host
 from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.tangents import float0_zeros
 from tinytrace.core.trace import eval_context, install_executor, to_numpy
 from tinytrace.passes.simplify import simplify
 from tinytrace.runtime.executable import Executable
@@ -36,7 +38,7 @@ class Program:
     """The compiled form of one ClosedJaxpr: `program(flat_args) -> flat_outputs`, all of them Arrays."""
 
     def __init__(self, closed: ClosedJaxpr, exact: bool | None = None) -> None:
-        self.jaxpr = simplify(closed)
+        self.jaxpr = simplify(_without_float0(closed))
         self.exact = config.exact if exact is None else exact
         self.in_avals = tuple(closed.in_avals)
         self.out_avals = tuple(v.aval.update(weak_type=o.weak_type)
@@ -143,8 +145,10 @@ class Program:
             raise FloatingPointError("invalid value (nan) encountered in a compiled function")
 
 
-def as_array(x: Any, aval: ShapedArray) -> Array:
-    """Return a concrete value as an Array of type `aval` (no copy where possible)."""
+def as_array(x: Any, aval: ShapedArray) -> Any:
+    """Return a concrete value as an Array of type `aval` (no copy where possible); of dtype float0 as NumPy's."""
+    if aval.dtype == FLOAT0:
+        return np.asarray(x)
     if type(x) is Array:
         return x if x.aval is aval else Array(aval, x._buffer, x._view)
     return array_from_host(np.asarray(to_numpy(x, aval)), aval)
@@ -160,6 +164,13 @@ def _output_source(atom: Atom, aval: ShapedArray, inputs: dict[Var, int], consts
     if atom in consts:
         return CONSTANT, 0, as_array(consts[atom], aval)
     return FROM_KERNEL, computed.setdefault(atom, len(computed)), None
+
+
+def _without_float0(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Replace outputs of dtype float0, of which there is only one value, by that value: nothing has to compute it."""
+    outvars = [Literal(float0_zeros(v.aval.shape), v.aval) if v.aval.dtype == FLOAT0 else v
+               for v in closed.jaxpr.outvars]
+    return closed.replace(jaxpr=closed.jaxpr.replace(outvars=outvars)) if outvars != closed.jaxpr.outvars else closed
 
 
 def _scalar_code(aval: ShapedArray) -> str:

@@ -16,6 +16,7 @@ from tinytrace.api.gradients import Differentiated
 from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.program import Program
 from tinytrace.core.avals import aval_of
+from tinytrace.core.dce import dce_closed_jaxpr
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.primitive import Primitive, Refusal, registry
@@ -96,8 +97,10 @@ def _stages_of_reverse_mode(differentiated: Differentiated, args: tuple[Any, ...
     moving = [aval.to_tangent_aval().dtype != FLOAT0 for aval in primal.in_avals]
     forward, _ = jvp_jaxpr(primal, moving, instantiate=True)
     known, linear, residuals = _split(forward, len(primal.in_avals), len(primal.out_avals))
-    backward, _ = transpose_jaxpr(linear, [False] * residuals + [True] * (len(linear.in_avals) - residuals),
-                                  [True] * len(linear.out_avals))
+    is_tangent = [i >= residuals for i in range(len(linear.in_avals))]
+    backward, received = transpose_jaxpr(linear, is_tangent, [True] * len(linear.out_avals))
+    wanted = [tangent for tangent, got in zip(is_tangent, received, strict=True) if got]
+    backward, _ = dce_closed_jaxpr(backward, wanted, instantiate=True)
     return [
         Section("function", "what is differentiated", primal),
         Section("jvp", "inputs and their tangents to outputs and their tangents", forward),

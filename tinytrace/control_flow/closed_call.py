@@ -79,8 +79,7 @@ class ClosedCall(Primitive):
         nonzero = [type(ct) is not Zero for ct in cts]
         transposed, received = transpose_jaxpr(call_jaxpr, linear, nonzero)
         outs = self.bind(*drop(args, linear), *keep(cts, nonzero), call_jaxpr=transposed, **params)
-        zeros = [Zero(x.aval) for x in drop(keep(args, linear), received)]
-        return merge(linear, [None] * (len(args) - sum(linear)), merge(received, zeros, outs))
+        return merge(received, [None] * (len(args) - sum(received)), outs)
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, call_jaxpr: ClosedJaxpr, **params: Any
               ) -> tuple[Any, Any]:

@@ -141,8 +141,7 @@ class Pjit(Primitive):
         transposed, received = transpose_jaxpr(jaxpr, linear, nonzero)
         inputs = [*drop(args, linear), *keep(cts, nonzero)]
         outs = self.bind(*inputs, jaxpr=transposed, donated_invars=(False,) * len(inputs), **params)
-        zeros = [Zero(x.aval) for x in drop(keep(args, linear), received)]
-        return merge(linear, [None] * (len(args) - sum(linear)), merge(received, zeros, outs))
+        return merge(received, [None] * (len(args) - sum(received)), outs)
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: ClosedJaxpr, **params: Any
               ) -> tuple[Any, Any]:

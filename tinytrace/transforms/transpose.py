@@ -66,8 +66,8 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], nonzero_cts: Se
                     ) -> tuple[ClosedJaxpr, list[bool]]:
     """Transpose a jaxpr with respect to the inputs marked in `linear`.
 
-    Returns: the jaxpr of (the other inputs, the cotangents marked in `nonzero_cts`) to the cotangents of those linear
-    inputs that receive one, and which of the linear inputs these are.
+    Returns: the jaxpr of (the other inputs, the cotangents marked in `nonzero_cts`) to the cotangents of those inputs
+    that receive one, and which inputs these are. A known input may be among them: to `add` all operands are alike.
     """
     jaxpr, nonzero = _transpose_jaxpr(closed, tuple(linear), tuple(nonzero_cts))
     return jaxpr, list(nonzero)
@@ -85,9 +85,8 @@ def _transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...],
         cts = [next(values) if nonzero else Zero(aval.to_tangent_aval())
                for aval, nonzero in zip(closed.out_avals, nonzero_cts, strict=True)]
         cts_out = backward_pass(closed.jaxpr, closed.consts, primals, cts)
-        linear_cts = [ct for ct, lin in zip(cts_out, linear, strict=True) if lin]
-        received[:] = [type(ct) is not Zero for ct in linear_cts]
-        return [ct for ct in linear_cts if type(ct) is not Zero]
+        received[:] = [type(ct) is not Zero for ct in cts_out]
+        return [ct for ct in cts_out if type(ct) is not Zero]
 
     in_avals = [aval for aval, lin in zip(closed.in_avals, linear, strict=True) if not lin]
     ct_avals = [aval.to_tangent_aval() for aval, nonzero in zip(closed.out_avals, nonzero_cts, strict=True) if nonzero]

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
+from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import ClosedJaxpr, SourceInfo, jaxpr_as_fun
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import SymbolicZero
@@ -169,6 +170,8 @@ class _Batched:
 
 def move_dim(x: Any, size: int, dim: Dim, wanted: int) -> Any:
     """Return `x`, batched along `dim`, batched along `wanted`; a shared value is repeated."""
+    if dim is None and aval_of(x).dtype == FLOAT0:
+        return zeros(_batched_aval(aval_of(x), size, wanted))
     return repeat_along(x, size, wanted) if dim is None else moveaxis(x, dim, wanted)
 
 

@@ -20,8 +20,11 @@ def instantiate_zeros(tangent: Any) -> Any:
 
 
 def zeros(aval: ShapedArray) -> Any:
-    """Return the zeros of type `aval`."""
-    return float0_zeros(aval.shape) if aval.dtype == FLOAT0 else filled(aval, 0)
+    """Return the zeros of type `aval`; those of dtype float0 have no bytes, and are NumPy's where they are values."""
+    if aval.dtype != FLOAT0:
+        return filled(aval, 0)
+    return float0_zeros(aval.shape) if is_eager() or not aval.shape else broadcast_in_dim(
+        float0_zeros(()), aval.shape, ())
 
 
 def filled(aval: ShapedArray, value: int) -> Any:
