@@ -207,7 +207,8 @@ def _dynamic_update_slice(x: Numbers) -> list[Sample]:
 
 MODES = lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP
 HINTS = {"indices_are_sorted": False, "unique_indices": False}
-ELEMENTS, ROWS, PAIRED, BLOCKS = ((), (0,), (0,)), ((1,), (0,), (0,)), ((), (1,), (1,), (0,), (0,)), ((1, 2), (), (1, 0))
+ELEMENTS, ROWS = ((), (0,), (0,)), ((1,), (0,), (0,))
+PAIRED, BLOCKS = ((), (1,), (1,), (0,), (0,)), ((1, 2), (), (1, 0))
 WINDOWS = [  # dimension numbers, shapes of operand, indices and updates, sizes of the windows, largest index
     (ELEMENTS, (5,), (3, 1), (3,), (1,), 6), (ROWS, (4, 3), (2, 1), (2, 3), (1, 3), 4),
     (PAIRED, (2, 4), (2, 3, 1), (2, 3), (1, 1), 4), (BLOCKS, (3, 4), (2, 2), (2, 2, 3), (2, 3), 2)]
@@ -259,7 +260,8 @@ def _conv(x: Numbers) -> list[Sample]:
                 "preferred_element_type": None, **changed}
 
     out = [Sample((x(2, 2, 5, dtype=dtype), x(4, 2, 3, dtype=dtype)), params()) for dtype in (F32, BF16, I32)]
-    return [*out, Sample((x(5, 2, 2), x(3, 2, 4)), params(("HNC", "HIO", "NHC"), padding=((1, -1),), rhs_dilation=(2,))),
+    last = params(("HNC", "HIO", "NHC"), padding=((1, -1),), rhs_dilation=(2,))
+    return [*out, Sample((x(5, 2, 2), x(3, 2, 4)), last),
             Sample((x(2, 2, 5), x(4, 2, 3)), params(window_strides=(2,), lhs_dilation=(3,), padding=((2, 1),))),
             Sample((x(2, 4, 5), x(4, 2, 3)), params(feature_group_count=2)),
             Sample((x(4, 2, 5), x(6, 2, 3)), params(batch_group_count=2))]
@@ -380,7 +382,8 @@ _TABLE: dict[str, Any] = {
                           for params in _WINDOW_PARAMS for dtype in (F32, BF16, I8)],
     "reduce_window_sum": over((F32, BF16, I32), *(((3, 4), params) for params in _WINDOW_PARAMS)),
     **{f"reduce_window_{name}": lambda x: [
-        *over((F32, BF16, I32), ((3, 4), _window(padding=((0, 1), (1, 0)))), ((3, 4), _window(base_dilation=(1, 2))))(x),
+        *over((F32, BF16, I32), ((3, 4), _window(padding=((0, 1), (1, 0)))))(x),
+        *over((F32, BF16, I32), ((3, 4), _window(base_dilation=(1, 2))))(x),
         *over((BF16,), ((3, 4), _WINDOW_PARAMS[2]))(x)] for name in ("max", "min")},
     "select_and_gather_add": lambda x: [Sample((x(3, 4), x(3, 4)), {"select_prim": prim, **params}) for prim in
                                         (lax.ge_p, lax.le_p) for params in _WINDOW_PARAMS[:2]],

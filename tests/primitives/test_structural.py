@@ -1,4 +1,4 @@
-"""Primitives that move, fold, index and convolve: the jaxprs of their jvp, vjp and vmap, their errors and values, as JAX's."""
+"""Primitives that move, fold, index and convolve: jaxprs of their jvp, vjp and vmap, errors and values, as JAX's."""
 
 import functools
 
@@ -6,7 +6,8 @@ import pytest
 
 from tests import goldens
 
-FILES = {name: goldens.load(name) for name in ("structural", "structural_errors", "structural_values", "windowed", "linear_algebra")}
+NAMES = ("structural", "structural_errors", "structural_values", "windowed", "linear_algebra")
+FILES = {name: goldens.load(name) for name in NAMES}
 
 
 @functools.cache

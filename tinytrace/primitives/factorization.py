@@ -196,11 +196,10 @@ class Eigh(Factorization):
         if subset_by_index not in (None, (0, n)):
             raise NotImplementedError("Derivatives not defined for partial eigen decomposition.")
         v, w = self.bind(symmetrized(a), subset_by_index=subset_by_index, **params)
-        eye = broadcast_to_rank(identity_matrix(dtype_of(a), n), np.ndim(a)) if np.ndim(a) > 2 \
-            else identity_matrix(dtype_of(a), n)
-        ndim = np.ndim(w)
-        gaps = sub(add(eye, expand_dims(w, (ndim - 1,))), expand_dims(w, (ndim,)))
-        inverse_gaps = sub(integer_pow(gaps, -1), eye)
+        eye, ndim = identity_matrix(dtype_of(a), n), np.ndim(w)
+        row = expand_dims(w, (ndim - 1,))
+        gaps = sub(add(broadcast_to_rank(eye, ndim + 1), row), expand_dims(w, (ndim,)))
+        inverse_gaps = sub(integer_pow(gaps, -1), broadcast_to_rank(eye, ndim + 1))
         turned = exact_product(exact_product(swapped(v), t), v)
         return [v, w], [exact_product(v, mul(inverse_gaps, turned)), _diagonal(turned)]
 
