@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -122,7 +123,8 @@ class JitFunction(FastCallable):
     """A function that runs compiled; made by `jit`."""
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
-        functools.update_wrapper(self, fun)
+        # The attributes of a function come along; those of another callable could take the place of methods.
+        functools.update_wrapper(self, fun, updated=("__dict__",) if isinstance(fun, types.FunctionType) else ())
         self._fun = fun
         self._options = options
         self._signature = signature_of(fun)

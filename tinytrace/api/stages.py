@@ -14,8 +14,10 @@ from tinytrace.api.program import Program, as_array
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.signatures import Statics, argument_names
 from tinytrace.codegen.csource import CSource
-from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.trace import Tracer
+from tinytrace.core.tree_paths import equality_errors_pytreedef
 from tinytrace.core.trees import PyTreeDef, tree_flatten
 from tinytrace.runtime.executable import Executable
 
@@ -124,9 +126,8 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self._traced.in_tree:
-            raise TypeError("Function compiled with input pytree does not match the input pytree it was called with: "
-                            f"compiled for {self._traced.in_tree}, called with {tree}.")
-        avals = [aval_of(leaf) for leaf in leaves]
+            raise TypeError(_tree_mismatch(self._traced.in_tree, tree))
+        avals = [_aval_of(leaf) for leaf in leaves]
         self._check(avals)
         results = self._program([as_array(x, aval) for x, aval in zip(leaves, avals, strict=True)])
         return self._traced.out_tree.unflatten(results)
@@ -154,6 +155,23 @@ class Compiled:
 
     def __repr__(self) -> str:
         return f"Compiled({self._traced.fun_name}, {self.executable!r})"
+
+
+def _aval_of(leaf: Any) -> ShapedArray:
+    if isinstance(leaf, Tracer):
+        raise TypeError("Cannot apply JAX transformations to a function lowered and compiled for a particular "
+                        f"signature. Detected argument of Tracer type {type(leaf)}.")
+    if not is_valid_type(leaf):
+        raise TypeError(f"Argument '{leaf}' of type '{type(leaf)}' is not a valid JAX type")
+    return aval_of(leaf)
+
+
+def _tree_mismatch(compiled_for: PyTreeDef, called_with: PyTreeDef) -> str:
+    differences = [f"    * at {''.join(map(str, [('args', 'kwargs')[path[0].idx], *path[1:]]))}, seen {thing1} but now "
+                   f"given {thing2}, so {explanation}"
+                   for path, thing1, thing2, explanation in equality_errors_pytreedef(compiled_for, called_with)]
+    return ("Function compiled with input pytree does not match the input pytree it was called with. There are "
+            f"{len(differences)} mismatches, including:\n" + "\n".join(differences))
 
 
 def _type_text(aval: ShapedArray) -> str:

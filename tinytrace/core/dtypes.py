@@ -7,7 +7,6 @@ float. Source: JAX, "Type promotion semantics" (docs/type_promotion.rst) and JEP
 from __future__ import annotations
 
 import functools
-import itertools
 import warnings
 from typing import Any, TypeAlias, cast
 
@@ -267,11 +266,11 @@ def _check_strict(dtypes: list[np.dtype[Any]], weak: list[bool]) -> None:
     highest = max((kinds[scalar_type_of(d).__name__] for d in strong), default=3)
     too_wide = any(kinds[scalar_type_of(d).__name__] > highest for d, w in zip(dtypes, weak, strict=True) if w)
     if len(strong) > 1 or too_wide:
-        names = list(itertools.chain(("weak " if w else "") + d.name for d, w in zip(dtypes, weak, strict=True)))
+        names = sorted({str(scalar_type_of(d)) if w else d.name for d, w in zip(dtypes, weak, strict=True)})
         raise TypePromotionError(
-            f"Input dtypes {tuple(d.name for d in dtypes)} have no available implicit dtype promotion path when "
+            f"Input dtypes {tuple(names)} have no available implicit dtype promotion path when "
             f"jax_numpy_dtype_promotion=strict. Try explicitly casting inputs to the desired output type, or set "
-            f"jax_numpy_dtype_promotion=standard. ({', '.join(names)})")
+            f"jax_numpy_dtype_promotion=standard.")
 
 
 class TypePromotionError(ValueError):
