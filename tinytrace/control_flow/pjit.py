@@ -22,6 +22,19 @@ from tinytrace.transforms.vmap import batch_jaxpr_axes
 from tinytrace.util import cache_by_jaxpr
 
 
+def _written(jaxpr: ClosedJaxpr, forwarded: Sequence[int | None]) -> ClosedJaxpr:
+    """Return the program to write down for a call of `jaxpr`: without the outputs that are inputs.
+
+    It is another object than `jaxpr`, and another one for each inlined function that the call passed through: programs
+    print by name when they are one object, and so do what later transformations make of them.
+    """
+    jaxpr = prune_outputs(jaxpr, [i is None for i in forwarded])
+    trace = current_trace()
+    for _ in range(trace.inlined if isinstance(trace, DynamicJaxprTrace) else 0):
+        jaxpr = prune_outputs(jaxpr, [True] * len(jaxpr.jaxpr.outvars))
+    return jaxpr
+
+
 class Pjit(Primitive):
     """`pjit[name=f jaxpr={...}] *args`: evaluate `jaxpr`; everything else is said about it, not done by it."""
 
@@ -40,9 +53,7 @@ class Pjit(Primitive):
         if not staging:
             return super().bind(*args, **params)
         forwarded = forwarded_inputs(jaxpr.jaxpr)
-        if any(i is not None for i in forwarded):
-            params = {**params, "jaxpr": prune_outputs(jaxpr, [i is None for i in forwarded])}
-        outs = iter(super().bind(*args, **params))
+        outs = iter(super().bind(*args, **{**params, "jaxpr": _written(jaxpr, forwarded)}))
         return [next(outs) if i is None else args[i] for i in forwarded]
 
     def pp_params(self, params: dict[str, Any]) -> dict[str, Any]:

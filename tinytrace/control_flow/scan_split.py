@@ -18,6 +18,7 @@ from tinytrace.transforms.binders import forwarded_inputs, move_binders_to_back,
 from tinytrace.transforms.partial_eval import JaxprTrace, Unknown, partial_eval, partial_eval_jaxpr
 from tinytrace.transforms.policy import Policy, partial_eval_jaxpr_custom
 from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr
+from tinytrace.transforms.zeros import as_result
 
 
 def partial_eval_scan(scan: Primitive, trace: JaxprTrace, args: Sequence[Any], *, jaxpr: ClosedJaxpr, num_consts: int,
@@ -33,7 +34,7 @@ def partial_eval_scan(scan: Primitive, trace: JaxprTrace, args: Sequence[Any], *
     (known, rest, out_uk, res_avals), carry_uk = fixpoint(init_uk, step)
     unknowns, num_res, num_unknown = consts_uk + carry_uk + xs_uk, len(res_avals), sum(consts_uk + carry_uk + xs_uk)
     known_args = drop(args, unknowns)
-    known_consts = drop(args[:num_consts], consts_uk)
+    known_consts = [as_result(x) for x in drop(args[:num_consts], consts_uk)]  # a number would be text in the loop
     num_outs, num_known_carry = len(out_uk) - sum(out_uk), num_carry - sum(carry_uk)
 
     known, consts, residuals = _hoist(known, known_consts, num_outs)
