@@ -26,8 +26,7 @@ def checkpoint(fun: Function, *, concrete: bool = False, prevent_cse: bool = Tru
     """Return `fun` as a function whose intermediate values are computed again, not saved, when it is differentiated.
 
     policy: `policy(primitive, *avals, **params)` says whether a result may be saved; see `checkpoint_policies`.
-    static_argnums: arguments that are known while tracing. `prevent_cse` is printed and changes nothing here: no pass
-    merges what is computed again with what was computed before.
+    static_argnums: arguments that are known while tracing.  prevent_cse: printed, and without effect here.
     Source: `jax.checkpoint`.
 
     >>> import tinytrace as jax
