@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0, INT32, KeyType, dtype_of
 from tinytrace.core.primitive import Primitive, refuse
@@ -22,7 +21,7 @@ from tinytrace.primitives.creation import broadcasted_iota, full, iota
 from tinytrace.primitives.elementwise import zero_like
 from tinytrace.primitives.gathering import scatter_add
 from tinytrace.primitives.indexing import ScatterDimensionNumbers
-from tinytrace.primitives.reduction import reduce_max_p, reduce_min_p
+from tinytrace.primitives.reduction import folded, reduce_max_p, reduce_min_p
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import reshape
 from tinytrace.primitives.slicing import dilated, pad, slice
@@ -32,7 +31,7 @@ from tinytrace.primitives.windows import Ints, Pads, padtype_to_pads, transposed
 def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any], Any],
                   window_dimensions: Sequence[int], window_strides: Sequence[int], padding: str | Pads,
                   base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None) -> Any:
-    """Fold every window of `operand` with `computation` (lax.add, max or min) from its identity `init_value`.
+    """Fold every window of `operand` with `computation` (lax.add, max or min) from `init_value`.
 
     padding: "VALID", "SAME", "SAME_LOWER", or (low, high) for each dimension.
     Raises: NotImplementedError for another computation; TypeError when the numbers of dimensions differ.
@@ -47,13 +46,12 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any
         sizes = [dilated(size, step - 1) for size, step in zip(window_dimensions, dilation, strict=True)]
         padding = padtype_to_pads(np.shape(operand), sizes, window_strides, padding)
     reducer = _REDUCERS.get(computation)
-    known = np.ndim(init_value) == 0 and isinstance(init_value, (bool, int, float, np.ndarray, np.generic, Array))
-    if reducer is None or not known or np.asarray(init_value) != identity(reducer.combine, dtype_of(init_value)):
-        raise NotImplementedError(
-            f"reduce_window with {getattr(computation, '__name__', computation)} from {init_value}: only lax.add, max "
-            "and min, each from its identity, can be folded over windows.")
-    return reducer.bind(operand, window_dimensions=tuple(window_dimensions), window_strides=tuple(window_strides),
-                        padding=tuple(padding), base_dilation=base, window_dilation=dilation)
+    if reducer is None:
+        raise NotImplementedError(f"reduce_window with {getattr(computation, '__name__', computation)}: only lax.add, "
+                                  "lax.max and lax.min can be folded over windows.")
+    return folded(reducer, computation, operand, init_value, "reduce_window", padding=tuple(padding),
+                  window_dimensions=tuple(window_dimensions), window_strides=tuple(window_strides),
+                  base_dilation=base, window_dilation=dilation)
 
 
 # --- rooms -----------------------------------------------------------------------------------------------------

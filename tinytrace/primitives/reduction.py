@@ -1,4 +1,4 @@
-"""Reductions besides the sum: product, maximum, minimum, and, or, xor; `reduce` finds the one that a function means."""
+"""Reductions besides the sum: product, maximum, minimum, and, or, xor; and which of them a binary function means."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.array import Array
-from tinytrace.core.avals import ShapedArray
+from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import dtype_of, is_weak
 from tinytrace.core.primitive import refuse
-from tinytrace.core.trees import tree_flatten
 from tinytrace.primitives.arithmetic import add, div, max, min, mul, mul_p
 from tinytrace.primitives.bitwise import bitwise_and, bitwise_or, bitwise_xor
-from tinytrace.primitives.broadcasting import Reducer, identity, reduce_sum, reduce_sum_p, squeeze_p
+from tinytrace.primitives.broadcasting import Reducer, broadcast, identity, reduce_sum, reduce_sum_p, squeeze_p
 from tinytrace.primitives.checks import remaining
 from tinytrace.primitives.comparison import eq
 from tinytrace.primitives.conversion import convert_element_type
@@ -53,31 +52,27 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
     return reduce_xor_p.bind(operand, axes=tuple(axes))
 
 
-def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Sequence[int]) -> Any:
-    """Fold `dimensions` away with `computation`, a binary function of this package, from its identity `init_values`.
+def reduce_monoid(operand: Any, init_value: Any, computation: Callable[[Any, Any], Any],
+                  dimensions: Sequence[int]) -> Any:
+    """Fold `dimensions` away with `computation`, one of `MONOIDS`, from `init_value`: a scalar."""
+    return folded(MONOIDS[computation], computation, operand, init_value, "reduce", axes=tuple(dimensions))
 
-    Raises: NotImplementedError when they are not add, mul, max, min, bitwise_and, bitwise_or or bitwise_xor with
-    their identity; ValueError when operands and initial values are different trees.
-    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.reduce.html.
 
-    >>> reduce(np.float32([1, 2, 3]), np.float32(0), add, (0,))
-    Array(6., dtype=float32)
-    """
-    flat, tree = tree_flatten(operands)
-    inits, init_tree = tree_flatten(init_values)
-    if tree != init_tree:
-        raise ValueError(f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}")
-    if len(flat) == 1 and np.shape(inits[0]) == () and isinstance(inits[0], (bool, int, float, np.generic, np.ndarray,
-                                                                             Array)):
-        reducer = _reducers.get(computation)
-        dtype = dtype_of(inits[0])
-        if reducer is not None and np.asarray(inits[0]) == identity(reducer.combine, dtype):
-            out = reducer.bind(flat[0], axes=tuple(dimensions))
-            return convert_element_type(out, weak_type=is_weak(flat[0]) and is_weak(inits[0]))
-    raise NotImplementedError(
-        f"reduce with {getattr(computation, '__name__', computation)} from {init_values}: only lax.add, mul, max, min, "
-        "bitwise_and, bitwise_or and bitwise_xor, each from its identity, can be folded. Use lax.associative_scan or "
-        "lax.scan for another function, and combine the result with another initial value.")
+def folded(reducer: Any, computation: Callable[[Any, Any], Any], operand: Any, init_value: Any, name: str,
+           **params: Any) -> Any:
+    """Bind `reducer`, which combines like `computation`; an initial value other than its identity is combined last."""
+    if np.ndim(init_value):
+        raise ValueError(f"{name} found non-scalar initial value: {[np.shape(init_value)]}")
+    dtype, init_dtype = dtype_of(operand), dtype_of(init_value)
+    known = isinstance(init_value, (bool, int, float, np.generic, np.ndarray, Array))
+    if known and np.asarray(init_value) == identity(reducer.combine, init_dtype):
+        out = reducer.bind(operand, **params)
+        return convert_element_type(out, weak_type=is_weak(operand) and is_weak(init_value))
+    if dtype != init_dtype:
+        raise TypeError(f"{name} operand dtypes should match corresponding initial value dtypes, got operands="
+                        f"{[aval_of(operand)]} and initial_values={[aval_of(init_value)]}")
+    out = reducer.bind(operand, **params)
+    return computation(out, broadcast(convert_element_type(init_value, dtype), np.shape(out)))
 
 
 # --- rooms -----------------------------------------------------------------------------------------------------
@@ -169,7 +164,8 @@ reduce_and_p = BitReducer("and", np.bitwise_and)
 reduce_or_p = BitReducer("or", np.bitwise_or)
 reduce_xor_p = BitReducer("xor", np.bitwise_xor)
 
-_reducers: dict[Any, Reducer] = {
+MONOIDS: dict[Any, Reducer] = {
     add: reduce_sum_p, mul: reduce_prod_p, max: reduce_max_p, min: reduce_min_p,
     bitwise_and: reduce_and_p, bitwise_or: reduce_or_p, bitwise_xor: reduce_xor_p,
 }
+"""The binary functions that `reduce` knows, and what they do to a whole array."""

@@ -1,0 +1,54 @@
+"""lax.reduce: functions that are reductions of their own, and any others."""
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+from tinytrace import lax
+
+m = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.mark.parametrize("init", [0, 2.5])
+@pytest.mark.parametrize("dimensions", [(0,), (1,), (0, 1), ()])
+def test_known_functions_start_from_the_initial_value(init, dimensions):
+    out = lax.reduce(m, np.float32(init), lax.add, dimensions)
+    np.testing.assert_allclose(out, m.sum(dimensions) + init)
+    traced = jax.jit(lambda x, init: lax.reduce(x, init, lax.max, dimensions))(m, np.float32(7))
+    np.testing.assert_array_equal(traced, np.maximum(m.max(dimensions), 7))
+
+
+@pytest.mark.parametrize("dimensions", [(0,), (1,), (1, 0), ()])
+def test_any_associative_function_and_trees(dimensions):
+    def larger(a, b):
+        takes_b = lax.gt(b["value"], a["value"])
+        return {name: lax.select(takes_b, b[name], a[name]) for name in a}
+
+    at = lax.iota(np.int32, 12).reshape(3, 4)
+    out = lax.reduce({"value": m, "at": at}, {"value": np.float32(-np.inf), "at": np.int32(-1)}, larger, dimensions)
+    np.testing.assert_array_equal(out["value"], m.max(dimensions))
+    np.testing.assert_array_equal(out["at"], np.asarray(at).max(dimensions))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5, 8])
+def test_order_is_kept_and_derivatives_flow(rows):
+    pairs = np.random.default_rng(3).uniform(0.5, 1.5, (2, rows)).astype(np.float32)
+
+    def composed(f, g):  # x -> a x + b, first f then g: associative, not commutative
+        return g[0] * f[0], g[0] * f[1] + g[1]
+
+    def fold(a, b):
+        return lax.reduce((a, b), (1.0, 0.0), composed, (0,))[1]
+
+    a, b = pairs
+    expected = 0.0
+    for slope, shift in pairs.T:
+        expected = slope * expected + shift
+    assert float(jax.jit(fold)(a, b)) == pytest.approx(expected, rel=1e-5)
+    slopes = jax.grad(fold, argnums=1)(a, b)
+    np.testing.assert_allclose(slopes, [np.prod(a[k + 1:]) for k in range(rows)], rtol=1e-5)
+
+
+def test_trees_must_agree():
+    with pytest.raises(ValueError, match="same tree structure"):
+        lax.reduce((m, m), (0.0,), lax.add, (0,))
