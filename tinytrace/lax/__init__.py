@@ -9,6 +9,7 @@ from tinytrace.control_flow.while_loop import while_p
 from tinytrace.lax.associative_scan import associative_scan
 from tinytrace.lax.branching import cond, switch
 from tinytrace.lax.control_flow import fori_loop, map, scan, while_loop
+from tinytrace.lax.folds import reduce
 from tinytrace.lax.shapes import broadcast_shapes
 from tinytrace.primitives.argminmax import argmax, argmax_p, argmin, argmin_p
 from tinytrace.primitives.arithmetic import (
@@ -55,7 +56,7 @@ from tinytrace.primitives.pooling import (
     select_and_scatter_add_p,
 )
 from tinytrace.primitives.reduction import (
-    reduce, reduce_and_p, reduce_max_p, reduce_min_p, reduce_or_p, reduce_prod_p, reduce_xor_p,
+    reduce_and_p, reduce_max_p, reduce_min_p, reduce_or_p, reduce_prod_p, reduce_xor_p,
 )
 from tinytrace.primitives.scattering import (
     scatter, scatter_max, scatter_max_p, scatter_min, scatter_min_p, scatter_mul, scatter_mul_p, scatter_p,
