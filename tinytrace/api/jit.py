@@ -38,7 +38,14 @@ from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
-from tinytrace.core.trace import Tracer, bottom_trace, current_trace_state, is_eager, leaked_tracer_error
+from tinytrace.core.trace import (
+    Tracer,
+    bottom_trace,
+    current_trace,
+    current_trace_state,
+    is_eager,
+    leaked_tracer_error,
+)
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.runtime.executable import raise_status
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
@@ -240,10 +247,12 @@ class JitFunction(FastCallable):
                 statics: tuple[Any, ...]) -> TracedFunction:
         avals = tuple([self._leaf_aval(leaf, i, args, kwargs) for i, leaf in enumerate(leaves)])
         key = TraceKey(tree, avals, statics, trace_context())
-        traced = self._cache.traces.get(key)
+        traced = self._cache.traces.get(key) or current_trace().memo.get((self._cache, key))
         if traced is None:
             traced = self._trace(args, kwargs, tree, avals, statics)
-            if not traced.consts:  # closed-over tracers belong to one enclosing trace only
+            if traced.consts:  # closed-over tracers belong to one enclosing trace only
+                current_trace().memo[self._cache, key] = traced
+            else:
                 _remember(self._cache.traces, key, traced)
         return traced
 

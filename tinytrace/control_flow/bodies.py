@@ -18,7 +18,7 @@ from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, UnusedVar, eval_jaxpr
 from tinytrace.core.key_paths import SequenceKey, keystr
-from tinytrace.core.trace import Trace, Tracer, current_trace, eval_context, to_numpy
+from tinytrace.core.trace import Tracer, current_trace, eval_context, to_numpy
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
@@ -90,32 +90,27 @@ class TraceCache:
     """
 
     def __init__(self) -> None:
-        self._everywhere: Entries = weakref.WeakKeyDictionary()
-        self._in_trace: weakref.WeakKeyDictionary[Trace, Entries] = weakref.WeakKeyDictionary()
+        self._everywhere: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
     def get(self, fun: Callable[..., Any], key: Hashable) -> Any:
         """Return what was put, or None."""
         key = key, trace_context()
-        here = self._in_trace.get(current_trace())
-        for entries in (self._everywhere, here):
-            try:
-                known = None if entries is None else entries.get(fun, {}).get(key)
-            except TypeError:  # without hash or weak references: traced every time
-                return None
-            if known is not None:
-                return known
-        return None
+        try:
+            known = self._everywhere.get(fun, {}).get(key)
+            return current_trace().memo.get((self, fun, key)) if known is None else known
+        except TypeError:  # without hash or weak references: traced every time
+            return None
 
     def put(self, fun: Callable[..., Any], key: Hashable, value: Any, consts: Sequence[Any]) -> None:
         """Remember `value` for `fun`, which closes over `consts`."""
-        entries = self._everywhere
-        if any(isinstance(c, Tracer) for c in consts):
-            entries = self._in_trace.setdefault(current_trace(), weakref.WeakKeyDictionary())
+        key = key, trace_context()
         with contextlib.suppress(TypeError):
-            entries.setdefault(fun, {})[key, trace_context()] = value
+            if any(isinstance(c, Tracer) for c in consts):
+                current_trace().memo[self, fun, key] = value
+            else:
+                self._everywhere.setdefault(fun, {})[key] = value
 
 
-Entries = weakref.WeakKeyDictionary[Any, dict[Any, Any]]
 _bodies = TraceCache()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -36,6 +37,11 @@ class Trace:
     def level(self) -> int:
         """How many traces stand below this one, as JAX prints it."""
         return 0 if self.parent is None else self.parent.level + 1
+
+    @functools.cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What is worth remembering for as long as this trace lasts, such as functions that close over its tracers."""
+        return {}
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         raise NotImplementedError(self.name)
