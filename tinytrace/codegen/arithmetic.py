@@ -32,6 +32,8 @@ def index_of(element: Node) -> Node:
         return element
     if element.op == "cast":
         return element.args[0]  # type: ignore[no-any-return]
+    if element.op == "literal" and (digits := element.args[0].rstrip("ul")).lstrip("-").isdigit():
+        return number(int(digits))
     low: Number = -math.inf
     high: Number = math.inf
     if element.dtype == BOOL:

@@ -80,7 +80,7 @@ class Code:
         """Return the C text of an expression that is about to be stored: it needs no variable of its own."""
         if node.op == "where" and self._is_large(node):
             return self.value(node)
-        self.prepare(certain_children(node))
+        self.prepare(node.certain)
         return self._text(node)[0]
 
     def know(self, node: Node, name: str) -> None:
@@ -101,7 +101,7 @@ class Code:
 
     def keep(self, node: Node) -> None:
         """Make a variable that holds `node`."""
-        self.prepare(node.children[:1] if node.op == "where" else node.children)
+        self.prepare(node.certain)
         name = self.fresh(_wish(node))
         kind = variable_type(node.dtype)
         if node.op == "where" and self._is_large(node):
@@ -129,7 +129,7 @@ class Code:
             elif node not in seen and self.name_of(node) is None:
                 seen.add(node)
                 stack.append((node, True))
-                stack += [(child, False) for child in reversed(certain_children(node))]
+                stack += [(child, False) for child in reversed(node.certain)]
         return order
 
     def _wants_name(self, node: Node) -> bool:
@@ -234,11 +234,6 @@ class Code:
                 self.uses[child] += times
         yield
         self.uses = outer
-
-
-def certain_children(node: Node) -> tuple[Node, ...]:
-    """Return the operands that are evaluated whenever `node` is."""
-    return node.children[:1] if node.op == "where" else node.children
 
 
 def _operands(node: Node) -> list[tuple[Node, int]]:

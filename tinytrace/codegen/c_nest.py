@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.calls import filled
-from tinytrace.codegen.c_code import Code, certain_children
+from tinytrace.codegen.c_code import Code
 from tinytrace.codegen.c_types import is_half, memory_type, narrowed, variable_type, widened
 from tinytrace.codegen.kernel import (
     Buffer,
@@ -48,8 +48,20 @@ class NestWriter:
 
     def _body(self, body: Sequence[Stmt]) -> None:
         with self.code.counting(root for stmt in body if not isinstance(stmt, For) for root in expressions(stmt)):
+            self._read_before_writing(body)
             for stmt in body:
                 self._stmt(stmt)
+
+    def _read_before_writing(self, body: Sequence[Stmt]) -> None:
+        """Read elements that later statements need and earlier ones overwrite, where two arrays share one place."""
+        overwritten: dict[str, Buffer] = {}
+        for stmt in body:
+            for node in walk(expressions(stmt), certain=True) if overwritten else ():
+                if node.op == "load" and overwritten.get(node.args[0].name, node.args[0]) is not node.args[0]:
+                    self.code.prepare([node])
+                    if self.code.name_of(node) is None:
+                        self.code.keep(node)
+            overwritten |= {place[0].name: place[0] for place in written(stmt) if not isinstance(place, Node)}
 
     def _stmt(self, stmt: Stmt) -> None:
         code = self.code
@@ -130,13 +142,13 @@ class NestWriter:
         changed = {place for place in places if isinstance(place, Node)}
         roots = [root for stmt in _certain(loop.body) for root in expressions(stmt)]
         fixed: dict[Node, bool] = {}
-        order = _certain_walk(roots)
+        order = walk(roots, certain=True)
         for node in order:
             fixed[node] = (node not in made and node not in changed and node not in axes
                            and not (node.op == "load" and node.args[0] in arrays)
-                           and all(fixed.get(child, False) for child in certain_children(node))
+                           and all(fixed.get(child, False) for child in node.certain)
                            and (node.op != "where" or not axes & node.axes))
-        tops = {child for node in order if not fixed[node] for child in certain_children(node) if fixed[child]}
+        tops = {child for node in order if not fixed[node] for child in node.certain if fixed[child]}
         tops.update(root for root in roots if fixed[root])
         with code.counting(roots):
             for node in order:
@@ -209,19 +221,3 @@ def _certain(body: Iterable[Stmt]) -> list[Stmt]:
         if isinstance(stmt, For):
             found += _certain(stmt.body)
     return found
-
-
-def _certain_walk(roots: Iterable[Node]) -> list[Node]:
-    """Return what is evaluated for certain below `roots`, operands first."""
-    seen: set[Node] = set()
-    order: list[Node] = []
-    stack = [(root, False) for root in roots]
-    while stack:
-        node, done = stack.pop()
-        if done:
-            order.append(node)
-        elif node not in seen:
-            seen.add(node)
-            stack.append((node, True))
-            stack += [(child, False) for child in reversed(certain_children(node))]
-    return order

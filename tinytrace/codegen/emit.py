@@ -20,7 +20,7 @@ _INDEX_FUNCTIONS = {
 """Division of indices rounded down; most divisions need no such care, their dividends are never negative."""
 
 
-def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer], workspace: int) -> str:
+def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> str:
     """Return the C text of a program."""
     buffers = [*inputs, *outputs]
     body = Code(names_in(kernels) | {b.name for b in buffers})
@@ -33,8 +33,9 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
         if buffer.name in used:
             const = "const " if buffer.space == "input" else ""
             code.line(f"{const}{memory_type(buffer.dtype)} *{buffer.name} = buffers[{k}];")
-    for buffer in workspace_arrays(kernels) if workspace else ():
-        if buffer.name in used:
+    places = {buffer.name: buffer for buffer in workspace_arrays(kernels)}
+    for name, buffer in places.items():
+        if name in used:
             place = f"(void *)((char *)buffers[{len(buffers)}] + {buffer.offset})"
             code.line(f"{memory_type(buffer.dtype)} *{buffer.name} = {place};")
     for name in ("buffers", "host"):

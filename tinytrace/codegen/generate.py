@@ -6,6 +6,7 @@ from typing import Any
 
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.emit import emit
+from tinytrace.codegen.inplace import reuse_temporaries
 from tinytrace.codegen.kernel import Buffer, Home, Kernel
 from tinytrace.codegen.nodes import fresh_nodes
 from tinytrace.codegen.program import Planner
@@ -48,9 +49,10 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         outputs = _output_arrays(jaxpr, unit)
         homes: dict[Var, Home] = dict(zip(inputs, arrays, strict=True))
         kernels = Kernels(Planner(unit, closed, homes, outputs).kernels())
+        reuse_temporaries(kernels)
         workspace = lay_out(kernels)
         hidden = unit.hidden_inputs()
-        text = emit(kernels, [*arrays, *hidden], outputs, workspace)
+        text = emit(kernels, [*arrays, *hidden], outputs)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
         source = CSource(text, "tt_entry", tuple(avals), tuple(v.aval for v in jaxpr.outvars), workspace, exact)
         return Generated(kernels, source, tuple(value for _, value in unit.constants.values()), tuple(unit.callbacks))

@@ -14,6 +14,7 @@ from tinytrace.codegen.c_types import spelled
 from tinytrace.codegen.copies import store_nest
 from tinytrace.codegen.costs import measure_program, nest
 from tinytrace.codegen.elements import domain_axes
+from tinytrace.codegen.inplace import may_share, share
 from tinytrace.codegen.kernel import (
     Buffer,
     Choose,
@@ -76,6 +77,7 @@ class _Repetition:
         for x, v in zip(eqn.invars[kind.cond_num_consts:], body.invars[:kind.num_consts], strict=False):
             self.homes[v] = planner.home(x)
         self.variables: list[tuple[_Carry, Node]] = []
+        self.arrays: list[tuple[_Carry, Exchange]] = []
         declared: list[Stmt] = []
         for carry in self.carries:
             self._place(carry, declared)
@@ -109,7 +111,7 @@ class _Repetition:
         after = Buffer(names.fresh(f"{names[carry.inside]}_next"), shape, dtype, "view")
         first, second = (other, result) if self.kind.length is not None and self.kind.length % 2 else (result, other)
         self.repeat.exchanges.append(Exchange(inside, after, first, second, result))
-        self._store(carry.first, first)
+        self.arrays.append((carry, self.repeat.exchanges[-1]))
         self.homes[carry.inside] = inside
         self.targets.append(after)
 
@@ -133,6 +135,12 @@ class _Repetition:
         return [nest([*stmts, *nexts])] if nexts else []
 
     def _finished(self) -> list[Kernel]:
+        """Let arrays that can be updated in place be so, then give the carries their first values."""
+        for carry, pair in self.arrays:
+            if may_share(self.repeat.body, pair.before, pair.after):
+                share(self.repeat.body, pair.before, pair.after)
+                pair.first = pair.second = pair.result
+            self._store(carry.first, pair.first)
         measure_program(self.repeat)
         return [*self.before, self.repeat]
 

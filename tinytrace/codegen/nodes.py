@@ -57,6 +57,11 @@ class Node:
             return tuple(node for node, _ in self.args[1])
         return tuple(arg for arg in self.args if type(arg) is Node)
 
+    @property
+    def certain(self) -> tuple[Node, ...]:
+        """The expressions directly inside this one that are evaluated whenever this one is."""
+        return self.children[:1] if self.op == "where" else self.children
+
     def __repr__(self) -> str:
         return show(self)
 
@@ -144,8 +149,8 @@ def cast(index: Node, dtype: DType) -> Node:
 
 # --- walking -----------------------------------------------------------------------------------------------------
 
-def walk(roots: Iterable[Node]) -> list[Node]:
-    """Return every node below `roots` once, operands before their users."""
+def walk(roots: Iterable[Node], certain: bool = False) -> list[Node]:
+    """Return every node below `roots` once, operands before their users; or only what is evaluated for certain."""
     seen: set[Node] = set()
     order: list[Node] = []
     stack = [(root, False) for root in reversed(list(roots))]
@@ -156,7 +161,8 @@ def walk(roots: Iterable[Node]) -> list[Node]:
         elif node not in seen:
             seen.add(node)
             stack.append((node, True))
-            stack.extend((child, False) for child in reversed(node.children) if child not in seen)
+            inner = node.certain if certain else node.children
+            stack.extend((child, False) for child in reversed(inner) if child not in seen)
     return order
 
 
