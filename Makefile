@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 ORACLE := .venv-oracle
+RIVAL := .venv-rivals
+RIVALS ?= jax numba
+BENCH ?= --quick
 PROJECT := pyproject.toml setup.py
 RUNTIME := $(wildcard csrc/*.c csrc/*.h csrc/*.inc csrc/*.py csrc/math/*.h)
 TINYTRACE_CACHE_DIR ?= $(CURDIR)/.cache/demo
@@ -43,12 +46,13 @@ tutorials: $(VENV)/.dev  ## execute the notebooks: they must run and show what t
 	@echo "==> the tutorials"
 	@$(BIN)/python tutorials/execute.py
 
-bench: $(VENV)/.dev  ## time the programs of the introductions
-	@echo "==> the benchmark"
-	@$(BIN)/python -m benchmarks
+bench: $(VENV)/.installed $(RIVAL)/.installed  ## time us against JAX, Numba and NumPy (minutes); BENCH='--rounds 9' for all lines
+	@echo "==> the benchmarks"
+	@$(BIN)/python benchmarks/run.py $(BENCH) --python tinytrace=$(BIN)/python \
+		$(foreach rival,$(RIVALS) numpy,$(rival)=$(RIVAL)/bin/python)
 
 clean:  ## remove everything that the other targets made
-	rm -rf $(VENV) $(ORACLE) .cache build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ORACLE) $(RIVAL) .cache benchmarks/results build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find tinytrace -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -71,4 +75,10 @@ $(ORACLE)/.installed:
 	@echo "==> installing the oracle, JAX 0.4.35, in $(ORACLE)"
 	@$(PYTHON) -m venv $(ORACLE)
 	@$(ORACLE)/bin/python -m pip --disable-pip-version-check --quiet install 'jax==0.4.35' 'jaxlib==0.4.35' 'numpy<2.3'
+	@touch $@
+
+$(RIVAL)/.installed:
+	@echo "==> installing the rivals ($(RIVALS)) in $(RIVAL)"
+	@$(PYTHON) -m venv $(RIVAL)
+	@$(RIVAL)/bin/python -m pip --disable-pip-version-check --quiet install numpy $(RIVALS)
 	@touch $@
