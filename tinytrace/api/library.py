@@ -48,8 +48,9 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
 def inline_jit(*static_argnames: str) -> Callable[[F], F]:
     """Decorate a library function that JAX jits with `inline=True`: its equations are written one by one.
 
-    One thing is left of the call. When a program is differentiated while it is staged, the function is differentiated
-    as a whole, and its linear equations stay together, which is an order of equations that others can tell apart.
+    Two things are left of the call. When a program is differentiated while it is staged, the function is differentiated
+    as a whole, and its linear equations stay together, which is an order of equations that others can tell apart. And
+    jitted functions that it calls are written as programs of their own (see `inlined` of the trace).
     """
 
     def decorate(function: F) -> F:
@@ -57,9 +58,14 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if type(current_trace()) is DynamicJaxprTrace or not is_staging():
-                return function(*args, **kwargs)
-            return staged(*args, **kwargs)
+            trace = current_trace()
+            if type(trace) is DynamicJaxprTrace:
+                trace.inlined += 1
+                try:
+                    return function(*args, **kwargs)
+                finally:
+                    trace.inlined -= 1
+            return staged(*args, **kwargs) if is_staging() else function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
 

@@ -100,6 +100,8 @@ class DynamicJaxprTrace(Trace):
         self._consts: dict[int, tuple[Var, Any]] = {}
         self._folded_consts: list[JaxprEqn] = []  # equations that were not written: they would hand on a constant
         self._level = parent.level + 1
+        self.inlined = 0
+        """How many inlined library functions, one in the other, are being run."""
 
     @property
     def level(self) -> int:
