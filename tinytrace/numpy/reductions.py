@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
+from tinytrace.api.library import inline_jit
 from tinytrace.core.dtypes import BOOL, DType, is_float
+from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
     Axis,
@@ -29,7 +31,6 @@ from tinytrace.numpy.promotion import (
     upcast_float16,
     user_dtype,
 )
-from tinytrace.numpy.masking import choose_where
 from tinytrace.primitives import reduction
 from tinytrace.primitives.broadcasting import reduce_sum
 
@@ -77,7 +78,14 @@ def reduce_over(kind: Reduction, a: Any, axis: Axis = None, *, dtype: Any = None
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
     check_arraylike(name, a)
-    dtype = user_dtype(dtype, name)
+    return _reduce_over(a, initial, where, kind=kind, axis=axis, dtype=user_dtype(dtype, name), keepdims=keepdims,
+                        promote_integers=promote_integers)
+
+
+@inline_jit("kind", "axis", "dtype", "keepdims", "promote_integers")
+def _reduce_over(a: Any, initial: Any, where: Any, kind: Reduction, axis: Any, dtype: DType | None, keepdims: bool,
+                 promote_integers: bool) -> Value:
+    name = kind.name
     if initial is None and not kind.has_identity and where is not None:
         raise ValueError(f"reduction operation {name} does not have an identity, so to use a where mask one has to "
                          "specify 'initial'")

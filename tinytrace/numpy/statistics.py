@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import inline_jit, library_jit
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import DType, is_float
 from tinytrace.numpy.masking import choose_where
@@ -45,6 +45,11 @@ def mean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = N
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.mean is not supported.")
     dtype = user_dtype(dtype, "mean") or to_inexact_dtype(aval_of(a).dtype)
+    return _mean(a, where, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+@inline_jit("axis", "dtype", "keepdims")
+def _mean(a: Value, where: Any, axis: Any, dtype: DType, keepdims: bool) -> Value:
     computed = upcast_float16(dtype)
     count = _count(a, axis, computed, keepdims, where)
     total = sum(a, axis, dtype=computed, keepdims=keepdims, where=where)
