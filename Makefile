@@ -40,6 +40,8 @@ lint: $(VENV)/.dev  ## check style (ruff) and types (mypy --strict)
 golden: $(ORACLE)/.installed  ## ask JAX 0.4.35 for the expected texts again and show what changed
 	@echo "==> regenerating tests/goldens with JAX 0.4.35"
 	@$(ORACLE)/bin/python -m tests.goldens.regenerate
+	@for maker in $(basename $(notdir $(wildcard tests/goldens/make_*.py))); do \
+		echo "$$maker ..."; $(ORACLE)/bin/python -m tests.goldens.$$maker || exit 1; done
 	@git --no-pager diff --stat -- tests/goldens
 
 tutorials: $(VENV)/.dev  ## execute the notebooks: they must run and show what they say they show
