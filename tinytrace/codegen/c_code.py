@@ -99,10 +99,10 @@ class Code:
             if self._wants_name(node) and self.name_of(node) is None:
                 self.keep(node)
 
-    def keep(self, node: Node) -> None:
+    def keep(self, node: Node, wish: str = "") -> None:
         """Make a variable that holds `node`."""
         self.prepare(node.certain)
-        name = self.fresh(_wish(node))
+        name = self.fresh(wish or _wish(node))
         kind = variable_type(node.dtype)
         if node.op == "where" and self._is_large(node):
             self._choose(node, kind, name)
@@ -202,11 +202,11 @@ class Code:
         return text, template.startswith("tt_") and template.count("(") == 1
 
     def _sum(self, constant: int, terms: tuple[tuple[Node, int], ...]) -> tuple[str, bool]:
-        text = ""
+        text = str(constant) if constant > 0 and terms and terms[0][1] < 0 else ""
         for node, factor in terms:
             word = self._operand(node) if abs(factor) == 1 else f"{abs(factor)} * {self._operand(node)}"
             text += (f" - {word}" if factor < 0 else f" + {word}") if text else (f"-{word}" if factor < 0 else word)
-        if constant or not text:
+        if (constant or not text) and not text.startswith(f"{constant} "):
             text += (f" - {-constant}" if constant < 0 else f" + {constant}") if text else str(constant)
         return text, not terms and constant >= 0
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tinytrace.codegen.arithmetic import constant_of
 from tinytrace.codegen.calls import filled
 from tinytrace.codegen.c_code import Code
 from tinytrace.codegen.c_types import is_half, memory_type, narrowed, variable_type, widened
@@ -124,7 +125,9 @@ class NestWriter:
 
     def _loop(self, loop: For) -> None:
         code, name = self.code, loop.axis.args[0]
-        begin, end = code.value(loop.begin), code.operand(loop.end)
+        if constant_of(loop.end) is None and code.name_of(loop.end) is None:
+            code.keep(loop.end, "stop")
+        begin, end = code.value(loop.begin), code.value(loop.end)
         if loop.simd:
             code.line(f"#pragma omp simd{reduction_clause(loop)}")
         with code.block(f"for (int64_t {name} = {begin}; {name} < {end}; {name}++)"):

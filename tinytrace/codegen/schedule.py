@@ -22,6 +22,7 @@ from tinytrace.codegen.nodes import Node, apply, axis, literal, load, local, num
 from tinytrace.codegen.partition import Group, Root
 from tinytrace.codegen.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.c_types import spelled
+from tinytrace.codegen.threads import duration, pieces
 from tinytrace.core.dtypes import BOOL, is_float
 from tinytrace.core.jaxpr import Var
 
@@ -69,6 +70,10 @@ class Plan:
         self._merge_loops()
         if self.outer and self._is_across():
             return Across(self).statements()
+        if not self.outer and len(self.stages) == 1 and self.stages[0].inner:
+            whole = Along(self).statements()
+            count = pieces(duration(whole))
+            return whole if count == 1 else InPieces(self, count).statements()
         return Along(self).statements()
 
     # --- merging -----------------------------------------------------------------------------------------------
@@ -145,7 +150,7 @@ class Along:
         after: list[Stmt] = []
         for task in stage.tasks:
             if task.root.combine and task.depth == depth:
-                before += [Declare(x, literal(identity(op, x.dtype), x.dtype)) for x, op, _ in folds(task)]  # type: ignore[arg-type]
+                before += [Declare(x, _start(x, op)) for x, op, _ in folds(task)]
                 after += self._finish(task)
         if depth == len(stage.inner):
             return [*before, *(stmt for task in stage.tasks for stmt in self._leaf(task)), *after]
@@ -204,6 +209,65 @@ def result_of(task: Task) -> Node:
     if others:
         first = apply(f"{{1}} ? {spelled(float('nan'), wide)} : {{0}}", (first, others[0]), wide)
     return first if wide == dtype else apply("{0}", (first,), dtype)
+
+
+class InPieces(Along):
+    """Code that folds everything into one value: pieces fold into parts, on several threads, then the parts fold.
+
+    How many pieces there are depends on the amount of work, not on the number of threads, so the result does not either.
+    """
+
+    def __init__(self, plan: Plan, count: int) -> None:
+        super().__init__(plan)
+        stage, = plan.stages
+        first = stage.inner[0]
+        extent = int(first.args[1])
+        size = -(-extent // count)
+        size = -(-size // 64) * 64 if len(stage.inner) == 1 else size
+        self.piece = axis("piece", -(-extent // size))
+        self.inside = axis(first.args[0], size)
+        self.end = minimum(number(size), linear(extent, [(self.piece, -size)]))
+        stage.inner[0] = self.inside
+        plan.replace({first: linear(0, [(self.piece, size), (self.inside, 1)])}, [stage])
+
+    def statements(self) -> list[Stmt]:
+        stage, = self.plan.stages
+        folded = [task for task in stage.tasks if self._is_whole(task)]
+        body: list[Stmt] = [Declare(_part(x), _start(x, op)) for task in folded for x, op, _ in folds(task)]
+        loop = self._stage(stage, 1)
+        innermost = len(stage.inner) == 1
+        body.append(For(self.inside, number(0), self.end, loop, simd=innermost))
+        after: list[Stmt] = []
+        loads: list[Stmt] = []
+        for task in folded:
+            for x, op, _ in folds(task):
+                assert x.dtype is not None
+                parts = Buffer(f"{x.args[0]}_parts", (self.piece.args[1],), x.dtype, "workspace")
+                body.append(Store((parts, self.piece), _part(x)))
+                after.append(Declare(x, _start(x, op)))
+                loads.append(Combine(x, op, load(parts, self.piece, x.dtype)))
+        ends = [stmt for task in folded for stmt in self._finish(task)]
+        count = number(self.piece.args[1])
+        return [For(self.piece, number(0), count, body, independent=True), *after,
+                For(self.piece, number(0), count, loads, simd=True), *ends]
+
+    @staticmethod
+    def _is_whole(task: Task) -> bool:
+        return bool(task.root.combine) and not task.depth
+
+    def _leaf(self, task: Task) -> list[Stmt]:
+        if self._is_whole(task):
+            return [Combine(_part(x), op, value) for x, op, value in folds(task)]
+        return super()._leaf(task)
+
+
+def _part(x: Node) -> Node:
+    return local(f"{x.args[0]}_part", x.dtype)
+
+
+def _start(x: Node, op: str) -> Node:
+    assert x.dtype is not None
+    return literal(identity(op, x.dtype), x.dtype)
 
 
 class Across:

@@ -14,6 +14,8 @@ WORTH_SPREADING = 50_000.0
 PIECE = 12_000.0
 """Nanoseconds of work that a thread takes at least."""
 
+MOST_PIECES = 64
+
 LOAD, STORE, OPERATION, CALL = 0.10, 0.13, 0.03, 0.30
 """What one element costs in nanoseconds, in vectorised loops over arrays larger than the caches."""
 
@@ -27,6 +29,11 @@ def spread(body: Sequence[Stmt]) -> None:
             if extent > 1 and total >= WORTH_SPREADING and not _calls(stmt.body):
                 grain = max(1, round(PIECE * extent / total))
                 stmt.grain = -(-grain // 64) * 64 if stmt.simd else grain
+
+
+def pieces(nanoseconds: float) -> int:
+    """Return into how many pieces a fold of everything is cut that takes so long on one thread."""
+    return 1 if nanoseconds < WORTH_SPREADING else min(MOST_PIECES, int(nanoseconds / PIECE))
 
 
 def duration(body: Sequence[Stmt], times: float = 1.0) -> float:
