@@ -202,12 +202,12 @@ class Code:
         return text, template.startswith("tt_") and template.count("(") == 1
 
     def _sum(self, constant: int, terms: tuple[tuple[Node, int], ...]) -> tuple[str, bool]:
-        text = str(constant) if constant > 0 and terms and terms[0][1] < 0 else ""
+        text, left = (str(constant), 0) if constant > 0 and terms and terms[0][1] < 0 else ("", constant)
         for node, factor in terms:
             word = self._operand(node) if abs(factor) == 1 else f"{abs(factor)} * {self._operand(node)}"
             text += (f" - {word}" if factor < 0 else f" + {word}") if text else (f"-{word}" if factor < 0 else word)
-        if (constant or not text) and not text.startswith(f"{constant} "):
-            text += (f" - {-constant}" if constant < 0 else f" + {constant}") if text else str(constant)
+        if left or not text:
+            text += (f" - {-left}" if left < 0 else f" + {left}") if text else str(left)
         return text, not terms and constant >= 0
 
     def _divided(self, node: Node) -> tuple[str, bool]:
