@@ -24,14 +24,11 @@ from tinytrace.control_flow.bodies import (
     stored,
 )
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_jaxpr, jaxpr_as_fun
-from tinytrace.core.kinds import Call, Kind, Loop
+from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, jaxpr_as_fun
+from tinytrace.core.kinds import Kind, Loop
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero
-from tinytrace.core.trace import eval_context
-from tinytrace.primitives.broadcasting import broadcast_in_dim, repeat_along
-from tinytrace.primitives.reduction import reduce_or
-from tinytrace.primitives.select import select_n
+from tinytrace.primitives.broadcasting import repeat_along
 from tinytrace.primitives.shaping import moveaxis
 from tinytrace.transforms.binders import prune_outputs
 from tinytrace.transforms.jvp import jvp_jaxpr
@@ -140,45 +137,10 @@ class While(Primitive):
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, cond_jaxpr: ClosedJaxpr,
               body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int) -> Kind:
-        if not cond_jaxpr.out_avals[0].shape:
-            return Loop(body_jaxpr, body_nconsts, len(out_avals), cond=cond_jaxpr, cond_num_consts=cond_nconsts)
-        with eval_context():
-            return Call(_with_one_condition(cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts, tuple(in_avals)))
+        return Loop(body_jaxpr, body_nconsts, len(out_avals), cond=cond_jaxpr, cond_num_consts=cond_nconsts)
 
 
 while_p = While()
-
-
-def _with_one_condition(cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, body_nconsts: int,
-                        in_avals: Sequence[ShapedArray]) -> ClosedJaxpr:
-    """Return the program of a batched loop as an ordinary one, which carries the condition of each element.
-
-    The loop goes on while any of them holds; a step changes only the elements whose condition holds.
-    """
-    shape = cond.out_avals[0].shape
-    any_wanted = trace_to_closed_jaxpr(lambda wanted, *carry: [reduce_or(wanted, tuple(range(len(shape))))],
-                                       [cond.out_avals[0], *body.out_avals])
-
-    def step(*args: Any) -> list[Any]:
-        cond_consts, body_consts, (wanted,), carry = split(args, cond_nconsts, body_nconsts, 1)
-        new = eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
-        new = [select_n(_spread(wanted, x.shape), old, x) for old, x in zip(carry, new, strict=True)]
-        return [*eval_jaxpr(cond.jaxpr, cond.consts, *cond_consts, *new), *new]
-
-    num_consts = cond_nconsts + body_nconsts
-    masked = trace_to_closed_jaxpr(step, [*in_avals[:num_consts], cond.out_avals[0], *in_avals[num_consts:]])
-
-    def loop(*args: Any) -> list[Any]:
-        carry = args[num_consts:]
-        wanted = eval_jaxpr(cond.jaxpr, cond.consts, *args[:cond_nconsts], *carry)
-        return while_p.bind(*args[:num_consts], *wanted, *carry, cond_jaxpr=any_wanted, cond_nconsts=0,  # type: ignore
-                            body_jaxpr=masked, body_nconsts=num_consts)[1:]
-
-    return trace_to_closed_jaxpr(loop, in_avals)
-
-
-def _spread(wanted: Any, shape: tuple[int, ...]) -> Any:
-    return broadcast_in_dim(wanted, shape, tuple(range(wanted.ndim)))
 
 
 def _partial_eval_eqn(unknowns_in: Sequence[bool], inst_in: Sequence[bool], eqn: JaxprEqn) -> Any:
