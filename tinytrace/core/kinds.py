@@ -223,8 +223,8 @@ class Loop:
 
     Counted (`length` set, scan): operands are consts..., carry..., xs...; `body` maps (consts, carry, x slices) to
     (carry, y slices); `reverse` runs from the end. Conditional (`cond` set, while): operands are cond_consts...,
-    body_consts..., carry...; `cond` maps (cond_consts, carry) to a bool, or under vmap to a bool per element of a batch,
-    whose axes lead every carry: the loop turns while any element wants to, and an element that does not rests.
+    body_consts..., carry...; `cond` maps (cond_consts, carry) to a bool, or under vmap to a bool per element of a
+    batch, whose axes lead every carry: the loop turns while any element wants to, and one that does not rests.
     """
 
     body: ClosedJaxpr
