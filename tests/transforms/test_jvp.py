@@ -119,7 +119,7 @@ def test_a_tracer_is_of_no_use_after_its_trace():
         jax.jit(lambda y: y + leaked[0])(1.0)
 
 
-@pytest.mark.parametrize("transform", [jax.grad, lambda f: jax.vmap(f), lambda f: lambda x: jax.linearize(f, x)])
+@pytest.mark.parametrize("transform", [jax.grad, jax.vmap, jax.jit, lambda f: lambda x: jax.linearize(f, x)])
 def test_leaks_are_found_when_asked_for(transform):
     kept = []
 

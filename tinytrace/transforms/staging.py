@@ -30,7 +30,8 @@ from tinytrace.core.jaxpr import (
 )
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.printer import eqn_to_text
-from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error, set_current_trace
+from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error
+from tinytrace.transforms.scope import running
 
 FlatFunction = Callable[..., Sequence[Any]]
 
@@ -43,12 +44,16 @@ def trace_to_jaxpr(fun: FlatFunction, in_avals: Sequence[ShapedArray],
     """
     trace = DynamicJaxprTrace(current_trace(), debug_info)
     try:
-        with set_current_trace(trace):
-            tracers = [trace.new_arg(aval) for aval in in_avals]
-            outvars = [trace.to_atom(x) for x in fun(*tracers)]
+        with running(trace, stages=True):
+            outvars = _record(trace, fun, in_avals)
         return trace.to_jaxpr(outvars)
     finally:
         trace.finish()
+
+
+def _record(trace: DynamicJaxprTrace, fun: FlatFunction, in_avals: Sequence[ShapedArray]) -> list[Atom]:
+    tracers = [trace.new_arg(aval) for aval in in_avals]
+    return [trace.to_atom(x) for x in fun(*tracers)]
 
 
 def trace_to_closed_jaxpr(fun: FlatFunction, in_avals: Sequence[ShapedArray],
