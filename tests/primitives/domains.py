@@ -35,8 +35,10 @@ NOT_ALONE = {
     "debug_callback": "has an effect and no result; tests/control_flow",
     "pure_callback": "calls the user's function; tests/control_flow",
 }
-NO_TANGENT = {"nextafter"}
+NO_TANGENT = {"nextafter", "zeta", "igamma_grad_a", "random_gamma_grad"}
 """Have floats as operands, but no jvp rule, as in JAX."""
+HELD = {"polygamma": (0,), "regularized_incomplete_beta": (0, 1), "igamma": (0,), "igammac": (0,)}
+"""Operands in which an operation has no derivative, or (igamma) no second one, as in JAX."""
 TANGENT_BY_CONVENTION = {"reduce_precision", "stop_gradient"}
 """Their jvp is not their derivative, by definition."""
 
@@ -355,6 +357,8 @@ _KEY_SAMPLES: dict[str, Any] = {
 
 _TABLE: dict[str, Any] = {
     "convert_element_type": _convert, "bitcast_convert_type": _bitcast, "integer_pow": _integer_pow,
+    "polygamma": lambda x: [Sample((np.arange(6, dtype=dtype).reshape(2, 3) % 3, x(2, 3, dtype=dtype, low=0.5, high=3)),
+                                   {}) for dtype in FLOATS],
     "select_n": _select_n, "clamp": _clamp, "pad": _pads, "concatenate": _concatenate, "dot_general": _dots,
     "dynamic_slice": _dynamic_slice, "dynamic_update_slice": _dynamic_update_slice, "gather": _gather,
     "transpose": moves(2, 3, 2, permutation=(2, 0, 1)), "rev": moves(2, 3, dimensions=(1,)),
