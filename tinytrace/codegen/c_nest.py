@@ -129,7 +129,9 @@ class NestWriter:
             code.keep(loop.end, "stop")
         begin, end = code.value(loop.begin), code.value(loop.end)
         if loop.simd:
-            code.line(f"#pragma omp simd{reduction_clause(loop)}")
+            clause = reduction_clause(loop)
+            if clause is not None:
+                code.line(f"#pragma omp simd{clause}")
         with code.block(f"for (int64_t {name} = {begin}; {name} < {end}; {name}++)"):
             self._body(loop.body)
 
@@ -187,14 +189,19 @@ class NestWriter:
         self.code.line(f"host->parallel_for({name}, (void *[]){{{', '.join(pointers)}}}, {extent}, {loop.grain});")
 
 
-def reduction_clause(loop: For) -> str:
-    """Return what `#pragma omp simd` must know of the variables that the loop folds into."""
+def reduction_clause(loop: For) -> str | None:
+    """Return what `#pragma omp simd` must know of the variables that the loop folds into.
+
+    None when it has no word for an operation: then the loop must keep its order.
+    """
     clauses: dict[str, list[str]] = {}
     own = {stmt.local for stmt in loop.body if isinstance(stmt, Declare)}
     for stmt in loop.body:
         if isinstance(stmt, Combine) and isinstance(stmt.place, Node) and stmt.place not in own:
             assert stmt.place.dtype is not None
             clauses.setdefault(fold_of(stmt.op, stmt.place.dtype).clause, []).append(str(stmt.place.args[0]))
+    if "" in clauses:
+        return None
     return "".join(f" reduction({op}: {', '.join(dict.fromkeys(names))})" for op, names in clauses.items())
 
 
