@@ -38,6 +38,21 @@ def mlp(params, x):
 
 def loss(params, x):
     return jnp.sum(mlp(params, x) ** 2)
+
+def jvp_of_grad(f):
+    return lambda x: jvp(grad(f), (x,), (1.0,))
+
+@jax.custom_jvp
+def with_jvp(x):
+    return jnp.sin(x) * 2
+
+with_jvp.defjvp(lambda primals, tangents: (with_jvp(*primals), jnp.cos(primals[0]) * 2 * tangents[0]))
+
+@jax.custom_vjp
+def with_vjp(x):
+    return jnp.sin(x) * 2
+
+with_vjp.defvjp(lambda x: (with_vjp(x), jnp.cos(x)), lambda cos, ct: (cos * 2 * ct,))
 """
 
 PROGRAMS = """
@@ -280,6 +295,66 @@ vmap(lambda x: x, axis_size=2) | m
 lambda _: vmap(lambda: 1.0, axis_size=3)() | x
 """
 
+# Functions of one number, each under some of the stacks below.
+FUNCTIONS = """
+lambda x: 3 * x ** 3 - x ** 2 / 2 + 1
+lambda x: jnp.log(1 + jnp.tanh(x) ** 2)
+lambda x: (x + 1) / (x - 3)
+lambda x: jnp.where(x > 0, jnp.sqrt(jnp.abs(x)), x ** 2)
+jit(lambda x: jnp.cos(x) ** 2)
+lambda x: jit(lambda y: jit(jnp.sin)(y) * y)(x) + x
+lambda x: lax.scan(lambda c, a: (c * jnp.sin(a), c + a), x, v)[0]
+lambda x: jnp.sum(lax.scan(lambda c, a: (c * a + x, (c, a * x)), x, v)[1][1])
+lambda x: lax.fori_loop(0, 4, lambda i, c: c * x + i, 1.0)
+lambda x: lax.cond(x > 0, lambda y: y * x, lambda y: jnp.sin(y), x * 2)
+lambda x: lax.switch(1, [jnp.sin, jnp.cos, lambda y: y * y], x)
+lambda x: jnp.sum(lax.map(lambda a: a * x, v))
+jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
+lambda x: jax.checkpoint(lambda y: jnp.exp(y * x))(x * 2)
+nn.relu
+nn.softplus
+nn.silu
+lambda x: nn.logsumexp(x * v)
+lambda x: jnp.sum(vmap(lambda a: jnp.tanh(a * x))(v))
+lambda x: grad(lambda y: y ** 3 * x)(x)
+lambda x: lax.stop_gradient(x ** 2) * x
+lambda x: x % 2.0 + x // 2.0
+lambda x: jnp.maximum(x, x ** 2)
+lambda x: jnp.clip(x * 2, -1.0, 1.0)
+lambda x: jnp.sum(jnp.outer(x * v, w))
+lambda x: jnp.sum((m * x) @ (m.T + x))
+lambda x: (x * v)[1] * (x + w)[i3].sum()
+lambda x: v.at[1].set(x).sum() + v.at[0].add(x ** 2).prod()
+lambda x: jnp.cumsum(x * v)[-1] * jnp.cumprod(w + x)[1]
+lambda x: jnp.sort(x * v)[0]
+with_jvp
+with_vjp
+lambda x: with_jvp(with_jvp(x) * x)
+lambda x: with_vjp(jnp.sin(with_vjp(x)))
+"""
+
+STACKS = """
+jit(grad(F)) | 1.5
+grad(jit(F)) | 1.5
+grad(grad(F)) | 1.5
+lambda x, t: linearize(F, x)[1](t) | 1.5, 1.0
+vmap(grad(F)) | w
+grad(lambda x: jnp.sum(vmap(F)(x))) | w
+vmap(jit(F)) | w
+hessian(F) | 1.5
+jvp_of_grad(F) | 1.5
+grad(lambda x: F(x) + F(x * 2)) | 1.5
+vmap(vmap(F)) | m
+grad(jax.checkpoint(F)) | 1.5
+"""
+
+
+def combinations() -> list[str]:
+    """Each function under four of the stacks, and no stack with the same functions as another."""
+    functions, stacks = FUNCTIONS.strip().splitlines(), STACKS.strip().splitlines()
+    return [stacks[(5 * i + 3 * k) % len(stacks)].replace("F", f"({function})")
+            for i, function in enumerate(functions) for k in range(4)]
+
 
 def leaf(x: object) -> dict[str, object]:
     """A leaf of a result as data."""
@@ -307,11 +382,12 @@ def main() -> None:
     np.set_printoptions(legacy="1.25")
     scene: dict[str, object] = {}
     exec(SCENE, scene)
-    pairs = [[part.strip() for part in line.split(" | ")] for line in PROGRAMS.strip().splitlines()]
+    lines = PROGRAMS.strip().splitlines() + combinations()
+    pairs = [[part.strip() for part in line.split(" | ")] for line in lines]
     programs = [record(fn, args, scene) for fn, args in pairs]
-    lines = ",\n".join(json.dumps(program) for program in programs)
+    text = ",\n".join(json.dumps(program) for program in programs)
     path = pathlib.Path(__file__).parent / "transforms.json"
-    path.write_text(f'{{"scene": {json.dumps(SCENE)},\n"programs": [\n{lines}\n]}}\n')
+    path.write_text(f'{{"scene": {json.dumps(SCENE)},\n"programs": [\n{text}\n]}}\n')
     print(f"{len(programs)} programs, {sum('error' in program for program in programs)} of them end in an error")
 
 

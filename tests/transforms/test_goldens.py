@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,12 @@ from tests import goldens
 from tinytrace.core.typecheck import check_jaxpr
 
 DATA = json.loads((pathlib.Path(goldens.__file__).parent / "transforms.json").read_text())
-IDS = [f"{program['fn']} | {program['args']}" for program in DATA["programs"]]
+PROGRAMS = [program for program in DATA["programs"] if "error" not in program]
+MISUSES = [program for program in DATA["programs"] if "error" in program]
+
+
+def name(program):
+    return f"{program['fn']} | {program['args']}"
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +29,7 @@ def build(program, scene):
     return eval(program["fn"], scene), eval(f"({program['args']},)", scene)
 
 
-@pytest.mark.parametrize("program", DATA["programs"], ids=IDS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=name)
 def test_text(program, scene):
     fun, args = build(program, scene)
     closed = tinytrace.make_jaxpr(fun)(*args)
@@ -31,7 +37,7 @@ def test_text(program, scene):
     assert goldens.normalise(str(closed)) == goldens.normalise(program["text"])
 
 
-@pytest.mark.parametrize("program", DATA["programs"], ids=IDS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=name)
 def test_values(program, scene):
     fun, args = build(program, scene)
     leaves = tinytrace.tree_util.tree_leaves(fun(*args))
@@ -51,3 +57,12 @@ def check_leaf(leaf, wanted):
     if wanted["data"] is not None:
         rtol, atol = (2e-2, 1e-3) if got.dtype.itemsize < 4 else (2e-5, 2e-6)
         np.testing.assert_allclose(got.astype(float).reshape(-1), wanted["data"], rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("program", MISUSES, ids=name)
+def test_errors(program, scene):
+    fun, args = build(program, scene)
+    kind, message = program["error"].split(": ", 1)
+    with pytest.raises(Exception, match=f"^{re.escape(message)}$") as caught:
+        fun(*args)
+    assert type(caught.value).__name__ == kind
