@@ -72,7 +72,8 @@ class Plan:
             return Across(self).statements()
         if not self.outer and len(self.stages) == 1 and self.stages[0].inner:
             whole = Along(self).statements()
-            count = pieces(duration(whole))
+            running = any(task.root.running for task in self.stages[0].tasks)  # each step waits for the one before
+            count = 1 if running else pieces(duration(whole))
             return whole if count == 1 else InPieces(self, count).statements()
         return Along(self).statements()
 
