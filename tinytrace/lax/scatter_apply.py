@@ -1,6 +1,7 @@
 """scatter_apply: a function of one scalar, applied where indices point."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,9 +9,8 @@ import numpy as np
 
 from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.vmapping import vmap
-from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import dtype_of
-from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
+from tinytrace.core.jaxpr import Jaxpr, eval_jaxpr
 from tinytrace.lax.control_flow import while_loop
 from tinytrace.primitives.arithmetic import sub
 from tinytrace.primitives.comparison import gt
@@ -62,7 +62,7 @@ class ScatterApply(Composite, Scatterer):
 
         def serve(state: tuple[Any, Any]) -> tuple[Any, Any]:
             x, times = state
-            applied = reshape(vmap(apply)(reshape(x, (-1,))), shape)
+            applied = reshape(vmap(apply)(reshape(x, (math.prod(shape),))), shape)
             return select(gt(times, filled_like(times, 0)), applied, x), sub(times, filled_like(times, 1))
 
         times = scatter_add(full(shape, 0, np.int32), indices, full(np.shape(updates), 1, np.int32), dimension_numbers,

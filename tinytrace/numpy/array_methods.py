@@ -179,6 +179,10 @@ def _view(self: Any, dtype: Any = None, type: None = None) -> Value:
     return result.reshape(*result.shape[:-2], -1) if result.ndim > self.ndim else result
 
 
+def _trace(self: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Value:
+    return triangular.trace(self, offset=offset, axis1=axis1, axis2=axis2, dtype=dtype, out=out)
+
+
 def _on(function: Method) -> Method:
     """The method whose first argument is the array itself."""
 
@@ -201,7 +205,7 @@ _METHODS: dict[str, Method] = {
     "repeat": _on(rearranging.repeat), "reshape": _reshape, "round": _on(rounding.round),
     "searchsorted": _on(positions.searchsorted), "sort": _on(sorting.sort), "squeeze": _on(shapes.squeeze),
     "std": _on(statistics.std), "sum": _sum, "swapaxes": _on(shapes.swapaxes), "take": _on(taking.take),
-    "to_device": _to_device, "trace": _on(triangular.trace), "transpose": _transpose, "var": _on(statistics.var),
+    "to_device": _to_device, "trace": _trace, "transpose": _transpose, "var": _on(statistics.var),
     "view": _view,
 }
 

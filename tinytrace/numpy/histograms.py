@@ -180,7 +180,7 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
         x = concatenate((x, _as_rows(y, rowvar)), axis=0)
     if ddof is None:
         ddof = 0 if bias else 1
-    weights = _observation_weights(x, fweights, aweights)
+    weights, aweights = _observation_weights(x, fweights, aweights)
     mean, total = average(x, axis=1, weights=weights, returned=True)
     total = total[0]
     if weights is None:
@@ -190,7 +190,7 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
     elif aweights is None:
         norm = total - ddof
     else:
-        norm = total - ddof * sum(weights * abs(aweights)) / total
+        norm = total - ddof * sum(weights * aweights) / total
     x = x - mean[:, None]
     x_t = x.T if weights is None else (x * lax.broadcast_to_rank(weights, x.ndim)).T
     return true_divide(dot(x, x_t.conj()), norm).squeeze()
@@ -201,8 +201,9 @@ def _as_rows(x: Value, rowvar: bool) -> Value:
     return x.T if not rowvar and x.shape[0] != 1 else x
 
 
-def _observation_weights(x: Value, fweights: Any, aweights: Any) -> Value | None:
-    weights = None
+def _observation_weights(x: Value, fweights: Any, aweights: Any) -> tuple[Value | None, Value | None]:
+    """Return the product of both, and the size of `aweights`."""
+    weights = given = None
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is None:
             continue
@@ -215,7 +216,7 @@ def _observation_weights(x: Value, fweights: Any, aweights: Any) -> Value | None
             raise TypeError("fweights must be integer.")
         given = asarray(abs(given))
         weights = given if weights is None else weights * given
-    return weights
+    return weights, given if aweights is not None else None
 
 
 @library_jit("rowvar")

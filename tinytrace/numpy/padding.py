@@ -64,7 +64,12 @@ def _to_pairs(values: Any, ndim: int, name: str) -> tuple[tuple[Any, Any], ...]:
     if pairs.shape not in ((ndim, 2), (1, 2), (2,), (1,), ()):
         raise ValueError(f"jnp.pad: {name} with nd={ndim} has unsupported shape {pairs.shape}. Valid shapes are "
                          f"({ndim}, 2), (1, 2), (2,), (1,), or ().")
-    return tuple((before, after) for before, after in np.broadcast_to(pairs, (ndim, 2)).tolist())
+    return tuple((before, after) for before, after in _as_given(np.broadcast_to(pairs, (ndim, 2))))
+
+
+def _as_given(pairs: np.ndarray[Any, Any]) -> Any:
+    """Integers as Python's, which are lengths; other numbers keep their type, which a dtype may depend on."""
+    return pairs.tolist() if pairs.dtype.kind in "iu" else pairs
 
 
 @library_jit("pad_width", "mode", "stat_length", "end_values", "reflect_type")

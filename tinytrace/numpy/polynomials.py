@@ -123,8 +123,8 @@ def polyder(p: ArrayLike, m: int = 1) -> Value:
         raise ValueError("Order of derivative must be positive")
     if m == 0:
         return p
-    powers = arange(m, len(p), dtype=p.dtype)[None] - arange(m, dtype=p.dtype)[:, None]
-    return p[:-m] * powers.prod(0)[::-1]
+    powers = (arange(m, len(p), dtype=p.dtype)[None] - arange(m, dtype=p.dtype)[:, None]).prod(0)
+    return p[:-m] * powers[::-1]
 
 
 @library_jit("m")
@@ -149,7 +149,8 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Value:
     if m == 0:
         return p
     powers = arange(len(p) + m, dtype=p.dtype)[None] - arange(m, dtype=p.dtype)[:, None]
-    return true_divide(concatenate((p, k)), maximum(1, powers).prod(0)[::-1])
+    factors = maximum(1, powers).prod(0)[::-1]
+    return true_divide(concatenate((p, k)), factors)
 
 
 @library_jit()

@@ -143,10 +143,11 @@ def _unique_sorted_mask(ar: Value, axis: int, equal_nan: bool) -> tuple[Value, V
     layers = layers[order]
     if not layers.size:
         return layers, zeros(n, dtype=bool), order
-    differs = lax.ne(layers[1:], layers[:-1])
+    is_new, here, before = ones(n, dtype=bool), layers[1:], layers[:-1]
+    differs = lax.ne(here, before)
     if is_float(layers.dtype) and equal_nan:
-        differs = differs & ~(isnan(layers[1:]) & isnan(layers[:-1]))
-    is_new = ones(n, dtype=bool).at[1:].set(any(differs, tuple(range(1, layers.ndim))))
+        differs = differs & ~(isnan(here) & isnan(before))
+    is_new = is_new.at[1:].set(any(differs, tuple(range(1, layers.ndim))))
     return layers, is_new, order
 
 

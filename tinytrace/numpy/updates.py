@@ -105,7 +105,7 @@ class IndexUpdateRef:
         def scatter(x: Value, positions: Value, updates: Value, numbers: Any, **options: Any) -> Value:
             return lax.scatter_apply(x, positions, func, numbers, update_shape=updates.shape, **options)
 
-        return self._scatter(scatter, np.zeros((), self.array.dtype), indices_are_sorted, unique_indices, mode)
+        return self._scatter(scatter, lax.full((), 0, self.array.dtype), indices_are_sorted, unique_indices, mode)
 
     def _scatter(self, scatter: Callable[..., Value], values: Any, indices_are_sorted: bool, unique_indices: bool,
                  mode: Any) -> Value:
