@@ -41,7 +41,7 @@ def recorded(function: Callable[..., Any], in_avals: Sequence[ShapedArray]) -> C
     with set_current_trace(recorder):
         args = [_Recorded(recorder, Var(aval)) for aval in in_avals]
         out = _atom(function(*args))
-    return ClosedJaxpr(Jaxpr([], [x.var for x in args], [out], recorder.eqns), [])
+    return ClosedJaxpr(Jaxpr([], [x._var for x in args], [out], recorder.eqns), [])
 
 
 class _Recorder(Trace):
@@ -63,17 +63,17 @@ class _Recorder(Trace):
 class _Recorded(Tracer):
     """Stands for a variable of the program that is recorded."""
 
-    __slots__ = ("aval", "var")
+    __slots__ = ("_var", "aval")
     aval: ShapedArray
 
     def __init__(self, trace: Trace, var: Var) -> None:
         super().__init__(trace)
-        self.var, self.aval = var, var.aval
+        self._var, self.aval = var, var.aval
 
 
 def _atom(x: Any) -> Atom:
     if isinstance(x, _Recorded):
-        return x.var
+        return x._var
     value = np.asarray(x._value if isinstance(x, Array) else x)
     assert value.ndim == 0, "a program of a room uses no arrays from outside"
     aval = aval_of(x)

@@ -75,13 +75,13 @@ def hoist_consts(jaxpr: Jaxpr) -> Jaxpr:
 class DynamicJaxprTracer(Tracer):
     """Stands for the value of one variable of the jaxpr being written."""
 
-    __slots__ = ("_source", "aval", "var")
+    __slots__ = ("_source", "_var", "aval")
     aval: ShapedArray
 
     def __init__(self, trace: DynamicJaxprTrace, var: Atom, source: SourceInfo | None) -> None:
         self._trace = trace
         self.aval = var.aval
-        self.var = var
+        self._var = var
         self._source = source
 
     def _origin_msg(self) -> str:
@@ -89,7 +89,7 @@ class DynamicJaxprTracer(Tracer):
         assert isinstance(trace, DynamicJaxprTrace)
         if not trace.alive:
             return f"\nThis DynamicJaxprTracer was created on line {self._source or '<unknown>'}"
-        return "\n" + trace.origin(self.var) if trace.debug_info is not None and isinstance(self.var, Var) else ""
+        return "\n" + trace.origin(self._var) if trace.debug_info is not None and isinstance(self._var, Var) else ""
 
 
 class DynamicJaxprTrace(Trace):
@@ -121,7 +121,7 @@ class DynamicJaxprTrace(Trace):
     def to_atom(self, x: Any) -> Atom:
         """Return the variable or literal that `x` is in this jaxpr; a foreign value becomes a constant."""
         if isinstance(x, DynamicJaxprTracer) and x._trace is self:
-            return x.var
+            return x._var
         if isinstance(x, Tracer):
             x._assert_live()
             return self._constvar(x, x.aval)
@@ -142,12 +142,12 @@ class DynamicJaxprTrace(Trace):
 
     def _encloses(self, trace: Trace) -> bool:
         outer = self.parent
-        while outer is not None and outer is not trace:
+        while outer is not None and outer.tag is not trace.tag:
             outer = outer.parent
-        return outer is trace
+        return outer is not None
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        invars = [x.var if type(x) is DynamicJaxprTracer and x._trace is self else self.to_atom(x) for x in args]
+        invars = [x._var if type(x) is DynamicJaxprTracer and x._trace is self else self.to_atom(x) for x in args]
         if primitive.fold is not None:
             atom = primitive.fold(invars[0], **params)
             if atom is not None:
