@@ -2,7 +2,8 @@
 
    n comes from adding 1.5 * 2**23 (2**52 for doubles): the sum has no room for a fraction, so it rounds, and its low
    bits are n. 2**n is applied as two factors, each with half of n + 254 as its biased exponent, because n may lie
-   outside the exponent's range at both ends: overflow and denormal results come out of the last product right. ln 2 is subtracted in two parts, of which the
+   outside the exponent's range at both ends: overflow and denormal results come out of the last product right.
+   ln 2 is subtracted in two parts, of which the
    first has so few bits that its product with n is exact (W. Cody, W. Waite, "Software Manual for the Elementary
    Functions", 1980). Coefficients: minimax, by Sollya's fpminimax. */
 
@@ -153,14 +154,23 @@ static inline double tt_expm1_f64(double x) {
 }
 
 /* tt: tt_logistic_f32; needs: tt_exp_f32 */
-/* With e = exp(-|x|): 1 / (1 + e), or e / (1 + e) below 0. The result within 2 ulp. */
+/* With e = exp(-|x|): 1 / (1 + e), or e / (1 + e) below 0. What 1 + e and the quotient lost in rounding is put back.
+   The result within 1.5 ulp. */
 static inline float tt_logistic_f32(float x) {
     float e = tt_exp_f32(-__builtin_fabsf(x));
-    return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+    float over = x < 0.0f ? e : 1.0f;
+    float under = 1.0f + e, lost = e - (under - 1.0f);
+    float inverse = 1.0f / under;
+    float y = over * inverse;
+    return y + (__builtin_fmaf(-y, under, over) - y * lost) * inverse;
 }
 
 /* tt: tt_logistic_f64; needs: tt_exp_f64 */
 static inline double tt_logistic_f64(double x) {
     double e = tt_exp_f64(-__builtin_fabs(x));
-    return (x < 0.0 ? e : 1.0) / (1.0 + e);
+    double over = x < 0.0 ? e : 1.0;
+    double under = 1.0 + e, lost = e - (under - 1.0);
+    double inverse = 1.0 / under;
+    double y = over * inverse;
+    return y + (__builtin_fma(-y, under, over) - y * lost) * inverse;
 }

@@ -63,8 +63,9 @@ static inline double tt_lgamma_f64(double x) {
 static inline float tt_lgamma_f32(float x) { return (float)tt_lgamma_f64(x); }
 
 /* tt: tt_digamma_f64; needs: tt_log_f64, tt_sin_turned_f64 */
-/* psi(x) = psi(x + 8) - sum of 1 / (x + k), the sum as one fraction; then the asymptotic series; below 1/2 the reflection
-   psi(x) = psi(1 - x) - pi / tan(pi x). NaN at 0 and the negative integers. Within an absolute 1e-15 of its zero. */
+/* psi(x) = psi(x + 8) - sum of 1 / (x + k), the sum as one fraction; then the asymptotic series; below 1/2 the
+   reflection psi(x) = psi(1 - x) - pi / tan(pi x). NaN at 0 and the negative integers. Near its zeros the error is an
+   absolute 1e-15. */
 static inline double tt_digamma_f64(double x) {
     double a = x < 0.5 ? 1.0 - x : x;
     double over = 0.0, under = 1.0, y = a < 8.0 ? a : 1.0;
@@ -99,8 +100,11 @@ static inline float tt_digamma_f32(float x) { return (float)tt_digamma_f64(x); }
 /* tt: tt_zeta_f64; needs: tt_pow_f64 */
 /* Hurwitz's zeta function, the sum of (q + k)**-x: ten terms, then the Euler-Maclaurin series for the rest. */
 static inline double tt_zeta_f64(double x, double q) {
-    static const double bernoulli[] = {0.08333333333333333, -0.001388888888888889, 3.306878306878307e-05, -8.267195767195768e-07, 2.08767569878681e-08, -5.284190138687493e-10,
-                                       1.3382536530684679e-11, -3.3896802963225827e-13, 8.586062056277845e-15, -2.174868698558062e-16, 5.5090028283602295e-18, -1.3954464685812522e-19};
+    static const double bernoulli[] = { /* B(2 k) / (2 k)! */
+        0.08333333333333333, -0.001388888888888889, 3.306878306878307e-05, -8.267195767195768e-07,
+        2.08767569878681e-08, -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13,
+        8.586062056277845e-15, -2.174868698558062e-16, 5.5090028283602295e-18, -1.3954464685812522e-19,
+    };
     double sum = 0.0, a = q;
     for (int k = 0; k < 10; k++, a += 1.0) sum += tt_pow_f64(a, -x);
     double power = tt_pow_f64(a, -x);

@@ -1,7 +1,8 @@
-/* Logarithms. x = 2**e (1 + f) with 1 + f between 2/3 and 4/3 (float) or the roots of 1/2 and 2 (double), so log(x) = e ln 2 + log(1 + f), where f is exact.
+/* Logarithms. x = 2**e (1 + f) with 1 + f between 2/3 and 4/3 (float) or between the roots of 1/2 and 2 (double), so
+   log(x) = e ln 2 + log(1 + f), where f is exact.
 
-   e and f are read off the bits of x: subtracting those of the lower end leaves e in the exponent's place. Denormals are scaled
-   up first. Coefficients: minimax, by Sollya's fpminimax. */
+   e and f are read off the bits of x: subtracting those of the lower end leaves e in the exponent's place. Denormals
+   are scaled up first. Coefficients: minimax, by Sollya's fpminimax. */
 
 /* tt: tt_log_sum_f32; needs:  */
 /* e ln 2 + log(1 + f) = f - f**2 / 2 + f**3 p(f). Degree 10, error 2**-27.7. */

@@ -49,7 +49,8 @@ static inline struct tt_angle_f64 tt_far_turns_f64(double x) {
     double h = (double)fraction;
     double h_error = (double)(fraction - (int64_t)h) + (double)(int64_t)(low >> 1) * 0x1p-63;
     double rest = h * 0x1.921fb54442d18p-62;
-    double error = __builtin_fma(h, 0x1.921fb54442d18p-62, -rest) + (h * 0x1.1a62633145c07p-116 + h_error * 0x1.921fb54442d18p-62);
+    double error = h * 0x1.1a62633145c07p-116 + h_error * 0x1.921fb54442d18p-62;
+    error = __builtin_fma(h, 0x1.921fb54442d18p-62, -rest) + error;
     double sum = rest + error;
     return (struct tt_angle_f64){sum, error - (sum - rest), turns};
 }
