@@ -3,6 +3,7 @@
 import os
 import pathlib
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -18,3 +19,21 @@ SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("full", max_examples=100, deadline=None, suppress_health_check=SLOW_IS_FINE)
 settings.register_profile("fast", max_examples=20, deadline=None, suppress_health_check=SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "full"))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing with them")
+
+
+@pytest.fixture
+def golden(request):
+    """`golden(name, text)`: is `text` what the file `tests/goldens/<name>` holds?"""
+
+    def compare(name, text):
+        path = ROOT / "tests" / "goldens" / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        assert text == path.read_text(), f"run `pytest --update-golden` if {name} should change"
+
+    return compare

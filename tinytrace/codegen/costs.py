@@ -25,10 +25,22 @@ from tinytrace.codegen.threads import spread
 
 def nest(body: list[Stmt], equations: Sequence[str] = ()) -> Nest:
     """Return the kernel of these statements, which stand for these equations, with what it costs."""
-    kernel = Nest(list(equations), body=body)
+    kernel = Nest(list(equations), body=_turning(body))
     measure(kernel)
-    spread(body)
+    spread(kernel.body)
     return kernel
+
+
+def _turning(body: list[Stmt]) -> list[Stmt]:
+    """Return statements without the loops that never turn: nothing in them may be evaluated."""
+    kept: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For):
+            if not stmt.axis.args[1]:
+                continue
+            stmt.body = _turning(stmt.body)
+        kept.append(stmt)
+    return kept
 
 
 def measure(nest: Nest) -> None:

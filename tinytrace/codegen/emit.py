@@ -27,7 +27,7 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     writer = ProgramWriter(body)
     writer.write(kernels)
 
-    used = set(re.findall(r"\b\w+\b", "\n".join(body.lines)))
+    used = words_of(body.lines)
     code = Code()
     for k, buffer in enumerate(buffers):
         if buffer.name in used:
@@ -39,10 +39,15 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
             place = f"(void *)((char *)buffers[{len(buffers)}] + {buffer.offset})"
             code.line(f"{memory_type(buffer.dtype)} *{buffer.name} = {place};")
     for name in ("buffers", "host"):
-        if not any(re.search(rf"\b{name}\b", line) for line in (*code.lines, *body.lines)):
+        if name not in used | words_of(code.lines):
             code.line(f"(void){name};")
     entry = "\n".join(["int32_t tt_entry(void *const *buffers, const struct tt_host *host) {", *code.lines, *body.lines,
                        "    return TT_OK;", "}"])
     program = "\n\n".join([*writer.functions, entry])
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name + "(" in program]
     return "\n".join([host_source(), math_functions(program), *helpers, program, ""])
+
+
+def words_of(lines: Sequence[str]) -> set[str]:
+    """Return the words of C, comments apart."""
+    return set(re.findall(r"\b\w+\b", re.sub(r"/\*.*?\*/", "", "\n".join(lines), flags=re.DOTALL)))
