@@ -7,12 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tinytrace.control_flow.callbacks import (
-    CallOnLeaves,
-    debug_callback_p,
-    debug_effect,
-    ordered_debug_effect,
-)
+from tinytrace.control_flow.callbacks import CallOnLeaves, debug_callback_p
+from tinytrace.control_flow.effects import debug_effect, ordered_debug_effect
 from tinytrace.core.avals import aval_of
 from tinytrace.core.trees import tree_flatten
 

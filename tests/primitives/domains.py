@@ -33,6 +33,7 @@ NOT_ALONE = {
     "tie": "is a step in the transposition of custom_vjp; tests/control_flow",
     "closed_call": "is applied to programs by interpreters; tests/control_flow",
     "debug_callback": "has an effect and no result; tests/control_flow",
+    "io_callback": "calls the user's function; tests/goldens/documents.txt",
     "pure_callback": "calls the user's function; tests/control_flow",
 }
 NO_TANGENT = {"nextafter", "zeta", "igamma_grad_a", "random_gamma_grad"}

@@ -1,4 +1,4 @@
-"""`pure_callback`: a value computed by Python in the middle of a compiled program."""
+"""`pure_callback` and `io_callback`: values computed by Python in the middle of a compiled program."""
 from __future__ import annotations
 
 import warnings
@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from tinytrace.control_flow.callbacks import VMAP_METHODS, ValueOnLeaves, pure_callback_p
+from tinytrace.control_flow.io_callback import io_callback_p
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import canonicalize_dtype
+from tinytrace.core.primitive import Primitive
 from tinytrace.core.trees import tree_flatten, tree_unflatten
 
 
@@ -45,12 +47,31 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
         vmap_method = "legacy_vectorized" if vectorized else "sequential"
     if vmap_method not in VMAP_METHODS:
         raise ValueError(f"vmap_method must be on of the allowed methods {VMAP_METHODS}, but got: {vmap_method}")
+    return _bind(pure_callback_p, callback, result_shape_dtypes, args, kwargs, sharding=sharding,
+                 vectorized=vectorized, vmap_method=vmap_method)
+
+
+def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, sharding: Any = None,
+                ordered: bool = False, **kwargs: Any) -> Any:
+    """Call `callback(*args, **kwargs)`, a function with side effects, and return what it returns.
+
+    `result_shape_dtypes` is a pytree of things with `shape` and `dtype`, or None. Under `vmap` it is called for one
+    element after the other; an `ordered` callback cannot be mapped, for its order would not be the program's.
+    Raises ValueError under differentiation, RuntimeError when the results are not what was promised.
+    Source: `jax.experimental.io_callback`.
+
+    >>> io_callback(lambda x: print("got", x), None, np.float32(1))
+    got 1.0
+    """
+    return _bind(io_callback_p, callback, result_shape_dtypes, args, kwargs, sharding=sharding, ordered=ordered)
+
+
+def _bind(primitive: Primitive, callback: Callable[..., Any], result_shape_dtypes: Any, args: tuple[Any, ...],
+          kwargs: dict[str, Any], **params: Any) -> Any:
     leaves, in_tree = tree_flatten((args, kwargs))
     results, out_tree = tree_flatten(result_shape_dtypes)
-    outs = pure_callback_p.bind(
-        *leaves, callback=ValueOnLeaves(callback, in_tree, tuple(aval_of(x).dtype for x in leaves)),
-        result_avals=tuple(map(_result_aval, results)), sharding=sharding, vectorized=vectorized,
-        vmap_method=vmap_method)
+    flat_callback = ValueOnLeaves(callback, in_tree, tuple(aval_of(x).dtype for x in leaves))
+    outs = primitive.bind(*leaves, callback=flat_callback, result_avals=tuple(map(_result_aval, results)), **params)
     return tree_unflatten(out_tree, outs)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, stage_body, stored
+from tinytrace.control_flow.effects import Effect
 from tinytrace.control_flow.scan import scan_p
 from tinytrace.core.array import Array, array_from_numpy, storage_dtype
 from tinytrace.core.avals import ShapedArray
@@ -24,22 +25,6 @@ FlatCallback = Callable[..., Sequence[Any]]
 VMAP_METHODS = ["sequential", "expand_dims", "broadcast_all", "legacy_vectorized", None]
 
 
-class DebugEffect:
-    """The effect of an equation that must run, though nobody reads its results."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __str__(self) -> str:
-        return self.name
-
-    __repr__ = __str__
-
-
-debug_effect = DebugEffect("Debug")
-ordered_debug_effect = DebugEffect("OrderedDebug")
-
-
 class DebugCallback(Primitive):
     """`debug_callback[callback effect] *args`: call `callback(*args)`, which returns nothing.
 
@@ -49,7 +34,7 @@ class DebugCallback(Primitive):
     name = "debug_callback"
     multiple_results = True
 
-    def effects(self, *avals: ShapedArray, effect: DebugEffect, **params: Any) -> frozenset[Any]:
+    def effects(self, *avals: ShapedArray, effect: Effect, **params: Any) -> frozenset[Any]:
         return frozenset([effect])
 
     def abstract_eval(self, *avals: ShapedArray, **params: Any) -> list[ShapedArray]:
@@ -76,10 +61,9 @@ class DebugCallback(Primitive):
         return HostCall(callback)
 
 
-class PureCallback(Primitive):
-    """`outs = pure_callback[callback result_avals ...] *args`: outs of type `result_avals`, computed by Python."""
+class ValueCallback(Primitive):
+    """`outs = name[callback result_avals ...] *args`: outs of type `result_avals`, computed by Python."""
 
-    name = "pure_callback"
     multiple_results = True
 
     def abstract_eval(self, *avals: ShapedArray, result_avals: Sequence[ShapedArray], **params: Any
@@ -88,6 +72,30 @@ class PureCallback(Primitive):
 
     def impl(self, *args: Any, callback: FlatCallback, result_avals: Sequence[ShapedArray], **params: Any) -> list[Any]:
         return list(_checked_results(callback, result_avals)(*args))
+
+    def one_by_one(self, args: Sequence[Any], mapped: Sequence[bool], size: int,
+                   result_avals: Sequence[ShapedArray], params: dict[str, Any]) -> list[Any]:
+        """Call the callback once per element, in a scan over the mapped arguments."""
+        shared, slices = drop(args, mapped), keep(args, mapped)
+
+        def call(*elements: Any) -> Any:
+            return self.bind(*merge(mapped, shared, elements), result_avals=result_avals, **params)
+
+        avals = [ShapedArray(np.shape(x)[1:], x.dtype) for x in slices]
+        body, consts, _ = stage_body(call, tree_flatten(tuple(avals))[1], avals, "scan")
+        return scan_p.bind(*consts, *slices, reverse=False, length=size, jaxpr=body,  # type: ignore[no-any-return]
+                           num_consts=len(consts), num_carry=0, linear=(False,) * (len(consts) + len(slices)),
+                           unroll=1, _split_transpose=False)
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, callback: FlatCallback,
+              **params: Any) -> Kind:
+        return HostCall(_checked_results(callback, out_avals))
+
+
+class PureCallback(ValueCallback):
+    """`pure_callback`: the callback has no effect, so it may be called at any time, and as often as it pleases."""
+
+    name = "pure_callback"
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> NoReturn:
         raise ValueError("Pure callbacks do not support JVP. "
@@ -109,7 +117,7 @@ class PureCallback(Primitive):
         outs: Sequence[Any]
         batched = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(args, dims, strict=True)]
         if vmap_method == "sequential":
-            outs = self._one_by_one(batched, [dim is not None for dim in dims], size, result_avals, params)
+            outs = self.one_by_one(batched, [dim is not None for dim in dims], size, result_avals, params)
         else:
             if vmap_method != "legacy_vectorized":
                 repeats = size if vmap_method == "broadcast_all" else 1
@@ -117,24 +125,6 @@ class PureCallback(Primitive):
             avals = tuple(aval.update(shape=(size, *aval.shape)) for aval in result_avals)
             outs = self.bind(*batched, result_avals=avals, **params)
         return outs, [0] * len(outs)
-
-    def _one_by_one(self, args: Sequence[Any], mapped: Sequence[bool], size: int,
-                    result_avals: Sequence[ShapedArray], params: dict[str, Any]) -> list[Any]:
-        """Call the callback once per element, in a scan over the mapped arguments."""
-        shared, slices = drop(args, mapped), keep(args, mapped)
-
-        def call(*elements: Any) -> Any:
-            return self.bind(*merge(mapped, shared, elements), result_avals=result_avals, **params)
-
-        avals = [ShapedArray(np.shape(x)[1:], x.dtype) for x in slices]
-        body, consts, _ = stage_body(call, tree_flatten(tuple(avals))[1], avals, "scan")
-        return scan_p.bind(*consts, *slices, reverse=False, length=size, jaxpr=body,  # type: ignore[no-any-return]
-                           num_consts=len(consts), num_carry=0, linear=(False,) * (len(consts) + len(slices)),
-                           unroll=1, _split_transpose=False)
-
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, callback: FlatCallback,
-              **params: Any) -> Kind:
-        return HostCall(_checked_results(callback, out_avals))
 
 
 def _checked_results(callback: FlatCallback, avals: Sequence[ShapedArray]) -> FlatCallback:

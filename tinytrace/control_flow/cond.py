@@ -12,6 +12,7 @@ import numpy as np
 
 from tinytrace.control_flow.bodies import batch_size, drop, either, keep, merge, run_body
 from tinytrace.control_flow.cond_split import partial_eval_cond, partial_eval_cond_eqn
+from tinytrace.control_flow.effects import does_io
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dce import dce_closed_jaxpr
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_jaxpr
@@ -83,6 +84,8 @@ class Cond(Primitive):
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, branches: Branches) -> tuple[Any, Any]:
         size = batch_size(args, dims)
         if dims[0] is not None:
+            if does_io(self.effects(branches=branches)):
+                raise NotImplementedError("IO effect not supported in vmap-of-cond.")
             return _select_branches(args, dims, size, branches)
         mapped = [dim is not None for dim in dims[1:]]
         ops = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(args[1:], dims[1:], strict=True)]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, run_body
+from tinytrace.control_flow.effects import does_io
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dce import dce_closed_jaxpr, dce_jaxpr
 from tinytrace.core.dtypes import is_float
@@ -59,6 +60,9 @@ class Remat(Primitive):
     def partial_eval(self, trace: JaxprTrace, args: Sequence[Any], *, jaxpr: ClosedJaxpr, policy: Policy | None,
                      **params: Any) -> Any:
         unknown = [not trace.is_known(x) for x in args]
+        if does_io(jaxpr.effects):
+            raise NotImplementedError("Effects not supported in partial-eval of `checkpoint`/`remat`: "
+                                      f"{sorted(jaxpr.effects, key=str)}")
         split = partial_eval_jaxpr_custom(jaxpr.jaxpr, unknown, True, False, False, policy or nothing_saveable)
         staged, used = dce_jaxpr(split.staged, keep(split.out_unknowns, split.out_inst))
         used_res, used_args = used[:split.num_res], used[split.num_res:]

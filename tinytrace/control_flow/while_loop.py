@@ -23,6 +23,7 @@ from tinytrace.control_flow.bodies import (
     split,
     stored,
 )
+from tinytrace.control_flow.effects import does_io
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, jaxpr_as_fun
 from tinytrace.core.kinds import Kind, Loop
@@ -121,6 +122,8 @@ class While(Primitive):
         _, carry_mapped = fixpoint(init_mapped, lambda carry_mapped: _with_flags(
             batch_jaxpr(body_jaxpr, size, consts_mapped + carry_mapped, carry_mapped)))
         _, (pred_mapped,) = batch_jaxpr(cond_jaxpr, size, _mapped(cond_dims) + carry_mapped, False)
+        if pred_mapped and does_io(self.effects(cond_jaxpr=cond_jaxpr, body_jaxpr=body_jaxpr)):
+            raise NotImplementedError("IO effects not supported in while_loop with batched predicate")
         # With one condition per element all carries are batched; otherwise a condition that is batched already, by
         # an outer vmap, keeps its axes in front of ours.
         ndim = cond_jaxpr.out_avals[0].ndim
