@@ -114,3 +114,16 @@ def test_custom_rules_are_batched():
     by_both = jax.grad(lambda x, y: jnp.sum(jax.vmap(g, (0, None))(x, y)), argnums=(0, 1))(x, 2.0)
     np.testing.assert_array_equal(by_both[0], [200, 200, 200])
     assert by_both[1] == 3.0  # the shared value collects the cotangents of all elements
+
+
+def test_custom_rules_may_close_over_elements_even_in_a_jitted_function():
+    def scaled(y):
+        @jax.custom_jvp
+        def f(x):
+            return jax.jit(lambda z: z * y)(x)
+
+        f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * 3))
+        return f(y)
+
+    np.testing.assert_array_equal(jax.vmap(scaled)(jnp.arange(3.0)), [0, 1, 4])
+    np.testing.assert_array_equal(jax.jit(jax.vmap(scaled))(jnp.arange(3.0)), [0, 1, 4])

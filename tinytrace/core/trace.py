@@ -34,6 +34,11 @@ class Trace:
     alive = True
 
     @property
+    def tag(self) -> object:
+        """What marks this trace's tracers: the trace itself, unless it is one of several that share a purpose."""
+        return self
+
+    @property
     def level(self) -> int:
         """How many traces stand below this one, as JAX prints it."""
         return 0 if self.parent is None else self.parent.level + 1

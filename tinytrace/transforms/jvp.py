@@ -43,7 +43,7 @@ def jvp(fun: FlatFunction, primals: Sequence[Any], tangents: Sequence[Any], has_
 
     Returns: the outputs, their tangents, and the primal values of the second list.
     """
-    trace = JVPTrace(current_trace(), object())
+    trace = JVPTrace(current_trace())
     with running(trace):
         outs, out_tangents, aux = _run(trace, fun, primals, tangents, has_aux)
     wanted = [instantiate] * len(outs) if isinstance(instantiate, bool) else instantiate
@@ -85,13 +85,12 @@ class JVPTracer(Tracer):
 
 
 class JVPTrace(Trace):
-    """One differentiation; `tag` marks its tracers, also while a custom rule runs it over another parent."""
+    """One differentiation."""
 
     name = "JVPTrace"
 
-    def __init__(self, parent: Trace, tag: object) -> None:
+    def __init__(self, parent: Trace) -> None:
         self.parent: Trace = parent
-        self.tag = tag
         self.running_rule: type[Exception] | None = None
         """The complaint if the custom rule that is running meets a tracer of this trace."""
 
@@ -103,7 +102,7 @@ class JVPTrace(Trace):
 
     def split(self, x: Any) -> tuple[Any, Any]:
         """Return the primal and the tangent of `x`; values of other traces do not move."""
-        if isinstance(x, JVPTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
+        if isinstance(x, JVPTracer) and x._trace is self:
             return x.primal, x.tangent
         return x, Zero.from_primal_value(x)
 

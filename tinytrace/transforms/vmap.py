@@ -87,15 +87,21 @@ class BatchTracer(Tracer):
 
 
 class BatchTrace(Trace):
-    """One vectorization over `size` elements; `tag` marks its tracers, also while a custom rule runs over another
-    parent."""
+    """One vectorization over `size` elements.
+
+    It is several traces, over different parents, while custom rules run: they all have one `tag`.
+    """
 
     name = "BatchTrace"
 
     def __init__(self, parent: Trace, size: int, tag: object) -> None:
         self.parent: Trace = parent
         self.size = size
-        self.tag = tag
+        self._tag = tag
+
+    @property
+    def tag(self) -> object:
+        return self._tag
 
     def join(self, val: Any, dim: Dim) -> Any:
         """Return the element that stands for the batch: a plain value when all elements share it."""
@@ -103,7 +109,7 @@ class BatchTrace(Trace):
 
     def split(self, x: Any) -> tuple[Any, Dim]:
         """Return the batch and its axis; values of other traces are shared by all elements."""
-        if isinstance(x, BatchTracer) and x._trace.tag is self.tag:  # type: ignore[attr-defined]
+        if isinstance(x, BatchTracer) and x._trace.tag is self._tag:
             return x.val, x.dim
         return x, None
 
