@@ -1,0 +1,92 @@
+"""What a checkpoint policy saves and what it computes again, for every choice that a policy can make."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.jaxpr import eval_jaxpr
+from tinytrace.core.typecheck import check_jaxpr
+from tinytrace.transforms.policy import partial_eval_jaxpr_custom
+from tinytrace.transforms.staging import trace_to_closed_jaxpr
+
+F32 = ShapedArray((), np.dtype(np.float32))
+PRIMITIVES = ("sin", "cos", "exp")
+
+
+def program(a, b):
+    s = jnp.sin(a)
+    c = jnp.cos(s)
+    return [c * b, jnp.exp(s), b + s]
+
+
+def names(jaxpr):
+    return [eqn.primitive.name for eqn in jaxpr.eqns]
+
+
+def saving(*saved):
+    return lambda primitive, *avals, **params: primitive.name in saved
+
+
+def split(saveable, **flags):
+    options = {"in_unknowns": [False, True], "in_inst": True, "ensure_out_unknowns": False, "ensure_out_inst": False}
+    closed = trace_to_closed_jaxpr(program, [F32, F32])
+    return partial_eval_jaxpr_custom(closed.jaxpr, saveable=saveable, **{**options, **flags})
+
+
+def test_nothing_is_saved():
+    parts = split(saving())
+    assert names(parts.known) == ["sin", "cos", "exp"]
+    assert names(parts.staged) == ["sin", "cos", "mul", "exp", "add"]
+    assert parts.num_res == 0
+
+
+def test_everything_is_saved():
+    parts = split(saving(*PRIMITIVES))
+    assert names(parts.known) == ["sin", "cos", "exp"]
+    assert names(parts.staged) == ["mul", "add"]
+    assert parts.num_res == 2
+    assert (parts.out_unknowns, parts.out_inst) == ([True, False, True], [True, False, True])
+
+
+def test_some_is_saved():
+    parts = split(saving("sin"))
+    assert names(parts.staged) == ["cos", "mul", "exp", "add"]
+    assert [v.aval for v in parts.staged.invars[:parts.num_res]] == [F32]
+
+
+@pytest.mark.parametrize("saved", [c for n in range(4) for c in itertools.combinations(PRIMITIVES, n)])
+def test_the_parts_together_are_the_program(saved):
+    parts = split(saving(*saved), ensure_out_inst=True)
+    check_jaxpr(parts.known)
+    check_jaxpr(parts.staged)
+    a, b = np.float32(0.3), np.float32(2)
+    known = eval_jaxpr(parts.known, [], a)
+    residuals = known[len(known) - parts.num_res:]
+    staged = eval_jaxpr(parts.staged, [], *residuals, a, b)
+    np.testing.assert_allclose(staged, program(a, b), rtol=1e-6)
+    known_outs = [x for x, unknown in zip(program(a, b), parts.out_unknowns, strict=True) if not unknown]
+    np.testing.assert_allclose(known[:len(known) - parts.num_res], known_outs, rtol=1e-6)
+
+
+def test_outputs_can_be_made_unknown_or_instantiated():
+    parts = split(saving(*PRIMITIVES), ensure_out_unknowns=[False, True, False], ensure_out_inst=[False, True, False])
+    assert (parts.out_unknowns, parts.out_inst) == ([True, True, True], [True, True, True])
+    assert parts.num_res == 3
+
+
+def test_inputs_that_are_not_at_hand_become_residuals():
+    parts = split(saving(), in_inst=[False, True])
+    assert parts.num_res == 1
+    assert parts.known.outvars[-1] is parts.known.invars[0]
+
+
+@pytest.mark.parametrize("policy", [jax.checkpoint_policies.everything_saveable,
+                                    jax.checkpoint_policies.nothing_saveable])
+def test_no_policy_changes_a_gradient(policy):
+    f = lambda x: jnp.sum(jnp.sin(jnp.cos(x)) * x)  # noqa: E731
+    x = jnp.arange(3.0)
+    np.testing.assert_allclose(jax.grad(jax.checkpoint(f, policy=policy))(x), jax.grad(f)(x), rtol=1e-6)
