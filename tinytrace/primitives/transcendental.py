@@ -1,6 +1,8 @@
 """Exponentials, logarithms, powers, trigonometric and hyperbolic functions and their inverses."""
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,18 @@ from tinytrace.core.dtypes import DType, is_float, is_integer, result_type
 from tinytrace.primitives.arithmetic import add, div, mul, neg, reciprocal, rsqrt, square, sub
 from tinytrace.primitives.comparison import eq
 from tinytrace.primitives.conversion import convert_element_type
-from tinytrace.primitives.elementwise import INEXACT, NUMBER, Elementwise, NDArray, broadcast_operands, const_like
-from tinytrace.primitives.elementwise import filled_like, in_float32, maybe_broadcast, one_like
+from tinytrace.primitives.elementwise import (
+    INEXACT,
+    NUMBER,
+    Elementwise,
+    NDArray,
+    broadcast_operands,
+    const_like,
+    filled_like,
+    in_float32,
+    maybe_broadcast,
+    one_like,
+)
 from tinytrace.primitives.select import select
 
 
@@ -243,7 +255,7 @@ class Pow(Elementwise):
 
     def result_dtype(self, *avals: ShapedArray, **params: Any) -> DType:
         x, y = avals
-        if x.dtype == y.dtype or is_float(x.dtype) and is_integer(y.dtype):
+        if x.dtype == y.dtype or (is_float(x.dtype) and is_integer(y.dtype)):
             return x.dtype
         raise TypeError("the first argument to pow must have an inexact dtype (float or complex), and the second "
                         "argument must have an inexact or integer dtype, and two inexact dtypes must match, but got "
@@ -251,6 +263,26 @@ class Pow(Elementwise):
 
     def check_runnable(self, *operands: Any) -> None:
         """An integer exponent is converted."""
+
+
+WIDENED = 4096
+"""Arrays up to this size are computed in double precision."""
+
+
+def rounded_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a NumPy function whose small float32 results are the nearest to the exact ones.
+
+    NumPy's own float32 functions are off by an ulp now and then, which shows when a number is printed; XLA's hardly
+    ever. Large arrays, of which nobody prints all, take NumPy's faster way.
+    """
+
+    @functools.wraps(function)
+    def wrapped(*args: NDArray) -> Any:
+        if args[0].dtype != np.float32 or args[0].size > WIDENED:
+            return function(*args)
+        return function(*[x.astype(np.float64) for x in args]).astype(np.float32)
+
+    return wrapped
 
 
 def _pow(x: NDArray, y: NDArray) -> Any:
@@ -285,38 +317,39 @@ def _logistic(x: NDArray) -> Any:
     return one / (one + np.exp(-x))
 
 
-exp_p = Elementwise("exp", INEXACT, np.exp, "tt_exp_{t}({0})", lambda g, out, x: mul(g, out))
-exp2_p = Elementwise("exp2", INEXACT, np.exp2, "tt_exp2_{t}({0})",
+exp_p = Elementwise("exp", INEXACT, rounded_once(np.exp), "tt_exp_{t}({0})", lambda g, out, x: mul(g, out))
+exp2_p = Elementwise("exp2", INEXACT, rounded_once(np.exp2), "tt_exp2_{t}({0})",
                      lambda g, out, x: mul(log(const_like(x, 2)), mul(g, out)))
-expm1_p = Elementwise("expm1", INEXACT, np.expm1, "tt_expm1_{t}({0})",
+expm1_p = Elementwise("expm1", INEXACT, rounded_once(np.expm1), "tt_expm1_{t}({0})",
                       lambda g, out, x: mul(g, add(out, one_like(out))))
-log_p = Elementwise("log", INEXACT, np.log, "tt_log_{t}({0})", lambda g, out, x: div(g, x))
-log1p_p = Elementwise("log1p", INEXACT, np.log1p, "tt_log1p_{t}({0})", lambda g, out, x: div(g, add(x, one_like(x))))
+log_p = Elementwise("log", INEXACT, rounded_once(np.log), "tt_log_{t}({0})", lambda g, out, x: div(g, x))
+log1p_p = Elementwise("log1p", INEXACT, rounded_once(np.log1p), "tt_log1p_{t}({0})",
+                      lambda g, out, x: div(g, add(x, one_like(x))))
 pow_p = Pow("pow", [INEXACT, NUMBER], _pow, "tt_pow_{t}({0}, {1})", _pow_tangent_x, _pow_tangent_y)
 logistic_p = Elementwise("logistic", INEXACT, _logistic, "tt_logistic_{t}({0})",
                          lambda g, out, x: mul(g, mul(out, sub(one_like(out), out))))
 
-sin_p = Elementwise("sin", INEXACT, np.sin, "tt_sin_{t}({0})", lambda g, out, x: mul(g, cos(x)))
-cos_p = Elementwise("cos", INEXACT, np.cos, "tt_cos_{t}({0})", lambda g, out, x: neg(mul(g, sin(x))))
-tan_p = Elementwise("tan", INEXACT, np.tan, "tt_tan_{t}({0})",
+sin_p = Elementwise("sin", INEXACT, rounded_once(np.sin), "tt_sin_{t}({0})", lambda g, out, x: mul(g, cos(x)))
+cos_p = Elementwise("cos", INEXACT, rounded_once(np.cos), "tt_cos_{t}({0})", lambda g, out, x: neg(mul(g, sin(x))))
+tan_p = Elementwise("tan", INEXACT, rounded_once(np.tan), "tt_tan_{t}({0})",
                     lambda g, out, x: mul(g, add(const_like(x, 1), square(out))))
-asin_p = Elementwise("asin", INEXACT, np.arcsin, "tt_asin_{t}({0})",
+asin_p = Elementwise("asin", INEXACT, rounded_once(np.arcsin), "tt_asin_{t}({0})",
                      lambda g, out, x: mul(g, rsqrt(sub(const_like(x, 1), square(x)))))
-acos_p = Elementwise("acos", INEXACT, np.arccos, "tt_acos_{t}({0})",
+acos_p = Elementwise("acos", INEXACT, rounded_once(np.arccos), "tt_acos_{t}({0})",
                      lambda g, out, x: mul(g, neg(rsqrt(sub(const_like(x, 1), square(x))))))
-atan_p = Elementwise("atan", INEXACT, np.arctan, "tt_atan_{t}({0})",
+atan_p = Elementwise("atan", INEXACT, rounded_once(np.arctan), "tt_atan_{t}({0})",
                      lambda g, out, x: div(g, add(const_like(x, 1), square(x))))
-atan2_p = Elementwise("atan2", [INEXACT, INEXACT], np.arctan2, "tt_atan2_{t}({0}, {1})",
+atan2_p = Elementwise("atan2", [INEXACT, INEXACT], rounded_once(np.arctan2), "tt_atan2_{t}({0}, {1})",
                       lambda g, out, x, y: mul(g, div(y, add(square(x), square(y)))),
                       lambda g, out, x, y: div(mul(g, neg(x)), add(square(x), square(y))))
 
-sinh_p = Elementwise("sinh", INEXACT, np.sinh, "tt_sinh_{t}({0})", lambda g, out, x: mul(g, cosh(x)))
-cosh_p = Elementwise("cosh", INEXACT, np.cosh, "tt_cosh_{t}({0})", lambda g, out, x: mul(g, sinh(x)))
+sinh_p = Elementwise("sinh", INEXACT, rounded_once(np.sinh), "tt_sinh_{t}({0})", lambda g, out, x: mul(g, cosh(x)))
+cosh_p = Elementwise("cosh", INEXACT, rounded_once(np.cosh), "tt_cosh_{t}({0})", lambda g, out, x: mul(g, sinh(x)))
 tanh_p = Elementwise("tanh", INEXACT, np.tanh, "tt_tanh_{t}({0})",
                      lambda g, out, x: mul(add(g, mul(g, out)), sub(one_like(x), out)))
-asinh_p = Elementwise("asinh", INEXACT, np.arcsinh, "tt_asinh_{t}({0})",
+asinh_p = Elementwise("asinh", INEXACT, rounded_once(np.arcsinh), "tt_asinh_{t}({0})",
                       lambda g, out, x: mul(g, rsqrt(add(square(x), one_like(x)))))
-acosh_p = Elementwise("acosh", INEXACT, np.arccosh, "tt_acosh_{t}({0})",
+acosh_p = Elementwise("acosh", INEXACT, rounded_once(np.arccosh), "tt_acosh_{t}({0})",
                       lambda g, out, x: mul(g, rsqrt(mul(sub(x, one_like(x)), add(x, one_like(x))))))
-atanh_p = Elementwise("atanh", INEXACT, np.arctanh, "tt_atanh_{t}({0})",
+atanh_p = Elementwise("atanh", INEXACT, rounded_once(np.arctanh), "tt_atanh_{t}({0})",
                       lambda g, out, x: mul(reciprocal(add(one_like(x), x)), div(g, sub(one_like(x), x))))
