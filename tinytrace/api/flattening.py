@@ -11,6 +11,7 @@ import numpy as np
 
 from tinytrace.api.signatures import function_name
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
+from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 
@@ -113,4 +114,4 @@ def value_type(x: Any) -> str:
 
 
 def _dtype_text(aval: ShapedArray) -> str:
-    return "float0" if aval.dtype.names else aval.dtype.name  # type: ignore[union-attr]
+    return "float0" if aval.dtype == FLOAT0 else aval.dtype.name
