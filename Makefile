@@ -32,10 +32,8 @@ test-fast: $(VENV)/.dev  ## run the tests without the slow ones, with fewer rand
 	@HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -m "not slow"
 
 lint: $(VENV)/.dev  ## check style (ruff) and types (mypy --strict)
-	@echo "==> ruff"
-	@$(BIN)/ruff check .
-	@echo "==> mypy --strict"
-	@$(BIN)/mypy
+	@echo "==> ruff"; $(BIN)/ruff check .; style=$$?; \
+		echo "==> mypy --strict"; $(BIN)/mypy && exit $$style
 
 golden: $(ORACLE)/.installed  ## ask JAX 0.4.35 for the expected texts again and show what changed
 	@echo "==> regenerating tests/goldens with JAX 0.4.35"
