@@ -10,6 +10,7 @@ from tinytrace.codegen.inplace import reuse_temporaries
 from tinytrace.codegen.kernel import Buffer, Home, Kernel
 from tinytrace.codegen.nodes import fresh_nodes
 from tinytrace.codegen.program import Planner
+from tinytrace.codegen.pruning import prune
 from tinytrace.codegen.unit import Callback, Unit
 from tinytrace.codegen.workspace import lay_out
 from tinytrace.core.avals import ShapedArray
@@ -49,6 +50,7 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         outputs = _output_arrays(jaxpr, unit)
         homes: dict[Var, Home] = dict(zip(inputs, arrays, strict=True))
         kernels = Kernels(Planner(unit, closed, homes, outputs).kernels())
+        prune(kernels)
         reuse_temporaries(kernels)
         workspace = lay_out(kernels)
         hidden = unit.hidden_inputs()
