@@ -12,31 +12,45 @@ from tinytrace.config import trace_context
 Result = TypeVar("Result")
 
 
-class Nesting(threading.local):
-    """How deep traces stand in each other in this thread."""
-
+class _Nesting(threading.local):
     depth = 0
-    """How many traces run."""
-    staged_at = 0
-    """Which of them is the innermost that writes a jaxpr."""
 
 
-nesting = Nesting()
+nesting = _Nesting()
+"""`depth`: how many evaluations of jaxprs, one inside the other, this thread is in."""
+
+
+def cache_context() -> tuple[Any, ...]:
+    """Return the part of a cache key that is not an argument: the configuration, and where we are.
+
+    What is traced inside an evaluation of a jaxpr is kept apart from what is traced outside. It is so in JAX (an
+    evaluation enters the `compute_on` context of each equation, and the stack of these is part of the key), and decides
+    which programs are one object, and print once.
+    """
+    return trace_context(), nesting.depth
+
+
+def cache_by_jaxpr_anywhere(fun: Callable[..., Result]) -> Callable[..., Result]:
+    """Cache `fun(jaxpr, *key)` as `cache_by_jaxpr` does, but whatever the context."""
+    return _cached(fun, tuple)
 
 
 def cache_by_jaxpr(fun: Callable[..., Result]) -> Callable[..., Result]:
     """Cache `fun(jaxpr, *key)` for as long as the jaxpr lives.
 
     A second request gives the same object: two equations that share a body before a transformation share it after,
-    and print it once. As in JAX this holds for equations of one jaxpr, and not for one inside the other's body.
-    The result must not hold `jaxpr` itself, or neither would ever be freed.
+    and print it once. The result must not hold `jaxpr` itself, or neither would ever be freed.
     """
+    return _cached(fun, cache_context)
+
+
+def _cached(fun: Callable[..., Result], context: Callable[[], tuple[Any, ...]]) -> Callable[..., Result]:
     results_of: weakref.WeakKeyDictionary[Any, dict[Any, Result]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(fun)
     def cached(jaxpr: Any, *key: Any) -> Result:
         results = results_of.setdefault(jaxpr, {})
-        full_key = *key, nesting.staged_at, trace_context()
+        full_key = *key, context()
         if full_key not in results:
             results[full_key] = fun(jaxpr, *key)
         return results[full_key]

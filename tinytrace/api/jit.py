@@ -49,6 +49,7 @@ from tinytrace.core.trace import (
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.runtime.executable import raise_status
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
+from tinytrace.util import cache_context
 
 MAX_ENTRIES = 4096
 """How many calls of one function are remembered; the oldest goes first."""
@@ -246,7 +247,7 @@ class JitFunction(FastCallable):
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], tree: PyTreeDef,
                 statics: tuple[Any, ...]) -> TracedFunction:
         avals = tuple([self._leaf_aval(leaf, i, args, kwargs) for i, leaf in enumerate(leaves)])
-        key = TraceKey(tree, avals, statics, trace_context())
+        key = TraceKey(tree, avals, statics, cache_context())
         traced = self._cache.traces.get(key) or current_trace().memo.get((self._cache, key))
         if traced is None:
             traced = self._trace(args, kwargs, tree, avals, statics)

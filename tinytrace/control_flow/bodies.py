@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinytrace.config import trace_context
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, UnusedVar, eval_jaxpr
@@ -22,7 +21,7 @@ from tinytrace.core.trace import Tracer, current_trace, eval_context, to_numpy
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
-from tinytrace.util import cache_by_jaxpr
+from tinytrace.util import cache_by_jaxpr, cache_context
 
 
 class StagedBody(NamedTuple):
@@ -94,7 +93,7 @@ class TraceCache:
 
     def get(self, fun: Callable[..., Any], key: Hashable) -> Any:
         """Return what was put, or None."""
-        key = key, trace_context()
+        key = key, cache_context()
         try:
             known = self._everywhere.get(fun, {}).get(key)
             return current_trace().memo.get((self, fun, key)) if known is None else known
@@ -103,7 +102,7 @@ class TraceCache:
 
     def put(self, fun: Callable[..., Any], key: Hashable, value: Any, consts: Sequence[Any]) -> None:
         """Remember `value` for `fun`, which closes over `consts`."""
-        key = key, trace_context()
+        key = key, cache_context()
         with contextlib.suppress(TypeError):
             if any(isinstance(c, Tracer) for c in consts):
                 current_trace().memo[self, fun, key] = value

@@ -16,6 +16,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tinytrace.core.avals import ShapedArray
+from tinytrace.util import nesting
 
 if TYPE_CHECKING:
     from tinytrace.core.primitive import Primitive
@@ -103,9 +104,11 @@ replay = _Replay()
 def replayed_source() -> Iterator[_Replay]:
     """Let equations written inside the block come from the line that is set on what it yields."""
     previous = replay.source
+    nesting.depth += 1
     try:
         yield replay
     finally:
+        nesting.depth -= 1
         replay.source = previous
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
-from tinytrace.util import cache_by_jaxpr
+from tinytrace.util import cache_by_jaxpr, cache_by_jaxpr_anywhere
 
 
 def move_binders_to_front(closed: ClosedJaxpr, to_move: Sequence[bool]) -> ClosedJaxpr:
@@ -29,7 +29,7 @@ def prune_outputs(closed: ClosedJaxpr, keep: Sequence[bool]) -> ClosedJaxpr:
     return _prune_outputs(closed, tuple(keep))
 
 
-@cache_by_jaxpr
+@cache_by_jaxpr_anywhere
 def _prune_outputs(closed: ClosedJaxpr, keep: tuple[bool, ...]) -> ClosedJaxpr:
     outvars = [v for v, kept in zip(closed.jaxpr.outvars, keep, strict=True) if kept]
     return ClosedJaxpr(closed.jaxpr.replace(outvars=outvars), closed.consts)

@@ -8,28 +8,21 @@ from typing import Any
 
 from tinytrace.config import config
 from tinytrace.core.trace import Trace, Tracer, set_current_trace
-from tinytrace.util import nesting
 
 
 @contextlib.contextmanager
-def running(trace: Trace, stages: bool = False) -> Iterator[None]:
-    """Send the operations inside the block to `trace`, and end it with the block; `stages`: it writes a jaxpr.
+def running(trace: Trace) -> Iterator[None]:
+    """Send the operations inside the block to `trace`, and end it with the block.
 
     Under `check_tracer_leaks` the block must leave no tracer of `trace` behind, in its own variables neither.
 
     Raises: Exception, as JAX does, naming the tracers that survived and who holds them.
     """
-    outer = nesting.staged_at
-    nesting.depth += 1
-    if stages:
-        nesting.staged_at = nesting.depth
     try:
         with set_current_trace(trace):
             yield
     finally:
         trace.alive = False
-        nesting.depth -= 1
-        nesting.staged_at = outer
     if config.check_tracer_leaks:
         check_leaks(trace)
 

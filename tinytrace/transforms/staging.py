@@ -44,7 +44,7 @@ def trace_to_jaxpr(fun: FlatFunction, in_avals: Sequence[ShapedArray],
     """
     trace = DynamicJaxprTrace(current_trace(), debug_info)
     try:
-        with running(trace, stages=True):
+        with running(trace):
             outvars = _record(trace, fun, in_avals)
         return trace.to_jaxpr(outvars)
     finally:
