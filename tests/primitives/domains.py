@@ -339,6 +339,9 @@ _CONTROL: dict[str, Any] = {
     "remat2": lambda x: [in_program("remat2", jax.checkpoint(lambda a: lax.mul(lax.sin(a), lax.exp(a))),
                                     x(3, dtype=_float()))],
     "name": lambda x: [Sample((x(3),), {"name": "kept"})],
+    # Its matrix stands in four programs as an operand of each: as a function of them all, tests/lax/test_linear_solve.
+    "custom_linear_solve": lambda x: [in_program("custom_linear_solve", lambda b: lax.custom_linear_solve(
+        lambda x: lax.mul(x, 4.0), b, lambda f, b: lax.div(b, 4.0), symmetric=True), x(3, dtype=_float()))],
 }
 
 
