@@ -30,6 +30,7 @@ from tinytrace.api.signatures import (
     Statics,
     debug_info,
     function_name,
+    not_an_array,
     resolve_argnums,
     signature_of,
 )
@@ -283,11 +284,7 @@ class JitFunction(FastCallable):
             except OverflowError:
                 raise OverflowError("An overflow was encountered while parsing an argument to a jitted computation, "
                                     f"whose argument path is {self._path(i, args, kwargs)}.") from None
-        raise TypeError(
-            f"Error interpreting argument to {self._fun} as an abstract array. The problematic value is of type "
-            f"{type(leaf)} and was passed to the function at path {self._path(i, args, kwargs)}.\n"
-            "This typically means that a jit-wrapped function was called with a non-array argument, and this argument "
-            "was not marked as static using the static_argnums or static_argnames parameters of jax.jit.")
+        raise not_an_array(self._fun, leaf, self._path(i, args, kwargs))
 
     def _path(self, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         names = debug_info(self._fun, "jit", self._signature, args, kwargs, self._options.statics).arg_names

@@ -7,7 +7,15 @@ from typing import Any
 
 from tinytrace.api.jit import check_output
 from tinytrace.api.shapes import ShapeDtypeStruct
-from tinytrace.api.signatures import ArgNums, Statics, debug_info, function_name, resolve_argnums, signature_of
+from tinytrace.api.signatures import (
+    ArgNums,
+    Statics,
+    debug_info,
+    function_name,
+    not_an_array,
+    resolve_argnums,
+    signature_of,
+)
 from tinytrace.core.avals import aval_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
@@ -37,9 +45,10 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
         numbers = {n % len(args) for n in statics.nums} if args else set()
         dynamic = tuple(x for i, x in enumerate(args) if i not in numbers)
         leaves, tree = tree_flatten((dynamic, kwargs))
-        for leaf in leaves:
+        info = debug_info(fun, "jit", signature, args, kwargs, statics)
+        for i, leaf in enumerate(leaves):
             if not is_valid_type(leaf):
-                check_output(leaf)
+                raise not_an_array(fun, leaf, info.arg_names[i] if i < len(info.arg_names) else None)
         out_tree: list[PyTreeDef] = []
 
         def flat_fun(*tracers: Any) -> list[Any]:
@@ -53,7 +62,6 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
             out_tree.append(treedef)
             return out_leaves
 
-        info = debug_info(fun, "jit", signature, args, kwargs, statics)
         closed = trace_to_closed_jaxpr(flat_fun, [aval_of(x) for x in leaves], info)
         return (closed, _shapes(closed, out_tree[0])) if return_shape else closed
 

@@ -97,6 +97,15 @@ def argument_names(signature: inspect.Signature | None, args: Sequence[Any], kwa
                  for path, leaf in tree_flatten_with_path(value)[0] if leaf is not hidden)
 
 
+def not_an_array(fun: Callable[..., Any], value: Any, path: str | None) -> TypeError:
+    """The error for an argument of `fun` that is no array; `path` says which (`params['W']`)."""
+    return TypeError(
+        f"Error interpreting argument to {fun} as an abstract array. The problematic value is of type "
+        f"{type(value)} and was passed to the function at path {path or ''}.\n"
+        "This typically means that a jit-wrapped function was called with a non-array argument, and this argument "
+        "was not marked as static using the static_argnums or static_argnames parameters of jax.jit.")
+
+
 def _as_numbers(nums: ArgNums) -> tuple[int, ...] | None:
     if nums is None:
         return None
