@@ -141,14 +141,15 @@ def histogramdd(sample: ArrayLike, bins: Any = 10, range: Any = None, weights: A
 def _counts(sample: Value, places: Sequence[Value], edges: Sequence[Value], weights: Value | None,
             density: bool | None) -> Value:
     """Count the points by their places along each axis; the outermost ones lie outside of the bins."""
+    widths = [diff(e) for e in edges]
     shape = tuple(len(e) + 1 for e in edges)
     flat = ravel_multi_index(tuple(places), shape, mode="clip")
     counts = reshape(bincount(flat, weights, length=math.prod(shape)), shape)[(slice(1, -1),) * len(edges)]
     if density:
         counts = counts.astype(sample.dtype)
         counts = counts / counts.sum()
-        for widths in ix_(*[diff(e) for e in edges]):
-            counts = counts / widths
+        for width in ix_(*widths):
+            counts = counts / width
     return counts
 
 
