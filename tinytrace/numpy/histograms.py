@@ -130,10 +130,9 @@ def histogramdd(sample: ArrayLike, bins: Any = 10, range: Any = None, weights: A
         raise ValueError("should be a bin for each dimension.")
     places, edges = [], []
     for i, axis_bins in enumerate(per_axis):
-        column = sample[:, i]
-        axis_edges = histogram_bin_edges(column, axis_bins, None if range is None else range[i], weights)
-        place = searchsorted(axis_edges, column, side="right")
-        places.append(where(column == axis_edges[-1], place - 1, place))
+        axis_edges = histogram_bin_edges(sample[:, i], axis_bins, None if range is None else range[i], weights)
+        place = searchsorted(axis_edges, sample[:, i], side="right")
+        places.append(where(sample[:, i] == axis_edges[-1], place - 1, place))
         edges.append(axis_edges)
     return _counts(sample, places, edges, weights, density), edges
 
