@@ -128,7 +128,7 @@ static inline float tt_erf_inv_f32(float x) {
     q = q * v + 0.009448193f;
     q = q * v + 1.0016725f;
     float y = w < 5.0f ? x * 1.5010937f + x * u * p : x * 2.8328457f + x * v * q;
-    return __builtin_fabsf(x) == 1.0f ? x * __builtin_inff() : y;
+    return __builtin_copysignf(__builtin_fabsf(x) == 1.0f ? __builtin_inff() : y, x);
 }
 
 /* tt: tt_erf_inv_f64; needs: tt_erf_core_f64, tt_erfc_core_f64, tt_exp_f64, tt_log_f64 */

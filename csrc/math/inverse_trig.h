@@ -63,14 +63,16 @@ static inline float tt_atan_f32(float x) {
 
 /* tt: tt_atan2_f32; needs: tt_atan_core_f32 */
 /* The angle of the point (x, y): the arc tangent of the smaller coordinate by the larger, put into its octant.
-   Equal infinities count as equal, zeros as 0 / 1. The result within 2 ulp. */
+   Equal infinities count as equal, two zeros as 0 / 1. The result within 2 ulp. */
 static inline float tt_atan2_f32(float y, float x) {
     float width = __builtin_fabsf(x), height = __builtin_fabsf(y);
     float least = height < width ? height : width, most = height < width ? width : height;
-    float q = least == most ? (most == 0.0f ? 0.0f : 1.0f) : least / most;
-    float angle = tt_atan_core_f32(q);
-    angle = height > width ? 1.57079637f - (angle + 4.37113883e-8f) : angle;
-    angle = __builtin_copysignf(1.0f, x) < 0.0f ? 3.14159274f - (angle + 8.74227766e-8f) : angle;
+    float angle = tt_atan_core_f32(least / most);
+    angle = least == most ? (most == 0.0f ? 0.0f : 0.785398163f) : angle;
+    int steep = height > width, left = __builtin_copysignf(1.0f, x) < 0.0f;
+    float base = steep ? 1.57079637f : left ? 3.14159274f : 0.0f;
+    float base_error = steep ? 4.37113883e-8f : left ? 8.74227766e-8f : 0.0f;
+    angle = base + ((steep != left ? -angle : angle) - base_error);
     return (x != x) | (y != y) ? x + y : __builtin_copysignf(angle, y);
 }
 
@@ -152,9 +154,11 @@ static inline double tt_atan_f64(double x) {
 static inline double tt_atan2_f64(double y, double x) {
     double width = __builtin_fabs(x), height = __builtin_fabs(y);
     double least = height < width ? height : width, most = height < width ? width : height;
-    double q = least == most ? (most == 0.0 ? 0.0 : 1.0) : least / most;
-    double angle = tt_atan_ratio_f64(q, 1.0);
-    angle = height > width ? 1.5707963267948966 - (angle - 6.123233995736766e-17) : angle;
-    angle = __builtin_copysign(1.0, x) < 0.0 ? 3.141592653589793 - (angle - 1.2246467991473532e-16) : angle;
+    double angle = tt_atan_ratio_f64(least / most, 1.0);
+    angle = least == most ? (most == 0.0 ? 0.0 : 0.7853981633974483) : angle;
+    int steep = height > width, left = __builtin_copysign(1.0, x) < 0.0;
+    double base = steep ? 1.5707963267948966 : left ? 3.141592653589793 : 0.0;
+    double base_error = steep ? -6.123233995736766e-17 : left ? -1.2246467991473532e-16 : 0.0;
+    angle = base + ((steep != left ? -angle : angle) - base_error);
     return (x != x) | (y != y) ? x + y : __builtin_copysign(angle, y);
 }

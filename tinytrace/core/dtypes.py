@@ -107,10 +107,7 @@ def to_numpy_dtype(dtype: Any) -> np.dtype[Any]:
         return cast(DType, inner)
     if isinstance(inner, str) and inner == "bfloat16" and BFLOAT16 is not None:
         return BFLOAT16
-    try:
-        return np.dtype(inner)
-    except TypeError:
-        raise TypeError(f"Cannot interpret '{dtype}' as a data type") from None
+    return np.dtype(inner)
 
 
 def warn_if_truncated(requested: Any, function: str) -> None:

@@ -17,9 +17,26 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BOOL, is_float
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.comparison import eq, ge
-from tinytrace.primitives.elementwise import ANY, CONSTANT, FLOAT, INEXACT, NUMBER, REAL, SIGNED, Elementwise
-from tinytrace.primitives.elementwise import LinearUnary, NDArray, broadcast_operands, const_like, filled_like
-from tinytrace.primitives.elementwise import in_float32, maybe_broadcast, operand_aval, unbroadcast, zero_like
+from tinytrace.primitives.elementwise import (
+    ANY,
+    CONSTANT,
+    FLOAT,
+    INEXACT,
+    NUMBER,
+    REAL,
+    SIGNED,
+    Elementwise,
+    LinearUnary,
+    NDArray,
+    broadcast_operands,
+    const_like,
+    filled_like,
+    in_float32,
+    maybe_broadcast,
+    operand_aval,
+    unbroadcast,
+    zero_like,
+)
 from tinytrace.primitives.select import select
 
 

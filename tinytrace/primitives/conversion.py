@@ -11,16 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BOOL, FLOAT0, DType, KeyType, canonicalize_dtype, dtype_of, is_float, is_weak
-from tinytrace.core.jaxpr import Atom, Literal
 from tinytrace.core.jaxpr import Atom, Literal
 from tinytrace.core.kinds import Kind, Routine, Scalar
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.checks import is_array
-from tinytrace.primitives.elementwise import ANY_OR_KEY, FLOAT, Elementwise, LinearUnary, NDArray
-from tinytrace.primitives.elementwise import c_kind, c_suffix
+from tinytrace.primitives.elementwise import ANY_OR_KEY, FLOAT, Elementwise, LinearUnary, NDArray, c_kind, c_suffix
 
 
 def convert_element_type(operand: Any, new_dtype: Any = None, weak_type: bool = False) -> Any:

@@ -18,8 +18,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT0, DType, KeyType, canonicalize_dtype, dtype_of, is_float, is_weak
-from tinytrace.core.dtypes import scalar_type_of
+from tinytrace.core.dtypes import (
+    FLOAT0,
+    DType,
+    KeyType,
+    canonicalize_dtype,
+    dtype_of,
+    is_float,
+    is_weak,
+    scalar_type_of,
+)
 from tinytrace.core.kinds import Kind, Scalar
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero, is_undefined_primal
@@ -68,7 +76,9 @@ class Elementwise(Primitive):
                  *tangents: Partial | str, result: np.dtype[Any] | None = None) -> None:
         super().__init__(name)
         self.accepts = accepts if isinstance(accepts, list) else [accepts]
-        self.numpy, self.c, self.tangents, self.result = numpy, c, tangents, result
+        self.numpy, self.c, self.result = numpy, c, result
+        self.constant = tangents == (CONSTANT,)
+        self.tangents = [rule for rule in tangents if callable(rule)]
 
     def abstract_eval(self, *avals: ShapedArray, **params: Any) -> ShapedArray:
         shape = self.result_shape(*avals)
@@ -80,10 +90,10 @@ class Elementwise(Primitive):
         return self.numpy(*args, **params)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-        if not self.tangents:
+        if not (self.tangents or self.constant):
             raise NotImplementedError(f"Differentiation rule for '{self.name}' not implemented")
         out = self.bind(*primals, **params)
-        if self.tangents == (CONSTANT,):
+        if self.constant:
             return out, Zero.from_primal_value(out)
         parts = [rule(g, out, *primals, **params) for rule, g in zip(self.tangents, tangents, strict=True)
                  if type(g) is not Zero]

@@ -73,7 +73,7 @@ def _erf_inv(x: NDArray) -> NDArray:
 # --- gamma and its logarithmic derivatives ---------------------------------------------------------------------
 
 def _lgamma_of(x: float) -> float:
-    if math.isinf(x) or x <= 0 and x == math.floor(x):
+    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
         return math.inf
     return math.lgamma(x)
 

@@ -341,7 +341,7 @@ atan_p = Elementwise("atan", INEXACT, rounded_once(np.arctan), "tt_atan_{t}({0})
                      lambda g, out, x: div(g, add(const_like(x, 1), square(x))))
 atan2_p = Elementwise("atan2", [INEXACT, INEXACT], rounded_once(np.arctan2), "tt_atan2_{t}({0}, {1})",
                       lambda g, out, x, y: mul(g, div(y, add(square(x), square(y)))),
-                      lambda g, out, x, y: div(mul(g, neg(x)), add(square(x), square(y))))
+                      lambda g, out, x, y: div(mul(g, -x), add(square(x), square(y))))  # -x: no equation for a constant
 
 sinh_p = Elementwise("sinh", INEXACT, rounded_once(np.sinh), "tt_sinh_{t}({0})", lambda g, out, x: mul(g, cosh(x)))
 cosh_p = Elementwise("cosh", INEXACT, rounded_once(np.cosh), "tt_cosh_{t}({0})", lambda g, out, x: mul(g, sinh(x)))
