@@ -34,12 +34,14 @@ Number: TypeAlias = "int | float"
 class Node:
     """An expression; `op` and `args` as in the grammar above."""
 
-    __slots__ = ("args", "axes", "dtype", "high", "hint", "low", "op", "serial")
+    __slots__ = ("args", "axes", "children", "dtype", "high", "hint", "low", "op", "serial")
 
-    def __init__(self, op: str, args: tuple[Any, ...], dtype: DType | None, axes: frozenset[Node],
-                 low: Number, high: Number) -> None:
+    def __init__(self, op: str, args: tuple[Any, ...], children: tuple[Node, ...], dtype: DType | None,
+                 axes: frozenset[Node], low: Number, high: Number) -> None:
         self.op = op
         self.args = args
+        self.children = children
+        """The expressions directly inside this one."""
         self.dtype = dtype
         """The element type; None for indices and guards."""
         self.axes = axes
@@ -49,13 +51,6 @@ class Node:
         self.hint = ""
         """The letter of the jaxpr's variable whose value this is, if it is one."""
         self.serial = next(_table.counter)
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """The expressions directly inside this one."""
-        if self.op == "affine":
-            return tuple(node for node, _ in self.args[1])
-        return tuple(arg for arg in self.args if type(arg) is Node)
 
     @property
     def certain(self) -> tuple[Node, ...]:
@@ -89,7 +84,7 @@ def fresh_nodes() -> Iterator[None]:
         _table.nodes, _table.counter = saved
 
 
-def make(op: str, args: tuple[Any, ...], children: Iterable[Node], dtype: DType | None = None,
+def make(op: str, args: tuple[Any, ...], children: Sequence[Node], dtype: DType | None = None,
          low: Number = -math.inf, high: Number = math.inf) -> Node:
     """Return the node `op(args)`: the one that exists, or a new one."""
     key = op, args, dtype
@@ -99,7 +94,7 @@ def make(op: str, args: tuple[Any, ...], children: Iterable[Node], dtype: DType 
         for child in children:
             if child.axes is not axes and child.axes:
                 axes = axes | child.axes if axes else child.axes
-        node = _table.nodes[key] = Node(op, args, dtype, axes, low, high)
+        node = _table.nodes[key] = Node(op, args, tuple(children), dtype, axes, low, high)
     return node
 
 
