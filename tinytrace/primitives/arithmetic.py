@@ -379,7 +379,8 @@ def _integer_pow(x: NDArray, *, y: int) -> Any:
         return np.ones_like(x)
     if y == 3:
         return x * x * x
-    result, power, exponent = None, x, builtins.abs(y)
+    result: Any = None
+    power, exponent = x, builtins.abs(y)
     while exponent:
         if exponent & 1:
             result = power if result is None else result * power

@@ -169,6 +169,10 @@ def _bits(x: ShapedArray) -> str:
     return f"(uint{_width(x)}_t){{0}}" if x.dtype.kind == "i" else "{0}"
 
 
+def _signed(x: ShapedArray) -> str:
+    return f"(int{_width(x)}_t){{0}}" if x.dtype.kind == "u" else "{0}"
+
+
 # --- rooms -----------------------------------------------------------------------------------------------------
 
 and_p = Elementwise("and", [BITS, BITS], np.bitwise_and, "{0} & {1}", CONSTANT)
@@ -181,7 +185,8 @@ shift_left_p = Elementwise("shift_left", [INTEGER, INTEGER], _shift_left,
 shift_right_logical_p = Elementwise("shift_right_logical", [INTEGER, INTEGER], _shift_right_logical,
                                     lambda x, y: f"tt_shr_{_word(x)}({_bits(x)}, {{1}}, {_width(x)})", CONSTANT)
 shift_right_arithmetic_p = Elementwise("shift_right_arithmetic", [INTEGER, INTEGER], _shift_right_arithmetic,
-                                       lambda x, y: f"tt_sar_{_word(x, 'i')}((int{_width(x)}_t){{0}}, {{1}}, {_width(x)})", CONSTANT)
+                                       lambda x, y: f"tt_sar_{_word(x, 'i')}({_signed(x)}, {{1}}, {_width(x)})",
+                                       CONSTANT)
 population_count_p = Elementwise("population_count", INTEGER, _population_count,
                                  lambda x: f"tt_popcount_{_word(x)}({_bits(x)})")
 clz_p = Elementwise("clz", INTEGER, _clz, lambda x: f"tt_clz_{_word(x)}({_bits(x)}) - {32 - _width(x)}"

@@ -41,7 +41,8 @@ def _total(name: str, compare: np.ufunc, symbol: str) -> Elementwise:
         width = 64 if x.dtype.itemsize == 8 else 32
         return f"{ordinal(width, 0)} {symbol} {ordinal(width, 1)}"
 
-    return Elementwise(name, [ORDERED, ORDERED], lambda x, y: compare(_ordinal(x), _ordinal(y)), c, CONSTANT, result=BOOL)
+    return Elementwise(name, [ORDERED, ORDERED], lambda x, y: compare(_ordinal(x), _ordinal(y)), c, CONSTANT,
+                       result=BOOL)
 
 
 eq_to_p = _total("eq_to", np.equal, "==")

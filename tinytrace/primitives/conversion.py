@@ -177,10 +177,9 @@ def _float_to_integer(x: NDArray, dtype: np.dtype[Any]) -> NDArray:
     info = np.iinfo(dtype)
     wide = np.trunc(np.asarray(x).astype(np.float64))
     # The largest integer of 64 bits is no float64: what reaches 2**63 saturates before it is converted.
-    inside = (wide > info.min) & (wide < float(info.max))
-    small = np.where(inside, wide, 0.0).astype(dtype)
-    edge = np.where(wide >= float(info.max), dtype.type(info.max), np.where(wide <= info.min, info.min, 0).astype(dtype))
-    return np.where(inside, small, edge)
+    below, above = wide <= info.min, wide >= float(info.max)
+    inside = np.where(below | above | np.isnan(wide), 0.0, wide).astype(dtype)
+    return np.where(above, dtype.type(info.max), np.where(below, dtype.type(info.min), inside))
 
 
 def _reduce_precision(x: NDArray, *, exponent_bits: int, mantissa_bits: int) -> NDArray:
@@ -189,7 +188,7 @@ def _reduce_precision(x: NDArray, *, exponent_bits: int, mantissa_bits: int) -> 
         return _reduce_precision(x.astype(np.float32), exponent_bits=exponent_bits,
                                  mantissa_bits=mantissa_bits).astype(x.dtype)
     mantissa, exponent, word = (23, 8, np.uint32) if x.dtype.itemsize == 4 else (52, 11, np.uint64)
-    bits = np.asarray(x).view(word)
+    bits: Any = np.asarray(x).view(word)
     sign = bits & (word(1) << word(mantissa + exponent))
     magnitude = bits ^ sign
     if mantissa_bits < mantissa:
@@ -247,12 +246,12 @@ def _bitcast_shape(x: ShapedArray, new: np.dtype[Any]) -> tuple[int, ...]:
         return (*x.shape, old_size // new_size)
     last = x.shape[-1] if x.shape else 1
     if last * old_size != new_size:
-        raise ValueError(f"Attempting to convert array of shape {x.shape} from {x.dtype} of size {old_size} to {new} of "
-                         f"size {new_size}, but {last} * {old_size} != {new_size}")
+        raise ValueError(f"Attempting to convert array of shape {x.shape} from {x.dtype} of size {old_size} to {new} "
+                         f"of size {new_size}, but {last} * {old_size} != {new_size}")
     return x.shape[:-1]
 
 
-def _convert_keys(operand: Any, old: DType, new: DType) -> Any:
+def _convert_keys(operand: Any, old: Any, new: Any) -> Any:
     if old == new:
         return operand
     raise ValueError(f"Cannot convert_element_type from {old.name} to {new.name}. Typed PRNG keys are opaque: use "

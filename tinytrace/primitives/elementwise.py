@@ -253,13 +253,13 @@ def maybe_broadcast(shape: tuple[int, ...], x: Any) -> Any:
 
 def operand_aval(x: Any) -> ShapedArray:
     """Return the type of a transpose rule's operand, whether it is known or linear."""
-    return x.aval if is_undefined_primal(x) else aval_of(x)  # type: ignore[no-any-return]
+    return x.aval if is_undefined_primal(x) else aval_of(x)
 
 
 # --- constants in rules ----------------------------------------------------------------------------------------
 
 def const_like(x: Any, value: Any) -> Any:
-    """Return scalar `value` in the dtype of `x`: the literal of a rule. Weakly typed if `x` is a weak scalar, else strongly.
+    """Return scalar `value` in the dtype of `x`: the literal of a rule, weakly typed if `x` is a weak scalar.
 
     >>> const_like(np.float32(3), 0.5)
     array(0.5, dtype=float32)

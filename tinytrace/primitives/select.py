@@ -107,18 +107,20 @@ class SelectN(Primitive):
                         for k, case in enumerate(cases))]
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
-        (which, *cases), (which_dim, *case_dims) = args, dims
+        which, *cases = args
+        which_dim, *case_dims = dims
         first, dim = cases[0], case_dims[0]
         if all(d == which_dim for d in case_dims):
+            assert which_dim is not None
             if np.shape(which) != np.shape(first):  # a scalar per example
                 which = broadcast_in_dim(which, np.shape(first), (which_dim,))
             return select_n(which, *cases), which_dim
-        if np.ndim(which) == 0 and None not in case_dims:
+        if np.ndim(which) == 0 and dim is not None and None not in case_dims:
             if all(d == dim for d in case_dims):
                 return select_n(which, *cases), dim
             if all(np.shape(case) == np.shape(first) for case in cases):
-                return select_n(which, first, *(moveaxis(case, d, dim) for case, d in
-                                                zip(cases[1:], case_dims[1:], strict=True))), dim
+                moved = [moveaxis(case, d, dim) for case, d in zip(cases, case_dims, strict=True) if d is not None]
+                return select_n(which, *moved), dim
         size = next(np.shape(x)[d] for x, d in zip(args, dims, strict=True) if d is not None)
         if np.shape(which):
             which = batch_dim_at_front(which, which_dim, size)
@@ -156,9 +158,11 @@ class Clamp(Elementwise):
         return avals[0].dtype
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
-        (low, x, high), (low_dim, x_dim, high_dim) = args, dims
+        low, x, high = args
+        low_dim, x_dim, high_dim = dims
         ranks = np.ndim(low), np.ndim(high)
         if low_dim == x_dim == high_dim:
+            assert x_dim is not None
             if ranks == (1, 1) and np.ndim(x) > 1:  # a scalar bound per example
                 low, high = (broadcast_in_dim(bound, x.shape, (x_dim,)) for bound in (low, high))
             if ranks == (0, 0) or np.shape(low) == np.shape(x) == np.shape(high):

@@ -1,4 +1,4 @@
-"""Special functions: erf and its kin, the logarithm of gamma and its derivatives, Bessel functions, incomplete integrals.
+"""Special functions: erf and its kin, gamma and its derivatives, incomplete integrals, Bessel functions.
 
 Their meanings in NumPy stand in `special_values`, in double precision; csrc/math computes the same in C.
 """

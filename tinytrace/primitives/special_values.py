@@ -219,7 +219,7 @@ def _beta_fraction(a: NDArray, b: NDArray, x: NDArray) -> NDArray:
             value = value * c * d
         if np.all((np.abs(c * d - 1) < 1e-16) | np.isnan(value)):
             break
-    return value
+    return np.asarray(value)
 
 
 def _betainc(a: NDArray, b: NDArray, x: NDArray) -> NDArray:
@@ -259,7 +259,8 @@ def _bessel_i1e(x: NDArray) -> NDArray:
 
 
 erf, erfc, erf_inv = _in_float64(_erf), _in_float64(_erfc), _in_float64(_erf_inv)
-lgamma, digamma, polygamma, zeta = map(_in_float64, (_lgamma, _digamma, _polygamma, _zeta))
-igamma, igammac, betainc = map(_in_float64, (_igamma, _igammac, _betainc))
-igamma_grad_a, random_gamma_grad = map(_in_float64, (_igamma_grad_a, _random_gamma_grad))
-bessel_i0e, bessel_i1e = map(_in_float64, (_bessel_i0e, _bessel_i1e))
+lgamma, digamma = _in_float64(_lgamma), _in_float64(_digamma)
+polygamma, zeta = _in_float64(_polygamma), _in_float64(_zeta)
+igamma, igammac, betainc = _in_float64(_igamma), _in_float64(_igammac), _in_float64(_betainc)
+igamma_grad_a, random_gamma_grad = _in_float64(_igamma_grad_a), _in_float64(_random_gamma_grad)
+bessel_i0e, bessel_i1e = _in_float64(_bessel_i0e), _in_float64(_bessel_i1e)
