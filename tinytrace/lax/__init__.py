@@ -16,9 +16,8 @@ from tinytrace.lax.scatter_apply import scatter_apply
 from tinytrace.lax.shapes import broadcast_shapes
 from tinytrace.primitives.argminmax import argmax, argmax_p, argmin, argmin_p
 from tinytrace.primitives.arithmetic import (
-    RoundingMethod, abs, abs_p, add, add_p, cbrt, cbrt_p, ceil, ceil_p, div, div_p, floor, floor_p, integer_pow,
-    integer_pow_p, is_finite, is_finite_p, max, max_p, min, min_p, mul, mul_p, neg, neg_p, nextafter, nextafter_p,
-    reciprocal, rem, rem_p, round, round_p, rsqrt, rsqrt_p, sign, sign_p, sqrt, sqrt_p, square, sub, sub_p,
+    abs, abs_p, add, add_p, cbrt, cbrt_p, div, div_p, integer_pow, integer_pow_p, max, max_p, min, min_p, mul, mul_p,
+    neg, neg_p, reciprocal, rem, rem_p, rsqrt, rsqrt_p, sqrt, sqrt_p, square, sub, sub_p,
 )
 from tinytrace.primitives.bitwise import (
     and_p, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, clz, clz_p, not_p, or_p, population_count,
@@ -63,6 +62,10 @@ from tinytrace.primitives.reduction import (
 )
 from tinytrace.primitives.scattering import (
     scatter, scatter_max, scatter_max_p, scatter_min, scatter_min_p, scatter_mul, scatter_mul_p, scatter_p,
+)
+from tinytrace.primitives.rounding import (
+    RoundingMethod, ceil, ceil_p, floor, floor_p, is_finite, is_finite_p, nextafter, nextafter_p, round, round_p, sign,
+    sign_p,
 )
 from tinytrace.primitives.select import clamp, clamp_p, select, select_n, select_n_p
 from tinytrace.primitives.shaping import collapse, reshape, reshape_p, rev, rev_p, transpose, transpose_p
