@@ -10,8 +10,9 @@ from tinytrace.passes.cse import cse
 from tinytrace.passes.dce import dce
 from tinytrace.passes.fold import fold
 from tinytrace.passes.inline import inline
+from tinytrace.passes.loop_layout import loop_layout
 
-PASSES: tuple[Callable[[ClosedJaxpr], ClosedJaxpr], ...] = (inline, fold, algebra, cse, dce)
+PASSES: tuple[Callable[[ClosedJaxpr], ClosedJaxpr], ...] = (inline, fold, algebra, cse, dce, loop_layout)
 
 
 def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
