@@ -39,6 +39,8 @@ class Root:
     """How the dimensions after `free` are folded; nothing: they are not, or there are none."""
     running: bool = False
     """Has the result the folded dimension too, and holds what is folded so far?"""
+    wide: bool = False
+    """Is it dear enough to want vectorised loops of its own, and needed once per element only?"""
     place: Index = ()
     """Which element of the result this is, in terms of the axes."""
     reads: list[tuple[Var, Index]] = field(default_factory=list)
@@ -181,6 +183,8 @@ class Grouping:
                 return (outer, k) if not multi or outer == group.outer or pays(group.stages, outer) else None
         if root.domain and not pays([*group.stages, [root]], outer):
             return None
+        if root.wide and outer == len(root.domain) < max(len(stage[0].domain) for stage in group.stages):
+            return None  # there it would be computed one element at a time, between folds
         return outer, len(group.stages)
 
     def _shared_loops(self, root: Root, group: Group) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from tinytrace.codegen.partition import Group, Grouping, Root
 from tinytrace.codegen.roots import copy_root, map_root, product_root, reduction_roots, scan_root
 from tinytrace.codegen.schedule import Plan, StagePlan, Task
 from tinytrace.codegen.unit import Unit
-from tinytrace.codegen.values import Values, is_map, is_small_product
+from tinytrace.codegen.values import CALL, Values, is_map, is_small_product
 from tinytrace.codegen.whole import kernels_of_whole
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Contraction, HostCall, Kind, Reduction, Scan1D, Scatter
@@ -104,7 +104,9 @@ class Planner:
         if eqn.outvars and is_map(kind, eqn):
             for v in eqn.outvars:
                 if v in self.values.kept:
-                    self.add_root(map_root(eqn, v, self.elements))
+                    root = map_root(eqn, v, self.elements)
+                    root.wide = v not in self.values.repeated and self.values.cost[v] >= CALL
+                    self.add_root(root)
         elif isinstance(kind, Reduction):
             for root in reduction_roots(eqn, kind, self.elements):
                 self.add_root(root)

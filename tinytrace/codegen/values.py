@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from tinytrace.codegen.arithmetic import flat_offset, stride_along
 from tinytrace.codegen.elements import Elements, Index, Producer, domain_axes
@@ -28,6 +29,10 @@ SMALL_PRODUCT = 16 * 1024
 """Matrix products of at most this many multiplications are loops of our own; larger ones go to the BLAS."""
 
 
+Loop: TypeAlias = tuple[tuple[int, ...], int]
+"""Where a value is read: the extents of the loops, and how many folds lie behind what they compute."""
+
+
 class Values:
     """The values of `jaxpr`, whose inputs are at hand."""
 
@@ -42,6 +47,8 @@ class Values:
         """Simple operations per element, when everything behind it that can be is written out."""
         self._rate()
         self.kept: set[Var] = set()
+        self.repeated: set[Var] = set()
+        """Values that some loop over more elements than they have reads: each element is needed many times."""
         self._choose_kept()
 
     def _rate(self) -> None:
@@ -56,21 +63,22 @@ class Values:
     def _choose_kept(self) -> None:
         """Walk from the results to the inputs, counting for each value in how many loops, and where, it is read."""
         self.kept.update(v for v in self.jaxpr.outvars if isinstance(v, Var) and v in self.producers)
-        reads: dict[Var, Counter[object]] = {}
+        reads: dict[Var, Counter[Loop]] = {}
         for eqn, kind in zip(reversed(self.jaxpr.eqns), reversed(self.kinds), strict=True):
             if not is_map(kind, eqn):
                 self.kept.update(v for v in eqn.outvars if type(v) is not DropVar)
                 self._read_by_fold(eqn, kind, reads)
                 continue
-            loops: Counter[object] = Counter()
+            loops: Counter[Loop] = Counter()
             for v in eqn.outvars:
+                self.repeated.update([v] if any(math.prod(shape) > v.aval.size for shape, _ in reads.get(v, ())) else [])
                 readers = reads.get(v, Counter())
                 if not v.aval.shape or (readers.total() - 1) * self.cost[v] >= REMEMBERING:
                     self.kept.add(v)
                 _merge_same(loops, Counter({(v.aval.shape, self.level[v]): 1}) if v in self.kept else readers)
             self._read_by_map(eqn, kind, loops, reads)
 
-    def _read_by_fold(self, eqn: JaxprEqn, kind: Kind, reads: dict[Var, Counter[object]]) -> None:
+    def _read_by_fold(self, eqn: JaxprEqn, kind: Kind, reads: dict[Var, Counter[Loop]]) -> None:
         for x in self._made(eqn.invars):
             if isinstance(kind, (Reduction, Scan1D)):
                 shape = domain_order(x.aval, kind)
@@ -84,9 +92,9 @@ class Values:
             elif x is eqn.invars[kind.updates] and 4 * x.aval.size <= eqn.outvars[0].aval.size:
                 self.kept.add(x)  # so that the operand may be updated in place, whatever the updates read of it
             else:
-                reads.setdefault(x, Counter())[eqn] += 1
+                reads.setdefault(x, Counter())[eqn.invars[kind.updates].aval.shape, id(eqn)] += 1
 
-    def _read_by_map(self, eqn: JaxprEqn, kind: Kind, loops: Counter[object], reads: dict[Var, Counter[object]]) -> None:
+    def _read_by_map(self, eqn: JaxprEqn, kind: Kind, loops: Counter[Loop], reads: dict[Var, Counter[Loop]]) -> None:
         for x in self._made(eqn.invars):
             here = reads.setdefault(x, Counter())
             if isinstance(kind, Scalar) and x.aval.shape == eqn.outvars[0].aval.shape:
@@ -114,7 +122,7 @@ class Values:
         return [x for x in dict.fromkeys(atoms) if isinstance(x, Var) and x in self.producers]
 
 
-def _merge_same(into: Counter[object], loops: Counter[object]) -> None:
+def _merge_same(into: Counter[Loop], loops: Counter[Loop]) -> None:
     """Readers at the same place of the same loop share one computation."""
     for loop, count in loops.items():
         into[loop] = max(into[loop], count)
