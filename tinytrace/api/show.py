@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tinytrace.api.flattening import FlatFunction, select_arguments
@@ -186,17 +186,17 @@ def _rule_section(primitive: Primitive, rule: str, definition: _Definition) -> S
     owner = next(cls for cls in type(primitive).__mro__ if rule in vars(cls))
     if owner is Primitive:
         return Section(primitive.name, f"{definition.family}, missing", f"{rule} is not implemented")
-    if sum(owner in type(other).__mro__ for other in registry.values()) == 1:
+    if inspect.ismethod(method) and sum(owner in type(other).__mro__ for other in registry.values()) == 1:
         return Section(primitive.name, definition.family, inspect.getsource(method).rstrip())
     helpers = [inspect.getsource(function).rstrip() for function in _named_functions(primitive, rule)]
     return Section(primitive.name, f"{definition.family}, by the rule of the family {owner.__name__}",
-                   "\n\n".join([definition.statement, *helpers]))
+                   "\n\n".join([definition.statement or repr(method), *helpers]))
 
 
 def _named_functions(primitive: Primitive, rule: str) -> list[Callable[..., Any]]:
     """Return the functions with a name of their own that a family's statement gives for `rule`."""
     given = getattr(primitive, {"jvp": "tangents", "impl": "numpy", "lower": "c"}.get(rule, ""), ())
-    functions = given if isinstance(given, tuple) else (given,)
+    functions = given if isinstance(given, Sequence) else (given,)
     return [f for f in functions if inspect.isfunction(f) and f.__name__ != "<lambda>"]
 
 
