@@ -197,7 +197,8 @@ def _named_functions(primitive: Primitive, rule: str) -> list[Callable[..., Any]
     """Return the functions with a name of their own that a family's statement gives for `rule`."""
     given = getattr(primitive, {"jvp": "tangents", "impl": "numpy", "lower": "c"}.get(rule, ""), ())
     functions = given if isinstance(given, Sequence) else (given,)
-    return [f for f in functions if inspect.isfunction(f) and f.__name__ != "<lambda>"]
+    inner = [inspect.unwrap(f) for f in functions if inspect.isfunction(f)]
+    return [f for f in inner if inspect.isfunction(f) and f.__name__ != "<lambda>"]
 
 
 def _escaped(text: str) -> str:
