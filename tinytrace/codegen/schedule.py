@@ -30,6 +30,11 @@ LANES = 512
 """Elements computed side by side in *across* code: long enough to stream, short enough for a core's first cache."""
 
 
+TURNS = 4
+"""Turns of a loop over a sum's terms that are done as one in *across* code: a row is then read and written a fourth as
+often."""
+
+
 @dataclass(eq=False)
 class Task:
     """A root with its decisions: what it computes, in which loops, and where the result goes."""
@@ -271,6 +276,11 @@ def _start(x: Node, op: str) -> Node:
     return literal(identity(op, x.dtype), x.dtype)
 
 
+def _is_plain_sum(task: Task) -> bool:
+    """Does a task do nothing in the loop but add to a row?"""
+    return task.root.combine == "sum" and not task.root.running and is_float(task.root.var.aval.dtype)
+
+
 class Across:
     """Code that computes `LANES` neighbours of the last outer loop side by side."""
 
@@ -333,8 +343,32 @@ class Across:
                 inside += self._leaf(task)
             return [*before, *self._lanes(starts), *self._lanes(inside), *self._lanes(ends)]
         a = stage.inner[depth]
-        loop = For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1))
-        return [*before, *self._lanes(starts), loop, *self._lanes(ends)]
+        if depth == len(stage.inner) - 1 and a.args[1] >= 2 * TURNS and all(_is_plain_sum(task) for task in stage.tasks):
+            loops = self._in_strides(stage, a)
+        else:
+            loops = [For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1))]
+        return [*before, *self._lanes(starts), *loops, *self._lanes(ends)]
+
+    def _in_strides(self, stage: StagePlan, a: Node) -> list[Stmt]:
+        """Return the innermost loop of sums with `TURNS` turns done as one: the row is read and written once for all."""
+        strides, rest = divmod(a.args[1], TURNS)
+        stride = axis(a.args[0], strides)
+        turns: list[Node] = [linear(k, [(stride, TURNS)]) for k in range(TURNS)]
+        loops: list[Stmt] = [For(stride, number(0), number(strides), self._sums(stage, a, turns))]
+        for k in range(a.args[1] - rest, a.args[1]):
+            loops += self._sums(stage, a, [number(k)])
+        return loops
+
+    def _sums(self, stage: StagePlan, a: Node, turns: Sequence[Node]) -> list[Stmt]:
+        """Return the statement that adds the elements of several turns to each row."""
+        body: list[Stmt] = []
+        for task in stage.tasks:
+            row = self._row(task)
+            parts = [rewrite([task.value], {a: turn}, rebuild)[0] for turn in turns]
+            while len(parts) > 1:  # pairs of pairs: fewer additions wait for each other
+                parts = [apply("{0} + {1}", (x, y), row.dtype) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+            body.append(Combine((row, self.lane), "sum", parts[0]))
+        return self._lanes(body)
 
     def _leaf(self, task: Task) -> list[Stmt]:
         row = (self._row(task), self.lane) if task.remembered or task.root.combine else None
