@@ -2,10 +2,21 @@
 
    Signs and special values are those of C's pow: x**0 = 1 and 1**y = 1 even for NaN; a negative x needs a whole y. */
 
-/* tt: tt_pow_f32; needs: tt_bits_f32, tt_bits_f64, tt_float_f32, tt_float_f64 */
+/* tt: tt_pow_half_f32; needs: */
+/* x**y for y = k/2 with odd k, |k| <= 5: square roots and products, within 2.5 ulp. */
+static inline float tt_pow_half_f32(float x, float y) {
+    const float size = __builtin_fabsf(x), power = __builtin_fabsf(y);
+    const float root = __builtin_sqrtf(size);
+    const float p = power == 0.5f ? root : power == 1.5f ? size * root : size * size * root;
+    return x < 0.0f && size < __builtin_inff() ? __builtin_nanf("") : y < 0.0f ? 1.0f / p : p;
+}
+
+/* tt: tt_pow_f32; needs: tt_bits_f32, tt_bits_f64, tt_float_f32, tt_float_f64, tt_pow_half_f32 */
 /* In double precision. log2(1 + f) of degree 13, error 2**-35.9; 2**r of degree 7, error 2**-34.3; the result, which a
    double can hold for every x and y, is rounded once: within 0.6 ulp. */
 static inline float tt_pow_f32(float x, float y) {
+    if (__builtin_constant_p(y) && (y == 0.5f || y == -0.5f || y == 1.5f || y == -1.5f || y == 2.5f || y == -2.5f))
+        return tt_pow_half_f32(x, y); /* an exponent in the program's text */
     float size = __builtin_fabsf(x);
     float scaled = size < 0x1p-126f ? size * 0x1p23f : size;
     uint32_t bits = tt_bits_f32(scaled) - 0x3F2AAAABu;
