@@ -49,7 +49,7 @@ def math_functions(program: str) -> str:
 
 
 def _called(function: MathFunction, times: int) -> str:
-    """Return the text of a function that is called `times` times: often called, it is not inlined but called on vectors.
+    """Return the text of a function that is called `times` times: called often, it stays one.
 
     The compiler's time grows with what it inlines, and after some thirty calls it gives up on both, inlining and
     vectors. A call costs no more than a step of a polynomial: 500 sines compile in 0.11 s instead of 0.35 s.

@@ -4,8 +4,8 @@ Three tables stand behind a jitted function, shared by every `jit` of the same f
 
     calls     CallKey -> the compiled program and how to call it; its length is `_cache_size()`
     traces    TraceKey -> the jaxpr; a NumPy array and an Array of one type are two calls but one trace
-    programs  the jaxpr -> the program; behind it `runtime` finds executables by their C text, so that equal jaxprs of
-              fresh lambdas never recompile
+    programs  the jaxpr -> the program; behind it `shared_program` finds that of an equal jaxpr, so that a fresh lambda
+              costs its tracing, and `runtime` finds executables by their C text
 
 In front of them, `FastCallable` (csrc/dispatch.c) answers calls that it has been taught; it decides nothing itself.
 
@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinytrace._dispatch import FastCallable, forget, set_trace_state
-from tinytrace.api.program import Program, as_array
+from tinytrace._dispatch import FastCallable, FastEntry, forget, set_trace_state
+from tinytrace.api.program import Program, as_array, forget_programs, shared_program
 from tinytrace.api.signatures import (
     ArgNames,
     ArgNums,
@@ -97,18 +97,24 @@ class TracedFunction(NamedTuple):
 class CompiledCall:
     """One entry of the call table: runs the program on flat arguments and rebuilds the result's tree."""
 
-    __slots__ = ("avals", "out_tree", "program", "single")
+    __slots__ = ("avals", "consts", "out_tree", "program", "single")
 
-    def __init__(self, program: Program, out_tree: PyTreeDef) -> None:
+    def __init__(self, program: Program, consts: Sequence[Any], out_tree: PyTreeDef) -> None:
         self.program = program
-        self.avals = program.in_avals
+        self.consts = [as_array(x, aval) for x, aval in zip(consts, program.in_avals, strict=False)]
+        self.avals = program.in_avals[len(consts):]
         self.out_tree = out_tree
         self.single = out_tree.num_leaves == 1 and out_tree.num_nodes == 1
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Call with flat leaves, which may be NumPy arrays or Python scalars too."""
-        results = self.program([as_array(x, aval) for x, aval in zip(leaves, self.avals, strict=True)])
+        arrays = [as_array(x, aval) for x, aval in zip(leaves, self.avals, strict=True)]
+        results = self.program([*self.consts, *arrays])
         return results[0] if self.single else self.out_tree.unflatten(results)
+
+    def fast_entry(self, leaf_order: Sequence[int]) -> FastEntry | None:
+        """Return the form of this call that the hit path takes, if it can; see `Program.fast_entry`."""
+        return self.program.fast_entry(self.consts, leaf_order, None if self.single else self.out_tree.unflatten)
 
 
 class JitCache:
@@ -184,8 +190,8 @@ class JitFunction(FastCallable):
         traced = self._traced(args, kwargs, leaves, tree, statics)
         program = self._cache.programs.get(traced.closed)
         if program is None:
-            program = self._cache.programs[traced.closed] = Program(traced.closed)
-        return CompiledCall(program, traced.out_tree)
+            program = self._cache.programs[traced.closed] = shared_program(traced.closed.jaxpr)
+        return CompiledCall(program, traced.closed.consts, traced.out_tree)
 
     def _teach(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, tree: PyTreeDef,
                call: CompiledCall) -> None:
@@ -194,8 +200,7 @@ class JitFunction(FastCallable):
             return
         order = dict(zip(_reading_order(dynamic, tree.unflatten(range(tree.num_leaves))), itertools.count()))
         if len(order) == tree.num_leaves:
-            entry = call.program.fast_entry([order[i] for i in range(len(order))],
-                                            None if call.single else call.out_tree.unflatten)
+            entry = call.fast_entry([order[i] for i in range(len(order))])
             if entry is not None:
                 self._learn(args, kwargs, entry)
 
@@ -356,6 +361,7 @@ def clear_caches() -> None:
     for caches in list(_caches.values()):
         for cache in caches.values():
             cache.clear()
+    forget_programs()
     forget()
 
 

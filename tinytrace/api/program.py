@@ -2,12 +2,13 @@
 
 A `Program` is what one ClosedJaxpr becomes. It computes only what needs computing: outputs that are inputs are handed
 through, literal outputs are made once, inputs that nobody reads are never touched. Without a compiler it is
-interpreted; the answers are the same.
+interpreted; the answers are the same. `shared_program` finds the Program of an equal jaxpr, so that a fresh lambda costs
+its tracing.
 """
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,20 @@ from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEn
 from tinytrace.api.host_calls import HostCalls
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.generate import Generated, generate
-from tinytrace.config import config
+from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.core.array import Array, array_from_host
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.structure import structure_of
 from tinytrace.core.tangents import float0_zeros
 from tinytrace.core.trace import eval_context, install_executor, to_numpy
 from tinytrace.passes.simplify import simplify
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.ladder import NoCompiler, load
-from tinytrace.transforms.staging import trace_to_closed_jaxpr
+from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr
 
 MAX_FAST_BUFFERS = 190
 """How many buffers a program may have to be called on the hit path; csrc/dispatch.c."""
@@ -78,6 +80,7 @@ class Program:
         try:
             return load(self.source)
         except NoCompiler:
+            forget_programs()  # there may be a compiler when an equal program is made
             return None
 
     @functools.cached_property
@@ -103,23 +106,27 @@ class Program:
             self._find_nan(args, results)
         return results
 
-    def fast_entry(self, leaf_order: Sequence[int], unflatten: Callable[[list[Any]], Any] | None) -> FastEntry | None:
+    def fast_entry(self, consts: Sequence[Array], leaf_order: Sequence[int],
+                   unflatten: Callable[[list[Any]], Any] | None) -> FastEntry | None:
         """Return the form of this program that the hit path calls, None where it must go through Python.
 
-        `leaf_order[i]` is where the call's reading order meets flat input i.
+        consts: the first inputs, the same in every call.  leaf_order: where the call's reading order meets the others.
         """
         if self.executable is None and self.kernel_jaxpr.jaxpr.eqns:
             return None
+        n = len(consts)
         inputs = [(x.address, 0, "") for x in self._consts]
-        inputs += [(0, leaf_order[i], _scalar_code(self.in_avals[i])) for i in self.kept]
+        inputs += [(consts[i].address, 0, "") if i < n else (0, leaf_order[i - n], _scalar_code(self.in_avals[i]))
+                   for i in self.kept]
         inputs += [(x.address, 0, "") for x in self._hidden]
-        outputs = [(source, leaf_order[index] if source == FROM_LEAF else index, constant)
-                   for source, index, constant in self._outputs]
+        outputs = [(source, index, constant) if source != FROM_LEAF else
+                   (CONSTANT, 0, as_array(consts[index], aval)) if index < n else (FROM_LEAF, leaf_order[index - n], None)
+                   for (source, index, constant), aval in zip(self._outputs, self.out_avals, strict=True)]
         sizes = tuple(aval.nbytes for aval in self._computed_avals)
         entry, workspace = (self.executable.entry, self.source.workspace) if self.executable else (0, 0)
         if len(inputs) + len(sizes) + 1 > MAX_FAST_BUFFERS or len(outputs) > MAX_FAST_BUFFERS:
             return None
-        return FastEntry(self, entry, workspace, tuple(inputs), sizes, tuple(outputs), self.out_avals, unflatten)
+        return FastEntry((self, consts), entry, workspace, tuple(inputs), sizes, tuple(outputs), self.out_avals, unflatten)
 
     def _run(self, args: Sequence[Array]) -> list[Array]:
         inputs = [*self._consts, *(args[i] for i in self.kept), *self._hidden]
@@ -143,6 +150,40 @@ class Program:
             with eval_context():
                 eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *args)  # names the operation, if it finds it
             raise FloatingPointError("invalid value (nan) encountered in a compiled function")
+
+
+class _Equal:
+    """A jaxpr that is equal to every jaxpr of the same structure that is compiled under the same settings."""
+
+    __slots__ = ("closed", "hash", "key")
+
+    def __init__(self, closed: ClosedJaxpr, structure: Hashable) -> None:
+        self.closed = closed
+        self.key = structure, trace_context()
+        self.hash = hash(self.key)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Equal) and self.key == other.key
+
+
+@functools.lru_cache(maxsize=2048)
+def _shared(equal: _Equal) -> Program:
+    return Program(equal.closed)
+
+
+def shared_program(jaxpr: Jaxpr) -> Program:
+    """Return the program of `jaxpr`, whose constants are its first inputs; an equal jaxpr's if there was one."""
+    closed = ClosedJaxpr(hoist_consts(jaxpr), [])
+    structure = structure_of(closed.jaxpr)
+    return Program(closed) if structure is None else _shared(_Equal(closed, structure))
+
+
+def forget_programs() -> None:
+    """Forget every program that equal jaxprs share."""
+    _shared.cache_clear()
 
 
 def as_array(x: Any, aval: ShapedArray) -> Any:

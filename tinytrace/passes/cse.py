@@ -2,11 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
-import numpy as np
-
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Var
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal
+from tinytrace.core.structure import literal_key, typed
 from tinytrace.passes.substitution import Substitution
 
 
@@ -32,7 +30,7 @@ def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def _key(eqn: JaxprEqn) -> Hashable | None:
     """Return what two equations have in common when they compute the same; None when that cannot be told."""
-    key = (eqn.primitive, tuple(map(_atom_key, eqn.invars)), tuple((k, _typed(v)) for k, v in eqn.params.items()),
+    key = (eqn.primitive, tuple(map(_atom_key, eqn.invars)), tuple((k, typed(v)) for k, v in eqn.params.items()),
            tuple(v.aval for v in eqn.outvars))
     try:
         hash(key)
@@ -42,16 +40,4 @@ def _key(eqn: JaxprEqn) -> Hashable | None:
 
 
 def _atom_key(atom: Atom) -> Hashable:
-    """Return a variable itself, a literal by its bits: 0.0 and -0.0 are not one value."""
-    if isinstance(atom, Var):
-        return atom
-    return atom.aval, np.asarray(atom.val, atom.aval.dtype).tobytes()
-
-
-def _typed(value: Any) -> Hashable:
-    """Tell apart parameters that compare as equal and are not: 1, 1.0 and True; 0.0 and -0.0."""
-    if isinstance(value, float):
-        return float, value.hex()
-    return (type(value), tuple(map(_typed, value))) if isinstance(value, tuple) else (type(value), value)
-
-
+    return literal_key(atom) if isinstance(atom, Literal) else atom
