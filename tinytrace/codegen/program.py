@@ -15,7 +15,8 @@ from tinytrace.codegen.kernel import Buffer, Home, Kernel, Nest
 from tinytrace.codegen.nodes import Node, element, load, local, walk
 from tinytrace.codegen.partition import Group, Grouping, Root
 from tinytrace.codegen.roots import copy_root, map_root, product_root, reduction_roots, scan_root
-from tinytrace.codegen.schedule import Plan, StagePlan, Task
+from tinytrace.codegen.schedule import Plan
+from tinytrace.codegen.tasks import StagePlan, Task
 from tinytrace.codegen.unit import Unit
 from tinytrace.codegen.values import CALL, Values, is_map, is_small_product
 from tinytrace.codegen.whole import kernels_of_whole
