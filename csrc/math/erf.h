@@ -103,20 +103,20 @@ static inline float tt_erfc_f32(float x) { return (float)tt_erfc_f64(x); }
 
 /* tt: tt_erf_inv_f32; needs: tt_log_f32 */
 /* x p(w), where w = -log((1 - x) (1 + x)) makes the function nearly a polynomial: in w up to 5, in its root beyond
-   (M. Giles, "Approximating the erfinv function", 2012; coefficients fitted anew, errors 2**-27.2 and
+   (M. Giles, "Approximating the erfinv function", 2012; coefficients fitted anew, errors 2**-27.4 and
    2**-26.2, around points where the function is a float). The result within 2 ulp. */
 static inline float tt_erf_inv_f32(float x) {
     float w = -tt_log_f32((1.0f - x) * (1.0f + x));
-    float u = w - 2.4987204f;
-    float p = -8.855657e-9f;
-    p = p * u + 2.3122753e-8f;
-    p = p * u + 4.6690826e-7f;
-    p = p * u - 3.463989e-6f;
-    p = p * u - 4.9418213e-6f;
-    p = p * u + 0.00021836311f;
-    p = p * u - 0.0012538491f;
-    p = p * u - 0.0041725547f;
-    p = p * u + 0.24665096f;
+    float u = w - 0.05007638f;
+    float p = -8.8151735e-9f;
+    p = p * u + 2.1763012e-7f;
+    p = p * u - 1.8941874e-6f;
+    p = p * u + 3.3349436e-6f;
+    p = p * u + 4.5568402e-5f;
+    p = p * u - 0.00011601229f;
+    p = p * u - 0.0023588848f;
+    p = p * u + 0.011196209f;
+    p = p * u + 0.2331528f;
     float v = __builtin_sqrtf(w) - 2.999869f;
     float q = 0.00011193862f;
     q = q * v - 0.00030652038f;
@@ -127,7 +127,7 @@ static inline float tt_erf_inv_f32(float x) {
     q = q * v - 0.0076399646f;
     q = q * v + 0.009448193f;
     q = q * v + 1.0016725f;
-    float y = w < 5.0f ? x * 1.5010937f + x * u * p : x * 2.8328457f + x * v * q;
+    float y = w < 5.0f ? x * 0.897874f + x * u * p : x * 2.8328457f + x * v * q;
     return __builtin_copysignf(__builtin_fabsf(x) == 1.0f ? __builtin_inff() : y, x);
 }
 
