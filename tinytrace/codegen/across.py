@@ -1,128 +1,165 @@
-"""Loops whose vectorised one is the last outer loop: neighbours are computed side by side, results of folds are short rows.
+"""Loops whose vectorised one is the last outer loop: neighbours are computed side by side, results of folds are rows.
 
     for block: { s[..] = 0; for i: for lane simd: s[lane] += x[i, block + lane];  for lane simd: y[..] = s[lane] }
 
-For reductions over leading axes, where neighbours in memory belong to different sums.
+For reductions over leading axes, where neighbours in memory belong to different sums, and for products of matrices. Where
+data streams by once, rows are long; where it is used again and again, they are so short that the compiler, which knows
+their length and unrolls the loops over them, keeps them in registers. What is left of an axis that is no multiple of
+the length has rows of its own.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tinytrace.codegen.arithmetic import linear, minimum, rebuild
+from tinytrace.codegen.arithmetic import linear, rebuild
 from tinytrace.codegen.kernel import Buffer, Combine, For, Row, Stmt, Store
-from tinytrace.codegen.nodes import Node, apply, axis, literal, load, number, rewrite
+from tinytrace.codegen.nodes import Node, apply, axis, literal, load, number, rewrite, walk
 from tinytrace.codegen.reductions import accumulator_type, identity, propagating
-from tinytrace.codegen.tasks import StagePlan, Task, replace, variable
+from tinytrace.codegen.tasks import StagePlan, Task, computed, variable
 from tinytrace.core.dtypes import is_float
 
-LANES = 512
-"""Elements computed side by side when data streams by: long enough to stream, short enough for a core's first cache."""
+STREAM_LANES = 512
+"""Elements of a long row: enough to stream, few enough for a core's first cache."""
+TILE_BYTES = 256
+"""Bytes of a short row: four vector registers of the widest kind."""
+TILE_ROWS = 4
+"""So many rows of that length fit in registers; more are shorter."""
 TURNS = 4
-"""Turns of a loop over a sum's terms that are done as one: a row is then read and written a fourth as often."""
-
-
-def _is_plain_sum(task: Task) -> bool:
-    """Does a task do nothing in the loop but add to a row?"""
-    return task.root.combine == "sum" and not task.root.running and is_float(task.root.var.aval.dtype)
+"""Turns of a loop over a sum's terms that are done as one: a long row is then read and written a fourth as often."""
 
 
 class Across:
-    """Code that computes `LANES` neighbours of the last outer loop side by side."""
+    """The loops of `stages` inside `outer`, whose last axis becomes lanes."""
 
     def __init__(self, outer: Sequence[Node], stages: Sequence[StagePlan]) -> None:
         self.outer = outer
         self.stages = stages
-        last = outer[-1]
-        extent = last.args[1]
-        self.lane = axis("lane", min(extent, LANES))
-        self.block = axis(last.args[0], -(-extent // LANES)) if extent > LANES else None
-        position = self.lane if self.block is None else linear(0, [(self.block, LANES), (self.lane, 1)])
-        self.end = number(extent) if self.block is None else minimum(number(LANES), linear(extent, [(self.block, -LANES)]))
-        self._rows: dict[Task, Buffer] = {}
-        replaced = {last: position}
-        for stage in stages:
-            for task in stage.tasks:
-                replaced[variable(task)] = self._result(task)
-        replace(stages, replaced)
+        self.tiled = _uses_again(outer, stages)
+        self.lanes = _tile_lanes(stages) if self.tiled else STREAM_LANES
 
     def statements(self) -> list[Stmt]:
+        last = self.outer[-1]
+        name, extent = last.args
+        blocks, rest = divmod(extent, self.lanes)
         body: list[Stmt] = []
-        for stage in self.stages:
-            body += self._stage(stage, 0)
-        loops = self.outer[:-1] + ([self.block] if self.block is not None else [])
-        for a in reversed(loops):
+        if blocks:
+            lane = axis("lane", self.lanes)
+            block = axis(name, blocks) if blocks > 1 or rest else number(0)
+            inside = self._code(lane, linear(0, [(block, self.lanes), (lane, 1)]))
+            body += [For(block, number(0), number(blocks), inside, independent=True)] if block.op == "axis" else inside
+        if rest:
+            lane = axis("lane", rest)
+            body += self._code(lane, linear(blocks * self.lanes, [(lane, 1)]))
+        for a in reversed(self.outer[:-1]):
             body = [For(a, number(0), number(a.args[1]), body, independent=True)]
         return body
 
-    def _row(self, task: Task) -> Buffer:
-        if task not in self._rows:
-            dtype = task.root.var.aval.dtype
-            self._rows[task] = Buffer(f"{task.name}_row", (self.lane.args[1],), accumulator_type(dtype), "row")
-        return self._rows[task]
+    def _code(self, lane: Node, position: Node) -> list[Stmt]:
+        """Return the stages, with `position` in the place of the last outer axis."""
+        rows = {task: Buffer(f"{task.name}_row", (lane.args[1],), accumulator_type(task.root.var.aval.dtype), "row")
+                for stage in self.stages for task in stage.tasks if task.remembered or task.root.combine}
+        changed = {self.outer[-1]: position} | {variable(task): _value(task, row, lane) for task, row in rows.items()}
+        body: list[Stmt] = []
+        for stage in self.stages:
+            tasks = []
+            for task in stage.tasks:
+                value, *offsets = rewrite([task.value, *(offset for _, offset in task.targets)], changed, rebuild)
+                targets = [(buffer, offset) for (buffer, _), offset in zip(task.targets, offsets, strict=True)]
+                tasks.append((replace(task, value=value, targets=targets), rows.get(task)))
+            body += _Lanes(lane, tasks, self.tiled).loops(stage.inner, 0)
+        return body
 
-    def _result(self, task: Task) -> Node:
-        row = self._row(task)
-        node = load(row, self.lane, row.dtype)
-        dtype = task.root.var.aval.dtype
-        return node if row.dtype == dtype else apply("{0}", (node,), dtype)
 
-    def _lanes(self, body: list[Stmt]) -> list[Stmt]:
-        return [For(self.lane, number(0), self.end, body, simd=True)] if body else []
+def _value(task: Task, row: Buffer, lane: Node) -> Node:
+    """Return the result of a task as its readers see it."""
+    node = load(row, lane, row.dtype)
+    return node if row.dtype == task.root.var.aval.dtype else apply("{0}", (node,), task.root.var.aval.dtype)
 
-    def _stage(self, stage: StagePlan, depth: int) -> list[Stmt]:
+
+class _Lanes:
+    """One stage for one set of lanes; each task comes with the row that its result is in."""
+
+    def __init__(self, lane: Node, tasks: Sequence[tuple[Task, Buffer | None]], tiled: bool) -> None:
+        self.lane = lane
+        self.tasks = tasks
+        self.tiled = tiled
+
+    def loops(self, inner: Sequence[Node], depth: int) -> list[Stmt]:
+        """Return the loops over `inner[depth:]`, with the rows that begin here."""
         before: list[Stmt] = []
         starts: list[Stmt] = []
         ends: list[Stmt] = []
-        for task in stage.tasks:
-            if task.root.combine and task.depth == depth:
-                row = self._row(task)
-                op = propagating(task.root.combine, row.dtype)
+        for task, row in self.tasks:
+            if row is not None and (task.depth == depth if task.root.combine else depth == len(inner)):
                 before.append(Row(row))
+            if row is not None and task.root.combine and task.depth == depth:
+                op = propagating(task.root.combine, row.dtype)
                 starts.append(Store((row, self.lane), literal(identity(op, row.dtype), row.dtype)))
                 if not task.root.running:
-                    ends += [Store(target, self._result(task)) for target in task.targets]
-        if depth == len(stage.inner):
-            inside: list[Stmt] = []
-            for task in stage.tasks:
-                if task.remembered and not task.root.combine:
-                    before.append(Row(self._row(task)))
-                inside += self._leaf(task)
-            return [*before, *self._lanes(starts), *self._lanes(inside), *self._lanes(ends)]
-        a = stage.inner[depth]
-        if depth == len(stage.inner) - 1 and a.args[1] >= 2 * TURNS and all(_is_plain_sum(task) for task in stage.tasks):
-            loops = self._in_strides(stage, a)
+                    ends += [Store(target, _value(task, row, self.lane)) for target in task.targets]
+        if depth == len(inner):
+            inside = self._over([stmt for task, row in self.tasks for stmt in self._leaf(task, row)])
+        elif depth == len(inner) - 1 and self._sums_stream(inner[depth]):
+            inside = self._in_strides(inner[depth])
         else:
-            loops = [For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1))]
-        return [*before, *self._lanes(starts), *loops, *self._lanes(ends)]
+            a = inner[depth]
+            inside = [For(a, number(0), number(a.args[1]), self.loops(inner, depth + 1))]
+        return [*before, *self._over(starts), *inside, *self._over(ends)]
 
-    def _in_strides(self, stage: StagePlan, a: Node) -> list[Stmt]:
+    def _over(self, body: list[Stmt]) -> list[Stmt]:
+        return [For(self.lane, number(0), number(self.lane.args[1]), body, simd=True)] if body else []
+
+    def _leaf(self, task: Task, row: Buffer | None) -> list[Stmt]:
+        if row is None or not task.root.combine:
+            places = [*([(row, self.lane)] if row is not None else []), *task.targets]
+            return [Store(place, task.value) for place in places]
+        stmts: list[Stmt] = [Combine((row, self.lane), propagating(task.root.combine, row.dtype), task.value)]
+        if task.root.running:
+            stmts += [Store(target, _value(task, row, self.lane)) for target in task.targets]
+        return stmts
+
+    # --- several turns at once -----------------------------------------------------------------------------------
+
+    def _sums_stream(self, a: Node) -> bool:
+        """Does the loop over `a` do nothing but add to long rows?"""
+        return not self.tiled and a.args[1] >= 2 * TURNS and all(
+            task.root.combine == "sum" and not task.root.running and is_float(task.root.var.aval.dtype)
+            for task, _ in self.tasks)
+
+    def _in_strides(self, a: Node) -> list[Stmt]:
         """Return the innermost loop of sums with `TURNS` turns done as one: the row is read and written once for all."""
         strides, rest = divmod(a.args[1], TURNS)
         stride = axis(a.args[0], strides)
         turns: list[Node] = [linear(k, [(stride, TURNS)]) for k in range(TURNS)]
-        loops: list[Stmt] = [For(stride, number(0), number(strides), self._sums(stage, a, turns))]
+        loops: list[Stmt] = [For(stride, number(0), number(strides), self._sums(a, turns))]
         for k in range(a.args[1] - rest, a.args[1]):
-            loops += self._sums(stage, a, [number(k)])
+            loops += self._sums(a, [number(k)])
         return loops
 
-    def _sums(self, stage: StagePlan, a: Node, turns: Sequence[Node]) -> list[Stmt]:
+    def _sums(self, a: Node, turns: Sequence[Node]) -> list[Stmt]:
         """Return the statement that adds the elements of several turns to each row."""
         body: list[Stmt] = []
-        for task in stage.tasks:
-            row = self._row(task)
+        for task, row in self.tasks:
+            assert row is not None
             parts = [rewrite([task.value], {a: turn}, rebuild)[0] for turn in turns]
             while len(parts) > 1:  # pairs of pairs: fewer additions wait for each other
                 parts = [apply("{0} + {1}", (x, y), row.dtype) for x, y in zip(parts[::2], parts[1::2], strict=True)]
             body.append(Combine((row, self.lane), "sum", parts[0]))
-        return self._lanes(body)
+        return self._over(body)
 
-    def _leaf(self, task: Task) -> list[Stmt]:
-        row = (self._row(task), self.lane) if task.remembered or task.root.combine else None
-        if task.root.combine:
-            assert row is not None
-            stmts: list[Stmt] = [Combine(row, propagating(task.root.combine, row[0].dtype), task.value)]
-            if task.root.running:
-                stmts += [Store(target, self._result(task)) for target in task.targets]
-            return stmts
-        stmts = [Store(row, task.value)] if row is not None else []
-        return [*stmts, *(Store(target, task.value) for target in task.targets)]
+
+def _uses_again(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
+    """Is every element that the inner loops read needed several times, or at hand in a core's first cache?"""
+    turns = math.prod(a.args[1] for a in outer) * max(math.prod(a.args[1] for a in stage.inner) for stage in stages)
+    arrays = {node.args[0] for stage in stages for node in walk(computed([stage]))
+              if node.op == "load" and node.axes & set(stage.inner)}
+    return turns >= 4 * sum(array.size for array in arrays) or sum(array.nbytes for array in arrays) <= 32 * 1024
+
+
+def _tile_lanes(stages: Sequence[StagePlan]) -> int:
+    """Return how long rows are that stay in registers."""
+    dtypes = [accumulator_type(task.root.var.aval.dtype) for stage in stages for task in stage.tasks if task.root.combine]
+    size = max((dtype.itemsize for dtype in dtypes), default=4)
+    return max(TILE_BYTES // size // max(1, 2 ** math.ceil(math.log2(max(len(dtypes), 1) / TILE_ROWS))), 64 // size)

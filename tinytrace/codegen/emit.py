@@ -4,10 +4,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tinytrace.codegen.across import TILE_BYTES
 from tinytrace.codegen.c_code import Code
 from tinytrace.codegen.c_program import ProgramWriter, names_in
 from tinytrace.codegen.c_types import memory_type
-from tinytrace.codegen.kernel import Buffer, Kernel
+from tinytrace.codegen.kernel import Buffer, Kernel, Nest, Row, inner_programs, nested
 from tinytrace.codegen.workspace import workspace_arrays
 from tinytrace.csources import host_source, math_functions
 
@@ -18,6 +19,9 @@ _INDEX_FUNCTIONS = {
               "    int64_t r = a % b;\n    return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}\n",
 }
 """Division of indices rounded down; most divisions need no such care, their dividends are never negative."""
+
+
+UNROLL = '#pragma GCC optimize("peel-loops") /* loops over short rows are unrolled, so that rows are registers */\n'
 
 
 def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> str:
@@ -44,8 +48,16 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     entry = "\n".join(["int32_t tt_entry(void *const *buffers, const struct tt_host *host) {", *code.lines, *body.lines,
                        "    return TT_OK;", "}"])
     program = "\n\n".join([*writer.functions, entry])
+    unrolled = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name + "(" in program]
-    return "\n".join([host_source(), math_functions(program), *helpers, program, ""])
+    return "\n".join([*unrolled, host_source(), math_functions(program), *helpers, program, ""])
+
+
+def rows_in(kernels: Sequence[Kernel]) -> list[Buffer]:
+    """Return the arrays on the stack."""
+    found = [stmt.buffer for kernel in kernels if isinstance(kernel, Nest) for stmt in nested(kernel.body)
+             if isinstance(stmt, Row)]
+    return found + [row for kernel in kernels for program in inner_programs(kernel) for row in rows_in(program)]
 
 
 def words_of(lines: Sequence[str]) -> set[str]:
