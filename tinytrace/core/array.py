@@ -172,15 +172,13 @@ class Array(ArrayBase):
         aval = self.aval
         if isinstance(aval.dtype, KeyType):
             return f"Array({aval.shape}, dtype={aval.dtype.name}) overlaying:\n{_key_words(self)}"
-        tail = f"dtype={aval.dtype.name}" + (", weak_type=True" if aval.weak_type else "")
+        tail = f"dtype={aval.dtype.name}" + (", weak_type=True)" if aval.weak_type else ")")
         if aval.size == 0:
-            return f"Array([], shape={aval.shape}, {tail})"
+            return f"Array([], shape={aval.shape}, {tail}"
         text = np.array2string(self._value, separator=", ", prefix="Array(", suffix=",")
         last_line = len(text) - text.rfind("\n") + 1
-        width = np.get_printoptions()["linewidth"]
-        gap = " " if last_line + len(tail) + 1 <= width or ("\n" not in text and len(text) + 6 + len(tail) <= width) \
-            else "\n" + " " * len("Array(")
-        return f"Array({text},{gap}{tail})"
+        fits = last_line + len(tail) + 1 <= np.get_printoptions()["linewidth"]
+        return f"Array({text},{' ' if fits else ' ' * len('Array(')}{tail}"  # no line break: so JAX prints it
 
     def __reduce__(self) -> tuple[Any, ...]:
         return array_from_numpy, (np.array(self._value), self.aval)

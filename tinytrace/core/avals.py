@@ -73,10 +73,13 @@ class ShapedArray:
         """Return the type as jaxprs print it: `f32[3,4]`."""
         return f"{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
 
-    def __repr__(self) -> str:
+    def str_long(self) -> str:
+        """Return the type as messages print it: `float32[3,4]`."""
         name = self.dtype.name if self.dtype != FLOAT0 else "float0"
-        weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapedArray({name}[{','.join(map(str, self.shape))}]{weak})"
+        return f"{name}[{','.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        return f"ShapedArray({self.str_long()}{', weak_type=True' if self.weak_type else ''})"
 
 
 _interned: dict[tuple[tuple[int, ...], DType, bool], ShapedArray] = {}

@@ -32,7 +32,7 @@ class Var:
         self.aval = aval
 
     def __repr__(self) -> str:
-        return f"Var(id={id(self)}):{self.aval}"
+        return f"Var(id={id(self)}):{self.aval.str_long()}"
 
 
 class UnusedVar(Var):
