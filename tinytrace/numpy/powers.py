@@ -13,7 +13,7 @@ from tinytrace.core.dtypes import is_float
 from tinytrace.core.trace import Tracer
 from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.numpy.classification import isposinf
-from tinytrace.numpy.elementwise import alias, inexact_binary, strong_like
+from tinytrace.numpy.elementwise import inexact_binary, strong_like
 from tinytrace.numpy.exponential import exp2
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -78,7 +78,14 @@ def _integer_power(base: Value, exponent: Value) -> Value:
     return result
 
 
-pow = alias("pow", power)
+def pow(x1: ArrayLike, x2: ArrayLike, /) -> Value:
+    """Return `x1` to the power of `x2`: another name of `power`.
+
+    >>> jnp.pow(jnp.array([1, 2, 3]), 2)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.pow.html.
+    """
+    return power(x1, x2)
 
 
 @library_jit()

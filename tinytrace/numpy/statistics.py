@@ -77,7 +77,11 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, r
 
     See https://numpy.org/doc/stable/reference/generated/numpy.average.html.
     """
-    axis = static_axis(axis)
+    return _average(a, weights, axis=static_axis(axis), returned=returned, keepdims=keepdims)
+
+
+@inline_jit("axis", "returned", "keepdims")
+def _average(a: Any, weights: Any, axis: Any, returned: bool, keepdims: bool) -> Any:
     if weights is None:
         check_arraylike("average", a)
         a, = promote_dtypes_inexact(a)

@@ -5,7 +5,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
-from tinytrace.numpy.elementwise import alias, inexact_binary, inexact_unary
+from tinytrace.numpy.elementwise import alias, binary, inexact_binary, inexact_unary
 from tinytrace.numpy.promotion import ArrayLike, Value, promote_args_inexact
 from tinytrace.primitives.elementwise import const_like
 
@@ -97,6 +97,6 @@ atan = alias("atan", arctan)
 asinh = alias("asinh", arcsinh)
 acosh = alias("acosh", arccosh)
 atanh = alias("atanh", arctanh)
-atan2 = alias("atan2", arctan2)
+atan2 = binary("atan2", arctan2, "Another name of `arctan2`.")
 degrees = alias("degrees", rad2deg)
 radians = alias("radians", deg2rad)

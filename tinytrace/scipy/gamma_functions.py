@@ -225,7 +225,8 @@ def _zeta_series(x: Any, q: Any) -> Value:
     rising = clip(rising, max=finfo(number).max)
     bernoulli = np.array(_BERNOULLI[:rising.shape[-1]], dtype=number)
     tail = rising / np.expand_dims(bernoulli, tuple(range(a.ndim)))
-    return direct + integral + last * (number(0.5) + tail.sum(-1))
+    tail = last * (number(0.5) + tail.sum(-1))
+    return direct + integral + tail
 
 
 _BERNOULLI = (

@@ -30,7 +30,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.lstsq.html.
     """
     check_arraylike("jnp.linalg.lstsq", a, b)
-    return (_least_squares if numpy_resid else _lstsq)(a, b, rcond, numpy_resid)
+    return _least_squares(a, b, rcond, True) if numpy_resid else _lstsq(a, b, rcond)
 
 
 def _least_squares(a: Any, b: Any, rcond: Any, numpy_resid: bool) -> Any:
@@ -65,7 +65,7 @@ def _least_squares(a: Any, b: Any, rcond: Any, numpy_resid: bool) -> Any:
     return x.ravel() if is_vector else x, residuals, rank, s
 
 
-_lstsq = library_jit("numpy_resid")(_least_squares)
+_lstsq = library_jit()(partial(_least_squares, numpy_resid=False))
 
 
 def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False) -> Value:
