@@ -118,7 +118,7 @@ class Array(ArrayBase):
         if not self.aval.shape:
             raise TypeError("iteration over a 0-d array")
         aval = self.aval.update(shape=self.aval.shape[1:])
-        return (array_from_numpy(row, aval) for row in self._value)
+        return (array_from_numpy(self._value[i, ...], aval) for i in range(self.aval.shape[0]))
 
     def __bool__(self) -> bool:
         if self.aval.size == 0:
