@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import inline_jit, library_jit
 from tinytrace.core.avals import canonicalize_shape
 from tinytrace.numpy.array_creation import array, asarray
 from tinytrace.numpy.promotion import (
@@ -75,6 +75,7 @@ def _complete_shape(a: Value, shape: Any) -> tuple[int, ...]:
     return sizes
 
 
+@inline_jit("order")
 def ravel(a: ArrayLike, order: str = "C") -> Value:
     """Return the elements in one dimension.
 
@@ -127,6 +128,7 @@ def matrix_transpose(x: ArrayLike, /) -> Value:
     return lax.transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
+@inline_jit("axis1", "axis2")
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Value:
     """Exchange two axes.
 
@@ -148,9 +150,13 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.moveaxis.html.
     """
     check_arraylike("moveaxis", a)
-    a = asarray(a)
-    source = canonicalize_axes(index_tuple(source), a.ndim)
-    destination = canonicalize_axes(index_tuple(destination), a.ndim)
+    return _moveaxis(asarray(a), source=index_tuple(source), destination=index_tuple(destination))
+
+
+@inline_jit("source", "destination")
+def _moveaxis(a: Value, source: tuple[int, ...], destination: tuple[int, ...]) -> Value:
+    source = canonicalize_axes(source, a.ndim)
+    destination = canonicalize_axes(destination, a.ndim)
     if len(source) != len(destination):
         raise ValueError(f"Inconsistent number of elements: {len(source)} vs {len(destination)}")
     order = [axis for axis in range(a.ndim) if axis not in source]
@@ -196,9 +202,12 @@ def squeeze(a: ArrayLike, axis: Any = None) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.squeeze.html.
     """
     check_arraylike("squeeze", a)
-    a = asarray(a)
-    axes = [i for i, size in enumerate(a.shape) if size == 1] if axis is None else index_tuple(axis)
-    return lax.squeeze(a, axes)
+    return _squeeze(asarray(a), axis=None if axis is None else index_tuple(axis))
+
+
+@inline_jit("axis")
+def _squeeze(a: Value, axis: tuple[int, ...] | None) -> Value:
+    return lax.squeeze(a, [i for i, size in enumerate(a.shape) if size == 1] if axis is None else axis)
 
 
 def expand_dims(a: ArrayLike, axis: Any) -> Value:
