@@ -126,6 +126,20 @@ static PyObject *array_of(PyObject *aval, PyObject *buffer) {
     return (PyObject *)array;
 }
 
+/* array_of_view(aval, view): what ArrayBase.__init__ does for the result of a NumPy operation, at a quarter of its cost */
+static PyObject *array_of_view(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    (void)module;
+    if (n != 2)
+        return PyErr_Format(PyExc_TypeError, "array_of_view takes 2 arguments, got %zd", n);
+    Array *array = (Array *)array_type->tp_alloc(array_type, 0);
+    if (!array)
+        return NULL;
+    array->aval = Py_NewRef(args[0]);
+    array->buffer = Py_NewRef(Py_None);
+    array->view = Py_NewRef(args[1]);
+    return (PyObject *)array;
+}
+
 /* --- keys ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -579,6 +593,8 @@ static PyObject *forget(PyObject *module, PyObject *nothing) {
 static PyMethodDef functions[] = {
     {"set_pool", set_pool, METH_VARARGS, "set_pool(alloc, free, call): the addresses of the runtime's functions"},
     {"set_array_type", set_array_type, METH_O, "set_array_type(type): what results are made as"},
+    {"array_of_view", (PyCFunction)(void (*)(void))array_of_view, METH_FASTCALL,
+     "array_of_view(aval, view): an array whose elements are those of a read-only NumPy array"},
     {"set_trace_state", set_trace_state, METH_VARARGS, "set_trace_state(state, bottom, raise_status)"},
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},
     {"forget", forget, METH_NOARGS, "forget(): every table is empty from now on"},

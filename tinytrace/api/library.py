@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tinytrace.api.jit import jit
+from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.trace import Trace, current_trace, is_eager
 from tinytrace.primitives.conversion import convert_element_type_p
@@ -37,7 +38,8 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
         def call(*args: Any, **kwargs: Any) -> Any:
             if not is_eager() and is_staging():
                 return staged(*args, **kwargs)
-            args = tuple([_as_array(arg) if flag else arg for arg, flag in zip(args, dynamic)]) + args[len(dynamic):]
+            if any([flag and type(arg) is not Array for arg, flag in zip(args, dynamic)]):
+                args = (*[_as_array(arg) if flag else arg for arg, flag in zip(args, dynamic)], *args[len(dynamic):])
             return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]

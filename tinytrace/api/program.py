@@ -2,8 +2,8 @@
 
 A `Program` is what one ClosedJaxpr becomes. It computes only what needs computing: outputs that are inputs are handed
 through, literal outputs are made once, inputs that nobody reads are never touched. Without a compiler it is
-interpreted; the answers are the same. `shared_program` finds the Program of an equal jaxpr, so that a fresh lambda costs
-its tracing.
+interpreted; the answers are the same. `shared_program` finds the Program of an equal jaxpr: a fresh lambda costs its
+tracing.
 """
 from __future__ import annotations
 
@@ -119,14 +119,20 @@ class Program:
         inputs += [(consts[i].address, 0, "") if i < n else (0, leaf_order[i - n], _scalar_code(self.in_avals[i]))
                    for i in self.kept]
         inputs += [(x.address, 0, "") for x in self._hidden]
-        outputs = [(source, index, constant) if source != FROM_LEAF else
-                   (CONSTANT, 0, as_array(consts[index], aval)) if index < n else (FROM_LEAF, leaf_order[index - n], None)
-                   for (source, index, constant), aval in zip(self._outputs, self.out_avals, strict=True)]
-        sizes = tuple(aval.nbytes for aval in self._computed_avals)
+        sizes = tuple([aval.nbytes for aval in self._computed_avals])
         entry, workspace = (self.executable.entry, self.source.workspace) if self.executable else (0, 0)
-        if len(inputs) + len(sizes) + 1 > MAX_FAST_BUFFERS or len(outputs) > MAX_FAST_BUFFERS:
+        if len(inputs) + len(sizes) + 1 > MAX_FAST_BUFFERS or len(self._outputs) > MAX_FAST_BUFFERS:
             return None
-        return FastEntry((self, consts), entry, workspace, tuple(inputs), sizes, tuple(outputs), self.out_avals, unflatten)
+        outputs = []
+        for (source, index, constant), aval in zip(self._outputs, self.out_avals, strict=True):
+            if source != FROM_LEAF:
+                outputs.append((source, index, constant))
+            elif index < n:
+                outputs.append((CONSTANT, 0, as_array(consts[index], aval)))
+            else:
+                outputs.append((FROM_LEAF, leaf_order[index - n], None))
+        return FastEntry((self, consts), entry, workspace, tuple(inputs), sizes, tuple(outputs), self.out_avals,
+                         unflatten)
 
     def _run(self, args: Sequence[Array]) -> list[Array]:
         inputs = [*self._consts, *(args[i] for i in self.kept), *self._hidden]

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from tinytrace import errors
+from tinytrace._dispatch import array_of_view
 from tinytrace.config import config
-from tinytrace.core.array import Array, array_from_numpy
+from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, dtype_of
 
@@ -181,11 +182,11 @@ class EvalTrace(Trace):
     name = "EvalTrace"
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        if primitive.compiled_eagerly:
-            for arg in args:
-                _refuse_tracer(arg)
-            return _executor[0](primitive, args, params)
-        return apply_primitive(primitive, args, params)
+        if not primitive.compiled_eagerly:
+            return apply_primitive(primitive, args, params)
+        for arg in args:
+            _refuse_tracer(arg)
+        return _executor[0](primitive, args, params)
 
 
 def apply_primitive(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -194,7 +195,8 @@ def apply_primitive(primitive: Primitive, args: Sequence[Any], params: dict[str,
     for x in args:
         if type(x) is Array:
             avals.append(x.aval)
-            values.append(x._value)
+            view = x._view
+            values.append(x._value if view is None else view)
         else:
             _refuse_tracer(x)
             aval = aval_of(x)
@@ -203,11 +205,15 @@ def apply_primitive(primitive: Primitive, args: Sequence[Any], params: dict[str,
             borrowed = borrowed or aval.shape != ()
     out_avals = _out_avals(primitive, avals, params)
     out = _quietly(primitive.impl, values, params)
-    results = [_owned(x, aval, borrowed) for x, aval in (
-        zip(out, out_avals, strict=True) if primitive.multiple_results else ((out, out_avals),))]
+    if not primitive.multiple_results:
+        result = _owned(out, out_avals, borrowed)
+        if config.debug_nans:
+            _check_nans(primitive, [result])
+        return result
+    results = [_owned(x, aval, borrowed) for x, aval in zip(out, out_avals, strict=True)]
     if config.debug_nans:
         _check_nans(primitive, results)
-    return results if primitive.multiple_results else results[0]
+    return results
 
 
 def to_numpy(x: Any, aval: ShapedArray) -> Any:
@@ -254,11 +260,11 @@ def _read_only(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _owned(value: Any, aval: ShapedArray, borrowed: bool) -> Array:
     """Wrap a result; one that may be a view of the caller's own NumPy array is copied."""
-    array = np.asarray(value)
-    if not array.flags.writeable:
-        return array_from_numpy(array.copy(), aval) if borrowed else Array(aval, None, array)
-    array.flags.writeable = False
-    return Array(aval, None, array)
+    array = value if type(value) is np.ndarray else np.asarray(value)
+    if not array.flags.writeable and borrowed:
+        array = array.copy()
+    array.setflags(False)
+    return array_of_view(aval, array)
 
 
 def _refuse_tracer(x: Any) -> None:
@@ -272,7 +278,8 @@ _out_aval_cache: dict[Any, Any] = {}
 
 def _out_avals(primitive: Primitive, avals: list[ShapedArray], params: dict[str, Any]) -> Any:
     try:
-        key = (primitive, *avals, *params.items(), config.enable_x64)
+        key = (primitive, config.enable_x64, *avals, *params.items()) if params else \
+            (primitive, config.enable_x64, *avals)
         cached = _out_aval_cache.get(key)
     except TypeError:  # a parameter that cannot be hashed: compute it each time
         return primitive.abstract_eval(*avals, **params)

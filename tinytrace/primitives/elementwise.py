@@ -134,12 +134,14 @@ class Elementwise(Primitive):
 
     def check_runnable(self, *operands: Any) -> None:
         """Raise ValueError for operands of different dtypes: as in JAX 0.4.35 they can be traced, but not run."""
-        if any(x.dtype != operands[0].dtype for x in operands):
-            names = ", ".join(x.dtype.name for x in operands)
-            raise ValueError("Cannot lower jaxpr with verifier errors:\n"
-                             f"\t{self.name} requires the same element type for all operands and results, got {names}."
-                             " Convert them first (lax.convert_element_type), or use the function of numpy's name,"
-                             " which promotes its arguments.")
+        first = operands[0].dtype
+        for x in operands:
+            if x.dtype is not first and x.dtype != first:
+                names = ", ".join(x.dtype.name for x in operands)
+                raise ValueError(
+                    f"Cannot lower jaxpr with verifier errors:\n\t{self.name} requires the same element type for all "
+                    f"operands and results, got {names}. Convert them first (lax.convert_element_type), or use the "
+                    "function of numpy's name, which promotes its arguments.")
 
 
 class LinearUnary(Elementwise):

@@ -1,0 +1,26 @@
+"""The NumPy meaning of select_n: small and large arrays take different ways to what `np.where` says."""
+import numpy as np
+import pytest
+
+from tinytrace import lax
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "bool", "int64", "complex64"])
+@pytest.mark.parametrize("size", [7, 5000])
+def test_select_is_where(dtype, size):
+    random = np.random.default_rng(0)
+    which = random.random((2, size)) > 0.5
+    on_false, on_true = ((random.normal(size=(2, size)) * 100).astype(dtype) for _ in range(2))
+    expected = np.where(which, on_true, on_false)
+    got = np.asarray(lax.select_n_p.impl(which, on_false, on_true))
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(lax.select_n_p.impl(which.T, on_false.T, on_true.T), expected.T)
+
+
+def test_select_keeps_every_bit():
+    special = np.tile(np.float32([np.nan, -0.0, np.inf, -np.inf, 1e-45, 0.0]), 1000)
+    which = np.arange(6000) % 4 < 2
+    for on_false, on_true in ((special, special[::-1]), (special[::-1].copy(), special)):
+        got = lax.select_n_p.impl(which, on_false, on_true)
+        assert got.tobytes() == np.where(which, on_true, on_false).tobytes()
