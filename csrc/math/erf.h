@@ -1,4 +1,4 @@
-/* The error function, its complement and its inverse. */
+/* The error function, its complement and its inverse (in float32: erf_inv.h). */
 
 /* tt: tt_erf_f32; needs:  */
 /* Below 0.93: x p(x**2) of degree 11, error 2**-24.2. Above: 1 - q(x)**4, where q, of degree 8, is the fourth root of
@@ -101,38 +101,8 @@ static inline double tt_erfc_f64(double x) {
 /* In double precision, rounded once: within 0.51 ulp. */
 static inline float tt_erfc_f32(float x) { return (float)tt_erfc_f64(x); }
 
-/* tt: tt_erf_inv_f32; needs: tt_log_f32 */
-/* x p(w), where w = -log((1 - x) (1 + x)) makes the function nearly a polynomial: in w up to 5, in its root beyond
-   (M. Giles, "Approximating the erfinv function", 2012; coefficients fitted anew, errors 2**-27.4 and
-   2**-26.2, around points where the function is a float). The result within 2 ulp. */
-static inline float tt_erf_inv_f32(float x) {
-    float w = -tt_log_f32((1.0f - x) * (1.0f + x));
-    float u = w - 0.05007638f;
-    float p = -8.8151735e-9f;
-    p = p * u + 2.1763012e-7f;
-    p = p * u - 1.8941874e-6f;
-    p = p * u + 3.3349436e-6f;
-    p = p * u + 4.5568402e-5f;
-    p = p * u - 0.00011601229f;
-    p = p * u - 0.0023588848f;
-    p = p * u + 0.011196209f;
-    p = p * u + 0.2331528f;
-    float v = __builtin_sqrtf(w) - 2.999869f;
-    float q = 0.00011193862f;
-    q = q * v - 0.00030652038f;
-    q = q * v - 5.1133302e-5f;
-    q = q * v + 0.0014813285f;
-    q = q * v - 0.0036009632f;
-    q = q * v + 0.0056906007f;
-    q = q * v - 0.0076399646f;
-    q = q * v + 0.009448193f;
-    q = q * v + 1.0016725f;
-    float y = w < 5.0f ? x * 0.897874f + x * u * p : x * 2.8328457f + x * v * q;
-    return __builtin_copysignf(__builtin_fabsf(x) == 1.0f ? __builtin_inff() : y, x);
-}
-
 /* tt: tt_erf_inv_f64; needs: tt_erf_core_f64, tt_erfc_core_f64, tt_exp_f64, tt_log_f64 */
-/* Giles's form, then one step of Halley's method on erf, or on erfc for |x| > 1/2. The result within 3 ulp. */
+/* Giles's form (see erf_inv.h), then one step of Halley's method on erf, or on erfc for |x| > 1/2. The result within 3 ulp. */
 static inline double tt_erf_inv_f64(double x) {
     double size = __builtin_fabs(x);
     double w = -tt_log_f64((1.0 - size) * (1.0 + size));
