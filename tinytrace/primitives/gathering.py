@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of, canonicalize_shape
-from tinytrace.core.dtypes import dtype_of, is_float
+from tinytrace.core.dtypes import dtype_of, is_float, is_weak
 from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Expr, Gather, Index, Kind, Scatter, literal, where
 from tinytrace.core.primitive import Primitive, refuse
@@ -34,6 +34,7 @@ from tinytrace.primitives.indexing import (
 )
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import NDArray, moveaxis
+from tinytrace.util import cache_context
 
 
 def gather(operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers, slice_sizes: Any, *,
@@ -118,7 +119,7 @@ class GatherPrimitive(Primitive):
                   **params: Any) -> Sequence[Any]:
         zeros = broadcast_in_dim(zero_like(ct), x.aval.shape, ())
         return [scatter_add_p.apply(zeros, indices, ct, scatter_of_gather(dimension_numbers), indices_are_sorted,
-                                    unique_indices, mode, transposing=True), None]
+                                    unique_indices, mode), None]
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, dimension_numbers: GatherDimensionNumbers,
               slice_sizes: Ints, unique_indices: bool, indices_are_sorted: bool, **params: Any) -> tuple[Any, Any]:
@@ -184,13 +185,12 @@ class Scatterer(Primitive):
         super().__init__(name)
 
     def apply(self, operand: Any, indices: Any, updates: Any, numbers: ScatterDimensionNumbers,
-              indices_are_sorted: bool, unique_indices: bool, mode: str | GatherScatterMode | None,
-              transposing: bool = False) -> Any:
+              indices_are_sorted: bool, unique_indices: bool, mode: str | GatherScatterMode | None) -> Any:
         """Bind with the parameters that an equation has."""
         return self.bind(
             operand, indices, updates, dimension_numbers=numbers, indices_are_sorted=bool(indices_are_sorted),
             unique_indices=bool(unique_indices), mode=GatherScatterMode.from_any(mode), update_consts=(),
-            update_jaxpr=_combining_jaxpr(self.combiner, dtype_of(operand), transposing))
+            update_jaxpr=_combining_jaxpr(self.combiner, dtype_of(operand), is_weak(operand), cache_context()))
 
     def abstract_eval(self, x: ShapedArray, indices: ShapedArray, updates: ShapedArray, *,
                       dimension_numbers: ScatterDimensionNumbers, **params: Any) -> ShapedArray:
@@ -278,11 +278,10 @@ def wrapped(at: Any, size: int) -> Any:
 
 
 @functools.cache
-def _combining_jaxpr(combiner: Primitive | None, dtype: np.dtype[Any], transposing: bool) -> Jaxpr | None:
+def _combining_jaxpr(combiner: Primitive | None, dtype: np.dtype[Any], weak: bool, context: Any) -> Jaxpr | None:
     """Return `{ lambda ; a b. let c = combiner a b in (c,) }`, which is only printed.
 
-    Equal ones are one object, which the printer shows by writing it once; but those that transpose rules make are
-    another object than those of the program, as in JAX.
+    Equal ones of one context are one object, which the printer shows by writing it once.
     """
     if combiner is None:
         return None

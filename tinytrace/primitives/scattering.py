@@ -140,8 +140,8 @@ class ScatterMul(Scatterer):
                   indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode,
                   **params: Any) -> Sequence[Any]:
         if is_undefined_primal(x):
-            return [self.apply(ct, indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode,
-                               transposing=True), None, None]
+            return [self.apply(ct, indices, updates, dimension_numbers, indices_are_sorted, unique_indices, mode),
+                    None, None]
         _check_unique(unique_indices)
         return [None, None, gather_updates(mul(ct, x), indices, dimension_numbers, updates.aval.shape, mode)]
 
