@@ -69,30 +69,108 @@ static inline struct tt_angle_f32 tt_quarter_turns_f32(float x) {
 }
 
 /* tt: tt_sin_rest_f32; needs:  */
-/* The sine of an angle between -pi / 2 and pi / 2, a little more included. Degree 9, error 2**-27.1. */
+/* The sine of an angle between -pi / 2 and pi / 2, a little more included. Degree 9, error 2**-27.0. */
 static inline float tt_sin_rest_f32(float r) {
     float z = r * r;
-    float p = 2.6051405e-6f;
-    p = p * z - 0.0001980944f;
-    p = p * z + 0.0083330665f;
-    p = p * z - 0.1666666f;
+    float p = 2.5997817e-6f;
+    p = p * z - 0.00019806954f;
+    p = p * z + 0.008333031f;
+    p = p * z - 0.16666658f;
     return p * (r * z) + r;
 }
 
-/* tt: tt_sin_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_half_turns_f32, tt_sin_rest_f32 */
-/* Odd half turns negate, and so does a negative x. The result within 2 ulp. */
-static inline float tt_sin_f32(float x) {
-    struct tt_angle_f32 angle = tt_half_turns_f32(x, 0.0);
-    uint32_t sign = (tt_bits_f32(x) & 0x80000000u) ^ angle.turns << 31;
-    return tt_float_f32(tt_bits_f32(tt_sin_rest_f32(angle.rest)) ^ sign);
+/* tt: tt_sin_wide_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_half_turns_f32, tt_sin_rest_f32 */
+/* sin(x), or cos(x) when `shift` is 1/2: cos((k + 1/2) pi + r) = -sin(k pi + r). */
+static inline float tt_sin_wide_f32(float x, float shift) {
+    struct tt_angle_f32 angle = tt_half_turns_f32(x, shift);
+    uint32_t sign = shift == 0.0f ? tt_bits_f32(x) & 0x80000000u : 0x80000000u;
+    return tt_float_f32(tt_bits_f32(tt_sin_rest_f32(angle.rest)) ^ sign ^ angle.turns << 31);
 }
 
-/* tt: tt_cos_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_half_turns_f32, tt_sin_rest_f32 */
-/* cos((k + 1/2) pi + r) = -sin(k pi + r). The result within 2 ulp. */
-static inline float tt_cos_f32(float x) {
-    struct tt_angle_f32 angle = tt_half_turns_f32(x, 0.5);
-    return tt_float_f32(tt_bits_f32(tt_sin_rest_f32(angle.rest)) ^ (angle.turns + 1) << 31);
+/* tt: tt_sin_near_f32; needs: tt_bits_f32, tt_float_f32, tt_sin_rest_f32 */
+/* The same for |x| < 2**18, where pi in three floats is enough: each fused multiply-add is exact, or rounds its small
+   result. */
+static inline float tt_sin_near_f32(float x, float shift) {
+    float size = __builtin_fabsf(x);
+    float t = (size * 0.318309873f - shift) + 12582912.0f;
+    float k = (t - 12582912.0f) + shift;
+    float r = __builtin_fmaf(k, -0x1.921fb6p+1f, size);
+    r = __builtin_fmaf(k, 0x1.777a5cp-24f, r);
+    r = __builtin_fmaf(k, 0x1.ee59dap-49f, r);
+    uint32_t sign = shift == 0.0f ? tt_bits_f32(x) & 0x80000000u : 0x80000000u;
+    return tt_float_f32(tt_bits_f32(tt_sin_rest_f32(r)) ^ sign ^ tt_bits_f32(t) << 31);
 }
+
+/* tt: tt_sin_mended_f32; needs: tt_sin_wide_f32 */
+/* y = tt_sin_near_f32(x, shift) where that holds, elsewhere tt_sin_wide_f32(x, shift).
+
+   The wide function costs four times the near one and is hardly ever needed, but a loop with a branch in it is not
+   vectorised. So the branch stands behind a call: the compiler vectorises a call if the function has variants on 4, 8
+   and 16 floats, under the names of the x86 vector ABI, and these here branch once for all of their elements. */
+#if defined(__x86_64__) && defined(__AVX2__) && defined(__FMA__) && !defined(__clang__)
+__attribute__((const, simd("notinbranch"), visibility("hidden")))
+float tt_sin_mended_f32(float y, float x, float shift);
+
+static inline float tt_sin_mend_f32(float y, float x, float shift) {
+    return __builtin_fabsf(x) < 0x1p18f ? y : tt_sin_wide_f32(x, shift);
+}
+
+float tt_sin_mended_1(float y, float x, float shift) __asm__("tt_sin_mended_f32");
+__attribute__((visibility("hidden"))) float tt_sin_mended_1(float y, float x, float shift) {
+    return tt_sin_mend_f32(y, x, shift);
+}
+
+typedef float tt_f32x4 __attribute__((vector_size(16)));
+typedef int32_t tt_i32x4 __attribute__((vector_size(16)));
+union tt_far_4 { tt_i32x4 lanes; uint64_t words[2]; };
+
+tt_f32x4 tt_sin_mended_4(tt_f32x4 y, tt_f32x4 x, tt_f32x4 shift) __asm__("_ZGVbN4vvv_tt_sin_mended_f32");
+__attribute__((visibility("hidden"))) tt_f32x4 tt_sin_mended_4(tt_f32x4 y, tt_f32x4 x, tt_f32x4 shift) {
+    union tt_far_4 far = {((tt_i32x4)x & 0x7FFFFFFF) >= 0x48800000}; /* the bits of 2**18 */
+    if (__builtin_expect((far.words[0] | far.words[1]) != 0, 0))
+        for (int i = 0; i < 4; i++) y[i] = tt_sin_mend_f32(y[i], x[i], shift[i]);
+    return y;
+}
+
+typedef float tt_f32x8 __attribute__((vector_size(32)));
+typedef int32_t tt_i32x8 __attribute__((vector_size(32)));
+union tt_far_8 { tt_i32x8 lanes; uint64_t words[4]; };
+
+tt_f32x8 tt_sin_mended_8(tt_f32x8 y, tt_f32x8 x, tt_f32x8 shift) __asm__("_ZGVdN8vvv_tt_sin_mended_f32");
+__attribute__((visibility("hidden"))) tt_f32x8 tt_sin_mended_8(tt_f32x8 y, tt_f32x8 x, tt_f32x8 shift) {
+    union tt_far_8 far = {((tt_i32x8)x & 0x7FFFFFFF) >= 0x48800000};
+    if (__builtin_expect((far.words[0] | far.words[1] | far.words[2] | far.words[3]) != 0, 0))
+        for (int i = 0; i < 8; i++) y[i] = tt_sin_mend_f32(y[i], x[i], shift[i]);
+    return y;
+}
+#ifdef __AVX512F__
+typedef float tt_f32x16 __attribute__((vector_size(64)));
+typedef int32_t tt_i32x16 __attribute__((vector_size(64)));
+typedef int8_t tt_i8x16 __attribute__((vector_size(16)));
+union tt_far_16 { tt_i8x16 lanes; uint64_t words[2]; };
+
+tt_f32x16 tt_sin_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) __asm__("_ZGVeN16vvv_tt_sin_mended_f32");
+__attribute__((visibility("hidden"))) tt_f32x16 tt_sin_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) {
+    union tt_far_16 far = {__builtin_convertvector(((tt_i32x16)x & 0x7FFFFFFF) >= 0x48800000, tt_i8x16)};
+    if (__builtin_expect((far.words[0] | far.words[1]) != 0, 0))
+        for (int i = 0; i < 16; i++) y[i] = tt_sin_mend_f32(y[i], x[i], shift[i]);
+    return y;
+}
+#endif
+#else
+static inline float tt_sin_mended_f32(float y, float x, float shift) {
+    (void)y;
+    return tt_sin_wide_f32(x, shift);
+}
+#endif
+
+/* tt: tt_sin_f32; needs: tt_sin_mended_f32, tt_sin_near_f32 */
+/* The result within 2 ulp. */
+static inline float tt_sin_f32(float x) { return tt_sin_mended_f32(tt_sin_near_f32(x, 0.0f), x, 0.0f); }
+
+/* tt: tt_cos_f32; needs: tt_sin_mended_f32, tt_sin_near_f32 */
+/* The result within 2 ulp. */
+static inline float tt_cos_f32(float x) { return tt_sin_mended_f32(tt_sin_near_f32(x, 0.5f), x, 0.5f); }
 
 /* tt: tt_tan_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_quarter_turns_f32 */
 /* tan(k pi / 2 + r) is tan(r), or -1 / tan(r) for odd k. Degree 15, error 2**-29.3; the result within 2 ulp. */
