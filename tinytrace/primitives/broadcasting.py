@@ -4,6 +4,7 @@ The family of reductions starts here, with the sum, because each of the two need
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -186,6 +187,11 @@ class Squeeze(Rearrangement):
 
 # --- reducing --------------------------------------------------------------------------------------------------
 
+BLOCK = 64
+"""So many rows are added one after the other; their sums are added next."""
+BLOCKED = (np.float32, np.float64)
+
+
 class OverAxes(Primitive):
     """The family of what folds `axes` of one operand away: to a value (`Reducer`), or to a position (`ArgReducer`)."""
 
@@ -235,6 +241,17 @@ class ReduceSum(Reducer, Rearrangement):
     name = "reduce_sum"
     combine = "sum"
     ufunc = np.add
+
+    def impl(self, x: NDArray, *, axes: tuple[int, ...]) -> NDArray:
+        """NumPy adds rows one after the other, which loses digits when there are many: add blocks of rows first."""
+        kept = x.shape[len(axes):]
+        count = math.prod(x.shape[:len(axes)])
+        if not kept or sorted(axes) != list(range(len(axes))) or count < 2 * BLOCK or x.dtype not in BLOCKED:
+            return super().impl(x, axes=axes)
+        rows = x.reshape(count, *kept)
+        whole = count - count % BLOCK
+        blocks = super().impl(rows[:whole].reshape(-1, BLOCK, *kept), axes=(1,))
+        return self.impl(np.concatenate([blocks, rows[whole:]]), axes=(0,))
 
     def transpose(self, ct: Any, x: Any, *, axes: tuple[int, ...]) -> Sequence[Any]:
         shape = x.aval.shape
