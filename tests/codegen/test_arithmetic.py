@@ -16,12 +16,12 @@ from tinytrace.codegen.arithmetic import (
     minimum,
     mod,
     multiply,
+    rebuild,
     stride_along,
     subtract,
     where,
 )
 from tinytrace.codegen.nodes import axis, fresh_nodes, number, rewrite, walk
-from tinytrace.codegen.arithmetic import rebuild
 
 EXTENTS = (3, 4, 5)
 POINTS = list(itertools.product(*map(range, EXTENTS)))

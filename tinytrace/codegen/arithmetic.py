@@ -156,7 +156,7 @@ def _divmod(a: Node, d: int) -> tuple[Node, Node]:
     constant, terms = terms_of(rest)
     for g in sorted({math.gcd(k, d) for _, k in terms} - {1}, reverse=True):
         small = linear(constant % g, [(n, k) for n, k in terms if k % g])
-        if 0 <= small.low and small.high < g:  # rest = g * big + small, so rest // d = big // (d / g)
+        if small.low >= 0 and small.high < g:  # rest = g * big + small, so rest // d = big // (d / g)
             big = linear(constant // g, [(n, k // g) for n, k in terms if k % g == 0])
             q_big, r_big = _divmod(big, d // g)
             return add(whole, q_big), linear(0, [(r_big, g), (small, 1)])

@@ -15,7 +15,7 @@ def can_merge(nodes: Iterable[Node], outer: Node, inner: Node) -> bool:
     """Do `outer` and `inner` occur in `nodes` only as outer * extent(inner) + inner?"""
     extent = inner.args[1]
     for node in nodes:
-        if outer not in node.axes and inner not in node.axes or node.op == "axis":
+        if (outer not in node.axes and inner not in node.axes) or node.op == "axis":
             continue
         if node.op == "affine":
             factors = dict(node.args[1])

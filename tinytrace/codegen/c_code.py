@@ -137,7 +137,7 @@ class Code:
             return False
         if node.op == "where" and self._is_large(node):
             return True
-        return bool(node.hint) and node.op in ("apply", "where", "cast") or self.uses[node] > 1
+        return (bool(node.hint) and node.op in ("apply", "where", "cast")) or self.uses[node] > 1
 
     def _is_large(self, node: Node) -> bool:
         """Has a conditional too much on its sides to be one expression?"""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.arithmetic import constant_of
-from tinytrace.codegen.calls import filled
 from tinytrace.codegen.c_code import Code
 from tinytrace.codegen.c_types import is_half, memory_type, narrowed, variable_type, widened
+from tinytrace.codegen.calls import filled
 from tinytrace.codegen.kernel import (
     Buffer,
     Call,
@@ -158,7 +158,7 @@ class NestWriter:
         with code.counting(roots):
             for node in order:
                 if node in tops and node.op not in _PLAIN and code.name_of(node) is None:
-                    if node.op == "where" and any(x in made or x in changed or x.op == "load" and x.args[0] in arrays
+                    if node.op == "where" and any(x in made or x in changed or (x.op == "load" and x.args[0] in arrays)
                                                   for x in walk([node])):
                         continue
                     code.keep(node)

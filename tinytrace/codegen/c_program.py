@@ -23,7 +23,7 @@ class ProgramWriter:
             if kernel.equations:
                 if top:
                     self.code.line("")
-                for line in comment(str(kernel) if top else "\n".join(kernel.equations)):
+                for line in comment(kernel.headed() if top else "\n".join(kernel.equations)):
                     self.code.line(line)
             match kernel:
                 case Nest():
@@ -36,12 +36,15 @@ class ProgramWriter:
     def _repeat(self, loop: Repeat) -> None:
         code = self.code
         moving = [pair for pair in loop.exchanges if pair.before.name != pair.after.name]
+        used = {buffer.name for part in (*loop.condition, *loop.body) for buffer in (*part.reads, *part.writes)}
         for pair in loop.exchanges:
+            if pair not in moving and pair.before.name not in used:
+                continue
             code.line(f"{_pointer(pair.before)} = {pair.first.name};")
             if pair in moving:
                 code.line(f"{_pointer(pair.after)} = {pair.second.name};")
         with code.block(_head(loop)):
-            for view in loop.views:
+            for view in (view for view in loop.views if view.buffer.name in used):
                 const = "const " if view.base.space == "input" else ""
                 step = f"{view.step} * " if view.step != 1 else ""
                 code.line(f"{const}{_pointer(view.buffer)} = {view.base.name} + {step}{loop.turn.args[0]};")  # type: ignore[union-attr]

@@ -10,19 +10,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-
 from tinytrace.codegen import arithmetic as ar
 from tinytrace.codegen.c_types import spelled
+from tinytrace.codegen.lowering import Lowered, Spread, Window
 from tinytrace.codegen.nodes import Node, apply, axis, cast, literal, local, number
 from tinytrace.codegen.reductions import accumulator_type, fold_of, propagating
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import DType
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Literal, Var
-from tinytrace.core.kinds import Expr, Gather, IndexMap, IntLike, Kind, Reduction, Scalar, as_expr
+from tinytrace.core.kinds import Expr, Gather, IndexMap, IntLike, Reduction, Scalar, as_expr
 
 Index: TypeAlias = tuple[Node, ...]
 Request: TypeAlias = tuple[Var, Index]
 AXIS_NAMES = tuple(f"i{k}" for k in range(64))
+
+
+UPDATES = {"add": "sum", "sub": "sub", "mul": "prod", "min": "min", "max": "max", "and": "and", "or": "or"}
+"""What combining updates is among the folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +34,7 @@ class Producer:
     """Where a value comes from: result number `position` of an equation of this kind."""
 
     eqn: JaxprEqn
-    kind: Kind
+    kind: Lowered
     position: int
 
 
@@ -107,6 +111,10 @@ class Elements:
                 return as_element(moved, var.aval.dtype)
             case Reduction():
                 return _unrolled(kind, eqn, index, var.aval.dtype, read)
+            case Window():
+                return _windowed(kind, eqn, index, read)
+            case Spread(_, parts):
+                return _beside(parts, index, read)
         raise AssertionError(f"{eqn.primitive} has no elements to write out")
 
 
@@ -137,6 +145,33 @@ def _unrolled(kind: Reduction, eqn: JaxprEqn, index: Index, dtype: DType, read: 
         total = element if total is None else apply(fold.text, (total, element), wide)
     assert total is not None
     return total if wide == dtype else apply("{0}", (total,), dtype)
+
+
+def _windowed(kind: Window, eqn: JaxprEqn, index: Index, read: Callable[[Atom, Index], Node]) -> Node:
+    """Return an element of an array of which a window is updated."""
+    operand, updates = eqn.invars[0], eqn.invars[kind.updates]
+    old = read(operand, index)
+    at = [number(0)] * updates.aval.ndim
+    inside = number(1)
+    for i, start, d in zip(index, kind.starts, kind.dims, strict=True):
+        place = ar.subtract(i, number(start))
+        inside = ar.both(inside, ar.compare("le", number(start), i))
+        inside = ar.both(inside, ar.compare("lt", place, number(updates.aval.shape[d] if d is not None else 1)))
+        if d is not None:
+            at[d] = place
+    new = read(updates, tuple(at))
+    if kind.combine != "set":
+        dtype = operand.aval.dtype
+        new = apply(fold_of(propagating(UPDATES[kind.combine], dtype), dtype).text, (old, new), dtype)
+    return ar.where(inside, new, old)
+
+
+def _beside(parts: Sequence[Var], index: Index, read: Callable[[Atom, Index], Node]) -> Node:
+    """Return the element of the one of `parts` that the last index says."""
+    *others, last = (read(part, index[:-1]) for part in parts)
+    for k in range(len(others) - 1, -1, -1):
+        last = ar.where(ar.compare("eq", index[-1], number(k)), others[k], last)
+    return last
 
 
 # --- what rooms say of indices -----------------------------------------------------------------------------------

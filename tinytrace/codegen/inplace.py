@@ -22,7 +22,7 @@ def may_share(kernels: Sequence[Kernel], old: Buffer, new: Buffer) -> bool:
     first = kernels[writers[0]]
     if any(old in kernel.reads for kernel in kernels[writers[0] + 1:]):
         return False
-    return old not in first.reads or isinstance(first, Nest) and _reads_before_writing(first, old, new)
+    return old not in first.reads or (isinstance(first, Nest) and _reads_before_writing(first, old, new))
 
 
 def _reads_before_writing(nest: Nest, old: Buffer, new: Buffer) -> bool:

@@ -186,11 +186,15 @@ class Kernel:
         return sum(buffer.nbytes for buffer in self.writes)
 
     def __str__(self) -> str:
-        moved = f"reads {_amount(self.bytes_read)}B, writes {_amount(self.bytes_written)}B, {_amount(self.flops)}flop"
-        saved = f", fusion saved {_amount(self.saved)}B" if self.saved else ""
         inner = [line for program in inner_programs(self) for kernel in program if kernel.equations
                  for line in str(kernel).splitlines()]
-        return "\n".join([f"{self.title()}: {moved}{saved}", *("    " + line for line in (*self.equations, *inner))])
+        return "\n".join([self.headed(), *("    " + line for line in inner)])
+
+    def headed(self) -> str:
+        """Return what this kernel costs and its equations, without the programs inside it."""
+        moved = f"reads {_amount(self.bytes_read)}B, writes {_amount(self.bytes_written)}B, {_amount(self.flops)}flop"
+        saved = f", fusion saved {_amount(self.saved)}B" if self.saved else ""
+        return "\n".join([f"{self.title()}: {moved}{saved}", *("    " + line for line in self.equations)])
 
     def title(self) -> str:
         """Return what kind of kernel this is, in a few words."""

@@ -58,7 +58,7 @@ def lowered(eqn: JaxprEqn) -> Lowered:
 
 def is_map(kind: Lowered, eqn: JaxprEqn) -> bool:
     """Does this kind say one element of the result, without a loop?"""
-    return isinstance(kind, (Scalar, IndexMap, Gather, Window, Spread)) or isinstance(kind, Reduction) and is_short(kind, eqn)
+    return isinstance(kind, (Scalar, IndexMap, Gather, Window, Spread)) or (isinstance(kind, Reduction) and is_short(kind, eqn))
 
 
 def is_short(kind: Reduction, eqn: JaxprEqn) -> bool:
@@ -79,7 +79,7 @@ def _spread(eqn: JaxprEqn, kind: Reduction) -> Spread | None:
 def window(eqn: JaxprEqn, kind: Scatter, target: Sequence[Node], guard: Node | None) -> Window | None:
     """Return a scatter as a window, if `target`, the place of each update, is a known distance from the update's own."""
     operand, updates = eqn.invars[0].aval, eqn.invars[kind.updates].aval
-    if PART * updates.size < operand.size or guard is not None and constant_of(guard) != 1:
+    if PART * updates.size < operand.size or (guard is not None and constant_of(guard) != 1):
         return None
     axes = {axis(f"i{k}", size): k for k, size in enumerate(updates.shape) if size != 1}
     starts: list[int] = []
@@ -93,7 +93,7 @@ def window(eqn: JaxprEqn, kind: Scatter, target: Sequence[Node], guard: Node | N
     used = [d for d in dims if d is not None]
     if sorted(used) != sorted(axes.values()):
         return None
-    inside = all(0 <= start and start + (updates.shape[d] if d is not None else 1) <= size
+    inside = all(start >= 0 and start + (updates.shape[d] if d is not None else 1) <= size
                  for start, d, size in zip(starts, dims, operand.shape, strict=True))
     return Window(kind.combine, kind.updates, tuple(starts), tuple(dims)) if inside else None
 

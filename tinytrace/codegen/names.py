@@ -6,10 +6,7 @@ import numpy as np
 from tinytrace.core.jaxpr import DropVar, Jaxpr, JaxprEqn, Var
 from tinytrace.core.printer import VarNames
 
-_RESERVED = frozenset("""
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
-    abs div exp fma log pow sin cos tan rint y0 y1 yn j0 j1 jn buffers host work""".split())
+_RESERVED = frozenset(["auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm", "typeof", "abs", "div", "exp", "fma", "log", "pow", "sin", "cos", "tan", "rint", "y0", "y1", "yn", "j0", "j1", "jn", "buffers", "host", "work"])
 
 
 class Names:

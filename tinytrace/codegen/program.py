@@ -12,16 +12,17 @@ from tinytrace.codegen.arithmetic import flat_offset, rebuild
 from tinytrace.codegen.costs import nest
 from tinytrace.codegen.elements import Elements, Index, domain_axes, literal_node
 from tinytrace.codegen.kernel import Buffer, Home, Kernel, Nest
+from tinytrace.codegen.lowering import Lowered, Spread, is_map
 from tinytrace.codegen.nodes import Node, element, load, local, walk
 from tinytrace.codegen.partition import Group, Grouping, Root
-from tinytrace.codegen.roots import copy_root, map_root, product_root, reduction_roots, scan_root
+from tinytrace.codegen.roots import copy_root, map_root, part_root, product_root, reduction_roots, scan_root
 from tinytrace.codegen.schedule import Plan
 from tinytrace.codegen.tasks import StagePlan, Task
 from tinytrace.codegen.unit import Unit
-from tinytrace.codegen.values import CALL, Values, is_map, is_small_product
+from tinytrace.codegen.values import CALL, Values, is_small_product
 from tinytrace.codegen.whole import kernels_of_whole
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal, Var
-from tinytrace.core.kinds import Contraction, HostCall, Kind, Reduction, Scan1D, Scatter
+from tinytrace.core.kinds import Contraction, Kind, Reduction, Scan1D
 
 
 class Planner:
@@ -101,7 +102,9 @@ class Planner:
             return element(var, index)
         return None
 
-    def _collect(self, eqn: JaxprEqn, kind: Kind) -> None:
+    def _collect(self, eqn: JaxprEqn, kind: Lowered) -> None:
+        for k, part in enumerate(kind.parts if isinstance(kind, Spread) else ()):
+            self.add_root(part_root(eqn, kind, k, self.elements))
         if eqn.outvars and is_map(kind, eqn):
             for v in eqn.outvars:
                 if v in self.values.kept:

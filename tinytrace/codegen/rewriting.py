@@ -4,7 +4,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.arithmetic import rebuild
-from tinytrace.codegen.kernel import Buffer, Call, Combine, Declare, For, Place, Row, Stmt, Store, When, expressions, nested
+from tinytrace.codegen.kernel import (
+    Buffer,
+    Call,
+    Combine,
+    Declare,
+    For,
+    Place,
+    Row,
+    Stmt,
+    Store,
+    When,
+    expressions,
+    nested,
+)
 from tinytrace.codegen.nodes import Node, rewrite
 
 

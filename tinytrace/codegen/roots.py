@@ -6,9 +6,11 @@ import numpy as np
 from tinytrace.codegen.arithmetic import linear
 from tinytrace.codegen.c_types import spelled
 from tinytrace.codegen.elements import Elements, Index, domain_axes
-from tinytrace.codegen.nodes import Node, apply, cast, element, literal
+from tinytrace.codegen.lowering import Spread
+from tinytrace.codegen.nodes import Node, apply, cast, element, literal, number
 from tinytrace.codegen.partition import Root
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import is_float
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
 from tinytrace.core.kinds import Contraction, Reduction, Scan1D
 
@@ -34,6 +36,17 @@ def reduction_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[
     return [Root(var, eqn, domain, len(domain) - len(kind.axes), elements(operand, at), kind.combine)]
 
 
+def part_root(eqn: JaxprEqn, kind: Spread, k: int, elements: Elements) -> Root:
+    """One of several reductions side by side: that of element k of the last dimension."""
+    operand = eqn.invars[0]
+    axes = kind.reduction.axes
+    kept = [a for a in range(operand.aval.ndim - 1) if a not in axes]
+    domain = tuple(operand.aval.shape[a] for a in (*kept, *axes))
+    at = dict(zip((*kept, *axes), domain_axes(domain), strict=True)) | {operand.aval.ndim - 1: number(k)}
+    value = elements(operand, tuple(at[a] for a in range(operand.aval.ndim)))
+    return Root(kind.parts[k], eqn, domain, len(kept), value, kind.reduction.combine)
+
+
 def _position_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[Root]:
     """First the extreme, then the smallest position at which it stands; where it is NaN, the first NaN's."""
     operand, var = eqn.invars[0], eqn.outvars[0]
@@ -43,7 +56,8 @@ def _position_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[
     extreme = Var(ShapedArray(domain[:free], operand.aval.dtype))
     value = elements(operand, at)
     position = cast(domain_axes(domain)[-1], dtype)
-    found = apply("({0} == {1} || {0} != {0}) ? {2} : {3}",
+    test = "({0} == {1} || {0} != {0})" if is_float(operand.aval.dtype) else "{0} == {1}"
+    found = apply(f"{test} ? {{2}} : {{3}}",
                   (value, element(extreme, at_free(domain, free)), position, literal(spelled(np.iinfo(dtype).max, dtype), dtype)),
                   dtype)
     return [Root(extreme, eqn, domain, free, value, kind.combine.removeprefix("arg")),

@@ -77,4 +77,4 @@ class Plan:
                     along += stride_along(node.args[1], stage.inner[-1]) not in (0, 1)
                     across += stride_along(node.args[1], self.outer[-1]) not in (0, 1)
         running = any(task.root.running for stage in self.stages for task in stage.tasks)
-        return across < along or running and not across  # folds one after the other wait for each other
+        return across < along or (running and not across)  # folds one after the other wait for each other

@@ -60,4 +60,4 @@ def _once(stmt: Stmt) -> float:
 
 def _calls(body: Sequence[Stmt]) -> bool:
     """Is something called that spreads over the threads itself?"""
-    return any(isinstance(stmt, Call) or isinstance(stmt, (For, When)) and _calls(stmt.body) for stmt in body)
+    return any(isinstance(stmt, Call) or (isinstance(stmt, (For, When)) and _calls(stmt.body)) for stmt in body)

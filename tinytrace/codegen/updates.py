@@ -7,7 +7,7 @@ from tinytrace.codegen.arithmetic import flat_offset, stride_along
 from tinytrace.codegen.axes import merge_loops
 from tinytrace.codegen.copies import store_nest
 from tinytrace.codegen.costs import nest
-from tinytrace.codegen.elements import as_index, domain_axes, node_of, reader, wrapped
+from tinytrace.codegen.elements import UPDATES, as_index, domain_axes, node_of, reader, wrapped
 from tinytrace.codegen.kernel import Combine, For, Kernel, Stmt, Store, When
 from tinytrace.codegen.nodes import number
 from tinytrace.codegen.reductions import propagating
@@ -16,9 +16,6 @@ from tinytrace.core.kinds import Scatter, as_expr
 
 if TYPE_CHECKING:
     from tinytrace.codegen.program import Planner
-
-_COMBINES = {"add": "sum", "sub": "sub", "mul": "prod", "min": "min", "max": "max", "and": "and", "or": "or"}
-
 
 def scatter(planner: Planner, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
     """Return the two kernels of a scatter: the copy and the updates."""
@@ -36,7 +33,7 @@ def scatter(planner: Planner, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
     dtype = out.aval.dtype
     place = result, offset
     stmt: Stmt = Store(place, value) if kind.combine == "set" else \
-        Combine(place, propagating(_COMBINES[kind.combine], dtype), value)
+        Combine(place, propagating(UPDATES[kind.combine], dtype), value)
     body: list[Stmt] = [stmt] if inside is number(1) else [When(inside, [stmt])]
     for k, axis in enumerate(reversed(loops)):
         distinct = k == 0 and stride_along(offset, axis) not in (None, 0)  # no two turns of it meet

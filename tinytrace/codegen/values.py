@@ -13,18 +13,17 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from tinytrace.codegen.arithmetic import flat_offset, stride_along
-from tinytrace.codegen.elements import Elements, Index, Producer, domain_axes
+from tinytrace.codegen.elements import Elements, Index, Producer, as_index, domain_axes, node_of, reader, wrapped
+from tinytrace.codegen.lowering import SHORT, Lowered, Spread, Window, is_map, lowered, window
 from tinytrace.codegen.nodes import Node, load
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Var
-from tinytrace.core.kinds import Contraction, Gather, IndexMap, Kind, Reduction, Scalar, Scan1D, Scatter
+from tinytrace.core.kinds import Contraction, Gather, Reduction, Scalar, Scan1D, Scatter, as_expr
 
 REMEMBERING = 12
 """What it costs to write an element and read it again, in simple operations."""
 CALL = 12
 """What a `tt_` function costs."""
-SHORT = 4
-"""Reductions of at most this many elements are written out."""
 SMALL_PRODUCT = 16 * 1024
 """Matrix products of at most this many multiplications are loops of our own; larger ones go to the BLAS."""
 
@@ -38,9 +37,14 @@ class Values:
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         self.jaxpr = jaxpr
-        self.kinds = [_kind_of(eqn) for eqn in jaxpr.eqns]
-        self.producers = {v: Producer(eqn, kind, k) for eqn, kind in zip(jaxpr.eqns, self.kinds, strict=True)
-                          for k, v in enumerate(eqn.outvars)}
+        self.kinds: list[Lowered] = []
+        self.producers: dict[Var, Producer] = {}
+        for eqn in jaxpr.eqns:
+            kind = self._with_window(eqn, lowered(eqn))
+            self.kinds.append(kind)
+            self.producers.update((v, Producer(eqn, kind, k)) for k, v in enumerate(eqn.outvars))
+            if isinstance(kind, Spread):
+                self.producers.update((part, Producer(eqn, kind.reduction, k)) for k, part in enumerate(kind.parts))
         self.level: dict[Var, int] = {}
         """How many folds and whole operations lie behind a value, one after the other."""
         self.cost: dict[Var, int] = {}
@@ -51,12 +55,30 @@ class Values:
         """Values that some loop over more elements than they have reads: each element is needed many times."""
         self._choose_kept()
 
+    def _with_window(self, eqn: JaxprEqn, kind: Lowered) -> Lowered:
+        """Return a scatter as a window where it is one: the places of its updates are known."""
+        if not isinstance(kind, Scatter):
+            return kind
+        elements = Elements(self.producers, self._at_hand, {})
+        axes = domain_axes(eqn.invars[kind.updates].aval.shape)
+        target, guard = kind.target(wrapped(axes), reader(eqn, elements))
+        places = [as_index(node_of(as_expr(i))) for i in target]
+        return window(eqn, kind, places, None if guard is None else as_index(node_of(guard))) or kind
+
+    def _at_hand(self, v: Var, index: Index) -> Node | None:
+        """Stand for an element of an array, for what is not written out."""
+        if v in self.producers and is_map(self.producers[v].kind, self.producers[v].eqn):
+            return None
+        return load(v, flat_offset(index, v.aval.shape), v.aval.dtype)
+
     def _rate(self) -> None:
         for eqn, kind in zip(self.jaxpr.eqns, self.kinds, strict=True):
             operands = [x for x in eqn.invars if isinstance(x, Var)]
             level = max((self.level.get(x, 0) for x in operands), default=0) + (not is_map(kind, eqn))
             cost = min(_own_cost(kind, eqn) + sum(self.cost.get(x, 0) for x in operands), 1 << 20)
-            for v in eqn.outvars:
+            if isinstance(kind, Spread):
+                level, cost = level + 1, 1
+            for v in (*eqn.outvars, *(kind.parts if isinstance(kind, Spread) else ())):
                 self.level[v] = level
                 self.cost[v] = cost if is_map(kind, eqn) else 0
 
@@ -65,9 +87,10 @@ class Values:
         self.kept.update(v for v in self.jaxpr.outvars if isinstance(v, Var) and v in self.producers)
         reads: dict[Var, Counter[Loop]] = {}
         for eqn, kind in zip(reversed(self.jaxpr.eqns), reversed(self.kinds), strict=True):
-            if not is_map(kind, eqn):
-                self.kept.update(v for v in eqn.outvars if type(v) is not DropVar)
-                self._read_by_fold(eqn, kind, reads)
+            if not is_map(kind, eqn) or isinstance(kind, Spread):
+                results = kind.parts if isinstance(kind, Spread) else eqn.outvars
+                self.kept.update(v for v in results if type(v) is not DropVar)
+                self._read_by_fold(eqn, kind.reduction if isinstance(kind, Spread) else kind, reads)
                 continue
             loops: Counter[Loop] = Counter()
             for v in eqn.outvars:
@@ -78,7 +101,7 @@ class Values:
                 _merge_same(loops, Counter({(v.aval.shape, self.level[v]): 1}) if v in self.kept else readers)
             self._read_by_map(eqn, kind, loops, reads)
 
-    def _read_by_fold(self, eqn: JaxprEqn, kind: Kind, reads: dict[Var, Counter[Loop]]) -> None:
+    def _read_by_fold(self, eqn: JaxprEqn, kind: Lowered, reads: dict[Var, Counter[Loop]]) -> None:
         for x in self._made(eqn.invars):
             if isinstance(kind, (Reduction, Scan1D)):
                 shape = domain_order(x.aval, kind)
@@ -94,10 +117,10 @@ class Values:
             else:
                 reads.setdefault(x, Counter())[eqn.invars[kind.updates].aval.shape, id(eqn)] += 1
 
-    def _read_by_map(self, eqn: JaxprEqn, kind: Kind, loops: Counter[Loop], reads: dict[Var, Counter[Loop]]) -> None:
+    def _read_by_map(self, eqn: JaxprEqn, kind: Lowered, loops: Counter[Loop], reads: dict[Var, Counter[Loop]]) -> None:
         for x in self._made(eqn.invars):
             here = reads.setdefault(x, Counter())
-            if isinstance(kind, Scalar) and x.aval.shape == eqn.outvars[0].aval.shape:
+            if isinstance(kind, (Scalar, Window)) and x.aval.shape == eqn.outvars[0].aval.shape:
                 _merge_same(here, loops)
                 continue
             times = x.aval.size // max(eqn.outvars[0].aval.size, 1) if isinstance(kind, Reduction) else 1
@@ -110,9 +133,7 @@ class Values:
     def is_view(self, x: Var) -> bool:
         """Does `x` show elements of one array at regular distances, as a transpose or a slice does?"""
         def leaf(v: Var, index: Index) -> Node | None:
-            if v in self.kept or v not in self.producers or not is_map(self.producers[v].kind, self.producers[v].eqn):
-                return load(v, flat_offset(index, v.aval.shape), v.aval.dtype)
-            return None
+            return load(v, flat_offset(index, v.aval.shape), v.aval.dtype) if v in self.kept else self._at_hand(v, index)
 
         axes = domain_axes(x.aval.shape)
         node = Elements(self.producers, leaf, {})(x, axes)
@@ -129,21 +150,6 @@ def _merge_same(into: Counter[Loop], loops: Counter[Loop]) -> None:
 
 
 # --- kinds -------------------------------------------------------------------------------------------------------
-
-def _kind_of(eqn: JaxprEqn) -> Kind:
-    return eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
-
-
-def is_map(kind: Kind, eqn: JaxprEqn) -> bool:
-    """Does this kind say one element of the result, without a loop?"""
-    return isinstance(kind, (Scalar, IndexMap, Gather)) or isinstance(kind, Reduction) and is_short(kind, eqn)
-
-
-def is_short(kind: Reduction, eqn: JaxprEqn) -> bool:
-    """Is this a reduction of so few elements that it is written out?"""
-    shape = eqn.invars[0].aval.shape
-    return 0 < math.prod(shape[a] for a in kind.axes) <= SHORT and not kind.combine.startswith("arg")
-
 
 def is_small_product(kind: Contraction, eqn: JaxprEqn) -> bool:
     """Is this a matrix product that loops of our own do as well as a BLAS, or better?"""
@@ -171,7 +177,7 @@ def domain_order(operand: ShapedArray, kind: Reduction | Scan1D) -> tuple[int, .
     return (*(size for a, size in enumerate(shape) if a not in folded), *(shape[a] for a in folded))
 
 
-def _own_cost(kind: Kind, eqn: JaxprEqn) -> int:
+def _own_cost(kind: Lowered, eqn: JaxprEqn) -> int:
     if isinstance(kind, Scalar):
         text = kind.text if isinstance(kind.text, str) else " ".join(kind.text)
         return 1 + CALL * text.count("tt_") + 3 * text.count("/")
