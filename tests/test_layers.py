@@ -134,7 +134,8 @@ def test_no_cycles():
 
 
 def test_readme_prints_the_layers():
-    assert layers_text() in (ROOT / "README.md").read_text()
+    shown = layers_text() in (ROOT / "README.md").read_text()
+    assert shown, f"put this into the README's section on layers:\n{layers_text()}"
 
 
 @pytest.fixture
