@@ -86,5 +86,6 @@ def normalise(text: str) -> str:
     text = re.sub(r"object id \d+", "object id ..", text)
     text = re.sub(r" at /\S+:\d+", " at (library)", text)
     # Of a leaked value we keep the line that made it, not the stack (docs/differences.md).
-    text = re.sub(r"When the value was created, the final \d+ stack frames.*?\n-+\n.*?\n-+\n", "", text, flags=re.DOTALL)
+    frames = r"When the value was created, the final \d+ stack frames.*?\n-+\n.*?\n-+\n"
+    text = re.sub(frames, "", text, flags=re.DOTALL)
     return "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n")

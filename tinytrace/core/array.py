@@ -112,7 +112,7 @@ class Array(ArrayBase):
     def __len__(self) -> int:
         if not self.aval.shape:
             raise TypeError("len() of unsized object")
-        return self.aval.shape[0]
+        return int(self.aval.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
@@ -191,7 +191,7 @@ class Array(ArrayBase):
 
 
 Array.__name__ = Array.__qualname__ = "ArrayImpl"  # what `type(x)` prints in JAX
-_dispatch.set_array_type(Array)
+_dispatch.set_array_types(Array, np.ndarray)
 
 
 def array_from_numpy(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:

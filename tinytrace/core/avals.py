@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,7 @@ def aval_of(x: Any) -> ShapedArray:
     if python_type in (float, int, bool, complex):
         if python_type is int and not -2 ** 31 <= x < 2 ** 31:
             _check_int_fits(x)
-        return _scalar_aval(python_type, config.enable_x64)
+        return _scalar_aval(python_type, config.enable_x64)  # type: ignore[arg-type]
     if isinstance(x, (np.ndarray, np.generic)):
         return ShapedArray(x.shape, x.dtype if x.dtype == FLOAT0 else canonicalize_dtype(x.dtype))
     if hasattr(x, "__jax_array__"):
@@ -108,7 +108,7 @@ def aval_of(x: Any) -> ShapedArray:
 
 
 @functools.cache
-def _scalar_aval(python_type: type, x64: bool) -> ShapedArray:
+def _scalar_aval(python_type: Hashable, x64: bool) -> ShapedArray:
     return ShapedArray((), dtype_of(python_type), python_type is not bool)
 
 

@@ -107,7 +107,7 @@ def to_numpy_dtype(dtype: Any) -> np.dtype[Any]:
         return cast(DType, inner)
     if isinstance(inner, str) and inner == "bfloat16" and BFLOAT16 is not None:
         return BFLOAT16
-    return np.dtype(inner)
+    return cast(DType, np.dtype(inner))
 
 
 def warn_if_truncated(requested: Any, function: str) -> None:

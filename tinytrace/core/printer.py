@@ -54,7 +54,7 @@ class VarNames:
         if name is None:
             if type(atom) is Literal or type(atom) is DropVar:
                 return repr(atom)
-            name = self._names[atom] = next(self._fresh) + atom.suffix  # type: ignore[index]
+            name = self._names[atom] = next(self._fresh) + atom.suffix  # type: ignore[index, union-attr]
         return name
 
     def renew(self, var: Var) -> str:

@@ -263,7 +263,7 @@ def _owned(value: Any, aval: ShapedArray, borrowed: bool) -> Array:
     array = value if type(value) is np.ndarray else np.asarray(value)
     if not array.flags.writeable and borrowed:
         array = array.copy()
-    array.setflags(False)
+    array.setflags(False)  # type: ignore[call-arg]
     return array_of_view(aval, array)
 
 

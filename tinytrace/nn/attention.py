@@ -17,7 +17,8 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bi
                           local_window_size: Any = None, implementation: str | None = None) -> Value:
     """Return `softmax(query @ key.T * scale + bias) @ value` per head.
 
-    query: f32[b, t, n, h]; key, value: f32[b, s, k, h], where k divides n; bias: f32[b, n, t, s]; mask: bool[b, n, t, s]
+    query: f32[b, t, n, h]; key, value: f32[b, s, k, h], where k divides n; bias: f32[b, n, t, s];
+    mask: bool[b, n, t, s]
     (b may be left out). `is_causal` hides later positions, `local_window_size` distant ones, the lengths the padding.
 
     Raises: ValueError when shapes or dtypes do not fit.
@@ -65,7 +66,8 @@ def _check(name: str, x: Value | None, shape: tuple[int, ...], dtype: Any) -> No
         raise ValueError(f"{name} shape should be {list(shape)}: but got {x.shape}")
 
 
-def _attend_in_groups(query: Value, key: Value, value: Value, bias: Value | None, mask: Value | None, *rest: Any) -> Value:
+def _attend_in_groups(query: Value, key: Value, value: Value, bias: Value | None, mask: Value | None,
+                      *rest: Any) -> Value:
     """Let each head of key and value serve a group of heads of the query."""
     b, t, n, h = query.shape
     k = key.shape[2]

@@ -84,4 +84,5 @@ def _one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike, axis: int) -> 
     x = jnp.asarray(x)
     place = canonicalize_axis(axis, x.ndim + 1)
     shape = [num_classes if i == place else 1 for i in range(x.ndim + 1)]
-    return jnp.asarray(lax.expand_dims(x, (axis,)) == lax.broadcasted_iota(x.dtype, shape, place), dtype=canonicalize_dtype(dtype))
+    hot = lax.expand_dims(x, (axis,)) == lax.broadcasted_iota(x.dtype, shape, place)
+    return jnp.asarray(hot, dtype=canonicalize_dtype(dtype))

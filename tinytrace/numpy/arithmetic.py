@@ -10,6 +10,7 @@ from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_integer
 from tinytrace.numpy.bits import logical_and
 from tinytrace.numpy.elementwise import Operation, alias, binary, inexact_binary, named, strong_like, unary
+from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
     Value,
@@ -19,7 +20,6 @@ from tinytrace.numpy.promotion import (
     promote_args_inexact,
     promote_args_numeric,
 )
-from tinytrace.numpy.masking import choose_where
 
 
 def _with_bool(name: str, op: Operation, bool_op: Operation, doc: str) -> Operation:

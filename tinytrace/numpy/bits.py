@@ -23,7 +23,7 @@ bitwise_or = binary("bitwise_or", lax.bitwise_or, """Combine the bits of two int
     >>> jnp.bitwise_or(6, 3)
     """)
 
-bitwise_xor = binary("bitwise_xor", lax.bitwise_xor, """Combine the bits of two integer (or bool) arrays by exclusive OR.
+bitwise_xor = binary("bitwise_xor", lax.bitwise_xor, """Combine the bits of two integer or bool arrays by exclusive OR.
 
     >>> jnp.bitwise_xor(6, 3)
     """)
@@ -96,7 +96,7 @@ logical_or = binary("logical_or", _logical(lax.bitwise_or), """Say where `x` or 
     >>> jnp.logical_or(False, 2)
     """)
 
-logical_xor = binary("logical_xor", _logical(lax.bitwise_xor), """Say where exactly one of `x` and `y` is true (not zero).
+logical_xor = binary("logical_xor", _logical(lax.bitwise_xor), """Say where exactly one of `x` and `y` is not zero.
 
     >>> jnp.logical_xor(True, 2)
     """)

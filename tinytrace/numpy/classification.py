@@ -89,7 +89,8 @@ def signbit(x: ArrayLike, /) -> Value:
     if dtype.kind == "b":
         return _constant(x, False)
     bits = lax.bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))
-    return lax.convert_element_type(lax.shift_right_arithmetic(bits, strong_like(bits, 8 * dtype.itemsize - 1)), np.bool_)
+    sign = lax.shift_right_arithmetic(bits, strong_like(bits, 8 * dtype.itemsize - 1))
+    return lax.convert_element_type(sign, np.bool_)
 
 
 @library_jit()

@@ -7,10 +7,11 @@ from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import KeyType
-from tinytrace.numpy.bits import bitwise_or, logical_and, logical_not, logical_or
 from tinytrace.numpy.array_creation import asarray
+from tinytrace.numpy.bits import bitwise_or, logical_and, logical_not, logical_or
 from tinytrace.numpy.classification import isinf, isnan
 from tinytrace.numpy.elementwise import binary
+from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
     Value,
@@ -21,7 +22,6 @@ from tinytrace.numpy.promotion import (
     promote_args_inexact,
 )
 from tinytrace.numpy.reductions import all as reduce_all
-from tinytrace.numpy.masking import choose_where
 
 equal = binary("equal", lax.eq, """Say where `x == y`: bool of their common shape.
 

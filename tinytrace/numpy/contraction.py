@@ -1,4 +1,4 @@
-"""Products of vectors, matrices and tensors: dot, matmul, tensordot, inner, outer, cross, kron. All are `dot_general`."""
+"""Products of vectors, matrices and tensors: dot, matmul, tensordot, inner, outer, cross, kron; all `dot_general`."""
 from __future__ import annotations
 
 from functools import partial
@@ -84,7 +84,9 @@ class _BatchAxes:
         self.b_squeezed: list[int] = []
         self.a_batch: list[int] = []
         self.b_batch: list[int] = []
-        paired, a_only, b_only = [], [], []
+        paired: list[Any] = []
+        a_only: list[Any] = []
+        b_only: list[Any] = []
         n = max(len(a_shape), len(b_shape), 2) - 2
         a_sizes = (None,) * (n - len(a_shape[:-2])) + a_shape[:-2]
         b_sizes = (None,) * (n - len(b_shape[:-2])) + b_shape[:-2]

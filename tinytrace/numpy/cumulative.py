@@ -13,6 +13,7 @@ from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import BOOL
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.joining import concatenate
+from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
     DTypeLike,
@@ -26,7 +27,6 @@ from tinytrace.numpy.promotion import (
     user_dtype,
 )
 from tinytrace.numpy.reductions import wide_integer
-from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.shapes import moveaxis, ravel
 from tinytrace.primitives.elementwise import const_like
 
@@ -44,7 +44,7 @@ def _cumulate(name: str, cumulate: Callable[..., Value], a: Any, axis: int | Non
     if fill_nan is not None:
         a = choose_where(lax.ne(a, a), const_like(a, fill_nan), a)
     result_type = dtype or aval_of(a).dtype
-    if promote_integers and dtype is None or result_type == BOOL:
+    if (promote_integers and dtype is None) or result_type == BOOL:
         result_type = wide_integer(result_type)
     if dtype == BOOL:
         a = convert(a, BOOL)

@@ -22,7 +22,8 @@ Path: TypeAlias = "list[tuple[int, ...]]"
 
 
 def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "optimal", precision: Any = None,
-           preferred_element_type: DTypeLike = None, _dot_general: Any = lax.dot_general, out_type: None = None) -> Value:
+           preferred_element_type: DTypeLike = None, _dot_general: Any = lax.dot_general,
+           out_type: None = None) -> Value:
     """Return the sum of products that `subscripts` names: `"ij,jk->ik"` is the product of two matrices.
 
     optimize: the order of contraction: "optimal" (the cheapest), False (from the left), or a list of pairs.
@@ -154,7 +155,7 @@ def _cheapest_path(inputs: Sequence[str], output: str, sizes: dict[str, int]) ->
     def search(terms: list[tuple[int, frozenset[str]]], cost: float, path: list[tuple[int, int]], fresh: int) -> None:
         nonlocal best
         if len(terms) == 1:
-            best = cost, list(path)  # type: ignore[assignment]
+            best = cost, list(path)
             return
         for (i, a), (j, b) in itertools.combinations(terms, 2):
             others = [term for term in terms if term[0] not in (i, j)]
@@ -267,7 +268,7 @@ def _on_diagonal(shape: tuple[int, ...], axes: Sequence[int]) -> Value:
     """Return bool of `shape`: do the indices along `axes` agree?"""
     sizes = tuple(shape[axis] for axis in axes)
     counts = [lax.broadcasted_iota(np.uint32, sizes, i) for i in range(len(axes))]
-    equal = [lax.eq(a, b) for a, b in zip(counts[:-1], counts[1:], strict=True)]
+    equal = [lax.eq(a, b) for a, b in itertools.pairwise(counts)]
     mask = equal[0]
     for other in equal[1:]:
         mask = lax.bitwise_and(mask, other)

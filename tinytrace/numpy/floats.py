@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
+from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.library import library_jit
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import FLOAT16, INT32, is_float
-from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.classification import imag, isinf, isnan, isneginf, isposinf, real, signbit
 from tinytrace.numpy.comparison import maximum, minimum
 from tinytrace.numpy.elementwise import inexact_binary
+from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
     Value,
@@ -26,7 +27,6 @@ from tinytrace.numpy.promotion import (
     promote_dtypes_inexact,
 )
 from tinytrace.numpy.scalar_types import finfo
-from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.trigonometric import rad2deg
 from tinytrace.primitives.elementwise import const_like
 

@@ -262,14 +262,14 @@ def _is_plain(i: Any) -> bool:
 
 
 def _is_integer_scalar(i: Any) -> bool:
-    return np.isscalar(i) and is_integer(dtype_of(i)) or (
+    return (np.isscalar(i) and is_integer(dtype_of(i))) or (
         isinstance(i, (np.ndarray, Array, Tracer)) and np.ndim(i) == 0 and is_integer(i.dtype))
 
 
 def _is_integer_arraylike(i: Any) -> bool:
     if isinstance(i, (list, tuple)):
         return all(map(_is_integer_arraylike, i))
-    return isinstance(i, int) and not isinstance(i, bool) or (hasattr(i, "dtype") and is_integer(i.dtype))
+    return (isinstance(i, int) and not isinstance(i, bool)) or (hasattr(i, "dtype") and is_integer(i.dtype))
 
 
 def _add_basic(gathered: _Gathered, i: Any, place: int, shape: tuple[int, ...], normalize: bool) -> None:

@@ -1,6 +1,7 @@
 """Putting arrays together and taking them apart: concatenate, stack, split, append, block."""
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,7 +72,7 @@ def _merge_first_axis(a: Value, axis: int | None) -> Value:
     if a.ndim == 1:
         raise ValueError("Zero-dimensional arrays cannot be concatenated.")
     axis = canonicalize_axis(axis, a.ndim - 1)
-    shape = a.shape[1:axis + 1] + (a.shape[0] * a.shape[axis + 1],) + a.shape[axis + 2:]
+    shape = (*a.shape[1:axis + 1], a.shape[0] * a.shape[axis + 1], *a.shape[axis + 2:])
     return lax.reshape(a, shape, (*range(1, axis + 1), 0, *range(axis + 1, a.ndim)))
 
 
@@ -258,7 +259,7 @@ def _split(function: str, ary: Any, indices_or_sections: Any, axis: int) -> list
         cuts = _equal_cuts(function, size, int(concrete(indices_or_sections, context)))
     starts, stops = [0] * ary.ndim, list(ary.shape)
     parts = []
-    for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+    for start, stop in itertools.pairwise(cuts):
         starts[axis], stops[axis] = start, stop
         parts.append(lax.slice(ary, tuple(starts), tuple(stops)))
     return parts

@@ -13,12 +13,12 @@ from tinytrace.core.trees import tree_map
 from tinytrace.numpy.array_creation import asarray, empty_like
 from tinytrace.numpy.functional import apply_along_axis
 from tinytrace.numpy.promotion import ArrayLike, Value, broadcast_to, check_arraylike, concrete
+from tinytrace.numpy.quantiles import median
 from tinytrace.numpy.ranges import linspace
 from tinytrace.numpy.rearranging import flip, repeat
 from tinytrace.numpy.reductions import amax, amin
 from tinytrace.numpy.rounding import round
 from tinytrace.numpy.statistics import mean
-from tinytrace.numpy.quantiles import median
 
 Pairs: TypeAlias = "Sequence[tuple[int, int]]"
 

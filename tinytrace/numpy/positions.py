@@ -30,7 +30,6 @@ from tinytrace.numpy.sorting import argsort
 from tinytrace.numpy.vectorization import vectorize
 from tinytrace.primitives.elementwise import const_like
 
-
 # --- extremes --------------------------------------------------------------------------------------------------
 
 def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
+from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.library import inline_jit, library_jit
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_float
 from tinytrace.core.trace import Tracer
-from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.numpy.classification import isposinf
 from tinytrace.numpy.elementwise import inexact_binary, strong_like
 from tinytrace.numpy.exponential import exp2
+from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
     Value,
@@ -24,7 +25,6 @@ from tinytrace.numpy.promotion import (
     promote_dtypes_numeric,
     promote_shapes,
 )
-from tinytrace.numpy.masking import choose_where
 
 float_power = inexact_binary("float_power", lax.pow, """Return `x` to the power of `y`, computed in floats.
 

@@ -254,10 +254,10 @@ def canonicalize_axes(axes: Iterable[int], ndim: int) -> tuple[int, ...]:
 
 def canonicalize_axis(axis: Any, ndim: int) -> int:
     """Return `axis` counted from the front; raises ValueError when there is no such axis."""
-    axis = operator.index(axis)
+    axis = int(operator.index(axis))
     if not -ndim <= axis < ndim:
         raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
-    return axis % ndim
+    return int(axis % ndim)
 
 
 def concrete(x: Any, context: str) -> Any:

@@ -13,8 +13,8 @@ from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
     Value,
-    canonicalize_axis,
     canonicalize_axes,
+    canonicalize_axis,
     check_arraylike,
     convert,
     int_dtype,

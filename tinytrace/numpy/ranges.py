@@ -56,7 +56,8 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
         return lax.iota(dtype, max(0, int(np.ceil(start))))
     if step is None and start == 0:
         return lax.iota(dtype, max(0, int(np.ceil(stop))))
-    return array(np.arange(start, stop, step, dtype))
+    values: Any = np.arange(start, stop, step, dtype)  # type: ignore[call-overload]
+    return array(values)
 
 
 def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False,

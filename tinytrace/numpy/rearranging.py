@@ -12,8 +12,8 @@ from tinytrace.api.library import library_jit
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_integer
-from tinytrace.numpy.array_creation import array, asarray, full, ones, zeros, zeros_like
 from tinytrace.numpy.arithmetic import remainder
+from tinytrace.numpy.array_creation import array, asarray, full, ones, zeros, zeros_like
 from tinytrace.numpy.cumulative import cumsum
 from tinytrace.numpy.joining import concatenate
 from tinytrace.numpy.masking import choose_where
@@ -161,7 +161,8 @@ def tile(A: ArrayLike, reps: Any) -> Value:
     return reshape(spread, tuple(size * n for size, n in zip(shape, times, strict=True)))
 
 
-def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *, total_repeat_length: int | None = None) -> Value:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
+           total_repeat_length: int | None = None) -> Value:
     """Repeat each element `repeats` times along `axis`, of the flattened array when None.
 
     `repeats` may count for each element; while tracing, `total_repeat_length` must then say how long the result is.
@@ -335,7 +336,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Va
     rest = arr.shape[-1] % 8
     if rest:
         arr = lax.pad(arr, np.uint8(0), [(0, 0, 0)] * (arr.ndim - 1) + [(0, 8 - rest, 0)])
-    arr = arr.reshape(arr.shape[:-1] + (arr.shape[-1] // 8, 8))
+    arr = arr.reshape((*arr.shape[:-1], arr.shape[-1] // 8, 8))
     bits = lax.expand_dims(bits, tuple(range(arr.ndim - 1)))
     return (arr << bits).sum(-1).astype("uint8").swapaxes(axis, -1)
 

@@ -8,9 +8,16 @@ from tinytrace.api.library import library_jit
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import FLOAT16, FLOAT32, is_integer
 from tinytrace.numpy.elementwise import rounding
-from tinytrace.numpy.promotion import ArrayLike, Value, as_array, check_arraylike, convert, float_dtype
-from tinytrace.numpy.promotion import promote_dtypes_inexact
 from tinytrace.numpy.masking import choose_where
+from tinytrace.numpy.promotion import (
+    ArrayLike,
+    Value,
+    as_array,
+    check_arraylike,
+    convert,
+    float_dtype,
+    promote_dtypes_inexact,
+)
 from tinytrace.primitives.elementwise import const_like, zero_like
 
 floor = rounding("floor", lax.floor, """Round each element down.

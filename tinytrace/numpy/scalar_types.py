@@ -57,10 +57,7 @@ float32 = single = _scalar_type(np.float32)
 float64 = double = _scalar_type(np.float64)
 complex64 = csingle = _scalar_type(np.complex64)
 complex128 = cdouble = _scalar_type(np.complex128)
-if BFLOAT16 is not None:
-    bfloat16 = _scalar_type(BFLOAT16)
-else:
-    bfloat16 = None
+bfloat16 = _scalar_type(BFLOAT16) if BFLOAT16 is not None else None
 int_, uint, float_, complex_ = int64, uint64, float64, complex128
 
 generic, number, inexact, complexfloating = np.generic, np.number, np.inexact, np.complexfloating
@@ -68,7 +65,7 @@ floating, integer, signedinteger, unsignedinteger = np.floating, np.integer, np.
 flexible, character, object_, dtype = np.flexible, np.character, np.object_, np.dtype
 
 
-class extended(np.generic):  # type: ignore[misc]  # noqa: N801 (JAX's name)
+class extended(np.generic):  # noqa: N801 (JAX's name)
     """What all element types are that NumPy does not know; see `jax.dtypes.extended`."""
 
 
@@ -86,7 +83,7 @@ def finfo(dtype: Any) -> Any:
     See https://numpy.org/doc/stable/reference/generated/numpy.finfo.html.
     """
     dtype = to_numpy_dtype(dtype)
-    return np.finfo(dtype) if BFLOAT16 is None else core.ml_dtypes.finfo(dtype)
+    return np.finfo(dtype) if BFLOAT16 is None else core.ml_dtypes.finfo(dtype)  # type: ignore[attr-defined]
 
 
 def iinfo(int_type: Any) -> Any:

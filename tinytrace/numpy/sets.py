@@ -331,7 +331,9 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
     if not return_indices:
         return values
     at_first, at_second = order[:-1][twice], order[1:][twice] - a.size
-    return (values, at_first, at_second) if first is None else (values, first[at_first], second[at_second])
+    if first is None or second is None:
+        return values, at_first, at_second
+    return values, first[at_first], second[at_second]
 
 
 def _sorted_together(a: Value, b: Value, assume_unique: bool) -> tuple[Value, Value]:

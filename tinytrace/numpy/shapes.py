@@ -23,7 +23,8 @@ from tinytrace.numpy.promotion import (
 )
 
 
-def reshape(a: ArrayLike, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: bool | None = None) -> Value:
+def reshape(a: ArrayLike, shape: Any = None, order: str = "C", *, newshape: Any = None,
+            copy: bool | None = None) -> Value:
     """Give the elements of `a` another shape; one size may be -1, for what is left.
 
     Raises: TypeError when the number of elements does not fit.

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.autodiff import jvp
+from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.jit import jit
 from tinytrace.api.library import library_jit
 from tinytrace.numpy.arithmetic import abs, mod

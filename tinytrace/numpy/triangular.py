@@ -71,7 +71,7 @@ def _triangle(m: Any, function: str, k: int) -> Value:
     shape = np.shape(m)
     if len(shape) < 2:
         raise ValueError(f"Argument to jax.numpy.{function} must be at least 2D")
-    return lax.broadcast(tri(*shape[-2:], k=k, dtype=bool), shape[:-2])
+    return lax.broadcast(tri(shape[-2], shape[-1], k, bool), shape[:-2])
 
 
 @library_jit("axis1", "axis2", "dtype")

@@ -24,12 +24,12 @@ tan = inexact_unary("tan", lax.tan, """Return the tangent of each element of `x:
     >>> jnp.tan(0.0)
     """)
 
-arcsin = inexact_unary("arcsin", lax.asin, """Return the angle in [-pi/2, pi/2] whose sine is `x: f32[...]`; nan outside of [-1, 1].
+arcsin = inexact_unary("arcsin", lax.asin, """Return the angle in [-pi/2, pi/2] whose sine is `x: f32[...]`.
 
     >>> jnp.arcsin(0.0)
     """)
 
-arccos = inexact_unary("arccos", lax.acos, """Return the angle in [0, pi] whose cosine is `x: f32[...]`; nan outside of [-1, 1].
+arccos = inexact_unary("arccos", lax.acos, """Return the angle in [0, pi] whose cosine is `x: f32[...]`.
 
     >>> jnp.arccos(1.0)
     """)
@@ -59,22 +59,24 @@ arcsinh = inexact_unary("arcsinh", lax.asinh, """Return the number whose hyperbo
     >>> jnp.arcsinh(0.0)
     """)
 
-arctanh = inexact_unary("arctanh", lax.atanh, """Return the number whose hyperbolic tangent is `x: f32[...]`, in (-1, 1).
+arctanh = inexact_unary("arctanh", lax.atanh, """Return the number whose hyperbolic tangent is `x: f32[...]`.
 
     >>> jnp.arctanh(0.0)
     """)
 
-arctan2 = inexact_binary("arctan2", lax.atan2, """Return the angle of the point (x2, x1): the arc tangent of `x1 / x2` in the right quadrant.
+arctan2 = inexact_binary("arctan2", lax.atan2, """Return the angle of the point (x2, x1), in its quadrant.
 
     >>> jnp.arctan2(1.0, -1.0)
     """)
 
-deg2rad = inexact_unary("deg2rad", lambda x: lax.mul(x, const_like(x, np.pi / 180)), """Return angles in degrees as radians.
+deg2rad = inexact_unary("deg2rad", lambda x: lax.mul(x, const_like(x, np.pi / 180)),
+                        """Return angles in degrees as radians.
 
     >>> jnp.deg2rad(180.0)
     """)
 
-rad2deg = inexact_unary("rad2deg", lambda x: lax.mul(x, const_like(x, 180 / np.pi)), """Return angles in radians as degrees.
+rad2deg = inexact_unary("rad2deg", lambda x: lax.mul(x, const_like(x, 180 / np.pi)),
+                        """Return angles in radians as degrees.
 
     >>> jnp.rad2deg(jnp.pi)
     """)

@@ -138,8 +138,9 @@ def scatter_update(x: Value, index: Any, y: Any, scatter: Callable[..., Value], 
         x = lax.expand_dims(x, indexer.bool_dims)
     numbers = indexer.dimension_numbers
     out = scatter(x, indexer.positions, y,
-                  lax.ScatterDimensionNumbers(numbers.offset_dims, numbers.collapsed_slice_dims, numbers.start_index_map,
-                                              numbers.operand_batching_dims, numbers.start_indices_batching_dims),
+                  lax.ScatterDimensionNumbers(
+                      numbers.offset_dims, numbers.collapsed_slice_dims, numbers.start_index_map,
+                      numbers.operand_batching_dims, numbers.start_indices_batching_dims),
                   indices_are_sorted=indexer.is_basic or indices_are_sorted,
                   unique_indices=indexer.is_basic or unique_indices, mode=mode)
     if indexer.bool_dims:

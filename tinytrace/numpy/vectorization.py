@@ -89,7 +89,9 @@ def _apply(function: Callable[..., Any], arrays: Sequence[Any], in_dims: Sequenc
     result = function(*squeezed)
     if not expanded:
         return result
-    return tuple(expand_dims(r, expanded) for r in result) if isinstance(result, tuple) else expand_dims(result, expanded)
+    if isinstance(result, tuple):
+        return tuple(expand_dims(r, expanded) for r in result)
+    return expand_dims(result, expanded)
 
 
 # --- signatures ------------------------------------------------------------------------------------------------

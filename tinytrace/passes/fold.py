@@ -29,7 +29,8 @@ def _value_of(eqn: JaxprEqn) -> Literal | None:
             or not all(isinstance(x, Literal) for x in eqn.invars) or any(True for _ in subjaxprs(eqn.params))):
         return None
     aval = eqn.outvars[0].aval
-    if aval.shape or any(isinstance(x.aval.dtype, KeyType) or x.aval.dtype == FLOAT0 for x in (*eqn.invars, *eqn.outvars)):
+    dtypes = [x.aval.dtype for x in (*eqn.invars, *eqn.outvars)]
+    if aval.shape or any(isinstance(dtype, KeyType) or dtype == FLOAT0 for dtype in dtypes):
         return None
     with np.errstate(all="ignore"):
         operands = [np.asarray(x.val, x.aval.dtype) for x in eqn.invars if isinstance(x, Literal)]

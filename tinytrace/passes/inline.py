@@ -39,7 +39,8 @@ class _Inliner:
             if called is None:
                 outvars = [type(v)(v.aval) if fresh else v for v in eqn.outvars]
                 names.update(zip(eqn.outvars, outvars, strict=True))
-                self.eqns.append(eqn if not fresh and invars == eqn.invars else eqn.replace(invars=invars, outvars=outvars))
+                same = not fresh and invars == eqn.invars
+                self.eqns.append(eqn if same else eqn.replace(invars=invars, outvars=outvars))
                 continue
             inner: dict[Var, Atom] = dict(zip(called.jaxpr.invars, invars, strict=True))
             for v, const in zip(called.jaxpr.constvars, called.consts, strict=True):

@@ -1,4 +1,4 @@
-"""device_put: say where an array is to live. There is one device, so it is the identity, and printed as JAX prints it."""
+"""device_put: say where an array is to live. There is one device: it is the identity, printed as JAX prints it."""
 from __future__ import annotations
 
 import enum

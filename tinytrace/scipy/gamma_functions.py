@@ -14,9 +14,8 @@ from tinytrace.numpy.cumulative import cumprod
 from tinytrace.numpy.promotion import ArrayLike, Value, concrete, promote_args_inexact
 from tinytrace.numpy.ranges import arange
 from tinytrace.numpy.reductions import sum
-from tinytrace.numpy.searching import clip
 from tinytrace.numpy.scalar_types import finfo
-from tinytrace.numpy.searching import where
+from tinytrace.numpy.searching import clip, where
 from tinytrace.numpy.shapes import expand_dims
 from tinytrace.primitives.elementwise import const_like
 

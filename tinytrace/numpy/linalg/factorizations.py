@@ -120,7 +120,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 
 
 @library_jit("UPLO", "symmetrize_input")
-def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:  # noqa: N803
+def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Return the eigenvalues of a symmetric matrix, smallest first, and its eigenvectors as columns.
 
     >>> jnp.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -136,7 +136,7 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
 
 @library_jit("UPLO")
-def eigvalsh(a: ArrayLike, UPLO: str | None = "L") -> Value:  # noqa: N803
+def eigvalsh(a: ArrayLike, UPLO: str | None = "L") -> Value:
     """Return the eigenvalues of a symmetric matrix, smallest first.
 
     >>> jnp.linalg.eigvalsh(jnp.array([[2.0, 0.0], [0.0, 1.0]]))
@@ -149,7 +149,7 @@ def eigvalsh(a: ArrayLike, UPLO: str | None = "L") -> Value:  # noqa: N803
 
 
 @library_jit()
-def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None) -> Value:  # noqa: N803
+def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None) -> Value:
     """Return how many singular values are larger than `rtol`.
 
     >>> jnp.linalg.matrix_rank(jnp.array([[1.0, 2.0], [2.0, 4.0]]))

@@ -9,16 +9,16 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
+from tinytrace.numpy.arithmetic import abs
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.classification import conj, isnan, real
 from tinytrace.numpy.exponential import sqrt
 from tinytrace.numpy.linalg.factorizations import svd, svdvals
 from tinytrace.numpy.linalg.systems import inv
-from tinytrace.numpy.scalar_types import finfo
 from tinytrace.numpy.powers import power
 from tinytrace.numpy.promotion import ArrayLike, Value, canonicalize_axis, check_arraylike, promote_dtypes_inexact
 from tinytrace.numpy.reductions import amax, amin, sum
-from tinytrace.numpy.arithmetic import abs
+from tinytrace.numpy.scalar_types import finfo
 from tinytrace.numpy.searching import where
 from tinytrace.numpy.shapes import expand_dims, moveaxis, ravel
 from tinytrace.primitives.elementwise import const_like

@@ -35,7 +35,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Value:
         axes[0] = axes[0][1:]
     if arrs[-1].ndim == 1:
         axes[-1] = axes[-1][:1]
-    return einsum(*itertools.chain(*zip(arrs, axes)), optimize="optimal", precision=precision)
+    return einsum(*itertools.chain(*zip(arrs, axes, strict=True)), optimize="optimal", precision=precision)
 
 
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 import operator
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -45,7 +46,7 @@ def _solve(a: Value, b: Value) -> Value:
     if not (a.ndim >= 2 and b.ndim in (a.ndim, a.ndim - 1) and a.shape[-1] == a.shape[-2] == b.shape[a.ndim - 2]):
         raise ValueError("The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; "
                          f"got a={a.shape} and b={b.shape}")
-    shape = tuple(n_a if n_b == 1 else n_b for n_a, n_b in zip((*a.shape[:-1], 1), b.shape))
+    shape = tuple(n_a if n_b == 1 else n_b for n_a, n_b in zip((*a.shape[:-1], 1), b.shape, strict=False))
     b = lax.broadcast_in_dim(b, shape, range(b.ndim))
     factors, _, permutation = lax_linalg.lu(lax.stop_gradient(a))
 
@@ -83,7 +84,7 @@ def _lu_solve(lu: Value, permutation: Value, b: Value, trans: int) -> Value:
     lu = _broadcast_to(lu, (*batch, *lu.shape[-2:]))
     permutation = _broadcast_to(permutation, (*batch, permutation.shape[-1]))
     b = _broadcast_to(b, (*batch, *b.shape[-2:]))
-    solve_one = partial(_lu_solve_one, trans=trans)
+    solve_one: Callable[..., Any] = partial(_lu_solve_one, trans=trans)
     for _ in batch:
         solve_one = vmap(solve_one, in_axes=(0, 0, 0))
     x = solve_one(lu, permutation, b)
