@@ -21,7 +21,7 @@ from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.core.array import Array, array_from_host
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT0
+from tinytrace.core.dtypes import FLOAT0, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.structure import structure_of
@@ -115,10 +115,12 @@ class Program:
         if self.executable is None and self.kernel_jaxpr.jaxpr.eqns:
             return None
         n = len(consts)
-        inputs = [(x.address, 0, "") for x in self._consts]
-        inputs += [(consts[i].address, 0, "") if i < n else (0, leaf_order[i - n], _scalar_code(self.in_avals[i]))
-                   for i in self.kept]
-        inputs += [(x.address, 0, "") for x in self._hidden]
+        inputs = [(x.address, 0, 0, 0) for x in self._consts]
+        for i in self.kept:
+            aval = self.in_avals[i]
+            inputs.append((consts[i].address, 0, 0, 0) if i < n else
+                          (0, leaf_order[i - n], _type_number(aval.dtype), aval.nbytes))
+        inputs += [(x.address, 0, 0, 0) for x in self._hidden]
         sizes = tuple([aval.nbytes for aval in self._computed_avals])
         entry, workspace = (self.executable.entry, self.source.workspace) if self.executable else (0, 0)
         if len(inputs) + len(sizes) + 1 > MAX_FAST_BUFFERS or len(self._outputs) > MAX_FAST_BUFFERS:
@@ -220,10 +222,9 @@ def _without_float0(closed: ClosedJaxpr) -> ClosedJaxpr:
     return closed.replace(jaxpr=closed.jaxpr.replace(outvars=outvars)) if outvars != closed.jaxpr.outvars else closed
 
 
-def _scalar_code(aval: ShapedArray) -> str:
-    """Return how the hit path stores a Python scalar of this type, as `struct` spells it."""
-    codes = {"float32": "f", "float64": "d", "int32": "i", "int64": "q", "bool": "?"}
-    return codes.get(aval.dtype.name, "") if aval.shape == () else ""
+def _type_number(dtype: DType) -> int:
+    """Return NumPy's number of a dtype, by which the hit path stores what is no Array; -1 if it has none."""
+    return dtype.num if isinstance(dtype, np.dtype) else -1
 
 
 # --- eager loops, branches and calls ---------------------------------------------------------------------------

@@ -1,0 +1,346 @@
+"""The hit path of a jitted call (csrc/dispatch.c, csrc/entry.c) and the Python path answer alike, and nothing leaks."""
+import collections
+import gc
+import sys
+import threading
+import weakref
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace._dispatch import set_paused
+from tinytrace.config import enable_x64
+from tinytrace.errors import UnexpectedTracerError
+from tinytrace.tree_util import tree_flatten
+
+
+class Watched:
+    """A jitted function that counts the calls which Python had to answer."""
+
+    def __init__(self, fun, **options):
+        self.jitted = jax.jit(fun, **options)
+        self.misses = 0
+        self.jitted._configure(self._miss, *self.jitted._options.statics)
+
+    def _miss(self, *args, **kwargs):
+        self.misses += 1
+        return self.jitted._missed(*args, **kwargs)
+
+    def __call__(self, *args, **kwargs):
+        return self.jitted(*args, **kwargs)
+
+    def in_python(self, *args, **kwargs):
+        set_paused(True)
+        try:
+            return self.jitted(*args, **kwargs)
+        finally:
+            set_paused(False)
+
+
+def same(got, wanted):
+    got, tree = tree_flatten(got)
+    wanted, wanted_tree = tree_flatten(wanted)
+    assert tree == wanted_tree
+    for x, y in zip(got, wanted, strict=True):
+        assert type(x) is type(y)
+        assert x.aval is y.aval
+        assert np.asarray(x).tobytes() == np.asarray(y).tobytes()
+
+
+Pair = collections.namedtuple("Pair", "a b")
+A, B = np.arange(6, dtype=np.float32), np.arange(6, dtype=np.float32) + 10
+ARGUMENTS = {
+    "array": jnp.asarray(A), "weak array": jnp.asarray(2.5), "float": 2.5, "int": 7, "negative int": -7, "bool": True,
+    "minus zero": -0.0, "nan": float("nan"), "infinity": float("inf"), "largest int": 2 ** 31 - 1,
+    "numpy f32": A, "numpy f64": A.astype(np.float64) / 3, "numpy i64": np.arange(-3, 3),
+    "numpy i8": np.arange(6, dtype="i1"),
+    "numpy bool": A > 2, "numpy f16": A.astype(np.float16), "numpy bf16": A.astype(ml_dtypes.bfloat16),
+    "numpy u64": np.arange(6, dtype="u8"), "numpy 0-d": np.array(1.5, np.float32),
+    "numpy empty": np.zeros((0, 3), "f4"),
+    "numpy strided": np.arange(12, dtype="f4")[::2], "numpy transposed": np.arange(6, dtype="f4").reshape(2, 3).T,
+    "numpy unaligned": np.frombuffer(b"x" + A.tobytes(), "f4", offset=1),
+    "numpy read-only": np.frombuffer(A.tobytes(), "f4"), "numpy scalar": np.float32(3),
+    "large numpy": np.arange(100_000, dtype="f4"), "eager result": jnp.asarray(A) + 1,
+}
+FAST = set(ARGUMENTS) - {"numpy strided", "numpy transposed", "numpy unaligned", "numpy scalar", "numpy u64"}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_both_paths_agree_on_every_kind_of_argument(name):
+    x = ARGUMENTS[name]
+    f = Watched(lambda x: (x + x, x))
+    g = Watched(lambda x: x + x)
+    for h in (f, g):
+        wanted = h.in_python(x)
+        for _ in range(3):
+            same(h(x), wanted)
+        assert h.jitted._cache_size() == 1
+    assert (g.misses < 3) == (name in FAST)  # paused once, then one miss, which teaches
+
+
+def test_numpy_arrays_are_read_at_each_call():
+    f = Watched(lambda x: x + 1)
+    x = np.zeros(4, np.float32)
+    results = []
+    for i in range(5):
+        x[:] = i
+        results.append(f(x))
+    np.testing.assert_array_equal(results, [[i + 1] * 4 for i in range(5)])
+    assert f.misses == 1
+
+
+def test_shapes_types_and_orders_of_numpy_arrays_are_told_apart():
+    f = Watched(lambda x: x.shape[0] * 10 + x.ndim + x.sum() * 0)
+    shapes = [(2, 3), (3, 2), (6,), (1, 6), (300, 2), (2, 300)]
+    for _ in range(3):
+        assert [int(f(np.ones(shape, np.float32))) for shape in shapes] == [s[0] * 10 + len(s) for s in shapes]
+    assert f.misses == len(shapes)
+    assert f(np.ones(6, np.int32)).dtype == np.int32
+    assert f(np.ones(6, np.float32)).dtype == np.float32
+
+
+def test_subclasses_of_known_types_take_their_own_way():
+    class Dict(dict):
+        pass
+
+    f = Watched(lambda t: [2 * x for x in tree_flatten(t)[0]])
+    x, y = jnp.asarray(A), jnp.asarray(B)
+    trees = [{"a": x, "b": y}, (x, y), [x, y], Pair(x, y), collections.OrderedDict(b=x, a=y), {"b": x, "a": y}, None,
+             (x, None), (None, x), ((x,), y), (x, (y,)), ()]
+    for _ in range(3):
+        for tree in trees:
+            same(f(tree), f.in_python(tree))
+    assert f.jitted._cache_size() == len(trees) - 1  # two dicts are the same
+    with pytest.raises(TypeError, match="as an abstract array"):
+        Watched(lambda t: t)(Dict(a="text"))
+
+
+def test_dicts_in_another_order_are_the_same_call():
+    f = Watched(lambda d: d["a"] - d["b"])
+    one, other = {"a": jnp.asarray(A), "b": jnp.asarray(B)}, {"b": jnp.asarray(B), "a": jnp.asarray(A)}
+    for _ in range(3):
+        np.testing.assert_array_equal(f(one), A - B)
+        np.testing.assert_array_equal(f(other), A - B)
+    assert f.jitted._cache_size() == 1
+    assert f.misses == 2
+
+
+def test_keyword_and_static_arguments():
+    f = Watched(lambda x, y, *, flag, z: (x + y + z) * (2 if flag else 3), static_argnames="flag")
+    x, y, z = jnp.asarray(A), jnp.asarray(B), 1.0
+    for flag in (True, False, 1, 1.0, "yes", ()):
+        for _ in range(2):
+            same(f(x, y, flag=flag, z=z), f.in_python(x, y, flag=flag, z=z))
+    assert f.jitted._cache_size() == 6  # True, 1 and 1.0 are equal and yet three
+    misses = f.misses
+    f(x, y, z=z, flag=True)
+    f(x, y, flag=True, z=z)
+    assert f.misses <= misses + 1  # another order of keywords is learnt at most once
+
+
+def test_statics_of_strange_equality():
+    class Never:
+        __hash__ = object.__hash__
+
+        def __eq__(self, other):
+            return False
+
+    class Raises:
+        def __hash__(self):
+            return 1
+
+        def __eq__(self, other):
+            raise RuntimeError("not comparable")
+
+    f = Watched(lambda x, s: x + 1, static_argnums=1)
+    never = Never()
+    for s in (never, never, float("nan"), float("nan"), -0.0, 0.0):
+        np.testing.assert_array_equal(f(A, s), A + 1)
+    f(A, Raises())
+    with pytest.raises(RuntimeError, match="not comparable"):
+        f(A, Raises())
+    with pytest.raises(ValueError, match="Non-hashable static arguments"):
+        f(A, [])
+
+
+def test_dtypes_that_are_none_are_refused_on_both_paths():
+    f = Watched(lambda x: x + 1)
+    f(A), f(A)
+    for bad in (A.astype(">f4"), np.array(["text"] * 6), np.array([None] * 6), "text", object()):
+        for _ in range(2):
+            with pytest.raises(TypeError):
+                f(bad)
+    same(f(A), f.in_python(A))
+
+
+def test_integers_that_do_not_fit_are_refused_on_both_paths():
+    f = Watched(lambda x: x + 1)
+    assert [int(f(5)), int(f(5)), int(f(-2 ** 31))] == [6, 6, -2 ** 31 + 1]
+    for huge in (2 ** 31, 2 ** 40, 2 ** 70, -2 ** 70):
+        for _ in range(2):
+            with pytest.raises(OverflowError):
+                f(huge)
+    assert int(f(7)) == 8
+
+
+def test_a_float_is_no_int_and_no_bool():
+    f = Watched(lambda x: x * 2)
+    for _ in range(3):
+        assert [f(1).dtype.name, f(1.0).dtype.name, f(True).dtype.name] == ["int32", "float32", "int32"]
+    assert f.jitted._cache_size() == 3
+
+
+def test_tracers_never_take_the_hit_path():
+    f = Watched(lambda x: jnp.sin(x) * 2)
+    x = jnp.asarray(A)
+    f(x), f(x)
+    np.testing.assert_allclose(jax.grad(lambda x: f(x).sum())(x), 2 * np.cos(A), rtol=1e-5)
+    np.testing.assert_allclose(jax.vmap(f)(jnp.stack([x, x])), [2 * np.sin(A)] * 2, rtol=1e-5)
+    assert "pjit" in str(jax.make_jaxpr(f)(x))
+    leaked = []
+    jax.jit(lambda x: leaked.append(x) or x)(x)
+    with pytest.raises(UnexpectedTracerError):
+        f(leaked[0])
+    same(f(x), f.in_python(x))
+
+
+def test_a_call_inside_a_trace_on_concrete_values_is_staged():
+    f = Watched(lambda x: x + 1)
+    x = jnp.asarray(A)
+    f(x), f(x)
+    assert "pjit" in str(jax.make_jaxpr(lambda y: y + f(x))(x))
+
+
+def test_reentrant_calls():
+    x = jnp.asarray(A)
+    inner = Watched(lambda x: x * 3)
+    seen = []
+
+    def report(value):
+        seen.append(np.asarray(inner(jnp.asarray(value))))
+
+    outer = Watched(lambda x: (jax.debug.callback(report, x), x + 1)[1])
+    for _ in range(3):
+        same(outer(x), outer.in_python(x))
+    assert len(seen) == 6
+    np.testing.assert_array_equal(seen, [A * 3] * 6)
+
+
+def test_an_exception_in_a_callback_passes_through_and_nothing_is_lost():
+    def fails(value):
+        raise KeyError("asked for")
+
+    f = Watched(lambda x: (jax.debug.callback(fails, x), x + 1)[1])
+    for _ in range(4):
+        with pytest.raises(KeyError, match="asked for"):
+            f(jnp.asarray(A))
+    np.testing.assert_array_equal(Watched(lambda x: x + 1)(A), A + 1)
+
+
+def test_settings_are_seen_at_once():
+    f = Watched(lambda x: x * 2)
+    f(A), f(A)
+    with enable_x64():
+        assert f(A.astype(np.float64)).dtype == np.float64
+        assert f(np.arange(3)).dtype == np.int64
+    assert f(A.astype(np.float64)).dtype == np.float32
+    with jax.disable_jit():
+        assert f(A) is not None
+    jax.clear_caches()
+    assert f.jitted._cache_size() == 0
+    np.testing.assert_array_equal(f(A), A * 2)
+    assert f.jitted._cache_size() == 1
+
+
+def test_results_keep_their_buffers_and_inputs_are_not_changed():
+    f = Watched(lambda x: x + 1)
+    x = jnp.asarray(A)
+    results = [x]
+    for _ in range(100):
+        results.append(f(results[-1]))
+    np.testing.assert_array_equal(results, [A + i for i in range(101)])
+    view = np.asarray(f(f(x)))
+    for _ in range(100):
+        f(x)
+    np.testing.assert_array_equal(view, A + 2)
+
+
+def test_threads():
+    f = Watched(lambda x, d: {"s": x + d["a"], "n": x * 2})
+    wrong = []
+
+    def work(k):
+        x = np.full(64, k, np.float32)
+        for i in range(300):
+            d = {"a": jnp.full(64, float(i))} if i % 2 else {"a": float(i)}
+            out = f(x, d)
+            if not (np.all(np.asarray(out["s"]) == k + i) and np.all(np.asarray(out["n"]) == 2 * k)):
+                wrong.append((k, i))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("make", [
+    lambda: (jnp.asarray(A),), lambda: (A.copy(),), lambda: (A.astype(np.float64),), lambda: (1.5,),
+    lambda: ({"a": jnp.asarray(A), "b": [A.copy(), 2]},), lambda: (jnp.asarray(A) + 1,)],
+    ids=["array", "numpy", "narrowed", "scalar", "tree", "eager"])
+def test_nothing_leaks(make):
+    f = Watched(lambda t: [x + 1 for x in tree_flatten(t)[0]])
+    shapes = (300, 7)  # a dimension that is no cached integer
+    extra = np.ones(shapes, np.float32)
+    args = make()
+    held = [args, extra, extra.dtype, args[0]]
+    for _ in range(20):
+        f(*args), f(extra)
+    gc.collect()
+    before = [sys.getrefcount(x) for x in held], sys.getallocatedblocks()
+    for _ in range(2000):
+        f(*args), f(extra)
+    gc.collect()
+    assert [sys.getrefcount(x) for x in held] == before[0]
+    assert sys.getallocatedblocks() - before[1] < 200
+
+
+def test_misses_in_the_middle_of_a_call_leak_nothing():
+    f = Watched(lambda x, y: x + y)
+    x, bad = A.copy(), np.arange(12, dtype="f4")[::2]
+    for _ in range(10):
+        f(x, bad)
+    before = sys.getrefcount(x), sys.getrefcount(bad), sys.getrefcount(x.dtype)
+    for _ in range(500):
+        f(x, bad)
+    assert (sys.getrefcount(x), sys.getrefcount(bad)) == before[:2]
+
+
+def test_functions_that_hold_themselves_are_collected():
+    def fun(x):
+        return x + 1
+
+    f = jax.jit(fun)
+    f(A), f(A)
+    f.myself = f
+    gone = weakref.ref(f)
+    del f, fun
+    gc.collect()
+    assert gone() is None
+
+
+def test_more_arguments_than_the_hit_path_reads():
+    f = Watched(lambda *xs: sum(xs))
+    for n in (3, 60, 70, 200):
+        xs = [jnp.asarray(float(i)) for i in range(n)]
+        for _ in range(3):
+            assert float(f(*xs)) == n * (n - 1) / 2
+    deep = jnp.asarray(A)
+    for _ in range(50):
+        deep = (deep,)
+    g = Watched(lambda t: tree_flatten(t)[0][0] * 2)
+    same(g(deep), g.in_python(deep))
