@@ -101,8 +101,9 @@ class Elements:
 
         match kind:
             case Scalar(text):
-                operands = [read(x, aligned(index, var.aval, x.aval)) for x in eqn.invars]
-                node = apply(text if isinstance(text, str) else text[producer.position], operands, var.aval.dtype)
+                text = text if isinstance(text, str) else text[producer.position]
+                operands = [read(x, aligned(index, var.aval, x.aval)) for x in eqn.invars] if "{" in text else []
+                node = apply(text, operands, var.aval.dtype)
                 if not missing and not node.hint:
                     node.hint = self.names.get(var, "")
                 return node

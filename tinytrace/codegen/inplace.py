@@ -93,6 +93,7 @@ def _is_free(kernels: Sequence[Kernel], k: int, old: Buffer, new: Buffer) -> boo
     """Is `old` a temporary made before kernel `k`, and `new` untouched before it?"""
     return (old.space == "workspace" and new.space in ("workspace", "output") and old.name != new.name
             and any(old in kernel.writes for kernel in kernels[:k])
+            and not any(old.name == b.name for b in kernels[k].writes)  # another result has its place already
             and not any(new.name == b.name for kernel in kernels[:k] for b in _all_arrays(kernel)))
 
 

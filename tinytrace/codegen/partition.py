@@ -203,7 +203,8 @@ class Grouping:
                 continue
             first = max(first, stage + 1)
             reach = min(outer, made.free, len(index))
-            outer = next((k for k in range(reach) if index[k] is not root.axes[k]), reach)
+            outer = next((k for k in range(reach)  # a running fold has its loops in another order than its dimensions
+                          if index[k] is not root.axes[k] or made.place[k] is not made.axes[k]), reach)
         return outer, first
 
 

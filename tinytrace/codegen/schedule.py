@@ -67,7 +67,8 @@ class Plan:
         """Do fewer loads jump through memory when the last outer loop is the vectorised one?"""
         if not any(stage.inner for stage in self.stages):
             return False
-        if any(task.remembered and task.depth for stage in self.stages for task in stage.tasks):
+        tasks = [task for stage in self.stages for task in stage.tasks]
+        if any(task.remembered and task.depth or any(b.space == "row" for b, _ in task.targets) for task in tasks):
             return False  # a row per lane would be needed
         along = across = 0
         for stage in self.stages:
