@@ -21,7 +21,8 @@ EXCLUDED = {
                r"jax\.(local_)?devices\(|\bdevice_put\b|\.devices?\(\)|default_device|transfer_guard|multihost",
     "files": r"\bopen\(|\burl|download|profiler|compilation_cache|jax_compilation|\btempfile\b|os\.environ",
     "debugger": r"\bbreakpoint\(|\bpdb\b",
-    "XLA": r"\bmlir\b|\bhlo\b|\bHLO\b|xla_client|compiler_ir|as_text\(|cost_analysis|jaxlib|jax\.export|\bexport\.|\bjex\b",
+    "XLA": r"\bmlir\b|\b(hlo|HLO)\b|xla_client|compiler_ir|as_text\(|cost_analysis|jaxlib|jax\.export|\bexport\.|"
+           r"\bjex\b",
     "internals": r"jax\._src|jax\.interpreters|jax\.extend|\bcore\.(eval_jaxpr|Primitive|Trace|Tracer|extract_call)",
     "prints an id": r"\bid\(|\bhash\(|gc\.|getsizeof",
 }

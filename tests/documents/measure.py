@@ -1,4 +1,6 @@
-"""How much of JAX's documents runs here with the same output: `python -m tests.documents.measure FOLDER --oracle PYTHON`.
+"""How much of JAX's documents runs here with the same output.
+
+    python -m tests.documents.measure FOLDER --oracle PYTHON
 
 FOLDER is `docs` of JAX's repository at the tag jax-v0.4.35 and PYTHON an interpreter that has JAX 0.4.35. Every cell
 of DOCUMENTS is run with both libraries and what they show is compared: printed text, the value's repr, the error's
@@ -24,7 +26,7 @@ from tests.documents.cells import Cell, names_bound, plain, read_cells
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
 TABLE = ROOT / "docs" / "documents.md"
-DOCUMENTS = """
+DOCUMENTS = re.findall(r"\S+", """
 quickstart.md key-concepts.md jit-compilation.md automatic-vectorization.md automatic-differentiation.md debugging.md
 random-numbers.md working-with-pytrees.md stateful-computations.md advanced-autodiff.md external-callbacks.md
 gradient-checkpointing.md jaxpr.md pytrees.md aot.md faq.rst type_promotion.rst rank_promotion_warning.rst
@@ -32,7 +34,7 @@ debugging/flags.md debugging/print_breakpoint.md jep/9263-typed-keys.md
 notebooks/thinking_in_jax.md notebooks/Common_Gotchas_in_JAX.md notebooks/autodiff_cookbook.md
 notebooks/Custom_derivative_rules_for_Python_code.md notebooks/autodiff_remat.md notebooks/vmapped_log_probs.md
 notebooks/convolutions.md notebooks/Writing_custom_interpreters_in_Jax.md
-""".split()
+""")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 
 
@@ -58,7 +60,7 @@ def main() -> int:
     parser.add_argument("documents", nargs="*", help="paths below the folder; all of DOCUMENTS by default")
     parser.add_argument("--oracle", default=sys.executable, help="a Python with JAX 0.4.35")
     parser.add_argument("--write", action="store_true", help=f"write the table to {TABLE.relative_to(ROOT)}")
-    parser.add_argument("--show", action="store_true", help="print the cells that differ, with both outputs")
+    parser.add_argument("--show", action="store_true", help="print the cells that are not the same, with both outputs")
     arguments = parser.parse_args()
     reasons = json.loads((HERE / "reasons.json").read_text())
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -67,7 +69,7 @@ def main() -> int:
         results = [result for document in each for result in document]
     differing = [result for result in results if result.verdict == "differs"]
     if arguments.show:
-        print(*map(shown, differing), sep="\n")
+        print(*(shown(result) for result in results if result.verdict in ("rounding", "differs")), sep="\n")
     text = report(results, reasons)
     print(text)
     if arguments.write:
@@ -128,8 +130,10 @@ def report(results: list[Result], reasons: dict[str, str]) -> str:
     """The table, and each differing cell with its reason, as Markdown."""
     lines = ["# The cells of JAX's documents, run here", "",
              "Made by `python -m tests.documents.measure` from `docs/` of JAX 0.4.35; cells are counted from 1. What a",
-             "cell prints, the value it shows and the text of its error are compared. *Rounding*: only the last digits of",
-             "numbers differ. *Excluded* cells need what tinytrace or a terminal has not; the rules are in `cells.py`.", "",
+             "cell prints, the value it shows and the text of its error are compared. *Rounding*: only the last digits",
+             "of numbers differ (most single operations are NumPy's here and XLA's there). *Excluded* cells are those",
+             "that need devices, plots, files, other packages or XLA, or show a time or an id: the rules are in",
+             "`tests/documents/cells.py`.", "",
              "| document | cells | excluded | compared | same | rounding | differ |",
              "|----------|------:|---------:|---------:|-----:|---------:|-------:|"]
     for document in dict.fromkeys(result.document for result in results):

@@ -12,6 +12,7 @@ import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import io
 import json
 import linecache
@@ -33,9 +34,6 @@ class JaxIsTinytrace(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         return importlib.machinery.ModuleSpec(name, self) if name.split(".")[0] == "jax" else None
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
-        return None
 
     def exec_module(self, module: types.ModuleType) -> None:
         ours = "tinytrace" + module.__name__.removeprefix("jax")
@@ -121,7 +119,8 @@ def normalise(text: str) -> str:
     text = re.sub(r"0x[0-9a-f]+", "0x..", text)
     text = re.sub(r"\bid[= ]\d{6,}", "id ..", text)
     text = re.sub(r"[\w/.-]+/(site-packages|tinytrace)/\S+?:\d+", "(library)", text)
-    text = re.sub(r"When the value was created, the final \d+ stack frames.*?\n-+\n.*?\n-+\n", "", text, flags=re.DOTALL)
+    stack = r"When the value was created, the final \d+ stack frames.*?\n-+\n.*?\n-+\n"
+    text = re.sub(stack, "", text, flags=re.DOTALL)
     return "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n")
 
 
