@@ -41,7 +41,7 @@ class Across:
 
     def statements(self) -> list[Stmt]:
         last = self.outer[-1]
-        name, extent = last.args
+        name, extent = last.args[0], last.args[1]
         blocks, rest = divmod(extent, self.lanes)
         body: list[Stmt] = []
         if blocks:

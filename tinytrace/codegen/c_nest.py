@@ -181,7 +181,9 @@ class NestWriter:
         writer._hoist(loop)
         if loop.simd:
             inner.line("#pragma omp simd")
-        with inner.block(f"for (int64_t {axis_name} = begin; {axis_name} < end; {axis_name}++)"):
+        first = constant_of(loop.begin)
+        shift = f" + {first}" if first else ""
+        with inner.block(f"for (int64_t {axis_name} = begin{shift}; {axis_name} < end{shift}; {axis_name}++)"):
             writer._body(loop.body)
         self.functions.append("\n".join([f"static void {name}(void *ctx, int64_t begin, int64_t end) {{", *inner.lines, "}"]))
         pointers = [f"(void *){b.name}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]

@@ -20,12 +20,13 @@ from tinytrace.codegen.kernel import (
     written,
 )
 from tinytrace.codegen.nodes import Node, walk
+from tinytrace.codegen.segments import cut
 from tinytrace.codegen.threads import spread
 
 
 def nest(body: list[Stmt], equations: Sequence[str] = ()) -> Nest:
     """Return the kernel of these statements, which stand for these equations, with what it costs."""
-    kernel = Nest(list(equations), body=_turning(body))
+    kernel = Nest(list(equations), body=cut(_turning(body)))
     measure(kernel)
     spread(kernel.body)
     return kernel

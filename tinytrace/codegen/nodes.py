@@ -112,6 +112,13 @@ def axis(name: str, extent: int) -> Node:
     return node
 
 
+def axis_between(name: str, begin: int, end: int) -> Node:
+    """Return the loop variable `name` that runs over begin ... end - 1."""
+    node = make("axis", (name, end - begin, begin), (), None, begin, end - 1)
+    node.axes = node.axes or frozenset([node])
+    return node
+
+
 def literal(text: str, dtype: DType) -> Node:
     """Return the element that C spells `text`."""
     return make("literal", (text,), (), dtype)

@@ -78,7 +78,7 @@ class _Scope:
             elif isinstance(stmt, Row):
                 self.made.add(stmt.buffer)
             elif isinstance(stmt, For):
-                bounded = constant_of(stmt.end) == stmt.axis.args[1]
+                bounded = constant_of(stmt.end) == stmt.axis.high + 1
                 made = self.made | {stmt.axis} if bounded else set(self.made)
                 _Scope(self.axes | {stmt.axis}, made, self.guarded).body(stmt.body)
             elif isinstance(stmt, When):
