@@ -13,7 +13,7 @@ TINYTRACE_CACHE_DIR ?= $(CURDIR)/.cache/demo
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint golden tutorials bench clean
+.PHONY: help demo test test-fast lint exhaustive golden tutorials bench clean
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of"
@@ -34,6 +34,10 @@ test-fast: $(VENV)/.dev  ## run the tests without the slow ones, with fewer rand
 lint: $(VENV)/.dev  ## check style (ruff) and types (mypy --strict)
 	@echo "==> ruff"; $(BIN)/ruff check .; style=$$?; \
 		echo "==> mypy --strict"; $(BIN)/mypy && exit $$style
+
+exhaustive: $(VENV)/.dev  ## try the math functions on every float32 (hours)
+	@echo "==> every float32"
+	@EXHAUSTIVE=1 $(BIN)/python -m pytest -m slow tests/csrc
 
 golden: $(ORACLE)/.installed  ## ask JAX 0.4.35 for the expected texts again and show what changed
 	@echo "==> regenerating tests/goldens with JAX 0.4.35"

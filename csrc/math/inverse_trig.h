@@ -122,8 +122,8 @@ static inline double tt_acos_f64(double x) {
 /* atan(over / under) for 0 <= over <= under. Above tan(pi/8): pi/4 - atan((under - over) / (under + over)).
    Degree 25, error 2**-63.8. */
 static inline double tt_atan_ratio_f64(double over, double under) {
-    double steep = over > under * 0.41421356237309503 ? 1.0 : 0.0;
-    double q = (over - steep * under) / (under + steep * over);
+    int steep = over > under * 0.41421356237309503;
+    double q = (steep ? over - under : over) / (steep ? under + over : under);
     double z = q * q;
     double p = 0.015134463822901434;
     p = p * z - 0.033409811880617694;
@@ -137,7 +137,7 @@ static inline double tt_atan_ratio_f64(double over, double under) {
     p = p * z - 0.14285714285347945;
     p = p * z + 0.1999999999999726;
     p = p * z - 0.33333333333333326;
-    return steep * 0.7853981633974483 + (p * (q * z) + steep * 3.061616997868383e-17 + q);
+    return (steep ? 0.7853981633974483 : 0.0) + (p * (q * z) + (steep ? 3.061616997868383e-17 : 0.0) + q);
 }
 
 /* tt: tt_atan_f64; needs: tt_atan_ratio_f64 */
@@ -154,7 +154,8 @@ static inline double tt_atan_f64(double x) {
 static inline double tt_atan2_f64(double y, double x) {
     double width = __builtin_fabs(x), height = __builtin_fabs(y);
     double least = height < width ? height : width, most = height < width ? width : height;
-    double angle = tt_atan_ratio_f64(least / most, 1.0);
+    double scale = most > 0x1p1000 ? 0x1p-100 : most < 0x1p-900 ? 0x1p100 : 1.0; /* for sums in range */
+    double angle = tt_atan_ratio_f64(least * scale, most * scale);
     angle = least == most ? (most == 0.0 ? 0.0 : 0.7853981633974483) : angle;
     int steep = height > width, left = __builtin_copysign(1.0, x) < 0.0;
     double base = steep ? 1.5707963267948966 : left ? 3.141592653589793 : 0.0;

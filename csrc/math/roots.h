@@ -11,17 +11,19 @@ static inline double tt_sqrt_f64(double x) { return __builtin_sqrt(x); }
    step is Newton's, with the error of the cube from fused multiply-adds. The result within 1 ulp. */
 static inline double tt_cbrt_f64(double x) {
     double size = __builtin_fabs(x);
-    double scaled = size < 0x1p-1022 ? size * 0x1p54 : size;
-    uint32_t upper = (uint32_t)(tt_bits_f64(scaled) >> 32) / 3 + (size < 0x1p-1022 ? 696219795u : 715094163u);
+    double scale = size < 0x1p-900 ? 0x1p300 : size > 0x1p900 ? 0x1p-300 : 1.0;
+    double unscale = size < 0x1p-900 ? 0x1p-100 : size > 0x1p900 ? 0x1p100 : 1.0;
+    double a = size * scale;
+    uint32_t upper = (uint32_t)(tt_bits_f64(a) >> 32) / 3 + 715094163u;
     double t = tt_float_f64((uint64_t)upper << 32);
     for (int step = 0; step < 2; step++) {
         double cube = t * t * t;
-        t = t * ((size + size + cube) / (size + cube + cube));
+        t = t * ((a + a + cube) / (a + cube + cube));
     }
     double square = t * t;
     double square_error = __builtin_fma(t, t, -square);
-    double error = __builtin_fma(square, t, -size) + square_error * t;
-    t = t - error / (3.0 * square);
+    double error = __builtin_fma(square, t, -a) + square_error * t;
+    t = (t - error / (3.0 * square)) * unscale;
     return (size == 0.0) | !(size < __builtin_inf()) ? x : __builtin_copysign(t, x);
 }
 

@@ -1,0 +1,76 @@
+"""The text of csrc/math: what a function says it needs is what it uses; loops over the functions become vector code."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from tinytrace.csources import host_source, math_functions, math_source
+from tinytrace.runtime.compiler import FLAGS
+
+HEADER = re.compile(r"^/\* tt: (\w+); needs: ([^*]*)\*/\n", re.MULTILINE)
+NAME = re.compile(r"\btt_\w+")
+LOOPS = {"tt_igamma", "tt_igammac", "tt_igamma_grad_a", "tt_random_gamma_grad", "tt_betainc", "tt_zeta", "tt_polygamma"}
+"""Functions whose number of steps depends on the element."""
+
+
+def functions():
+    """Name, needed names and text of every function, in the order of the files."""
+    for source in math_source().values():
+        _, *pieces = HEADER.split(source)
+        yield from zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True)
+
+
+def code(text):
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+FUNCTIONS = {name: (set(NAME.findall(needs)), code(text)) for name, needs, text in functions()}
+
+
+def test_needs_are_uses():
+    for name, (needs, text) in FUNCTIONS.items():
+        used = (set(NAME.findall(text)) & FUNCTIONS.keys()) - {name}
+        assert used == needs, name
+
+
+def test_only_what_is_used_is_pasted_each_after_what_it_needs():
+    text = math_functions("y = tt_logistic_f32(x);")
+    defined = re.findall(r"^static inline \w+ (tt_\w+)\(", text, re.MULTILINE)
+    assert set(defined) == {"tt_bits_f32", "tt_float_f32", "tt_exp_times_f32", "tt_exp_f32", "tt_logistic_f32"}
+    for k, name in enumerate(defined):
+        assert FUNCTIONS[name][0] <= set(defined[:k])
+
+
+NUMBER = r"(?:float|double|u?int(?:32|64)_t)"
+SIGNATURE = re.compile(rf"^static inline ({NUMBER}) (tt_\w+)\(((?:{NUMBER} \w+(?:, )?)+)\) \{{", re.MULTILINE)
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="asks gcc what it vectorised")
+@pytest.mark.parametrize("bits", ["32", "64"])
+def test_loops_are_vectorised(bits, tmp_path):
+    if "avx512" not in pathlib.Path("/proc/cpuinfo").read_text():
+        pytest.skip("64-bit integers and their conversions have few vector instructions here")
+    found = [match for _, text in FUNCTIONS.values() for match in SIGNATURE.finditer(text)]
+    wanted = [(kind, name, arguments.split(", ")) for kind, name, arguments in (match.groups() for match in found)
+              if name.endswith(bits) and name.removesuffix(f"_f{bits}") not in LOOPS and "rem_f" not in name
+              and not re.search(r"powi|reduce_precision|div_[iu]64|rem_[iu]64|gamma_", name)]
+    assert len(wanted) > 40
+    lines = []
+    for kind, name, arguments in wanted:
+        pointers = ", ".join(f"const {argument.split()[0]} *restrict a{k}" for k, argument in enumerate(arguments))
+        call = ", ".join(f"a{k}[i]" for k in range(len(arguments)))
+        lines.append(f"void loop_{name}(int64_t n, {pointers}, {kind} *restrict out) {{ "
+                     f"for (int64_t i = 0; i < n; i++) out[i] = {name}({call}); }}")
+    program = "\n".join(lines)
+    # Each loop alone would inline its function; a hundred in one file need to be told.
+    functions = math_functions(program).replace("static inline", "static inline __attribute__((always_inline))")
+    source = host_source() + functions + program
+    first = source[:source.index(lines[0])].count("\n") + 1
+    result = subprocess.run(["gcc", *FLAGS, "-march=native", "-fopt-info-vec-optimized", "-x", "c", "-c", "-", "-o",
+                             str(tmp_path / "loops.o")], input=source, capture_output=True, text=True, check=True)
+    done = {int(line) for line in re.findall(r"<stdin>:(\d+):\d+: optimized: loop vectorized", result.stderr)}
+    missed = [name for line, (_, name, _) in enumerate(wanted, first) if line not in done]
+    assert not missed
