@@ -1,0 +1,41 @@
+"""Programs that random comparison with JAX found to be compiled wrongly: each stays right."""
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace import lax
+
+
+def same(function, *args):
+    """Asserts that a function gives the same bits compiled and equation by equation."""
+    compiled, interpreted = jax.tree.leaves(jax.jit(function)(*args)), jax.tree.leaves(function(*args))
+    for ours, theirs in zip(compiled, interpreted, strict=True):
+        assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+        np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
+
+
+def test_two_results_of_one_kernel_do_not_take_the_place_of_one_temporary():
+    x = jnp.array([0, 1])
+    same(lambda x: jnp.vstack([jnp.cumsum(x) // 3, jnp.cumsum(x) % 3]), x)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(7, 7), (3, 3), (7, 5)])
+def test_readers_of_a_running_sum_stand_in_its_loops_only_when_their_order_is_the_same(shape, axis, reverse):
+    x = jnp.arange(float(shape[0] * shape[1])).reshape(shape)
+
+    def running(x):
+        return lax.cumsum(x, axis=axis, reverse=reverse)
+
+    same(lambda x: x * running(x), x)
+    same(lambda x: (x.T * 2) * running(x).T, x)
+    same(lambda x: running(x).T * 2, x)
+    same(lambda x: running(x.T), x)
+    same(lambda x: x.reshape(shape[::-1]) * running(x.reshape(shape[::-1])), x)
+    same(lambda x: lax.cumsum(running(x), axis=1 - axis) + running(x), x)
+    if shape[0] == shape[1]:
+        same(lambda x: x * running(x).T, x)
+        same(lambda x: x.T * running(x), x)
