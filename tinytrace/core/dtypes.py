@@ -155,7 +155,10 @@ def dtype_of(x: Any, canonical: bool = True) -> np.dtype[Any]:
     dtype: Any = _PYTHON_SCALARS.get(type(x)) or (_PYTHON_SCALARS.get(x) if isinstance(x, type) else None)
     if dtype is None:
         is_dtype = isinstance(x, (type, str, np.dtype, KeyType))
-        dtype = to_numpy_dtype(x) if is_dtype else getattr(x, "dtype", None)
+        try:
+            dtype = to_numpy_dtype(x) if is_dtype else getattr(x, "dtype", None)
+        except TypeError as error:
+            raise TypeError(f"Cannot determine dtype of {x}") from error
         if dtype is None:
             dtype = np.asarray(x).dtype
     return canonicalize_dtype(dtype) if canonical else dtype

@@ -34,7 +34,7 @@ from tinytrace.numpy import (
 )
 from tinytrace.numpy.indexing import getitem
 from tinytrace.numpy.promotion import Value, float_dtype, user_dtype
-from tinytrace.numpy.updates import IndexUpdateHelper
+from tinytrace.numpy.updates import _IndexUpdateHelper
 
 Method = Callable[..., Any]
 _OPERANDS = (int, float, complex, np.generic, np.ndarray, Array, Tracer)
@@ -107,6 +107,7 @@ def _operators() -> dict[str, Any]:
         "__invert__": lambda self: bits.bitwise_not(self),
         "__round__": _round,
         "__getitem__": getitem,
+        "__setitem__": Array.__setitem__,
         "__iter__": _iterate,
         "__copy__": array_creation.copy,
         "__deepcopy__": lambda self, memo: array_creation.copy(self),
@@ -220,7 +221,7 @@ _PROPERTIES: dict[str, Any] = {
     "real": property(lambda self: classification.real(self)),
     "imag": property(lambda self: classification.imag(self)),
     "flat": property(_no_flat),
-    "at": property(IndexUpdateHelper),
+    "at": property(_IndexUpdateHelper),
 }
 
 METHODS: dict[str, Any] = {**_operators(), **_METHODS, **_PROPERTIES}

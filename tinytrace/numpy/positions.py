@@ -62,10 +62,9 @@ def _extreme(name: str, op: Callable[..., Value], a: Any, axis: Any, out: None, 
     else:
         axis = operator.index(axis)
         dims = (axis,)
-    axis = canonicalize_axis(axis, a.ndim)
     if a.shape[axis] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
-    result = op(a, axis, int_dtype())
+    result = op(a, canonicalize_axis(axis, a.ndim), int_dtype())
     return lax.expand_dims(result, dims) if keepdims else result
 
 

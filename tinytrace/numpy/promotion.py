@@ -26,6 +26,7 @@ from tinytrace.core.dtypes import (
     canonicalize_dtype,
     is_float,
     result_type_and_weak,
+    to_numpy_dtype,
     warn_if_truncated,
 )
 from tinytrace.core.trace import Tracer, is_eager
@@ -279,5 +280,7 @@ def user_dtype(dtype: Any, function: str) -> Any:
     """Return a dtype given by the user in the width that arrays can have, None as None; warns when it is narrowed."""
     if dtype is None or isinstance(dtype, KeyType):
         return dtype
+    if to_numpy_dtype(dtype).kind in "OSUMm":
+        raise TypeError(f"JAX only supports number and bool dtypes, got dtype {dtype} in {function}")
     warn_if_truncated(dtype, function)
     return canonicalize_dtype(dtype)

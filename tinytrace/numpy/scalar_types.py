@@ -30,7 +30,7 @@ class ScalarType(type):
         return not cls == other
 
     def __call__(cls, x: Any) -> Value:
-        return asarray(x, dtype=cls.dtype)
+        return asarray(cls.dtype.type(x) if isinstance(x, str) else x, dtype=cls.dtype)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, cls.dtype.type)

@@ -138,9 +138,9 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.swapaxes.html.
     """
     check_arraylike("swapaxes", a)
-    order = list(range(np.ndim(a)))
+    order = np.arange(np.ndim(a))
     order[axis1], order[axis2] = order[axis2], order[axis1]
-    return lax.transpose(a, order)
+    return lax.transpose(a, order.tolist())
 
 
 def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Value:

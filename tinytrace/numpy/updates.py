@@ -19,7 +19,7 @@ from tinytrace.numpy.promotion import Value, broadcast_to, promote_dtypes
 from tinytrace.numpy.shapes import squeeze
 
 
-class IndexUpdateHelper:
+class _IndexUpdateHelper:
     """What `x.at` is: index it to say which elements to change."""
 
     __slots__ = ("array",)
@@ -27,14 +27,14 @@ class IndexUpdateHelper:
     def __init__(self, array: Value) -> None:
         self.array = array
 
-    def __getitem__(self, index: Any) -> IndexUpdateRef:
-        return IndexUpdateRef(self.array, index)
+    def __getitem__(self, index: Any) -> _IndexUpdateRef:
+        return _IndexUpdateRef(self.array, index)
 
     def __repr__(self) -> str:
         return f"_IndexUpdateHelper({self.array!r})"
 
 
-class IndexUpdateRef:
+class _IndexUpdateRef:
     """What `x.at[index]` is: its methods return `x` with the elements at `index` changed.
 
     All take `indices_are_sorted` and `unique_indices` (promises about the index) and `mode`: what happens to positions

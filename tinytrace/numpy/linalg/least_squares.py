@@ -8,7 +8,8 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
-from tinytrace.api.library import library_jit
+from tinytrace.api.jit import jit
+from tinytrace.api.library import is_staging, library_jit
 from tinytrace.numpy.arithmetic import divide
 from tinytrace.numpy.array_creation import array, asarray, empty
 from tinytrace.numpy.classification import conj
@@ -30,7 +31,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.lstsq.html.
     """
     check_arraylike("jnp.linalg.lstsq", a, b)
-    return _least_squares(a, b, rcond, True) if numpy_resid else _lstsq(a, b, rcond)
+    return _lstsq(a, b, rcond) if is_staging() and not numpy_resid else _least_squares(a, b, rcond, numpy_resid)
 
 
 def _least_squares(a: Any, b: Any, rcond: Any, numpy_resid: bool) -> Any:
@@ -65,7 +66,7 @@ def _least_squares(a: Any, b: Any, rcond: Any, numpy_resid: bool) -> Any:
     return x.ravel() if is_vector else x, residuals, rank, s
 
 
-_lstsq = library_jit()(partial(_least_squares, numpy_resid=False))
+_lstsq = jit(partial(_least_squares, numpy_resid=False))
 
 
 def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False) -> Value:
