@@ -14,6 +14,7 @@ Source: https://jax.readthedocs.io/en/latest/_autosummary/jax.jit.html.
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import types
 import weakref
@@ -137,12 +138,12 @@ _caches: weakref.WeakKeyDictionary[Callable[..., Any], dict[JitOptions, JitCache
 class JitFunction(FastCallable):
     """A function that runs compiled; made by `jit`."""
 
-    def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
+    def __init__(self, fun: Callable[..., Any], options: JitOptions, signature: inspect.Signature | None) -> None:
         # The attributes of a function come along; those of another callable could take the place of methods.
         functools.update_wrapper(self, fun, updated=("__dict__",) if isinstance(fun, types.FunctionType) else ())
         self._fun = fun
         self._options = options
-        self._signature = signature_of(fun)
+        self._signature = signature
         self._cache = _shared_cache(fun, options)
         self._all_dynamic = options.statics == Statics((), ())
         self._name = function_name(fun)
@@ -353,7 +354,7 @@ def jit(fun: Callable[..., Any] | None = None, *, static_argnums: ArgNums = None
     signature = signature_of(fun)
     statics = resolve_argnums(signature, static_argnums, static_argnames, "static")
     donated = resolve_argnums(signature, donate_argnums, donate_argnames, "donate")
-    return JitFunction(fun, JitOptions(statics, donated, keep_unused, inline))
+    return JitFunction(fun, JitOptions(statics, donated, keep_unused, inline), signature)
 
 
 def clear_caches() -> None:

@@ -32,16 +32,18 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
     """
 
     def decorate(function: F) -> F:
-        staged = jit(function, static_argnums=static_argnums, static_argnames=static_argnames or None)
-        dynamic = _dynamic_parameters(function, static_argnames, static_argnums or ())
+        # There are hundreds of such functions, and a program uses few of them: signatures are read when they are needed.
+        staged = functools.cache(lambda: jit(function, static_argnums=static_argnums,
+                                             static_argnames=static_argnames or None))
+        dynamic = functools.cache(lambda: _dynamic_parameters(function, static_argnames, static_argnums or ()))
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if not is_eager() and is_staging():
-                return staged(*args, **kwargs)
+                return staged()(*args, **kwargs)
             if set(map(type, args)) != _ARRAYS_ALONE:
-                leading = [_as_array(arg) if flag else arg for arg, flag in zip(args, dynamic, strict=False)]
-                args = (*leading, *args[len(dynamic):])
+                leading = [_as_array(arg) if flag else arg for arg, flag in zip(args, dynamic(), strict=False)]
+                args = (*leading, *args[len(leading):])
             return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
@@ -58,7 +60,7 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        staged = jit(function, static_argnames=static_argnames, inline=True)
+        staged = functools.cache(lambda: jit(function, static_argnames=static_argnames, inline=True))
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -69,7 +71,7 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
                     return function(*args, **kwargs)
                 finally:
                     trace.inlined -= 1
-            return staged(*args, **kwargs) if is_staging() else function(*args, **kwargs)
+            return staged()(*args, **kwargs) if is_staging() else function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
 
