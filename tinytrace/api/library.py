@@ -32,7 +32,7 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
     """
 
     def decorate(function: F) -> F:
-        # There are hundreds of such functions, and a program uses few of them: signatures are read when they are needed.
+        # There are hundreds of such functions and a program uses few: signatures are read when they are needed.
         staged = functools.cache(lambda: jit(function, static_argnums=static_argnums,
                                              static_argnames=static_argnames or None))
         dynamic = functools.cache(lambda: _dynamic_parameters(function, static_argnames, static_argnums or ()))

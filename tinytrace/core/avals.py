@@ -5,6 +5,7 @@ Avals are interned: equal avals are one object, so a cache key made of avals com
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -50,7 +51,7 @@ class ShapedArray:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:

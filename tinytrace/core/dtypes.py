@@ -122,6 +122,7 @@ def warn_if_truncated(requested: Any, function: str) -> None:
             "See https://github.com/jax-ml/jax#current-gotchas for more.", stacklevel=4)
 
 
+@functools.cache
 def short_name(dtype: DType) -> str:
     """Return the name used in jaxprs: `f32`, `i8`, `bool`, `bf16`, `key<fry>`."""
     name = dtype.name if dtype != FLOAT0 else "float0"
