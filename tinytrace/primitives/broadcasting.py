@@ -187,7 +187,7 @@ class Squeeze(Rearrangement):
 
 # --- reducing --------------------------------------------------------------------------------------------------
 
-BLOCK = 64
+BLOCK = 32
 """So many rows are added one after the other; their sums are added next."""
 BLOCKED = (np.float32, np.float64)
 
