@@ -118,6 +118,15 @@ def flat_offset(index: Sequence[Node], shape: Sequence[int]) -> Node:
     return linear(0, terms)
 
 
+def unflattened(offset: Node, shape: Sequence[int]) -> tuple[Node, ...]:
+    """Return the index of the element at flat `offset` of an array of `shape`."""
+    index = []
+    for size in reversed(shape[1:]):
+        index.append(mod(offset, number(size)))
+        offset = floordiv(offset, number(size))
+    return (*([offset] if shape else []), *reversed(index))
+
+
 def stride_along(index: Node, axis: Node) -> int | None:
     """Return how far `index` moves when `axis` moves by one, or None when that depends on where it is."""
     stride = 0

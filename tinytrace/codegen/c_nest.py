@@ -210,7 +210,7 @@ def reduction_clause(loop: For) -> str | None:
 def captured(loop: For) -> tuple[list[Buffer], list[Node]]:
     """Return the arrays and variables of the program around it that a loop uses."""
     inside = list(nested([loop]))
-    own = {stmt.buffer for stmt in inside if isinstance(stmt, Row)}
+    own = {stmt.buffer.name for stmt in inside if isinstance(stmt, Row)}
     made = {stmt.local for stmt in inside if isinstance(stmt, Declare)}
     buffers: dict[Buffer, None] = {}
     variables: dict[Node, None] = {}
@@ -221,7 +221,7 @@ def captured(loop: For) -> tuple[list[Buffer], list[Node]]:
             elif node.op == "local" and node not in made:
                 variables.setdefault(node)
         buffers.update(dict.fromkeys(touched(stmt)))
-    by_name = {b.name: b for b in buffers if b not in own}
+    by_name = {b.name: b for b in buffers if b.name not in own}
     return list(by_name.values()), list(variables)
 
 

@@ -9,12 +9,13 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tinytrace.codegen.arithmetic import flat_offset
+from tinytrace.codegen.arithmetic import flat_offset, unflattened
 from tinytrace.codegen.c_types import spelled
 from tinytrace.codegen.copies import store_nest
 from tinytrace.codegen.costs import measure_program, nest
 from tinytrace.codegen.elements import domain_axes
 from tinytrace.codegen.inplace import may_share, share
+from tinytrace.codegen.interchange import inside_out
 from tinytrace.codegen.kernel import (
     Buffer,
     Choose,
@@ -31,7 +32,7 @@ from tinytrace.codegen.nodes import Node, apply, literal, load, local, number
 from tinytrace.codegen.partition import Root
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BOOL
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Var
 from tinytrace.core.kinds import Branch, Loop
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ class _Repetition:
         self.planner, self.eqn, self.kind = planner, eqn, kind
         self.before: list[Kernel] = []
         self.repeat = Repeat([planner.unit.names.text(eqn)])
-        planner.unit.names.letter(kind.body.jaxpr)
         for program in (kind.cond, kind.body):
             if program is not None:
                 planner.unit.names.letter(program.jaxpr)
@@ -78,24 +78,24 @@ class _Repetition:
             self.homes[v] = planner.home(x)
         self.variables: list[tuple[_Carry, Node]] = []
         self.arrays: list[tuple[_Carry, Exchange]] = []
-        declared: list[Stmt] = []
+        self.declared: list[Declare] = []
+        """The scalar carries with their first values."""
         for carry in self.carries:
-            self._place(carry, declared)
-        if declared:
-            self.before.append(nest(declared))
+            self._place(carry)
 
-    def _place(self, carry: _Carry, declared: list[Stmt]) -> None:
+    def _place(self, carry: _Carry) -> None:
         """Decide where a carry is, and let its first value be there."""
-        first = self.planner.home(carry.first)
         if carry.is_constant:
+            first = self.planner.home(carry.first)
             self.homes[carry.inside] = self.planner.homes[carry.result] = first
             self.targets.append(None)
             for target in self.planner.targets.get(carry.result, []):
                 self._store(carry.first, target)
         elif not carry.inside.aval.shape:
+            first = self.planner.home(carry.first)
             variable = local(self.planner.unit.names[carry.inside], carry.inside.aval.dtype)
             value = first if isinstance(first, Node) else load(first, number(0), first.dtype)
-            declared.append(Declare(variable, value))
+            self.declared.append(Declare(variable, value))
             self.homes[carry.inside] = self.planner.homes[carry.result] = variable
             self.variables.append((carry, variable))
             self.targets.append(None)
@@ -140,9 +140,29 @@ class _Repetition:
             if may_share(self.repeat.body, pair.before, pair.after):
                 share(self.repeat.body, pair.before, pair.after)
                 pair.first = pair.second = pair.result
-            self._store(carry.first, pair.first)
         measure_program(self.repeat)
-        return [*self.before, self.repeat]
+        scalars = [nest(list(self.declared))] if self.declared else []
+        turned = self._inside_out()
+        if turned is None:
+            for carry, pair in self.arrays:
+                self._store(carry.first, pair.first)
+            return [*scalars, *self.before, self.repeat]
+        points = nest(turned, [*self.repeat.equations, *(eqn for kernel in self.repeat.body for eqn in kernel.equations)])
+        points.saved = self.repeat.saved + 2 * (self.repeat.length - 1) * sum(p.result.nbytes for p in self.repeat.exchanges)
+        return [*self.before, points]
+
+    def _inside_out(self) -> list[Stmt] | None:
+        """Return this loop as loops over points, if it can be one and nobody reads what it leaves in scalars."""
+        if any(type(carry.result) is not DropVar for carry, _ in self.variables):
+            return None
+        atoms = {id(pair): carry.first for carry, pair in self.arrays}
+
+        def first(pair: Exchange, point: Node) -> Node:
+            atom = atoms[id(pair)]
+            return self.planner.resolved(self.planner.elements(atom, unflattened(point, atom.aval.shape)))
+
+        needed = [pair for carry, pair in self.arrays if type(carry.result) is not DropVar]
+        return inside_out(self.repeat, self.declared, first, needed)
 
 
 class _Counted(_Repetition):

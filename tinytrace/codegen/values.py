@@ -18,7 +18,7 @@ from tinytrace.codegen.lowering import SHORT, Lowered, Spread, Window, is_map, l
 from tinytrace.codegen.nodes import Node, load
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Var
-from tinytrace.core.kinds import Contraction, Gather, Reduction, Scalar, Scan1D, Scatter, as_expr
+from tinytrace.core.kinds import Contraction, Gather, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
 
 REMEMBERING = 12
 """What it costs to write an element and read it again, in simple operations."""
@@ -28,7 +28,7 @@ SMALL_PRODUCT = 16 * 1024
 """Matrix products of at most this many multiplications are loops of our own; larger ones go to the BLAS."""
 
 
-Loop: TypeAlias = tuple[tuple[int, ...], int]
+Place: TypeAlias = tuple[tuple[int, ...], int]
 """Where a value is read: the extents of the loops, and how many folds lie behind what they compute."""
 
 
@@ -85,14 +85,14 @@ class Values:
     def _choose_kept(self) -> None:
         """Walk from the results to the inputs, counting for each value in how many loops, and where, it is read."""
         self.kept.update(v for v in self.jaxpr.outvars if isinstance(v, Var) and v in self.producers)
-        reads: dict[Var, Counter[Loop]] = {}
+        reads: dict[Var, Counter[Place]] = {}
         for eqn, kind in zip(reversed(self.jaxpr.eqns), reversed(self.kinds), strict=True):
             if not is_map(kind, eqn) or isinstance(kind, Spread):
                 results = kind.parts if isinstance(kind, Spread) else eqn.outvars
                 self.kept.update(v for v in results if type(v) is not DropVar)
                 self._read_by_fold(eqn, kind.reduction if isinstance(kind, Spread) else kind, reads)
                 continue
-            loops: Counter[Loop] = Counter()
+            loops: Counter[Place] = Counter()
             for v in eqn.outvars:
                 self.repeated.update([v] if any(math.prod(shape) > v.aval.size for shape, _ in reads.get(v, ())) else [])
                 readers = reads.get(v, Counter())
@@ -101,7 +101,7 @@ class Values:
                 _merge_same(loops, Counter({(v.aval.shape, self.level[v]): 1}) if v in self.kept else readers)
             self._read_by_map(eqn, kind, loops, reads)
 
-    def _read_by_fold(self, eqn: JaxprEqn, kind: Lowered, reads: dict[Var, Counter[Loop]]) -> None:
+    def _read_by_fold(self, eqn: JaxprEqn, kind: Lowered, reads: dict[Var, Counter[Place]]) -> None:
         for x in self._made(eqn.invars):
             if isinstance(kind, (Reduction, Scan1D)):
                 shape = domain_order(x.aval, kind)
@@ -109,6 +109,8 @@ class Values:
             elif isinstance(kind, Contraction):
                 if self.cost[x] or not self.is_view(x):
                     self.kept.add(x)
+            elif isinstance(kind, Loop) and x in first_values(eqn, kind):
+                reads.setdefault(x, Counter())[x.aval.shape, id(eqn)] += 1
             elif not isinstance(kind, Scatter):
                 if x.aval.shape:
                     self.kept.add(x)
@@ -117,7 +119,7 @@ class Values:
             else:
                 reads.setdefault(x, Counter())[eqn.invars[kind.updates].aval.shape, id(eqn)] += 1
 
-    def _read_by_map(self, eqn: JaxprEqn, kind: Lowered, loops: Counter[Loop], reads: dict[Var, Counter[Loop]]) -> None:
+    def _read_by_map(self, eqn: JaxprEqn, kind: Lowered, loops: Counter[Place], reads: dict[Var, Counter[Place]]) -> None:
         for x in self._made(eqn.invars):
             here = reads.setdefault(x, Counter())
             if isinstance(kind, (Scalar, Window)) and x.aval.shape == eqn.outvars[0].aval.shape:
@@ -143,7 +145,18 @@ class Values:
         return [x for x in dict.fromkeys(atoms) if isinstance(x, Var) and x in self.producers]
 
 
-def _merge_same(into: Counter[Loop], loops: Counter[Loop]) -> None:
+def first_values(eqn: JaxprEqn, kind: Loop) -> set[Atom]:
+    """Return the operands of a loop that are only copied into carries: they may be written out there."""
+    consts, start = kind.num_consts, kind.cond_num_consts + kind.num_consts
+    pairs = zip(kind.body.jaxpr.invars[consts:], kind.body.jaxpr.outvars, strict=False)
+    changing = [after is not inside for inside, after in pairs]
+    carried = {x for x, changes in zip(eqn.invars[start:], changing, strict=False) if changes}
+    others = [*eqn.invars[:start], *eqn.invars[start + kind.num_carry:]]
+    kept = {x for x, changes in zip(eqn.invars[start:], changing, strict=False) if not changes}
+    return {x for x in carried - kept if x not in others}
+
+
+def _merge_same(into: Counter[Place], loops: Counter[Place]) -> None:
     """Readers at the same place of the same loop share one computation."""
     for loop, count in loops.items():
         into[loop] = max(into[loop], count)
