@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import tinytrace.numpy as jnp
-from tinytrace import random
+from tinytrace import lax, random
 from tinytrace.core.avals import canonicalize_shape
 from tinytrace.core.dtypes import canonicalize_dtype
 from tinytrace.numpy.promotion import ArrayLike, DTypeLike, Value
@@ -121,6 +121,51 @@ def variance_scaling(scale: float, mode: str, distribution: str, in_axis: Any = 
         if distribution == "uniform":
             return random.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
         raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
+
+    return init
+
+
+def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = jnp.float_) -> Initializer:
+    """Return an initializer of matrices whose columns (or rows, where there are fewer) are orthogonal, times `scale`.
+
+    >>> nn.initializers.orthogonal()(random.PRNGKey(0), (2, 3)).shape
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers.orthogonal.html.
+    """
+
+    def init(key: Value, shape: Any, dtype: DTypeLike = dtype) -> Value:
+        shape, dtype = canonicalize_shape(shape), canonicalize_dtype(dtype)
+        if len(shape) < 2:
+            raise ValueError("orthogonal initializer requires at least a 2D shape")
+        columns = shape[column_axis]
+        rows = math.prod(shape) // columns
+        drawn = random.normal(key, (max(rows, columns), min(rows, columns)), dtype)
+        q, r = jnp.linalg.qr(drawn)
+        q = q * lax.broadcast_to_rank(jnp.sign(jnp.diag(r)), rank=q.ndim)
+        q = q.T if rows < columns else q
+        others = tuple(n for i, n in enumerate(shape) if i != column_axis % len(shape))
+        return jnp.array(scale, dtype) * jnp.moveaxis(jnp.reshape(q, (*others, columns)), -1, column_axis)
+
+    return init
+
+
+def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = jnp.float_) -> Initializer:
+    """Return an initializer of convolutions that are `orthogonal` in the middle of the window, and zero elsewhere.
+
+    >>> nn.initializers.delta_orthogonal()(random.PRNGKey(0), (3, 2, 2)).shape
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers.delta_orthogonal.html.
+    """
+
+    def init(key: Value, shape: Any, dtype: DTypeLike = dtype) -> Value:
+        shape, dtype = canonicalize_shape(shape), canonicalize_dtype(dtype)
+        if len(shape) not in (3, 4, 5):
+            raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
+        if shape[-1] < shape[-2]:
+            raise ValueError("`fan_in` must be less or equal than `fan_out`. ")
+        matrix = orthogonal(scale, column_axis, dtype)(key, shape[-2:])
+        middle = tuple((n - 1) // 2 for n in shape[:-2])
+        return jnp.zeros(shape, dtype=dtype).at[(*middle, ...)].set(matrix)
 
     return init
 

@@ -8,7 +8,7 @@ import numpy as _np  # noqa: ICN001  (no public name of this namespace)
 from tinytrace.core.array import Array as ndarray  # noqa: N813  (NumPy's name)
 from tinytrace.core.trace import install_methods
 from tinytrace.lax.shapes import broadcast_shapes
-from tinytrace.numpy import linalg
+from tinytrace.numpy import fft, linalg
 from tinytrace.numpy.arithmetic import (
     abs,
     absolute,
@@ -100,6 +100,7 @@ from tinytrace.numpy.cumulative import (
 )
 from tinytrace.numpy.einsum import einsum, einsum_path
 from tinytrace.numpy.exponential import cbrt, exp, exp2, expm1, log, log1p, log2, log10, reciprocal, sqrt, square
+from tinytrace.numpy.fitting import polyfit
 from tinytrace.numpy.floats import (
     angle,
     copysign,
@@ -461,6 +462,7 @@ __all__ = [
     "extract",
     "eye",
     "fabs",
+    "fft",
     "fill_diagonal",
     "finfo",
     "fix",
@@ -620,6 +622,7 @@ __all__ = [
     "polyadd",
     "polyder",
     "polydiv",
+    "polyfit",
     "polyint",
     "polymul",
     "polysub",
