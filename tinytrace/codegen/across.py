@@ -33,10 +33,11 @@ TURNS = 4
 class Across:
     """The loops of `stages` inside `outer`, whose last axis becomes lanes."""
 
-    def __init__(self, outer: Sequence[Node], stages: Sequence[StagePlan]) -> None:
+    def __init__(self, outer: Sequence[Node], stages: Sequence[StagePlan], around: Sequence[Node] = ()) -> None:
+        """`around`: loops that are written around these."""
         self.outer = outer
         self.stages = stages
-        self.tiled = _uses_again(outer, stages)
+        self.tiled = _uses_again([*around, *outer], stages)
         self.lanes = _tile_lanes(stages) if self.tiled else STREAM_LANES
 
     def statements(self) -> list[Stmt]:

@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace as replaced
 
+from tinytrace.codegen.across import Across
 from tinytrace.codegen.arithmetic import linear, minimum
 from tinytrace.codegen.kernel import Buffer, Combine, Declare, For, Row, Stmt, Store
+from tinytrace.codegen.lanes import lanes_pay, packed
 from tinytrace.codegen.nodes import Node, axis, load, local, number
 from tinytrace.codegen.tasks import StagePlan, Task, folds, replace, result_of, start_of, variable
 
@@ -23,12 +26,26 @@ class Along:
         rows = {buffer for stage in self.stages for task in stage.tasks for buffer, _ in task.targets
                 if buffer.space == "row"}
         body: list[Stmt] = [Row(buffer) for buffer in sorted(rows, key=lambda b: b.name)]
+        copies: list[Stmt] = []
         for stage in self.stages:
-            body += self._stage(stage, 0)
+            body += self._across(stage, copies) or self._stage(stage, 0)
         for k, a in enumerate(reversed(self.outer)):
             plain = k == 0 and not any(stage.inner for stage in self.stages)
             body = [For(a, number(0), number(a.args[1]), body, simd=plain, independent=True)]
-        return body
+        return [*copies, *body]
+
+    def _across(self, stage: StagePlan, copies: list[Stmt]) -> list[Stmt]:
+        """Return one stage with the last axis of its results as lanes, if that is better; nothing if it is not."""
+        depth = stage.tasks[0].depth
+        whole = [*self.outer, *stage.inner[:depth]]
+        if not depth or any(task.depth != depth or not task.root.combine or task.root.running for task in stage.tasks) \
+                or depth == len(stage.inner):
+            return []
+        part = StagePlan(stage.inner[depth:], [replaced(task, depth=0, remembered=False) for task in stage.tasks])
+        if not lanes_pay(whole, [part]):
+            return []
+        copies += packed(whole, [part])
+        return Across(stage.inner[:depth], [part], self.outer).statements()
 
     def _stage(self, stage: StagePlan, depth: int) -> list[Stmt]:
         before: list[Stmt] = []

@@ -9,7 +9,7 @@ from tinytrace.codegen.kernel import Buffer, For, Nest, Stmt, Store
 from tinytrace.codegen.nodes import Node, number
 
 
-def store_loops(value: Node, axes: Index, array: Buffer) -> list[Stmt]:
+def loops_that_store(value: Node, axes: Index, array: Buffer) -> list[Stmt]:
     """Return loops over `axes` that store `value` in `array`, which has their extents as its shape."""
     loops, (value, offset) = merge_loops(axes, [value, flat_offset(axes, array.shape)])
     body: list[Stmt] = [Store((array, offset), value)]
@@ -19,5 +19,5 @@ def store_loops(value: Node, axes: Index, array: Buffer) -> list[Stmt]:
 
 
 def store_nest(value: Node, axes: Index, array: Buffer) -> Nest:
-    """Return the kernel of `store_loops`."""
-    return nest(store_loops(value, axes, array))
+    """Return the kernel of `loops_that_store`."""
+    return nest(loops_that_store(value, axes, array))

@@ -18,6 +18,7 @@ class CSource:
       outputs: avals of the output buffers, which follow the inputs.
       workspace: bytes of the scratch buffer that follows the outputs; 0 when there is none.
       exact: compile without fused multiply-add.
+      quick: compile with less effort: a loop of very many steps gains nothing from more.
     """
 
     text: str
@@ -26,6 +27,7 @@ class CSource:
     outputs: tuple[ShapedArray, ...]
     workspace: int = 0
     exact: bool = False
+    quick: bool = False
 
     def __str__(self) -> str:
         return self.text

@@ -16,6 +16,9 @@ from tinytrace.codegen.workspace import lay_out
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 
+LONG_KERNEL = 300
+"""From how many equations in one kernel on the compiler is told to be quick: -O2 takes half as long again as -O1."""
+
 
 class Kernels(list[Kernel]):
     """The kernels of a program, in the order in which they run."""
@@ -56,7 +59,8 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         hidden = unit.hidden_inputs()
         text = emit(kernels, [*arrays, *hidden], outputs)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
-        source = CSource(text, "tt_entry", tuple(avals), tuple(v.aval for v in jaxpr.outvars), workspace, exact)
+        quick = any(len(kernel.equations) >= LONG_KERNEL for kernel in kernels)
+        source = CSource(text, "tt_entry", tuple(avals), tuple(v.aval for v in jaxpr.outvars), workspace, exact, quick)
         return Generated(kernels, source, tuple(value for _, value in unit.constants.values()), tuple(unit.callbacks))
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.across import Across
 from tinytrace.codegen.along import Along, InPieces
-from tinytrace.codegen.arithmetic import stride_along
 from tinytrace.codegen.axes import can_merge, merged
 from tinytrace.codegen.kernel import Stmt
+from tinytrace.codegen.lanes import lanes_pay, packed
 from tinytrace.codegen.nodes import Node, walk
 from tinytrace.codegen.tasks import StagePlan, computed, replace
 from tinytrace.codegen.threads import duration, pieces
@@ -31,8 +31,9 @@ class Plan:
     def statements(self) -> list[Stmt]:
         """Return the loops."""
         self._merge_loops()
-        if self.outer and self._is_across():
-            return Across(self.outer, self.stages).statements()
+        if self._is_across():
+            copies = packed(self.outer, self.stages)
+            return [*copies, *Across(self.outer, self.stages).statements()]
         if not self.outer and len(self.stages) == 1 and self.stages[0].inner:
             whole = Along(self.outer, self.stages).statements()
             running = any(task.root.running for task in self.stages[0].tasks)  # each step waits for the one before
@@ -64,18 +65,10 @@ class Plan:
     # --- along or across ---------------------------------------------------------------------------------------
 
     def _is_across(self) -> bool:
-        """Do fewer loads jump through memory when the last outer loop is the vectorised one?"""
-        if not any(stage.inner for stage in self.stages):
+        """Is the last outer loop the one to be vectorised, in all stages?"""
+        if not self.outer or not any(stage.inner for stage in self.stages):
             return False
         tasks = [task for stage in self.stages for task in stage.tasks]
         if any(task.remembered and task.depth or any(b.space == "row" for b, _ in task.targets) for task in tasks):
             return False  # a row per lane would be needed
-        along = across = 0
-        for stage in self.stages:
-            inner = frozenset(stage.inner)
-            for node in walk(computed([stage])):
-                if node.op == "load" and inner & node.axes:
-                    along += stride_along(node.args[1], stage.inner[-1]) not in (0, 1)
-                    across += stride_along(node.args[1], self.outer[-1]) not in (0, 1)
-        running = any(task.root.running for stage in self.stages for task in stage.tasks)
-        return across < along or (running and not across)  # folds one after the other wait for each other
+        return lanes_pay(self.outer, self.stages)
