@@ -191,7 +191,7 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: 
     check_arraylike("full", fill_value)
     if np.ndim(fill_value) == 0:
         return lax.full(shape_tuple(shape), fill_value, dtype)
-    return broadcast_to(asarray(fill_value, dtype=dtype), shape)
+    return device_put(broadcast_to(asarray(fill_value, dtype=dtype), shape))
 
 
 def zeros_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
@@ -236,7 +236,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, shap
     if np.ndim(fill_value) == 0:
         return _filled_like("full_like", a, fill_value, dtype, shape)
     dtype = user_dtype(dtype, "full_like") or dtype_of(a)
-    return broadcast_to(asarray(fill_value, dtype=dtype), a.shape if shape is None else shape)
+    return device_put(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape))
 
 
 def _filled_like(function: str, a: Any, value: Any, dtype: Any, shape: Any) -> Value:

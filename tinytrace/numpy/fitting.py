@@ -30,7 +30,8 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
     order = deg + 1
     x, y = asarray(x), asarray(y)
     _check_points(x, y, deg)
-    rcond = len(x) * finfo(dtype_of(x)).eps if rcond is None else float(concrete(rcond, "rcond must be float"))
+    rcond = len(x) * finfo(dtype_of(x)).eps if rcond is None else rcond
+    rcond = float(concrete(rcond, "rcond must be float"))
     lhs, rhs = vander(x, order), y
     if w is not None:
         w, = promote_dtypes_inexact(w)

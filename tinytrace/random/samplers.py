@@ -198,9 +198,10 @@ def _uniform(key: Any, shape: tuple[int, ...], dtype: DType, minval: Any, maxval
     minval, maxval = lax.broadcast_to_rank(minval, len(shape)), lax.broadcast_to_rank(maxval, len(shape))
     info = jnp.finfo(dtype)
     words = np.dtype(f"uint{info.bits}")
-    random = random_bits(key, info.bits, shape)
+    drawn = 8 if info.nmant < 8 else info.bits
+    random = lax.convert_element_type(random_bits(key, drawn, shape), words)
     one = np.asarray(1, dtype)
-    in_one_to_two = lax.bitwise_or(lax.shift_right_logical(random, words.type(info.bits - info.nmant)),
+    in_one_to_two = lax.bitwise_or(lax.shift_right_logical(random, words.type(drawn - info.nmant)),
                                    one.view(words)[()])
     unit = lax.bitcast_convert_type(in_one_to_two, dtype) - one[()]
     return lax.max(minval, lax.reshape(unit * (maxval - minval) + minval, shape))
