@@ -93,7 +93,7 @@ def _functions() -> dict[str, MathFunction]:
 
 
 _NAME = re.compile(r"\btt_\w+")
-_ELEMENTWISE = re.compile(r"^static inline ((float|double) tt_\w+\(\2 \w+(?:, \2 \w+)*\) \{)$", re.MULTILINE)
+_ELEMENTWISE = re.compile(r"^static inline ((float|double) tt_\w+\(\2 \w+(?:, \2 \w+)*\) \{)", re.MULTILINE)
 _HEADER = re.compile(r"^/\* tt: (\w+); needs: ([^*]*)\*/\n", re.MULTILINE)
 
 

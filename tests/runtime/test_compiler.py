@@ -7,9 +7,12 @@ import json
 import os
 import subprocess
 
+import numpy as np
 import pytest
 
+import tinytrace as jax
 from tests.runtime.programs import adder, answer, expected, script
+from tinytrace.codegen.generate import LONG_KERNEL
 from tinytrace.config import config
 from tinytrace.runtime.compiler import Compiler, command_stamp, find_command, probe
 from tinytrace.runtime.executable import Executable
@@ -115,3 +118,19 @@ def test_another_compiler_is_run_by_its_driver(tmp_path):
     other = probe((path,))
     assert (other.stages, other.target) == ((), ("-march=native",))
     assert answer(compiled(other, tmp_path)) == expected(1)
+
+
+def test_programs_of_one_long_loop_are_compiled_quickly():
+    def long(n):
+        def f(x):
+            for _ in range(n):
+                x = x * 1.5 + 1
+            return x
+        return f
+
+    x = np.linspace(-1, 1, 100, dtype=np.float32)
+    for n, quick in ((10, False), (LONG_KERNEL // 2, True)):
+        lowered = jax.jit(long(n)).lower(x)
+        assert lowered.source.quick is quick
+        assert ("-O1" in lowered.compile().executable.key.argv) is quick
+        np.testing.assert_allclose(jax.jit(long(n))(x), long(n)(x.astype(np.float64)), rtol=1e-4)

@@ -410,8 +410,8 @@ def test_without_locks_the_first_rename_wins(monkeypatch, store_folder):
     def compile_slowly():
         compile_now = ladder.Compiler.compile
 
-        def compile_and_wait(self, folder, exact):
-            compile_now(self, folder, exact)
+        def compile_and_wait(self, folder, *options):
+            compile_now(self, folder, *options)
             (store_folder / f"ready{os.getpid()}").touch()
             while len(list(store_folder.glob("ready*"))) < 2:
                 time.sleep(0.005)

@@ -29,6 +29,7 @@ FLAGS = (
 LINK_FLAGS = ("-shared", "-nostdlib")  # libc and libm are in the process that loads the object...
 SUPPORT = ("-lgcc",) if sys.platform == "linux" else ()  # ...but not gcc's helpers, such as complex division
 CONTRACT = {False: "-ffp-contract=fast", True: "-ffp-contract=off"}  # by `exact`
+QUICK: dict[bool, tuple[str, ...]] = {False: (), True: ("-O1",)}  # by `quick`; what vectorises is named in FLAGS
 NATIVE = ("-march=native",)
 
 
@@ -52,29 +53,30 @@ class Compiler(NamedTuple):
     stages: tuple[tuple[str, ...], ...] = ()
     support: str = ""
 
-    def flags(self, exact: bool) -> tuple[str, ...]:
+    def flags(self, exact: bool, quick: bool = False) -> tuple[str, ...]:
         """The arguments that shape the object: part of the artifact's key."""
-        return (*FLAGS, CONTRACT[exact], *self.target, *LINK_FLAGS, *SUPPORT)
+        return (*FLAGS, *QUICK[quick], CONTRACT[exact], *self.target, *LINK_FLAGS, *SUPPORT)
 
-    def compile(self, folder: str, exact: bool) -> None:
+    def compile(self, folder: str, exact: bool, quick: bool = False) -> None:
         """Compile kernel.c in `folder` to kernel.so there.
 
         Raises: CompileError with the command and its output when it fails or takes too long.
         """
         source, library = os.path.join(folder, SOURCE), os.path.join(folder, LIBRARY)
-        if self.stages and self._run_stages(folder, exact):
+        if self.stages and self._run_stages(folder, (*QUICK[quick], CONTRACT[exact])):
             return
-        finished = _run((*self.command, "-x", "c", "-", *self.flags(exact), "-o", library), stdin=source)
+        finished = _run((*self.command, "-x", "c", "-", *self.flags(exact, quick), "-o", library), stdin=source)
         if finished.status or not os.path.exists(library):
             how = "was stopped" if finished.timed_out else f"failed with status {finished.status}"
-            shown = (*self.command, *FLAGS, CONTRACT[exact], *NATIVE, *LINK_FLAGS, *SUPPORT, "-x", "c", SOURCE)
+            shown = (*self.command, *FLAGS, *QUICK[quick], CONTRACT[exact], *NATIVE, *LINK_FLAGS, *SUPPORT, "-x", "c",
+                     SOURCE)
             raise CompileError(f"the C compiler {how}", shown, finished.output)
 
-    def _run_stages(self, folder: str, exact: bool) -> bool:
+    def _run_stages(self, folder: str, options: tuple[str, ...]) -> bool:
         """Run the stages one by one; False when one of them fails, and the driver has the last word."""
         proper, assembler, linker = self.stages
         text, code, library = (os.path.join(folder, name) for name in (SOURCE, OBJECT, LIBRARY))
-        assembled = _run((*proper, CONTRACT[exact]), (*assembler, "-o", code), stdin=text)
+        assembled = _run((*proper, *options), (*assembler, "-o", code), stdin=text)
         if assembled.status or _run((*linker, "-o", library, code, self.support)).status:
             return False
         os.unlink(code)

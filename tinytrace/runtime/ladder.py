@@ -100,7 +100,8 @@ def load(source: CSource) -> Executable:
 def artifact_key(source: CSource, compiler: Compiler) -> ArtifactKey:
     """The key of what a compiler makes of a source."""
     text = sha256(source.text.encode())
-    return ArtifactKey(text, compiler.identity, compiler.flags(source.exact), lib.tt_host_abi(), compiler.cpu)
+    flags = compiler.flags(source.exact, source.quick)
+    return ArtifactKey(text, compiler.identity, flags, lib.tt_host_abi(), compiler.cpu)
 
 
 def clear_memory() -> None:
@@ -167,7 +168,7 @@ def _build(source: CSource, compiler: Compiler, folder: str, store: Store | None
     write_file(os.path.join(folder, SOURCE), source.text.encode())
     _count("compiles")
     try:
-        compiler.compile(folder, source.exact)
+        compiler.compile(folder, source.exact, source.quick)
     except CompileError as error:
         if store is not None:
             with suppress(OSError):  # the error itself matters more than a copy of its source
