@@ -24,7 +24,6 @@ EXCLUDED = {
     "XLA": r"\bmlir\b|\b(hlo|HLO)\b|xla_client|compiler_ir|as_text\(|cost_analysis|jaxlib|jax\.export|\bexport\.|"
            r"\bjex\b",
     "internals": r"jax\._src|jax\.interpreters|jax\.extend|\bcore\.(eval_jaxpr|Primitive|Trace|Tracer|extract_call)",
-    "prints an id": r"\bid\(|\bhash\(|gc\.|getsizeof",
 }
 
 SCENE = """import jax

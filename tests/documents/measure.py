@@ -132,7 +132,7 @@ def report(results: list[Result], reasons: dict[str, str]) -> str:
              "Made by `python -m tests.documents.measure` from `docs/` of JAX 0.4.35; cells are counted from 1. What a",
              "cell prints, the value it shows and the text of its error are compared. *Rounding*: only the last digits",
              "of numbers differ (most single operations are NumPy's here and XLA's there). *Excluded* cells are those",
-             "that need devices, plots, files, other packages or XLA, or show a time or an id: the rules are in",
+             "that need devices, plots, files, other packages or XLA, or show a time: the rules are in",
              "`tests/documents/cells.py`.", "",
              "| document | cells | excluded | compared | same | rounding | differ |",
              "|----------|------:|---------:|---------:|-----:|---------:|-------:|"]
@@ -141,6 +141,9 @@ def report(results: list[Result], reasons: dict[str, str]) -> str:
     lines += [row("**all**", results), "", "Excluded, by rule: " + ", ".join(
         f"{name} {count}" for name, count in collections.Counter(
             result.detail for result in results if result.verdict == "excluded").most_common()) + ".", ""]
+    rounding = [result.name for result in results if result.verdict == "rounding"]
+    if rounding:
+        lines += [f"Rounding: {', '.join(rounding)}.", ""]
     differing = [result for result in results if result.verdict == "differs"]
     if differing:
         lines += ["| cell that differs | why |", "|------|-----|"]
