@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -91,7 +92,8 @@ def described_as(fun: Callable[..., Any], doc: str) -> Callable[[Callable[..., A
     """Decorate what a transformation returns: it looks like `fun`, and its docstring says what it is."""
 
     def decorate(wrapper: Callable[..., Any]) -> Callable[..., Any]:
-        result = functools.wraps(fun)(wrapper)
+        # The attributes of other callables than functions are theirs alone (see JitFunction).
+        result = functools.wraps(fun, updated=("__dict__",) if isinstance(fun, types.FunctionType) else ())(wrapper)
         result.__name__ = function_name(fun)
         result.__doc__ = doc.format(fun=result.__name__)
         return result

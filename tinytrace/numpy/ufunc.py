@@ -47,7 +47,7 @@ class ufunc:  # noqa: N801 (NumPy's name)
         self.nin, self.nout = operator.index(nin), operator.index(nout)
         self.nargs = operator.index(nargs or nin)
         self.identity = identity
-        self._call = call
+        self._body = call
         self._methods = {"reduce": reduce, "accumulate": accumulate, "at": at}
 
     def _key(self) -> tuple[Any, ...]:
@@ -67,8 +67,8 @@ class ufunc:  # noqa: N801 (NumPy's name)
             raise NotImplementedError(f"out argument of {self}")
         if where is not None:
             raise NotImplementedError(f"where argument of {self}")
-        if self._call is not None:
-            return self._call(*args)
+        if self._body is not None:
+            return self._body(*args)
         check_arraylike(self.__name__, *args)
         return self._call_vectorized(*args)
 
