@@ -124,3 +124,13 @@ def test_simplify_reaches_into_loops_and_branches():
     closed = simplify(traced(lambda y: jax.lax.fori_loop(0, 3, lambda i, c: body(c), y), x))
     loop, = closed.eqns
     assert "pjit" not in str(loop.params["jaxpr"])
+
+
+def test_a_product_that_is_read_transposed_is_made_so():
+    y = np.ones((3, 4), np.float32)
+    closed = simplify(traced(lambda a, b: (a @ b).T, x, y))
+    assert names(closed) == ["dot_general"]
+    closed = simplify(traced(lambda a, b: ((a @ b).T, a @ b), x, y))
+    assert names(closed) == ["dot_general", "transpose"]
+    batched = traced(lambda a: jnp.einsum("bij,bjk->bki", a, a), np.ones((2, 3, 3), np.float32))
+    assert names(simplify(batched)) == ["dot_general"]

@@ -208,8 +208,10 @@ class Nest(Kernel):
     body: list[Stmt] = field(default_factory=list)
 
     def title(self) -> str:
-        loops = [f"{s.axis.args[1]}" for s in nested(self.body) if isinstance(s, For)]
-        return f"nest over {' '.join(loops)}" if loops else "scalars"
+        if any(isinstance(stmt, Call) for stmt in nested(self.body)):
+            return "call"
+        loops = [str(stmt.axis.args[1]) for stmt in self.body if isinstance(stmt, For)]
+        return f"loop over {' and '.join(loops)}" if loops else "scalars"
 
 
 @dataclass(eq=False)

@@ -224,11 +224,12 @@ class Planner:
     def _row_or_variable(self, task: Task, group: Group) -> Home:
         """Return where later stages of the group find the result."""
         root = task.root
-        if not task.depth and not root.running:
+        shape = root.var.aval.shape[group.outer:]
+        if all(size == 1 for size in shape) and not root.running:
+            task.depth = 0
             return local(task.name, root.var.aval.dtype)
         if task.targets:
             return task.targets[0][0]
-        shape = root.var.aval.shape[group.outer:]
         row = Buffer(task.name, shape, root.var.aval.dtype, "row")
         task.name = f"{task.name}_i"
         task.targets.append((row, flat_offset(root.place[group.outer:], shape)))
