@@ -68,14 +68,13 @@ Atom: TypeAlias = Var | Literal
 
 
 class SourceInfo:
-    """Where the user wrote an equation; the column is looked up only when a message asks for it."""
+    """Where the user wrote an equation; line and column are looked up only when a message asks for them."""
 
-    __slots__ = ("code", "instruction", "line")
+    __slots__ = ("code", "instruction")
 
-    def __init__(self, code: CodeType, instruction: int, line: int) -> None:
+    def __init__(self, code: CodeType, instruction: int) -> None:
         self.code = code
         self.instruction = instruction
-        self.line = line
 
     @property
     def file(self) -> str:
@@ -85,10 +84,17 @@ class SourceInfo:
     def function(self) -> str:
         return self.code.co_qualname
 
+    @property
+    def line(self) -> int:
+        return self._position()[0] or self.code.co_firstlineno
+
     def __str__(self) -> str:
-        position = next(itertools.islice(self.code.co_positions(), self.instruction // 2, None), None)
-        column = f":{position[2]}" if position is not None and position[2] else ""
-        return f"{self.file}:{self.line}{column} ({self.function})"
+        column = self._position()[2]
+        return f"{self.file}:{self.line}{f':{column}' if column else ''} ({self.function})"
+
+    def _position(self) -> tuple[int | None, ...]:
+        """Return first line, last line, first column and last column of the instruction."""
+        return next(itertools.islice(self.code.co_positions(), self.instruction // 2, None), (None,) * 4)
 
 
 class _Replay(threading.local):

@@ -15,6 +15,7 @@ import numpy as np
 from tinytrace.api.library import inline_jit
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
+from tinytrace.core.trace import Tracer
 from tinytrace.numpy.promotion import (
     Value,
     as_array,
@@ -49,7 +50,7 @@ def inexact_unary(name: str, op: Operation, doc: str) -> Operation:
     """A function of one floating argument; integers and bools become floats first."""
 
     def function(x: Any, /) -> Value:
-        if type(x) is Array and x.aval.dtype.kind == "f":
+        if isinstance(x, (Array, Tracer)) and x.aval.dtype.kind == "f":
             return op(x)
         return op(*promote_args_inexact(name, x))
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from types import CodeType
+from collections.abc import Callable, Sequence
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
+from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import (
@@ -155,9 +156,7 @@ class DynamicJaxprTrace(Trace):
                 if isinstance(atom, Var) and type(args[0]) is not DynamicJaxprTracer:
                     self._folded_consts.append(JaxprEqn(invars, [Var(atom.aval)], primitive, params, source=source))
                 return DynamicJaxprTracer(self, atom, source)
-        avals = [v.aval for v in invars]
-        out_avals = primitive.abstract_eval(*avals, **params)
-        effects = primitive.effects(*avals, **params)
+        out_avals, effects = _type_of_result(primitive, [v.aval for v in invars], params)
         source = user_source()
         if primitive.multiple_results:
             outvars = [Var(aval) for aval in out_avals]
@@ -216,6 +215,23 @@ class DynamicJaxprTrace(Trace):
         return [eqn for eqn in self.eqns if var in eqn.outvars]
 
 
+def _type_of_result(primitive: Primitive, avals: list[ShapedArray], params: dict[str, Any]
+                    ) -> tuple[Any, frozenset[Any]]:
+    """Return the aval (or avals) of a result, and the effects; remembered for operations without parameters."""
+    if params:
+        return primitive.abstract_eval(*avals, **params), primitive.effects(*avals, **params)
+    key = primitive, config.enable_x64, *avals
+    found = _result_types.get(key)
+    if found is None:
+        if len(_result_types) > 8192:
+            _result_types.clear()
+        found = _result_types[key] = primitive.abstract_eval(*avals), primitive.effects(*avals)
+    return found
+
+
+_result_types: dict[tuple[Any, ...], tuple[Any, frozenset[Any]]] = {}
+
+
 def _depends_on(names: list[str]) -> str:
     plural = "s" if len(names) > 1 else ""
     listed = names[0] if len(names) == 1 else \
@@ -250,13 +266,7 @@ def user_source() -> SourceInfo | None:
     """Return the innermost frame outside this package, or the line of the equation that is run again."""
     if replay.source is not None:
         return replay.source
-    for code, instruction, line in _frames():
-        return SourceInfo(code, instruction, line)
-    return None
-
-
-def _frames() -> Iterator[tuple[CodeType, int, int]]:
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         internal = _is_internal.get(code)
@@ -265,7 +275,6 @@ def _frames() -> Iterator[tuple[CodeType, int, int]]:
             internal = file.startswith(_PACKAGE) or file.endswith(("contextlib.py", "functools.py"))
             _is_internal[code] = internal
         if not internal:
-            yield code, frame.f_lasti, frame.f_lineno
-        frame = frame.f_back  # type: ignore[assignment]
-
-
+            return SourceInfo(code, frame.f_lasti)
+        frame = frame.f_back
+    return None
