@@ -88,7 +88,7 @@ static inline float tt_sin_wide_f32(float x, float shift) {
 }
 
 /* tt: tt_sin_near_f32; needs: tt_bits_f32, tt_float_f32, tt_sin_rest_f32 */
-/* The same for |x| < 2**18, where pi in three floats is enough: each fused multiply-add is exact, or rounds its small
+/* The same for |x| < 2**17, where pi in three floats is enough: each fused multiply-add is exact, or rounds its small
    result. */
 static inline float tt_sin_near_f32(float x, float shift) {
     float size = __builtin_fabsf(x);
@@ -112,7 +112,7 @@ __attribute__((const, simd("notinbranch"), visibility("hidden")))
 float tt_sin_mended_f32(float y, float x, float shift);
 
 static inline float tt_sin_mend_f32(float y, float x, float shift) {
-    return __builtin_fabsf(x) < 0x1p18f ? y : tt_sin_wide_f32(x, shift);
+    return __builtin_fabsf(x) < 0x1p17f ? y : tt_sin_wide_f32(x, shift);
 }
 
 float tt_sin_mended_1(float y, float x, float shift) __asm__("tt_sin_mended_f32");
@@ -126,7 +126,7 @@ union tt_far_4 { tt_i32x4 lanes; uint64_t words[2]; };
 
 tt_f32x4 tt_sin_mended_4(tt_f32x4 y, tt_f32x4 x, tt_f32x4 shift) __asm__("_ZGVbN4vvv_tt_sin_mended_f32");
 __attribute__((visibility("hidden"))) tt_f32x4 tt_sin_mended_4(tt_f32x4 y, tt_f32x4 x, tt_f32x4 shift) {
-    union tt_far_4 far = {((tt_i32x4)x & 0x7FFFFFFF) >= 0x48800000}; /* the bits of 2**18 */
+    union tt_far_4 far = {((tt_i32x4)x & 0x7FFFFFFF) >= 0x48000000}; /* the bits of 2**17 */
     if (__builtin_expect((far.words[0] | far.words[1]) != 0, 0))
         for (int i = 0; i < 4; i++) y[i] = tt_sin_mend_f32(y[i], x[i], shift[i]);
     return y;
@@ -138,7 +138,7 @@ union tt_far_8 { tt_i32x8 lanes; uint64_t words[4]; };
 
 tt_f32x8 tt_sin_mended_8(tt_f32x8 y, tt_f32x8 x, tt_f32x8 shift) __asm__("_ZGVdN8vvv_tt_sin_mended_f32");
 __attribute__((visibility("hidden"))) tt_f32x8 tt_sin_mended_8(tt_f32x8 y, tt_f32x8 x, tt_f32x8 shift) {
-    union tt_far_8 far = {((tt_i32x8)x & 0x7FFFFFFF) >= 0x48800000};
+    union tt_far_8 far = {((tt_i32x8)x & 0x7FFFFFFF) >= 0x48000000};
     if (__builtin_expect((far.words[0] | far.words[1] | far.words[2] | far.words[3]) != 0, 0))
         for (int i = 0; i < 8; i++) y[i] = tt_sin_mend_f32(y[i], x[i], shift[i]);
     return y;
@@ -151,7 +151,7 @@ union tt_far_16 { tt_i8x16 lanes; uint64_t words[2]; };
 
 tt_f32x16 tt_sin_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) __asm__("_ZGVeN16vvv_tt_sin_mended_f32");
 __attribute__((visibility("hidden"))) tt_f32x16 tt_sin_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) {
-    union tt_far_16 far = {__builtin_convertvector(((tt_i32x16)x & 0x7FFFFFFF) >= 0x48800000, tt_i8x16)};
+    union tt_far_16 far = {__builtin_convertvector(((tt_i32x16)x & 0x7FFFFFFF) >= 0x48000000, tt_i8x16)};
     if (__builtin_expect((far.words[0] | far.words[1]) != 0, 0))
         for (int i = 0; i < 16; i++) y[i] = tt_sin_mend_f32(y[i], x[i], shift[i]);
     return y;
