@@ -2,10 +2,10 @@
 
     for block: { s[..] = 0; for i: for lane simd: s[lane] += x[i, block + lane];  for lane simd: y[..] = s[lane] }
 
-For reductions over leading axes, where neighbours in memory belong to different sums, and for products of matrices. Where
-data streams by once, rows are long; where it is used again and again, they are so short that the compiler, which knows
-their length and unrolls the loops over them, keeps them in registers. What is left of an axis that is no multiple of
-the length has rows of its own.
+For reductions over leading axes, where neighbours in memory belong to different sums, and for products of matrices.
+Where data streams by once, rows are long; where it is used again and again, they are so short that the compiler, which
+knows their length and unrolls the loops over them, keeps them in registers. What is left of an axis that is no multiple
+of the length has rows of its own.
 """
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ TILE_ROWS = 4
 """So many rows of that length fit in registers; more are shorter."""
 TURNS = 4
 """Turns of a loop over a sum's terms that are done as one: a long row is then read and written a fourth as often."""
+GROUP = 64
+"""So many of these are added to a row of their own first: sums of many terms lose fewer digits."""
 
 
 class Across:
@@ -130,14 +132,37 @@ class _Lanes:
             for task, _ in self.tasks)
 
     def _in_strides(self, a: Node) -> list[Stmt]:
-        """Return the innermost loop of sums with `TURNS` turns done as one: the row is read and written once for all."""
+        """Return the innermost loop of sums, `TURNS` turns done as one: the row is read and written once for all."""
         strides, rest = divmod(a.args[1], TURNS)
-        stride = axis(a.args[0], strides)
-        turns: list[Node] = [linear(k, [(stride, TURNS)]) for k in range(TURNS)]
-        loops: list[Stmt] = [For(stride, number(0), number(strides), self._sums(a, turns))]
+        groups = strides // GROUP
+        if groups > 1:
+            loops, begin = [self._in_groups(a, groups)], groups * GROUP
+        else:
+            loops, begin = [], 0
+        if begin < strides:
+            stride = axis(a.args[0], strides)
+            turns: list[Node] = [linear(k, [(stride, TURNS)]) for k in range(TURNS)]
+            loops.append(For(stride, number(begin), number(strides), self._sums(a, turns)))
         for k in range(a.args[1] - rest, a.args[1]):
             loops += self._sums(a, [number(k)])
         return loops
+
+    def _in_groups(self, a: Node, groups: int) -> Stmt:
+        """Return the loop over groups of strides, each summed in rows of its own before these are added."""
+        group, stride = axis(a.args[0], groups), axis(f"{a.args[0]}_stride", GROUP)
+        turns: list[Node] = [linear(k, [(group, GROUP * TURNS), (stride, TURNS)]) for k in range(TURNS)]
+        parts: list[tuple[Task, Buffer]] = []
+        starts: list[Stmt] = []
+        ends: list[Stmt] = []
+        for task, row in self.tasks:
+            assert row is not None
+            part = replace(row, name=f"{row.name}_part")
+            parts.append((task, part))
+            starts.append(Store((part, self.lane), literal(identity("sum", part.dtype), part.dtype)))
+            ends.append(Combine((row, self.lane), "sum", load(part, self.lane, part.dtype)))
+        inside = For(stride, number(0), number(GROUP), _Lanes(self.lane, parts, self.tiled)._sums(a, turns))
+        rows: list[Stmt] = [Row(part) for _, part in parts]
+        return For(group, number(0), number(groups), [*rows, *self._over(starts), inside, *self._over(ends)])
 
     def _sums(self, a: Node, turns: Sequence[Node]) -> list[Stmt]:
         """Return the statement that adds the elements of several turns to each row."""
@@ -156,11 +181,14 @@ def _uses_again(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
     turns = math.prod(a.args[1] for a in outer) * max(math.prod(a.args[1] for a in stage.inner) for stage in stages)
     arrays = {node.args[0] for stage in stages for node in walk(computed([stage]))
               if node.op == "load" and node.axes & set(stage.inner)}
-    return turns >= 4 * sum(array.size for array in arrays) or sum(array.nbytes for array in arrays) <= 32 * 1024
+    return bool(turns >= 4 * sum(array.size for array in arrays) or sum(array.nbytes for array in arrays) <= 32 * 1024)
 
 
 def _tile_lanes(stages: Sequence[StagePlan]) -> int:
     """Return how long rows are that stay in registers."""
-    dtypes = [accumulator_type(task.root.var.aval.dtype) for stage in stages for task in stage.tasks if task.root.combine]
-    size = max((dtype.itemsize for dtype in dtypes), default=4)
-    return max(TILE_BYTES // size // max(1, 2 ** math.ceil(math.log2(max(len(dtypes), 1) / TILE_ROWS))), 64 // size)
+    results = [task.root.var.aval.dtype for stage in stages for task in stage.tasks if task.root.combine]
+    size = max((int(accumulator_type(dtype).itemsize) for dtype in results), default=4)
+    lanes = TILE_BYTES // size
+    while len(results) * lanes * size > TILE_ROWS * TILE_BYTES and lanes * size > 64:
+        lanes //= 2
+    return lanes
