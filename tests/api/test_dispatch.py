@@ -12,8 +12,10 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace._dispatch import set_paused
+from tinytrace.api import program
 from tinytrace.config import enable_x64
 from tinytrace.errors import UnexpectedTracerError
+from tinytrace.runtime.failures import StrictError
 from tinytrace.tree_util import tree_flatten
 
 
@@ -345,3 +347,44 @@ def test_more_arguments_than_the_hit_path_reads():
         deep = (deep,)
     g = Watched(lambda t: tree_flatten(t)[0][0] * 2)
     same(g(deep), g.in_python(deep))
+
+
+def test_compiling_in_the_background(monkeypatch):
+    go_on, asked = threading.Event(), []
+    load = program.load
+
+    def slowly(source):
+        asked.append(threading.current_thread() is threading.main_thread())
+        assert go_on.wait(20)
+        return load(source)
+
+    monkeypatch.setattr(program, "load", slowly)
+    f = Watched(lambda x: jnp.sin(x) * 1.0625, compile="background")
+    x = jnp.asarray(A)
+    for _ in range(3):  # interpreted: nobody waits
+        np.testing.assert_allclose(f(x), np.sin(A) * 1.0625, rtol=1e-6)
+    assert f.misses == 3
+    go_on.set()
+    next(iter(f.jitted._cache.calls.values())).program._compiling.join()
+    for _ in range(3):
+        np.testing.assert_allclose(f(x), np.sin(A) * 1.0625, rtol=1e-6)
+    assert f.misses == 4
+    assert asked == [False]
+
+
+def test_an_error_of_the_background_is_raised_by_the_next_call(monkeypatch):
+    go_on = threading.Event()
+
+    def broken(source):
+        assert go_on.wait(20)
+        raise StrictError("the disk is on fire")
+
+    monkeypatch.setattr(program, "load", broken)
+    f = jax.jit(lambda x: x * 1.0078125 - 3, compile="background")
+    np.testing.assert_allclose(f(A), A * 1.0078125 - 3, rtol=1e-6)
+    go_on.set()
+    next(iter(f._cache.calls.values())).program._compiling.join()
+    with pytest.raises(StrictError, match="on fire"):
+        f(A)
+    with pytest.raises(ValueError, match="background"):
+        jax.jit(lambda x: x, compile="never")

@@ -64,6 +64,7 @@ class JitOptions(NamedTuple):
     donated: Statics
     keep_unused: bool
     inline: bool
+    background: bool
 
 
 class CallKey(NamedTuple):
@@ -181,6 +182,8 @@ class JitFunction(FastCallable):
         call = self._cache.calls.get(key)
         if call is None:
             call = self._compile(args, kwargs, leaves, tree, statics)
+            if self._options.background:
+                call.program.compile_in_background()
         result = call(leaves)  # may raise: then nothing is remembered
         _remember(self._cache.calls, key, call)
         self._teach(args, kwargs, dynamic, tree, call)
@@ -332,11 +335,12 @@ _make_stage: list[Callable[[JitFunction, tuple[Any, ...], dict[str, Any]], Any]]
 
 def jit(fun: Callable[..., Any] | None = None, *, static_argnums: ArgNums = None, static_argnames: ArgNames = None,
         donate_argnums: ArgNums = None, donate_argnames: ArgNames = None, keep_unused: bool = False,
-        inline: bool = False, device: Any = None, backend: str | None = None) -> Any:
+        inline: bool = False, device: Any = None, backend: str | None = None, compile: str = "first call") -> Any:
     """Return `fun` compiled: traced and compiled at the first call with each kind of arguments.
 
     Static arguments are part of the cache key and must be hashable. `device` and `backend` are accepted as in JAX;
-    there is one device, this machine.
+    there is one device, this machine. With `compile="background"` the first calls are interpreted, by NumPy, while a
+    thread compiles; the last digits of their results may differ.
 
     Raises: TypeError if `fun` is not callable, ValueError if a static argument is none of its parameters.
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.jit.html.
@@ -348,13 +352,15 @@ def jit(fun: Callable[..., Any] | None = None, *, static_argnums: ArgNums = None
     if fun is None:
         return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames,
                                  donate_argnums=donate_argnums, donate_argnames=donate_argnames,
-                                 keep_unused=keep_unused, inline=inline)
+                                 keep_unused=keep_unused, inline=inline, compile=compile)
+    if compile not in ("first call", "background"):
+        raise ValueError(f"jit compiles at the 'first call' or in the 'background', got compile={compile!r}")
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
     signature = signature_of(fun)
     statics = resolve_argnums(signature, static_argnums, static_argnames, "static")
     donated = resolve_argnums(signature, donate_argnums, donate_argnames, "donate")
-    return JitFunction(fun, JitOptions(statics, donated, keep_unused, inline), signature)
+    return JitFunction(fun, JitOptions(statics, donated, keep_unused, inline, compile == "background"), signature)
 
 
 def clear_caches() -> None:

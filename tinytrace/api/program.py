@@ -7,7 +7,9 @@ tracing.
 """
 from __future__ import annotations
 
+import contextlib
 import functools
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -29,6 +31,7 @@ from tinytrace.core.tangents import float0_zeros
 from tinytrace.core.trace import eval_context, install_executor, to_numpy
 from tinytrace.passes.simplify import simplify
 from tinytrace.runtime.executable import Executable
+from tinytrace.runtime.failures import StrictError
 from tinytrace.runtime.ladder import NoCompiler, load
 from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr
 
@@ -45,6 +48,7 @@ class Program:
         self.in_avals = tuple(closed.in_avals)
         self.out_avals = tuple(v.aval.update(weak_type=o.weak_type)
                                for v, o in zip(self.jaxpr.jaxpr.outvars, closed.out_avals, strict=True))
+        self._compiling: threading.Thread | None = None
         self._plan_outputs()
 
     def _plan_outputs(self) -> None:
@@ -75,6 +79,23 @@ class Program:
     @functools.cached_property
     def executable(self) -> Executable | None:
         """The loaded machine code, or None where there is no compiler (then the program is interpreted)."""
+        return self._load()
+
+    def compile_in_background(self) -> None:
+        """Let a thread compile; calls are interpreted until it is ready."""
+        if self._compiling is None and "executable" not in self.__dict__:
+            self._compiling = threading.Thread(target=self._compile_now, name="tinytrace compiles")
+            self._compiling.start()
+
+    def _compile_now(self) -> None:
+        with contextlib.suppress(StrictError):  # the first call after it compiles itself, and raises it
+            self.__dict__["executable"] = self._load()
+
+    def is_compiling(self) -> bool:
+        """Is a thread at it? Then nobody should wait for `executable`."""
+        return self._compiling is not None and self._compiling.is_alive()
+
+    def _load(self) -> Executable | None:
         if not self.kernel_jaxpr.jaxpr.eqns:
             return None
         try:
@@ -112,7 +133,7 @@ class Program:
 
         consts: the first inputs, the same in every call.  leaf_order: where the call's reading order meets the others.
         """
-        if self.executable is None and self.kernel_jaxpr.jaxpr.eqns:
+        if self.is_compiling() or (self.executable is None and self.kernel_jaxpr.jaxpr.eqns):
             return None
         n = len(consts)
         inputs = [(x.address, 0, 0, 0) for x in self._consts]
@@ -137,14 +158,14 @@ class Program:
                          unflatten)
 
     def _run(self, args: Sequence[Array]) -> list[Array]:
-        inputs = [*self._consts, *(args[i] for i in self.kept), *self._hidden]
-        executable = self.executable
+        inputs = [*self._consts, *(args[i] for i in self.kept)]
+        executable = None if self.is_compiling() else self.executable
         if executable is None:
             with eval_context():
                 return [as_array(x, aval) for x, aval in
                         zip(eval_jaxpr(self.kernel_jaxpr.jaxpr, [], *inputs), self._computed_avals, strict=True)]
         outputs = [Buffer(aval.nbytes) for aval in self._computed_avals]
-        addresses = [x.address for x in inputs]
+        addresses = [x.address for x in (*inputs, *self._hidden)]
         addresses += [buffer.address for buffer in outputs]
         workspace = self.source.workspace
         if workspace:
