@@ -16,6 +16,7 @@ def relu(x: ArrayLike) -> Value:
     """Return `max(x, 0)`, whose derivative at 0 is 0.
 
     >>> nn.relu(jnp.array([-1.0, 2.0]))
+    Array([0., 2.], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.relu.html.
     """
@@ -31,6 +32,7 @@ def relu6(x: ArrayLike) -> Value:
     """Return `min(max(x, 0), 6)`, whose derivative at 0 and 6 is 0.
 
     >>> nn.relu6(jnp.array([-1.0, 2.0, 9.0]))
+    Array([0., 2., 6.], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.relu6.html.
     """
@@ -44,6 +46,7 @@ def sigmoid(x: ArrayLike) -> Value:
     """Return `1 / (1 + exp(-x))`.
 
     >>> nn.sigmoid(0.0)
+    Array(0.5, dtype=float32, weak_type=True)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.sigmoid.html.
     """
@@ -54,6 +57,7 @@ def tanh(x: ArrayLike) -> Value:
     """Return the hyperbolic tangent.
 
     >>> nn.tanh(0.0)
+    Array(0., dtype=float32, weak_type=True)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.tanh.html.
     """
@@ -65,6 +69,7 @@ def softplus(x: ArrayLike) -> Value:
     """Return `log(1 + exp(x))`: a smooth relu.
 
     >>> nn.softplus(0.0)
+    Array(0.6931472, dtype=float32, weak_type=True)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.softplus.html.
     """
@@ -76,6 +81,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Value:
     """Return `(x + sqrt(x**2 + b)) / 2`: a smooth relu without exponentials.
 
     >>> nn.squareplus(0.0)
+    Array(1., dtype=float32, weak_type=True)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.squareplus.html.
     """
@@ -89,6 +95,7 @@ def sparse_plus(x: ArrayLike) -> Value:
     """Return 0 below -1, x above 1, and a parabola between.
 
     >>> nn.sparse_plus(jnp.array([-2.0, 0.0, 2.0]))
+    Array([0.  , 0.25, 2.  ], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.sparse_plus.html.
     """
@@ -102,6 +109,7 @@ def sparse_sigmoid(x: ArrayLike) -> Value:
     """Return 0 below -1, 1 above 1, and a line between.
 
     >>> nn.sparse_sigmoid(jnp.array([-2.0, 0.0, 2.0]))
+    Array([0. , 0.5, 1. ], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.sparse_sigmoid.html.
     """
@@ -113,6 +121,7 @@ def soft_sign(x: ArrayLike) -> Value:
     """Return `x / (|x| + 1)`.
 
     >>> nn.soft_sign(jnp.array([-1.0, 3.0]))
+    Array([-0.5 ,  0.75], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.soft_sign.html.
     """
@@ -126,6 +135,7 @@ def silu(x: ArrayLike) -> Value:
     """Return `x * sigmoid(x)`; also called swish.
 
     >>> nn.silu(jnp.array([-1.0, 0.0]))
+    Array([-0.26894143,  0.        ], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.silu.html.
     """
@@ -142,6 +152,7 @@ def mish(x: ArrayLike) -> Value:
     """Return `x * tanh(softplus(x))`.
 
     >>> nn.mish(jnp.array([-1.0, 0.0]))
+    Array([-0.30340144,  0.        ], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.mish.html.
     """
@@ -155,6 +166,7 @@ def log_sigmoid(x: ArrayLike) -> Value:
     """Return `log(sigmoid(x))` without overflow.
 
     >>> nn.log_sigmoid(0.0)
+    Array(-0.6931472, dtype=float32, weak_type=True)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.log_sigmoid.html.
     """
@@ -167,6 +179,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Value:
     """Return x above 0 and `alpha * (exp(x) - 1)` below.
 
     >>> nn.elu(jnp.array([-1.0, 2.0]))
+    Array([-0.63212055,  2.        ], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.elu.html.
     """
@@ -180,6 +193,7 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Value:
     """Return x above 0 and `alpha * (exp(x / alpha) - 1)` below.
 
     >>> nn.celu(jnp.array([-1.0, 2.0]))
+    Array([-0.63212055,  2.        ], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.celu.html.
     """
@@ -191,6 +205,7 @@ def selu(x: ArrayLike) -> Value:
     """Return `elu`, scaled so that activations keep mean 0 and variance 1 (Klambauer et al., 2017).
 
     >>> nn.selu(jnp.array([-1.0, 2.0]))
+    Array([-1.1113307,  2.101402 ], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.selu.html.
     """
@@ -202,6 +217,7 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Value:
     """Return x above 0 and `negative_slope * x` below.
 
     >>> nn.leaky_relu(jnp.array([-1.0, 2.0]))
+    Array([-0.01,  2.  ], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.leaky_relu.html.
     """
@@ -215,6 +231,7 @@ def hard_tanh(x: ArrayLike) -> Value:
     """Return x, brought into [-1, 1].
 
     >>> nn.hard_tanh(jnp.array([-3.0, 0.5]))
+    Array([-1. ,  0.5], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.hard_tanh.html.
     """
@@ -228,6 +245,7 @@ def hard_sigmoid(x: ArrayLike) -> Value:
     """Return `relu6(x + 3) / 6`.
 
     >>> nn.hard_sigmoid(jnp.array([-3.0, 0.0]))
+    Array([0. , 0.5], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.hard_sigmoid.html.
     """
@@ -239,6 +257,7 @@ def hard_silu(x: ArrayLike) -> Value:
     """Return `x * hard_sigmoid(x)`; also called hard swish.
 
     >>> nn.hard_silu(jnp.array([-3.0, 1.0]))
+    Array([-0.       ,  0.6666667], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.hard_silu.html.
     """
@@ -254,6 +273,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Value:
     """Return x times the probability that a normal variable is below x, by tanh or (not `approximate`) by erf.
 
     >>> nn.gelu(jnp.array([-1.0, 1.0]))
+    Array([-0.15880796,  0.841192  ], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.gelu.html.
     """
@@ -270,6 +290,7 @@ def glu(x: ArrayLike, axis: int = -1) -> Value:
     """Return the first half of `x` along `axis`, times the sigmoid of the second.
 
     >>> nn.glu(jnp.array([1.0, 0.0]))
+    Array([0.5], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.glu.html.
     """

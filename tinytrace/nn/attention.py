@@ -24,6 +24,7 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bi
     Raises: ValueError when shapes or dtypes do not fit.
 
     >>> nn.dot_product_attention(jnp.ones((1, 2, 1, 1)), jnp.ones((1, 2, 1, 1)), jnp.ones((1, 2, 1, 1))).shape
+    (1, 2, 1, 1)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.dot_product_attention.html.
     """

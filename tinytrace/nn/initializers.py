@@ -18,6 +18,7 @@ def zeros(key: Value, shape: Any, dtype: DTypeLike = jnp.float_) -> Value:
     """Return zeros; `key` is not used.
 
     >>> nn.initializers.zeros(random.PRNGKey(0), (2,))
+    Array([0., 0.], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers.zeros.html.
     """
@@ -28,6 +29,7 @@ def ones(key: Value, shape: Any, dtype: DTypeLike = jnp.float_) -> Value:
     """Return ones; `key` is not used.
 
     >>> nn.initializers.ones(random.PRNGKey(0), (2,))
+    Array([1., 1.], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers.ones.html.
     """
@@ -38,6 +40,7 @@ def constant(value: ArrayLike, dtype: DTypeLike = jnp.float_) -> Initializer:
     """Return an initializer that gives `value` everywhere.
 
     >>> nn.initializers.constant(7)(random.PRNGKey(0), (2,))
+    Array([7., 7.], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers.constant.html.
     """
@@ -52,6 +55,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike = jnp.float_) -> Initializ
     """Return an initializer that draws from [0, scale).
 
     >>> nn.initializers.uniform(10.0)(random.PRNGKey(0), (2,)).shape
+    (2,)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers.uniform.html.
     """
@@ -67,6 +71,7 @@ def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike = jnp.float_) -> Initializ
     """Return an initializer that draws from the normal distribution with mean 0.
 
     >>> nn.initializers.normal(5.0)(random.PRNGKey(0), (2,)).shape
+    (2,)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers.normal.html.
     """
@@ -83,6 +88,7 @@ def truncated_normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike = jnp.float_, lo
     """Return an initializer that draws from the normal distribution, cut off at `lower` and `upper` deviations.
 
     >>> nn.initializers.truncated_normal(5.0)(random.PRNGKey(0), (2,)).shape
+    (2,)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers.truncated_normal.html.
     """
@@ -101,6 +107,7 @@ def variance_scaling(scale: float, mode: str, distribution: str, in_axis: Any = 
     mode: "fan_in", "fan_out" or "fan_avg"; distribution: "truncated_normal", "normal" or "uniform".
 
     >>> nn.initializers.variance_scaling(2.0, "fan_in", "normal")(random.PRNGKey(0), (2, 3)).shape
+    (2, 3)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers.variance_scaling.html.
     """
@@ -129,6 +136,7 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike =
     """Return an initializer of matrices whose columns (or rows, where there are fewer) are orthogonal, times `scale`.
 
     >>> nn.initializers.orthogonal()(random.PRNGKey(0), (2, 3)).shape
+    (2, 3)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers.orthogonal.html.
     """
@@ -153,6 +161,7 @@ def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DType
     """Return an initializer of convolutions that are `orthogonal` in the middle of the window, and zero elsewhere.
 
     >>> nn.initializers.delta_orthogonal()(random.PRNGKey(0), (3, 2, 2)).shape
+    (3, 2, 2)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers.delta_orthogonal.html.
     """
@@ -208,3 +217,9 @@ he_uniform = _scaled("he_uniform", 2.0, "fan_in", "uniform", "the initializer of
 he_normal = _scaled("he_normal", 2.0, "fan_in", "truncated_normal", "the initializer of He et al., normal")
 xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
+
+__all__ = [
+    "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
+    "kaiming_normal", "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "orthogonal",
+    "truncated_normal", "uniform", "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
+]

@@ -22,6 +22,7 @@ def softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike | None = None, initia
     """Return `exp(x)` scaled so that it sums to 1 over `axis`, of the elements where `where`.
 
     >>> nn.softmax(jnp.array([0.0, 0.0]))
+    Array([0.5, 0.5], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.softmax.html.
     """
@@ -38,6 +39,7 @@ def log_softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike | None = None,
     """Return the logarithm of `softmax`, without overflow.
 
     >>> nn.log_softmax(jnp.array([0.0, 0.0]))
+    Array([-0.6931472, -0.6931472], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.log_softmax.html.
     """
@@ -56,6 +58,7 @@ def standardize(x: ArrayLike, axis: Any = -1, mean: ArrayLike | None = None, var
     """Return `x` less its mean, divided by its standard deviation, both over `axis` or as given.
 
     >>> nn.standardize(jnp.array([1.0, 3.0]))
+    Array([-0.999995,  0.999995], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.standardize.html.
     """
@@ -72,6 +75,8 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike = jnp.float_, ax
     """Return, for each integer k in `x`, a vector of `num_classes` zeros with a 1 at k, along the new `axis`.
 
     >>> nn.one_hot(jnp.array([0, 2]), 3)
+    Array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.one_hot.html.
     """

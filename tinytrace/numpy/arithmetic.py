@@ -37,36 +37,43 @@ def _with_bool(name: str, op: Operation, bool_op: Operation, doc: str) -> Operat
 add = _with_bool("add", lax.add, lax.bitwise_or, """Return `x + y`; on truth values `x | y`.
 
     >>> jnp.add(jnp.array([1, 2]), 10)
+    Array([11, 12], dtype=int32)
     """)
 
 multiply = _with_bool("multiply", lax.mul, lax.bitwise_and, """Return `x * y`; on truth values `x & y`.
 
     >>> jnp.multiply(jnp.array([1, 2]), 10)
+    Array([10, 20], dtype=int32)
     """)
 
 subtract = binary("subtract", lax.sub, """Return `x - y`.
 
     >>> jnp.subtract(jnp.array([1, 2]), 10)
+    Array([-9, -8], dtype=int32)
     """)
 
 negative = unary("negative", lax.neg, """Return `-x`.
 
     >>> jnp.negative(jnp.array([1, -2]))
+    Array([-1,  2], dtype=int32)
     """)
 
 positive = unary("positive", as_array, """Return `+x`: `x` itself.
 
     >>> jnp.positive(jnp.array([1, -2]))
+    Array([ 1, -2], dtype=int32)
     """)
 
 sign = unary("sign", lax.sign, """Return -1, 0 or 1 by the sign of each element; nan for nan.
 
     >>> jnp.sign(jnp.array([3, 0, -2]))
+    Array([ 1,  0, -1], dtype=int32)
     """)
 
 true_divide = inexact_binary("true_divide", lax.div, """Return `x1 / x2` as floats.
 
     >>> jnp.true_divide(jnp.array([1, 2]), 2)
+    Array([0.5, 1. ], dtype=float32)
     """)
 
 divide = alias("divide", true_divide)
@@ -76,6 +83,7 @@ def absolute(x: ArrayLike, /) -> Value:
     """Return the magnitude of each element.
 
     >>> jnp.absolute(jnp.array([3, -2]))
+    Array([3, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.absolute.html.
     """
@@ -90,6 +98,7 @@ def fabs(x: ArrayLike, /) -> Value:
     """Return the magnitude of each element as a float.
 
     >>> jnp.fabs(jnp.array([3, -2]))
+    Array([3., 2.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fabs.html.
     """
@@ -101,6 +110,7 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return `x1 / x2` rounded down.
 
     >>> jnp.floor_divide(jnp.array([7, -7]), 2)
+    Array([ 3, -4], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.floor_divide.html.
     """
@@ -120,6 +130,7 @@ def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return the rest of `floor_divide`, which has the sign of `x2`: Python's `%`.
 
     >>> jnp.remainder(jnp.array([7, -7]), 3)
+    Array([1, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.remainder.html.
     """
@@ -141,6 +152,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Value, Value]:
     """Return `(x1 // x2, x1 % x2)`.
 
     >>> jnp.divmod(7, 3)
+    (Array(2, dtype=int32, weak_type=True), Array(1, dtype=int32, weak_type=True))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.divmod.html.
     """
@@ -155,6 +167,7 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return the rest of the division rounded towards zero, which has the sign of `x1`: C's `fmod`.
 
     >>> jnp.fmod(jnp.array([7, -7]), 3)
+    Array([ 1, -1], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fmod.html.
     """

@@ -37,6 +37,8 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
     does not fit.
 
     >>> jnp.array([[1, 2], [3, 4]])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.array.html.
     """
@@ -108,6 +110,7 @@ def asarray(a: Any, dtype: DTypeLike = None, order: str | None = None, *, copy: 
     """Return `a` as an array; an array of the right dtype is returned as it is.
 
     >>> jnp.asarray([1, 2])
+    Array([1, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.asarray.html.
     """
@@ -118,6 +121,7 @@ def copy(a: ArrayLike, order: str | None = None) -> Value:
     """Return a copy of `a`.
 
     >>> jnp.copy(jnp.array([1, 2]))
+    Array([1, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.copy.html.
     """
@@ -129,6 +133,7 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any
     """Return `x` converted to `dtype`: floats truncate to integers, and saturate.
 
     >>> jnp.astype(jnp.array([1.5, 2.5]), jnp.int32)
+    Array([1, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.astype.html.
     """
@@ -144,6 +149,8 @@ def zeros(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
     """Return zeros.
 
     >>> jnp.zeros((2, 3))
+    Array([[0., 0., 0.],
+           [0., 0., 0.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.zeros.html.
     """
@@ -154,6 +161,7 @@ def ones(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
     """Return ones.
 
     >>> jnp.ones(3, jnp.int32)
+    Array([1, 1, 1], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ones.html.
     """
@@ -164,6 +172,7 @@ def empty(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
     """Return zeros: no memory is left undefined here.
 
     >>> jnp.empty(2)
+    Array([0., 0.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.empty.html.
     """
@@ -184,6 +193,7 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: 
     """Return an array that is `fill_value` everywhere.
 
     >>> jnp.full((2,), 7)
+    Array([7, 7], dtype=int32, weak_type=True)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.full.html.
     """
@@ -198,6 +208,7 @@ def zeros_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, devi
     """Return zeros of the shape and dtype of `a`, unless given.
 
     >>> jnp.zeros_like(jnp.array([1, 2]))
+    Array([0, 0], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.zeros_like.html.
     """
@@ -208,6 +219,7 @@ def ones_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, devic
     """Return ones of the shape and dtype of `a`, unless given.
 
     >>> jnp.ones_like(jnp.array([1, 2]))
+    Array([1, 1], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ones_like.html.
     """
@@ -218,6 +230,7 @@ def empty_like(prototype: ArrayLike, dtype: DTypeLike = None, shape: Any = None,
     """Return zeros of the shape and dtype of `prototype`, unless given.
 
     >>> jnp.empty_like(jnp.array([1, 2]))
+    Array([0, 0], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.empty_like.html.
     """
@@ -229,6 +242,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, shap
     """Return an array of the shape and dtype of `a`, unless given, that is `fill_value` everywhere.
 
     >>> jnp.full_like(jnp.array([1, 2]), 7)
+    Array([7, 7], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.full_like.html.
     """
@@ -256,6 +270,7 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: i
     """Read an array from the bytes of an object.
 
     >>> jnp.frombuffer(b"\\x01\\x02", dtype=jnp.uint8)
+    Array([1, 2], dtype=uint8)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.frombuffer.html.
     """
@@ -266,6 +281,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
     """Read an array from text with numbers separated by `sep`.
 
     >>> jnp.fromstring("1 2 3", dtype=int, sep=" ")
+    Array([1, 2, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fromstring.html.
     """
@@ -276,6 +292,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
     """Return an array of another library as an array of this one.
 
     >>> jnp.from_dlpack(np.arange(3, dtype=np.float32))
+    Array([0., 1., 2.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.from_dlpack.html.
     """

@@ -16,26 +16,31 @@ from tinytrace.primitives.elementwise import const_like
 bitwise_and = binary("bitwise_and", lax.bitwise_and, """Combine the bits of two integer (or bool) arrays by AND.
 
     >>> jnp.bitwise_and(6, 3)
+    Array(2, dtype=int32, weak_type=True)
     """)
 
 bitwise_or = binary("bitwise_or", lax.bitwise_or, """Combine the bits of two integer (or bool) arrays by OR.
 
     >>> jnp.bitwise_or(6, 3)
+    Array(7, dtype=int32, weak_type=True)
     """)
 
 bitwise_xor = binary("bitwise_xor", lax.bitwise_xor, """Combine the bits of two integer or bool arrays by exclusive OR.
 
     >>> jnp.bitwise_xor(6, 3)
+    Array(5, dtype=int32, weak_type=True)
     """)
 
 bitwise_not = unary("bitwise_not", lax.bitwise_not, """Invert every bit of an integer array, or every truth value.
 
     >>> jnp.bitwise_not(6)
+    Array(-7, dtype=int32, weak_type=True)
     """)
 
 invert = unary("invert", lax.bitwise_not, """Invert every bit of an integer array, or every truth value.
 
     >>> jnp.invert(True)
+    Array(False, dtype=bool)
     """)
 
 bitwise_invert = alias("bitwise_invert", invert)
@@ -43,6 +48,7 @@ bitwise_invert = alias("bitwise_invert", invert)
 left_shift = numeric_binary("left_shift", lax.shift_left, """Shift the bits of `x` to the left by `y` places.
 
     >>> jnp.left_shift(3, 2)
+    Array(12, dtype=int32, weak_type=True)
     """)
 
 bitwise_left_shift = alias("bitwise_left_shift", left_shift)
@@ -52,6 +58,7 @@ def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Shift the bits of `x1` to the right by `x2` places; the sign of signed integers stays.
 
     >>> jnp.right_shift(-9, 1)
+    Array(-5, dtype=int32, weak_type=True)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.right_shift.html.
     """
@@ -68,6 +75,7 @@ def bitwise_count(x: ArrayLike, /) -> Value:
     """Count the bits that are set in the absolute value of each integer: u8 of the shape of `x`.
 
     >>> jnp.bitwise_count(7)
+    Array(3, dtype=uint8)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.bitwise_count.html.
     """
@@ -89,19 +97,23 @@ def _to_bool(x: Any) -> Value:
 logical_and = binary("logical_and", _logical(lax.bitwise_and), """Say where both `x` and `y` are true (not zero).
 
     >>> jnp.logical_and(True, 2)
+    Array(True, dtype=bool, weak_type=True)
     """)
 
 logical_or = binary("logical_or", _logical(lax.bitwise_or), """Say where `x` or `y` is true (not zero).
 
     >>> jnp.logical_or(False, 2)
+    Array(True, dtype=bool, weak_type=True)
     """)
 
 logical_xor = binary("logical_xor", _logical(lax.bitwise_xor), """Say where exactly one of `x` and `y` is not zero.
 
     >>> jnp.logical_xor(True, 2)
+    Array(False, dtype=bool, weak_type=True)
     """)
 
 logical_not = unary("logical_not", _logical(lax.bitwise_not), """Say where `x` is false (zero).
 
     >>> jnp.logical_not(jnp.array([0, 2]))
+    Array([ True, False], dtype=bool)
     """)

@@ -18,6 +18,7 @@ def isfinite(x: ArrayLike, /) -> Value:
     """Say where `x` is neither infinite nor nan: bool of the shape of `x`.
 
     >>> jnp.isfinite(jnp.array([1.0, jnp.inf, jnp.nan]))
+    Array([ True, False, False], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.isfinite.html.
     """
@@ -30,6 +31,7 @@ def isinf(x: ArrayLike, /) -> Value:
     """Say where `x` is infinite: bool of the shape of `x`.
 
     >>> jnp.isinf(jnp.array([1.0, jnp.inf, jnp.nan]))
+    Array([False,  True, False], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.isinf.html.
     """
@@ -41,6 +43,7 @@ def isnan(x: ArrayLike, /) -> Value:
     """Say where `x` is nan: bool of the shape of `x`.
 
     >>> jnp.isnan(jnp.array([1.0, jnp.inf, jnp.nan]))
+    Array([False, False,  True], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.isnan.html.
     """
@@ -52,6 +55,7 @@ def isposinf(x: ArrayLike, /, out: None = None) -> Value:
     """Say where `x` is +inf: bool of the shape of `x`.
 
     >>> jnp.isposinf(jnp.array([-jnp.inf, 0.0, jnp.inf]))
+    Array([False, False,  True], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.isposinf.html.
     """
@@ -62,6 +66,7 @@ def isneginf(x: ArrayLike, /, out: None = None) -> Value:
     """Say where `x` is -inf: bool of the shape of `x`.
 
     >>> jnp.isneginf(jnp.array([-jnp.inf, 0.0, jnp.inf]))
+    Array([ True, False, False], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.isneginf.html.
     """
@@ -79,6 +84,7 @@ def signbit(x: ArrayLike, /) -> Value:
     """Say where the sign of `x` is negative, also for -0.0 and nan: bool of the shape of `x`.
 
     >>> jnp.signbit(jnp.array([-1.0, -0.0, 0.0]))
+    Array([ True,  True, False], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.signbit.html.
     """
@@ -98,6 +104,7 @@ def iscomplex(x: ArrayLike) -> Value:
     """Say where the imaginary part of `x` is not zero: nowhere, for arrays here are real.
 
     >>> jnp.iscomplex(jnp.array([1.0, 2.0]))
+    Array([False, False], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.iscomplex.html.
     """
@@ -110,6 +117,7 @@ def isreal(x: ArrayLike) -> Value:
     """Say where the imaginary part of `x` is zero: everywhere, for arrays here are real.
 
     >>> jnp.isreal(jnp.array([1.0, 2.0]))
+    Array([ True,  True], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.isreal.html.
     """
@@ -121,6 +129,7 @@ def iscomplexobj(x: Any) -> bool:
     """Is the dtype of `x` complex?
 
     >>> jnp.iscomplexobj(jnp.array([1.0]))
+    False
 
     See https://numpy.org/doc/stable/reference/generated/numpy.iscomplexobj.html.
     """
@@ -131,6 +140,7 @@ def isrealobj(x: Any) -> bool:
     """Is the dtype of `x` anything but complex?
 
     >>> jnp.isrealobj(jnp.array([1.0]))
+    True
 
     See https://numpy.org/doc/stable/reference/generated/numpy.isrealobj.html.
     """
@@ -143,6 +153,7 @@ def real(val: ArrayLike, /) -> Value:
     """Return the real part: `val` itself.
 
     >>> jnp.real(jnp.array([1.0, 2.0]))
+    Array([1., 2.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.real.html.
     """
@@ -154,6 +165,7 @@ def imag(val: ArrayLike, /) -> Value:
     """Return the imaginary part: zeros.
 
     >>> jnp.imag(jnp.array([1.0, 2.0]))
+    Array([0., 0.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.imag.html.
     """
@@ -165,6 +177,7 @@ def conjugate(x: ArrayLike, /) -> Value:
     """Return the complex conjugate: `x` itself.
 
     >>> jnp.conjugate(jnp.array([1.0, 2.0]))
+    Array([1., 2.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.conjugate.html.
     """
@@ -176,6 +189,7 @@ def conj(x: ArrayLike, /) -> Value:
     """Another name of `conjugate`.
 
     >>> jnp.conj(jnp.array([1.0, 2.0]))
+    Array([1., 2.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.conj.html.
     """

@@ -26,41 +26,49 @@ from tinytrace.numpy.reductions import all as reduce_all
 equal = binary("equal", lax.eq, """Say where `x == y`: bool of their common shape.
 
     >>> jnp.equal(jnp.array([1, 2]), 2)
+    Array([False,  True], dtype=bool)
     """)
 
 not_equal = binary("not_equal", lax.ne, """Say where `x != y`: bool of their common shape.
 
     >>> jnp.not_equal(jnp.array([1, 2]), 2)
+    Array([ True, False], dtype=bool)
     """)
 
 less = binary("less", lax.lt, """Say where `x < y`: bool of their common shape.
 
     >>> jnp.less(jnp.array([1, 2]), 2)
+    Array([ True, False], dtype=bool)
     """)
 
 less_equal = binary("less_equal", lax.le, """Say where `x <= y`: bool of their common shape.
 
     >>> jnp.less_equal(jnp.array([1, 2]), 2)
+    Array([ True,  True], dtype=bool)
     """)
 
 greater = binary("greater", lax.gt, """Say where `x > y`: bool of their common shape.
 
     >>> jnp.greater(jnp.array([1, 2]), 1)
+    Array([False,  True], dtype=bool)
     """)
 
 greater_equal = binary("greater_equal", lax.ge, """Say where `x >= y`: bool of their common shape.
 
     >>> jnp.greater_equal(jnp.array([1, 2]), 2)
+    Array([False,  True], dtype=bool)
     """)
 
 maximum = binary("maximum", lax.max, """Return the larger of two elements; nan where either is nan.
 
     >>> jnp.maximum(jnp.array([1, 5]), 3)
+    Array([3, 5], dtype=int32)
     """)
 
 minimum = binary("minimum", lax.min, """Return the smaller of two elements; nan where either is nan.
 
     >>> jnp.minimum(jnp.array([1, 5]), 3)
+    Array([1, 3], dtype=int32)
     """)
 
 
@@ -69,6 +77,7 @@ def fmax(x1: ArrayLike, x2: ArrayLike) -> Value:
     """Return the larger of two elements, and the other one where one is nan.
 
     >>> jnp.fmax(jnp.nan, 3.0)
+    Array(3., dtype=float32, weak_type=True)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fmax.html.
     """
@@ -80,6 +89,7 @@ def fmin(x1: ArrayLike, x2: ArrayLike) -> Value:
     """Return the smaller of two elements, and the other one where one is nan.
 
     >>> jnp.fmin(jnp.nan, 3.0)
+    Array(3., dtype=float32, weak_type=True)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fmin.html.
     """
@@ -92,6 +102,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
     """Say where `|a - b| <= atol + rtol * |b|`; infinities are close to themselves, nan only if `equal_nan`.
 
     >>> jnp.isclose(jnp.array([1.0, 1.1]), 1.000001)
+    Array([ True, False], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.isclose.html.
     """
@@ -117,6 +128,7 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLik
     """Say whether `isclose` holds everywhere: bool[].
 
     >>> jnp.allclose(jnp.array([1.0, 2.0]), jnp.array([1.0, 2.0000001]))
+    Array(True, dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.allclose.html.
     """
@@ -128,6 +140,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Value:
     """Say whether two arrays have one shape and equal elements: bool[].
 
     >>> jnp.array_equal(jnp.array([1, 2]), jnp.array([1, 2]))
+    Array(True, dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.array_equal.html.
     """
@@ -144,6 +157,7 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Value:
     """Say whether two arrays have equal elements after broadcasting: bool[].
 
     >>> jnp.array_equiv(jnp.array([1, 1]), 1)
+    Array(True, dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.array_equiv.html.
     """

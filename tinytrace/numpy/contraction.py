@@ -32,6 +32,7 @@ def dot(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_
     """Return the product of vectors or matrices: the last axis of `a` with the second to last of `b`.
 
     >>> jnp.dot(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array(11, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.dot.html.
     """
@@ -59,6 +60,7 @@ def matmul(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_eleme
     Raises: ValueError for scalars and for batch axes that do not fit, TypeError for inner sizes that differ.
 
     >>> jnp.matmul(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
+    Array([3, 7], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.matmul.html.
     """
@@ -119,6 +121,7 @@ def vdot(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element
     """Return the dot product of the flattened arrays.
 
     >>> jnp.vdot(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array(11, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.vdot.html.
     """
@@ -132,6 +135,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = 
     """Return the dot products of the vectors along `axis`; the other axes broadcast.
 
     >>> jnp.vecdot(jnp.ones((2, 3)), jnp.ones(3))
+    Array([3., 3.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.vecdot.html.
     """
@@ -148,6 +152,8 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2, *, precision: Any = Non
     """Return the sum of products over `axes`: the last of `a` with the first of `b`, or pairs of lists.
 
     >>> jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
+    Array([[3., 3.],
+           [3., 3.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.tensordot.html.
     """
@@ -182,6 +188,7 @@ def inner(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_elemen
     """Return the sum of products over the last axes.
 
     >>> jnp.inner(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array(11, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.inner.html.
     """
@@ -197,6 +204,8 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Value:
     """Return the products of each element of `a` with each of `b`: f32[n, m] of the flattened arrays.
 
     >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array([[3, 4],
+           [6, 8]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.outer.html.
     """
@@ -213,6 +222,7 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
     """Return the cross products of vectors of two or three elements along an axis.
 
     >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
+    Array([0, 0, 1], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.cross.html.
     """
@@ -239,6 +249,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Value:
     """Return the Kronecker product: blocks of `b`, each scaled by one element of `a`.
 
     >>> jnp.kron(jnp.array([1, 10]), jnp.array([1, 2]))
+    Array([ 1,  2, 10, 20], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.kron.html.
     """
@@ -258,6 +269,9 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Valu
     """Return the powers of `x: f32[n]`, one row per element: from N - 1 down to 0, or up if `increasing`.
 
     >>> jnp.vander(jnp.array([1, 2, 3]))
+    Array([[1, 1, 1],
+           [4, 2, 1],
+           [9, 3, 1]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.vander.html.
     """

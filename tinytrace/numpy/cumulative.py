@@ -57,6 +57,7 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: 
     """Return the running sums along `axis`, of the flattened array when None.
 
     >>> jnp.cumsum(jnp.array([1, 2, 3]))
+    Array([1, 3, 6], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.cumsum.html.
     """
@@ -68,6 +69,7 @@ def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out:
     """Return the running products along `axis`, of the flattened array when None.
 
     >>> jnp.cumprod(jnp.array([1, 2, 3]))
+    Array([1, 2, 6], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.cumprod.html.
     """
@@ -79,6 +81,7 @@ def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, ou
     """Return `cumsum`, with nan counted as 0.
 
     >>> jnp.nancumsum(jnp.array([1.0, jnp.nan, 3.0]))
+    Array([1., 1., 4.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nancumsum.html.
     """
@@ -90,6 +93,7 @@ def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, o
     """Return `cumprod`, with nan counted as 1.
 
     >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
+    Array([2., 2., 6.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nancumprod.html.
     """
@@ -106,6 +110,7 @@ def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike
     """Return the running sums along `axis`, which must be given for more than one dimension; from 0 on if asked.
 
     >>> jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True)
+    Array([0, 1, 3, 6], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.cumulative_sum.html.
     """
@@ -133,6 +138,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
     """Return the differences of neighbours along `axis`, taken `n` times.
 
     >>> jnp.diff(jnp.array([1, 3, 6]))
+    Array([2, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.diff.html.
     """
@@ -168,6 +174,7 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
     """Return the differences of neighbours of the flattened array.
 
     >>> jnp.ediff1d(jnp.array([1, 3, 6]))
+    Array([2, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ediff1d.html.
     """
@@ -190,6 +197,7 @@ def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Any = None, edge_order: in
     varargs: the distance between neighbours, one for all axes or one per axis, or coordinates f32[n] per axis.
 
     >>> jnp.gradient(jnp.array([1.0, 2.0, 4.0]))
+    Array([1. , 1.5, 2. ], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.gradient.html.
     """
@@ -242,6 +250,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     """Return the integral of `y` along `axis` by the trapezoidal rule.
 
     >>> jnp.trapezoid(jnp.array([1.0, 2.0, 3.0]))
+    Array(4., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.trapezoid.html.
     """

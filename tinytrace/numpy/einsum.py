@@ -29,6 +29,7 @@ def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any =
     optimize: the order of contraction: "optimal" (the cheapest), False (from the left), or a list of pairs.
 
     >>> jnp.einsum("ij,j->i", jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
+    Array([3, 7], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.einsum.html.
     """
@@ -57,6 +58,7 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
     """Return the order in which `einsum` contracts, and a text that says so.
 
     >>> jnp.einsum_path("ij,jk,k->i", jnp.ones((2, 3)), jnp.ones((3, 4)), jnp.ones(4))[0]
+    [(1, 2), (0, 1)]
 
     See https://numpy.org/doc/stable/reference/generated/numpy.einsum_path.html.
     """

@@ -17,6 +17,7 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Any 
     """Return the frequencies f32[n] of a transform of `n` samples at distances `d`; those below 0 come last.
 
     >>> jnp.fft.fftfreq(4)
+    Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fft.fftfreq.html.
     """
@@ -33,6 +34,7 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Any
     """Return the frequencies f32[n // 2 + 1], none negative, of a transform of `n` real samples at distances `d`.
 
     >>> jnp.fft.rfftfreq(4)
+    Array([0.  , 0.25, 0.5 ], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fft.rfftfreq.html.
     """
@@ -52,6 +54,7 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Value:
     """Move frequency 0 to the middle.
 
     >>> jnp.fft.fftshift(jnp.fft.fftfreq(4))
+    Array([-0.5 , -0.25,  0.  ,  0.25], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fft.fftshift.html.
     """
@@ -63,6 +66,7 @@ def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Value:
     """Move frequency 0 from the middle back to the front.
 
     >>> jnp.fft.ifftshift(jnp.array([-1, 0, 1]))
+    Array([ 0,  1, -1], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fft.ifftshift.html.
     """

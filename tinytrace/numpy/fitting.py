@@ -22,6 +22,7 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
     covariances of the coefficients too, "unscaled" or scaled so that the residuals are what the errors should be.
 
     >>> jnp.polyfit(jnp.array([0.0, 1.0, 2.0]), jnp.array([1.0, 3.0, 5.0]), 1)
+    Array([2.0000002, 1.0000002], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.polyfit.html.
     """

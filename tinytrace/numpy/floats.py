@@ -33,6 +33,7 @@ from tinytrace.primitives.elementwise import const_like
 nextafter = inexact_binary("nextafter", lax.nextafter, """Return the float next to `x` in the direction of `y`.
 
     >>> jnp.nextafter(0.0, 1.0)
+    Array(1.e-45, dtype=float32, weak_type=True)
     """)
 
 
@@ -41,6 +42,7 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return the magnitude of `x1` with the sign of `x2`.
 
     >>> jnp.copysign(3.0, jnp.array([-1.0, 1.0]))
+    Array([-3.,  3.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.copysign.html.
     """
@@ -52,6 +54,7 @@ def spacing(x: ArrayLike, /) -> Value:
     """Return the distance from `x` to the next float away from zero.
 
     >>> jnp.spacing(1.0)
+    Array(1.1920929e-07, dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.spacing.html.
     """
@@ -69,6 +72,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return `x1 * 2 ** x2` for integers `x2`.
 
     >>> jnp.ldexp(3.0, 2)
+    Array(12., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ldexp.html.
     """
@@ -86,6 +90,7 @@ def frexp(x: ArrayLike, /) -> tuple[Value, Value]:
     """Return mantissa in [0.5, 1) and exponent i32 of each element: `x == mantissa * 2 ** exponent`.
 
     >>> jnp.frexp(6.0)
+    (Array(0.75, dtype=float32), Array(3, dtype=int32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.frexp.html.
     """
@@ -118,6 +123,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return `sqrt(x1**2 + x2**2)` without overflow.
 
     >>> jnp.hypot(3.0, 4.0)
+    Array(5., dtype=float32, weak_type=True)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.hypot.html.
     """
@@ -135,6 +141,7 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return the step function: 0 where `x1 < 0`, 1 where `x1 > 0`, and `x2` where it is 0.
 
     >>> jnp.heaviside(jnp.array([-1.0, 0.0, 2.0]), 0.5)
+    Array([0. , 0.5, 1. ], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.heaviside.html.
     """
@@ -149,6 +156,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Value:
     """Return the angle of each number in the complex plane: 0 for positive, pi for negative real numbers.
 
     >>> jnp.angle(jnp.array([1.0, -1.0]))
+    Array([0.       , 3.1415927], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.angle.html.
     """
@@ -165,6 +173,7 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: Ar
     """Replace nan by `nan` and infinities by the largest floats, or by `posinf` and `neginf`.
 
     >>> jnp.nan_to_num(jnp.array([1.0, jnp.nan, jnp.inf]), posinf=9.0)
+    Array([1., 0., 9.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nan_to_num.html.
     """
@@ -188,6 +197,7 @@ def sinc(x: ArrayLike, /) -> Value:
     """Return `sin(pi x) / (pi x)`, which is 1 at zero.
 
     >>> jnp.sinc(jnp.array([0.0, 0.5]))
+    Array([1.        , 0.63661975], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.sinc.html.
     """

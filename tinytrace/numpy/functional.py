@@ -24,6 +24,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     """Apply a function of vectors to each vector of `arr` along `axis`.
 
     >>> jnp.apply_along_axis(jnp.sum, 0, jnp.array([[1, 2], [3, 4]]))
+    Array([4, 6], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.apply_along_axis.html.
     """
@@ -45,6 +46,7 @@ def apply_over_axes(func: Callable[[Any, int], Value], a: ArrayLike, axes: Seque
     """Apply a reduction over one axis after the other, which stay with size one.
 
     >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3)), [0, 1])
+    Array([[6.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.apply_over_axes.html.
     """
@@ -64,6 +66,8 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: DTypeLike =
     """Return the array whose element at (i, j, ...) is `function(i, j, ...)`.
 
     >>> jnp.fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
+    Array([[0, 1],
+           [1, 2]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fromfunction.html.
     """
@@ -77,6 +81,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: list[Any], *args: Any, **kw
     """Apply, element by element, the function (or take the number) of the last condition that is true.
 
     >>> jnp.piecewise(jnp.array([-1.0, 2.0]), [jnp.array([True, False])], [lambda v: -v, lambda v: v * 10])
+    Array([ 1., 20.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.piecewise.html.
     """

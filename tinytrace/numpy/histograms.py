@@ -42,6 +42,7 @@ def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Any = None,
     """Return the edges f32[bins + 1] of equal bins over `range`, or over the values; `bins` itself if it is edges.
 
     >>> jnp.histogram_bin_edges(jnp.array([0.0, 4.0]), bins=2)
+    Array([0., 2., 4.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.histogram_bin_edges.html.
     """
@@ -68,6 +69,7 @@ def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: Ar
     """Count the values (or sum their weights) in each bin; returns the counts and the edges of the bins.
 
     >>> jnp.histogram(jnp.array([1, 2, 1]), bins=2)
+    (Array([2., 1.], dtype=float32), Array([1. , 1.5, 2. ], dtype=float32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.histogram.html.
     """
@@ -94,6 +96,8 @@ def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, w
     """Count the points (x, y) in each bin of a grid; returns the counts and the edges along both axes.
 
     >>> jnp.histogram2d(jnp.array([0.0, 1.0]), jnp.array([0.0, 1.0]), bins=2)[0]
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.histogram2d.html.
     """
@@ -110,6 +114,8 @@ def histogramdd(sample: ArrayLike, bins: Any = 10, range: Any = None, weights: A
     """Count the points `sample: f32[n, d]` in each bin of a grid; returns the counts and the edges per axis.
 
     >>> jnp.histogramdd(jnp.array([[0.0, 0.0], [1.0, 1.0]]), bins=2)[0]
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.histogramdd.html.
     """
@@ -162,6 +168,8 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
     fweights, aweights: how often each observation counts, and how much.
 
     >>> jnp.cov(jnp.array([[0.0, 2.0], [2.0, 0.0]]))
+    Array([[ 2., -2.],
+           [-2.,  2.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.cov.html.
     """
@@ -224,6 +232,8 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True) -> V
     """Return the correlations f32[n, n] of the variables that are the rows of `x` (and `y`).
 
     >>> jnp.corrcoef(jnp.array([[0.0, 2.0], [2.0, 0.0]]))
+    Array([[ 1., -1.],
+           [-1.,  1.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.corrcoef.html.
     """

@@ -18,7 +18,8 @@ from tinytrace.numpy.promotion import Value, concrete, promote_dtypes
 def getitem(x: Value, index: Any) -> Value:
     """Return `x[index]`.
 
-    Integers out of range are clamped, as JAX does while tracing; see https://numpy.org/doc/stable/user/basics.indexing.html.
+    Integers out of range are clamped, as JAX does while tracing.
+    See https://numpy.org/doc/stable/user/basics.indexing.html.
     """
     if type(x) is Array and is_eager():
         view = _as_numpy_view(x, index)

@@ -19,6 +19,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Value:
     """Return the greatest common divisor of each pair of integers.
 
     >>> jnp.gcd(12, 18)
+    Array(6, dtype=int32, weak_type=True)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.gcd.html.
     """
@@ -45,6 +46,7 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Value:
     """Return the least common multiple of each pair of integers.
 
     >>> jnp.lcm(4, 6)
+    Array(12, dtype=int32, weak_type=True)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.lcm.html.
     """

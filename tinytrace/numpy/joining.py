@@ -31,6 +31,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: DTypeLike = None) -> V
     """Join arrays along an axis that they have; flattened when `axis` is None.
 
     >>> jnp.concatenate([jnp.array([1, 2]), jnp.array([3.0])])
+    Array([1., 2., 3.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.concatenate.html.
     """
@@ -52,6 +53,7 @@ def concat(arrays: Sequence[ArrayLike], /, *, axis: int | None = 0) -> Value:
     """Another name of `concatenate`.
 
     >>> jnp.concat([jnp.array([1, 2]), jnp.array([3])])
+    Array([1, 2, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.concat.html.
     """
@@ -80,6 +82,8 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike = None)
     """Join arrays of one shape along a new axis.
 
     >>> jnp.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1)
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.stack.html.
     """
@@ -105,6 +109,8 @@ def vstack(tup: Any, dtype: DTypeLike = None) -> Value:
     """Stack arrays as rows.
 
     >>> jnp.vstack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.vstack.html.
     """
@@ -115,6 +121,7 @@ def hstack(tup: Any, dtype: DTypeLike = None) -> Value:
     """Stack arrays side by side: along the second axis, vectors along their only one.
 
     >>> jnp.hstack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([1, 2, 3, 4], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.hstack.html.
     """
@@ -127,6 +134,8 @@ def dstack(tup: Any, dtype: DTypeLike = None) -> Value:
     """Stack arrays along the third axis.
 
     >>> jnp.dstack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[[1, 3],
+            [2, 4]]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.dstack.html.
     """
@@ -137,6 +146,8 @@ def column_stack(tup: Any) -> Value:
     """Stack vectors as the columns of a matrix.
 
     >>> jnp.column_stack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.column_stack.html.
     """
@@ -158,6 +169,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Value:
     """Join `values` to the end of `arr`; both flattened when `axis` is None.
 
     >>> jnp.append(jnp.array([1, 2]), 3)
+    Array([1, 2, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.append.html.
     """
@@ -171,6 +183,7 @@ def block(arrays: Any) -> Value:
     """Build an array from nested lists of blocks.
 
     >>> jnp.block([[jnp.ones((1, 2)), jnp.zeros((1, 1))]])
+    Array([[1., 1., 0.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.block.html.
     """
@@ -200,6 +213,7 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Value
     """Cut an array into so many equal parts, or at the given indices.
 
     >>> jnp.split(jnp.arange(4), 2)
+    [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32)]
 
     See https://numpy.org/doc/stable/reference/generated/numpy.split.html.
     """
@@ -210,6 +224,7 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
     """Cut an array into so many parts, nearly equal ones if it must be, or at the given indices.
 
     >>> jnp.array_split(jnp.arange(5), 2)
+    [Array([0, 1, 2], dtype=int32), Array([3, 4], dtype=int32)]
 
     See https://numpy.org/doc/stable/reference/generated/numpy.array_split.html.
     """
@@ -220,6 +235,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Value]:
     """Cut an array into groups of rows.
 
     >>> [x.shape for x in jnp.vsplit(jnp.ones((4, 2)), 2)]
+    [(2, 2), (2, 2)]
 
     See https://numpy.org/doc/stable/reference/generated/numpy.vsplit.html.
     """
@@ -230,6 +246,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Value]:
     """Cut an array into groups of columns.
 
     >>> [x.shape for x in jnp.hsplit(jnp.ones((4, 2)), 2)]
+    [(4, 1), (4, 1)]
 
     See https://numpy.org/doc/stable/reference/generated/numpy.hsplit.html.
     """
@@ -241,6 +258,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Value]:
     """Cut an array along its third axis.
 
     >>> [x.shape for x in jnp.dsplit(jnp.ones((1, 2, 4)), 2)]
+    [(1, 2, 2), (1, 2, 2)]
 
     See https://numpy.org/doc/stable/reference/generated/numpy.dsplit.html.
     """
@@ -278,6 +296,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Value, ...]:
     """Return the layers of an array along `axis`.
 
     >>> jnp.unstack(jnp.array([[1, 2], [3, 4]]))
+    (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.unstack.html.
     """

@@ -47,6 +47,7 @@ def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = F
     """Return the smallest element over `axis` that is not nan.
 
     >>> jnp.nanmin(jnp.array([3.0, jnp.nan, 1.0]))
+    Array(1., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanmin.html.
     """
@@ -60,6 +61,7 @@ def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = F
     """Return the largest element over `axis` that is not nan.
 
     >>> jnp.nanmax(jnp.array([3.0, jnp.nan, 1.0]))
+    Array(3., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanmax.html.
     """
@@ -73,6 +75,7 @@ def nansum(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None =
     """Return the sum over `axis`, with nan counted as 0.
 
     >>> jnp.nansum(jnp.array([3.0, jnp.nan, 1.0]))
+    Array(4., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nansum.html.
     """
@@ -86,6 +89,7 @@ def nanprod(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None 
     """Return the product over `axis`, with nan counted as 1.
 
     >>> jnp.nanprod(jnp.array([3.0, jnp.nan, 2.0]))
+    Array(6., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanprod.html.
     """
@@ -99,6 +103,7 @@ def nanmean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None 
     """Return the mean over `axis` of the elements that are not nan.
 
     >>> jnp.nanmean(jnp.array([3.0, jnp.nan, 1.0]))
+    Array(2., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanmean.html.
     """
@@ -119,6 +124,7 @@ def nanvar(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None =
     """Return the variance over `axis` of the elements that are not nan.
 
     >>> jnp.nanvar(jnp.array([3.0, jnp.nan, 1.0]))
+    Array(1., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanvar.html.
     """
@@ -145,6 +151,7 @@ def nanstd(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None =
     """Return the standard deviation over `axis` of the elements that are not nan.
 
     >>> jnp.nanstd(jnp.array([3.0, jnp.nan, 1.0]))
+    Array(1., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanstd.html.
     """

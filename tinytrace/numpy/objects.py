@@ -16,6 +16,7 @@ def isscalar(element: Any) -> bool:
     """Is `element` a number, or an array without dimensions?
 
     >>> jnp.isscalar(3), jnp.isscalar(jnp.array([3]))
+    (True, False)
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.isscalar.html.
     """

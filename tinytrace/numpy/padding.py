@@ -36,6 +36,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "cons
     (stat_length), reflect, symmetric (reflect_type), wrap, empty; or a function as in NumPy.
 
     >>> jnp.pad(jnp.array([1, 2]), 1, constant_values=7)
+    Array([7, 1, 2, 7], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.pad.html.
     """

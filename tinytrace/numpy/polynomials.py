@@ -33,6 +33,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Value:
     """Return the values at `x` of the polynomial with coefficients `p: f32[n]`, by Horner's rule.
 
     >>> jnp.polyval(jnp.array([1.0, 0.0, -1.0]), 3.0)
+    Array(8., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.polyval.html.
     """
@@ -48,6 +49,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Value:
     """Return the sum of two polynomials.
 
     >>> jnp.polyadd(jnp.array([1, 2]), jnp.array([3]))
+    Array([1, 5], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.polyadd.html.
     """
@@ -63,6 +65,7 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> Value:
     """Return the difference of two polynomials.
 
     >>> jnp.polysub(jnp.array([1, 2]), jnp.array([3]))
+    Array([ 1, -1], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.polysub.html.
     """
@@ -75,6 +78,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     """Return the product of two polynomials.
 
     >>> jnp.polymul(jnp.array([1, 1]), jnp.array([1, -1]))
+    Array([ 1.,  0., -1.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.polymul.html.
     """
@@ -91,6 +95,7 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
     """Return quotient and rest of the division of two polynomials.
 
     >>> jnp.polydiv(jnp.array([1.0, 0.0, -1.0]), jnp.array([1.0, 1.0]))
+    (Array([ 1., -1.], dtype=float32), Array([0., 0., 0.], dtype=float32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.polydiv.html.
     """
@@ -113,6 +118,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Value:
     """Return the derivative of order `m`.
 
     >>> jnp.polyder(jnp.array([1.0, 2.0, 3.0]))
+    Array([2., 2.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.polyder.html.
     """
@@ -132,6 +138,7 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Value:
     """Return the integral of order `m`, with constants `k`.
 
     >>> jnp.polyint(jnp.array([2.0, 2.0]))
+    Array([1., 2., 0.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.polyint.html.
     """
@@ -158,6 +165,7 @@ def poly(seq_of_zeros: ArrayLike) -> Value:
     """Return the coefficients of the polynomial with the given zeros: f32[n + 1].
 
     >>> jnp.poly(jnp.array([1.0, -1.0]))
+    Array([ 1.,  0., -1.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.poly.html.
     """
@@ -178,6 +186,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb") -> Value:
     """Return a vector without the zeros at its front ("f"), its back ("b"), or both.
 
     >>> jnp.trim_zeros(jnp.array([0, 1, 2, 0]))
+    Array([1, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.trim_zeros.html.
     """

@@ -36,6 +36,7 @@ def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
     """Return the index of the first largest element along `axis`, of the flattened array when None.
 
     >>> jnp.argmax(jnp.array([1, 5, 3]))
+    Array(1, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.argmax.html.
     """
@@ -46,6 +47,7 @@ def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
     """Return the index of the first smallest element along `axis`, of the flattened array when None.
 
     >>> jnp.argmin(jnp.array([4, 1, 3]))
+    Array(1, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.argmin.html.
     """
@@ -72,6 +74,7 @@ def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims:
     """Return `argmax` without regard to nan, and -1 where there is nothing else.
 
     >>> jnp.nanargmax(jnp.array([jnp.nan, 1.0, 5.0]))
+    Array(2, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanargmax.html.
     """
@@ -84,6 +87,7 @@ def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims:
     """Return `argmin` without regard to nan, and -1 where there is nothing else.
 
     >>> jnp.nanargmin(jnp.array([jnp.nan, 5.0, 1.0]))
+    Array(2, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanargmin.html.
     """
@@ -122,6 +126,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
     method: "scan" (bisection), "scan_unrolled", "sort" or "compare_all".
 
     >>> jnp.searchsorted(jnp.array([1, 3, 5]), jnp.array([0, 3, 9]))
+    Array([0, 1, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.searchsorted.html.
     """
@@ -201,6 +206,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
     """Return the number of the bin that each element of `x` lies in; `bins: f32[n]` rise or fall.
 
     >>> jnp.digitize(jnp.array([0.5, 2.5]), jnp.array([0.0, 1.0, 2.0]))
+    Array([1, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.digitize.html.
     """

@@ -29,6 +29,7 @@ from tinytrace.numpy.promotion import (
 float_power = inexact_binary("float_power", lax.pow, """Return `x` to the power of `y`, computed in floats.
 
     >>> jnp.float_power(jnp.array([2, 3]), 2)
+    Array([4., 9.], dtype=float32)
     """)
 
 
@@ -38,6 +39,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     Raises: TypeError for an integer to the power of a negative one.
 
     >>> jnp.power(jnp.array([1, 2, 3]), 2)
+    Array([1, 4, 9], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.power.html.
     """
@@ -82,6 +84,7 @@ def pow(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return `x1` to the power of `x2`: another name of `power`.
 
     >>> jnp.pow(jnp.array([1, 2, 3]), 2)
+    Array([1, 4, 9], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.pow.html.
     """
@@ -93,6 +96,7 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return `log(exp(x1) + exp(x2))` without overflow.
 
     >>> jnp.logaddexp(1000.0, 1000.0)
+    Array(1000.6932, dtype=float32, weak_type=True)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.logaddexp.html.
     """
@@ -119,6 +123,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return `log2(2**x1 + 2**x2)` without overflow.
 
     >>> jnp.logaddexp2(1000.0, 1000.0)
+    Array(1001., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.logaddexp2.html.
     """

@@ -21,6 +21,7 @@ from tinytrace.core.dtypes import (
     BOOL,
     FLOAT0,
     FLOAT32,
+    INT32,
     DType,
     KeyType,
     canonicalize_dtype,
@@ -138,13 +139,15 @@ def int_dtype() -> DType:
 
 
 def to_inexact_dtype(dtype: DType) -> DType:
-    """Return the floating type that a function like `sin` computes in."""
-    return dtype if is_float(dtype) else float_dtype()
+    """Return the floating type that a function like `sin` computes in: 64 bits for integers of 64 bits only."""
+    if is_float(dtype):
+        return dtype
+    return float_dtype() if dtype.itemsize == 8 else FLOAT32
 
 
 def to_numeric_dtype(dtype: DType) -> DType:
     """Return `dtype`, and int32 for bool."""
-    return int_dtype() if dtype == BOOL else dtype
+    return INT32 if dtype == BOOL else dtype
 
 
 def upcast_float16(dtype: DType) -> DType:
@@ -205,7 +208,9 @@ def _refuse_extended(function: str, dtypes: Sequence[DType]) -> None:
 
 
 def broadcast_arrays(*args: Any) -> list[Any]:
-    """Broadcast `args` against each other; see https://numpy.org/doc/stable/reference/generated/numpy.broadcast_arrays.html.
+    """Broadcast `args` against each other.
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.broadcast_arrays.html.
 
     >>> [x.shape for x in broadcast_arrays(np.zeros((2, 1)), np.zeros(3))]
     [(2, 3), (2, 3)]

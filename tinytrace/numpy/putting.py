@@ -21,6 +21,7 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, 
     """Return a copy of `a` whose elements at the flat indices `ind` are `v`; `inplace` must be False.
 
     >>> jnp.put(jnp.array([1, 2, 3]), jnp.array([0, 2]), jnp.array([9, 8]), inplace=False)
+    Array([9, 2, 8], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.put.html.
     """
@@ -50,6 +51,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     """Return a copy of `arr` whose elements where `mask` are `vals`, in turn; `inplace` must be False.
 
     >>> jnp.place(jnp.array([1, 2, 3]), jnp.array([True, False, True]), jnp.array([9, 8]), inplace=False)
+    Array([9, 2, 8], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.place.html.
     """
@@ -78,6 +80,8 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     """Return a copy of `a` with `val` on its diagonal; `inplace` must be False.
 
     >>> jnp.fill_diagonal(jnp.zeros((2, 2)), 7, inplace=False)
+    Array([[7., 0.],
+           [0., 7.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fill_diagonal.html.
     """
@@ -100,6 +104,7 @@ def ravel_multi_index(multi_index: Sequence[ArrayLike], dims: Sequence[int], mod
     """Return the flat indices of elements of an array of shape `dims` at the given indices per axis.
 
     >>> jnp.ravel_multi_index((jnp.array([0, 1]), jnp.array([2, 0])), (2, 3))
+    Array([2, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ravel_multi_index.html.
     """
@@ -136,6 +141,7 @@ def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Value, ...]:
     """Return the indices per axis of the elements of an array of `shape` at flat `indices`.
 
     >>> jnp.unravel_index(jnp.array([2, 3]), (2, 3))
+    (Array([0, 1], dtype=int32), Array([2, 0], dtype=int32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.unravel_index.html.
     """

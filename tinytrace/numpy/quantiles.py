@@ -34,6 +34,7 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Any = None, out: None = None, ove
     method: what lies between two elements: "linear" interpolates; "lower", "higher", "midpoint", "nearest".
 
     >>> jnp.quantile(jnp.array([1.0, 2.0, 3.0, 4.0]), 0.5)
+    Array(2.5, dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.quantile.html.
     """
@@ -49,6 +50,7 @@ def nanquantile(a: ArrayLike, q: ArrayLike, axis: Any = None, out: None = None, 
     """Return `quantile` of the elements that are not nan.
 
     >>> jnp.nanquantile(jnp.array([1.0, jnp.nan, 3.0]), 0.5)
+    Array(2., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanquantile.html.
     """
@@ -64,6 +66,7 @@ def percentile(a: ArrayLike, q: ArrayLike, axis: Any = None, out: None = None, o
     """Return `quantile` for `q` in percent.
 
     >>> jnp.percentile(jnp.array([1.0, 2.0, 3.0, 4.0]), 50)
+    Array(2.5, dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.percentile.html.
     """
@@ -79,6 +82,7 @@ def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Any = None, out: None = None
     """Return `percentile` of the elements that are not nan.
 
     >>> jnp.nanpercentile(jnp.array([1.0, jnp.nan, 3.0]), 50)
+    Array(2., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanpercentile.html.
     """
@@ -94,6 +98,7 @@ def median(a: ArrayLike, axis: Any = None, out: None = None, overwrite_input: bo
     """Return the middle element over `axis`, or the mean of the two in the middle.
 
     >>> jnp.median(jnp.array([1.0, 9.0, 2.0]))
+    Array(2., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.median.html.
     """
@@ -107,6 +112,7 @@ def nanmedian(a: ArrayLike, axis: Any = None, out: None = None, overwrite_input:
     """Return `median` of the elements that are not nan.
 
     >>> jnp.nanmedian(jnp.array([1.0, jnp.nan, 2.0]))
+    Array(1.5, dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html.
     """

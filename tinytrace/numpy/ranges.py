@@ -39,6 +39,7 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
     """Count from `start` (0 when only one argument is given) to before `stop` in steps of `step`.
 
     >>> jnp.arange(4)
+    Array([0, 1, 2, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.arange.html.
     """
@@ -65,6 +66,7 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     """Return `num` numbers, evenly spaced from `start` to `stop` (or to before it, without `endpoint`).
 
     >>> jnp.linspace(0.0, 1.0, 5)
+    Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linspace.html.
     """
@@ -117,6 +119,7 @@ def logspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     """Return `base` to the power of `linspace(start, stop, num)`.
 
     >>> jnp.logspace(0, 2, 3)
+    Array([  1.,  10., 100.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.logspace.html.
     """
@@ -140,6 +143,7 @@ def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool =
     """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
 
     >>> jnp.geomspace(1, 100, 3)
+    Array([ 1.      ,  9.999999, 99.99997 ], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.geomspace.html.
     """
@@ -166,6 +170,9 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     """Return the coordinates of a grid: one array per axis, each of the shape of the whole grid.
 
     >>> jnp.meshgrid(jnp.array([1, 2]), jnp.array([3, 4]))
+    [Array([[1, 2],
+           [1, 2]], dtype=int32), Array([[3, 3],
+           [4, 4]], dtype=int32)]
 
     See https://numpy.org/doc/stable/reference/generated/numpy.meshgrid.html.
     """
@@ -195,6 +202,11 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike = None, sparse: bool = F
     """Return the index of each element of an array of shape `dimensions`: one array per axis, stacked unless `sparse`.
 
     >>> jnp.indices((2, 2))
+    Array([[[0, 0],
+            [1, 1]],
+    <BLANKLINE>
+           [[0, 1],
+            [0, 1]]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.indices.html.
     """
@@ -211,6 +223,8 @@ def ix_(*args: ArrayLike) -> tuple[Value, ...]:
     """Return arrays that index the product of the given indices: `x[ix_([0, 1], [2])]` is a 2 by 1 block.
 
     >>> jnp.ix_(jnp.array([0, 1]), jnp.array([2]))
+    (Array([[0],
+           [1]], dtype=int32), Array([[2]], dtype=int32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ix_.html.
     """
@@ -232,6 +246,8 @@ def eye(N: int, M: int | None = None, k: ArrayLike = 0, dtype: DTypeLike = None,
     """Return f32[N, M] that is 1 on diagonal `k` and 0 elsewhere.
 
     >>> jnp.eye(2)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.eye.html.
     """
@@ -253,6 +269,8 @@ def identity(n: int, dtype: DTypeLike = None) -> Value:
     """Return the identity matrix f32[n, n].
 
     >>> jnp.identity(2)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.identity.html.
     """

@@ -40,6 +40,7 @@ def flip(m: ArrayLike, axis: Axis = None) -> Value:
     """Reverse the order of elements along `axis`, all axes when None.
 
     >>> jnp.flip(jnp.array([1, 2, 3]))
+    Array([3, 2, 1], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.flip.html.
     """
@@ -57,6 +58,8 @@ def fliplr(m: ArrayLike) -> Value:
     """Reverse the order of columns.
 
     >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
+    Array([[2, 1],
+           [4, 3]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fliplr.html.
     """
@@ -68,6 +71,8 @@ def flipud(m: ArrayLike) -> Value:
     """Reverse the order of rows.
 
     >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))
+    Array([[3, 4],
+           [1, 2]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.flipud.html.
     """
@@ -80,6 +85,8 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Value:
     """Turn an array by `k` quarters of a circle in the plane of two axes.
 
     >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
+    Array([[2, 4],
+           [1, 3]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.rot90.html.
     """
@@ -105,6 +112,7 @@ def roll(a: ArrayLike, shift: Any, axis: Axis = None) -> Value:
     """Shift elements along `axis`; those that leave at the end come in at the beginning.
 
     >>> jnp.roll(jnp.array([1, 2, 3]), 1)
+    Array([3, 1, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.roll.html.
     """
@@ -149,6 +157,7 @@ def tile(A: ArrayLike, reps: Any) -> Value:
     """Repeat the whole array `reps` times along each axis.
 
     >>> jnp.tile(jnp.array([1, 2]), 2)
+    Array([1, 2, 1, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.tile.html.
     """
@@ -168,6 +177,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
     `repeats` may count for each element; while tracing, `total_repeat_length` must then say how long the result is.
 
     >>> jnp.repeat(jnp.array([1, 2]), 2)
+    Array([1, 1, 2, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.repeat.html.
     """
@@ -216,6 +226,8 @@ def resize(a: ArrayLike, new_shape: Any) -> Value:
     """Return an array of `new_shape`, filled with repetitions of `a`.
 
     >>> jnp.resize(jnp.array([1, 2, 3]), (2, 2))
+    Array([[1, 2],
+           [3, 1]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.resize.html.
     """
@@ -235,6 +247,7 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
     """Return `arr` without the elements at index, slice, mask or indices `obj` along `axis`.
 
     >>> jnp.delete(jnp.array([1, 2, 3]), 1)
+    Array([1, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.delete.html.
     """
@@ -276,6 +289,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
     """Return `arr` with `values` put in before the elements at `obj` along `axis`.
 
     >>> jnp.insert(jnp.array([1, 2, 3]), 1, 9)
+    Array([1, 9, 2, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.insert.html.
     """
@@ -317,6 +331,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Va
     """Pack eight truth values into each byte.
 
     >>> jnp.packbits(jnp.array([1, 0, 1]))
+    Array([160], dtype=uint8)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.packbits.html.
     """
@@ -346,6 +361,7 @@ def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None, 
     """Return the bits of bytes, each as one element; `count` of them if given.
 
     >>> jnp.unpackbits(jnp.array([160], dtype=jnp.uint8))
+    Array([1, 0, 1, 0, 0, 0, 0, 0], dtype=uint8)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.unpackbits.html.
     """

@@ -121,6 +121,7 @@ def sum(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = No
     """Return the sum over `axis`, of the elements where `where`; small integers are summed in 32 bits.
 
     >>> jnp.sum(jnp.array([[1, 2], [3, 4]]), axis=0)
+    Array([4, 6], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.sum.html.
     """
@@ -133,6 +134,7 @@ def prod(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = N
     """Return the product over `axis`, of the elements where `where`; small integers are multiplied in 32 bits.
 
     >>> jnp.prod(jnp.array([[1, 2], [3, 4]]), axis=0)
+    Array([3, 8], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.prod.html.
     """
@@ -147,6 +149,7 @@ def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     Raises: ValueError for an empty array without `initial`, and for `where` without `initial`.
 
     >>> jnp.max(jnp.array([[1, 2], [3, 4]]), axis=0)
+    Array([3, 4], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.max.html.
     """
@@ -160,6 +163,7 @@ def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     Raises: ValueError for an empty array without `initial`, and for `where` without `initial`.
 
     >>> jnp.min(jnp.array([[1, 2], [3, 4]]), axis=0)
+    Array([1, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.min.html.
     """
@@ -171,6 +175,7 @@ def amax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fal
     """Another name of `max`.
 
     >>> jnp.amax(jnp.array([1, 2]))
+    Array(2, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.amax.html.
     """
@@ -182,6 +187,7 @@ def amin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fal
     """Another name of `min`.
 
     >>> jnp.amin(jnp.array([1, 2]))
+    Array(1, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.amin.html.
     """
@@ -193,6 +199,7 @@ def all(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     """Say whether all elements over `axis` are true (not zero).
 
     >>> jnp.all(jnp.array([[True, False], [True, True]]), axis=0)
+    Array([ True, False], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.all.html.
     """
@@ -204,6 +211,7 @@ def any(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     """Say whether any element over `axis` is true (not zero).
 
     >>> jnp.any(jnp.array([[True, False], [True, False]]), axis=0)
+    Array([ True, False], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.any.html.
     """

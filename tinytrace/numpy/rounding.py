@@ -23,11 +23,13 @@ from tinytrace.primitives.elementwise import const_like, zero_like
 floor = rounding("floor", lax.floor, """Round each element down.
 
     >>> jnp.floor(jnp.array([1.7, -1.2]))
+    Array([ 1., -2.], dtype=float32)
     """)
 
 ceil = rounding("ceil", lax.ceil, """Round each element up.
 
     >>> jnp.ceil(jnp.array([1.7, -1.2]))
+    Array([ 2., -1.], dtype=float32)
     """)
 
 
@@ -36,6 +38,7 @@ def trunc(x: ArrayLike) -> Value:
     """Round each element towards zero.
 
     >>> jnp.trunc(jnp.array([1.7, -1.2]))
+    Array([ 1., -1.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.trunc.html.
     """
@@ -50,6 +53,7 @@ def fix(x: ArrayLike, out: None = None) -> Value:
     """Round each element towards zero.
 
     >>> jnp.fix(jnp.array([1.7, -1.2]))
+    Array([ 1., -1.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fix.html.
     """
@@ -64,6 +68,7 @@ def rint(x: ArrayLike, /) -> Value:
     """Round each element to the nearest integer, halves to the even one, as a float.
 
     >>> jnp.rint(jnp.array([0.5, 1.5, 2.6]))
+    Array([0., 2., 3.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.rint.html.
     """
@@ -78,6 +83,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Value:
     """Round to `decimals` digits after the point, halves to even.
 
     >>> jnp.round(jnp.array([1.234, 5.678]), 1)
+    Array([1.2      , 5.7000003], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.round.html.
     """
@@ -103,6 +109,7 @@ def around(a: ArrayLike, decimals: int = 0, out: None = None) -> Value:
     """Another name of `round`.
 
     >>> jnp.around(jnp.array([1.234, 5.678]), 1)
+    Array([1.2      , 5.7000003], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.around.html.
     """
@@ -114,6 +121,7 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Value, Value]:
     """Return the fractional and the integral part of each element, both with its sign.
 
     >>> jnp.modf(jnp.array([1.5, -2.25]))
+    (Array([ 0.5 , -0.25], dtype=float32), Array([ 1., -2.], dtype=float32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.modf.html.
     """

@@ -79,6 +79,7 @@ def finfo(dtype: Any) -> Any:
     """Return the limits of a floating type, given as such or by an array.
 
     >>> jnp.finfo(jnp.float32).eps
+    np.float32(1.1920929e-07)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.finfo.html.
     """
@@ -90,6 +91,7 @@ def iinfo(int_type: Any) -> Any:
     """Return the limits of an integer type, given as such or by an array.
 
     >>> jnp.iinfo(jnp.int8).max
+    127
 
     See https://numpy.org/doc/stable/reference/generated/numpy.iinfo.html.
     """
@@ -100,6 +102,7 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Is `arg1` of the kind `arg2` (`jnp.floating`, `jnp.integer`, `jax.dtypes.prng_key`, ...)?
 
     >>> jnp.issubdtype(jnp.float16, jnp.floating)
+    True
 
     See https://numpy.org/doc/stable/reference/generated/numpy.issubdtype.html.
     """
@@ -121,6 +124,7 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Is `dtype` of a kind of the array API standard ("real floating", "integral", ...), or of one in a tuple?
 
     >>> jnp.isdtype(jnp.int8, ("bool", "signed integer"))
+    True
 
     See https://numpy.org/doc/stable/reference/generated/numpy.isdtype.html.
     """
@@ -146,6 +150,7 @@ def result_type(*args: Any) -> DType:
     """Return the dtype of an operation over `args`, which may be arrays, numbers or dtypes.
 
     >>> jnp.result_type(jnp.int32, jnp.float16)
+    dtype('float16')
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.result_type.html.
     """
@@ -156,6 +161,7 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
     """Return the dtype that `a` and `b` promote to, also when it is wider than 32 bits.
 
     >>> jnp.promote_types("int32", "float16")
+    dtype('float16')
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.promote_types.html.
     """
@@ -167,6 +173,7 @@ def can_cast(from_: DTypeLike, to: DTypeLike, casting: Any = "safe") -> bool:
     """Can `from_` be converted to `to` by a rule of `casting`?
 
     >>> jnp.can_cast("int8", "int32")
+    True
 
     See https://numpy.org/doc/stable/reference/generated/numpy.can_cast.html.
     """

@@ -37,6 +37,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     """Return `x` where `condition` is true and `y` elsewhere; with one argument `nonzero(condition)`.
 
     >>> jnp.where(jnp.array([True, False]), 1, 2)
+    Array([1, 2], dtype=int32, weak_type=True)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.where.html.
     """
@@ -55,6 +56,7 @@ def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: Arr
     """Return `arr` with each element raised to `min` and lowered to `max`.
 
     >>> jnp.clip(jnp.array([-1, 2, 9]), 0, 5)
+    Array([0, 2, 5], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.clip.html.
     """
@@ -75,6 +77,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
 
     >>> x = jnp.arange(4)
     >>> jnp.select([x < 1, x > 2], [x, x * 10], -1)
+    Array([ 0, -1, -1, 30], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.select.html.
     """
@@ -94,6 +97,7 @@ def choose(a: ArrayLike, choices: Any, out: None = None, mode: str = "raise") ->
     mode: what an out-of-range number means: an error ("raise", not while tracing), "wrap" or "clip".
 
     >>> jnp.choose(jnp.array([0, 1]), [jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([1, 4], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.choose.html.
     """
@@ -126,6 +130,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
     While tracing, `size` must say how many to return; missing ones are `fill_value` (0 when not given).
 
     >>> jnp.nonzero(jnp.array([0, 5, 7]))
+    (Array([1, 2], dtype=int32),)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.nonzero.html.
     """
@@ -155,6 +160,7 @@ def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None
     """Return the indices of elements of the flattened array that are not zero.
 
     >>> jnp.flatnonzero(jnp.array([[0, 5], [7, 0]]))
+    Array([1, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.flatnonzero.html.
     """
@@ -165,6 +171,8 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -
     """Return the indices of elements that are not zero, one row per element.
 
     >>> jnp.argwhere(jnp.array([[0, 5], [7, 0]]))
+    Array([[0, 1],
+           [1, 0]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.argwhere.html.
     """
@@ -178,6 +186,7 @@ def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fi
     """Return the elements of the flattened `arr` where `condition`.
 
     >>> jnp.extract(jnp.array([True, False]), jnp.array([1, 2]))
+    Array([1], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.extract.html.
     """
@@ -189,6 +198,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *, siz
     """Return the layers of `a` along `axis` where `condition: bool[n]`; `size` of them if given.
 
     >>> jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
+    Array([1, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.compress.html.
     """
@@ -220,6 +230,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     While tracing, `length` must say how many counts to return.
 
     >>> jnp.bincount(jnp.array([0, 1, 1, 3]))
+    Array([1, 2, 0, 1], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.bincount.html.
     """

@@ -64,6 +64,7 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
     While tracing, `size` must say how many to return; missing ones are `fill_value` (the least when not given).
 
     >>> jnp.unique(jnp.array([3, 1, 3]))
+    Array([1, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.unique.html.
     """
@@ -155,6 +156,7 @@ def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: Any = No
     """Return the distinct elements, their first indices, the way back, and their counts.
 
     >>> jnp.unique_all(jnp.array([3, 1, 3])).counts
+    Array([1, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.unique_all.html.
     """
@@ -167,6 +169,7 @@ def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: Any =
     """Return the distinct elements and their counts.
 
     >>> jnp.unique_counts(jnp.array([3, 1, 3])).counts
+    Array([1, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.unique_counts.html.
     """
@@ -178,6 +181,7 @@ def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: Any 
     """Return the distinct elements and the way back.
 
     >>> jnp.unique_inverse(jnp.array([3, 1, 3])).inverse_indices
+    Array([1, 0, 1], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.unique_inverse.html.
     """
@@ -189,6 +193,7 @@ def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: Any =
     """Return the distinct elements.
 
     >>> jnp.unique_values(jnp.array([3, 1, 3]))
+    Array([1, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.unique_values.html.
     """
@@ -203,6 +208,7 @@ def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = Fal
     """Say which elements are among `test_elements` (or are not, if `invert`).
 
     >>> jnp.isin(jnp.array([1, 2, 3]), jnp.array([3, 1]))
+    Array([ True, False,  True], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.isin.html.
     """
@@ -240,6 +246,7 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_val
     """Return the elements of either array, sorted, each once.
 
     >>> jnp.union1d(jnp.array([1, 2]), jnp.array([2, 3]))
+    Array([1, 2, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.union1d.html.
     """
@@ -256,6 +263,7 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, si
     """Return the elements of the first array that are not in the second, sorted, each once.
 
     >>> jnp.setdiff1d(jnp.array([1, 2, 3]), jnp.array([2]))
+    Array([1, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.setdiff1d.html.
     """
@@ -284,6 +292,7 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, siz
     """Return the elements of exactly one of the arrays, sorted, each once.
 
     >>> jnp.setxor1d(jnp.array([1, 2]), jnp.array([2, 3]))
+    Array([1, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.setxor1d.html.
     """
@@ -309,6 +318,7 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
     """Return the elements that are in both arrays, sorted, each once; with their indices in both, if asked.
 
     >>> jnp.intersect1d(jnp.array([1, 2, 3]), jnp.array([3, 2]))
+    Array([2, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.intersect1d.html.
     """

@@ -30,6 +30,8 @@ def reshape(a: ArrayLike, shape: Any = None, order: str = "C", *, newshape: Any 
     Raises: TypeError when the number of elements does not fit.
 
     >>> jnp.reshape(jnp.arange(6), (2, -1))
+    Array([[0, 1, 2],
+           [3, 4, 5]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.reshape.html.
     """
@@ -81,6 +83,7 @@ def ravel(a: ArrayLike, order: str = "C") -> Value:
     """Return the elements in one dimension.
 
     >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]))
+    Array([1, 2, 3, 4], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ravel.html.
     """
@@ -96,6 +99,8 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Value:
     """Permute the axes; reverse their order when none are given.
 
     >>> jnp.transpose(jnp.array([[1, 2], [3, 4]]))
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.transpose.html.
     """
@@ -108,6 +113,7 @@ def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Value:
     """Permute the axes.
 
     >>> jnp.permute_dims(jnp.ones((2, 3)), (1, 0)).shape
+    (3, 2)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.permute_dims.html.
     """
@@ -119,6 +125,7 @@ def matrix_transpose(x: ArrayLike, /) -> Value:
     """Exchange the last two axes.
 
     >>> jnp.matrix_transpose(jnp.ones((4, 2, 3))).shape
+    (4, 3, 2)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.matrix_transpose.html.
     """
@@ -134,6 +141,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Value:
     """Exchange two axes.
 
     >>> jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.swapaxes.html.
     """
@@ -147,6 +155,7 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Value:
     """Move axes to other places and keep the order of the others.
 
     >>> jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.moveaxis.html.
     """
@@ -171,6 +180,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Value:
     """Move `axis` back to before place `start`.
 
     >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.rollaxis.html.
     """
@@ -199,6 +209,7 @@ def squeeze(a: ArrayLike, axis: Any = None) -> Value:
     """Drop axes of size one: all of them, or those in `axis`.
 
     >>> jnp.squeeze(jnp.ones((1, 3, 1))).shape
+    (3,)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.squeeze.html.
     """
@@ -215,6 +226,7 @@ def expand_dims(a: ArrayLike, axis: Any) -> Value:
     """Insert axes of size one at the places that they have in the result.
 
     >>> jnp.expand_dims(jnp.ones(3), 0).shape
+    (1, 3)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.expand_dims.html.
     """
@@ -227,6 +239,7 @@ def atleast_1d(*arys: ArrayLike) -> Any:
     """Return arrays with one dimension at least.
 
     >>> jnp.atleast_1d(3.0)
+    Array([3.], dtype=float32, weak_type=True)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.atleast_1d.html.
     """
@@ -239,6 +252,7 @@ def atleast_2d(*arys: ArrayLike) -> Any:
     """Return arrays with two dimensions at least; new ones come first.
 
     >>> jnp.atleast_2d(jnp.array([1, 2]))
+    Array([[1, 2]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.atleast_2d.html.
     """
@@ -251,6 +265,7 @@ def atleast_3d(*arys: ArrayLike) -> Any:
     """Return arrays with three dimensions at least: f32[n] becomes f32[1, n, 1], f32[n, m] becomes f32[n, m, 1].
 
     >>> jnp.atleast_3d(jnp.array([1, 2])).shape
+    (1, 2, 1)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.atleast_3d.html.
     """

@@ -39,6 +39,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full", *, precision: Any =
     """Return the convolution of two vectors: where they overlap at all ("full"), "same" as long, or entirely ("valid").
 
     >>> jnp.convolve(jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 1.0]))
+    Array([1., 3., 5., 3.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.convolve.html.
     """
@@ -53,6 +54,7 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid", *, precision: Any
     """Return the correlation of two vectors: the sums of products as `v` slides along `a`.
 
     >>> jnp.correlate(jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 1.0]))
+    Array([3., 5.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.correlate.html.
     """
@@ -92,6 +94,7 @@ def blackman(M: int) -> Value:
     """Return the Blackman window f32[M].
 
     >>> jnp.blackman(3).shape
+    (3,)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.blackman.html.
     """
@@ -105,6 +108,7 @@ def bartlett(M: int) -> Value:
     """Return the Bartlett window f32[M]: a triangle.
 
     >>> jnp.bartlett(5)
+    Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.bartlett.html.
     """
@@ -116,6 +120,7 @@ def hamming(M: int) -> Value:
     """Return the Hamming window f32[M].
 
     >>> jnp.hamming(3).shape
+    (3,)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.hamming.html.
     """
@@ -127,6 +132,7 @@ def hanning(M: int) -> Value:
     """Return the Hann window f32[M].
 
     >>> jnp.hanning(3).shape
+    (3,)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.hanning.html.
     """
@@ -138,6 +144,7 @@ def kaiser(M: int, beta: ArrayLike) -> Value:
     """Return the Kaiser window f32[M] of shape `beta`.
 
     >>> jnp.kaiser(3, 0.0)
+    Array([1., 1., 1.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.kaiser.html.
     """
@@ -159,6 +166,7 @@ def i0(x: ArrayLike) -> Value:
     """Return the modified Bessel function of the first kind and order 0.
 
     >>> jnp.i0(0.0)
+    Array(1.0000001, dtype=float32, weak_type=True)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.i0.html.
     """
@@ -187,6 +195,7 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: 
     left, right: the value outside of the points; the last one's when not given, a line on for "extrapolate".
 
     >>> jnp.interp(1.5, jnp.array([1.0, 2.0]), jnp.array([10.0, 20.0]))
+    Array(15., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.interp.html.
     """
@@ -237,6 +246,7 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, perio
     """Return phases along `axis` with jumps of more than half a period replaced by steps of less.
 
     >>> jnp.unwrap(jnp.array([0.0, 6.0]))
+    Array([ 0.      , -0.283185], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.unwrap.html.
     """

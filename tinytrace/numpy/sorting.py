@@ -17,6 +17,7 @@ def sort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None 
     """Return the elements in rising order along `axis`, of the flattened array when None; nan comes last.
 
     >>> jnp.sort(jnp.array([3, 1, 2]))
+    Array([1, 2, 3], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.sort.html.
     """
@@ -33,6 +34,7 @@ def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: No
     """Return the indices that sort the elements along `axis`.
 
     >>> jnp.argsort(jnp.array([3, 1, 2]))
+    Array([1, 2, 0], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.argsort.html.
     """
@@ -64,6 +66,7 @@ def lexsort(keys: Any, axis: int = -1) -> Value:
     """Return the indices that sort by several keys, of which the last one counts first.
 
     >>> jnp.lexsort((jnp.array([3, 1, 2]), jnp.array([0, 0, -1])))
+    Array([2, 1, 0], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.lexsort.html.
     """
@@ -86,6 +89,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Value:
     """Return the elements in an order in which the smallest `kth` come first, then the next one, then the others.
 
     >>> jnp.partition(jnp.array([3, 1, 2, 0]), 1)
+    Array([0, 1, 3, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.partition.html.
     """
@@ -104,6 +108,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Value:
     """Return the indices of `partition`.
 
     >>> jnp.argpartition(jnp.array([3, 1, 2, 0]), 1)
+    Array([3, 1, 0, 2], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.argpartition.html.
     """

@@ -37,6 +37,7 @@ def mean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = N
     """Return the mean over `axis`, of the elements where `where`.
 
     >>> jnp.mean(jnp.array([1, 2, 6]))
+    Array(3., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.mean.html.
     """
@@ -74,6 +75,7 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, r
     """Return the mean over `axis`, weighted if `weights` are given; with the sum of the weights if `returned`.
 
     >>> jnp.average(jnp.array([1.0, 4.0]), weights=jnp.array([3.0, 1.0]))
+    Array(1.75, dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.average.html.
     """
@@ -122,6 +124,7 @@ def var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = No
     """Return the variance over `axis`: squared deviations, divided by the number of elements less `ddof`.
 
     >>> jnp.var(jnp.array([1.0, 3.0]))
+    Array(1., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.var.html.
     """
@@ -133,6 +136,7 @@ def std(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = No
     """Return the standard deviation over `axis`: the square root of `var`.
 
     >>> jnp.std(jnp.array([1.0, 3.0]))
+    Array(1., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.std.html.
     """
@@ -186,6 +190,7 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     """Return the range over `axis`: the largest element less the smallest.
 
     >>> jnp.ptp(jnp.array([1, 5, 3]))
+    Array(4, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ptp.html.
     """
@@ -205,6 +210,7 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Va
     """Count the elements over `axis` that are not zero.
 
     >>> jnp.count_nonzero(jnp.array([0, 5, 7]))
+    Array(2, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.count_nonzero.html.
     """

@@ -24,6 +24,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
     ("clip"), or the one that it wraps around to ("wrap").
 
     >>> jnp.take(jnp.array([10, 20, 30]), jnp.array([2, 0]))
+    Array([30, 10], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.take.html.
     """
@@ -72,6 +73,8 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None, mode: 
     """Return, for each row of `arr` along `axis`, the elements at its own row of `indices`.
 
     >>> jnp.take_along_axis(jnp.array([[1, 2], [3, 4]]), jnp.array([[1], [0]]), axis=1)
+    Array([[2],
+           [3]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.take_along_axis.html.
     """

@@ -32,6 +32,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> Va
     """Return f32[N, M] that is 1 at and below diagonal `k`.
 
     >>> jnp.tri(2)
+    Array([[1., 0.],
+           [1., 1.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.tri.html.
     """
@@ -46,6 +48,8 @@ def tril(m: ArrayLike, k: int = 0) -> Value:
     """Return the matrices `m: f32[..., n, m]` with zeros above diagonal `k`.
 
     >>> jnp.tril(jnp.ones((2, 2)))
+    Array([[1., 0.],
+           [1., 1.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.tril.html.
     """
@@ -59,6 +63,8 @@ def triu(m: ArrayLike, k: int = 0) -> Value:
     """Return the matrices `m: f32[..., n, m]` with zeros below diagonal `k`.
 
     >>> jnp.triu(jnp.ones((2, 2)))
+    Array([[1., 1.],
+           [0., 1.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.triu.html.
     """
@@ -80,6 +86,7 @@ def trace(a: ArrayLike, offset: ArrayLike = 0, axis1: int = 0, axis2: int = 1, d
     """Return the sum of the diagonal.
 
     >>> jnp.trace(jnp.array([[1, 2], [3, 4]]))
+    Array(5, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.trace.html.
     """
@@ -99,6 +106,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V
     """Return the elements of a diagonal of the planes of two axes.
 
     >>> jnp.diagonal(jnp.array([[1, 2], [3, 4]]))
+    Array([1, 4], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.diagonal.html.
     """
@@ -117,6 +125,8 @@ def diag(v: ArrayLike, k: int = 0) -> Value:
     """Return the matrix with `v: f32[n]` on diagonal `k`, or that diagonal of a matrix.
 
     >>> jnp.diag(jnp.array([1, 2]))
+    Array([[1, 0],
+           [0, 2]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.diag.html.
     """
@@ -139,6 +149,8 @@ def diagflat(v: ArrayLike, k: int = 0) -> Value:
     """Return the matrix with the elements of `v` on diagonal `k`.
 
     >>> jnp.diagflat(jnp.array([1, 2]))
+    Array([[1, 0],
+           [0, 2]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.diagflat.html.
     """
@@ -158,6 +170,7 @@ def mask_indices(n: int, mask_func: Callable[[Any, int], Value], k: int = 0, *,
     """Return the indices of the elements of f32[n, n] that a function such as `triu` keeps.
 
     >>> jnp.mask_indices(2, jnp.triu)
+    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.mask_indices.html.
     """
@@ -169,6 +182,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Value, Value
     """Return the indices of the elements of f32[n, m] at and above diagonal `k`.
 
     >>> jnp.triu_indices(2)
+    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.triu_indices.html.
     """
@@ -181,6 +195,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Value, Value
     """Return the indices of the elements of f32[n, m] at and below diagonal `k`.
 
     >>> jnp.tril_indices(2)
+    (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.tril_indices.html.
     """
@@ -204,6 +219,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Value, Value]:
     """Return `triu_indices` for a matrix of the shape of `arr`.
 
     >>> jnp.triu_indices_from(jnp.ones((2, 2)))
+    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.triu_indices_from.html.
     """
@@ -215,6 +231,7 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Value, Value]:
     """Return `tril_indices` for a matrix of the shape of `arr`.
 
     >>> jnp.tril_indices_from(jnp.ones((2, 2)))
+    (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.tril_indices_from.html.
     """
@@ -233,6 +250,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Value, ...]:
     """Return the indices of the diagonal of an array of `ndim` dimensions of size `n`.
 
     >>> jnp.diag_indices(2)
+    (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.diag_indices.html.
     """
@@ -248,6 +266,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Value, ...]:
     """Return `diag_indices` for an array of the shape of `arr`.
 
     >>> jnp.diag_indices_from(jnp.ones((2, 2)))
+    (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
 
     See https://numpy.org/doc/stable/reference/generated/numpy.diag_indices_from.html.
     """

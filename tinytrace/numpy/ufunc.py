@@ -234,6 +234,7 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: An
     """Make a `ufunc` of a function of `nin` scalars with `nout` results.
 
     >>> jnp.frompyfunc(lambda x, y: x + y, 2, 1, identity=0).reduce(jnp.arange(4))
+    Array(6, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.frompyfunc.html.
     """

@@ -32,6 +32,7 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = f
     excluded: numbers and names of arguments that are passed on as they are.
 
     >>> jnp.vectorize(lambda v, w: jnp.dot(v, w), signature="(n),(n)->()")(jnp.ones((2, 3)), jnp.ones(3))
+    Array([3., 3.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.vectorize.html.
     """

@@ -17,6 +17,7 @@ def expit(x: ArrayLike) -> Value:
     """Return the logistic function `1 / (1 + exp(-x))`.
 
     >>> jax.scipy.special.expit(jnp.array([0.0, 1.0]))
+    Array([0.5      , 0.7310586], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.expit.html.
     """
@@ -29,6 +30,7 @@ def logit(x: ArrayLike) -> Value:
     """Return `log(x / (1 - x))`, the inverse of expit.
 
     >>> jax.scipy.special.logit(jnp.array([0.5, 0.75]))
+    Array([0.       , 1.0986123], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.logit.html.
     """
@@ -44,6 +46,7 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Value:
     """Return `x * log(y)`, and 0 where x is 0.
 
     >>> jax.scipy.special.xlogy(jnp.array([0.0, 2.0]), jnp.array([0.0, 1.0]))
+    Array([0., 0.], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.xlogy.html.
     """
@@ -64,6 +67,7 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Value:
     """Return `x * log(1 + y)`, and 0 where x is 0.
 
     >>> jax.scipy.special.xlog1py(jnp.array([0.0, 2.0]), jnp.array([-1.0, 0.0]))
+    Array([0., 0.], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.xlog1py.html.
     """
@@ -94,6 +98,7 @@ def entr(x: ArrayLike) -> Value:
     """Return the entropy `-x * log(x)` of each element; 0 at 0, -inf below.
 
     >>> jax.scipy.special.entr(jnp.array([0.0, 1.0]))
+    Array([-0., -0.], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.entr.html.
     """
@@ -105,6 +110,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Value:
     """Return the relative entropy `p * log(p / q)` of each pair; 0 where p is 0, inf where only q is.
 
     >>> jax.scipy.special.rel_entr(jnp.array([0.0, 1.0]), jnp.array([1.0, 1.0]))
+    Array([0., 0.], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.rel_entr.html.
     """
@@ -121,6 +127,7 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Value:
     """Return `rel_entr(p, q) - p + q`, whose sum is the Kullback-Leibler divergence.
 
     >>> jax.scipy.special.kl_div(jnp.array([0.0, 1.0]), jnp.array([1.0, 1.0]))
+    Array([1., 0.], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.kl_div.html.
     """

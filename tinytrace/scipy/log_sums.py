@@ -16,6 +16,7 @@ def logsumexp(a: ArrayLike, axis: Any = None, b: ArrayLike | None = None, keepdi
     """Return the logarithm of the sum of `b * exp(a)` over `axis`, without overflow; with its sign if asked.
 
     >>> jax.scipy.special.logsumexp(jnp.array([1000.0, 1000.0]))
+    Array(1000.6932, dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.logsumexp.html.
     """

@@ -19,6 +19,7 @@ def erf(x: ArrayLike) -> Value:
     """Return the error function.
 
     >>> jax.scipy.special.erf(jnp.array([0.0, 1.0]))
+    Array([0.        , 0.84270084], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.erf.html.
     """
@@ -30,6 +31,7 @@ def erfc(x: ArrayLike) -> Value:
     """Return `1 - erf(x)`, also where it is very small.
 
     >>> jax.scipy.special.erfc(jnp.array([0.0, 1.0]))
+    Array([1.        , 0.15729924], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.erfc.html.
     """
@@ -41,6 +43,7 @@ def erfinv(x: ArrayLike) -> Value:
     """Return the inverse of erf, for -1 < x < 1.
 
     >>> jax.scipy.special.erfinv(jnp.array([0.0, 0.5]))
+    Array([0.        , 0.47693628], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.erfinv.html.
     """
@@ -57,6 +60,7 @@ def ndtr(x: ArrayLike) -> Value:
     """Return the distribution function of the standard normal distribution.
 
     >>> jax.scipy.special.ndtr(jnp.array([0.0, 1.0]))
+    Array([0.5      , 0.8413447], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.ndtr.html.
     """
@@ -79,6 +83,7 @@ def ndtri(p: ArrayLike) -> Value:
     """Return the inverse of ndtr: the quantiles of the standard normal distribution.
 
     >>> jax.scipy.special.ndtri(jnp.array([0.5, 0.9]))
+    Array([0.       , 1.2815512], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.ndtri.html.
     """
@@ -137,6 +142,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Value:
     """Return the logarithm of ndtr, also far out, where ndtr is zero.
 
     >>> jax.scipy.special.log_ndtr(jnp.array([0.0, -20.0]))
+    Array([  -0.6931472, -203.91716  ], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.log_ndtr.html.
     """

@@ -38,6 +38,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """Return the sign of the determinant, and the logarithm of its size, which does not overflow.
 
     >>> jnp.linalg.slogdet(jnp.array([[0.0, 1.0], [1.0, 0.0]])).sign
+    Array(-1., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.slogdet.html.
     """
@@ -84,6 +85,7 @@ def det(a: ArrayLike) -> Value:
     """Return the determinant of each matrix of f32[..., n, n].
 
     >>> jnp.linalg.det(jnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    Array(-2., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.det.html.
     """

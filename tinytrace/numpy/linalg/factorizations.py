@@ -48,6 +48,8 @@ def cholesky(a: ArrayLike, *, upper: bool = False) -> Value:
     """Return the lower triangular L with `a = L @ L.T` of a positive definite f32[..., n, n]; nan if it is not.
 
     >>> jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
+    Array([[2., 0.],
+           [1., 2.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.cholesky.html.
     """
@@ -63,6 +65,7 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     """Return the singular values f32[..., k], largest first, and the orthogonal matrices left and right of them.
 
     >>> jnp.linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]])).S
+    Array([4., 3.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.svd.html.
     """
@@ -92,6 +95,7 @@ def svdvals(x: ArrayLike, /) -> Value:
     """Return the singular values, largest first.
 
     >>> jnp.linalg.svdvals(jnp.array([[3.0, 0.0], [0.0, 4.0]]))
+    Array([4., 3.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.svdvals.html.
     """
@@ -106,6 +110,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     mode: "reduced", "complete" (Q is square) or "r" (only R).
 
     >>> jnp.linalg.qr(jnp.array([[0.0, 2.0], [1.0, 3.0]]), mode="r").shape
+    (2, 2)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.qr.html.
     """
@@ -124,6 +129,7 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
     """Return the eigenvalues of a symmetric matrix, smallest first, and its eigenvectors as columns.
 
     >>> jnp.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    Array([1., 2.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.eigh.html.
     """
@@ -140,6 +146,7 @@ def eigvalsh(a: ArrayLike, UPLO: str | None = "L") -> Value:
     """Return the eigenvalues of a symmetric matrix, smallest first.
 
     >>> jnp.linalg.eigvalsh(jnp.array([[2.0, 0.0], [0.0, 1.0]]))
+    Array([1., 2.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.eigvalsh.html.
     """
@@ -153,6 +160,7 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None) -> Value:
     """Return how many singular values are larger than `rtol`.
 
     >>> jnp.linalg.matrix_rank(jnp.array([[1.0, 2.0], [2.0, 4.0]]))
+    Array(1, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.matrix_rank.html.
     """

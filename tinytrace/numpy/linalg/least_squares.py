@@ -27,6 +27,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
     numpy_resid: leave the sums out where NumPy does; then it cannot be jitted.
 
     >>> jnp.linalg.lstsq(jnp.array([[1.0], [1.0]]), jnp.array([1.0, 3.0]))[0]
+    Array([1.9999999], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.lstsq.html.
     """
@@ -73,6 +74,7 @@ def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False) -
     """Return the pseudo-inverse f32[..., n, m] of `a: f32[..., m, n]`.
 
     >>> jnp.linalg.pinv(jnp.array([[2.0], [0.0]]))
+    Array([[0.5, 0. ]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.pinv.html.
     """

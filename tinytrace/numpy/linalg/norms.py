@@ -35,6 +35,7 @@ def norm(x: ArrayLike, ord: int | float | str | None = None, axis: int | tuple[i
     1, -1, 2, -2, inf, -inf.
 
     >>> jnp.linalg.norm(jnp.array([3.0, 4.0]))
+    Array(5., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.norm.html.
     """
@@ -97,6 +98,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: int | float | s
     """Return the norm of the matrices in the last two axes.
 
     >>> jnp.linalg.matrix_norm(jnp.array([[3.0, 0.0], [0.0, 4.0]]))
+    Array(5., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.matrix_norm.html.
     """
@@ -109,6 +111,7 @@ def vector_norm(x: ArrayLike, /, *, axis: int | None = None, keepdims: bool = Fa
     """Return the norm of the vectors along `axis`, of all elements when None.
 
     >>> jnp.linalg.vector_norm(jnp.array([3.0, 4.0]))
+    Array(5., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.vector_norm.html.
     """
@@ -124,6 +127,7 @@ def cond(x: ArrayLike, p: int | float | str | None = None) -> Value:
     """Return the condition number, by the norm of order `p`: how much a system of equations enlarges errors.
 
     >>> jnp.linalg.cond(jnp.array([[1.0, 0.0], [0.0, 4.0]]))
+    Array(4., dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.cond.html.
     """

@@ -16,6 +16,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Value:
     """Return the product of several matrices, in the order that takes the fewest multiplications.
 
     >>> jnp.linalg.multi_dot([jnp.ones((2, 9)), jnp.ones((9, 9)), jnp.ones(9)])
+    Array([81., 81.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.multi_dot.html.
     """
@@ -42,6 +43,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Value:
     """Return the cross product of vectors of three elements along `axis`.
 
     >>> jnp.linalg.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
+    Array([0, 0, 1], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.cross.html.
     """
@@ -57,6 +59,8 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return all products of an element of `x1: f32[n]` and one of `x2: f32[m]`: f32[n, m].
 
     >>> jnp.linalg.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array([[3, 4],
+           [6, 8]], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.outer.html.
     """
@@ -71,6 +75,7 @@ def matrix_transpose(x: ArrayLike, /) -> Value:
     """Exchange the last two axes.
 
     >>> jnp.linalg.matrix_transpose(jnp.array([[1, 2, 3]])).shape
+    (3, 1)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.matrix_transpose.html.
     """
@@ -87,6 +92,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = 
     """Return the products of vectors along `axis`.
 
     >>> jnp.linalg.vecdot(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array(11, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.vecdot.html.
     """
@@ -99,6 +105,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /, *, precision: Any = None, preferred_
     """Return the products of matrices in the last two axes, as `@`.
 
     >>> jnp.linalg.matmul(jnp.eye(2), jnp.array([3.0, 4.0]))
+    Array([3., 4.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.matmul.html.
     """
@@ -111,6 +118,8 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2, precision: Any 
     """Sum the products over pairs of axes.
 
     >>> jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
+    Array([[3., 3.],
+           [3., 3.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.tensordot.html.
     """
@@ -122,6 +131,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Value:
     """Return a diagonal of the matrices in the last two axes.
 
     >>> jnp.linalg.diagonal(jnp.array([[1, 2], [3, 4]]))
+    Array([1, 4], dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.diagonal.html.
     """
@@ -133,6 +143,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Value
     """Return the sum of a diagonal of the matrices in the last two axes.
 
     >>> jnp.linalg.trace(jnp.array([[1, 2], [3, 4]]))
+    Array(5, dtype=int32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.trace.html.
     """

@@ -27,6 +27,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Value:
     """Return the x with `a @ x = b`, for `a: f32[..., n, n]` and `b: f32[n]` or `f32[..., n, k]`.
 
     >>> jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 2.0]))
+    Array([1. , 0.5], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.solve.html.
     """
@@ -111,6 +112,8 @@ def inv(a: ArrayLike) -> Value:
     """Return the inverse of each matrix of f32[..., n, n]; inf or nan if there is none.
 
     >>> jnp.linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
+    Array([[0.5 , 0.  ],
+           [0.  , 0.25]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.inv.html.
     """
@@ -126,6 +129,8 @@ def matrix_power(a: ArrayLike, n: int) -> Value:
     """Return `a @ a @ ...`, n times; of the inverse for a negative n.
 
     >>> jnp.linalg.matrix_power(jnp.array([[1.0, 1.0], [0.0, 1.0]]), 5)
+    Array([[1., 5.],
+           [0., 1.]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.matrix_power.html.
     """
@@ -159,6 +164,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Value:
     """Return the inverse with respect to `tensordot(a, b, ind)`.
 
     >>> jnp.linalg.tensorinv(jnp.eye(4).reshape(2, 2, 2, 2)).shape
+    (2, 2, 2, 2)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.tensorinv.html.
     """
@@ -178,6 +184,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None)
     """Return the x with `tensordot(a, x, x.ndim) = b`.
 
     >>> jnp.linalg.tensorsolve(jnp.eye(4).reshape(2, 2, 4), jnp.ones((2, 2)))
+    Array([1., 1., 1., 1.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.tensorsolve.html.
     """

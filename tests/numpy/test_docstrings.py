@@ -1,0 +1,46 @@
+"""Examples of public functions run: most of these functions are wrapped, so that doctest's finder passes them by."""
+
+import doctest
+import inspect
+import sys
+
+import pytest
+
+import tinytrace as jax
+from tests.test_docstrings import FLAGS, NAMES, CloseEnough
+
+NAMESPACES = {
+    "jax.numpy": jax.numpy, "jax.numpy.linalg": jax.numpy.linalg, "jax.numpy.fft": jax.numpy.fft, "jax.nn": jax.nn,
+    "jax.nn.initializers": jax.nn.initializers, "jax.scipy.special": jax.scipy.special, "jax.lax": jax.lax,
+}
+
+
+def public_functions():
+    for module in NAMESPACES.values():
+        for name in getattr(module, "__all__", dir(module)):
+            thing = getattr(module, name)
+            own = getattr(thing, "__module__", "").startswith("tinytrace")
+            if not name.startswith("_") and callable(thing) and own and not inspect.isclass(thing):
+                yield f"{module.__name__}.{name}", thing
+
+
+FUNCTIONS = dict(public_functions())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_examples(name):
+    doc = inspect.getdoc(FUNCTIONS[name])
+    assert doc, f"{name} has no docstring"
+    names = vars(sys.modules[FUNCTIONS[name].__module__]) | NAMES
+    test = doctest.DocTestParser().get_doctest(doc, names, name, None, 0)
+    runner = doctest.DocTestRunner(CloseEnough(), optionflags=FLAGS)
+    runner.run(test)
+    assert runner.failures == 0
+
+
+def test_there_are_many_examples():
+    with_example = [name for name, function in FUNCTIONS.items() if ">>>" in (function.__doc__ or "")]
+    numpy = [name for name in FUNCTIONS if name.startswith(("tinytrace.numpy", "tinytrace.nn", "tinytrace.scipy"))]
+    assert len(with_example) > 500
+    assert [name for name in numpy if name not in with_example and "Another name" not in FUNCTIONS[name].__doc__] == [
+        "tinytrace.numpy.fromfile", "tinytrace.numpy.fromiter", "tinytrace.numpy.load"]
