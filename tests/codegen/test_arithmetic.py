@@ -102,7 +102,9 @@ def test_equal_expressions_are_one_object():
     assert add(multiply(i, number(4)), j) is add(j, multiply(number(4), i))
 
 
-@pytest.mark.parametrize(("shape", "other"), [((3, 4, 5), (60,)), ((60,), (3, 4, 5)), ((3, 20), (12, 5)), ((6, 10), (4, 15))])
+@pytest.mark.parametrize(("shape", "other"), [
+    ((3, 4, 5), (60,)), ((60,), (3, 4, 5)), ((3, 20), (12, 5)), ((6, 10), (4, 15)),
+])
 def test_a_reshape_and_its_inverse_leave_nothing(shape, other):
     def reshaped(index, shape, other):
         position, result = flat_offset(index, shape), []

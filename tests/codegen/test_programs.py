@@ -14,7 +14,11 @@ from tinytrace.codegen.verifier import verify
 from tinytrace.passes.simplify import simplify
 from tinytrace.testing.strategies import programs_with_arguments
 
-FLAGS = ["-std=gnu11", "-O2", "-ftree-vectorize", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-Wall", "-Wextra", "-Werror", "-Wno-type-limits", "-Wno-tautological-compare", "-fsyntax-only", "-x", "c", "-"]
+FLAGS = [
+    "-std=gnu11", "-O2", "-ftree-vectorize", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math",
+    "-fopenmp-simd", "-Wall", "-Wextra", "-Werror", "-Wno-type-limits", "-Wno-tautological-compare", "-fsyntax-only",
+    "-x", "c", "-",
+]
 """A user may well ask whether an unsigned number is negative, or less than itself: no warnings about comparisons."""
 
 
@@ -127,7 +131,9 @@ def test_the_text_does_not_depend_on_where_a_program_was_written():
 
 # --- numbers -----------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("value", [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3.4028235e38, 1.1, 16777216.0, 1e20, -1e-10])
+@pytest.mark.parametrize("value", [
+    0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3.4028235e38, 1.1, 16777216.0, 1e20, -1e-10,
+])
 def test_float_literals_are_exact(value):
     x = np.float32(value)
     ours = np.asarray(jax.jit(lambda y: jnp.where(y, x, np.float32(1)))(True))
@@ -183,7 +189,8 @@ def test_carries_that_stay():
 def test_the_last_carry_is_in_its_place_whatever_the_parity(count):
     x, w = random(6), random(6, 6)
     same(lambda x, w: jax.lax.fori_loop(0, count, lambda i, c: jnp.tanh(w @ c), x), x, w)
-    same(lambda x, w: jax.lax.while_loop(lambda c: c[0] < count, lambda c: (c[0] + 1, jnp.tanh(w @ c[1])), (0, x)), x, w)
+    more, body = lambda c: c[0] < count, lambda w: lambda c: (c[0] + 1, jnp.tanh(w @ c[1]))
+    same(lambda x, w: jax.lax.while_loop(more, body(w), (0, x)), x, w)
 
 
 def test_while_under_vmap_lets_elements_rest():
@@ -246,8 +253,10 @@ def test_an_update_that_reads_other_elements_of_its_operand():
 
 # --- matrix products ---------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("spec", ["ij,jk->ik", "ji,jk->ik", "ij,kj->ik", "ji,kj->ik", "ij,jk->ki", "bij,bjk->bik", "bij,bkj->bik",
-                                  "ibj,bjk->bik", "ij,j->i", "i,ij->j", "i,i->", "i,j->ij", "ijk,jkl->il", "ij,ij->i"])
+@pytest.mark.parametrize("spec", [
+    "ij,jk->ik", "ji,jk->ik", "ij,kj->ik", "ji,kj->ik", "ij,jk->ki", "bij,bjk->bik", "bij,bkj->bik", "ibj,bjk->bik",
+    "ij,j->i", "i,ij->j", "i,i->", "i,j->ij", "ijk,jkl->il", "ij,ij->i",
+])
 @pytest.mark.parametrize("size", [3, 40])
 def test_products_of_every_layout(spec, size):
     inputs, _ = spec.split("->")
@@ -270,8 +279,9 @@ def test_products_of_integers_wrap_and_of_views():
 def test_reductions_over_any_axes(shape):
     x = random(*shape)
     for axes in ([0], [1], [0, 1], [-1], [0, -1]):
-        if len(set(a % len(shape) for a in axes)) == len(axes):
-            same(lambda x, axes=tuple(axes): (x.sum(axes), x.max(axes), (x * x).mean(axes), jnp.exp(x).sum(axes)), x, tolerance=1e-3)
+        if len({a % len(shape) for a in axes}) == len(axes):
+            folds = lambda x, a=tuple(axes): (x.sum(a), x.max(a), (x * x).mean(a), jnp.exp(x).sum(a))  # noqa: E731
+            same(folds, x, tolerance=1e-3)
 
 
 def test_results_are_the_same_on_any_number_of_threads():

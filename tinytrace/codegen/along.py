@@ -88,7 +88,7 @@ class Along:
 class InPieces(Along):
     """Code that folds everything into one value: pieces fold into parts, on several threads, then the parts fold.
 
-    How many pieces there are depends on the amount of work, not on the number of threads, so the result does not either.
+    How many pieces there are depends on the amount of work, not on the number of threads; so does the result.
     """
 
     def __init__(self, stage: StagePlan, count: int) -> None:

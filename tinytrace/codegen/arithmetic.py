@@ -23,7 +23,7 @@ def constant_of(node: Node) -> int | None:
 
 def terms_of(node: Node) -> tuple[int, Terms]:
     """Return an index as (constant, ((node, factor), ...))."""
-    return node.args if node.op == "affine" else (0, ((node, 1),))  # type: ignore[return-value]
+    return node.args if node.op == "affine" else (0, ((node, 1),))
 
 
 def index_of(element: Node) -> Node:
@@ -59,7 +59,8 @@ def linear(constant: int, terms: Sequence[tuple[Node, int]]) -> Node:
     kept = tuple(sorted(((n, k) for n, k in total.items() if k), key=_serial))
     if not constant and len(kept) == 1 and kept[0][1] == 1:
         return kept[0][0]
-    low = high = constant
+    low: Number = constant
+    high: Number = constant
     for node, factor in kept:
         low += factor * (node.low if factor > 0 else node.high)
         high += factor * (node.high if factor > 0 else node.low)
@@ -71,7 +72,7 @@ def _serial(term: tuple[Node, int]) -> int:
 
 
 def _rejoin(total: dict[Node, int]) -> int:
-    """Replace k*d*(x // d) + k*(x % d) by k*x, as a reshape and its inverse need; Returns the constant that x brings."""
+    """Replace k*d*(x // d) + k*(x % d) by k*x: a reshape and its inverse; Returns the constant that x brings."""
     for node in [n for n in total if n.op == "mod"]:
         x, d = node.args[0], constant_of(node.args[1])
         k = total[node]

@@ -168,7 +168,7 @@ class Code:
             case "affine":
                 return self._sum(*args)
             case "load":
-                return widened(f"{args[0].name}[{self._text(args[1])[0]}]", node.dtype), True
+                return widened(f"{args[0].name}[{self._text(args[1])[0]}]", args[0].dtype), True
             case "apply":
                 return self._apply(node)
             case "cast":
@@ -176,7 +176,8 @@ class Code:
             case "index":
                 return f"(int64_t){self._operand(args[0])}", False
             case "where":
-                return " ".join([self._operand(args[0]), "?", self._operand(args[1]), ":", self._operand(args[2])]), False
+                guard, if_true, if_false = map(self._operand, args)
+                return f"{guard} ? {if_true} : {if_false}", False
             case "min" | "max":
                 a, b = self._operand(args[0]), self._operand(args[1])
                 return f"{a} {'<' if node.op == 'min' else '>'} {b} ? {a} : {b}", False
@@ -190,11 +191,11 @@ class Code:
 
     def _apply(self, node: Node) -> tuple[str, bool]:
         template = str(node.args[0])
+        assert node.dtype is not None
         operands = [self._operand(x) for x in node.args[1:]]
         if template == "{0}" and not is_half(node.dtype):
             return operands[0], not operands[0].startswith("-")
         text = template.format(*operands)
-        assert node.dtype is not None
         if is_half(node.dtype):
             return rounded(text, node.dtype), False
         if node.dtype.itemsize < 4 and node.dtype != BOOL:

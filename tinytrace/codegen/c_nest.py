@@ -185,7 +185,8 @@ class NestWriter:
         shift = f" + {first}" if first else ""
         with inner.block(f"for (int64_t {axis_name} = begin{shift}; {axis_name} < end{shift}; {axis_name}++)"):
             writer._body(loop.body)
-        self.functions.append("\n".join([f"static void {name}(void *ctx, int64_t begin, int64_t end) {{", *inner.lines, "}"]))
+        head = f"static void {name}(void *ctx, int64_t begin, int64_t end) {{"
+        self.functions.append("\n".join([head, *inner.lines, "}"]))
         pointers = [f"(void *){b.name}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
         extent = loop.axis.args[1]
         self.code.line(f"host->parallel_for({name}, (void *[]){{{', '.join(pointers)}}}, {extent}, {loop.grain});")

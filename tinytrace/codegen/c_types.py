@@ -86,11 +86,13 @@ def spelled(value: Any, dtype: DType) -> str:
 
 def _float(value: np.ndarray[Any, Any], dtype: DType) -> str:
     wide = float(value)
-    suffix, builtin = ("", "") if dtype.itemsize == 8 else ("f", "f")
+    suffix = builtin = "" if dtype.itemsize == 8 else "f"
     if math.isnan(wide):
         return f'{"-" if math.copysign(1, wide) < 0 else ""}__builtin_nan{builtin}("")'
     if math.isinf(wide):
         return f'{"-" if wide < 0 else ""}__builtin_inf{builtin}()'
-    shortest = repr(wide) if dtype.itemsize == 8 else np.format_float_scientific(np.float32(wide), unique=True, trim="0") \
-        if abs(wide) >= 1e16 or 0 < abs(wide) < 1e-4 else np.format_float_positional(np.float32(wide), unique=True, trim="0")
-    return shortest + suffix
+    if dtype.itemsize == 8:
+        return repr(wide)
+    plain = wide == 0 or 1e-4 <= abs(wide) < 1e16
+    shortest = np.format_float_positional if plain else np.format_float_scientific
+    return shortest(np.float32(wide), unique=True, trim="0") + suffix

@@ -1,4 +1,4 @@
-"""Matrix products by the host's BLAS: operands as they lie in memory, transposed or not; anything else is copied first."""
+"""Matrix products by the host's BLAS: operands as they lie, transposed or not; anything else is copied first."""
 from __future__ import annotations
 
 import math
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Matrix:
-    """An operand as BLAS takes it: element (row, column) at `offset + row * stride + column`, or with both exchanged."""
+    """An operand as BLAS takes it: element (row, column) is at `offset + row * stride + column`, or the transpose."""
 
     array: Buffer
     offset: Node
@@ -70,7 +70,7 @@ def _others(operand: Atom, *axes: tuple[int, ...]) -> tuple[int, ...]:
 def _matrix(planner: Planner, operand: Atom, batch: Index, batch_dims: Sequence[int], row_dims: Sequence[int],
             column_dims: Sequence[int], before: list[Kernel]) -> Matrix:
     shape = operand.aval.shape
-    axes = domain_axes([*(a.args[1] if a.op == "axis" else 1 for a in batch), *(shape[d] for d in (*row_dims, *column_dims))])
+    axes = domain_axes([*map(_extent, batch), *(shape[d] for d in (*row_dims, *column_dims))])
     at: dict[int, Node] = dict(zip((*batch_dims, *row_dims, *column_dims), axes, strict=True))
     node = planner.resolved(planner.elements(operand, tuple(at[d] for d in range(len(shape)))))
     rows, columns = axes[len(batch):len(batch) + len(row_dims)], axes[len(batch) + len(row_dims):]
@@ -79,9 +79,9 @@ def _matrix(planner: Planner, operand: Atom, batch: Index, batch_dims: Sequence[
         name = planner.unit.names.fresh("packed")
         copy = Buffer(name, tuple(_extent(a) for a in axes), operand.aval.dtype, "workspace")
         before.append(store_nest(node, axes, copy))
-        width = math.prod(map(_extent, columns))
-        height = math.prod(map(_extent, rows))
-        found = Matrix(copy, linear(0, [(flat_offset(axes[:len(batch)], copy.shape[:len(batch)]), height * width)]), width, False)
+        height, width = math.prod(map(_extent, rows)), math.prod(map(_extent, columns))
+        which = flat_offset(axes[:len(batch)], copy.shape[:len(batch)])
+        found = Matrix(copy, linear(0, [(which, height * width)]), width, False)
     return found
 
 

@@ -1,6 +1,6 @@
-"""A loop around an elementwise kernel turns inside out: each point goes through all turns at once, its state in registers.
+"""A loop around an elementwise kernel turns inside out: a point goes through all turns at once, its state in registers.
 
-    for turn: for i simd: z[i] = f(z[i], c[i])    becomes    for block: { load z; for turn: for lane: z = f(z, c); store z }
+    for turn: for i simd: z[i] = f(z[i])    becomes    for block: { load z; for turn: for lane: z = f(z); store z }
 
 That holds when the body of the loop is one kernel over one axis, in which every carry is read and written at the point
 alone, and scalars that depend on nothing but scalars.
@@ -61,7 +61,7 @@ def _is_pointwise(stmt: Stmt, point: Node, carries: set[Buffer]) -> bool:
 
 def _is_scalar(stmt: Stmt) -> bool:
     """Is a statement about variables alone?"""
-    plain = isinstance(stmt, Declare) or isinstance(stmt, Store) and isinstance(stmt.place, Node)
+    plain = isinstance(stmt, Declare) or (isinstance(stmt, Store) and isinstance(stmt.place, Node))
     return plain and not any(node.op == "load" for node in walk(expressions(stmt)))
 
 
@@ -99,8 +99,7 @@ class _InsideOut:
         assert repeat.turn is not None
         count = axis(str(repeat.turn.args[0]), repeat.length)
         turn = linear(repeat.length - 1, [(count, -1)]) if repeat.reverse else count
-        rows = [(pair, *(Buffer(f"{pair.before.name}_row", (lane.args[1],), pair.before.dtype, "row") for _ in range(2)))
-                for pair in repeat.exchanges]
+        rows = [(pair, _row(pair, lane), _row(pair, lane)) for pair in repeat.exchanges]
         point = self.loop.axis
         changed = {point: position, repeat.turn: turn}
         for pair, old, _ in rows:
@@ -114,13 +113,20 @@ class _InsideOut:
         replacement = Replacement(changed)
         stores: list[Stmt] = []
         for stmt in replacement.of(self.loop.body):
-            assert isinstance(stmt, Store) and not isinstance(stmt.place, Node)
+            assert isinstance(stmt, Store)
+            assert not isinstance(stmt.place, Node)
             stores.append(Store(places[stmt.place[0]], stmt.value))
         turns = [*replacement.of(self.before), _over(lane, stores), *replacement.of(self.after)]
         first = replacement.of([Store((new, lane), self.first(pair, point)) for pair, _, new in rows])
-        last = [Store((pair.result, position), load(old, lane, old.dtype)) for pair, old, _ in rows if pair in self.needed]
+        last = [Store((pair.result, position), load(old, lane, old.dtype))
+                for pair, old, _ in rows if pair in self.needed]
         return [*(Row(new) for _, _, new in rows), _over(lane, first), *self.scalars,
                 For(count, number(0), number(repeat.length), turns), _over(lane, last)]
+
+
+def _row(pair: Exchange, lane: Node) -> Buffer:
+    """Return the registers of a carry: as it was and as it will be, two arrays of one name and so one place."""
+    return Buffer(f"{pair.before.name}_row", (lane.args[1],), pair.before.dtype, "row")
 
 
 def _over(lane: Node, body: Sequence[Stmt]) -> For:

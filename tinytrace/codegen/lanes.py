@@ -34,7 +34,7 @@ def lanes_pay(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
         return not across  # folds one after the other wait for each other
     short = max(stage.inner[-1].args[1] for stage in stages if stage.inner) < SHORT_FOLD
     again = any(_is_packable(node, outer, stage) for stage in stages for node in _inner_loads(stage))
-    return across < along or not across and short and again and lane.args[1] >= 16
+    return across < along or (not across and short and again and lane.args[1] >= 16)
 
 
 def packed(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:

@@ -136,7 +136,7 @@ class _Repetition:
 
     def _finished(self) -> list[Kernel]:
         """Let arrays that can be updated in place be so, then give the carries their first values."""
-        for carry, pair in self.arrays:
+        for _, pair in self.arrays:
             if may_share(self.repeat.body, pair.before, pair.after):
                 share(self.repeat.body, pair.before, pair.after)
                 pair.first = pair.second = pair.result
@@ -147,8 +147,10 @@ class _Repetition:
             for carry, pair in self.arrays:
                 self._store(carry.first, pair.first)
             return [*scalars, *self.before, self.repeat]
-        points = nest(turned, [*self.repeat.equations, *(eqn for kernel in self.repeat.body for eqn in kernel.equations)])
-        points.saved = self.repeat.saved + 2 * (self.repeat.length - 1) * sum(p.result.nbytes for p in self.repeat.exchanges)
+        inside = [eqn for kernel in self.repeat.body for eqn in kernel.equations]
+        points = nest(turned, [*self.repeat.equations, *inside])
+        carried = sum(pair.result.nbytes for pair in self.repeat.exchanges)
+        points.saved = self.repeat.saved + 2 * (self.repeat.length - 1) * carried
         return [*self.before, points]
 
     def _inside_out(self) -> list[Stmt] | None:

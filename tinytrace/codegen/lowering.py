@@ -1,8 +1,8 @@
 """What an equation is to the code generator: the kind that its room answers, or one of two that kinds turn into.
 
-A scatter of windows whose places are known now is a `Window`: an expression like a pad, not an update. A reduction that
-leaves a short last dimension is a `Spread`: a few reductions side by side, each with one result per row, so that the sum
-of forces on n bodies in space is three sums of n terms in one loop and not n sums of rows of three.
+A scatter of windows whose places are known now is a `Window`: an expression like a pad, not an update. A reduction
+that leaves a short last dimension is a `Spread`: a few reductions side by side, each with one result per row, so that
+the sum of forces on n bodies in space is three sums of n terms in one loop and not n sums of rows of three.
 """
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def lowered(eqn: JaxprEqn) -> Lowered:
 
 def is_map(kind: Lowered, eqn: JaxprEqn) -> bool:
     """Does this kind say one element of the result, without a loop?"""
-    return isinstance(kind, (Scalar, IndexMap, Gather, Window, Spread)) or (isinstance(kind, Reduction) and is_short(kind, eqn))
+    if isinstance(kind, Reduction):
+        return is_short(kind, eqn)
+    return isinstance(kind, (Scalar, IndexMap, Gather, Window, Spread))
 
 
 def is_short(kind: Reduction, eqn: JaxprEqn) -> bool:
@@ -77,7 +79,7 @@ def _spread(eqn: JaxprEqn, kind: Reduction) -> Spread | None:
 
 
 def window(eqn: JaxprEqn, kind: Scatter, target: Sequence[Node], guard: Node | None) -> Window | None:
-    """Return a scatter as a window, if `target`, the place of each update, is a known distance from the update's own."""
+    """Return a scatter as a window, if `target`, the place of an update, is a known distance from its own index."""
     operand, updates = eqn.invars[0].aval, eqn.invars[kind.updates].aval
     if PART * updates.size < operand.size or (guard is not None and constant_of(guard) != 1):
         return None

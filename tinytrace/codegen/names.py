@@ -6,7 +6,14 @@ import numpy as np
 from tinytrace.core.jaxpr import DropVar, Jaxpr, JaxprEqn, Var
 from tinytrace.core.printer import VarNames
 
-_RESERVED = frozenset(["auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm", "typeof", "abs", "div", "exp", "fma", "log", "pow", "sin", "cos", "tan", "rint", "y0", "y1", "yn", "j0", "j1", "jn", "buffers", "host", "work"])
+_RESERVED = frozenset([
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+    "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
+    "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm", "typeof",
+    "abs", "div", "exp", "fma", "log", "pow", "sin", "cos", "tan", "rint", "y0", "y1", "yn", "j0", "j1", "jn",
+    "buffers", "host", "work", "ctx", "begin", "end", "lane", "piece", "block",
+])
+"""Words of C, functions that compilers know, and the names that the code generator gives itself."""
 
 
 class Names:
@@ -41,7 +48,7 @@ class Names:
         return name
 
     def text(self, eqn: JaxprEqn) -> str:
-        """Return an equation in the jaxpr's notation, in one line, without programs and functions among its parameters."""
+        """Return an equation in the jaxpr's notation, in one line, without programs and functions in its parameters."""
         outs = " ".join(f"{self.letters[v]}:{v.aval.str_short()}" for v in eqn.outvars)
         shown = [f"{k}={v}" for k, v in eqn.primitive.pp_params(eqn.params).items() if _is_plain(v)]
         params = f"[{' '.join(shown)}]" if shown else ""

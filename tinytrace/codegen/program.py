@@ -7,12 +7,13 @@ which share the names and know where the values around them lie.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tinytrace.codegen.arithmetic import flat_offset, rebuild
 from tinytrace.codegen.costs import nest
 from tinytrace.codegen.elements import Elements, Index, domain_axes, literal_node
 from tinytrace.codegen.kernel import Buffer, Home, Kernel, Nest
-from tinytrace.codegen.lowering import Lowered, Spread, is_map
+from tinytrace.codegen.lowering import Lowered, Spread, Window, is_map
 from tinytrace.codegen.nodes import Node, element, load, local, walk
 from tinytrace.codegen.partition import Group, Grouping, Root
 from tinytrace.codegen.roots import copy_root, map_root, part_root, product_root, reduction_roots, scan_root
@@ -28,7 +29,8 @@ from tinytrace.core.kinds import Contraction, Kind, Reduction, Scan1D
 class Planner:
     """Plans one program whose inputs are at `homes`; its outputs are to be stored in `targets`, where there is one."""
 
-    def __init__(self, unit: Unit, closed: ClosedJaxpr, homes: dict[Var, Home], targets: Sequence[Buffer | None]) -> None:
+    def __init__(self, unit: Unit, closed: ClosedJaxpr, homes: dict[Var, Home],
+                 targets: Sequence[Buffer | None]) -> None:
         self.unit = unit
         self.jaxpr = closed.jaxpr
         self.homes = dict(homes)
@@ -103,8 +105,9 @@ class Planner:
         return None
 
     def _collect(self, eqn: JaxprEqn, kind: Lowered) -> None:
-        for k, part in enumerate(kind.parts if isinstance(kind, Spread) else ()):
-            self.add_root(part_root(eqn, kind, k, self.elements))
+        if isinstance(kind, Spread):
+            for k in range(len(kind.parts)):
+                self.add_root(part_root(eqn, kind, k, self.elements))
         if eqn.outvars and is_map(kind, eqn):
             for v in eqn.outvars:
                 if v in self.values.kept:
@@ -119,6 +122,7 @@ class Planner:
         elif isinstance(kind, Contraction) and is_small_product(kind, eqn):
             self.add_root(product_root(eqn, kind, self.elements))
         else:
+            assert not isinstance(kind, (Window, Spread))
             self._collect_whole(eqn, kind)
 
     def _collect_whole(self, eqn: JaxprEqn, kind: Kind) -> None:
@@ -180,7 +184,7 @@ class Planner:
             here: dict[Var, Node] = {}
             tasks = []
             for root in roots:
-                value = self.resolved(root.value, lambda v, at, r=root: self._inside(v, at, r, here, earlier, group.outer))
+                value = self.resolved(root.value, partial(self._inside, root, here, earlier, group.outer))
                 here[root.var] = value
                 tasks.append(self._task(root, value, group, number))
             for task in tasks:
@@ -189,8 +193,8 @@ class Planner:
             stages.append(StagePlan(list(roots[0].axes[group.outer:]), tasks))
         return stages
 
-    def _inside(self, var: Var, at: Index, root: Root, here: dict[Var, Node], earlier: dict[Var, Home],
-                outer: int) -> Node:
+    def _inside(self, root: Root, here: dict[Var, Node], earlier: dict[Var, Home], outer: int,
+                var: Var, at: Index) -> Node:
         """Return an element as a root of the same kernel reads it: just computed, in a row or variable, or outside."""
         if var in here and at == root.axes:
             return here[var]

@@ -1,4 +1,4 @@
-"""Statements with other expressions, axes or arrays in the place of some: how loops are split, blocked and exchanged."""
+"""Statements with other expressions, axes or arrays in the place of some: so loops are cut, blocked and exchanged."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -57,16 +57,11 @@ def _position_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[
     value = elements(operand, at)
     position = cast(domain_axes(domain)[-1], dtype)
     test = "({0} == {1} || {0} != {0})" if is_float(operand.aval.dtype) else "{0} == {1}"
+    none = literal(spelled(np.iinfo(dtype).max, dtype), dtype)
     found = apply(f"{test} ? {{2}} : {{3}}",
-                  (value, element(extreme, at_free(domain, free)), position, literal(spelled(np.iinfo(dtype).max, dtype), dtype)),
-                  dtype)
+                  (value, element(extreme, domain_axes(domain)[:free]), position, none), dtype)
     return [Root(extreme, eqn, domain, free, value, kind.combine.removeprefix("arg")),
             Root(var, eqn, domain, free, found, "min")]
-
-
-def at_free(domain: tuple[int, ...], free: int) -> Index:
-    """Return the index of a result whose dimensions are the first `free` loops."""
-    return domain_axes(domain)[:free]
 
 
 def scan_root(eqn: JaxprEqn, kind: Scan1D, elements: Elements) -> Root:

@@ -1,10 +1,10 @@
-"""From a group of roots to loops: which axes merge, and whether the innermost or the last outer loop is the vectorised one.
+"""From a group of roots to loops: which axes merge, and whether the innermost or the last outer loop is vectorised.
 
 `along` writes loops of the first shape, `across` of the second.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tinytrace.codegen.across import Across
 from tinytrace.codegen.along import Along, InPieces
@@ -45,15 +45,16 @@ class Plan:
 
     def _merge_loops(self) -> None:
         everything = [stage for stage in self.stages if stage.tasks]
-        self._merge(self.outer, everything, lambda k: True)
+        self._merge(self.outer, everything, set())
         for stage in everything:
-            self._merge(stage.inner, [stage], lambda k, s=stage: all(task.depth != k for task in s.tasks if task.root.combine))
+            self._merge(stage.inner, [stage], {task.depth for task in stage.tasks if task.root.combine})
 
-    def _merge(self, axes: list[Node], stages: list[StagePlan], allowed: Callable[[int], bool]) -> None:
+    def _merge(self, axes: list[Node], stages: list[StagePlan], borders: set[int]) -> None:
+        """Merge neighbours among `axes`, but not across `borders`, where results end and what is folded begins."""
         k = len(axes) - 1
         while k > 0:
             nodes = walk(computed(stages))
-            if allowed(k) and can_merge(nodes, axes[k - 1], axes[k]):
+            if k not in borders and can_merge(nodes, axes[k - 1], axes[k]):
                 both, replaced = merged(axes[k - 1], axes[k])
                 axes[k - 1:k + 1] = [both]
                 replace(stages, replaced)
@@ -69,6 +70,6 @@ class Plan:
         if not self.outer or not any(stage.inner for stage in self.stages):
             return False
         tasks = [task for stage in self.stages for task in stage.tasks]
-        if any(task.remembered and task.depth or any(b.space == "row" for b, _ in task.targets) for task in tasks):
+        if any((task.remembered and task.depth) or any(b.space == "row" for b, _ in task.targets) for task in tasks):
             return False  # a row per lane would be needed
         return lanes_pay(self.outer, self.stages)

@@ -1,6 +1,6 @@
 """Loops are cut where a guard changes its mind, so that no guard is left inside: the edges of a stencil, a pad, a join.
 
-    for i < n: y[i] = 1 <= i && i < n - 1 ? f(i) : x[i]   is   y[0] = x[0]; for 1 <= i < n - 1: y[i] = f(i); y[n-1] = x[n-1]
+    for i < n: y[i] = 1 <= i ? f(i) : x[i]    is    y[0] = x[0]; for 1 <= i < n: y[i] = f(i)
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scatter: a copy of the operand, then updates of it one after the other; `inplace` takes the copy away where it can."""
+"""Scatter: a copy of the operand, then updates one after the other; `inplace` takes the copy away where it can."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What is known of every value of a jaxpr before there are kernels: who makes it, what it costs, and whether it is kept.
+"""What is known of every value of a jaxpr before there are kernels: who makes it, what it costs, is it kept.
 
 A value is *kept* when its elements are computed once and remembered, in memory or in a variable; all others are written
 out as expressions wherever they are read. Kept are: results of folds (reductions, scans) and of whole operations
@@ -94,8 +94,9 @@ class Values:
                 continue
             loops: Counter[Place] = Counter()
             for v in eqn.outvars:
-                self.repeated.update([v] if any(math.prod(shape) > v.aval.size for shape, _ in reads.get(v, ())) else [])
                 readers = reads.get(v, Counter())
+                if any(math.prod(shape) > v.aval.size for shape, _ in readers):
+                    self.repeated.add(v)
                 if not v.aval.shape or (readers.total() - 1) * self.cost[v] >= REMEMBERING:
                     self.kept.add(v)
                 _merge_same(loops, Counter({(v.aval.shape, self.level[v]): 1}) if v in self.kept else readers)
@@ -119,7 +120,8 @@ class Values:
             else:
                 reads.setdefault(x, Counter())[eqn.invars[kind.updates].aval.shape, id(eqn)] += 1
 
-    def _read_by_map(self, eqn: JaxprEqn, kind: Lowered, loops: Counter[Place], reads: dict[Var, Counter[Place]]) -> None:
+    def _read_by_map(self, eqn: JaxprEqn, kind: Lowered, loops: Counter[Place],
+                     reads: dict[Var, Counter[Place]]) -> None:
         for x in self._made(eqn.invars):
             here = reads.setdefault(x, Counter())
             if isinstance(kind, (Scalar, Window)) and x.aval.shape == eqn.outvars[0].aval.shape:
@@ -135,7 +137,9 @@ class Values:
     def is_view(self, x: Var) -> bool:
         """Does `x` show elements of one array at regular distances, as a transpose or a slice does?"""
         def leaf(v: Var, index: Index) -> Node | None:
-            return load(v, flat_offset(index, v.aval.shape), v.aval.dtype) if v in self.kept else self._at_hand(v, index)
+            if v not in self.kept:
+                return self._at_hand(v, index)
+            return load(v, flat_offset(index, v.aval.shape), v.aval.dtype)
 
         axes = domain_axes(x.aval.shape)
         node = Elements(self.producers, leaf, {})(x, axes)

@@ -114,7 +114,8 @@ class _Scope:
             raise KernelError(f"row {buffer} is used before it is declared")
 
     def inside(self, buffer: Buffer, offset: Node) -> None:
-        known = not self.guarded and math.isfinite(offset.low) and math.isfinite(offset.high) and offset.axes <= self.made
+        finite = math.isfinite(offset.low) and math.isfinite(offset.high)
+        known = finite and not self.guarded and offset.axes <= self.made
         if known and buffer.size and not 0 <= offset.low <= offset.high < buffer.size:
             raise KernelError(f"{buffer}[{offset}] lies between {offset.low} and {offset.high}")
 

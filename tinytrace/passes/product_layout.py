@@ -20,7 +20,8 @@ def product_layout(closed: ClosedJaxpr) -> ClosedJaxpr:
                 if eqn.primitive is dot_general_p and uses[eqn.outvars[0]] == 1}
     turned: dict[JaxprEqn, JaxprEqn] = {}
     for eqn in jaxpr.eqns:
-        product = products.get(eqn.invars[0]) if eqn.primitive is transpose_p else None  # type: ignore[call-overload]
+        operand = eqn.invars[0] if eqn.primitive is transpose_p else None
+        product = products.get(operand) if isinstance(operand, Var) else None
         if product is not None and _exchanges_sides(product, eqn):
             turned[product] = _other_order(product, eqn)
     gone = {eqn.outvars[0] for eqn in turned.values()}

@@ -13,7 +13,9 @@ from tinytrace.passes.inline import inline
 from tinytrace.passes.loop_layout import loop_layout
 from tinytrace.passes.product_layout import product_layout
 
-PASSES: tuple[Callable[[ClosedJaxpr], ClosedJaxpr], ...] = (inline, fold, algebra, cse, dce, product_layout, loop_layout)
+PASSES: tuple[Callable[[ClosedJaxpr], ClosedJaxpr], ...] = (
+    inline, fold, algebra, cse, dce, product_layout, loop_layout,
+)
 
 
 def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
