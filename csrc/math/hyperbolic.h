@@ -3,7 +3,7 @@
 /* tt: tt_tanh_f32; needs:  */
 /* x P(x**2) / Q(x**2) of degrees 9 and 8, error 2**-24.1 up to 8.67 (least squares, reweighted until the extremes
    were level, then a search among neighbouring floats); beyond, the result rounds to 1. All coefficients are positive,
-   so nothing cancels. The result within 4.5 ulp. */
+   so nothing cancels. The result within 5 ulp. */
 static inline float tt_tanh_f32(float x) {
     float size = __builtin_fabsf(x);
     float z = x * x;
