@@ -112,7 +112,7 @@ static void tt_order_positions(const void *at, int32_t *out, int64_t lines, int6
 }
 
 /* The k first of each line of n, for a small k: every element is held against the last of the k best so far. */
-/* tt: tt_top_k; needs: tt_sort_key */
+/* tt: tt_top_k; needs: tt_sort_key, tt_sort_items */
 static void tt_top_k(const void *in, void *values, int32_t *positions, int32_t bytes, int32_t kind, uint64_t infinity,
                      int64_t lines, int64_t n, int64_t k, void *scratch) {
     struct tt_sort_item *best = scratch;

@@ -1,4 +1,4 @@
-"""The text of csrc/math: what a function says it needs is what it uses; loops over the functions become vector code."""
+"""The text of csrc/math: a function names what it uses; loops over the functions become vector code."""
 
 import pathlib
 import re
@@ -30,10 +30,10 @@ def code(text):
 FUNCTIONS = {name: (set(NAME.findall(needs)), code(text)) for name, needs, text in functions()}
 
 
-def test_needs_are_uses():
+def test_what_is_used_is_needed():
     for name, (needs, text) in FUNCTIONS.items():
         used = (set(NAME.findall(text)) & FUNCTIONS.keys()) - {name}
-        assert used == needs, name
+        assert used <= needs <= FUNCTIONS.keys(), name  # a function may need another one's types without calling it
 
 
 def test_only_what_is_used_is_pasted_each_after_what_it_needs():
