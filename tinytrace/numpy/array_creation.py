@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.core.array import Array
-from tinytrace.core.dtypes import dtype_of, is_weak, result_type_and_weak
+from tinytrace.core.array import Array, array_from_numpy
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import KeyType, dtype_of, is_weak, result_type_and_weak
 from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.core.trees import tree_leaves, tree_map
 from tinytrace.numpy.promotion import (
@@ -186,7 +187,10 @@ def _filled(function: str, shape: Any, value: int, dtype: Any) -> Value:
         raise TypeError(f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write "
                         f"`jax.numpy.{function}({shape}, {dtype})` when you meant "
                         f"`jax.numpy.{function}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?")
-    return lax.full(shape_tuple(shape), value, user_dtype(dtype, function) or float_dtype())
+    shape, dtype = shape_tuple(shape), user_dtype(dtype, function) or float_dtype()
+    if is_eager() and not isinstance(dtype, KeyType) and min(shape, default=0) >= 0:
+        return array_from_numpy(np.full(shape, value, dtype), ShapedArray(shape, dtype))
+    return lax.full(shape, value, dtype)
 
 
 def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: Any = None) -> Value:

@@ -30,17 +30,22 @@ def getitem(x: Value, index: Any) -> Value:
 
 def _as_numpy_view(x: Array, index: Any) -> Array | None:
     """Let NumPy do it outside of a trace, where the index is plain and in range."""
-    entries = index if type(index) is tuple else (index,)
-    for i, size in zip(entries, x.aval.shape, strict=False):
-        if type(i) is int:
-            if not -size <= i < size:
-                return None
-        elif type(i) is not slice or not all(end is None or type(end) is int for end in (i.start, i.stop, i.step)):
-            return None
-    if not entries or len(entries) > len(x.aval.shape):
+    if not is_plain(index, x.aval.shape):
         return None
     value = x._value[index]
     return array_from_numpy(np.asarray(value), ShapedArray(value.shape, x.aval.dtype, x.aval.weak_type))
+
+
+def is_plain(index: Any, shape: tuple[int, ...]) -> bool:
+    """Does `index` consist of integers in range and slices of integers, so that NumPy means the same by it?"""
+    entries = index if type(index) is tuple else (index,)
+    for i, size in zip(entries, shape, strict=False):
+        if type(i) is int:
+            if not -size <= i < size:
+                return False
+        elif type(i) is not slice or not all(end is None or type(end) is int for end in (i.start, i.stop, i.step)):
+            return False
+    return 0 < len(entries) <= len(shape)
 
 
 def take_index(x: Value, index: Any, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,

@@ -9,11 +9,13 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.config import config
-from tinytrace.core.dtypes import TypePromotionError, is_integer, result_type
+from tinytrace.core.array import Array, array_from_numpy
+from tinytrace.core.dtypes import KeyType, TypePromotionError, is_float, is_integer, result_type
+from tinytrace.core.trace import is_eager
 from tinytrace.numpy.arithmetic import divide
 from tinytrace.numpy.array_creation import asarray, ones_like
 from tinytrace.numpy.index_parsing import is_empty, parse, to_gather
-from tinytrace.numpy.indexing import take_index
+from tinytrace.numpy.indexing import is_plain, take_index
 from tinytrace.numpy.powers import power
 from tinytrace.numpy.promotion import Value, broadcast_to, promote_dtypes
 from tinytrace.numpy.shapes import squeeze
@@ -109,12 +111,42 @@ class _IndexUpdateRef:
 
     def _scatter(self, scatter: Callable[..., Value], values: Any, indices_are_sorted: bool, unique_indices: bool,
                  mode: Any) -> Value:
+        if type(self.array) is Array and mode is None and is_eager() and scatter in _IN_NUMPY:
+            out = _update_in_numpy(self.array, self.index, values, _IN_NUMPY[scatter])
+            if out is not None:
+                return out
         return scatter_update(self.array, self.index, values, scatter, indices_are_sorted, unique_indices, mode)
 
     def _on_ones(self, values: Any, indices_are_sorted: bool, unique_indices: bool, mode: Any) -> Value:
         """Return 1 everywhere and `values` at the index."""
         return scatter_update(ones_like(self.array), self.index, values, lax.scatter_mul, indices_are_sorted,
                               unique_indices, mode)
+
+
+_IN_NUMPY: dict[Callable[..., Value], Callable[[Any, Any], Any]] = {
+    lax.scatter: lambda old, new: new, lax.scatter_add: np.add, lax.scatter_sub: np.subtract,
+    lax.scatter_mul: np.multiply,
+}
+
+
+def _update_in_numpy(x: Array, index: Any, values: Any, combine: Callable[[Any, Any], Any]) -> Array | None:
+    """Let NumPy do it outside of a trace, where the index is plain and in range, and the values have the same type."""
+    kind = x.dtype.kind
+    if isinstance(x.dtype, KeyType) or not is_plain(index, x.shape):
+        return None
+    if type(values) is Array and values.dtype == x.dtype:
+        values = values._value
+    elif not (type(values) is float and is_float(x.dtype)) and not (type(values) is int and abs(values) < 128
+                                                                   and kind != "b" and (values >= 0 or kind != "u")):
+        return None
+    out = np.array(x._value)
+    part = out[index]
+    if np.ndim(values) > np.ndim(part) or any(n not in (1, m) for n, m in zip(np.shape(values)[::-1],
+                                                                              np.shape(part)[::-1], strict=False)):
+        return None
+    with np.errstate(all="ignore"):
+        out[index] = combine(part, values)
+    return array_from_numpy(out, x.aval)
 
 
 def scatter_update(x: Value, index: Any, y: Any, scatter: Callable[..., Value], indices_are_sorted: bool = False,
