@@ -83,6 +83,10 @@ class Code:
         self.prepare(node.certain)
         return self._text(node)[0]
 
+    def unrounded(self, node: Node) -> str:
+        """Return the C text of an operation whose operands have been prepared, as wide as C computes it."""
+        return str(node.args[0]).format(*map(self._operand, node.args[1:]))
+
     def know(self, node: Node, name: str) -> None:
         """Remember that variable `name` holds `node` from here to the end of the block."""
         if node.op not in ("literal", "local", "axis", "affine"):

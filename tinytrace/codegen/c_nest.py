@@ -84,7 +84,7 @@ class NestWriter:
                 if isinstance(place, Node):
                     code.line(f"{place.args[0]} = {text};")
                 else:
-                    code.line(f"{self._place(place)} = {narrowed(text, place[0].dtype)};")
+                    code.line(f"{self._place(place)} = {self._element(text, value, place[0])};")
             case Combine(place, op, value):
                 self._combine(place, op, value)
             case When(guard, inner):
@@ -93,6 +93,12 @@ class NestWriter:
             case Call(text, places):
                 for line in filled(text, {name: self._address(place) for name, place in places.items()}).splitlines():
                     code.line(line)
+
+    def _element(self, text: str, value: Node, array: Buffer) -> str:
+        """Return what is stored for a value: not rounded twice, if it is rounded here and nowhere else."""
+        if is_half(array.dtype) and value.op == "apply" and self.code.name_of(value) is None:
+            return narrowed(f"({self.code.unrounded(value)})", array.dtype)
+        return narrowed(text, array.dtype)
 
     def _place(self, place: Place) -> str:
         if isinstance(place, Node):

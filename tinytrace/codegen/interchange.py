@@ -11,9 +11,9 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 from tinytrace.codegen.across import TILE_BYTES, TILE_ROWS
-from tinytrace.codegen.arithmetic import linear
-from tinytrace.codegen.kernel import Buffer, Declare, Exchange, For, Nest, Repeat, Row, Stmt, Store, expressions
-from tinytrace.codegen.nodes import Node, axis, load, number, walk
+from tinytrace.codegen.arithmetic import linear, rebuild
+from tinytrace.codegen.kernel import Buffer, Declare, Exchange, For, Nest, Repeat, Row, Stmt, Store, expressions, nested
+from tinytrace.codegen.nodes import Node, axis, load, number, rewrite, walk
 from tinytrace.codegen.rewriting import Replacement
 
 FEWEST_TURNS = 4
@@ -104,9 +104,10 @@ class _InsideOut:
         changed = {point: position, repeat.turn: turn}
         for pair, old, _ in rows:
             changed[load(pair.before, point, pair.before.dtype)] = load(old, lane, old.dtype)
-        for view in repeat.views:
-            place = linear(0, [(turn, view.step), (position, 1)])
-            changed[load(view.buffer, point, view.buffer.dtype)] = load(view.base, place, view.base.dtype)
+        for read in self._reads_of_views():
+            view = next(view for view in repeat.views if view.buffer is read.args[0])
+            offset, = rewrite([read.args[1]], {point: position, repeat.turn: turn}, rebuild)
+            changed[read] = load(view.base, linear(0, [(turn, view.step), (offset, 1)]), view.base.dtype)
         places = {pair.after: (new, lane) for pair, _, new in rows}
         places |= {view.buffer: (view.base, linear(0, [(turn, view.step), (position, 1)])) for view in repeat.views}
 
@@ -122,6 +123,12 @@ class _InsideOut:
                 for pair, old, _ in rows if pair in self.needed]
         return [*(Row(new) for _, _, new in rows), _over(lane, first), *self.scalars,
                 For(count, number(0), number(repeat.length), turns), _over(lane, last)]
+
+    def _reads_of_views(self) -> list[Node]:
+        """Return every load of a slice that moves from turn to turn."""
+        moving = {view.buffer for view in self.repeat.views}
+        roots = [root for stmt in nested([*self.before, *self.loop.body, *self.after]) for root in expressions(stmt)]
+        return [node for node in walk(roots) if node.op == "load" and node.args[0] in moving]
 
 
 def _row(pair: Exchange, lane: Node) -> Buffer:

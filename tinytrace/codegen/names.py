@@ -57,6 +57,6 @@ class Names:
 
 def _is_plain(value: object) -> bool:
     """Is a parameter one whose text is the same in every process?"""
-    if isinstance(value, tuple):
+    if type(value) is tuple:  # not the many fields of a named one
         return all(map(_is_plain, value))
     return value is None or isinstance(value, (bool, int, float, str, np.dtype, np.generic))

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.arithmetic import constant_of, subtract, terms_of
 from tinytrace.codegen.kernel import Call, For, Row, Stmt, When, expressions, nested
+from tinytrace.codegen.lowering import SHORT
 from tinytrace.codegen.nodes import Node, axis_between, number, walk
 from tinytrace.codegen.rewriting import Replacement
 
 MOST_CUTS = 3
 FEWEST_TURNS = 16
-"""Shorter loops are not cut."""
+"""Shorter loops are not cut, unless they are so short that they are written out."""
 MOST_OPERATIONS = 400
 """A loop with more than this in it, over all of its segments, is not cut."""
 
@@ -37,13 +38,14 @@ def cut(body: Sequence[Stmt]) -> list[Stmt]:
 def _segments(loop: For) -> list[Stmt]:
     axis, extent = loop.axis, loop.axis.args[1]
     inside = list(nested(loop.body))
-    if constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or extent < FEWEST_TURNS \
+    if constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or SHORT < extent < FEWEST_TURNS \
             or any(isinstance(stmt, (Row, Call)) for stmt in inside):
         return [loop]
     nodes = walk(root for stmt in inside for root in expressions(stmt))
     cuts = sorted({place for node in nodes for place in _changes(node, axis) if 0 < place < extent})
     if not cuts or len(cuts) > MOST_CUTS or len(nodes) * (len(cuts) + 1) > MOST_OPERATIONS:
         return [loop]
+    cuts = list(range(1, extent)) if extent <= SHORT else cuts
     segments: list[Stmt] = []
     for begin, end in zip([0, *cuts], [*cuts, extent], strict=True):
         if end - begin == 1:

@@ -34,8 +34,12 @@ def scatter(planner: Planner, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
     place = result, offset
     stmt: Stmt = Store(place, value) if kind.combine == "set" else \
         Combine(place, propagating(UPDATES[kind.combine], dtype), value)
-    body: list[Stmt] = [stmt] if inside is number(1) else [When(inside, [stmt])]
-    for k, axis in enumerate(reversed(loops)):
-        distinct = k == 0 and stride_along(offset, axis) not in (None, 0)  # no two turns of it meet
+    body: list[Stmt] = [stmt]
+    guarded = inside is number(1)
+    for axis in reversed(loops):
+        if not guarded and axis in inside.axes:
+            body, guarded = [When(inside, body)], True
+        distinct = body[0] is stmt and stride_along(offset, axis) not in (None, 0)  # no two turns of it meet
         body = [For(axis, number(0), number(axis.args[1]), body, simd=distinct)]
+    body = body if guarded else [When(inside, body)]
     return [copy, nest(body, [planner.unit.names.text(eqn)])]

@@ -13,12 +13,22 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from tinytrace.codegen.arithmetic import flat_offset, stride_along
-from tinytrace.codegen.elements import Elements, Index, Producer, as_index, domain_axes, node_of, reader, wrapped
+from tinytrace.codegen.elements import (
+    Elements,
+    Index,
+    Producer,
+    aligned,
+    as_index,
+    domain_axes,
+    node_of,
+    reader,
+    wrapped,
+)
 from tinytrace.codegen.lowering import SHORT, Lowered, Spread, Window, is_map, lowered, window
-from tinytrace.codegen.nodes import Node, load
+from tinytrace.codegen.nodes import Node, load, local
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Var
-from tinytrace.core.kinds import Contraction, Gather, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
+from tinytrace.core.kinds import Contraction, Gather, IndexMap, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
 
 REMEMBERING = 12
 """What it costs to write an element and read it again, in simple operations."""
@@ -130,8 +140,7 @@ class Values:
             times = x.aval.size // max(eqn.outvars[0].aval.size, 1) if isinstance(kind, Reduction) else 1
             for loop, count in loops.items():
                 here[loop] += count * max(times, 1)
-            repeated = isinstance(kind, Gather) or eqn.outvars[0].aval.size > x.aval.size
-            if repeated and self.cost[x] >= REMEMBERING:
+            if self.cost[x] >= REMEMBERING and _needs_again(eqn, kind, x):
                 self.kept.add(x)
 
     def is_view(self, x: Var) -> bool:
@@ -158,6 +167,28 @@ def first_values(eqn: JaxprEqn, kind: Loop) -> set[Atom]:
     others = [*eqn.invars[:start], *eqn.invars[start + kind.num_carry:]]
     kept = {x for x, changes in zip(eqn.invars[start:], changing, strict=False) if not changes}
     return {x for x in carried - kept if x not in others}
+
+
+def _needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
+    """Does a loop over the result need elements of `x` again and again, and in its innermost loop?"""
+    shape = eqn.outvars[0].aval.shape
+    if isinstance(kind, Gather):
+        return True
+    if eqn.outvars[0].aval.size <= x.aval.size or not shape:
+        return False
+    axes = domain_axes(shape)
+    last = next((a for a in reversed(axes) if a.op == "axis"), None)
+    found: list[Node] = []
+
+    def read(atom: Atom, at: Index) -> Node:
+        found.extend(at if atom is x else ())
+        return local("", atom.aval.dtype)
+
+    if isinstance(kind, IndexMap):
+        kind.element(wrapped(axes), reader(eqn, read))
+    else:
+        found.extend(aligned(axes, eqn.outvars[0].aval, x.aval))
+    return any(last in node.axes for node in found)
 
 
 def _merge_same(into: Counter[Place], loops: Counter[Place]) -> None:

@@ -46,8 +46,8 @@ def algebra(closed: ClosedJaxpr) -> ClosedJaxpr:
 # --- rules: the atom that an equation is the same as, a simpler equation, or None --------------------------------
 
 def _times_one(eqn: JaxprEqn, makers: Makers) -> Atom | None:
-    x, y = eqn.invars
-    return x if _is(y, 1) else y if _is(x, 1) else None
+    x, y = (_number(atom, makers) for atom in eqn.invars)
+    return eqn.invars[0] if _is(y, 1) else eqn.invars[1] if _is(x, 1) else None
 
 
 def _by_one(eqn: JaxprEqn, makers: Makers) -> Atom | None:
@@ -95,6 +95,12 @@ def _transposed(eqn: JaxprEqn, makers: Makers) -> Atom | JaxprEqn | None:
     if both == tuple(range(len(both))):
         return before.invars[0]
     return eqn.replace(invars=before.invars, params={"permutation": both})
+
+
+def _number(atom: Atom, makers: Makers) -> Atom:
+    """Return the number that an array is full of, or the array."""
+    maker = makers.get(atom) if isinstance(atom, Var) else None
+    return maker.invars[0] if maker is not None and maker.primitive is broadcast_in_dim_p else atom
 
 
 def _is(atom: Atom, number: int) -> bool:
