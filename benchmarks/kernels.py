@@ -81,7 +81,7 @@ def main() -> None:
 HEAD = """# Six programs and their kernels
 
 Written by `python benchmarks/kernels.py`; run it again after a change of the code generator. The machine's limits in
-this run: {cache:.0f} GB/s copying in cache, {memory:.0f} GB/s beyond it, {flops:.0f} GFLOP/s (float32 products by the BLAS).
+this run: {cache:.0f} GB/s copying in cache, {memory:.0f} GB/s beyond it, {flops:.0f} GFLOP/s (float32, by the BLAS).
 The C is what is compiled, without the part that every file begins with and without pasted math functions.
 """
 

@@ -5,11 +5,32 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tinytrace.config import trace_context
 
 Result = TypeVar("Result")
+
+
+class lazy(Generic[Result]):  # noqa: N801  (a decorator)
+    """A property that is computed when it is first read, and kept in the instance.
+
+    Python 3.11's functools.cached_property does so under one lock for all instances, which makes compiles of different
+    programs wait for each other, and hangs a child that is forked meanwhile.
+    """
+
+    def __init__(self, compute: Callable[[Any], Result]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Result:
+        if instance is None:
+            return self  # type: ignore[return-value]
+        value = instance.__dict__[self.name] = self.compute(instance)
+        return value
 
 
 class _Nesting(threading.local):

@@ -30,8 +30,11 @@ def execute(path: pathlib.Path) -> nbformat.NotebookNode:
 
 def shown(cell: nbformat.NotebookNode) -> str:
     """The text that a cell shows below itself."""
-    texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])]
-    return "".join(text if text.endswith("\n") else text + "\n" for text in texts)
+    texts = []
+    for output in cell.get("outputs", []):
+        printed = output.get("text")  # what is printed arrives in pieces that may end anywhere
+        texts.append(printed if printed is not None else output.get("data", {}).get("text/plain", "") + "\n")
+    return "".join(texts)
 
 
 def differences(path: pathlib.Path) -> list[str]:

@@ -66,7 +66,8 @@ def test_constants_are_inputs():
     np.testing.assert_array_equal(results, [[2 * i] * 3 for i in range(3)])
     assert key(closing_over(jnp.zeros(3))) == key(closing_over(jnp.ones(3)))
     for i in range(3):  # also on the way that does not go through Python, and where the result is the constant
-        f = jax.jit(lambda x, c=jnp.full(3, float(i)): (x + c, c, x))
+        constant = jnp.full(3, float(i))
+        f = jax.jit(lambda x, c=constant: (x + c, c, x))
         for _ in range(3):
             np.testing.assert_array_equal(f(jnp.asarray(X)), [[1 + i] * 3, [i] * 3, [1] * 3])
 

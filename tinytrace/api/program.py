@@ -34,6 +34,7 @@ from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import StrictError
 from tinytrace.runtime.ladder import NoCompiler, load
 from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr
+from tinytrace.util import lazy
 
 MAX_FAST_BUFFERS = 190
 """How many buffers a program may have to be called on the hit path; csrc/dispatch.c."""
@@ -67,7 +68,7 @@ class Program:
         self.kernel_jaxpr = ClosedJaxpr(Jaxpr([], invars, list(computed), jaxpr.eqns), [])
         self._computed_avals = [v.aval.strip_weak_type() for v in computed]
 
-    @functools.cached_property
+    @lazy
     def generated(self) -> Generated:
         """The kernels and the C text."""
         return generate(self.kernel_jaxpr, exact=self.exact)
@@ -76,7 +77,7 @@ class Program:
     def source(self) -> CSource:
         return self.generated.source
 
-    @functools.cached_property
+    @lazy
     def executable(self) -> Executable | None:
         """The loaded machine code, or None where there is no compiler (then the program is interpreted)."""
         return self._load()
@@ -104,7 +105,7 @@ class Program:
             forget_programs()  # there may be a compiler when an equal program is made
             return None
 
-    @functools.cached_property
+    @lazy
     def _hidden(self) -> list[Array]:
         """The inputs that only the C has: arrays that bodies close over, and the numbers of the callbacks."""
         if self.executable is None:

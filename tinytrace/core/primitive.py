@@ -76,7 +76,7 @@ class Primitive:
     composite = False
     """`lower` answers with a `Call` of a program that it writes itself; no parameter shows it."""
     fold: Callable[..., Any] | None = None
-    """`fold(atom, **params)`: asked while staging; the Literal or Var that the result is without an equation, or None."""
+    """`fold(atom, **params)`: asked while staging; the Literal or Var that the result is without equation, or None."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,6 +21,7 @@ from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, dtype_of
+from tinytrace.util import lazy
 
 if TYPE_CHECKING:
     from tinytrace.core.primitive import Primitive
@@ -44,7 +44,7 @@ class Trace:
         """How many traces stand below this one, as JAX prints it."""
         return 0 if self.parent is None else self.parent.level + 1
 
-    @functools.cached_property
+    @lazy
     def memo(self) -> dict[Any, Any]:
         """What is worth remembering for as long as this trace lasts, such as functions that close over its tracers."""
         return {}
@@ -264,7 +264,8 @@ def _owned(value: Any, aval: ShapedArray, borrowed: bool) -> Array:
     if not array.flags.writeable and borrowed:
         array = array.copy()
     array.setflags(False)  # type: ignore[call-arg]
-    return array_of_view(aval, array)
+    result: Array = array_of_view(aval, array)
+    return result
 
 
 def _refuse_tracer(x: Any) -> None:

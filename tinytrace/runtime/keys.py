@@ -9,8 +9,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
+
+from tinytrace.util import lazy
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class ArtifactKey:
     abi: int
     cpu: str
 
-    @cached_property
+    @lazy
     def digest(self) -> str:
         """sha256 of all fields, in hex: the name of the artifact in the store."""
         return sha256(json.dumps(self.to_json(), sort_keys=True).encode())
