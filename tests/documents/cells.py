@@ -100,6 +100,13 @@ def names_bound(source: str) -> set[str]:
     return names
 
 
+def runnable(cell: Cell) -> str:
+    """What is run for a cell: its source as plain Python, or the end of its names if it would wait for input."""
+    if cell.excluded == "debugger":
+        return "\n".join(f"{name} = None; del {name}" for name in sorted(names_bound(cell.source)))
+    return plain(cell.source)
+
+
 def plain(source: str) -> str:
     """A cell as Python: the shell's lines dropped, the timed statements just run, other magics dropped."""
     source = re.sub(r"^\s*%%?time\w*( +-[nr] ?\d+)* *", "", source, flags=re.MULTILINE)

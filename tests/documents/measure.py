@@ -15,13 +15,14 @@ import collections
 import concurrent.futures
 import json
 import math
+import os
 import pathlib
 import re
 import subprocess
 import sys
 from typing import NamedTuple
 
-from tests.documents.cells import Cell, names_bound, plain, read_cells
+from tests.documents.cells import Cell, read_cells, runnable
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -82,36 +83,29 @@ def main() -> int:
 def measure(folder: pathlib.Path, document: str, oracle: str) -> list[Result]:
     """Runs the cells of one document with both libraries and compares."""
     cells = read_cells(folder / document)
-    sources = json.dumps([(plain(cell.source), not cell.excluded) for cell in cells])
+    sources = json.dumps([(runnable(cell), not cell.excluded) for cell in cells])
     theirs, ours = run_cells(oracle, "jax", sources), run_cells(sys.executable, "tinytrace", sources)
-    unsure: set[str] = set()  # names that an excluded cell was to bind
-    results = []
-    for cell, a, b in zip(cells, theirs, ours, strict=True):
-        result = Result(document, cell, *judge(cell, a, b, unsure), a, b)
-        if result.verdict == "excluded":
-            unsure |= names_bound(cell.source)
-        results.append(result)
-    return results
+    return [Result(document, cell, *judge(cell, a, b), a, b) for cell, a, b in zip(cells, theirs, ours, strict=True)]
 
 
 def run_cells(python: str, library: str, sources: str) -> list[str]:
     """What each cell shows with a library."""
     command = [python, "-m", "tests.documents.run_cells", library]
-    done = subprocess.run(command, input=sources, capture_output=True, text=True, cwd=ROOT, check=False, timeout=900)
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}  # JAX's messages may show a set
+    done = subprocess.run(command, input=sources, capture_output=True, text=True, cwd=ROOT, check=False, timeout=900,
+                          env=environment)
     if done.returncode != 0 or not done.stdout:
         raise RuntimeError(f"{library} failed:\n{done.stderr}")
     shown: list[str] = json.loads(done.stdout)
     return shown
 
 
-def judge(cell: Cell, theirs: str, ours: str, unsure: set[str]) -> tuple[str, str]:
+def judge(cell: Cell, theirs: str, ours: str) -> tuple[str, str]:
     """The verdict on a cell, and the rule that excludes it if one does."""
-    if cell.excluded or theirs.startswith("Entering jdb"):
-        return "excluded", cell.excluded or "debugger"
-    for shown in (theirs, ours):
-        missing = re.search(r"! NameError: name '(\w+)' is not defined", shown)
-        if missing and (missing[1] in unsure or shown is theirs):
-            return "excluded", "needs an excluded cell"
+    if cell.excluded:
+        return "excluded", cell.excluded
+    if re.search(r"! NameError: name '\w+' is not defined", theirs):
+        return "excluded", "needs an excluded cell"
     if theirs == ours:
         return "same", ""
     return ("rounding" if equal_up_to_rounding(theirs, ours) else "differs"), ""
