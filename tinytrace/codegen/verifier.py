@@ -76,7 +76,7 @@ class _Scope:
             if isinstance(stmt, Declare):
                 self.made.add(stmt.local)
             elif isinstance(stmt, Row):
-                self.made.add(stmt.buffer)
+                self.made.add(stmt.buffer.name)  # two arrays of one name are one place in C
             elif isinstance(stmt, For):
                 bounded = constant_of(stmt.end) == stmt.axis.high + 1
                 made = self.made | {stmt.axis} if bounded else set(self.made)
@@ -110,7 +110,7 @@ class _Scope:
             self.inside(*place)
 
     def array(self, buffer: Buffer) -> None:
-        if buffer.space == "row" and buffer not in self.made:
+        if buffer.space == "row" and buffer.name not in self.made:
             raise KernelError(f"row {buffer} is used before it is declared")
 
     def inside(self, buffer: Buffer, offset: Node) -> None:
