@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.arithmetic import constant_of, subtract, terms_of
-from tinytrace.codegen.kernel import Call, For, Row, Stmt, When, expressions, nested
+from tinytrace.codegen.kernel import Call, Declare, For, Row, Stmt, When, expressions, nested
 from tinytrace.codegen.lowering import SHORT
 from tinytrace.codegen.nodes import Node, axis_between, number, walk
 from tinytrace.codegen.rewriting import Replacement
@@ -46,9 +46,10 @@ def _segments(loop: For) -> list[Stmt]:
     if not cuts or len(cuts) > MOST_CUTS or len(nodes) * (len(cuts) + 1) > MOST_OPERATIONS:
         return [loop]
     cuts = list(range(1, extent)) if extent <= SHORT else cuts
+    has_variables = any(isinstance(stmt, Declare) for stmt in loop.body)
     segments: list[Stmt] = []
     for begin, end in zip([0, *cuts], [*cuts, extent], strict=True):
-        if end - begin == 1:
+        if end - begin == 1 and not has_variables:  # else two turns would declare the same names side by side
             segments += Replacement({axis: number(begin)}).of(loop.body)
         else:
             part = axis_between(axis.args[0], begin, end)

@@ -186,7 +186,7 @@ def _needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
 
     if isinstance(kind, IndexMap):
         kind.element(wrapped(axes), reader(eqn, read))
-    else:
+    elif isinstance(kind, Scalar):
         found.extend(aligned(axes, eqn.outvars[0].aval, x.aval))
     return any(last in node.axes for node in found)
 
