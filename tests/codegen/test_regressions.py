@@ -39,3 +39,10 @@ def test_readers_of_a_running_sum_stand_in_its_loops_only_when_their_order_is_th
     if shape[0] == shape[1]:
         same(lambda x: x * running(x).T, x)
         same(lambda x: x.T * running(x), x)
+
+
+def test_the_maximum_of_a_few_small_numbers():
+    """gcc 12 turned it into vectors from straight-line code, and got 255."""
+    b = np.array([[0, 1, 2, 0], [3, 0, 0, 1], [0, 0, 0, 7]], np.uint8)
+    np.testing.assert_array_equal(jax.jit(lambda b: jnp.max(jnp.sign(b), 1))(b), [1, 1, 1])
+    np.testing.assert_array_equal(jax.jit(lambda b: jnp.min((b != 0).astype("int8"), 1))(b), [0, 0, 0])
