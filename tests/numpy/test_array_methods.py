@@ -1,0 +1,32 @@
+"""Arrays and tracers have every operator and method that JAX's have: `METHODS` is the table that installs them."""
+
+import json
+import pathlib
+
+import pytest
+
+from tinytrace.core.array import Array
+from tinytrace.core.trace import Tracer
+
+# The public names and double underscores that `dir` shows of an array and a tracer of JAX 0.4.35.
+NAMES = set(json.loads((pathlib.Path(__file__).parent.parent / "goldens" / "array_names.json").read_text()))
+DEVICES = {
+    "addressable_data", "addressable_shards", "committed", "copy_to_host_async", "delete", "device_buffer",
+    "device_buffers", "global_shards", "is_fully_addressable", "is_fully_replicated", "is_ready", "layout",
+    "on_device_size_in_bytes", "platform", "sharding", "traceback", "unsafe_buffer_pointer", "clone",
+}  # fmt: skip
+"""Names that speak of devices and buffers, of which there is one kind here."""
+OTHER = {"__abstractmethods__", "__array_module__", "__array_namespace__", "__dlpack__", "__hex__", "__oct__", "tobytes"}
+"""Python 2's conversions, protocols of other libraries, and what 0.4.35 lists but NumPy's array does."""
+OF_ARRAYS = {"device", "devices", "is_deleted"}
+
+
+@pytest.mark.parametrize("kind", [Array, Tracer])
+def test_every_operator_and_method_is_there(kind):
+    wanted = NAMES - DEVICES - OTHER - (OF_ARRAYS if kind is Tracer else set())
+    assert sorted(name for name in wanted if not hasattr(kind, name)) == []
+    assert len(wanted) > 100
+
+
+def test_what_is_left_out_is_not_there():
+    assert sorted(name for name in DEVICES | OTHER if hasattr(Array, name)) == []
