@@ -15,7 +15,8 @@ from tinytrace.passes.simplify import simplify
 from tinytrace.testing.strategies import programs_with_arguments
 
 FLAGS = [
-    "-std=gnu11", "-O2", "-ftree-loop-vectorize", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math",
+    "-std=gnu11", "-O2", "-ftree-loop-vectorize", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno",
+    "-fno-trapping-math",
     "-fopenmp-simd", "-Wall", "-Wextra", "-Werror", "-Wno-type-limits", "-Wno-tautological-compare", "-fsyntax-only",
     "-x", "c", "-",
 ]

@@ -16,7 +16,9 @@ DEVICES = {
     "on_device_size_in_bytes", "platform", "sharding", "traceback", "unsafe_buffer_pointer", "clone",
 }  # fmt: skip
 """Names that speak of devices and buffers, of which there is one kind here."""
-OTHER = {"__abstractmethods__", "__array_module__", "__array_namespace__", "__dlpack__", "__hex__", "__oct__", "tobytes"}
+OTHER = {
+    "__abstractmethods__", "__array_module__", "__array_namespace__", "__dlpack__", "__hex__", "__oct__", "tobytes",
+}  # fmt: skip
 """Python 2's conversions, protocols of other libraries, and what 0.4.35 lists but NumPy's array does."""
 OF_ARRAYS = {"device", "devices", "is_deleted"}
 
