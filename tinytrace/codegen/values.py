@@ -90,7 +90,7 @@ class Values:
                 level, cost = level + 1, 1
             for v in (*eqn.outvars, *(kind.parts if isinstance(kind, Spread) else ())):
                 self.level[v] = level
-                self.cost[v] = cost if is_map(kind, eqn) else 0
+                self.cost[v] = cost if v.aval.shape and is_map(kind, eqn) else 0  # scalars are kept
 
     def _choose_kept(self) -> None:
         """Walk from the results to the inputs, counting for each value in how many loops, and where, it is read."""
