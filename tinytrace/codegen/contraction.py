@@ -3,8 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from tinytrace.codegen.program import Planner
 
 
-@dataclass(frozen=True)
-class Matrix:
+class Matrix(NamedTuple):
     """An operand as BLAS takes it: element (row, column) is at `offset + row * stride + column`, or the transpose."""
 
     array: Buffer

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tinytrace.core.avals import ShapedArray
 
 
-@dataclass(frozen=True)
-class CSource:
+class CSource(NamedTuple):
     """One translation unit with one entry, whose C type csrc/tt_host.h states.
 
     Args:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tinytrace.codegen import arithmetic as ar
 from tinytrace.codegen.c_types import spelled
@@ -29,8 +28,7 @@ UPDATES = {"add": "sum", "sub": "sub", "mul": "prod", "min": "min", "max": "max"
 """What combining updates is among the folds."""
 
 
-@dataclass(frozen=True, eq=False)
-class Producer:
+class Producer(NamedTuple):
     """Where a value comes from: result number `position` of an equation of this kind."""
 
     eqn: JaxprEqn

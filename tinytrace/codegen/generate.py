@@ -1,8 +1,7 @@
 """The way from a jaxpr to C: plan kernels, lay out the workspace, write the translation unit."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.emit import emit
@@ -27,8 +26,7 @@ class Kernels(list[Kernel]):
         return "\n".join(str(kernel) for kernel in self if kernel.equations)
 
 
-@dataclass(frozen=True)
-class Generated:
+class Generated(NamedTuple):
     """A program as kernels and as C, and what it needs besides its inputs."""
 
     kernels: Kernels

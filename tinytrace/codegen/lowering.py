@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tinytrace.codegen.arithmetic import constant_of, index_of, terms_of
 from tinytrace.codegen.nodes import Node, axis
@@ -25,8 +24,7 @@ PART = 4
 """A window that covers at least this part (one fourth) of an array is computed with it, in one loop."""
 
 
-@dataclass(frozen=True, eq=False)
-class Window:
+class Window(NamedTuple):
     """`out[i] = combine(operand[i], updates[i - start])` where that lies inside the updates, else `operand[i]`.
 
     `dims[d]` is the dimension of the updates that runs along dimension d of the operand, or None.
@@ -38,8 +36,7 @@ class Window:
     dims: tuple[int | None, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
+class Spread(NamedTuple):
     """The results of `parts`, reductions of slices, side by side in a last dimension."""
 
     reduction: Reduction

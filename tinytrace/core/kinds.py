@@ -13,8 +13,7 @@ An `Expr` is a C expression under construction. Rooms receive the output index a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 # --- index expressions -----------------------------------------------------------------------------------------
 
-@dataclass(frozen=True, eq=False)
 class Expr:
     """A C expression tree: `op` applied to `args`. Integer operators fold constants as they are built.
 
@@ -33,8 +31,11 @@ class Expr:
     read (operand number, index tuple), cast (value, np.dtype), literal (element, np.dtype).
     """
 
-    op: str
-    args: tuple[Any, ...]
+    __slots__ = ("args", "op")
+
+    def __init__(self, op: str, args: tuple[Any, ...]) -> None:
+        self.op = op
+        self.args = args
 
     def __add__(self, other: IntLike) -> Expr:
         return _fold("add", self, as_expr(other))
@@ -146,8 +147,7 @@ def _fold(op: str, a: Expr, b: Expr) -> Expr:
 
 # --- the kinds -------------------------------------------------------------------------------------------------
 
-@dataclass(frozen=True)
-class Scalar:
+class Scalar(NamedTuple):
     """`out[i] = text(in0[i], in1[i], ...)`, element by element over operands of one shape.
 
     `text` is a C expression with {0}, {1}, ... for the operands' elements; it may call `tt_*` functions of csrc/math
@@ -159,22 +159,19 @@ class Scalar:
     text: str | tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class IndexMap:
+class IndexMap(NamedTuple):
     """`out[i] = element(i, read)`: moves elements, computes nothing (or only an index, as iota does)."""
 
     element: Callable[[Index, Read], Expr]
 
 
-@dataclass(frozen=True)
-class Gather:
+class Gather(NamedTuple):
     """An `IndexMap` whose reads depend on data: `element` reads indices, clamps or guards them, and reads with them."""
 
     element: Callable[[Index, Read], Expr]
 
 
-@dataclass(frozen=True)
-class Reduction:
+class Reduction(NamedTuple):
     """Fold `axes` away with `combine`: sum prod max min and or xor argmax argmin.
 
     max and min propagate NaN; argmax and argmin take the first extreme and treat NaN as the extreme. The result has
@@ -185,8 +182,7 @@ class Reduction:
     axes: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Scan1D:
+class Scan1D(NamedTuple):
     """Running `combine` (sum prod max min logsumexp) along `axis`, from the end when `reverse`."""
 
     combine: str
@@ -194,8 +190,7 @@ class Scan1D:
     reverse: bool
 
 
-@dataclass(frozen=True)
-class Contraction:
+class Contraction(NamedTuple):
     """dot_general: sum of products over contracting dimensions, batch dimensions first in the output."""
 
     lhs_contract: tuple[int, ...]
@@ -204,8 +199,7 @@ class Contraction:
     rhs_batch: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Scatter:
+class Scatter(NamedTuple):
     """`out = copy(in0); for i over operand `updates`' shape, in order: out[target(i)] combine= in_updates[i]`.
 
     `target(i, read)` returns (index into out, guard Expr or None); a false guard drops the update.
@@ -217,8 +211,7 @@ class Scatter:
     target: Callable[[Index, Read], tuple[Sequence[IntLike], Expr | None]]
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(NamedTuple):
     """A counted or conditional loop over jaxprs.
 
     Counted (`length` set, scan): operands are consts..., carry..., xs...; `body` maps (consts, carry, x slices) to
@@ -237,22 +230,19 @@ class Loop:
     cond_num_consts: int = 0
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(NamedTuple):
     """Evaluate one of `branches` on operands[1:], chosen by operand 0 (int32, clamped into range)."""
 
     branches: tuple[ClosedJaxpr, ...]
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """Evaluate `jaxpr` on the operands; normally inlined by the passes before codegen."""
 
     jaxpr: ClosedJaxpr
 
 
-@dataclass(frozen=True)
-class Routine:
+class Routine(NamedTuple):
     """Call a hand-written `tt_*` function of csrc/math on whole contiguous buffers.
 
     `text` is the C statement: {in0}, {in1}, ... and {out0}, ... are pointers; {scratch} is a workspace of `scratch`
@@ -263,11 +253,10 @@ class Routine:
     scratch: int = 0
 
 
-@dataclass(frozen=True)
-class HostCall:
+class HostCall(NamedTuple):
     """Return to Python for one call (debug.print, pure_callback): `function` maps ndarrays to ndarrays."""
 
-    function: Callable[..., Any] = field(compare=False)
+    function: Callable[..., Any]
 
 
 Kind: TypeAlias = (Scalar | IndexMap | Gather | Reduction | Scan1D | Contraction | Scatter | Loop | Branch | Call

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,8 +36,7 @@ from tinytrace.primitives.broadcasting import reduce_sum
 _all = all
 
 
-@dataclass(frozen=True)
-class Reduction:
+class Reduction(NamedTuple):
     """One reduction: how two elements combine, what the empty one is, and which types it wants."""
 
     name: str
