@@ -4,8 +4,9 @@
                              --python tinytrace=PATH jax=PATH torch=PATH numba=PATH numpy=PATH
 
 `make bench` makes the environments and calls this. All rivals prepare a line first and their results are compared; then
-each gives one sample per round, in turn, so that a change in the machine's speed hits all alike. The table
-gives medians, the ratio to the best rival, and the fraction of the machine's physical limit (measured in the same run).
+each gives one sample per round, in turn and with the others stopped, so that a change in the machine's speed hits all
+alike. The table gives medians, the ratio to the best rival, and the fraction of the machine's physical limit (measured
+in the same run).
 """
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -55,7 +57,8 @@ class Row:
 
 
 class Worker:
-    """A rival's process."""
+    """A rival's process, stopped while it is not asked: threads that spin on after a call (OpenMP's and OpenBLAS's do,
+    for tens of milliseconds) would take a core from whoever is timed next."""
 
     def __init__(self, rival: str, python: str, threads: int, folder: str) -> None:
         cpus = sorted(os.sched_getaffinity(0))[:threads]
@@ -68,12 +71,14 @@ class Worker:
     def ask(self, **command: Any) -> dict[str, Any]:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
+        self.process.send_signal(signal.SIGCONT)
         try:
             self.process.stdin.write(json.dumps(command) + "\n")
             self.process.stdin.flush()
             reply = self.process.stdout.readline()
         except BrokenPipeError:
             reply = ""
+        self.process.send_signal(signal.SIGSTOP)
         return dict(json.loads(reply)) if reply else {"error": "the process ended"}
 
     def close(self) -> None:
