@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import subprocess
@@ -45,6 +44,12 @@ def test_cc_names_the_compiler_and_may_have_arguments(tmp_path):
     assert caught.value.remedy == "install gcc, or set CC to a C compiler"
 
 
+def test_arguments_of_cc_are_part_of_the_key(gcc):
+    plain, instrumented = (artifact_key(adder(1), gcc._replace(command=command)).argv
+                           for command in (("gcc",), ("gcc", "-fsanitize=address")))
+    assert instrumented == ("-fsanitize=address", *plain)
+
+
 def test_what_it_says_of_itself(gcc):
     version = subprocess.run(["gcc", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
     assert gcc.identity.startswith(version + ", ")
@@ -80,7 +85,7 @@ def test_both_ways_make_the_same_machine_code(gcc, tmp_path):
 def test_gccs_own_helpers_are_linked(gcc, tmp_path):
     """Division of 128-bit integers is a function of libgcc, which no process has loaded."""
     text = adder(1).text + "__int128 tt_div(__int128 a, __int128 b) { return a / b; }\n"
-    source = dataclasses.replace(adder(1), text=text)
+    source = adder(1)._replace(text=text)
     for stages in (gcc.stages, ()):
         assert answer(compiled(gcc._replace(stages=stages), tmp_path, source)) == expected(1)
 

@@ -55,7 +55,10 @@ class Compiler(NamedTuple):
     support: str = ""
 
     def flags(self, exact: bool, quick: bool = False) -> tuple[str, ...]:
-        """The arguments that shape the object: part of the artifact's key."""
+        """The arguments that shape the object, those of the command among them: part of the artifact's key."""
+        return (*self.command[1:], *self._own_flags(exact, quick))
+
+    def _own_flags(self, exact: bool, quick: bool) -> tuple[str, ...]:
         return (*FLAGS, *QUICK[quick], CONTRACT[exact], *self.target, *LINK_FLAGS, *SUPPORT)
 
     def compile(self, folder: str, exact: bool, quick: bool = False) -> None:
@@ -66,7 +69,7 @@ class Compiler(NamedTuple):
         source, library = os.path.join(folder, SOURCE), os.path.join(folder, LIBRARY)
         if self.stages and self._run_stages(folder, (*QUICK[quick], CONTRACT[exact])):
             return
-        finished = _run((*self.command, "-x", "c", "-", *self.flags(exact, quick), "-o", library), stdin=source)
+        finished = _run((*self.command, "-x", "c", "-", *self._own_flags(exact, quick), "-o", library), stdin=source)
         if finished.status or not os.path.exists(library):
             how = "was stopped" if finished.timed_out else f"failed with status {finished.status}"
             shown = (*self.command, *FLAGS, *QUICK[quick], CONTRACT[exact], *NATIVE, *LINK_FLAGS, *SUPPORT, "-x", "c",
