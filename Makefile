@@ -5,8 +5,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ORACLE := .venv-oracle
 RIVAL := .venv-rivals
-RIVALS ?= jax numba
-BENCH ?= --quick
+RIVALS ?= jax numba torch
+BENCH ?= --threads 1 2
 PROJECT := pyproject.toml setup.py
 RUNTIME := $(wildcard csrc/*.c csrc/*.h csrc/*.inc csrc/*.py csrc/math/*.h)
 TINYTRACE_CACHE_DIR ?= $(CURDIR)/.cache/demo
@@ -50,7 +50,7 @@ tutorials: $(VENV)/.dev  ## execute the notebooks: they must run and show what t
 	@echo "==> the tutorials"
 	@$(BIN)/python tutorials/execute.py
 
-bench: $(VENV)/.installed $(RIVAL)/.installed  ## time us against JAX, Numba and NumPy (minutes); BENCH='--rounds 9' for all lines
+bench: $(VENV)/.installed $(RIVAL)/.installed  ## time us against JAX, torch, Numba and NumPy (minutes); BENCH=--quick for less
 	@echo "==> the benchmarks"
 	@$(BIN)/python benchmarks/run.py $(BENCH) --python tinytrace=$(BIN)/python \
 		$(foreach rival,$(RIVALS) numpy,$(rival)=$(RIVAL)/bin/python)
@@ -84,5 +84,5 @@ $(ORACLE)/.installed:
 $(RIVAL)/.installed:
 	@echo "==> installing the rivals ($(RIVALS)) in $(RIVAL)"
 	@$(PYTHON) -m venv $(RIVAL)
-	@$(RIVAL)/bin/python -m pip --disable-pip-version-check --quiet install numpy $(RIVALS)
+	@$(RIVAL)/bin/python -m pip --disable-pip-version-check --quiet install numpy $(RIVALS:torch=torch==2.13.0)
 	@touch $@

@@ -29,7 +29,8 @@ def table(rows: list[Row], limits: Limits) -> str:
         f"# Benchmarks, {dt.date.today()}, {platform.machine()}, Python {platform.python_version()}", "",
         f"Limits measured in this run: {limits.cache_bandwidth / 1e9:.0f} GB/s copying in cache, "
         f"{limits.memory_bandwidth / 1e9:.0f} GB/s beyond it, {limits.flops / 1e9:.0f} GFLOP/s (float32).", "",
-        "Medians of interleaved rounds; ratio: tinytrace's time over the best rival's, at most the goal.", "",
+        "Medians of interleaved rounds; ratio: tinytrace's time over the best rival's, at most the goal. "
+        "A rival with * gave other results.", "",
         "| line | threads | " + " | ".join(RIVALS) + " | best rival | ratio | goal | holds | of the limit |",
         "|" + "---|" * (7 + len(RIVALS)),
     ]

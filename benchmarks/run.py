@@ -29,6 +29,8 @@ from limits import measure_limits
 from report import write_report
 
 HERE = pathlib.Path(__file__).parent
+MISSING = "LookupError: no implementation"
+"""What a worker answers for a line that its library is not asked."""
 
 
 @dataclass
@@ -94,7 +96,8 @@ def run_line(line: Line, workers: dict[str, Worker], rounds: int, threads: int) 
     for rival, worker in workers.items():
         reply = worker.ask(prepare=line.name)
         if "error" in reply:
-            row.errors[rival] = reply["error"]
+            if reply["error"] != MISSING:
+                row.errors[rival] = reply["error"]
             continue
         ready.append(rival)
         if line.compare:
@@ -120,14 +123,15 @@ def compare(line: Line, results: dict[str, np.ndarray[Any, Any]], row: Row) -> N
 def run_process_line(line: ProcessLine, pythons: dict[str, str], rounds: int) -> Row:
     """Time whole processes, tinytrace and JAX in turn."""
     row = Row(line, len(os.sched_getaffinity(0)))
+    env = {**os.environ, **line.env, "JAX_PLATFORMS": "cpu", "PYTHONPYCACHEPREFIX": str(HERE / "results" / "bytecode")}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # users' Pythons keep byte code
     for turn in range(rounds + 1):
         for rival in ("tinytrace", "jax"):
             script = line.script.replace("{module}", rival)
-            done = subprocess.run([pythons[rival], "-c", script], capture_output=True, text=True,
-                                  env={**os.environ, **line.env, "JAX_PLATFORMS": "cpu"})
+            done = subprocess.run([pythons[rival], "-c", script], capture_output=True, text=True, env=env)
             if done.returncode:
                 row.errors[rival] = done.stderr.strip().splitlines()[-1][:300]
-            elif turn:  # the first turn warms disk caches
+            elif turn:  # the first turn warms disk caches and byte code
                 row.samples.setdefault(rival, []).append(float(done.stdout.split()[-1]))
     return row
 
