@@ -1,7 +1,8 @@
 /* Integers: division that never traps, shifts by any distance, counts of bits. Narrow types are computed in 32 bits.
 
    A divisor of zero gives a quotient with all bits set and the dividend as remainder; the smallest integer divided by
-   -1 gives itself, remainder 0. That is what XLA defines; the processor raises SIGFPE for both. */
+   -1 gives itself, remainder 0. That is what XLA defines; the processor raises SIGFPE for both. By a number in the
+   program's text, but 0 and -1, the compiler divides: with shifts or a product. */
 
 /* tt: tt_max_i32; needs:  */
 static inline int32_t tt_max_i32(int32_t x, int32_t y) { return x > y ? x : y; }
@@ -31,6 +32,7 @@ static inline uint64_t tt_min_u64(uint64_t x, uint64_t y) { return x < y ? x : y
 /* The quotient of doubles truncates to the right integer: 53 bits hold every quotient of 32 bits apart from the next.
    2**31, the one result that does not fit, wraps through 64 bits. */
 static inline int32_t tt_div_i32(int32_t x, int32_t y) {
+    if (__builtin_constant_p(y) && y != 0 && y != -1) return x / y;
     int32_t divisor = y == 0 ? 1 : y;
     int32_t quotient = (int32_t)(int64_t)((double)x / (double)divisor);
     return y == 0 ? -1 : quotient;
@@ -38,6 +40,7 @@ static inline int32_t tt_div_i32(int32_t x, int32_t y) {
 
 /* tt: tt_div_u32; needs:  */
 static inline uint32_t tt_div_u32(uint32_t x, uint32_t y) {
+    if (__builtin_constant_p(y) && y != 0) return x / y;
     uint32_t divisor = y == 0 ? 1 : y;
     uint32_t quotient = (uint32_t)(int64_t)((double)x / (double)divisor);
     return y == 0 ? 0xFFFFFFFFu : quotient;
@@ -46,12 +49,14 @@ static inline uint32_t tt_div_u32(uint32_t x, uint32_t y) {
 /* tt: tt_div_i64; needs:  */
 /* The processor divides; x / -1 is -x, which wraps. */
 static inline int64_t tt_div_i64(int64_t x, int64_t y) {
+    if (__builtin_constant_p(y) && y != 0 && y != -1) return x / y;
     int64_t quotient = x / ((y == 0) | (y == -1) ? 1 : y);
     return y == 0 ? -1 : y == -1 ? -x : quotient;
 }
 
 /* tt: tt_div_u64; needs:  */
 static inline uint64_t tt_div_u64(uint64_t x, uint64_t y) {
+    if (__builtin_constant_p(y) && y != 0) return x / y;
     uint64_t quotient = x / (y == 0 ? 1 : y);
     return y == 0 ? ~(uint64_t)0 : quotient;
 }

@@ -46,3 +46,20 @@ def test_the_maximum_of_a_few_small_numbers():
     b = np.array([[0, 1, 2, 0], [3, 0, 0, 1], [0, 0, 0, 7]], np.uint8)
     np.testing.assert_array_equal(jax.jit(lambda b: jnp.max(jnp.sign(b), 1))(b), [1, 1, 1])
     np.testing.assert_array_equal(jax.jit(lambda b: jnp.min((b != 0).astype("int8"), 1))(b), [0, 0, 0])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_integer_division_by_a_number_in_the_text(dtype):
+    """The compiler divides, except by 0 and -1: what those give is defined, and the processor traps."""
+    info = np.iinfo(dtype)
+    divisors = {1, 2, 3, 7, 64, 100, info.max, info.max - 1, 0, *([-1, -2, -7, info.min] if info.min else [])}
+    numbers = np.array(sorted(divisors), dtype)
+
+    def divided(x):
+        return [(lax.div(x, lax.full_like(x, d)), lax.rem(x, lax.full_like(x, d)), x // d, x % d) for d in numbers]
+
+    with jax.enable_x64(True):
+        edges = [info.min, info.min + 1, info.min // 2, *range(100), info.max // 2, info.max - 1, info.max]
+        x = jnp.asarray(np.array([*edges, *(y % info.max for y in (-1, -2, -3, -7, -100))], dtype))
+        same(divided, x)
+        same(divided, x[0])

@@ -119,6 +119,28 @@ def test_algebra_removes_what_changes_nothing(function, left):
     assert names(dce(algebra(traced(function, x)))) == left
 
 
+@pytest.mark.parametrize(("function", "left"), [
+    (lambda y: y // 8, ["shift_right_arithmetic"]),
+    (lambda y: y % 8, ["and"]),
+    (lambda y: jnp.divmod(y, 4), ["shift_right_arithmetic", "and"]),
+])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
+def test_floors_by_powers_of_two_are_shifts_and_masks(function, left, dtype):
+    y = np.array([-128, -127, -9, -8, -7, -1, 0, 1, 7, 8, 9, 127], dtype)
+    before = traced(function, y)
+    after = simplify(before)
+    check_jaxpr(after)
+    assert names(after) == left
+    for ours, theirs in zip(jax.core.eval_jaxpr(after.jaxpr, after.consts, y),
+                            jax.core.eval_jaxpr(before.jaxpr, before.consts, y), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("divisor", [0, -1, -8, 6])
+def test_other_floors_stay(divisor):
+    assert "div" in names(simplify(traced(lambda y: y // divisor, np.int32(3))))
+
+
 def test_simplify_reaches_into_loops_and_branches():
     body = jax.jit(lambda c: c * 1 + 0 * c)
     closed = simplify(traced(lambda y: jax.lax.fori_loop(0, 3, lambda i, c: body(c), y), x))

@@ -8,13 +8,14 @@ from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinytrace.passes.algebra import algebra
 from tinytrace.passes.cse import cse
 from tinytrace.passes.dce import dce
+from tinytrace.passes.floors import floors
 from tinytrace.passes.fold import fold
 from tinytrace.passes.inline import inline
 from tinytrace.passes.loop_layout import loop_layout
 from tinytrace.passes.product_layout import product_layout
 
 PASSES: tuple[Callable[[ClosedJaxpr], ClosedJaxpr], ...] = (
-    inline, fold, algebra, cse, dce, product_layout, loop_layout,
+    inline, fold, algebra, cse, floors, dce, product_layout, loop_layout,
 )
 
 
