@@ -5,6 +5,8 @@
 
 A Python function is traced to a jaxpr, simplified, fused into C kernels, compiled and cached.
 """
+from typing import TYPE_CHECKING
+
 from tinytrace import ad_checkpoint as ad_checkpoint
 from tinytrace import core as core
 from tinytrace import custom_derivatives as custom_derivatives
@@ -12,10 +14,7 @@ from tinytrace import debug as debug
 from tinytrace import dtypes as dtypes
 from tinytrace import errors as errors
 from tinytrace import lax as lax
-from tinytrace import nn as nn
 from tinytrace import numpy as numpy
-from tinytrace import random as random
-from tinytrace import scipy as scipy
 from tinytrace import tree as tree
 from tinytrace import tree_util as tree_util
 from tinytrace.api.autodiff import jvp, linear_transpose, linearize, vjp
@@ -51,6 +50,14 @@ from tinytrace.config import (
 )
 from tinytrace.core.array import Array
 from tinytrace.core.trace import eval_context as ensure_compile_time_eval
+from tinytrace.util import lazy_submodules
+
+if TYPE_CHECKING:
+    from tinytrace import nn as nn
+    from tinytrace import random as random
+    from tinytrace import scipy as scipy
+
+__getattr__ = lazy_submodules(__name__, "nn", "random", "scipy")
 
 __version__ = "0.1.0"
 
@@ -113,3 +120,7 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import threading
 import weakref
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from tinytrace.config import trace_context
@@ -31,6 +33,17 @@ class lazy(Generic[Result]):  # noqa: N801  (a decorator)
             return self  # type: ignore[return-value]
         value = instance.__dict__[self.name] = self.compute(instance)
         return value
+
+
+def lazy_submodules(package: str, *names: str) -> Callable[[str], ModuleType]:
+    """Return the `__getattr__` of a package (PEP 562) that imports its submodules `names` when they are first used."""
+
+    def __getattr__(name: str) -> ModuleType:  # noqa: N807
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return importlib.import_module(f"{package}.{name}")
+
+    return __getattr__
 
 
 class _Nesting(threading.local):
