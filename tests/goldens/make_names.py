@@ -6,9 +6,9 @@ import types
 import warnings
 
 MODULES = ["jax", "jax.numpy", "jax.numpy.linalg", "jax.numpy.fft", "jax.lax", "jax.nn", "jax.nn.initializers",
-           "jax.random", "jax.scipy", "jax.scipy.special", "jax.scipy.linalg", "jax.scipy.stats", "jax.scipy.stats.norm",
-           "jax.tree", "jax.tree_util", "jax.debug", "jax.dtypes", "jax.errors", "jax.ad_checkpoint",
-           "jax.custom_derivatives", "jax.flatten_util", "jax.test_util"]
+           "jax.random", "jax.scipy", "jax.scipy.special", "jax.scipy.linalg", "jax.scipy.stats",
+           "jax.scipy.stats.norm", "jax.tree", "jax.tree_util", "jax.debug", "jax.dtypes", "jax.errors",
+           "jax.ad_checkpoint", "jax.custom_derivatives", "jax.flatten_util", "jax.test_util"]
 
 
 def public_names(module: types.ModuleType) -> list[str]:
