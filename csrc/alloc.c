@@ -66,6 +66,22 @@ static size_t capacity_of(size_t size, int *index) {
     return base + steps * step;
 }
 
+/* Under the address sanitizer a program may touch the bytes that it asked for and nothing else: free blocks are hidden
+   from it, and so are the spare bytes after a block in use, which are there for reads that nobody checks. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+static void show(void *start, size_t size) { __asan_unpoison_memory_region(start, size); }
+static void hide(void *start, size_t size) { __asan_poison_memory_region(start, size); }
+#else
+static void show(void *start, size_t size) { (void)start, (void)size; }
+static void hide(void *start, size_t size) { (void)start, (void)size; }
+#endif
+
+static void unmap_large(struct large_block block) {
+    show(block.start, block.capacity); /* what is mapped there next is somebody else's */
+    munmap(block.start, block.capacity);
+}
+
 static void *map_large(size_t capacity) {
     size_t mapped = capacity + HUGE_PAGE;
     char *raw = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -119,6 +135,7 @@ static int keep_large(void *start, size_t capacity, struct large_block *dropped)
 static void *take_small(struct size_class *class) {
     void *block = class->first;
     if (block) {
+        show(block, sizeof(void *));
         class->first = *(void **)block;
         class->count--;
     }
@@ -147,7 +164,10 @@ uintptr_t tt_alloc(size_t size) {
         lock();
         stats.live_blocks--, stats.live_bytes -= (int64_t)capacity, stats.fresh--;
         unlock();
+        return 0;
     }
+    hide(block, capacity);
+    show(block, size);
     return (uintptr_t)block;
 }
 
@@ -157,14 +177,17 @@ void tt_free(uintptr_t address, size_t size) {
     void *block = (void *)address, *excess = NULL;
     struct large_block dropped[KEPT_LARGE];
     size_t capacity = capacity_of(size, &index);
+    show(block, capacity);
 
     lock();
     stats.live_blocks--;
     stats.live_bytes -= (int64_t)capacity;
     if (index == CLASSES) {
         drop = keep_large(block, capacity, dropped);
+        hide(block, capacity);
     } else if (classes[index].count * capacity < CLASS_KEEPS) {
         *(void **)block = classes[index].first;
+        hide(block, capacity);
         classes[index].first = block;
         classes[index].count++;
     } else {
@@ -173,7 +196,7 @@ void tt_free(uintptr_t address, size_t size) {
     unlock();
 
     free(excess);
-    for (int i = 0; i < drop; i++) munmap(dropped[i].start, dropped[i].capacity);
+    for (int i = 0; i < drop; i++) unmap_large(dropped[i]);
 }
 
 void tt_trim(void) {
@@ -185,13 +208,14 @@ void tt_trim(void) {
     kept_count = 0;
     kept_bytes = 0;
     unlock();
-    for (int i = 0; i < count; i++) munmap(large[i].start, large[i].capacity);
+    for (int i = 0; i < count; i++) unmap_large(large[i]);
     for (int index = 0; index < CLASSES; index++) {
         lock();
         first = classes[index].first;
         classes[index] = (struct size_class){NULL, 0};
         unlock();
         while (first) {
+            show(first, sizeof(void *));
             void *next = *(void **)first;
             free(first);
             first = next;

@@ -1,4 +1,6 @@
-/* Several callers of the thread pool and the block pool at once, for the sanitizers. Exits with 0 if all sums are right. */
+/* Several callers of the thread pool and the block pool at once, for the sanitizers. Exits with 0 if all sums are right.
+   With the arguments over, under, freed or inside, and a size: one access there, which the address sanitizer must see
+   unless it is inside. */
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,12 +29,20 @@ static void *call(void *argument) {
     return NULL;
 }
 
-int main(void) {
+static int go_wild(char sort, size_t size) {
+    volatile char *block = (char *)tt_alloc(size);
+    if (sort == 'f') tt_free((uintptr_t)block, size);
+    block[sort == 'o' ? size : sort == 'u' ? (size_t)-1 : 0] = 1; /* over, under, freed, inside */
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    if (count > 1) return go_wild(arguments[1][0], (size_t)atol(arguments[2]));
     pthread_t threads[CALLERS];
     for (intptr_t i = 0; i < CALLERS; i++) pthread_create(&threads[i], NULL, call, (void *)(i + 1));
     for (int i = 0; i < CALLERS; i++) pthread_join(threads[i], NULL);
     uintptr_t large = tt_alloc(5 << 20);
-    memset((void *)large, 1, (5 << 20) + 64);
+    memset((void *)large, 1, 5 << 20);
     tt_free(large, 5 << 20);
     return 0;
 }
