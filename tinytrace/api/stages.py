@@ -63,12 +63,32 @@ class Traced:
         return self.jaxpr._repr_html_()
 
 
-class Lowered:
-    """A program as kernels and C text."""
+class _Stage:
+    """What was traced, on its way to machine code: it keeps the trees and types of its arguments and results."""
 
     def __init__(self, traced: Traced, program: Program) -> None:
         self._traced = traced
         self._program = program
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        return self._traced.in_tree
+
+    @property
+    def out_tree(self) -> PyTreeDef:
+        return self._traced.out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        return self._traced.in_avals
+
+    @property
+    def out_info(self) -> Any:
+        return self._traced.out_info
+
+
+class Lowered(_Stage):
+    """A program as kernels and C text."""
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
@@ -88,22 +108,6 @@ class Lowered:
         """Return the C text that is compiled, byte for byte."""
         return self.source.text
 
-    @property
-    def in_tree(self) -> PyTreeDef:
-        return self._traced.in_tree
-
-    @property
-    def out_tree(self) -> PyTreeDef:
-        return self._traced.out_tree
-
-    @property
-    def in_avals(self) -> Any:
-        return self._traced.in_avals
-
-    @property
-    def out_info(self) -> Any:
-        return self._traced.out_info
-
     def compile(self) -> Compiled:
         """Compile, or find in memory or on disk what was compiled before."""
         return Compiled(self._traced, self._program)
@@ -115,12 +119,11 @@ class Lowered:
         return "<pre>" + self.as_text().replace("&", "&amp;").replace("<", "&lt;") + "</pre>"
 
 
-class Compiled:
+class Compiled(_Stage):
     """Machine code for one kind of arguments; call it with just these."""
 
     def __init__(self, traced: Traced, program: Program) -> None:
-        self._traced = traced
-        self._program = program
+        super().__init__(traced, program)
         self.executable: Executable | None = program.executable
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -144,14 +147,6 @@ class Compiled:
 
     def as_text(self) -> str:
         return self._program.source.text
-
-    @property
-    def in_tree(self) -> PyTreeDef:
-        return self._traced.in_tree
-
-    @property
-    def out_tree(self) -> PyTreeDef:
-        return self._traced.out_tree
 
     def __repr__(self) -> str:
         return f"Compiled({self._traced.fun_name}, {self.executable!r})"
