@@ -34,6 +34,14 @@ static inline float tt_abs_f32(float x) { return __builtin_fabsf(x); }
 /* tt: tt_abs_f64; needs:  */
 static inline double tt_abs_f64(double x) { return __builtin_fabs(x); }
 
+/* tt: tt_neg_f32; needs: tt_bits_f32, tt_float_f32 */
+/* -x where x may be a sum of products: gcc makes one instruction of -(a * b + c), which computes -(a * b) - c, and that
+   is 0 where the negated sum is -0. */
+static inline float tt_neg_f32(float x) { return tt_float_f32(tt_bits_f32(x) ^ 0x80000000u); }
+
+/* tt: tt_neg_f64; needs: tt_bits_f64, tt_float_f64 */
+static inline double tt_neg_f64(double x) { return tt_float_f64(tt_bits_f64(x) ^ 0x8000000000000000u); }
+
 /* tt: tt_copysign_f32; needs:  */
 static inline float tt_copysign_f32(float size, float sign) { return __builtin_copysignf(size, sign); }
 

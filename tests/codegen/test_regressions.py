@@ -63,3 +63,25 @@ def test_integer_division_by_a_number_in_the_text(dtype):
         x = jnp.asarray(np.array([*edges, *(y % info.max for y in (-1, -2, -3, -7, -100))], dtype))
         same(divided, x)
         same(divided, x[0])
+
+
+def test_a_negated_sum_that_is_zero_is_minus_zero():
+    """gcc makes one instruction of -(a * b + c), which computes -(a * b) - c: that is 0, not -0."""
+    a, b = np.float32([0, 2, 0, 1]), np.float32([1, 3, -1, 1])
+    c = np.float32([-0.0, -6, 0, 2])
+
+    def negated(a, b, c):
+        s = a * b + c
+        return -s, s, -(a * b - c), -(c - a * b), -jnp.sum(jnp.stack([a * b, c]), 0), -a, -(a * b), -(a / b)
+
+    for k in range(4):
+        check_signs(negated, a[k], b[k], c[k])
+    check_signs(negated, a, b, c)
+    with jax.enable_x64(True):
+        check_signs(negated, *(x.astype(np.float64) for x in (a, b, c)))
+
+
+def check_signs(function, *args):
+    """Asserts that a function gives the same bits compiled and equation by equation, the signs of zeros included."""
+    for ours, theirs in zip(jax.jit(function)(*args), function(*map(jnp.asarray, args)), strict=True):
+        assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()

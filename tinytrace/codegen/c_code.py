@@ -13,7 +13,7 @@ from tinytrace.codegen.arithmetic import constant_of
 from tinytrace.codegen.c_types import is_half, rounded, variable_type, widened
 from tinytrace.codegen.kernel import Buffer
 from tinytrace.codegen.nodes import Node
-from tinytrace.core.dtypes import BOOL
+from tinytrace.core.dtypes import BOOL, FLOAT32, FLOAT64, short_name
 
 INLINE_SIDE = 12
 """A side of a conditional with more operations than this becomes a block of its own."""
@@ -199,6 +199,8 @@ class Code:
         operands = [self._operand(x) for x in node.args[1:]]
         if template == "{0}" and not is_half(node.dtype):
             return operands[0], not operands[0].startswith("-")
+        if template == "-{0}" and node.dtype in (FLOAT32, FLOAT64) and not _is_no_sum(node.args[1]):
+            return f"tt_neg_{short_name(node.dtype)}({self._text(node.args[1])[0]})", True
         text = template.format(*operands)
         if is_half(node.dtype):
             return rounded(text, node.dtype), False
@@ -246,6 +248,11 @@ def _operands(node: Node) -> list[tuple[Node, int]]:
     if node.op == "apply":
         return [(x, node.args[0].count(f"{{{k}}}")) for k, x in enumerate(node.args[1:])]
     return [(child, 2 if node.op in ("min", "max") else 1) for child in node.children]
+
+
+def _is_no_sum(node: Node) -> bool:
+    """Is an element certain not to be a sum, which the compiler would negate term by term?"""
+    return node.op in ("load", "literal") or (node.op == "apply" and node.args[0] in ("{0} * {1}", "{0} / {1}"))
 
 
 _INFIX = {"mul": "*", "lt": "<", "le": "<=", "eq": "==", "and": "&&", "or": "||"}
