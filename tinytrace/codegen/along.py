@@ -1,18 +1,25 @@
-"""Loops whose innermost is the vectorised one: results of folds are variables, and a fold of everything has pieces.
+"""Loops whose innermost is the vectorised one: results of folds are variables.
 
     for i: { m = -inf; for j simd: m = max(m, x[i,j]);  s = 0; for j simd: { e[j] = exp(x[i,j] - m); s += e[j] } ... }
+
+A long fold is one of blocks, each folded first: sums of many terms lose fewer digits.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace as replaced
 
 from tinytrace.codegen.across import Across
 from tinytrace.codegen.arithmetic import linear, minimum
-from tinytrace.codegen.kernel import Buffer, Combine, Declare, For, Row, Stmt, Store
+from tinytrace.codegen.kernel import Combine, Declare, For, Inclusive, Row, Stmt, Store
 from tinytrace.codegen.lanes import lanes_pay, packed
-from tinytrace.codegen.nodes import Node, axis, load, local, number
+from tinytrace.codegen.nodes import Node, axis, local, number
+from tinytrace.codegen.reductions import fold_of
 from tinytrace.codegen.tasks import StagePlan, Task, folds, replace, result_of, start_of, variable
+from tinytrace.core.dtypes import is_float
+
+BLOCK = 4096
+"""So many terms of a sum are added to a variable of their own before they join the others."""
 
 
 class Along:
@@ -58,15 +65,32 @@ class Along:
             return [*before, *(stmt for task in stage.tasks for stmt in self._leaf(task)), *after]
         a = stage.inner[depth]
         innermost = depth == len(stage.inner) - 1
-        simd = innermost and not any(task.root.running for task in stage.tasks)
+        if innermost and a.args[1] >= 2 * BLOCK and any(_loses_digits(task) for task in stage.tasks):
+            return [*before, self._in_blocks(stage), *after]
+        simd = innermost and not any(task.root.running and not has_clause(task) for task in stage.tasks)
         loop = For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1), simd)
         return [*before, loop, *after]
 
-    def _leaf(self, task: Task) -> list[Stmt]:
+    def _in_blocks(self, stage: StagePlan) -> Stmt:
+        """Return the innermost loop as one over blocks, each of which is folded into parts."""
+        a = stage.inner[-1]
+        block, inside, end, position = split(a, BLOCK)
+        part = StagePlan(stage.inner, [replaced(task) for task in stage.tasks])
+        replace([part], {a: position})
+        folded = [fold for task in part.tasks if task.root.combine for fold in folds(task)]
+        body: list[Stmt] = [Declare(part_of(x), start_of(x, op)) for x, op, _ in folded]
+        leaf = [stmt for task in part.tasks for stmt in self._leaf(task, part_of)]
+        body.append(For(inside, number(0), end, leaf, simd=True))
+        body += [Combine(x, op, part_of(x)) for x, op, _ in folded]
+        return For(block, number(0), number(block.args[1]), body)
+
+    def _leaf(self, task: Task, into: Callable[[Node], Node] = lambda x: x) -> list[Stmt]:
+        """Return what one turn of the innermost loop does; `into` says which variables are folded into."""
         root = task.root
         if root.combine:
-            stmts: list[Stmt] = [Combine(x, op, value) for x, op, value in folds(task)]
+            stmts: list[Stmt] = [Combine(into(x), op, value) for x, op, value in folds(task)]
             if root.running:
+                stmts += [Inclusive(x) for x, _, _ in folds(task) if has_clause(task)]
                 stmts += [Store(target, result_of(task)) for target in task.targets]
             return stmts
         if task.remembered and not task.depth:
@@ -85,54 +109,26 @@ class Along:
         return [*stmts, *(Store(target, result) for target in task.targets)]
 
 
-class InPieces(Along):
-    """Code that folds everything into one value: pieces fold into parts, on several threads, then the parts fold.
-
-    How many pieces there are depends on the amount of work, not on the number of threads; so does the result.
-    """
-
-    def __init__(self, stage: StagePlan, count: int) -> None:
-        super().__init__([], [stage])
-        first = stage.inner[0]
-        extent = int(first.args[1])
-        size = -(-extent // count)
-        size = -(-size // 64) * 64 if len(stage.inner) == 1 else size
-        self.piece = axis("piece", -(-extent // size))
-        self.inside = axis(first.args[0], size)
-        self.end = minimum(number(size), linear(extent, [(self.piece, -size)]))
-        stage.inner[0] = self.inside
-        replace([stage], {first: linear(0, [(self.piece, size), (self.inside, 1)])})
-
-    def statements(self) -> list[Stmt]:
-        stage, = self.stages
-        folded = [task for task in stage.tasks if self._is_whole(task)]
-        body: list[Stmt] = [Declare(_part(x), start_of(x, op)) for task in folded for x, op, _ in folds(task)]
-        loop = self._stage(stage, 1)
-        innermost = len(stage.inner) == 1
-        body.append(For(self.inside, number(0), self.end, loop, simd=innermost))
-        after: list[Stmt] = []
-        loads: list[Stmt] = []
-        for task in folded:
-            for x, op, _ in folds(task):
-                assert x.dtype is not None
-                parts = Buffer(f"{x.args[0]}_parts", (self.piece.args[1],), x.dtype, "workspace")
-                body.append(Store((parts, self.piece), _part(x)))
-                after.append(Declare(x, start_of(x, op)))
-                loads.append(Combine(x, op, load(parts, self.piece, x.dtype)))
-        ends = [stmt for task in folded for stmt in self._finish(task)]
-        count = number(self.piece.args[1])
-        return [For(self.piece, number(0), count, body, independent=True), *after,
-                For(self.piece, number(0), count, loads, simd=True), *ends]
-
-    @staticmethod
-    def _is_whole(task: Task) -> bool:
-        return bool(task.root.combine) and not task.depth
-
-    def _leaf(self, task: Task) -> list[Stmt]:
-        if self._is_whole(task):
-            return [Combine(_part(x), op, value) for x, op, value in folds(task)]
-        return super()._leaf(task)
+def split(a: Node, size: int, name: str = "") -> tuple[Node, Node, Node, Node]:
+    """Return `a` in blocks: (the axis of blocks, the one inside a block, where that ends, the place of `a`)."""
+    extent = int(a.args[1])
+    block, inside = axis(name or f"{a.args[0]}_block", -(-extent // size)), axis(a.args[0], size)
+    return block, inside, minimum(number(size), linear(extent, [(block, -size)])), \
+        linear(0, [(block, size), (inside, 1)])
 
 
-def _part(x: Node) -> Node:
+def part_of(x: Node) -> Node:
+    """Return the variable that a part of what `x` folds is folded into."""
     return local(f"{x.args[0]}_part", x.dtype)
+
+
+def _loses_digits(task: Task) -> bool:
+    root = task.root
+    return root.combine in ("sum", "sub") and not root.running and is_float(root.var.aval.dtype)
+
+
+def has_clause(task: Task) -> bool:
+    """Can a running fold be vectorised, by what OpenMP knows of its operation?"""
+    (x, op, _), *_others = folds(task)
+    assert x.dtype is not None
+    return bool(fold_of(op, x.dtype).clause)

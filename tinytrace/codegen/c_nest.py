@@ -17,6 +17,7 @@ from tinytrace.codegen.kernel import (
     Combine,
     Declare,
     For,
+    Inclusive,
     Nest,
     Place,
     Row,
@@ -139,7 +140,27 @@ class NestWriter:
             if clause is not None:
                 code.line(f"#pragma omp simd{clause}")
         with code.block(f"for (int64_t {name} = {begin}; {name} < {end}; {name}++)"):
-            self._body(loop.body)
+            self._turn(loop.body)
+
+    def _turn(self, body: Sequence[Stmt]) -> None:
+        """Write the body of a loop; in a running fold, what comes before the fold is read and what comes after."""
+        scan = next((k for k, stmt in enumerate(body) if isinstance(stmt, Inclusive)), None)
+        if scan is None:
+            self._body(body)
+            return
+        stmt = body[scan]
+        assert isinstance(stmt, Inclusive)
+        self._part(body[:scan])
+        self.code.line(f"#pragma omp scan inclusive({stmt.local.args[0]})")
+        self._part(body[scan + 1:])
+
+    def _part(self, body: Sequence[Stmt]) -> None:
+        """Write statements as one: in braces, unless there is only one line."""
+        start = len(self.code.lines)
+        with self.code.block(""):
+            self._body(body)
+        if len(self.code.lines) == start + 3:
+            self.code.lines[start:] = [self.code.lines[start + 1].removeprefix("    ")]
 
     def _hoist(self, loop: For) -> None:
         """Compute before the loop what does not vary with it."""
@@ -211,7 +232,8 @@ def reduction_clause(loop: For) -> str | None:
             clauses.setdefault(fold_of(stmt.op, stmt.place.dtype).clause, []).append(str(stmt.place.args[0]))
     if "" in clauses:
         return None
-    return "".join(f" reduction({op}: {', '.join(dict.fromkeys(names))})" for op, names in clauses.items())
+    scan = "inscan, " if any(isinstance(stmt, Inclusive) for stmt in loop.body) else ""
+    return "".join(f" reduction({scan}{op}: {', '.join(dict.fromkeys(names))})" for op, names in clauses.items())
 
 
 def captured(loop: For) -> tuple[list[Buffer], list[Node]]:

@@ -9,6 +9,7 @@
               | Row buffer                           an array on the stack
               | Store place = node
               | Combine place op= node
+              | Inclusive local                      what is folded so far is read from here on, turn by turn
               | When guard: stmt*
               | Call text, place*                    of the BLAS, a hand-written routine or Python
     place   ::= local | buffer[offset]
@@ -103,6 +104,13 @@ class Combine:
 
 
 @dataclass(eq=False)
+class Inclusive:
+    """From here to the end of a loop's body `local`, into which the loop folds, is read: a running fold."""
+
+    local: Node
+
+
+@dataclass(eq=False)
 class When:
     """Run `body` where the guard holds."""
 
@@ -123,7 +131,7 @@ class Call:
 Place: TypeAlias = "Node | tuple[Buffer, Node]"
 Home: TypeAlias = "Node | Buffer"
 """Where a value is: in an array, or (a scalar) in a C variable or a literal."""
-Stmt: TypeAlias = "For | Declare | Row | Store | Combine | When | Call"
+Stmt: TypeAlias = "For | Declare | Row | Store | Combine | Inclusive | When | Call"
 
 
 def nested(body: Sequence[Stmt]) -> Iterator[Stmt]:

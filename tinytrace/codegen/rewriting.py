@@ -10,6 +10,7 @@ from tinytrace.codegen.kernel import (
     Combine,
     Declare,
     For,
+    Inclusive,
     Place,
     Row,
     Stmt,
@@ -48,6 +49,8 @@ class Replacement:
                 return Store(self._place(place), node[value])
             case Combine(place, op, value):
                 return Combine(self._place(place), op, node[value])
+            case Inclusive(local):
+                return Inclusive(self.nodes.get(local, local))
             case When(guard, body):
                 return When(node[guard], [self._stmt(s) for s in body])
             case Call(text, places, names):

@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.across import Across
-from tinytrace.codegen.along import Along, InPieces
+from tinytrace.codegen.along import Along
 from tinytrace.codegen.axes import can_merge, merged
 from tinytrace.codegen.kernel import Stmt
 from tinytrace.codegen.lanes import lanes_pay, packed
 from tinytrace.codegen.nodes import Node, walk
+from tinytrace.codegen.pieces import in_pieces
 from tinytrace.codegen.tasks import StagePlan, computed, replace
-from tinytrace.codegen.threads import duration, pieces
+from tinytrace.codegen.threads import duration
 
 
 class Plan:
@@ -35,10 +36,8 @@ class Plan:
             copies = packed(self.outer, self.stages)
             return [*copies, *Across(self.outer, self.stages).statements()]
         if not self.outer and len(self.stages) == 1 and self.stages[0].inner:
-            whole = Along(self.outer, self.stages).statements()
-            running = any(task.root.running for task in self.stages[0].tasks)  # each step waits for the one before
-            count = 1 if running else pieces(duration(whole))
-            return whole if count == 1 else InPieces(self.stages[0], count).statements()
+            nanoseconds = duration(Along(self.outer, self.stages).statements())
+            return in_pieces(self.stages[0], nanoseconds).statements()
         return Along(self.outer, self.stages).statements()
 
     # --- merging -----------------------------------------------------------------------------------------------
