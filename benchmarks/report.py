@@ -4,13 +4,10 @@ from __future__ import annotations
 import datetime as dt
 import pathlib
 import platform
-from typing import TYPE_CHECKING
 
 from harness import Line, ProcessLine
-
-if TYPE_CHECKING:
-    from limits import Limits
-    from run import Row
+from limits import Limits
+from rows import Row
 
 RIVALS = ("tinytrace", "jax", "torch", "numba", "numpy")
 
