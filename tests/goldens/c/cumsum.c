@@ -8,8 +8,10 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
      */
     for (int64_t i0 = 0; i0 < 8; i0++) {
         float b_i = 0.0f;
+        #pragma omp simd reduction(inscan, +: b_i)
         for (int64_t i1 = 0; i1 < 1000; i1++) {
             b_i += a[1000 * i0 + i1];
+            #pragma omp scan inclusive(b_i)
             b[1000 * i0 + i1] = b_i;
         }
     }

@@ -5,8 +5,8 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; piece++) {
         float b_part = 0.0f;
         #pragma omp simd reduction(+: b_part)
-        for (int64_t i0 = 0; i0 < 262144; i0++) {
-            b_part += a[262144 * piece + i0];
+        for (int64_t i0 = 0; i0 < 4096; i0++) {
+            b_part += a[i0 + 4096 * piece];
         }
         b_parts[piece] = b_part;
     }
@@ -17,13 +17,13 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     float *out = buffers[1];
     float *b_parts = (void *)((char *)buffers[2] + 0);
 
-    /* loop over 64 and 64: reads 67.1 MB, writes 260 B, 16.8 Mflop
+    /* loop over 4096 and 4096: reads 67.1 MB, writes 16.4 kB, 16.8 Mflop
      *     b:f32[] = reduce_sum[axes=(0, 1)] a
      */
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b_parts}, 64, 1);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b_parts}, 4096, 13);
     float b = 0.0f;
     #pragma omp simd reduction(+: b)
-    for (int64_t piece = 0; piece < 64; piece++) {
+    for (int64_t piece = 0; piece < 4096; piece++) {
         b += b_parts[piece];
     }
     out[0] = b;
