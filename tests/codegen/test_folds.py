@@ -82,3 +82,100 @@ def test_blocks_of_several_folds_at_once():
         return e / e.sum(1, keepdims=True), x.min(1), (x * 2).sum(1)
 
     same(f, x, tolerance=1e-4)
+
+
+# --- over leading axes ---------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("shape", [(512, 3000), (1000, 513), (5000, 16), (3, 777, 600), (20, 70, 5, 400), (140_000, 5)])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_folds_of_groups_of_rows(shape, dtype):
+    x = values(*shape, dtype=dtype)
+    for axes in {(0,), tuple(range(len(shape) - 1)), (len(shape) - 2,)}:
+        got = checked(lambda x, axes=axes: (x.sum(axes), x.max(axes), (x * x).min(axes)), x)
+        wide = np.asarray(x).astype(np.float64 if dtype == "float32" else dtype)
+        np.testing.assert_allclose(np.asarray(got[0]), wide.sum(axes, dtype=wide.dtype), 1e-6, 1e-4)
+        np.testing.assert_array_equal(np.asarray(got[1]), np.asarray(x).max(axes))
+        np.testing.assert_allclose(np.asarray(got[2]), (np.asarray(x) ** 2).min(axes), 1e-6)
+
+
+def test_folds_of_groups_keep_nan_and_the_results_that_are_wanted_twice():
+    x = np.asarray(values(1100, 600)).copy()
+    x[1099, 7] = np.nan
+    top, total = checked(lambda x: (jnp.max(x, 0), 2 * x.sum(0) + x.sum(0)), jnp.asarray(x))
+    assert np.flatnonzero(np.isnan(top)).tolist() == [7]
+    assert np.flatnonzero(np.isnan(total)).tolist() == [7]
+
+
+# --- sums around totals --------------------------------------------------------------------------------------------
+
+def passes(function, *args, name="a"):
+    """Returns how many kernels read an argument."""
+    return sum(any(buffer.name == name for buffer in kernel.reads) for kernel in generated(function, *args).kernels)
+
+
+def spread(x):
+    c = x.mean()
+    return c, ((x - c) ** 2).mean()
+
+
+@pytest.mark.parametrize("function", [lambda x: (x.mean(), x.var()), spread])
+@pytest.mark.parametrize("shape", [(1024, 1024), (LONG,), (4099, 67)])
+@pytest.mark.parametrize(("mean", "deviation"), [(0, 1), (1e4, 1), (-3e5, 20), (1e-3, 1e-6)])
+def test_mean_and_variance_read_once_as_exactly_as_twice(function, shape, mean, deviation):
+    x = jnp.asarray((mean + deviation * np.random.default_rng(1).standard_normal(shape)).astype(np.float32))
+    assert passes(function, x) == 1
+    center, variance = checked(function, x)
+    exact = np.asarray(x, np.float64)
+    np.testing.assert_allclose(float(center), exact.mean(), 2e-7, 1e-6 * deviation)
+    rounding = (np.finfo(np.float32).eps * mean) ** 2  # of the mean itself, which two passes suffer from too
+    np.testing.assert_allclose(float(variance), exact.var(), 1e-6, 2 * rounding)
+
+
+@pytest.mark.parametrize("make", [
+    np.sort, lambda x: np.where(np.arange(x.size) % 4096 < 256, 1000 + x, x), lambda x: np.where(x > 3, 1e6, x),
+    lambda x: np.full_like(x, 0.1), lambda x: np.arange(x.size) + x,
+], ids=["sorted", "strange samples", "outliers", "equal", "rising"])
+def test_variance_where_samples_mislead(make):
+    x = make(np.random.default_rng(2).standard_normal(LONG).astype(np.float32)).astype(np.float32)
+    got, = checked(jnp.var, jnp.asarray(x))
+    exact = np.asarray(x, np.float64)
+    np.testing.assert_allclose(float(got), exact.var(), 2e-6, (40 * np.finfo(np.float32).eps * exact.mean()) ** 2)
+
+
+def test_sums_around_totals_of_every_form():
+    x = values(600, 700) + 30
+    y = values(600, 700, seed=3) + x / 2 - 20
+    w = abs(values(700, seed=4))
+
+    def covariance(x, y):
+        return ((x - x.mean()) * (y - y.mean())).sum()
+
+    def weighted(x, w):
+        return (w * (x - 2 * x.mean()) ** 2).sum(), (x * w).sum()
+
+    def correlation(x, y):
+        return covariance(x, y) / (x.std() * y.std() * x.size)
+
+    assert passes(weighted, x, w) == 1
+    assert passes(covariance, x, y, name="b") == 1  # around the mean of y, after that of x
+    for function, args in ((covariance, (x, y)), (weighted, (x, w)), (correlation, (x, y))):
+        got = checked(function, *args)
+        exact = jax.tree.leaves(function(*(np.asarray(a, np.float64) for a in args)))
+        np.testing.assert_allclose([float(a) for a in got], exact, 2e-5)
+
+
+def test_what_is_no_polynomial_or_not_linear_is_read_twice():
+    x = values(LONG)
+    for function in (lambda x: abs(x - x.mean()).sum(), lambda x: ((x - jnp.sqrt(x.sum() ** 2)) ** 2).sum(),
+                     lambda x: jnp.exp(x - x.max()).sum(), lambda x: ((x - x.sum()) ** 2).max()):
+        assert passes(function, x) == 2
+        same(function, x, tolerance=1e-4)
+
+
+def test_infinities_and_nan_reach_the_variance():
+    for odd in (np.inf, -np.inf, np.nan):
+        x = np.asarray(values(LONG)).copy()
+        x[123_456] = odd
+        center, variance = jax.jit(spread)(x)
+        np.testing.assert_equal(float(center), odd)
+        assert np.isnan(variance)

@@ -35,12 +35,13 @@ GROUP = 64
 class Across:
     """The loops of `stages` inside `outer`, whose last axis becomes lanes."""
 
-    def __init__(self, outer: Sequence[Node], stages: Sequence[StagePlan], around: Sequence[Node] = ()) -> None:
-        """`around`: loops that are written around these."""
+    def __init__(self, outer: Sequence[Node], stages: Sequence[StagePlan], around: Sequence[Node] = (),
+                 lanes: int = STREAM_LANES) -> None:
+        """`around`: loops that are written around these.  lanes: the length of a row of what streams by."""
         self.outer = outer
         self.stages = stages
-        self.tiled = _uses_again([*around, *outer], stages)
-        self.lanes = _tile_lanes(stages) if self.tiled else STREAM_LANES
+        self.tiled = uses_again([*around, *outer], stages)
+        self.lanes = _tile_lanes(stages) if self.tiled else lanes
 
     def statements(self) -> list[Stmt]:
         last = self.outer[-1]
@@ -176,7 +177,7 @@ class _Lanes:
         return self._over(body)
 
 
-def _uses_again(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
+def uses_again(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
     """Is every element that the inner loops read needed several times, or at hand in a core's first cache?"""
     turns = math.prod(a.args[1] for a in outer) * max(math.prod(a.args[1] for a in stage.inner) for stage in stages)
     arrays = {node.args[0] for stage in stages for node in walk(computed([stage]))

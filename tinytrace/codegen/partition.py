@@ -12,8 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tinytrace.codegen.arithmetic import rebuild
 from tinytrace.codegen.elements import Index, domain_axes
-from tinytrace.codegen.nodes import Node, walk
+from tinytrace.codegen.nodes import Node, rewrite, walk
+from tinytrace.codegen.polynomials import is_around
+from tinytrace.codegen.reductions import accumulator_type
+from tinytrace.core.dtypes import is_float
 from tinytrace.core.jaxpr import JaxprEqn, Var
 from tinytrace.core.kinds import Kind
 
@@ -21,6 +25,10 @@ MOST_ROOTS = 12
 """More arrays written in one loop than this would run against each other in the cache."""
 ROW_BYTES = 256 * 1024
 """Stages share outer loops when what one turn of them touches stays in a core's cache."""
+MOST_WORK = 120
+"""A root that adds more operations than this to a group that has more already becomes a loop of its own."""
+MANY = 1 << 18
+"""From so many elements on it is better to read them once and compute more with each."""
 FEWEST_TURNS = 4
 """Outer loops are shared by stages when they turn at least this often: each turn is a piece of work for a thread."""
 
@@ -46,17 +54,28 @@ class Root:
     reads: list[tuple[Var, Index]] = field(default_factory=list)
     inputs: set[object] = field(default_factory=set)
     """The arrays and values that are read."""
+    work: set[Node] = field(default_factory=set)
+    """The operations."""
 
     def __post_init__(self) -> None:
         if self.combine and not self.running and all(size == 1 for size in self.domain[self.free:]):
             self.combine = ""  # a fold of one element
         self.place = self.place or self.axes[:self.free]
-        for node in walk([self.value]):
+        self.set_value(self.value)
+
+    def set_value(self, value: Node) -> None:
+        """Let `value` be what is stored or folded."""
+        self.value = value
+        self.reads.clear()
+        self.inputs.clear()
+        for node in walk([value]):
             if node.op == "element":
                 self.reads.append((node.args[0], node.args[1:]))
                 self.inputs.add(node.args[0])
             elif node.op == "load":
                 self.inputs.add(node.args[0])
+            elif node.op == "apply":
+                self.work.add(node)
 
     @property
     def axes(self) -> Index:
@@ -76,6 +95,8 @@ class Group:
     whole: JaxprEqn | None = None
     kind: Kind | None = None
     before: int = 0
+    work: set[Node] = field(default_factory=set)
+    """The operations of all roots."""
 
     @property
     def roots(self) -> list[Root]:
@@ -108,6 +129,9 @@ class Grouping:
     def add(self, root: Root) -> Group:
         """Add a root to the best group that it fits in, or to a new one."""
         for group in self._candidates(root):
+            if self._joins_around(root, group):
+                self._put(root, group, 1)
+                return group
             place = self._fit(root, group)
             if place is not None:
                 group.outer, stage = place
@@ -143,6 +167,7 @@ class Grouping:
         if stage == len(group.stages):
             group.stages.append([])
         group.stages[stage].append(root)
+        group.work |= root.work
         self.home[root.var] = group, stage
         for v, _ in root.reads:
             self._order(self.home[v][0], group)
@@ -174,6 +199,8 @@ class Grouping:
         """Return (outer loops, stage) with which `root` can join `group`, if it can and it pays."""
         if group.is_scalar != (not root.domain) or len(group.roots) >= MOST_ROOTS:
             return None
+        if len(root.work) > MOST_WORK < len(group.work) and len(root.work - group.work) > MOST_WORK:
+            return None
         if any(self.home[v][0].before >> group.number & 1 for v, _ in root.reads):
             return None  # something between the two has to run after the one and before the other
         outer, first = self._shared_loops(root, group)
@@ -186,6 +213,35 @@ class Grouping:
         if root.wide and outer == len(root.domain) < max(len(stage[0].domain) for stage in group.stages):
             return None  # there it would be computed one element at a time, between folds
         return outer, len(group.stages)
+
+    # --- sums around totals ------------------------------------------------------------------------------------
+
+    def _joins_around(self, root: Root, group: Group) -> bool:
+        """Is `root` a sum around totals that `group` computes of the same elements? Then one pass is enough."""
+        first = group.stages[0][0]
+        if not _is_total(root) or not _is_total(first) or first.domain != root.domain or group.outer \
+                or len(group.stages) > 2 or math.prod(root.domain) < MANY or len(group.roots) >= MOST_ROOTS:
+            return False
+        value = self._without_scalars_after(root.value, group)
+        found = [node for node in walk([value]) if node.op == "element"]
+        totals = [node for node in found if self.home[node.args[0]][0] is group]
+        if any(self.home[node.args[0]][1] for node in totals) or not is_around(value, totals) \
+                or any(self.home[node.args[0]][0].before >> group.number & 1 for node in found if node not in totals):
+            return False
+        root.set_value(value)
+        return True
+
+    def _without_scalars_after(self, value: Node, group: Group) -> Node:
+        """Return `value` with the scalars that depend on `group` written out."""
+        while True:
+            written_out: dict[Node, Node] = {}
+            for node in walk([value]):
+                maker = self.home[node.args[0]][0] if node.op == "element" else group
+                if maker.is_scalar and maker.whole is None and maker.before >> group.number & 1:
+                    written_out[node] = next(root.value for root in maker.roots if root.var is node.args[0])
+            if not written_out:
+                return value
+            value, = rewrite([value], written_out, rebuild)
 
     def _shared_loops(self, root: Root, group: Group) -> tuple[int, int]:
         """Return how many outer loops the two may share, and the first stage in which all that is read is there."""
@@ -210,6 +266,12 @@ class Grouping:
 
 def _number(group: Group) -> int:
     return group.number
+
+
+def _is_total(root: Root) -> bool:
+    """Does `root` add up elements of all of its loops, in the type that they have?"""
+    dtype = root.var.aval.dtype
+    return root.combine == "sum" and not root.free and is_float(dtype) and accumulator_type(dtype) == dtype
 
 
 def _same_loops(a: Root, b: Root) -> bool:

@@ -9,7 +9,7 @@ How many pieces there are depends on the amount of work, not on the number of th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.along import BLOCK, Along, has_clause, part_of, split
 from tinytrace.codegen.kernel import Buffer, Combine, Declare, For, Stmt, Store
@@ -42,19 +42,22 @@ class InPieces(Along):
         replace([stage], {first: position})
 
     def statements(self) -> list[Stmt]:
+        return [self.each(self._piece(), independent=True), *self._joined(self.stages[0].tasks)]
+
+    def _piece(self) -> list[Stmt]:
+        """Return what folds one piece into its parts."""
         stage, = self.stages
-        folded = [task for task in stage.tasks if _is_whole(task)]
-        body: list[Stmt] = [Declare(part_of(x), start_of(x, op)) for task in folded for x, op, _ in folds(task)]
-        body.append(self.turns(self._stage(stage, 1)))
-        after: list[Stmt] = []
-        loads: list[Stmt] = []
-        for task in folded:
-            for x, op, _ in folds(task):
-                body.append(Store((self.parts(x), self.piece), part_of(x)))
-                after.append(Declare(x, start_of(x, op)))
-                loads.append(Combine(x, op, self.part(x)))
-        ends = [stmt for task in folded for stmt in self._finish(task)]
-        return [self.each(body, independent=True), *after, self.each(loads, simd=True), *ends]
+        parts = [(x, op) for task in stage.tasks if _is_whole(task) for x, op, _ in folds(task)]
+        return [*(Declare(part_of(x), start_of(x, op)) for x, op in parts), self.turns(self._stage(stage, 1)),
+                *(Store((self.parts(x), self.piece), part_of(x)) for x, _ in parts)]
+
+    def _joined(self, tasks: Sequence[Task]) -> list[Stmt]:
+        """Return what folds the parts of all pieces."""
+        tasks = [task for task in tasks if _is_whole(task)]
+        parts = [(x, op) for task in tasks for x, op, _ in folds(task)]
+        return [*(Declare(x, start_of(x, op)) for x, op in parts),
+                self.each([Combine(x, op, self.part(x)) for x, op in parts], simd=True),
+                *(stmt for task in tasks for stmt in self._finish(task))]
 
     def each(self, body: list[Stmt], simd: bool = False, independent: bool = False) -> For:
         """Return a loop over the pieces."""

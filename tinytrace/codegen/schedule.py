@@ -1,20 +1,21 @@
 """From a group of roots to loops: which axes merge, and whether the innermost or the last outer loop is vectorised.
 
-`along` writes loops of the first shape, `across` of the second.
+`along` writes loops of the first shape, `across` of the second; `pieces` and `columns` cut long folds into parts.
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinytrace.codegen.across import Across
 from tinytrace.codegen.along import Along
 from tinytrace.codegen.axes import can_merge, merged
+from tinytrace.codegen.columns import columns
 from tinytrace.codegen.kernel import Stmt
 from tinytrace.codegen.lanes import lanes_pay, packed
 from tinytrace.codegen.nodes import Node, walk
 from tinytrace.codegen.pieces import in_pieces
+from tinytrace.codegen.recentring import Recentred
 from tinytrace.codegen.tasks import StagePlan, computed, replace
-from tinytrace.codegen.threads import duration
+from tinytrace.codegen.threads import duration, pieces
 
 
 class Plan:
@@ -28,15 +29,19 @@ class Plan:
             for task in stage.tasks:
                 task.depth = sum(a.op == "axis" for a in axes[:task.depth])
             stage.inner = [a for a in axes if a.op == "axis"]
+        self.is_around = not self.outer and len(stages) == 2 and bool(stages[0].inner)
+        """Are the sums of the second stage around totals of the first? Else there were nothing for them to share."""
 
     def statements(self) -> list[Stmt]:
         """Return the loops."""
         self._merge_loops()
         if self._is_across():
             copies = packed(self.outer, self.stages)
-            return [*copies, *Across(self.outer, self.stages).statements()]
-        if not self.outer and len(self.stages) == 1 and self.stages[0].inner:
+            return [*copies, *columns(self.outer, self.stages)]
+        if not self.outer and self.stages[0].inner:
             nanoseconds = duration(Along(self.outer, self.stages).statements())
+            if self.is_around:
+                return Recentred(*self.stages, pieces(nanoseconds)).statements()
             return in_pieces(self.stages[0], nanoseconds).statements()
         return Along(self.outer, self.stages).statements()
 
@@ -45,8 +50,11 @@ class Plan:
     def _merge_loops(self) -> None:
         everything = [stage for stage in self.stages if stage.tasks]
         self._merge(self.outer, everything, set())
-        for stage in everything:
-            self._merge(stage.inner, [stage], {task.depth for task in stage.tasks if task.root.combine})
+        if self.is_around:
+            everything[1].inner = everything[0].inner
+        for together in [everything] if self.is_around else [[stage] for stage in everything]:
+            borders = {task.depth for stage in together for task in stage.tasks if task.root.combine}
+            self._merge(together[0].inner, together, borders)
 
     def _merge(self, axes: list[Node], stages: list[StagePlan], borders: set[int]) -> None:
         """Merge neighbours among `axes`, but not across `borders`, where results end and what is folded begins."""
