@@ -12,7 +12,8 @@
 #include "blas.h"
 #include "pool.h"
 
-enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, MOST_ROWS = 512, MOST_COLUMNS = 1024, FEW_ROWS = 128 };
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, MOST_ROWS = 512, MOST_COLUMNS = 1024, FEW_ROWS = 128,
+       LEAST_ELEMENTS = 16384 };
 static const double TWO_BLOCKS = 1 << 20, FOUR_BLOCKS = 1 << 27; /* multiply-adds: some 20 us and 2 ms */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -29,9 +30,24 @@ static void choose_block(int64_t m, int64_t n, int64_t k, int64_t *rows, int64_t
     *columns = parts(n, across);
 }
 
+typedef void (*loop_body)(void *ctx, int64_t begin, int64_t end);
+
+/* What is done with rows of the result that are complete. */
+struct sequel {
+    loop_body body;
+    void *ctx;
+    int64_t step; /* iterations of `body` per row */
+};
+
+static void continue_with(const struct sequel *then, int64_t begin, int64_t end) {
+    if (then->body) then->body(then->ctx, then->step * begin, then->step * end);
+}
+
+static void continue_rows(void *ctx, int64_t begin, int64_t end) { continue_with(ctx, begin, end); }
+
 #define REAL float
 #define NAME(suffix) sgemm##suffix
-#define ENTRY tt_sgemm
+#define ENTRY(suffix) tt_sgemm##suffix
 #include "gemm.inc"
 #undef REAL
 #undef NAME
@@ -39,7 +55,7 @@ static void choose_block(int64_t m, int64_t n, int64_t k, int64_t *rows, int64_t
 
 #define REAL double
 #define NAME(suffix) dgemm##suffix
-#define ENTRY tt_dgemm
+#define ENTRY(suffix) tt_dgemm##suffix
 #include "gemm.inc"
 
 int32_t tt_blas_open(const char *path) {

@@ -35,7 +35,7 @@ static struct {
 } job;
 
 static atomic_flag busy = ATOMIC_FLAG_INIT; /* a job is running: another caller's loop then runs on its own thread */
-static _Thread_local bool inside;           /* this thread is in a body: nested loops run here */
+static _Thread_local bool inside;           /* this thread is in one of several pieces: nested loops run here */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, finished = PTHREAD_COND_INITIALIZER;
@@ -189,7 +189,10 @@ void tt_parallel_for(loop_body body, void *ctx, int64_t n, int64_t grain) {
     uint32_t pieces = (uint32_t)((n - 1) / piece + 1);
     int helpers = atomic_load_explicit(&threads, memory_order_relaxed) - 1;
     if (pieces == 1 || helpers < 1 || inside || atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+        bool before = inside;
+        inside |= pieces > 1;
         for (uint32_t index = 0; index < pieces; index++) run_piece(body, ctx, index, piece, n);
+        inside = before;
         return;
     }
     if (atomic_load_explicit(&started, memory_order_relaxed) < helpers) start_workers(helpers);
@@ -200,6 +203,8 @@ void tt_parallel_for(loop_body body, void *ctx, int64_t n, int64_t grain) {
     inside = false;
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }
+
+int32_t tt_inside_loop(void) { return inside; }
 
 void tt_set_threads(int32_t wanted) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -15,7 +15,7 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __SIZE_TYPE__ size_t;
 
 /* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
-enum { TT_HOST_ABI = 1 };
+enum { TT_HOST_ABI = 2 };
 
 /* What a program's entry returns. */
 enum {
@@ -37,6 +37,15 @@ struct tt_host {
                   int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
     void (*dgemm)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, double alpha, const double *a,
                   int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
+
+    /* The same, and then(ctx, step * begin, step * end) for rows [begin, end) of c as soon as they are done, on the
+       thread that has them in its cache; every row's turn comes once. */
+    void (*sgemm_then)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+                       int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc,
+                       void (*then)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t step);
+    void (*dgemm_then)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, double alpha, const double *a,
+                       int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc,
+                       void (*then)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t step);
 
     /* A 64-byte aligned block with at least 64 readable bytes after its end, or NULL; freed with the same size. */
     void *(*alloc)(size_t size);

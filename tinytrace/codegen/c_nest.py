@@ -69,7 +69,8 @@ class NestWriter:
         code = self.code
         match stmt:
             case For() if stmt.grain:
-                self._spread(stmt, f"tt_kernel_{len(self.functions)}")
+                function, work = self._function(stmt)
+                code.line(f"host->parallel_for({function}, {work}, {stmt.axis.args[1]}, {stmt.grain});")
             case For():
                 self._hoist(stmt)
                 self._loop(stmt)
@@ -91,9 +92,8 @@ class NestWriter:
             case When(guard, inner):
                 with code.block(f"if ({code.value(guard)})"):
                     self._body(inner)
-            case Call(text, places):
-                for line in filled(text, {name: self._address(place) for name, place in places.items()}).splitlines():
-                    code.line(line)
+            case Call():
+                self._call(stmt)
 
     def _element(self, text: str, value: Node, array: Buffer) -> str:
         """Return what is stored for a value: not rounded twice, if it is rounded here and nowhere else."""
@@ -127,6 +127,16 @@ class NestWriter:
             self.code.line(f"{target} = {narrowed(f'({text.format(widened(target, dtype), element)})', dtype)};")
         else:
             self.code.line(f"{target} = {text.format(target, element)};")
+
+    def _call(self, call: Call) -> None:
+        words = {name: self._address(place) for name, place in call.places.items()}
+        if call.rows:
+            words |= {"_then": "", "then": ""}
+        if call.then is not None:
+            function, work = self._function(call.then)
+            words |= {"_then": "_then", "then": f",\n    {function}, {work}, {call.then.axis.args[1] // call.rows}"}
+        for line in filled(call.text, words).splitlines():
+            self.code.line(line)
 
     # --- loops -------------------------------------------------------------------------------------------------
 
@@ -192,8 +202,11 @@ class NestWriter:
 
     # --- threads -----------------------------------------------------------------------------------------------
 
-    def _spread(self, loop: For, name: str) -> None:
+    def _function(self, loop: For) -> tuple[str, str]:
+        """Write the function that runs a part of `loop`; Returns its name and the pointers that it wants."""
+        name = f"tt_kernel_{len(self.functions)}"
         buffers, variables = captured(loop)
+        calls = any(isinstance(stmt, Call) and "host->" in stmt.text for stmt in nested([loop]))
         inner = Code(self.code.reserved)
         changed = {place[0].name for s in nested([loop]) for place in written(s) if not isinstance(place, Node)}
         inner.line("void *const *work = ctx;")
@@ -203,6 +216,8 @@ class NestWriter:
         for k, x in enumerate(variables, len(buffers)):
             kind = variable_type(x.dtype)
             inner.line(f"const {kind} {x.args[0]} = *(const {kind} *)work[{k}];")
+        if calls:
+            inner.line(f"const struct tt_host *host = work[{len(buffers) + len(variables)}];")
         writer = NestWriter(inner, self.functions)
         axis_name = loop.axis.args[0]
         writer._hoist(loop)
@@ -215,8 +230,7 @@ class NestWriter:
         head = f"static void {name}(void *ctx, int64_t begin, int64_t end) {{"
         self.functions.append("\n".join([head, *inner.lines, "}"]))
         pointers = [f"(void *){b.name}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
-        extent = loop.axis.args[1]
-        self.code.line(f"host->parallel_for({name}, (void *[]){{{', '.join(pointers)}}}, {extent}, {loop.grain});")
+        return name, f"(void *[]){{{', '.join(pointers + ['(void *)host'] * calls)}}}"
 
 
 def reduction_clause(loop: For) -> str | None:

@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tinytrace.codegen.arithmetic import flat_offset, linear, rebuild, stride_along
+from tinytrace.codegen.axes import merge_loops
 from tinytrace.codegen.copies import store_nest
 from tinytrace.codegen.costs import nest
 from tinytrace.codegen.elements import Index, domain_axes
-from tinytrace.codegen.kernel import Buffer, Call, For, Kernel, Stmt
+from tinytrace.codegen.kernel import Buffer, Call, For, Kernel, Nest, Stmt
 from tinytrace.codegen.nodes import Node, number, rewrite
+from tinytrace.codegen.sequels import FLOPS
+from tinytrace.codegen.threads import PIECE, WORTH_SPREADING
 from tinytrace.core.jaxpr import Atom, JaxprEqn
 from tinytrace.core.kinds import Contraction
 
 if TYPE_CHECKING:
     from tinytrace.codegen.program import Planner
+
+MANY = 8
+"""From how many products on threads take whole ones, not blocks."""
 
 
 class Matrix(NamedTuple):
@@ -47,17 +53,26 @@ def product(planner: Planner, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
     number_type = "float" if out.aval.dtype == np.float32 else "double"
     call = "sgemm" if number_type == "float" else "dgemm"
     one, zero = ("1.0f", "0.0f") if number_type == "float" else ("1.0", "0.0")
-    text = (f"host->{call}({left.transposed:d}, {right.transposed:d}, {m}, {n}, {k}, {one}, {{lhs}}, {left.stride}, "
-            f"{{rhs}}, {right.stride}, {zero}, {{out}}, {n});")
-    offset = linear(0, [(flat_offset(axes, batch), m * n)])
-    body: list[Stmt] = [Call(text, {"lhs": (left.array, left.offset), "rhs": (right.array, right.offset),
-                                    "out": (result, offset)}, ("out",))]
-    for axis in reversed(axes):
-        if axis.op == "axis":
-            body = [For(axis, number(0), number(axis.args[1]), body, independent=True)]
+    text = (f"host->{call}{{_then}}({left.transposed:d}, {right.transposed:d}, {m}, {n}, {k}, {one}, {{lhs}}, "
+            f"{left.stride}, {{rhs}}, {right.stride}, {zero}, {{out}}, {n}{{then}});")
+    loops, offsets = merge_loops(axes, [left.offset, right.offset, linear(0, [(flat_offset(axes, batch), m * n)])])
+    places = dict(zip(("lhs", "rhs", "out"), zip((left.array, right.array, result), offsets, strict=True), strict=True))
+    body: list[Stmt] = [Call(text, places, ("out",), rows=m)]
+    for axis in reversed(loops):
+        body = [For(axis, number(0), number(axis.args[1]), body, independent=True)]
     product = nest(body, [planner.unit.names.text(eqn)])
     product.flops += 2 * math.prod(batch) * m * n * k
+    _spread_batch(product)
     return [*before, product]
+
+
+def _spread_batch(product: Nest) -> None:
+    """Let threads take whole products where there are many: blocks of one product would each pack their operands."""
+    for loop in product.body:
+        if isinstance(loop, For) and loop.axis.args[1] >= MANY:
+            nanoseconds = product.flops / FLOPS
+            if nanoseconds >= WORTH_SPREADING:
+                loop.grain = math.ceil(PIECE * loop.axis.args[1] / nanoseconds)
 
 
 def _others(operand: Atom, *axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from tinytrace.codegen.kernel import Buffer, Home, Kernel
 from tinytrace.codegen.nodes import fresh_nodes
 from tinytrace.codegen.program import Planner
 from tinytrace.codegen.pruning import prune
+from tinytrace.codegen.sequels import join_sequels
 from tinytrace.codegen.unit import Callback, Unit
 from tinytrace.codegen.workspace import lay_out
 from tinytrace.core.avals import ShapedArray
@@ -53,6 +54,7 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         kernels = Kernels(Planner(unit, closed, homes, outputs).kernels())
         prune(kernels)
         reuse_temporaries(kernels)
+        join_sequels(kernels)
         workspace = lay_out(kernels)
         hidden = unit.hidden_inputs()
         text = emit(kernels, [*arrays, *hidden], outputs)

@@ -11,7 +11,7 @@
               | Combine place op= node
               | Inclusive local                      what is folded so far is read from here on, turn by turn
               | When guard: stmt*
-              | Call text, place*                    of the BLAS, a hand-written routine or Python
+              | Call text, place* [For]              of the BLAS, a hand-written routine or Python
     place   ::= local | buffer[offset]
 
 Expressions are those of `nodes`. A kernel prints itself with its equations and what it costs.
@@ -126,6 +126,10 @@ class Call:
     places: dict[str, Place]
     written: tuple[str, ...]
     """The names of the places that the statement changes."""
+    rows: int = 0
+    """For a product of matrices: how many rows its result has."""
+    then: For | None = None
+    """A loop over these rows, or over equal parts of them, which starts with a row when that is done (`sequels`)."""
 
 
 Place: TypeAlias = "Node | tuple[Buffer, Node]"
@@ -140,6 +144,8 @@ def nested(body: Sequence[Stmt]) -> Iterator[Stmt]:
         yield stmt
         if isinstance(stmt, (For, When)):
             yield from nested(stmt.body)
+        elif isinstance(stmt, Call) and stmt.then is not None:
+            yield from nested([stmt.then])
 
 
 def expressions(stmt: Stmt) -> list[Node]:

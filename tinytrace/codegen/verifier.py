@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from tinytrace.codegen.arithmetic import constant_of
 from tinytrace.codegen.kernel import (
     Buffer,
+    Call,
     Choose,
     Combine,
     Declare,
@@ -75,6 +76,8 @@ class _Scope:
                 _check_type(stmt)
             if isinstance(stmt, Declare):
                 self.made.add(stmt.local)
+            elif isinstance(stmt, Call) and stmt.then is not None:
+                self.body([stmt.then])
             elif isinstance(stmt, Row):
                 self.made.add(stmt.buffer.name)  # two arrays of one name are one place in C
             elif isinstance(stmt, For):
