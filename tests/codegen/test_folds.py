@@ -7,6 +7,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_programs import generated, same
 from tinytrace.codegen.verifier import verify
+from tinytrace.runtime.threads import num_threads, set_num_threads
 
 LONG = 300_001
 """Elements that are worth several threads, and leave a piece that is not full."""
@@ -179,3 +180,52 @@ def test_infinities_and_nan_reach_the_variance():
         center, variance = jax.jit(spread)(x)
         np.testing.assert_equal(float(center), odd)
         assert np.isnan(variance)
+
+
+# --- many updates of few elements ----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("method", ["add", "multiply", "min", "max"])
+def test_updates_in_pieces(method, dtype):
+    index = jnp.asarray(np.random.default_rng(5).integers(-60, 60, LONG).astype(np.int32))  # some are out of bounds
+    start, updates = values(50, dtype=dtype, seed=6), values(LONG, dtype=dtype)
+    if method == "multiply":
+        updates = jnp.where(jnp.arange(LONG) % 5000 == 0, updates, 1).astype(dtype)
+
+    def f(start, index, updates):
+        return getattr(start.at[index], method)(updates), start.sum()
+
+    assert any(buffer.name.endswith("_parts") for kernel in generated(f, start, index, updates).kernels
+               for buffer in kernel.writes)
+    verify(generated(f, start, index, updates).kernels)
+    same(f, start, index, updates, tolerance=1e-3)
+
+
+def test_updates_of_rows_in_pieces_and_in_a_loop():
+    index = jnp.asarray(np.random.default_rng(5).integers(0, 64, 20_000).astype(np.int32))
+    x = values(20_000, 16)
+    same(lambda x, index: jnp.zeros((64, 16)).at[index].add(x), x, index, tolerance=1e-3)
+    same(lambda x, index: jnp.ones((64, 16)).at[index].subtract(x, mode="drop"), x, index, tolerance=1e-3)
+    same(lambda x, index: jax.lax.fori_loop(0, 3, lambda k, y: y.at[index].add(k * x), jnp.zeros((64, 16))),
+         x, index, tolerance=1e-3)
+
+
+# --- any number of threads -----------------------------------------------------------------------------------------
+
+def test_results_are_the_same_for_any_number_of_threads():
+    x = values(1100, 700)
+    index = jnp.asarray(np.random.default_rng(5).integers(0, 90, x.size).astype(np.int32))
+
+    @jax.jit
+    def f(x, index):
+        flat = x.reshape(-1)
+        return x.sum(), x.var(), x.sum(0), jnp.cumsum(flat), jnp.zeros(90).at[index].add(flat)
+
+    results, before = [], num_threads()
+    try:
+        for threads in (1, 2, 5):
+            set_num_threads(threads)
+            results.append([np.asarray(y).tobytes() for y in f(x, index)])
+    finally:
+        set_num_threads(before)
+    assert results[0] == results[1] == results[2]

@@ -1,21 +1,38 @@
-"""Scatter: a copy of the operand, then updates one after the other; `inplace` takes the copy away where it can."""
+"""Scatter: a copy of the operand, then updates one after the other; `inplace` takes the copy away where it can.
+
+Many updates that add to (or multiply, or bound) few elements are made in pieces, on several threads, each of which has
+elements of its own; these join the operand in the end. How many pieces there are depends on the shapes alone.
+"""
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tinytrace.codegen.arithmetic import flat_offset, stride_along
+from tinytrace.codegen.along import split
+from tinytrace.codegen.arithmetic import flat_offset, linear, rebuild, stride_along
 from tinytrace.codegen.axes import merge_loops
 from tinytrace.codegen.copies import store_nest
 from tinytrace.codegen.costs import nest
 from tinytrace.codegen.elements import UPDATES, as_index, domain_axes, node_of, reader, wrapped
-from tinytrace.codegen.kernel import Combine, For, Kernel, Stmt, Store, When
-from tinytrace.codegen.nodes import number
-from tinytrace.codegen.reductions import propagating
+from tinytrace.codegen.kernel import Buffer, Combine, For, Kernel, Place, Stmt, Store, When
+from tinytrace.codegen.nodes import Node, axis, literal, load, number, rewrite
+from tinytrace.codegen.reductions import accumulator_type, identity, propagating
+from tinytrace.codegen.threads import WORTH_SPREADING, duration
+from tinytrace.core.dtypes import BOOL
 from tinytrace.core.jaxpr import JaxprEqn
 from tinytrace.core.kinds import Scatter, as_expr
 
 if TYPE_CHECKING:
     from tinytrace.codegen.program import Planner
+
+PIECES = 16
+"""So many pieces at most have elements of their own."""
+USES = 4
+"""At least so many updates there are for each element of each piece."""
+OWN_BYTES = 256 * 1024
+"""The elements of a piece stay in a core's cache."""
+
 
 def scatter(planner: Planner, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
     """Return the two kernels of a scatter: the copy and the updates."""
@@ -30,16 +47,49 @@ def scatter(planner: Planner, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
     inside = number(1) if guard is None else as_index(node_of(guard))
     nodes = [planner.resolved(node) for node in (offset, planner.elements(updates, axes), inside)]
     loops, (offset, value, inside) = merge_loops(axes, nodes)
-    dtype = out.aval.dtype
-    place = result, offset
-    stmt: Stmt = Store(place, value) if kind.combine == "set" else \
-        Combine(place, propagating(UPDATES[kind.combine], dtype), value)
+    op = "" if kind.combine == "set" else propagating(UPDATES[kind.combine], out.aval.dtype)
+    ends = [(a, number(a.args[1])) for a in loops]
+    body = _updates(ends, (result, offset), value, inside, op)
+    if op and duration(body) >= WORTH_SPREADING and _pays(loops, result):
+        body = _in_pieces(ends, (result, offset), value, inside, op)
+    return [copy, nest(body, [planner.unit.names.text(eqn)])]
+
+
+def _updates(loops: Sequence[tuple[Node, Node]], place: Place, value: Node, inside: Node, op: str) -> list[Stmt]:
+    """Return the loops, each with its end, that update `place` where the guard `inside` holds."""
+    assert not isinstance(place, Node)
+    stmt: Stmt = Combine(place, op, value) if op else Store(place, value)
     body: list[Stmt] = [stmt]
     guarded = inside is number(1)
-    for axis in reversed(loops):
-        if not guarded and axis in inside.axes:
+    for a, end in reversed(loops):
+        if not guarded and a in inside.axes:
             body, guarded = [When(inside, body)], True
-        distinct = body[0] is stmt and stride_along(offset, axis) not in (None, 0)  # no two turns of it meet
-        body = [For(axis, number(0), number(axis.args[1]), body, simd=distinct)]
-    body = body if guarded else [When(inside, body)]
-    return [copy, nest(body, [planner.unit.names.text(eqn)])]
+        distinct = body[0] is stmt and stride_along(place[1], a) not in (None, 0)  # no two turns of it meet
+        body = [For(a, number(0), end, body, simd=distinct)]
+    return body if guarded else [When(inside, body)]
+
+
+def _pays(loops: Sequence[Node], result: Buffer) -> bool:
+    """Are there many updates for few elements, and turns of the outermost loop for each piece?"""
+    count = math.prod(a.args[1] for a in loops)
+    return result.dtype != BOOL and accumulator_type(result.dtype) == result.dtype and result.nbytes <= OWN_BYTES \
+        and count >= USES * PIECES * result.size and loops[0].args[1] >= USES * PIECES
+
+
+def _in_pieces(loops: Sequence[tuple[Node, Node]], place: tuple[Buffer, Node], value: Node, inside: Node,
+               op: str) -> list[Stmt]:
+    """Return the updates of each piece's own elements, and what joins these to the result."""
+    (first, _), *others = loops
+    result, offset = place
+    piece, own, end, position = split(first, -(-int(first.args[1]) // PIECES), "piece")
+    parts = Buffer(f"{result.name}_parts", (piece.args[1], *result.shape), result.dtype, "workspace")
+    offset, value, inside = rewrite([offset, value, inside], {first: position}, rebuild)
+    joined = "sum" if op == "sub" else op
+    i, size = axis("i0", result.size), number(result.size)
+    at = linear(0, [(piece, result.size), (i, 1)])
+    nothing = literal(identity(joined, result.dtype), result.dtype)
+    body: list[Stmt] = [For(i, number(0), size, [Store((parts, at), nothing)], simd=True)]
+    body += _updates([(own, end), *others], (parts, linear(0, [(piece, result.size), (offset, 1)])), value, inside, op)
+    join = For(i, number(0), size, [Combine((result, i), joined, load(parts, at, result.dtype))], simd=True)
+    count = number(piece.args[1])
+    return [For(piece, number(0), count, body, independent=True), For(piece, number(0), count, [join])]
