@@ -17,16 +17,13 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *c = buffers[2];
     float *g = buffers[3];
 
-    /* call: reads 2.41 MB, writes 524. kB, 206. Mflop
+    /* call: reads 2.41 MB, writes 524. kB, 206. Mflop, fusion saved 1.58 MB
      *     d:f32[256,512] = dot_general[preferred_element_type=float32] a b
-     */
-    host->sgemm(0, 0, 256, 512, 784, 1.0f, a, 784, b, 512, 0.0f, g, 512);
-
-    /* loop over 256: reads 526. kB, writes 524. kB, 262. kflop, fusion saved 1.05 MB
      *     e:f32[1,512] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(1, 512)] c
      *     f:f32[256,512] = add d e
      *     g:f32[256,512] = max f 0.0
      */
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)g, (void *)c}, 256, 36);
+    host->sgemm_then(0, 0, 256, 512, 784, 1.0f, a, 784, b, 512, 0.0f, g, 512,
+        tt_kernel_0, (void *[]){(void *)g, (void *)c}, 1);
     return TT_OK;
 }
