@@ -133,7 +133,7 @@ class RandomSplit(Primitive):
 
     def impl(self, keys: NDArray, *, shape: tuple[int, ...]) -> NDArray:
         words = random_words(keys, 2 * math.prod(shape))
-        return np.ascontiguousarray(words).view(np.uint64).reshape(*keys.shape, *shape)
+        return np.ascontiguousarray(words).view(np.uint64).reshape((*keys.shape, *shape))
 
     jvp = refuse(_NO_TANGENT)
     transpose = refuse(_NO_TANGENT)
@@ -192,7 +192,7 @@ class RandomBits(Primitive):
         else:
             words = np.ascontiguousarray(random_words(keys, -(-n * bit_width // 32)))
             bits = words.view(_UINTS[bit_width])[..., :n]
-        result: NDArray = bits.reshape(*keys.shape, *shape)
+        result: NDArray = bits.reshape((*keys.shape, *shape))
         return result
 
     jvp = refuse(_NO_TANGENT)
