@@ -143,6 +143,32 @@ def test_variance_where_samples_mislead(make):
     np.testing.assert_allclose(float(got), exact.var(), 2e-6, (40 * np.finfo(np.float32).eps * exact.mean()) ** 2)
 
 
+@pytest.mark.parametrize("shape", [(1024, 600), (3000, 67), (4099, 5), (3, 2000, 40)])
+@pytest.mark.parametrize("mean", [0, 1e4])
+def test_mean_and_variance_of_columns_are_read_once(shape, mean):
+    x = jnp.asarray((mean + np.random.default_rng(1).standard_normal(shape)).astype(np.float32))
+    axis = len(shape) - 2
+
+    def f(x):
+        return x.mean(axis), x.var(axis), (x * x).min(axis)
+
+    assert passes(f, x) == 1
+    center, variance, _ = checked(f, x)
+    exact = np.asarray(x, np.float64)
+    wrong = np.asarray(center) - exact.mean(axis)
+    assert (abs(wrong) < 1e-6 * (1 + mean)).all()
+    assert (abs(np.asarray(variance) - exact.var(axis)) < 3e-6 + 2 * wrong ** 2).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_mean_and_variance_of_other_types(dtype):
+    with jax.enable_x64():
+        x = jnp.asarray(np.random.default_rng(1).random((1024, 600)).astype(dtype))
+        for axis in (None, 0, 1):
+            same(lambda x, axis=axis: (x.mean(axis), x.var(axis), x.sum(axis), x.max(axis)), x,
+                 tolerance=2e-3 if dtype == "float16" else 1e-12)
+
+
 def test_sums_around_totals_of_every_form():
     x = values(600, 700) + 30
     y = values(600, 700, seed=3) + x / 2 - 20
@@ -167,7 +193,8 @@ def test_sums_around_totals_of_every_form():
 
 def test_what_is_no_polynomial_or_not_linear_is_read_twice():
     x = values(LONG)
-    for function in (lambda x: abs(x - x.mean()).sum(), lambda x: ((x - jnp.sqrt(x.sum() ** 2)) ** 2).sum(),
+    for function in (lambda x: abs(x - x.mean()).sum(), lambda x: (((x - x.max()) ** 2).sum(), x.sum()),
+                     lambda x: ((x - jnp.sqrt(x.sum() ** 2)) ** 2).sum(),
                      lambda x: jnp.exp(x - x.max()).sum(), lambda x: ((x - x.sum()) ** 2).max()):
         assert passes(function, x) == 2
         same(function, x, tolerance=1e-4)

@@ -219,13 +219,14 @@ class Grouping:
     def _joins_around(self, root: Root, group: Group) -> bool:
         """Is `root` a sum around totals that `group` computes of the same elements? Then one pass is enough."""
         first = group.stages[0][0]
-        if not _is_total(root) or not _is_total(first) or first.domain != root.domain or group.outer \
-                or len(group.stages) > 2 or math.prod(root.domain) < MANY or len(group.roots) >= MOST_ROOTS:
+        if not is_total(root) or root.free or group.outer or first.domain != root.domain \
+                or math.prod(root.domain) < MANY or len(group.stages) > 2 or len(group.roots) >= MOST_ROOTS:
             return False
         value = self._without_scalars_after(root.value, group)
         found = [node for node in walk([value]) if node.op == "element"]
         totals = [node for node in found if self.home[node.args[0]][0] is group]
-        if any(self.home[node.args[0]][1] for node in totals) or not is_around(value, totals) \
+        known = [root.var for root in group.stages[0] if is_total(root) and not root.free]
+        if any(node.args[0] not in known for node in totals) or not is_around(value, totals) \
                 or any(self.home[node.args[0]][0].before >> group.number & 1 for node in found if node not in totals):
             return False
         root.set_value(value)
@@ -268,10 +269,10 @@ def _number(group: Group) -> int:
     return group.number
 
 
-def _is_total(root: Root) -> bool:
-    """Does `root` add up elements of all of its loops, in the type that they have?"""
+def is_total(root: Root) -> bool:
+    """Does `root` add up elements, in the type that they have?"""
     dtype = root.var.aval.dtype
-    return root.combine == "sum" and not root.free and is_float(dtype) and accumulator_type(dtype) == dtype
+    return root.combine == "sum" and not root.running and is_float(dtype) and accumulator_type(dtype) == dtype
 
 
 def _same_loops(a: Root, b: Root) -> bool:

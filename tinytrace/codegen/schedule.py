@@ -1,19 +1,20 @@
 """From a group of roots to loops: which axes merge, and whether the innermost or the last outer loop is vectorised.
 
-`along` writes loops of the first shape, `across` of the second; `pieces` and `columns` cut long folds into parts.
+`along` writes loops of the first shape, `across` of the second; `cutting` and `running` cut long folds into pieces.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from tinytrace.codegen.along import Along
+from tinytrace.codegen.along import BLOCK, Along
 from tinytrace.codegen.axes import can_merge, merged
 from tinytrace.codegen.columns import columns
+from tinytrace.codegen.cutting import Cut
 from tinytrace.codegen.kernel import Stmt
 from tinytrace.codegen.lanes import lanes_pay, packed
 from tinytrace.codegen.nodes import Node, walk
-from tinytrace.codegen.pieces import in_pieces
-from tinytrace.codegen.recentring import Recentred
+from tinytrace.codegen.running import RunningInPieces, can_run_in_pieces
 from tinytrace.codegen.tasks import StagePlan, computed, replace
 from tinytrace.codegen.threads import duration, pieces
 
@@ -39,11 +40,19 @@ class Plan:
             copies = packed(self.outer, self.stages)
             return [*copies, *columns(self.outer, self.stages)]
         if not self.outer and self.stages[0].inner:
-            nanoseconds = duration(Along(self.outer, self.stages).statements())
-            if self.is_around:
-                return Recentred(*self.stages, pieces(nanoseconds)).statements()
-            return in_pieces(self.stages[0], nanoseconds).statements()
-        return Along(self.outer, self.stages).statements()
+            return self._fold_of_everything(self.stages[0])
+        return _along(self.outer, self.stages)
+
+    def _fold_of_everything(self, stage: StagePlan) -> list[Stmt]:
+        """Return the loops when there are no outer ones: in pieces, if that is worth it."""
+        whole = _along([], self.stages)
+        count = pieces(duration(whole))
+        if any(task.root.running for task in stage.tasks):
+            return RunningInPieces(stage).statements() if count > 1 and can_run_in_pieces(stage) else whole
+        if count == 1 and not self.is_around:
+            return whole
+        size = max(1, BLOCK // math.prod(a.args[1] for a in stage.inner[1:]))
+        return Cut([], self.stages, min(size, -(-int(stage.inner[0].args[1]) // count)), 0).statements(_along, _along)
 
     # --- merging -----------------------------------------------------------------------------------------------
 
@@ -80,3 +89,7 @@ class Plan:
         if any((task.remembered and task.depth) or any(b.space == "row" for b, _ in task.targets) for task in tasks):
             return False  # a row per lane would be needed
         return lanes_pay(self.outer, self.stages)
+
+
+def _along(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
+    return Along(outer, stages).statements()
