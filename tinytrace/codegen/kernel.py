@@ -220,8 +220,12 @@ class Nest(Kernel):
     """Loops over elements."""
 
     body: list[Stmt] = field(default_factory=list)
+    heading: str = ""
+    """What kind of kernel it was before its loops were rewritten."""
 
     def title(self) -> str:
+        if self.heading:
+            return self.heading
         if any(isinstance(stmt, Call) for stmt in nested(self.body)):
             return "call"
         loops = [str(stmt.axis.args[1]) for stmt in self.body if isinstance(stmt, For)]

@@ -1,0 +1,18 @@
+/* Stores of results that are larger than the caches: past them, so that nothing has to be read before it is overwritten
+   and nothing that is still needed has to go. */
+
+/* tt: tt_stream; needs: */
+/* Copies `bytes` bytes; whole lines of 64 bytes go straight to memory where the processor has such stores. */
+static inline void tt_stream(void *restrict to, const void *restrict from, size_t bytes) {
+    size_t done = -(uintptr_t)to % 64 < bytes ? -(uintptr_t)to % 64 : bytes;
+    __builtin_memcpy(to, from, done);
+#ifdef __SSE2__
+    typedef long long words __attribute__((vector_size(16), may_alias));
+    typedef long long any_words __attribute__((vector_size(16), may_alias, aligned(1)));
+    for (; done + 64 <= bytes; done += 64)
+        for (size_t i = done; i < done + 64; i += sizeof(words))
+            __builtin_ia32_movntdq((words *)((char *)to + i), *(const any_words *)((const char *)from + i));
+    __builtin_ia32_sfence();
+#endif
+    __builtin_memcpy((char *)to + done, (const char *)from + done, bytes - done);
+}
