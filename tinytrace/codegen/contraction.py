@@ -12,7 +12,7 @@ from tinytrace.codegen.axes import merge_loops
 from tinytrace.codegen.copies import store_nest
 from tinytrace.codegen.costs import nest
 from tinytrace.codegen.elements import Index, domain_axes
-from tinytrace.codegen.kernel import Buffer, Call, For, Kernel, Nest, Stmt
+from tinytrace.codegen.kernel import Buffer, Call, For, Kernel, Nest, Place, Stmt
 from tinytrace.codegen.nodes import Node, number, rewrite
 from tinytrace.codegen.sequels import FLOPS
 from tinytrace.codegen.threads import PIECE, WORTH_SPREADING
@@ -56,7 +56,8 @@ def product(planner: Planner, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
     text = (f"host->{call}{{_then}}({left.transposed:d}, {right.transposed:d}, {m}, {n}, {k}, {one}, {{lhs}}, "
             f"{left.stride}, {{rhs}}, {right.stride}, {zero}, {{out}}, {n}{{then}});")
     loops, offsets = merge_loops(axes, [left.offset, right.offset, linear(0, [(flat_offset(axes, batch), m * n)])])
-    places = dict(zip(("lhs", "rhs", "out"), zip((left.array, right.array, result), offsets, strict=True), strict=True))
+    places: dict[str, Place] = {"lhs": (left.array, offsets[0]), "rhs": (right.array, offsets[1]),
+                                "out": (result, offsets[2])}
     body: list[Stmt] = [Call(text, places, ("out",), rows=m)]
     for axis in reversed(loops):
         body = [For(axis, number(0), number(axis.args[1]), body, independent=True)]
