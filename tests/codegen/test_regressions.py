@@ -85,3 +85,11 @@ def check_signs(function, *args):
     """Asserts that a function gives the same bits compiled and equation by equation, the signs of zeros included."""
     for ours, theirs in zip(jax.jit(function)(*args), function(*map(jnp.asarray, args)), strict=True):
         assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
+
+
+def test_routines_find_scalars_of_half_precision_in_memory():
+    """While it is computed with, a float16 is a float; a routine that takes it by address wants two bytes."""
+    bits = jax.jit(lambda x: lax.bitcast_convert_type(x + np.float16(1), np.uint16) + np.uint16(2))
+    halves = jax.jit(lambda n: lax.bitcast_convert_type(n + np.uint16(1), np.float16) * 2)
+    assert bits(np.float16(1)) == 16386
+    assert halves(np.uint16(15360)) == np.float16(2.002)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tinytrace.codegen.c_types import spelled
+from tinytrace.codegen.c_types import is_half, spelled
 from tinytrace.codegen.costs import nest
-from tinytrace.codegen.kernel import Buffer, Call, Declare, Kernel, Place, Stmt
+from tinytrace.codegen.kernel import Buffer, Call, Declare, Kernel, Place, Stmt, Store
 from tinytrace.codegen.nodes import Node, literal, local, number
 from tinytrace.codegen.unit import Callback
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
@@ -45,9 +45,13 @@ def _places(planner: Planner, eqn: JaxprEqn) -> tuple[list[Stmt], dict[str, Plac
     places: dict[str, Place] = {}
     for k, x in enumerate(eqn.invars):
         home = planner.home(x)
-        places[f"in{k}"] = _addressed(planner, x, home, declared) if isinstance(home, Node) else (home, number(0))
+        if isinstance(home, Node):
+            place = _in_memory if is_half(x.aval.dtype) else _addressed
+            places[f"in{k}"] = place(planner, x, home, declared)
+        else:
+            places[f"in{k}"] = home, number(0)
     for k, v in enumerate(eqn.outvars):
-        if v.aval.shape:
+        if v.aval.shape or is_half(v.aval.dtype):
             places[f"out{k}"] = planner.result_array(v), number(0)
         else:
             made = local(planner.unit.names[v], v.aval.dtype)
@@ -56,13 +60,24 @@ def _places(planner: Planner, eqn: JaxprEqn) -> tuple[list[Stmt], dict[str, Plac
     return declared, places, tuple(f"out{k}" for k in range(len(eqn.outvars)))
 
 
-def _addressed(planner: Planner, x: Atom, home: Node, declared: list[Stmt]) -> Node:
+def _addressed(planner: Planner, x: Atom, home: Node, declared: list[Stmt]) -> Place:
     """Return a variable that holds a scalar operand, since a number has no address."""
     if home.op == "local":
         return home
-    variable = local(planner.unit.names.fresh(planner.unit.names[x] if isinstance(x, Var) else "given"), x.aval.dtype)
+    variable = local(_name(planner, x), x.aval.dtype)
     declared.append(Declare(variable, home))
     return variable
+
+
+def _in_memory(planner: Planner, x: Atom, home: Node, declared: list[Stmt]) -> Place:
+    """Return an array that holds a scalar of half precision, since a variable holds it widened."""
+    array = Buffer(_name(planner, x), (), x.aval.dtype, "workspace")
+    declared.append(Store((array, number(0)), home))
+    return array, number(0)
+
+
+def _name(planner: Planner, x: Atom) -> str:
+    return planner.unit.names.fresh(planner.unit.names[x] if isinstance(x, Var) else "given")
 
 
 def filled(text: str, places: dict[str, str]) -> str:
