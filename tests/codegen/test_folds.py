@@ -5,7 +5,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tests.codegen.test_programs import generated, same
+from tests.codegen.test_programs import compiles_without_warnings, generated, same
 from tinytrace.codegen.verifier import verify
 from tinytrace.runtime.threads import num_threads, set_num_threads
 
@@ -42,6 +42,14 @@ def test_running_folds_of_every_type(name, dtype):
     x = values(6, 333, dtype=dtype)
     for axis in (0, 1):
         same(lambda x, axis=axis: fold(x, axis), x, tolerance=1e-2 if dtype == "float16" else 1e-4)
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1), (1,), (3, 1, 4)])
+def test_running_folds_of_single_elements(shape):
+    x = values(*shape)
+    for axis in range(len(shape)):
+        assert compiles_without_warnings(generated(lambda x, axis=axis: jnp.cumsum(x, axis), x).source.text)
+        same(lambda x, axis=axis: (jax.lax.cumsum(x, axis), jax.lax.cumlogsumexp(x, axis, reverse=True)), x)
 
 
 @pytest.mark.parametrize("name", ["cumsum", "cummax", "cummin"])

@@ -58,8 +58,8 @@ class Root:
     """The operations."""
 
     def __post_init__(self) -> None:
-        if self.combine and not self.running and all(size == 1 for size in self.domain[self.free:]):
-            self.combine = ""  # a fold of one element
+        if self.combine and all(size == 1 for size in self.domain[self.free:]):
+            self.combine, self.running = "", False  # a fold of one element
         self.place = self.place or self.axes[:self.free]
         self.set_value(self.value)
 

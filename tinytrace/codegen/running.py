@@ -37,11 +37,11 @@ class RunningInPieces(Along):
         assert x.dtype is not None
         parts = Buffer(f"{x.args[0]}_parts", (self.piece.args[1],), x.dtype, "workspace")
         part, so_far = load(parts, self.piece, x.dtype), local(f"{x.args[0]}_so_far", x.dtype)
-        first = [Declare(part_of(x), start_of(x, op)), self._turns([Combine(part_of(x), op, value)]),
+        first: list[Stmt] = [Declare(part_of(x), start_of(x, op)), self._turns([Combine(part_of(x), op, value)]),
                  Store((parts, self.piece), part_of(x))]
-        between = [Declare(part_of(x), part, fixed=True), Store((parts, self.piece), so_far),
+        between: list[Stmt] = [Declare(part_of(x), part, fixed=True), Store((parts, self.piece), so_far),
                    Combine(so_far, op, part_of(x))]
-        second = [Declare(x, part), self._turns(self._leaf(task))]
+        second: list[Stmt] = [Declare(x, part), self._turns(self._leaf(task))]
         return [self._each(first, independent=True), Declare(so_far, start_of(x, op)), self._each(between),
                 self._each(second, independent=True)]
 
