@@ -2,13 +2,13 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     void *const *work = ctx;
     const float *restrict a = work[0];
     float *restrict b_parts = work[1];
-    for (int64_t piece = begin; piece < end; piece++) {
-        float b_part = 0.0f;
-        #pragma omp simd reduction(+: b_part)
+    for (int64_t i0_piece = begin; i0_piece < end; i0_piece++) {
+        float b = 0.0f;
+        #pragma omp simd reduction(+: b)
         for (int64_t i0 = 0; i0 < 4096; i0++) {
-            b_part += a[i0 + 4096 * piece];
+            b += a[i0 + 4096 * i0_piece];
         }
-        b_parts[piece] = b_part;
+        b_parts[i0_piece] = b;
     }
 }
 
@@ -23,8 +23,8 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b_parts}, 4096, 13);
     float b = 0.0f;
     #pragma omp simd reduction(+: b)
-    for (int64_t piece = 0; piece < 4096; piece++) {
-        b += b_parts[piece];
+    for (int64_t i0_piece = 0; i0_piece < 4096; i0_piece++) {
+        b += b_parts[i0_piece];
     }
     out[0] = b;
     return TT_OK;
