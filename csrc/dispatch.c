@@ -1,4 +1,4 @@
-/* FastCallable: a function with a table from keys to FastEntry; and the module. See dispatch.h. */
+/* FastCallable: a function with a table from keys to what answers such calls; and the module. See dispatch.h. */
 
 #include "dispatch.h"
 #include <math.h>
@@ -161,6 +161,12 @@ static int may_be_fast(Callable *self) {
     return trace == eval_trace;
 }
 
+static PyObject *run(PyObject *entry, PyObject **leaves, PyObject *args, PyObject *kwargs) {
+    if (Py_TYPE(entry) == &EntryType)
+        return run_entry(entry, leaves);
+    return Py_TYPE(entry) == &EagerType ? run_eagerly(entry, leaves) : PyObject_Call(entry, args, kwargs);
+}
+
 /* The result of a call that is known; NULL, perhaps with an exception, when it is Python's. */
 static PyObject *answer(Callable *self, PyObject *args, PyObject *kwargs) {
     Key key;
@@ -176,7 +182,7 @@ static PyObject *answer(Callable *self, PyObject *args, PyObject *kwargs) {
     Py_INCREF(entry);
     for (int i = 0; i < key.n_leaves; i++) /* another thread may empty the list or dict they came from */
         Py_INCREF(key.leaves[i]);
-    PyObject *result = run_entry(entry, key.leaves);
+    PyObject *result = run(entry, key.leaves, args, kwargs);
     for (int i = 0; i < key.n_leaves; i++)
         Py_DECREF(key.leaves[i]);
     Py_DECREF(entry);
@@ -193,7 +199,7 @@ static PyObject *callable_learn(PyObject *object, PyObject *arguments) {
     Callable *self = (Callable *)object;
     PyObject *args, *kwargs, *entry;
     Key key;
-    if (!PyArg_ParseTuple(arguments, "O!O!O!", &PyTuple_Type, &args, &PyDict_Type, &kwargs, &EntryType, &entry))
+    if (!PyArg_ParseTuple(arguments, "O!O!O", &PyTuple_Type, &args, &PyDict_Type, &kwargs, &entry))
         return NULL;
     if (self->epoch != epoch || PyDict_GET_SIZE(self->table) > 4096)
         PyDict_Clear(self->table);
@@ -205,7 +211,10 @@ static PyObject *callable_learn(PyObject *object, PyObject *arguments) {
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
     int failed = PyDict_SetItem(self->table, tuple, entry);
     Py_DECREF(tuple);
-    return failed ? NULL : Py_NewRef(Py_True);
+    if (failed && !PyErr_ExceptionMatches(PyExc_TypeError))
+        return NULL;
+    PyErr_Clear(); /* an unhashable static value: such calls are Python's */
+    return PyBool_FromLong(!failed);
 }
 
 /* _configure(miss, static_positions, static_names): called once by JitFunction.__init__ */
@@ -326,6 +335,7 @@ static PyMethodDef functions[] = {
     {"set_array_types", set_array_types, METH_VARARGS, "set_array_types(Array, ndarray): what results are made as"},
     {"array_of_view", (PyCFunction)(void (*)(void))array_of_view, METH_FASTCALL,
      "array_of_view(aval, view): an array whose elements are those of a read-only NumPy array"},
+    {"set_numpy", set_numpy, METH_VARARGS, "set_numpy(asarray, quiet_context): what eager calls need of NumPy"},
     {"set_trace_state", set_trace_state, METH_VARARGS, "set_trace_state(state, bottom, raise_status)"},
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},
     {"forget", forget, METH_NOARGS, "forget(): every table is empty from now on"},
@@ -336,7 +346,7 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "tinytrace.
                                     .m_size = -1, .m_methods = functions};
 
 PyMODINIT_FUNC PyInit__dispatch(void) {
-    PyTypeObject *types[] = {&BufferType, &ArrayBaseType, &EntryType, &CallableType};
+    PyTypeObject *types[] = {&BufferType, &ArrayBaseType, &EntryType, &EagerType, &CallableType};
     PyObject *self = PyModule_Create(&module);
     if (!self || !(trace_name = PyUnicode_InternFromString("trace")))
         return NULL;

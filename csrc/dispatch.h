@@ -24,7 +24,7 @@ typedef struct {
     uintptr_t address; /* 0: not known yet, the elements are in the view */
 } Array;
 
-extern PyTypeObject BufferType, ArrayBaseType, EntryType;
+extern PyTypeObject BufferType, ArrayBaseType, EntryType, EagerType;
 extern PyTypeObject *array_type; /* the Python subclass of ArrayBase */
 extern PyTypeObject *numpy_type; /* numpy.ndarray */
 extern PyObject *raise_status;   /* called with a program's non-zero status */
@@ -40,6 +40,10 @@ PyObject *array_of_view(PyObject *module, PyObject *const *args, Py_ssize_t n);
 
 /* Runs the program of a FastEntry on these leaves. Returns NULL without an exception when Python must do it. */
 PyObject *run_entry(PyObject *entry, PyObject **leaves);
+
+/* The same for an EagerEntry: NumPy computes. */
+PyObject *run_eagerly(PyObject *entry, PyObject **leaves);
+PyObject *set_numpy(PyObject *module, PyObject *args);
 
 int add_entry_constants(PyObject *module); /* 0, or -1 with an exception */
 

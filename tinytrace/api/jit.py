@@ -202,7 +202,7 @@ class JitFunction(FastCallable):
         """Let the hit path answer such calls itself from now on."""
         if config.debug_nans:
             return
-        order = dict(zip(_reading_order(dynamic, tree.unflatten(range(tree.num_leaves))), itertools.count()))
+        order = dict(zip(reading_order(dynamic, tree.unflatten(range(tree.num_leaves))), itertools.count()))
         if len(order) == tree.num_leaves:
             entry = call.fast_entry([order[i] for i in range(len(order))])
             if entry is not None:
@@ -230,6 +230,18 @@ class JitFunction(FastCallable):
         return call_params(traced.closed, self._name, tuple(donated), self._options.keep_unused, self._options.inline)
 
     # --- tracing ---
+
+    @property
+    def statics(self) -> Statics:
+        """Which arguments are static."""
+        return self._options.statics
+
+    def traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[TracedFunction, list[Any], list[int]]:
+        """Return what a call traces to, its leaves, and the order in which the hit path reads them."""
+        dynamic, statics = self._split(args, kwargs)
+        leaves, tree = tree_flatten(dynamic)
+        order = list(reading_order(dynamic, tree.unflatten(range(tree.num_leaves))))
+        return self._traced(args, kwargs, leaves, tree, statics), leaves, order
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
         """Return ((dynamic args, dynamic kwargs), statics as a hashable key)."""
@@ -413,14 +425,14 @@ class StaticValue:
             and bool(self.value == other.value)
 
 
-def _reading_order(x: Any, indices: Any) -> Iterator[int]:
+def reading_order(x: Any, indices: Any) -> Iterator[int]:
     """Yield the flat index of each leaf in the order in which the hit path reads arguments (dicts as they lie)."""
     if isinstance(x, dict):
         for name in x:
-            yield from _reading_order(x[name], indices[name])
+            yield from reading_order(x[name], indices[name])
     elif isinstance(x, (tuple, list)):
         for item, index in zip(x, indices, strict=True):
-            yield from _reading_order(item, index)
+            yield from reading_order(item, index)
     elif isinstance(indices, int):
         yield indices
 

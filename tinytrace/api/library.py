@@ -2,7 +2,7 @@
 
 Many numpy functions stand in a jaxpr as one equation, `pjit[name=_where jaxpr={...}]`, because JAX jits them. Staged
 into a jaxpr they must do the same here, to the letter; outside of one their body simply runs, operation by operation,
-for compiling each of them would cost more than it saves.
+for compiling each of them would cost more than it saves. Calls that repeat take a shorter way (see `eager`).
 """
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tinytrace.api.eager import EagerFunction
 from tinytrace.api.jit import jit
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
-from tinytrace.core.trace import Trace, current_trace, is_eager
+from tinytrace.core.trace import Trace, bottom_trace, current_trace
+from tinytrace.core.trace import current_trace_state as _state
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.transforms.staging import DynamicJaxprTrace
 
@@ -37,14 +39,19 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
                                              static_argnames=static_argnames or None))
         dynamic = functools.cache(lambda: _dynamic_parameters(function, static_argnames, static_argnums or ()))
 
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if not is_eager() and is_staging():
-                return staged()(*args, **kwargs)
+        def plain(*args: Any, **kwargs: Any) -> Any:
             if set(map(type, args)) != _ARRAYS_ALONE:
                 leading = [_as_array(arg) if flag else arg for arg, flag in zip(args, dynamic(), strict=False)]
                 args = (*leading, *args[len(leading):])
             return function(*args, **kwargs)
+
+        eager = functools.cache(lambda: EagerFunction(plain, staged()))
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if _state.trace is bottom_trace:
+                return eager()(*args, **kwargs)
+            return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
 
         return call  # type: ignore[return-value]
 
@@ -61,10 +68,13 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         staged = functools.cache(lambda: jit(function, static_argnames=static_argnames, inline=True))
+        eager = functools.cache(lambda: EagerFunction(function, staged()))
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            trace = current_trace()
+            trace = _state.trace
+            if trace is bottom_trace:
+                return eager()(*args, **kwargs)
             if type(trace) is DynamicJaxprTrace:
                 trace.inlined += 1
                 try:

@@ -214,6 +214,12 @@ def _copy_to_pool(value: np.ndarray[Any, Any]) -> Buffer:
     return buffer
 
 
+def fresh_elements(aval: ShapedArray) -> tuple[Buffer, np.ndarray[Any, Any]]:
+    """Return a new block of the pool and a view through which NumPy can fill it."""
+    buffer = Buffer(aval.nbytes)
+    return buffer, np.asarray(_Window(buffer, aval.shape, aval.dtype.itemsize, False)).view(storage_dtype(aval))
+
+
 def storage_dtype(aval: ShapedArray) -> np.dtype[Any]:
     """Return the NumPy dtype in which elements are stored (a typed key is eight bytes: two words)."""
     return np.dtype(np.uint64) if isinstance(aval.dtype, KeyType) else aval.dtype

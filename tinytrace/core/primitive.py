@@ -22,6 +22,7 @@ Primitives whose params are jaxprs (pjit, scan, cond, ...) may be split, and say
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -89,6 +90,10 @@ class Primitive:
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the primitive under the current trace: run it, record it, or transform it."""
         return _state.trace.process_primitive(self, args, params)
+
+    def in_numpy(self, params: dict[str, Any]) -> Callable[..., Any]:
+        """Return what `impl` does to arrays with these parameters, once it has accepted arrays of their types."""
+        return functools.partial(self.impl, **params) if params else self.impl
 
     # The rules are declared as `(*args: Any, **params: Any)`, which rooms may override with the exact signatures above.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from tinytrace import errors
-from tinytrace._dispatch import array_of_view
+from tinytrace._dispatch import array_of_view, set_numpy
 from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
@@ -227,15 +227,22 @@ def to_numpy(x: Any, aval: ShapedArray) -> Any:
     return np.asarray(x, aval.dtype)
 
 
+def _quiet_context() -> contextvars.Context:
+    """Return a context in which NumPy reports no division by zero, overflow or invalid value."""
+    context = contextvars.copy_context()
+    context.run(np.seterr, all="ignore")
+    return context
+
+
 class _Quiet(threading.local):
-    """This thread's context in which NumPy reports no division by zero, overflow or invalid value."""
+    """This thread's own quiet context, None while it is in use."""
 
     def __init__(self) -> None:
-        self.context: contextvars.Context | None = contextvars.copy_context()
-        self.context.run(np.seterr, all="ignore")
+        self.context: contextvars.Context | None = _quiet_context()
 
 
 _quiet = _Quiet()
+set_numpy(np.asarray, _quiet_context)
 
 
 def _quietly(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -89,6 +89,9 @@ class Elementwise(Primitive):
         self.check_runnable(*args)
         return self.numpy(*args, **params)
 
+    def in_numpy(self, params: dict[str, Any]) -> Callable[..., Any]:
+        return functools.partial(self.numpy, **params) if params else self.numpy
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         if not (self.tangents or self.constant):
             raise NotImplementedError(f"Differentiation rule for '{self.name}' not implemented")

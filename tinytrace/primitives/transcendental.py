@@ -282,6 +282,7 @@ def rounded_once(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args)
         return function(*[x.astype(np.float64) for x in args]).astype(np.float32)
 
+    wrapped.for_large = function  # type: ignore[attr-defined]
     return wrapped
 
 

@@ -1,0 +1,153 @@
+/* EagerEntry: a call of a library function that NumPy answers, with nothing in between. It knows which NumPy function
+   to call, what to make of Python scalars, and the types of the results; tinytrace/api/eager.py says where it comes
+   from. NumPy's warnings of divisions by zero, overflows and invalid values are off while it runs. */
+
+#include "dispatch.h"
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+
+enum { MAX_OPERANDS = 64, SPARE_CONTEXTS = 8 };
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *function;     /* of NumPy arrays; returns one, a Buffer that it has filled, or a sequence of arrays */
+    PyObject *scalar_types; /* per leaf: what a Python scalar becomes, None for an Array */
+    PyObject *out_avals;
+    PyObject *unflatten; /* list of results -> result, None for a single one */
+} Eager;
+
+static PyObject *as_ndarray, *quiet_context; /* numpy.asarray; makes a context in which NumPy does not warn */
+static PyObject *spare[SPARE_CONTEXTS];      /* contexts that nobody is in: each serves one call at a time */
+static int n_spare;
+
+static void eager_dealloc(PyObject *self) {
+    Eager *e = (Eager *)self;
+    Py_XDECREF(e->function);
+    Py_XDECREF(e->scalar_types);
+    Py_XDECREF(e->out_avals);
+    Py_XDECREF(e->unflatten);
+    PyObject_Free(self);
+}
+
+/* EagerEntry(function, scalar_types, out_avals, unflatten) */
+static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *function, *scalar_types, *out_avals, *unflatten;
+    (void)type, (void)kwargs;
+    if (!PyArg_ParseTuple(args, "OO!O!O", &function, &PyTuple_Type, &scalar_types, &PyTuple_Type, &out_avals,
+                          &unflatten))
+        return NULL;
+    if (PyTuple_GET_SIZE(scalar_types) > MAX_OPERANDS)
+        return PyErr_Format(PyExc_ValueError, "more than %d operands", MAX_OPERANDS);
+    Eager *e = PyObject_New(Eager, &EagerType);
+    if (!e)
+        return NULL;
+    e->function = Py_NewRef(function);
+    e->scalar_types = Py_NewRef(scalar_types);
+    e->out_avals = Py_NewRef(out_avals);
+    e->unflatten = Py_NewRef(unflatten);
+    return (PyObject *)e;
+}
+
+PyTypeObject EagerType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.EagerEntry",
+    .tp_doc = "A call that NumPy answers: its function, and the types of scalars and results.",
+    .tp_basicsize = sizeof(Eager), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = eager_new, .tp_dealloc = eager_dealloc};
+
+/* set_numpy(asarray, quiet_context) */
+PyObject *set_numpy(PyObject *module, PyObject *args) {
+    PyObject *asarray, *quiet;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO", &asarray, &quiet))
+        return NULL;
+    Py_XSETREF(as_ndarray, Py_NewRef(asarray));
+    Py_XSETREF(quiet_context, Py_NewRef(quiet));
+    Py_RETURN_NONE;
+}
+
+/* --- the call -------------------------------------------------------------------------------------------------- */
+
+/* What NumPy sees of a leaf; NULL without an exception when Python must look at it. */
+static PyObject *operand_of(PyObject *leaf, PyObject *scalar_type) {
+    if (Py_TYPE(leaf) == array_type) {
+        PyObject *view = ((Array *)leaf)->view;
+        return view && view != Py_None ? Py_NewRef(view) : PyObject_GetAttrString(leaf, "_value");
+    }
+    PyObject *scalar = PyObject_CallOneArg(scalar_type, leaf);
+    if (!scalar)
+        PyErr_Clear(); /* it does not fit: Python says so better */
+    return scalar;
+}
+
+static PyObject *call_on(Eager *e, PyObject **leaves) {
+    PyObject *operands[MAX_OPERANDS], *result = NULL;
+    Py_ssize_t n = PyTuple_GET_SIZE(e->scalar_types), k = 0;
+    while (k < n && (operands[k] = operand_of(leaves[k], PyTuple_GET_ITEM(e->scalar_types, k))))
+        k++;
+    if (k == n)
+        result = PyObject_Vectorcall(e->function, operands, (size_t)n, NULL);
+    while (k > 0)
+        Py_DECREF(operands[--k]);
+    return result;
+}
+
+static PyObject *call_quietly(Eager *e, PyObject **leaves) {
+    PyObject *context = n_spare ? spare[--n_spare] : PyObject_CallNoArgs(quiet_context);
+    if (!context || PyContext_Enter(context)) {
+        Py_XDECREF(context);
+        return NULL;
+    }
+    PyObject *result = call_on(e, leaves);
+    if (PyContext_Exit(context))
+        Py_CLEAR(result);
+    if (n_spare < SPARE_CONTEXTS)
+        spare[n_spare++] = context;
+    else
+        Py_DECREF(context);
+    return result;
+}
+
+/* The Array of a block of the pool. Takes the reference. */
+static PyObject *wrap_buffer(PyObject *buffer, PyObject *aval) {
+    PyObject *array = array_of(aval, buffer);
+    Py_DECREF(buffer);
+    return array;
+}
+
+/* The Array of one of NumPy's results, which becomes read-only. Takes the reference. */
+static PyObject *wrap(PyObject *value, PyObject *aval) {
+    if (value && Py_TYPE(value) == &BufferType)
+        return wrap_buffer(value, aval);
+    if (value && Py_TYPE(value) != numpy_type)
+        Py_SETREF(value, PyObject_CallOneArg(as_ndarray, value));
+    if (!value)
+        return NULL;
+    PyArray_CLEARFLAGS((PyArrayObject *)value, NPY_ARRAY_WRITEABLE);
+    PyObject *array = array_of_view(NULL, (PyObject *[]){aval, value}, 2);
+    Py_DECREF(value);
+    return array;
+}
+
+static PyObject *wrap_all(Eager *e, PyObject *values) {
+    Py_ssize_t n = PyTuple_GET_SIZE(e->out_avals);
+    PyObject *results = PyList_New(n);
+    for (Py_ssize_t i = 0; results && i < n; i++) {
+        PyObject *array = wrap(PySequence_GetItem(values, i), PyTuple_GET_ITEM(e->out_avals, i));
+        if (array)
+            PyList_SET_ITEM(results, i, array);
+        else
+            Py_CLEAR(results);
+    }
+    PyObject *tree = results ? PyObject_CallOneArg(e->unflatten, results) : NULL;
+    Py_XDECREF(results);
+    return tree;
+}
+
+PyObject *run_eagerly(PyObject *entry, PyObject **leaves) {
+    Eager *e = (Eager *)entry;
+    PyObject *result = call_quietly(e, leaves);
+    if (!result || e->unflatten == Py_None)
+        return result ? wrap(result, PyTuple_GET_ITEM(e->out_avals, 0)) : NULL;
+    PyObject *tree = wrap_all(e, result);
+    Py_DECREF(result);
+    return tree;
+}

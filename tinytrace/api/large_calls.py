@@ -1,0 +1,71 @@
+"""Library functions on large arrays: compiled by a thread beside, where machine code gives the same bits as NumPy.
+
+NumPy computes on one thread and takes a selection element by element; a compiled loop is two to six times as fast, and
+compiling it takes as long as some fifty calls. So NumPy answers until it is ready. When that is depends on the moment:
+only functions whose results do not depend on who computes them are compiled, those that move elements, compare and
+choose them, or add, subtract, multiply and divide them one by one.
+"""
+from __future__ import annotations
+
+import contextlib
+import queue
+import re
+import threading
+from collections.abc import Callable
+
+from tinytrace.api.program import Program
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import is_float
+from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
+from tinytrace.core.kinds import IndexMap, Scalar
+from tinytrace.runtime.compiler import find_command
+from tinytrace.runtime.failures import CompileError, StrictError
+
+LARGE = 1 << 20
+"""Bytes of the largest array from which a function is worth compiling."""
+_CALL = re.compile(r"\w\(")
+
+
+def is_worth_compiling(jaxpr: Jaxpr) -> bool:
+    """Does the function work on large arrays, and do all compilers and NumPy give the same bits?"""
+    avals = [v.aval for v in (*jaxpr.invars, *jaxpr.outvars)]
+    return max((aval.nbytes for aval in avals), default=0) >= LARGE and all(map(_same_bits, jaxpr.eqns))
+
+
+def _same_bits(eqn: JaxprEqn) -> bool:
+    inner = eqn.params.get("jaxpr")
+    if isinstance(inner, ClosedJaxpr):
+        return all(map(_same_bits, inner.jaxpr.eqns))
+    in_avals, out_avals = [v.aval for v in eqn.invars], [v.aval for v in eqn.outvars]
+    if any(map(_is_half, (*in_avals, *out_avals))) or eqn.primitive.multiple_results:
+        return False
+    kind = eqn.primitive.lower(in_avals, out_avals, **eqn.params)
+    return isinstance(kind, IndexMap) or (isinstance(kind, Scalar) and isinstance(kind.text, str)
+                                          and not _CALL.search(kind.text))
+
+
+def _is_half(aval: ShapedArray) -> bool:
+    return is_float(aval.dtype) and aval.dtype.itemsize < 4
+
+
+def compile_beside(closed: ClosedJaxpr, ready: Callable[[Program], object]) -> None:
+    """Compile `closed` on the thread that is there for it, and tell `ready`."""
+    global _thread
+    _waiting.put((closed, ready))
+    if _thread is None or not _thread.is_alive():  # a forked child has none
+        _thread = threading.Thread(target=_work, name="tinytrace compiles", daemon=True)
+        _thread.start()
+
+
+def _work() -> None:
+    while True:
+        closed, ready = _waiting.get()
+        with contextlib.suppress(CompileError, StrictError):  # nobody has asked for a compiler: NumPy goes on
+            find_command()
+            program = Program(closed, exact=True)
+            if program.executable is not None:
+                ready(program)
+
+
+_waiting: queue.SimpleQueue[tuple[ClosedJaxpr, Callable[[Program], object]]] = queue.SimpleQueue()
+_thread: threading.Thread | None = None
