@@ -104,20 +104,25 @@ static inline float tt_sin_near_f32(float x, float shift) {
 /* tt: tt_sin_mended_f32; needs: tt_sin_wide_f32 */
 /* y = tt_sin_near_f32(x, shift) where that holds, elsewhere tt_sin_wide_f32(x, shift).
 
-   The wide function costs four times the near one and is hardly ever needed, but a loop with a branch in it is not
-   vectorised. So the branch stands behind a call: the compiler vectorises a call if the function has variants on 4, 8
-   and 16 floats, under the names of the x86 vector ABI, and these here branch once for all of their elements. */
+   The wide function is hardly ever needed, but a loop with a branch in it is not vectorised. So the branch stands
+   behind a call: the compiler vectorises a call if the function has variants on 4, 8 and 16 floats, under the names of
+   the x86 vector ABI, and these here branch once for all of their elements. */
 #if defined(__x86_64__) && defined(__AVX2__) && defined(__FMA__) && !defined(__clang__)
 __attribute__((const, simd("notinbranch"), visibility("hidden")))
 float tt_sin_mended_f32(float y, float x, float shift);
 
-static inline float tt_sin_mend_f32(float y, float x, float shift) {
-    return __builtin_fabsf(x) < 0x1p17f ? y : tt_sin_wide_f32(x, shift);
+#if TT_PART != 2 /* of a large program, only the first part defines them */
+/* One by one, in a function of its own: with vectors it would be four times as fast, and most of what there is to
+   compile in a program with a sine. */
+static __attribute__((noinline, cold)) void tt_sin_mend_f32(float *y, const float *x, const float *shift, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (!(__builtin_fabsf(x[i]) < 0x1p17f)) y[i] = tt_sin_wide_f32(x[i], shift[i]);
 }
 
 float tt_sin_mended_1(float y, float x, float shift) __asm__("tt_sin_mended_f32");
 __attribute__((visibility("hidden"))) float tt_sin_mended_1(float y, float x, float shift) {
-    return tt_sin_mend_f32(y, x, shift);
+    if (!(__builtin_fabsf(x) < 0x1p17f)) tt_sin_mend_f32(&y, &x, &shift, 1);
+    return y;
 }
 
 typedef float tt_f32x4 __attribute__((vector_size(16)));
@@ -128,7 +133,7 @@ tt_f32x4 tt_sin_mended_4(tt_f32x4 y, tt_f32x4 x, tt_f32x4 shift) __asm__("_ZGVbN
 __attribute__((visibility("hidden"))) tt_f32x4 tt_sin_mended_4(tt_f32x4 y, tt_f32x4 x, tt_f32x4 shift) {
     union tt_far_4 far = {((tt_i32x4)x & 0x7FFFFFFF) >= 0x48000000}; /* the bits of 2**17 */
     if (__builtin_expect((far.words[0] | far.words[1]) != 0, 0))
-        for (int i = 0; i < 4; i++) y[i] = tt_sin_mend_f32(y[i], x[i], shift[i]);
+        tt_sin_mend_f32((float *)&y, (const float *)&x, (const float *)&shift, 4);
     return y;
 }
 
@@ -140,7 +145,7 @@ tt_f32x8 tt_sin_mended_8(tt_f32x8 y, tt_f32x8 x, tt_f32x8 shift) __asm__("_ZGVdN
 __attribute__((visibility("hidden"))) tt_f32x8 tt_sin_mended_8(tt_f32x8 y, tt_f32x8 x, tt_f32x8 shift) {
     union tt_far_8 far = {((tt_i32x8)x & 0x7FFFFFFF) >= 0x48000000};
     if (__builtin_expect((far.words[0] | far.words[1] | far.words[2] | far.words[3]) != 0, 0))
-        for (int i = 0; i < 8; i++) y[i] = tt_sin_mend_f32(y[i], x[i], shift[i]);
+        tt_sin_mend_f32((float *)&y, (const float *)&x, (const float *)&shift, 8);
     return y;
 }
 #ifdef __AVX512F__
@@ -153,9 +158,10 @@ tt_f32x16 tt_sin_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) __asm__("_
 __attribute__((visibility("hidden"))) tt_f32x16 tt_sin_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) {
     union tt_far_16 far = {__builtin_convertvector(((tt_i32x16)x & 0x7FFFFFFF) >= 0x48000000, tt_i8x16)};
     if (__builtin_expect((far.words[0] | far.words[1]) != 0, 0))
-        for (int i = 0; i < 16; i++) y[i] = tt_sin_mend_f32(y[i], x[i], shift[i]);
+        tt_sin_mend_f32((float *)&y, (const float *)&x, (const float *)&shift, 16);
     return y;
 }
+#endif
 #endif
 #else
 static inline float tt_sin_mended_f32(float y, float x, float shift) {

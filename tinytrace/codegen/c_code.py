@@ -6,6 +6,7 @@ where everything that it needs is known; everything else is written where it is 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -27,7 +28,9 @@ class Code:
         """Names of arrays and variables that exist somewhere in the program."""
         self.lines: list[str] = []
         self.depth = 1
-        self._known: list[dict[Node, str]] = [{}]
+        self._known: dict[Node, str] = {}
+        self._hidden: list[list[tuple[Node, str | None]]] = [[]]
+        """For each open block what it has added to `_known`, and what was there before."""
         self._taken: list[set[str]] = [set(self.reserved)]
         self.uses: Counter[Node] = Counter()
         """How often each expression of the current kernel is used."""
@@ -49,13 +52,17 @@ class Code:
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
         """Let names and variables made inside the `with` end with it."""
-        self._known.append({})
+        self._hidden.append([])
         self._taken.append(set())
         self.depth += 1
         yield
         self.depth -= 1
-        self._known.pop()
         self._taken.pop()
+        for node, before in reversed(self._hidden.pop()):
+            if before is None:
+                del self._known[node]
+            else:
+                self._known[node] = before
 
     def fresh(self, wish: str) -> str:
         """Return a name that nothing visible has, as near to `wish` as possible."""
@@ -67,7 +74,7 @@ class Code:
 
     def name_of(self, node: Node) -> str | None:
         """Return the variable that holds `node`, if one does here."""
-        return next((known[node] for known in reversed(self._known) if node in known), None)
+        return self._known.get(node)
 
     # --- expressions -------------------------------------------------------------------------------------------
 
@@ -90,7 +97,8 @@ class Code:
     def know(self, node: Node, name: str) -> None:
         """Remember that variable `name` holds `node` from here to the end of the block."""
         if node.op not in ("literal", "local", "axis", "affine"):
-            self._known[-1][node] = name
+            self._hidden[-1].append((node, self._known.get(node)))
+            self._known[node] = name
 
     def operand(self, node: Node) -> str:
         """Return the C text of an expression, in parentheses unless it is one word or call."""
@@ -100,13 +108,16 @@ class Code:
     def prepare(self, nodes: Iterable[Node]) -> None:
         """Make the variables that `nodes` need, operands first."""
         for node in self._needed(nodes):
-            if self._wants_name(node) and self.name_of(node) is None:
-                self.keep(node)
+            if self._wants_name(node) and node not in self._known:
+                self._declare(node, _wish(node))
 
     def keep(self, node: Node, wish: str = "") -> None:
         """Make a variable that holds `node`."""
         self.prepare(node.certain)
-        name = self.fresh(wish or _wish(node))
+        self._declare(node, wish or _wish(node))
+
+    def _declare(self, node: Node, wish: str) -> None:
+        name = self.fresh(wish)
         kind = variable_type(node.dtype)
         if node.op == "where" and self._is_large(node):
             self._choose(node, kind, name)
@@ -125,15 +136,17 @@ class Code:
         """Return what is evaluated for certain below `nodes` and is not in a variable yet, operands first."""
         seen: set[Node] = set()
         order: list[Node] = []
-        stack = [(node, False) for node in nodes]
+        begun: list[Node] = []
+        stack: list[Node | None] = list(nodes)
         while stack:
-            node, done = stack.pop()
-            if done:
-                order.append(node)
-            elif node not in seen and self.name_of(node) is None:
+            node = stack.pop()
+            if node is None:  # all operands of the node begun last are in order
+                order.append(begun.pop())
+            elif node not in seen and node not in self._known:
                 seen.add(node)
-                stack.append((node, True))
-                stack += [(child, False) for child in reversed(node.certain)]
+                begun.append(node)
+                stack.append(None)
+                stack += node.certain[::-1]
         return order
 
     def _wants_name(self, node: Node) -> bool:
@@ -228,26 +241,29 @@ class Code:
     @contextlib.contextmanager
     def counting(self, roots: Iterable[Node]) -> Iterator[None]:
         """Know, inside the `with`, how often each expression below `roots` is used."""
-        outer, self.uses = self.uses, Counter()
-        stack = []
+        uses: dict[Node, int] = {}
+        stack: list[Node] = []
         for root in roots:
-            self.uses[root] += 1
-            if self.uses[root] == 1:
+            if root not in uses:
                 stack.append(root)
+            uses[root] = uses.get(root, 0) + 1
         while stack:
-            for child, times in _operands(stack.pop()):
-                if not self.uses[child]:
+            node = stack.pop()
+            mentions = _mentions(node.args[0], len(node.children)) if node.op == "apply" else ()
+            for k, child in enumerate(node.children):
+                if not uses.get(child):
                     stack.append(child)
-                self.uses[child] += times
+                times = mentions[k] if mentions else 2 if node.op in ("min", "max") else 1
+                uses[child] = uses.get(child, 0) + times
+        outer, self.uses = self.uses, Counter(uses)
         yield
         self.uses = outer
 
 
-def _operands(node: Node) -> list[tuple[Node, int]]:
-    """Return the operands with the number of times that the text of `node` mentions them."""
-    if node.op == "apply":
-        return [(x, node.args[0].count(f"{{{k}}}")) for k, x in enumerate(node.args[1:])]
-    return [(child, 2 if node.op in ("min", "max") else 1) for child in node.children]
+@functools.cache
+def _mentions(template: str, count: int) -> tuple[int, ...]:
+    """Return how often a text mentions each of its operands."""
+    return tuple(template.count(f"{{{k}}}") for k in range(count))
 
 
 def _is_no_sum(node: Node) -> bool:

@@ -70,7 +70,8 @@ class NestWriter:
         match stmt:
             case For() if stmt.grain:
                 function, work = self._function(stmt)
-                code.line(f"host->parallel_for({function}, {work}, {stmt.axis.args[1]}, {stmt.grain});")
+                spread = f"host->parallel_for({function}, {work}, {stmt.axis.args[1]}, {stmt.grain});"
+                code.line(f"{function}({work});" if is_whole(stmt) else spread)
             case For():
                 self._hoist(stmt)
                 self._loop(stmt)
@@ -209,7 +210,8 @@ class NestWriter:
         calls = any(isinstance(stmt, Call) and "host->" in stmt.text for stmt in nested([loop]))
         inner = Code(self.code.reserved)
         changed = {place[0].name for s in nested([loop]) for place in written(s) if not isinstance(place, Node)}
-        inner.line("void *const *work = ctx;")
+        if not is_whole(loop):
+            inner.line("void *const *work = ctx;")
         for k, buffer in enumerate(buffers):
             const = "" if buffer.name in changed else "const "
             inner.line(f"{const}{memory_type(buffer.dtype)} *restrict {buffer.name} = work[{k}];")
@@ -225,12 +227,21 @@ class NestWriter:
             inner.line("#pragma omp simd")
         first = constant_of(loop.begin)
         shift = f" + {first}" if first else ""
-        with inner.block(f"for (int64_t {axis_name} = begin{shift}; {axis_name} < end{shift}; {axis_name}++)"):
+        begin, end = f"begin{shift}", f"end{shift}"
+        if is_whole(loop):
+            begin, end = inner.value(loop.begin), inner.value(loop.end)
+        with inner.block(f"for (int64_t {axis_name} = {begin}; {axis_name} < {end}; {axis_name}++)"):
             writer._body(loop.body)
-        head = f"static void {name}(void *ctx, int64_t begin, int64_t end) {{"
+        takes = "void *const *work" if is_whole(loop) else "void *ctx, int64_t begin, int64_t end"
+        head = f"static void {name}({takes}) {{"
         self.functions.append("\n".join([head, *inner.lines, "}"]))
         pointers = [f"(void *){b.name}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
         return name, f"(void *[]){{{', '.join(pointers + ['(void *)host'] * calls)}}}"
+
+
+def is_whole(loop: For) -> bool:
+    """Is a loop with a function of its own not worth spreading over threads?"""
+    return loop.grain == loop.axis.args[1]
 
 
 def reduction_clause(loop: For) -> str | None:

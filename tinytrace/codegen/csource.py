@@ -18,6 +18,7 @@ class CSource(NamedTuple):
       workspace: bytes of the scratch buffer that follows the outputs; 0 when there is none.
       exact: compile without fused multiply-add.
       quick: compile with less effort: a loop of very many steps gains nothing from more.
+      parts: is the text in two parts, which two compilers may take at the same time?
     """
 
     text: str
@@ -27,6 +28,7 @@ class CSource(NamedTuple):
     workspace: int = 0
     exact: bool = False
     quick: bool = False
+    parts: bool = False
 
     def __str__(self) -> str:
         return self.text

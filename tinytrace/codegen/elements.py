@@ -34,6 +34,8 @@ class Producer(NamedTuple):
     eqn: JaxprEqn
     kind: Lowered
     position: int
+    is_map: bool
+    """Is one element of it said without a loop?"""
 
 
 def domain_axes(shape: Sequence[int]) -> Index:

@@ -9,6 +9,7 @@ from tinytrace.codegen.c_code import Code
 from tinytrace.codegen.c_program import ProgramWriter, names_in
 from tinytrace.codegen.c_types import memory_type
 from tinytrace.codegen.kernel import Buffer, Kernel, Nest, Row, inner_programs, nested
+from tinytrace.codegen.parts import in_parts
 from tinytrace.codegen.workspace import workspace_arrays
 from tinytrace.csources import host_source, math_functions
 
@@ -24,8 +25,8 @@ _INDEX_FUNCTIONS = {
 UNROLL = '#pragma GCC optimize("peel-loops") /* loops over short rows are unrolled, so that rows are registers */\n'
 
 
-def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> str:
-    """Return the C text of a program."""
+def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> tuple[str, bool]:
+    """Return the C text of a program, and whether it is in two parts."""
     buffers = [*inputs, *outputs]
     body = Code(names_in(kernels) | {b.name for b in buffers})
     writer = ProgramWriter(body)
@@ -47,10 +48,12 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
             code.line(f"(void){name};")
     entry = "\n".join(["int32_t tt_entry(void *const *buffers, const struct tt_host *host) {", *code.lines, *body.lines,
                        "    return TT_OK;", "}"])
-    program = "\n\n".join([*writer.functions, entry])
+    parts = in_parts(writer.functions, entry)
+    program = parts or "\n\n".join([*writer.functions, entry])
     unrolled = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name + "(" in program]
-    return "\n".join([*unrolled, host_source(), math_functions(program), *helpers, program, ""])
+    text = "\n".join([*unrolled, host_source(), math_functions(program), *helpers, program, ""])
+    return text, parts is not None
 
 
 def rows_in(kernels: Sequence[Kernel]) -> list[Buffer]:

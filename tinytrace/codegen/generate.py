@@ -16,8 +16,8 @@ from tinytrace.codegen.workspace import lay_out
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 
-LONG_KERNEL = 300
-"""From how many equations in one kernel on the compiler is told to be quick: -O2 takes half as long again as -O1."""
+LONG_KERNEL = 200
+"""From how many equations in one kernel on the compiler is told to be quick: -O2 takes half as long again."""
 
 
 class Kernels(list[Kernel]):
@@ -57,10 +57,11 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         join_sequels(kernels)
         workspace = lay_out(kernels)
         hidden = unit.hidden_inputs()
-        text = emit(kernels, [*arrays, *hidden], outputs)
+        text, parts = emit(kernels, [*arrays, *hidden], outputs)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
         quick = any(len(kernel.equations) >= LONG_KERNEL for kernel in kernels)
-        source = CSource(text, "tt_entry", tuple(avals), tuple(v.aval for v in jaxpr.outvars), workspace, exact, quick)
+        source = CSource(text, "tt_entry", tuple(avals), tuple(v.aval for v in jaxpr.outvars), workspace, exact, quick,
+                         parts)
         return Generated(kernels, source, tuple(value for _, value in unit.constants.values()), tuple(unit.callbacks))
 
 

@@ -155,16 +155,21 @@ def walk(roots: Iterable[Node], certain: bool = False) -> list[Node]:
     """Return every node below `roots` once, operands before their users; or only what is evaluated for certain."""
     seen: set[Node] = set()
     order: list[Node] = []
-    stack = [(root, False) for root in reversed(list(roots))]
+    begun: list[Node] = []
+    stack: list[Node | None] = list(roots)[::-1]
     while stack:
-        node, done = stack.pop()
-        if done:
-            order.append(node)
+        node = stack.pop()
+        if node is None:  # all operands of the node begun last are in order
+            order.append(begun.pop())
         elif node not in seen:
             seen.add(node)
-            stack.append((node, True))
-            inner = node.certain if certain else node.children
-            stack.extend((child, False) for child in reversed(inner) if child not in seen)
+            children = node.certain if certain else node.children
+            if children:
+                begun.append(node)
+                stack.append(None)
+                stack += children[::-1]
+            else:
+                order.append(node)
     return order
 
 

@@ -100,7 +100,7 @@ class Planner:
         if home is not None:
             return load(home, flat_offset(index, var.aval.shape), var.aval.dtype)
         producer = self.values.producers[var]
-        if var in self.values.kept or not is_map(producer.kind, producer.eqn):
+        if var in self.values.kept or not producer.is_map:
             return element(var, index)
         return None
 
@@ -169,7 +169,7 @@ class Planner:
                 inside[eqn] = None
                 for x in eqn.invars:
                     producer = self.values.producers.get(x) if isinstance(x, Var) else None
-                    if producer is not None and x not in self.values.kept and is_map(producer.kind, producer.eqn):
+                    if producer is not None and x not in self.values.kept and producer.is_map:
                         stack.append(producer.eqn)
         eqns = sorted(inside, key=self._order.__getitem__)
         kernel.equations = [self.unit.names.text(eqn) for eqn in eqns]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinytrace.codegen.kernel import Call, Combine, For, Stmt, Store, When, expressions
+from tinytrace.codegen.kernel import Call, Combine, For, Stmt, Store, When, expressions, nested
 from tinytrace.codegen.nodes import walk
 
 WORTH_SPREADING = 50_000.0
@@ -15,20 +15,26 @@ PIECE = 12_000.0
 """Nanoseconds of work that a thread takes at least."""
 
 MOST_PIECES = 64
+LONG = 120
+"""A loop with more expressions than this in it is a function: functions can be compiled at the same time."""
 
 LOAD, STORE, OPERATION, CALL = 0.10, 0.13, 0.03, 0.30
 """What one element costs in nanoseconds, in vectorised loops over arrays larger than the caches."""
 
 
 def spread(body: Sequence[Stmt]) -> None:
-    """Give the outermost loops that are worth it a grain."""
+    """Give the outermost loops that are worth it a grain: they become functions; long ones do, if in one piece."""
     for stmt in body:
         if isinstance(stmt, For) and stmt.independent:
             extent = int(stmt.axis.args[1])
             total = duration([stmt])
-            if extent > 1 and total >= WORTH_SPREADING and not _calls(stmt.body):
+            if extent < 2 or _calls(stmt.body):
+                continue
+            if total >= WORTH_SPREADING:
                 grain = max(1, round(PIECE * extent / total))
                 stmt.grain = -(-grain // 64) * 64 if stmt.simd else grain
+            elif len(walk(root for inner in nested(stmt.body) for root in expressions(inner))) > LONG:
+                stmt.grain = extent
 
 
 def pieces(nanoseconds: float) -> int:

@@ -8,11 +8,11 @@ remember.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable
 from typing import TypeAlias
 
 from tinytrace.codegen.arithmetic import flat_offset, stride_along
+from tinytrace.codegen.chains import ends_of_chains
 from tinytrace.codegen.elements import (
     Elements,
     Index,
@@ -40,6 +40,8 @@ SMALL_PRODUCT = 16 * 1024
 
 Place: TypeAlias = tuple[tuple[int, ...], int]
 """Where a value is read: the extents of the loops, and how many folds lie behind what they compute."""
+Reads: TypeAlias = dict[Place, int]
+"""How often a value is read at each place."""
 
 
 class Values:
@@ -48,19 +50,24 @@ class Values:
     def __init__(self, jaxpr: Jaxpr) -> None:
         self.jaxpr = jaxpr
         self.kinds: list[Lowered] = []
+        self.maps: list[bool] = []
+        """For each equation, whether it says one element without a loop."""
         self.producers: dict[Var, Producer] = {}
         for eqn in jaxpr.eqns:
             kind = self._with_window(eqn, lowered(eqn))
             self.kinds.append(kind)
-            self.producers.update((v, Producer(eqn, kind, k)) for k, v in enumerate(eqn.outvars))
+            self.maps.append(is_map(kind, eqn))
+            for k, v in enumerate(eqn.outvars):
+                self.producers[v] = Producer(eqn, kind, k, self.maps[-1])
             if isinstance(kind, Spread):
-                self.producers.update((part, Producer(eqn, kind.reduction, k)) for k, part in enumerate(kind.parts))
+                for k, part in enumerate(kind.parts):
+                    self.producers[part] = Producer(eqn, kind.reduction, k, False)
         self.level: dict[Var, int] = {}
         """How many folds and whole operations lie behind a value, one after the other."""
         self.cost: dict[Var, int] = {}
         """Simple operations per element, when everything behind it that can be is written out."""
         self._rate()
-        self.kept: set[Var] = set()
+        self.kept: set[Var] = ends_of_chains(jaxpr.eqns, self.maps, self.cost, REMEMBERING)
         self.repeated: set[Var] = set()
         """Values that some loop over more elements than they have reads: each element is needed many times."""
         self._choose_kept()
@@ -77,69 +84,73 @@ class Values:
 
     def _at_hand(self, v: Var, index: Index) -> Node | None:
         """Stand for an element of an array, for what is not written out."""
-        if v in self.producers and is_map(self.producers[v].kind, self.producers[v].eqn):
+        if v in self.producers and self.producers[v].is_map:
             return None
         return load(v, flat_offset(index, v.aval.shape), v.aval.dtype)
 
     def _rate(self) -> None:
-        for eqn, kind in zip(self.jaxpr.eqns, self.kinds, strict=True):
-            operands = [x for x in eqn.invars if isinstance(x, Var)]
-            level = max((self.level.get(x, 0) for x in operands), default=0) + (not is_map(kind, eqn))
-            cost = min(_own_cost(kind, eqn) + sum(self.cost.get(x, 0) for x in operands), 1 << 20)
+        level, cost = self.level, self.cost
+        for eqn, kind, maps in zip(self.jaxpr.eqns, self.kinds, self.maps, strict=True):
+            deepest, total = 0, _own_cost(kind, eqn)
+            for x in eqn.invars:
+                if x in cost:
+                    deepest = max(deepest, level[x])  # type: ignore[index]
+                    total += cost[x]  # type: ignore[index]
+            total = min(total, 1 << 20) if maps else 0
             if isinstance(kind, Spread):
-                level, cost = level + 1, 1
+                deepest, total = deepest + 1, 1
             for v in (*eqn.outvars, *(kind.parts if isinstance(kind, Spread) else ())):
-                self.level[v] = level
-                self.cost[v] = cost if v.aval.shape and is_map(kind, eqn) else 0  # scalars are kept
+                level[v] = deepest + (not maps)
+                cost[v] = total if v.aval.shape else 0  # scalars are kept
 
     def _choose_kept(self) -> None:
         """Walk from the results to the inputs, counting for each value in how many loops, and where, it is read."""
         self.kept.update(v for v in self.jaxpr.outvars if isinstance(v, Var) and v in self.producers)
-        reads: dict[Var, Counter[Place]] = {}
-        for eqn, kind in zip(reversed(self.jaxpr.eqns), reversed(self.kinds), strict=True):
-            if not is_map(kind, eqn) or isinstance(kind, Spread):
+        reads: dict[Var, Reads] = {}
+        for eqn, kind, maps in zip(reversed(self.jaxpr.eqns), reversed(self.kinds), reversed(self.maps), strict=True):
+            if not maps or isinstance(kind, Spread):
                 results = kind.parts if isinstance(kind, Spread) else eqn.outvars
                 self.kept.update(v for v in results if type(v) is not DropVar)
                 self._read_by_fold(eqn, kind.reduction if isinstance(kind, Spread) else kind, reads)
                 continue
-            loops: Counter[Place] = Counter()
+            loops: Reads = {}
             for v in eqn.outvars:
-                readers = reads.get(v, Counter())
+                readers = reads.get(v, {})
                 if any(math.prod(shape) > v.aval.size for shape, _ in readers):
                     self.repeated.add(v)
-                if not v.aval.shape or (readers.total() - 1) * self.cost[v] >= REMEMBERING:
+                if not v.aval.shape or (sum(readers.values()) - 1) * self.cost[v] >= REMEMBERING:
                     self.kept.add(v)
-                _merge_same(loops, Counter({(v.aval.shape, self.level[v]): 1}) if v in self.kept else readers)
+                _merge_same(loops, {(v.aval.shape, self.level[v]): 1} if v in self.kept else readers)
             self._read_by_map(eqn, kind, loops, reads)
 
-    def _read_by_fold(self, eqn: JaxprEqn, kind: Lowered, reads: dict[Var, Counter[Place]]) -> None:
+    def _read_by_fold(self, eqn: JaxprEqn, kind: Lowered, reads: dict[Var, Reads]) -> None:
         for x in self._made(eqn.invars):
             if isinstance(kind, (Reduction, Scan1D)):
                 shape = domain_order(x.aval, kind)
-                _merge_same(reads.setdefault(x, Counter()), Counter({(shape, self.level[x]): 1}))
+                _merge_same(reads.setdefault(x, {}), {(shape, self.level[x]): 1})
             elif isinstance(kind, Contraction):
                 if self.cost[x] or not self.is_view(x):
                     self.kept.add(x)
             elif isinstance(kind, Loop) and x in first_values(eqn, kind):
-                reads.setdefault(x, Counter())[x.aval.shape, id(eqn)] += 1
+                _count(reads.setdefault(x, {}), (x.aval.shape, id(eqn)))
             elif not isinstance(kind, Scatter):
                 if x.aval.shape:
                     self.kept.add(x)
             elif x is eqn.invars[kind.updates] and 4 * x.aval.size <= eqn.outvars[0].aval.size:
                 self.kept.add(x)  # so that the operand may be updated in place, whatever the updates read of it
             else:
-                reads.setdefault(x, Counter())[eqn.invars[kind.updates].aval.shape, id(eqn)] += 1
+                _count(reads.setdefault(x, {}), (eqn.invars[kind.updates].aval.shape, id(eqn)))
 
-    def _read_by_map(self, eqn: JaxprEqn, kind: Lowered, loops: Counter[Place],
-                     reads: dict[Var, Counter[Place]]) -> None:
+    def _read_by_map(self, eqn: JaxprEqn, kind: Lowered, loops: Reads,
+                     reads: dict[Var, Reads]) -> None:
         for x in self._made(eqn.invars):
-            here = reads.setdefault(x, Counter())
+            here = reads.setdefault(x, {})
             if isinstance(kind, (Scalar, Window)) and x.aval.shape == eqn.outvars[0].aval.shape:
                 _merge_same(here, loops)
                 continue
             times = x.aval.size // max(eqn.outvars[0].aval.size, 1) if isinstance(kind, Reduction) else 1
             for loop, count in loops.items():
-                here[loop] += count * max(times, 1)
+                _count(here, loop, count * max(times, 1))
             if self.cost[x] >= REMEMBERING and _needs_again(eqn, kind, x):
                 self.kept.add(x)
 
@@ -191,10 +202,14 @@ def _needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
     return any(last in node.axes for node in found)
 
 
-def _merge_same(into: Counter[Place], loops: Counter[Place]) -> None:
+def _count(reads: Reads, loop: Place, times: int = 1) -> None:
+    reads[loop] = reads.get(loop, 0) + times
+
+
+def _merge_same(into: Reads, loops: Reads) -> None:
     """Readers at the same place of the same loop share one computation."""
     for loop, count in loops.items():
-        into[loop] = max(into[loop], count)
+        into[loop] = max(into.get(loop, 0), count)
 
 
 # --- kinds -------------------------------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ def _build(source: CSource, compiler: Compiler, folder: str, store: Store | None
     write_file(os.path.join(folder, SOURCE), source.text.encode())
     _count("compiles")
     try:
-        compiler.compile(folder, source.exact, source.quick)
+        compiler.compile(folder, source.exact, source.quick, source.parts)
     except CompileError as error:
         if store is not None:
             with suppress(OSError):  # the error itself matters more than a copy of its source
