@@ -22,8 +22,11 @@ PyObject *buffer_of(size_t nbytes) {
 static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     Py_ssize_t nbytes;
     (void)type, (void)kwargs;
-    if (!PyArg_ParseTuple(args, "n", &nbytes))
+    if (!PyArg_ParseTuple(args, "n", &nbytes)) {
+        if (PyErr_ExceptionMatches(PyExc_OverflowError))
+            PyErr_SetString(PyExc_MemoryError, "Unable to allocate an array larger than the address space");
         return NULL;
+    }
     if (nbytes < 0)
         return PyErr_Format(PyExc_ValueError, "a buffer of %zd bytes", nbytes);
     return buffer_of((size_t)nbytes);

@@ -1,4 +1,4 @@
-"""What holds for all tests: a cache of their own, no settings from outside, and how many random programs are tried."""
+"""What holds for all tests: a cache of their own, settings by options only, and how many random programs are tried."""
 
 import os
 import pathlib
@@ -23,6 +23,23 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "full"))
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing with them")
+    parser.addoption("--threads", type=int, default=0, help="how many threads kernels may use (0: one per core)")
+    parser.addoption("--exact", action="store_true", help="compile without fused multiply-add")
+
+
+def pytest_configure(config):
+    """Before tests are collected, and with them tinytrace imported; the processes that tests start inherit it."""
+    config.addinivalue_line("markers", "default_mode: holds of the texts of the default mode; left out by --exact")
+    os.environ["TINYTRACE_NUM_THREADS"] = str(config.getoption("--threads"))
+    os.environ["TINYTRACE_EXACT"] = str(config.getoption("--exact"))
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--exact"):
+        left_out = pytest.mark.skip(reason="--exact: compares with a text of the default mode")
+        for item in items:
+            if item.get_closest_marker("default_mode"):
+                item.add_marker(left_out)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ static inline double tt_lgamma_f64(double x) {
     double sine = tt_sin_turned_f64(rest, steep); /* of pi |fraction| */
     double reflected = 1.1447298858494002 - tt_log_f64(sine) - value;
     value = x < 0.5 ? reflected : value;
-    value = x == -__builtin_inf() ? __builtin_inf() : value;
+    value = x < -0x1p52 ? __builtin_inf() : value; /* an integer, or -inf */
     return x == x ? value : x;
 }
 

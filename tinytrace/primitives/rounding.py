@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.core.dtypes import BOOL
+from tinytrace.core.dtypes import BOOL, short_name
 from tinytrace.primitives.elementwise import CONSTANT, FLOAT, NUMBER, Elementwise, NDArray
 
 
@@ -106,5 +106,6 @@ ceil_p = Elementwise("ceil", FLOAT, np.ceil, "tt_ceil_{t}({0})", CONSTANT)
 round_p = Elementwise("round", FLOAT, _round, lambda x, rounding_method:
                       "tt_rint_{t}({0})" if rounding_method is RoundingMethod.TO_NEAREST_EVEN else "tt_round_{t}({0})",
                       CONSTANT)
-nextafter_p = Elementwise("nextafter", [FLOAT, FLOAT], np.nextafter, "tt_nextafter_{t}({0}, {1})")
+nextafter_p = Elementwise("nextafter", [FLOAT, FLOAT], np.nextafter,
+                          lambda x, y: f"tt_nextafter_{short_name(x.dtype)}({{0}}, {{1}})")
 is_finite_p = Elementwise("is_finite", FLOAT, np.isfinite, "tt_is_finite_{t}({0})", CONSTANT, result=BOOL)

@@ -44,7 +44,7 @@ def _erfc(x: NDArray) -> NDArray:
     bell = np.exp(-head * head) * np.exp((head - x) * (head + x))
     positive = 2 * h / math.pi * np.abs(x) * bell * total
     positive = positive + np.where(np.abs(x) < math.pi / h, 2 / (1 - np.exp(2 * math.pi * np.abs(x) / h)), 0)
-    positive = np.where(np.isinf(x), 0, positive)
+    positive = np.where(np.abs(x) > 30, 0, positive)
     return np.where(np.abs(x) < 0.5, 1 - _small_erf(x), np.where(x < 0, 2 - positive, positive))
 
 
@@ -75,7 +75,7 @@ def _erf_inv(x: NDArray) -> NDArray:
 # --- gamma and its logarithmic derivatives ---------------------------------------------------------------------
 
 def _lgamma_of(x: float) -> float:
-    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
+    if x > 2.556348e305 or x == -math.inf or (x <= 0 and x == math.floor(x)):  # math.lgamma raises where it overflows
         return math.inf
     return math.lgamma(x)
 
@@ -249,7 +249,7 @@ def _bessel_ie(order: int, x: NDArray) -> NDArray:
     for k in range(1, 16):
         term = term * ((2 * k - 1) ** 2 - 4 * order ** 2) / (8 * k * np.maximum(x, 50))
         far = far + term
-    return np.where(x <= 50, near, far / np.sqrt(2 * math.pi * np.maximum(x, 50)))
+    return np.where(x <= 50, near, far / math.sqrt(2 * math.pi) / np.sqrt(np.maximum(x, 50)))
 
 
 def _bessel_i0e(x: NDArray) -> NDArray:

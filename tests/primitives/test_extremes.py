@@ -1,0 +1,107 @@
+"""Elementwise operations on the ends of every dtype: each against each, compiled as interpreted, and never a signal.
+
+`make sanitize` runs these under -fsanitize=undefined: shifts, conversions and divisions are where C leaves it open.
+"""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tinytrace as jax
+from tests.primitives import domains
+from tests.primitives.test_registry import bound
+from tinytrace import lax
+from tinytrace.config import enable_x64
+from tinytrace.core.dtypes import is_float
+from tinytrace.core.primitive import registry
+from tinytrace.primitives.elementwise import Elementwise, accepts
+
+I16, U16, I64, U64 = map(np.dtype, ("int16", "uint16", "int64", "uint64"))
+NARROW, WIDE = (*domains.ANY, I16, U16), (domains.F64, I64, U64)
+LOSE_DIGITS = {"igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "regularized_incomplete_beta", "zeta",
+               "polygamma"}  # fmt: skip
+"""Iterations that end somewhere at the ends of the range, and not in the same place: no values are compared."""
+OPERATIONS = [p for p in registry.values() if isinstance(p, Elementwise) and p.name not in ("convert_element_type",
+                                                                                            "integer_pow")]
+
+
+def ends(dtype):
+    """Zeros, ones, the least and the greatest numbers, what lies just inside and outside of other types' ranges."""
+    if dtype == domains.BOOL:
+        return np.array([False, True])
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        near = {info.min, info.min + 1, *range(-2, 4), 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 65, info.max - 1, info.max}
+        return np.array([n for n in sorted(near) if info.min <= n <= info.max], dtype)
+    info = ml_dtypes.finfo(dtype)
+    numbers = [0, 1, 0.5, 1.5, 2.5, 3, np.inf, np.nan, float(info.max), float(info.tiny), 126.6, 128.9, 170.5, 255.5,
+               2.0**15, 2.0**16, 2.0**31 - 128, 2.0**31, 2.0**31 + 256, 3e9, 2.0**32, 2.0**63, 2.0**64, 1e-30, 1e30]
+    with np.errstate(all="ignore"):
+        return np.array([*numbers, *np.negative(numbers)], np.float64).astype(dtype)
+
+
+def each_against_each(dtype, arity):
+    numbers = ends(dtype)[:: 2 if arity == 3 else 1]
+    return [grid.reshape(-1) for grid in np.meshgrid(*[numbers] * arity, indexing="ij")]
+
+
+@pytest.mark.parametrize("x64", [False, True])
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda p: p.name)
+def test_compiled_as_interpreted(operation, x64):
+    samples = [domains.Sample(tuple(each_against_each(dtype, len(operation.accepts))),
+                              domains._PARAMS.get(operation.name, {}))
+               for dtype in (WIDE if x64 else NARROW) if all(accepts(each, dtype) for each in operation.accepts)]
+    with enable_x64(x64), np.errstate(all="ignore"):
+        compiled = jax.jit(lambda args: [bound(operation, sample, xs)[0]
+                                         for sample, xs in zip(samples, args, strict=True)])
+        for sample, out in zip(samples, compiled([sample.args for sample in samples]), strict=True):
+            check(operation, sample, np.asarray(out), np.asarray(bound(operation, sample, sample.args)[0]))
+
+
+def check(operation, sample, out, expected):
+    assert (out.shape, out.dtype) == (expected.shape, expected.dtype)
+    if operation.name in LOSE_DIGITS:
+        return
+    if not is_float(out.dtype):
+        np.testing.assert_array_equal(out, expected)
+        return
+    relative = {2: 2e-2, 4: 1e-5, 8: 1e-11}[out.dtype.itemsize]
+    least = float(ml_dtypes.finfo(out.dtype).smallest_subnormal)
+    out, expected = out.astype(np.float64), expected.astype(np.float64)
+    np.testing.assert_allclose(out, expected, relative, least, err_msg=operation.name)
+
+
+@pytest.mark.parametrize("new", [*NARROW, *WIDE])
+def test_conversions(new):
+    with enable_x64():
+        numbers = [ends(dtype) for dtype in (*NARROW, *WIDE)]
+        convert = lambda xs: [lax.convert_element_type(x, new) for x in xs]  # noqa: E731
+        with np.errstate(all="ignore"):
+            for x, out, expected in zip(numbers, jax.jit(convert)(numbers), convert(numbers), strict=True):
+                out, expected = (np.asarray(y, np.float64) if is_float(new) else np.asarray(y) for y in (out, expected))
+                np.testing.assert_array_equal(out, expected, str(x.dtype))
+
+
+@pytest.mark.parametrize("power", [-3, -1, 0, 1, 2, 5, 31])
+def test_integer_powers(power):
+    numbers = [ends(dtype) for dtype in NARROW if dtype != domains.BOOL and (power >= 0 or is_float(dtype))]
+    raised = lambda xs: [lax.integer_pow(x, power) for x in xs]  # noqa: E731
+    with np.errstate(all="ignore"):
+        for x, out, expected in zip(numbers, jax.jit(raised)(numbers), raised(numbers), strict=True):
+            if is_float(x.dtype):
+                out, expected = np.asarray(out, np.float64), np.asarray(expected, np.float64)
+                np.testing.assert_allclose(out, expected, 4e-2 if x.dtype.itemsize == 2 else 1e-5, 1e-40, str(x.dtype))
+            else:
+                np.testing.assert_array_equal(out, expected, str(x.dtype))
+
+
+@pytest.mark.parametrize("dtype", [domains.F16, domains.BF16])
+def test_the_next_half_after_each(dtype):
+    x = np.arange(1 << 16, dtype=np.uint16).view(dtype)
+    for y in (0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 65504):
+        y = np.full(x.shape, y).astype(dtype)
+        with np.errstate(all="ignore"):
+            expected = np.where(x == y, y, np.nextafter(x, y))  # NumPy: x, and so a zero of the wrong sign
+        out = np.asarray(jax.jit(lax.nextafter)(x, y))
+        same = (out.view(np.uint16) == expected.view(np.uint16)) | (np.isnan(out) & np.isnan(expected))
+        assert same.all(), (x[~same], y[0], out[~same])

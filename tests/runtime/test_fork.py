@@ -1,0 +1,113 @@
+"""Forked children run compiled programs of every sort, whatever the parent's threads are doing; none hangs."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tests.runtime.programs import in_child
+from tinytrace.runtime.ladder import stats
+from tinytrace.runtime.threads import num_threads, set_num_threads
+
+X = np.random.default_rng(0).normal(size=(700, 700)).astype(np.float32)
+
+
+def rows(x):
+    return jnp.tanh(x).sum(1)
+
+
+def product(x):
+    return x @ x
+
+
+@pytest.fixture(autouse=True)
+def three_threads():
+    before = num_threads()
+    set_num_threads(3)
+    yield
+    set_num_threads(before)
+
+
+def digest(results) -> str:
+    return str([hash(np.asarray(out).tobytes()) for out in jax.tree.leaves(results)])
+
+
+@pytest.mark.parametrize("function", [rows, product, lambda x: (jnp.sort(x, 0), jnp.cumsum(x))])
+def test_what_the_parent_has_run(function):
+    compiled = jax.jit(function)
+    here = digest(compiled(X))
+    assert in_child(lambda: digest(compiled(X))) == (0, here)
+    assert digest(compiled(X)) == here
+
+
+def test_a_program_that_the_child_compiles():
+    jax.jit(rows)(X)
+    compiles = stats.compiles
+
+    def in_new_program():
+        out = jax.jit(lambda x: (jnp.cos(x) @ x)[7] * 3)(X)
+        assert stats.compiles == compiles + 1
+        return np.isfinite(np.asarray(out)).all()
+
+    assert in_child(in_new_program) == (0, "True")
+
+
+def test_a_child_of_a_child():
+    compiled = jax.jit(lambda x: (rows(x), product(x)))
+    here = digest(compiled(X))
+
+    def fork_again():
+        assert digest(compiled(X)) == here
+        return in_child(lambda: digest(compiled(X)))
+
+    assert in_child(fork_again) == (0, str((0, here)))
+
+
+@pytest.mark.parametrize("function", [rows, product])
+def test_a_fork_while_another_thread_is_in_a_program(function):
+    compiled, other = jax.jit(function), jax.jit(lambda x: rows(x) + product(x)[0])
+    stop = threading.Event()
+
+    def churn():
+        while not stop.is_set():
+            compiled(X)
+
+    here = digest((compiled(X), other(X)))
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        assert [in_child(lambda: digest((compiled(X), other(X)))) for _ in range(5)] == [(0, here)] * 5
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_fork_inside_a_callback():
+    """The program of the parent is half done; the child runs others, and leaves."""
+    answers = []
+
+    def fork(x):
+        answers.append(in_child(lambda: digest(jax.jit(rows)(X))))
+        return x
+
+    out = jax.jit(lambda x: jax.pure_callback(fork, x, x) + 1)(np.float32(1))
+    assert (float(out), answers) == (2.0, [(0, digest(jax.jit(rows)(X)))])
+
+
+def test_many_children_at_once():
+    """As a data loader has them: all forked before any of them has finished."""
+    compiled = jax.jit(rows)
+    here = digest(compiled(X))
+    answers: list[tuple[int, str]] = []
+    threads = [threading.Thread(target=lambda: answers.append(in_child(lambda: digest(compiled(X)))))
+               for _ in range(2 * (os.cpu_count() or 1))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [(0, here)] * len(threads)

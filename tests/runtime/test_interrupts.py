@@ -1,0 +1,67 @@
+"""Ctrl-C while a compiled program runs: it arrives when the call returns, and nothing is lost or damaged."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tests.runtime.test_alloc import read_stats
+from tinytrace.runtime.threads import num_threads, set_num_threads
+
+
+def long_loop(x, turns):
+    return jax.lax.fori_loop(0, turns, lambda i, x: jnp.sin(x) + 1, x)
+
+
+@pytest.fixture
+def interrupt_soon():
+    """After a tenth of a second, SIGINT, which Python turns into KeyboardInterrupt."""
+    thread = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
+    thread.start()
+    yield
+    thread.join()
+
+
+@pytest.fixture(params=[1, 3])
+def threads(request):
+    before = num_threads()
+    set_num_threads(request.param)
+    yield request.param
+    set_num_threads(before)
+
+
+def test_it_arrives_when_the_call_returns(interrupt_soon, threads):
+    compiled = jax.jit(long_loop)
+    x = jnp.asarray(np.linspace(0, 1, 20_000, dtype=np.float32))
+    before_loop = compiled(x, 10)  # compiled now, with the same argument types
+    live = read_stats()["live_blocks"]
+
+    def run_for_seconds():
+        start = time.monotonic()
+        while time.monotonic() < start + 20:
+            compiled(x, 2000)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_for_seconds()
+    assert read_stats()["live_blocks"] == live
+    np.testing.assert_array_equal(compiled(x, 10), before_loop)
+
+
+def test_it_arrives_inside_a_callback(interrupt_soon):
+    def wait(x):
+        time.sleep(20)
+        return x
+
+    compiled = jax.jit(lambda x, wanted: jax.lax.cond(wanted, lambda x: jax.pure_callback(wait, x, x), jnp.sin, x))
+    x = np.float32(1)
+    expected = compiled(x, False)
+    with pytest.raises(KeyboardInterrupt):
+        compiled(x, True)
+    assert compiled(x, False) == expected
