@@ -37,11 +37,13 @@ FOLDED = {FLOAT32, FLOAT64}
 class EagerFunction(FastCallable):
     """A library function as it is called outside of traces.
 
-    plain: what it does, in terms of other functions.  jitted: its form that can be traced.
+    plain: what it does, in terms of other functions.  jitted: its form that can be traced.  arrays_alone: do Python's
+    numbers mean something else to it than arrays of them?
     """
 
-    def __init__(self, plain: Callable[..., Any], jitted: JitFunction) -> None:
+    def __init__(self, plain: Callable[..., Any], jitted: JitFunction, arrays_alone: bool = False) -> None:
         self.plain, self.jitted = plain, jitted
+        self.leaf_types = (Array,) if arrays_alone else (Array, float, int, bool)
         self._configure(self._first_call, *jitted.statics)
 
     def _first_call(self, *args: Any, **kwargs: Any) -> Any:
@@ -73,7 +75,7 @@ class EagerFunction(FastCallable):
                 traced, leaves, order = self.jitted.traced(args, kwargs)
             except ConcretizationTypeError:  # it looks at values
                 return None, None
-        if warned or order != sorted(order) or not all(type(x) in (Array, float, int, bool) for x in leaves):
+        if warned or order != sorted(order) or not all(type(x) in self.leaf_types for x in leaves):
             return None, None
         entry = entry_of(traced, [type(x) for x in leaves])
         return traced if entry else None, entry
@@ -195,8 +197,12 @@ class _Recipe:
 
 
 def _scalar_type(dtype: DType, cast: DType | None, wrap: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
-    kinds = [kind for kind in (dtype.type, cast and cast.type, wrap) if kind]
-    return kinds[0] if len(kinds) == 1 else lambda x: functools.reduce(lambda value, kind: kind(value), kinds, x)
+    made = dtype.type if cast is None else _through(dtype.type, cast.type)
+    return made if wrap is None else _through(made, wrap)
+
+
+def _through(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: second(first(x))
 
 
 def _into_pool(function: NumPyFunction, aval: ShapedArray) -> NumPyFunction:

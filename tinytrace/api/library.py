@@ -88,6 +88,24 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
     return decorate
 
 
+def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = None) -> Callable[[F], F]:
+    """Decorate a library function that JAX does not jit: its equations are written one by one, and outside of traces
+    calls on arrays take the short way when they repeat.
+    """
+
+    def decorate(function: F) -> F:
+        eager = functools.cache(lambda: EagerFunction(
+            function, jit(function, static_argnums=static_argnums, static_argnames=static_argnames), arrays_alone=True))
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return (eager() if _state.trace is bottom_trace else function)(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
 def is_staging() -> bool:
     """Is a jaxpr being written, by this trace or by one that its operations end up in?"""
     trace: Trace | None = current_trace()
@@ -115,4 +133,4 @@ def _as_array(x: Any) -> Any:
     return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
-__all__ = ["inline_jit", "is_staging", "library_jit"]
+__all__ = ["inline_jit", "is_staging", "library_jit", "remembered"]

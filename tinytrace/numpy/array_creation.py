@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
+from tinytrace.api.library import remembered
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KeyType, dtype_of, is_weak, result_type_and_weak
@@ -130,6 +131,7 @@ def copy(a: ArrayLike, order: str | None = None) -> Value:
     return array(a, copy=True, order=order)
 
 
+@remembered("copy", "device", static_argnums=(1,))
 def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Value:
     """Return `x` converted to `dtype`: floats truncate to integers, and saturate.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.api.vmapping import vmap
 from tinytrace.core.array import Array
 from tinytrace.core.trace import Tracer
@@ -27,6 +27,7 @@ from tinytrace.numpy.promotion import (
 from tinytrace.numpy.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, moveaxis, ravel
 
 
+@remembered("axis", "dtype")
 def concatenate(arrays: Any, axis: int | None = 0, dtype: DTypeLike = None) -> Value:
     """Join arrays along an axis that they have; flattened when `axis` is None.
 
@@ -78,6 +79,7 @@ def _merge_first_axis(a: Value, axis: int | None) -> Value:
     return lax.reshape(a, shape, (*range(1, axis + 1), 0, *range(axis + 1, a.ndim)))
 
 
+@remembered("axis", "out", "dtype")
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike = None) -> Value:
     """Join arrays of one shape along a new axis.
 

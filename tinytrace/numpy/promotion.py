@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace import errors, lax
+from tinytrace.api.library import remembered
 from tinytrace.config import config
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of, canonicalize_shape
@@ -222,6 +223,7 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     return [broadcast_to(arg, shape) for arg in args]
 
 
+@remembered("shape")
 def broadcast_to(array: Any, shape: Any) -> Any:
     """Broadcast `array` to `shape`; see https://numpy.org/doc/stable/reference/generated/numpy.broadcast_to.html.
 

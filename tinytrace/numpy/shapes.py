@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import inline_jit, library_jit
+from tinytrace.api.library import inline_jit, library_jit, remembered
 from tinytrace.core.avals import canonicalize_shape
 from tinytrace.numpy.array_creation import array, asarray
 from tinytrace.numpy.promotion import (
@@ -23,6 +23,7 @@ from tinytrace.numpy.promotion import (
 )
 
 
+@remembered("shape", "order", "newshape", "copy")
 def reshape(a: ArrayLike, shape: Any = None, order: str = "C", *, newshape: Any = None,
             copy: bool | None = None) -> Value:
     """Give the elements of `a` another shape; one size may be -1, for what is left.
@@ -48,6 +49,7 @@ def reshape(a: ArrayLike, shape: Any = None, order: str = "C", *, newshape: Any 
     return reshape_array(asarray(a), shape, order)
 
 
+@remembered("shape", "order")
 def reshape_array(a: Value, shape: Any, order: str = "C") -> Value:
     """`reshape` for an array or tracer."""
     sizes = _complete_shape(a, shape)
@@ -95,6 +97,7 @@ def ravel(a: ArrayLike, order: str = "C") -> Value:
 
 # --- the order of axes -----------------------------------------------------------------------------------------
 
+@remembered("axes")
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Value:
     """Permute the axes; reverse their order when none are given.
 
@@ -222,6 +225,7 @@ def _squeeze(a: Value, axis: tuple[int, ...] | None) -> Value:
     return lax.squeeze(a, [i for i, size in enumerate(a.shape) if size == 1] if axis is None else axis)
 
 
+@remembered("axis")
 def expand_dims(a: ArrayLike, axis: Any) -> Value:
     """Insert axes of size one at the places that they have in the result.
 

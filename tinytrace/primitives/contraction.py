@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import enum
+import functools
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -172,10 +174,10 @@ class DotGeneral(Bilinear):
         sizes = [lhs.shape[axis] for axis in batch]
         k = _size(lhs, contract)
         lhs_t, rhs_t = lhs.transpose(*batch, *kept, *contract), rhs.transpose(*rhs_batch, *rhs_contract, *rhs_kept)
-        out: NDArray = np.matmul(lhs_t.astype(wide).reshape(*sizes, _size(lhs, kept), k),
-                                 rhs_t.astype(wide).reshape(*sizes, k, _size(rhs, rhs_kept)))
+        out: NDArray = np.matmul(lhs_t.astype(wide, copy=False).reshape(*sizes, _size(lhs, kept), k),
+                                 rhs_t.astype(wide, copy=False).reshape(*sizes, k, _size(rhs, rhs_kept)))
         shape = (*sizes, *(lhs.shape[axis] for axis in kept), *(rhs.shape[axis] for axis in rhs_kept))
-        return out.reshape(shape).astype(dtype)
+        return out.reshape(shape).astype(dtype, copy=False)
 
     def transpose(self, ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: DimensionNumbers, precision: Any,
                   preferred_element_type: np.dtype[Any] | None) -> Sequence[Any]:
@@ -245,6 +247,7 @@ def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, precision: Any,
     return preferred
 
 
+@functools.cache
 def _rank(dtype: Any) -> tuple[int, int, int, bool]:
     """Return what orders operand types: largest exponent, digits, width, signedness."""
     if is_float(dtype):
@@ -312,4 +315,4 @@ def _ints(axes: Any) -> Ints:
 
 
 def _size(x: NDArray, axes: Ints) -> int:
-    return int(np.prod([x.shape[axis] for axis in axes], dtype=int))
+    return math.prod([x.shape[axis] for axis in axes])
