@@ -56,6 +56,7 @@ CASES = {
     "loop": (loop_of_layers, (random(130, 48), W, B), 1),
     "stack": (stacked_layers, (random(130, 48), W, B), 1),
     "product needed twice": (many_rows_few_products, (random(130, 48), W, B), 1),
+    "batch": (jnp.matmul, (random(16, 130, 70), random(16, 70, 90)), 0),
     "columns in blocks": (dense, (random(40, 300), random(300, 2500), random(2500)), 1),
 }
 
