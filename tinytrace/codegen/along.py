@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace as replaced
+from typing import TypeAlias
 
 from tinytrace.codegen.across import Across
-from tinytrace.codegen.arithmetic import linear, minimum
+from tinytrace.codegen.arithmetic import linear
 from tinytrace.codegen.kernel import Combine, Declare, For, Inclusive, Row, Stmt, Store
 from tinytrace.codegen.lanes import lanes_pay, packed
 from tinytrace.codegen.nodes import Node, axis, local, number
@@ -18,8 +19,20 @@ from tinytrace.codegen.reductions import fold_of
 from tinytrace.codegen.tasks import StagePlan, Task, folds, replace, result_of, start_of, variable
 from tinytrace.core.dtypes import is_float
 
-BLOCK = 4096
+BLOCK = 2048
 """So many terms of a sum are added to a variable of their own before they join the others."""
+MANY_BLOCKS = 4
+"""A shorter sum is not cut into blocks."""
+MOST_BLOCKS = 32
+"""So many blocks at most are added one by one; more are blocks of blocks."""
+
+Into: TypeAlias = Callable[[Node], Node]
+"""Which variable is folded into, for that of a result."""
+
+
+def itself(x: Node) -> Node:
+    """Return `x`: a loop folds into the variables of the results."""
+    return x
 
 
 class Along:
@@ -64,27 +77,41 @@ class Along:
         if depth == len(stage.inner):
             return [*before, *(stmt for task in stage.tasks for stmt in self._leaf(task)), *after]
         a = stage.inner[depth]
-        innermost = depth == len(stage.inner) - 1
-        if innermost and a.args[1] >= 2 * BLOCK and any(_loses_digits(task) for task in stage.tasks):
-            return [*before, self._in_blocks(stage), *after]
-        simd = innermost and not any(task.root.running and not has_clause(task) for task in stage.tasks)
-        loop = For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1), simd)
-        return [*before, loop, *after]
+        if depth < len(stage.inner) - 1:
+            inside = [For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1))]
+        elif a.args[1] >= MANY_BLOCKS * BLOCK and any(_loses_digits(task) for task in stage.tasks):
+            inside = self._in_blocks(a, stage.tasks)
+        else:
+            inside = [self._innermost(a, stage.tasks)]
+        return [*before, *inside, *after]
 
-    def _in_blocks(self, stage: StagePlan) -> Stmt:
-        """Return the innermost loop as one over blocks, each of which is folded into parts."""
-        a = stage.inner[-1]
-        block, inside, end, position = split(a, BLOCK)
-        part = StagePlan(stage.inner, [replaced(task) for task in stage.tasks])
-        replace([part], {a: position})
-        folded = [fold for task in part.tasks if task.root.combine for fold in folds(task)]
-        body: list[Stmt] = [Declare(part_of(x), start_of(x, op)) for x, op, _ in folded]
-        leaf = [stmt for task in part.tasks for stmt in self._leaf(task, part_of)]
-        body.append(For(inside, number(0), end, leaf, simd=True))
-        body += [Combine(x, op, part_of(x)) for x, op, _ in folded]
-        return For(block, number(0), number(block.args[1]), body)
+    def _in_blocks(self, a: Node, tasks: Sequence[Task], into: Into = itself) -> list[Stmt]:
+        """Return the innermost loop as one over blocks, each of which is folded into parts, and what is left."""
+        extent = int(a.args[1])
+        if extent < MANY_BLOCKS * BLOCK:
+            return [self._innermost(a, tasks, into)]
+        size = BLOCK
+        while extent > size * MOST_BLOCKS:
+            size *= MOST_BLOCKS
+        blocks, rest = divmod(extent, size)
+        block, inside = axis(f"{a.args[0]}_block" + f"_{size // BLOCK}" * (size > BLOCK), blocks), axis(a.args[0], size)
+        folded = [fold for task in tasks if task.root.combine for fold in folds(task)]
+        body: list[Stmt] = [Declare(part_of(into(x)), start_of(x, op)) for x, op, _ in folded]
+        within = _at(tasks, a, linear(0, [(block, size), (inside, 1)]))
+        body += self._in_blocks(inside, within, lambda x: part_of(into(x)))
+        body += [Combine(into(x), op, part_of(into(x))) for x, op, _ in folded]
+        loops: list[Stmt] = [For(block, number(0), number(blocks), body)]
+        if rest:
+            inside = axis(a.args[0], rest)
+            loops += self._in_blocks(inside, _at(tasks, a, linear(blocks * size, [(inside, 1)])), into)
+        return loops
 
-    def _leaf(self, task: Task, into: Callable[[Node], Node] = lambda x: x) -> list[Stmt]:
+    def _innermost(self, a: Node, tasks: Sequence[Task], into: Into = itself) -> Stmt:
+        """Return the loop over `a`; `into` says which variables are folded into."""
+        simd = not any(task.root.running and not has_clause(task) for task in tasks)
+        return For(a, number(0), number(a.args[1]), [stmt for task in tasks for stmt in self._leaf(task, into)], simd)
+
+    def _leaf(self, task: Task, into: Into = itself) -> list[Stmt]:
         """Return what one turn of the innermost loop does; `into` says which variables are folded into."""
         root = task.root
         if root.combine:
@@ -109,17 +136,16 @@ class Along:
         return [*stmts, *(Store(target, result) for target in task.targets)]
 
 
-def split(a: Node, size: int, name: str = "") -> tuple[Node, Node, Node, Node]:
-    """Return `a` in blocks: (the axis of blocks, the one inside a block, where that ends, the place of `a`)."""
-    extent = int(a.args[1])
-    block, inside = axis(name or f"{a.args[0]}_block", -(-extent // size)), axis(a.args[0], size)
-    return block, inside, minimum(number(size), linear(extent, [(block, -size)])), \
-        linear(0, [(block, size), (inside, 1)])
-
-
 def part_of(x: Node) -> Node:
     """Return the variable that a part of what `x` folds is folded into."""
     return local(f"{x.args[0]}_part", x.dtype)
+
+
+def _at(tasks: Sequence[Task], a: Node, place: Node) -> list[Task]:
+    """Return tasks with `place` where axis `a` was."""
+    stage = StagePlan([], [replaced(task) for task in tasks])
+    replace([stage], {a: place})
+    return stage.tasks
 
 
 def _loses_digits(task: Task) -> bool:

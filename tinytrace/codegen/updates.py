@@ -9,8 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tinytrace.codegen.along import split
-from tinytrace.codegen.arithmetic import flat_offset, linear, rebuild, stride_along
+from tinytrace.codegen.arithmetic import flat_offset, linear, minimum, rebuild, stride_along
 from tinytrace.codegen.axes import merge_loops
 from tinytrace.codegen.copies import store_nest
 from tinytrace.codegen.costs import nest
@@ -76,20 +75,24 @@ def _pays(loops: Sequence[Node], result: Buffer) -> bool:
         and count >= USES * PIECES * result.size and loops[0].args[1] >= USES * PIECES
 
 
-def _in_pieces(loops: Sequence[tuple[Node, Node]], place: tuple[Buffer, Node], value: Node, inside: Node,
+def _in_pieces(loops: Sequence[tuple[Node, Node]], target: tuple[Buffer, Node], value: Node, inside: Node,
                op: str) -> list[Stmt]:
     """Return the updates of each piece's own elements, and what joins these to the result."""
     (first, _), *others = loops
-    result, offset = place
-    piece, own, end, position = split(first, -(-int(first.args[1]) // PIECES), "piece")
+    result, offset = target
+    extent = int(first.args[1])
+    size = -(-extent // PIECES)
+    piece, own = axis("piece", -(-extent // size)), axis(first.args[0], size)
+    end = minimum(number(size), linear(extent, [(piece, -size)]))
     parts = Buffer(f"{result.name}_parts", (piece.args[1], *result.shape), result.dtype, "workspace")
-    offset, value, inside = rewrite([offset, value, inside], {first: position}, rebuild)
+    place = linear(0, [(piece, size), (own, 1)])
+    offset, value, inside = rewrite([offset, value, inside], {first: place}, rebuild)
     joined = "sum" if op == "sub" else op
-    i, size = axis("i0", result.size), number(result.size)
+    i, all_of_it = axis("i0", result.size), number(result.size)
     at = linear(0, [(piece, result.size), (i, 1)])
     nothing = literal(identity(joined, result.dtype), result.dtype)
-    body: list[Stmt] = [For(i, number(0), size, [Store((parts, at), nothing)], simd=True)]
+    body: list[Stmt] = [For(i, number(0), all_of_it, [Store((parts, at), nothing)], simd=True)]
     body += _updates([(own, end), *others], (parts, linear(0, [(piece, result.size), (offset, 1)])), value, inside, op)
-    join = For(i, number(0), size, [Combine((result, i), joined, load(parts, at, result.dtype))], simd=True)
+    join = For(i, number(0), all_of_it, [Combine((result, i), joined, load(parts, at, result.dtype))], simd=True)
     count = number(piece.args[1])
     return [For(piece, number(0), count, body, independent=True), For(piece, number(0), count, [join])]
