@@ -19,6 +19,7 @@ from tinytrace.codegen.kernel import (
     For,
     Kernel,
     Nest,
+    Place,
     Row,
     Stmt,
     Store,
@@ -84,7 +85,7 @@ def _in_strips(loop: For, large: Sequence[Buffer]) -> list[Stmt]:
         if isinstance(stmt, Store) and isinstance(stmt.place, tuple) and stmt.place[0] in parts:
             array, offset = stmt.place
             text = f"tt_stream({{to}}, {{part}}, {STRIP * element_size(array.dtype)});"
-            places = {"to": (array, subtract(offset, lane)), "part": (parts[array], number(0))}
+            places: dict[str, Place] = {"to": (array, subtract(offset, lane)), "part": (parts[array], number(0))}
             streams.append(Call(text, places, ("to",)))
             stmt = Store((parts[array], lane), stmt.value)
         turns.append(stmt)

@@ -31,10 +31,15 @@ def spread(body: Sequence[Stmt]) -> None:
             if extent < 2 or _calls(stmt.body):
                 continue
             if total >= WORTH_SPREADING:
-                grain = max(1, round(PIECE * extent / total))
+                grain = -(-extent // _even(total / PIECE))
                 stmt.grain = -(-grain // 64) * 64 if stmt.simd else grain
             elif len(walk(root for inner in nested(stmt.body) for root in expressions(inner))) > LONG:
                 stmt.grain = extent
+
+
+def _even(pieces: float) -> int:
+    """Return the largest power of two up to `pieces`: so many can be shared out evenly."""
+    return 1 << min(int(pieces), MOST_PIECES).bit_length() - 1
 
 
 def pieces(nanoseconds: float) -> int:
