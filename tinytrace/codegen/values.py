@@ -118,10 +118,16 @@ class Values:
                 readers = reads.get(v, {})
                 if any(math.prod(shape) > v.aval.size for shape, _ in readers):
                     self.repeated.add(v)
-                if not v.aval.shape or (sum(readers.values()) - 1) * self.cost[v] >= REMEMBERING:
+                again = (sum(readers.values()) - 1) * self.cost[v]
+                if not v.aval.shape or (again >= REMEMBERING and not self._only_enlarges(eqn, kind)):
                     self.kept.add(v)
                 _merge_same(loops, {(v.aval.shape, self.level[v]): 1} if v in self.kept else readers)
             self._read_by_map(eqn, kind, loops, reads)
+
+    def _only_enlarges(self, eqn: JaxprEqn, kind: Lowered) -> bool:
+        """Does an equation pad, repeat or join? Then what it reads may be worth keeping: that is smaller."""
+        made = self._made(eqn.invars)
+        return isinstance(kind, IndexMap) and all(x.aval.size < eqn.outvars[0].aval.size for x in made)
 
     def _read_by_fold(self, eqn: JaxprEqn, kind: Lowered, reads: dict[Var, Reads]) -> None:
         for x in self._made(eqn.invars):
