@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from tinytrace.codegen.arithmetic import constant_of
+from tinytrace.codegen.arithmetic import constant_of, subtract, terms_of
 from tinytrace.codegen.c_types import is_half, rounded, variable_type, widened
 from tinytrace.codegen.kernel import Buffer
 from tinytrace.codegen.nodes import Node
@@ -200,7 +201,21 @@ class Code:
                 return f"{a} {'<' if node.op == 'min' else '>'} {b} ? {a} : {b}", False
             case "floordiv" | "mod":
                 return self._divided(node)
+            case "lt" | "le":
+                return self._compared(node.op, *args), False
+            case "and" | "or":
+                sides = [self._text(x)[0] if x.op in ("lt", "le", "eq") else self._operand(x) for x in args]
+                return f" {_INFIX[node.op]} ".join(sides), False
         return f"{self._operand(args[0])} {_INFIX[node.op]} {self._operand(args[1])}", False
+
+    def _compared(self, op: str, a: Node, b: Node) -> str:
+        """Return the text of `a < b` or `a <= b`: with one variable on the left, `i >= 1` and not `0 <= i - 1`."""
+        constant, terms = terms_of(subtract(a, b))
+        if len(terms) != 1 or abs(terms[0][1]) != 1:
+            return f"{self._operand(a)} {_INFIX[op]} {self._operand(b)}"
+        (node, factor), = terms
+        sign = _INFIX[op] if factor > 0 else _INFIX[op].replace("<", ">")
+        return f"{self._operand(node)} {sign} {-factor * constant}"
 
     def _operand(self, node: Node) -> str:
         text, whole = self._text(node)
@@ -209,7 +224,7 @@ class Code:
     def _apply(self, node: Node) -> tuple[str, bool]:
         template = str(node.args[0])
         assert node.dtype is not None
-        operands = [self._operand(x) for x in node.args[1:]]
+        operands = [self._text(x)[0] if _CALL.match(template) else self._operand(x) for x in node.args[1:]]
         if template == "{0}" and not is_half(node.dtype):
             return operands[0], not operands[0].startswith("-")
         if template == "-{0}" and node.dtype in (FLOAT32, FLOAT64) and not _is_no_sum(node.args[1]):
@@ -271,6 +286,7 @@ def _is_no_sum(node: Node) -> bool:
     return node.op in ("load", "literal") or (node.op == "apply" and node.args[0] in ("{0} * {1}", "{0} / {1}"))
 
 
+_CALL = re.compile(r"tt_\w+\((\{\d\}(, )?)+\)$")
 _INFIX = {"mul": "*", "lt": "<", "le": "<=", "eq": "==", "and": "&&", "or": "||"}
 _WISHES = {"load": "x", "cast": "n", "index": "at", "where": "w", "apply": "t"}
 

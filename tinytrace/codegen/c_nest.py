@@ -41,9 +41,11 @@ class NestWriter:
     def __init__(self, code: Code, functions: list[str]) -> None:
         self.code = code
         self.functions = functions
+        self._about: Sequence[str] = ()
 
-    def write(self, nest: Nest) -> None:
-        """Write the loops of one kernel."""
+    def write(self, nest: Nest, about: Sequence[str] = ()) -> None:
+        """Write the loops of one kernel; `about` is the comment in its function, if it becomes one."""
+        self._about = about
         self._body(nest.body)
 
     # --- statements --------------------------------------------------------------------------------------------
@@ -210,6 +212,8 @@ class NestWriter:
         calls = any(isinstance(stmt, Call) and "host->" in stmt.text for stmt in nested([loop]))
         inner = Code(self.code.reserved)
         changed = {place[0].name for s in nested([loop]) for place in written(s) if not isinstance(place, Node)}
+        for line in self._about:
+            inner.line(line)
         if not is_whole(loop):
             inner.line("void *const *work = ctx;")
         for k, buffer in enumerate(buffers):
@@ -242,6 +246,11 @@ class NestWriter:
 def is_whole(loop: For) -> bool:
     """Is a loop with a function of its own not worth spreading over threads?"""
     return loop.grain == loop.axis.args[1]
+
+
+def is_spread(nest: Nest) -> bool:
+    """Is all of a kernel one loop that runs on several threads, and so becomes a function?"""
+    return len(nest.body) == 1 and isinstance(nest.body[0], For) and bool(nest.body[0].grain)
 
 
 def reduction_clause(loop: For) -> str | None:

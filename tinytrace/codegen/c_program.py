@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.c_code import Code
-from tinytrace.codegen.c_nest import NestWriter
+from tinytrace.codegen.c_nest import NestWriter, is_spread
 from tinytrace.codegen.c_types import memory_type
 from tinytrace.codegen.kernel import Buffer, Choose, Declare, Kernel, Nest, Repeat, Row, inner_programs, nested
 
@@ -18,13 +18,16 @@ class ProgramWriter:
         self._nests = NestWriter(code, self.functions)
 
     def write(self, kernels: Sequence[Kernel], top: bool = True) -> None:
-        """Write kernels in order, each with a comment that says what it is."""
+        """Write kernels in order, each with a comment that says what it is, where its loops are."""
         for kernel in kernels:
-            if kernel.equations:
-                if top:
-                    self.code.line("")
-                for line in comment(kernel.headed() if top else "\n".join(kernel.equations)):
-                    self.code.line(line)
+            about = comment(kernel.headed() if top else "\n".join(kernel.equations)) if kernel.equations else []
+            if about and top:
+                self.code.line("")
+            if isinstance(kernel, Nest) and is_spread(kernel):
+                self._nests.write(kernel, about)
+                continue
+            for line in about:
+                self.code.line(line)
             match kernel:
                 case Nest():
                     self._nests.write(kernel)

@@ -41,7 +41,8 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     places = {buffer.name: buffer for buffer in workspace_arrays(kernels)}
     for name, buffer in places.items():
         if name in used:
-            place = f"(void *)((char *)buffers[{len(buffers)}] + {buffer.offset})"
+            block = f"buffers[{len(buffers)}]"
+            place = f"(void *)((char *){block} + {buffer.offset})" if buffer.offset else block
             code.line(f"{memory_type(buffer.dtype)} *{buffer.name} = {place};")
     for name in ("buffers", "host"):
         if name not in used | words_of(code.lines):

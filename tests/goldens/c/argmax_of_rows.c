@@ -1,4 +1,7 @@
 static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
+    /* loop over 4096: reads 67.1 MB, writes 16.4 kB, 83.9 Mflop
+     *     b:i32[4096] = argmax[axes=(1,) index_dtype=int32] a
+     */
     void *const *work = ctx;
     const float *restrict a = work[0];
     int32_t *restrict b = work[1];
@@ -27,9 +30,6 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     int32_t *b = buffers[1];
 
-    /* loop over 4096: reads 67.1 MB, writes 16.4 kB, 83.9 Mflop
-     *     b:i32[4096] = argmax[axes=(1,) index_dtype=int32] a
-     */
     host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b}, 4096, 4);
     return TT_OK;
 }

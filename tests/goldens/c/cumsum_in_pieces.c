@@ -31,7 +31,7 @@ static void tt_kernel_1(void *ctx, int64_t begin, int64_t end) {
 int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     float *b = buffers[1];
-    float *b_i_parts = (void *)((char *)buffers[2] + 0);
+    float *b_i_parts = buffers[2];
 
     /* loop over 256 and 256 and 256: reads 4.20 MB, writes 4.20 MB, 2.10 Mflop
      *     b:f32[1048576] = cumsum[axis=0 reverse=False] a

@@ -1,7 +1,7 @@
 int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     float *b = buffers[1];
-    float *m = (void *)((char *)buffers[2] + 0);
+    float *m = buffers[2];
     (void)host;
     int32_t c = 1;
     #pragma omp simd
@@ -49,7 +49,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         const int32_t q = p;
         /* s:f32[100,50] = scatter[indices_are_sorted=True unique_indices=True update_consts=() update_jaxpr=None] d r m */
         const int64_t at_i = (int64_t)q;
-        if ((0 <= at_i) && (at_i <= 99)) {
+        if (at_i >= 0 && at_i <= 99) {
             #pragma omp simd
             for (int64_t i0 = 0; i0 < 50; i0++) {
                 d[i0 + 50 * at_i] = m[i0];

@@ -32,7 +32,7 @@ static void tt_kernel_1(void *ctx, int64_t begin, int64_t end) {
 int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     float *b = buffers[1];
-    float *b_other = (void *)((char *)buffers[2] + 0);
+    float *b_other = buffers[2];
     host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b}, 1048576, 52224);
 
     /* repeat 100 times: reads 8.39 MB, writes 8.39 MB, 731. Mflop, fusion saved 10.0 GB

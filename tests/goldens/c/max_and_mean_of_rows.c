@@ -1,4 +1,9 @@
 static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
+    /* loop over 4096: reads 67.1 MB, writes 32.8 kB, 67.1 Mflop, fusion saved 32.8 kB
+     *     b:f32[4096] = reduce_max[axes=(1,)] a
+     *     c:f32[4096] = reduce_sum[axes=(1,)] a
+     *     d:f32[4096] = div c 4096.0
+     */
     void *const *work = ctx;
     const float *restrict a = work[0];
     float *restrict b = work[1];
@@ -24,11 +29,6 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     float *b = buffers[1];
     float *d = buffers[2];
 
-    /* loop over 4096: reads 67.1 MB, writes 32.8 kB, 67.1 Mflop, fusion saved 32.8 kB
-     *     b:f32[4096] = reduce_max[axes=(1,)] a
-     *     c:f32[4096] = reduce_sum[axes=(1,)] a
-     *     d:f32[4096] = div c 4096.0
-     */
     host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b, (void *)d}, 4096, 4);
     return TT_OK;
 }

@@ -34,7 +34,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     float *out = buffers[1];
     float *out_1 = buffers[2];
-    float *h_centre_parts = (void *)((char *)buffers[3] + 0);
+    float *h_centre_parts = buffers[3];
     float *b_parts = (void *)((char *)buffers[3] + 16384);
     float *h_moment_parts = (void *)((char *)buffers[3] + 32768);
     float *h_moment_1_parts = (void *)((char *)buffers[3] + 49152);

@@ -47,7 +47,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     const float *b = buffers[1];
     int32_t *h = buffers[2];
-    float *g_i_of_b = (void *)((char *)buffers[3] + 0);
+    float *g_i_of_b = buffers[3];
 
     /* loop over 16 and 20000: reads 1.29 MB, writes 84.1 kB, 67.9 Mflop, fusion saved 340. MB
      *     c:f32[20000,1,16] = broadcast_in_dim[broadcast_dimensions=(0, 2) shape=(20000, 1, 16)] a

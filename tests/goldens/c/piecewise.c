@@ -32,8 +32,10 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     else {
         /* g:f32[100] = cumsum[axis=0 reverse=False] f */
         float g_i = 0.0f;
+        #pragma omp simd reduction(inscan, +: g_i)
         for (int64_t i0 = 0; i0 < 100; i0++) {
             g_i += a[i0];
+            #pragma omp scan inclusive(g_i)
             e[i0] = g_i;
         }
     }

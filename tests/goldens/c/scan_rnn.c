@@ -4,7 +4,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *c = buffers[2];
     float *e = buffers[3];
     float *f = buffers[4];
-    float *d = (void *)((char *)buffers[5] + 0);
+    float *d = buffers[5];
     float *k = (void *)((char *)buffers[5] + 16384);
     (void)host;
 

@@ -17,7 +17,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         const int32_t e = b_i + 10;
         const int32_t f = d ? e : b_i;
         const int64_t at = (int64_t)f;
-        if ((0 <= at) && (at <= 9)) {
+        if (at >= 0 && at <= 9) {
             #pragma omp simd
             for (int64_t i1 = 0; i1 < 64; i1++) {
                 h[i1 + 64 * at] += a[64 * i0 + i1];

@@ -14,7 +14,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
             const int32_t e = b_i + 10;
             const int32_t f = d ? e : b_i;
             const int64_t at = (int64_t)f;
-            if ((0 <= at) && (at <= 9)) {
+            if (at >= 0 && at <= 9) {
                 #pragma omp simd
                 for (int64_t i1 = 0; i1 < 64; i1++) {
                     h_parts[i1 + 640 * piece + 64 * at] += a[i1 + 400000 * piece + 64 * i0];
@@ -28,7 +28,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     const int32_t *b = buffers[1];
     float *h = buffers[2];
-    float *h_parts = (void *)((char *)buffers[3] + 0);
+    float *h_parts = buffers[3];
     #pragma omp simd
     for (int64_t i0 = 0; i0 < 640; i0++) {
         h[i0] = 0.0f;

@@ -1,4 +1,13 @@
 static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
+    /* loop over 4096: reads 16.8 MB, writes 16.8 MB, 37.8 Mflop, fusion saved 67.2 MB
+     *     b:f32[4096] = reduce_max[axes=(1,)] a
+     *     c:f32[4096,1] = broadcast_in_dim[broadcast_dimensions=(0,) shape=(4096, 1)] b
+     *     d:f32[4096,1024] = sub a c
+     *     e:f32[4096,1024] = exp d
+     *     f:f32[4096] = reduce_sum[axes=(1,)] e
+     *     g:f32[4096,1] = broadcast_in_dim[broadcast_dimensions=(0,) shape=(4096, 1)] f
+     *     h:f32[4096,1024] = div e g
+     */
     void *const *work = ctx;
     const float *restrict a = work[0];
     float *restrict h = work[1];
@@ -32,15 +41,6 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     float *h = buffers[1];
 
-    /* loop over 4096: reads 16.8 MB, writes 16.8 MB, 37.8 Mflop, fusion saved 67.2 MB
-     *     b:f32[4096] = reduce_max[axes=(1,)] a
-     *     c:f32[4096,1] = broadcast_in_dim[broadcast_dimensions=(0,) shape=(4096, 1)] b
-     *     d:f32[4096,1024] = sub a c
-     *     e:f32[4096,1024] = exp d
-     *     f:f32[4096] = reduce_sum[axes=(1,)] e
-     *     g:f32[4096,1] = broadcast_in_dim[broadcast_dimensions=(0,) shape=(4096, 1)] f
-     *     h:f32[4096,1024] = div e g
-     */
     host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)h}, 4096, 6);
     return TT_OK;
 }
