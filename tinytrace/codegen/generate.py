@@ -11,6 +11,7 @@ from tinytrace.codegen.nodes import fresh_nodes
 from tinytrace.codegen.program import Planner
 from tinytrace.codegen.pruning import prune
 from tinytrace.codegen.sequels import join_sequels
+from tinytrace.codegen.streams import stream_results
 from tinytrace.codegen.unit import Callback, Unit
 from tinytrace.codegen.workspace import lay_out
 from tinytrace.core.avals import ShapedArray
@@ -55,6 +56,7 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         prune(kernels)
         reuse_temporaries(kernels)
         join_sequels(kernels)
+        stream_results(kernels)
         workspace = lay_out(kernels)
         hidden = unit.hidden_inputs()
         text, parts = emit(kernels, [*arrays, *hidden], outputs)

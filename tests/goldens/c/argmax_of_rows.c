@@ -30,6 +30,6 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     int32_t *b = buffers[1];
 
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b}, 4096, 4);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b}, 4096, 64);
     return TT_OK;
 }

@@ -5,8 +5,8 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; piece++) {
         float b_i_part = 0.0f;
         #pragma omp simd reduction(+: b_i_part)
-        for (int64_t i0 = 0; i0 < 4096; i0++) {
-            b_i_part += a[4096 * piece + i0];
+        for (int64_t i0 = 0; i0 < 2048; i0++) {
+            b_i_part += a[2048 * piece + i0];
         }
         b_i_parts[piece] = b_i_part;
     }
@@ -20,10 +20,10 @@ static void tt_kernel_1(void *ctx, int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; piece++) {
         float b_i = b_i_parts[piece];
         #pragma omp simd reduction(inscan, +: b_i)
-        for (int64_t i0 = 0; i0 < 4096; i0++) {
-            b_i += a[4096 * piece + i0];
+        for (int64_t i0 = 0; i0 < 2048; i0++) {
+            b_i += a[2048 * piece + i0];
             #pragma omp scan inclusive(b_i)
-            b[4096 * piece + i0] = b_i;
+            b[2048 * piece + i0] = b_i;
         }
     }
 }
@@ -33,16 +33,16 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     float *b = buffers[1];
     float *b_i_parts = buffers[2];
 
-    /* loop over 256 and 256 and 256: reads 4.20 MB, writes 4.20 MB, 2.10 Mflop
+    /* loop over 512 and 512 and 512: reads 4.20 MB, writes 4.20 MB, 2.10 Mflop
      *     b:f32[1048576] = cumsum[axis=0 reverse=False] a
      */
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b_i_parts}, 256, 13);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b_i_parts}, 512, 32);
     float b_i_so_far = 0.0f;
-    for (int64_t piece = 0; piece < 256; piece++) {
+    for (int64_t piece = 0; piece < 512; piece++) {
         const float b_i_part = b_i_parts[piece];
         b_i_parts[piece] = b_i_so_far;
         b_i_so_far += b_i_part;
     }
-    host->parallel_for(tt_kernel_1, (void *[]){(void *)b_i_parts, (void *)a, (void *)b}, 256, 8);
+    host->parallel_for(tt_kernel_1, (void *[]){(void *)b_i_parts, (void *)a, (void *)b}, 512, 32);
     return TT_OK;
 }

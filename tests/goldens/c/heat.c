@@ -33,7 +33,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     float *b = buffers[1];
     float *b_other = buffers[2];
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b}, 1048576, 52224);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b}, 1048576, 65536);
 
     /* repeat 100 times: reads 8.39 MB, writes 8.39 MB, 731. Mflop, fusion saved 10.0 GB
      *     b:f32[1024,1024] = scan[_split_transpose=False length=100 linear=(False,) num_carry=1 num_consts=0 reverse=False unroll=1] a
@@ -60,7 +60,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         for (int64_t i1 = 0; i1 < 1024; i1++) {
             c_next[i1] = c[i1];
         }
-        host->parallel_for(tt_kernel_1, (void *[]){(void *)c, (void *)c_next}, 1022, 14);
+        host->parallel_for(tt_kernel_1, (void *[]){(void *)c, (void *)c_next}, 1022, 16);
         #pragma omp simd
         for (int64_t i1 = 0; i1 < 1024; i1++) {
             c_next[i1 + 1047552] = c[i1 + 1047552];

@@ -54,6 +54,6 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *c = buffers[2];
     float *r = buffers[3];
 
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b, (void *)c, (void *)r}, 4096, 8);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b, (void *)c, (void *)r}, 4096, 64);
     return TT_OK;
 }

@@ -61,6 +61,6 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *b = buffers[1];
     int32_t *e = buffers[2];
 
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b, (void *)e}, 4000, 1);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b, (void *)e}, 4000, 63);
     return TT_OK;
 }

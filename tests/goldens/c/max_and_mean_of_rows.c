@@ -29,6 +29,6 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     float *b = buffers[1];
     float *d = buffers[2];
 
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b, (void *)d}, 4096, 4);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b, (void *)d}, 4096, 64);
     return TT_OK;
 }

@@ -8,17 +8,17 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     for (int64_t i0_piece = begin; i0_piece < end; i0_piece++) {
         float b_near = 0.0f;
         #pragma omp simd reduction(+: b_near)
-        for (int64_t i0_sample = 0; i0_sample < 256; i0_sample++) {
-            b_near += a[4096 * i0_piece + i0_sample];
+        for (int64_t i0_sample = 0; i0_sample < 128; i0_sample++) {
+            b_near += a[2048 * i0_piece + i0_sample];
         }
-        const float h_centre = (b_near * 65536.0f) / 16777216.0f;
+        const float h_centre = (b_near * 131072.0f) / 16777216.0f;
         h_centre_parts[i0_piece] = h_centre;
         float b = 0.0f;
         float h_moment = 0.0f;
         float h_moment_1 = 0.0f;
         #pragma omp simd reduction(+: b, h_moment, h_moment_1)
-        for (int64_t i0 = 0; i0 < 4096; i0++) {
-            const float a_i = a[i0 + 4096 * i0_piece];
+        for (int64_t i0 = 0; i0 < 2048; i0++) {
+            const float a_i = a[i0 + 2048 * i0_piece];
             b += a_i;
             const float t = a_i - h_centre;
             h_moment += t * t;
@@ -35,11 +35,11 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     float *out = buffers[1];
     float *out_1 = buffers[2];
     float *h_centre_parts = buffers[3];
-    float *b_parts = (void *)((char *)buffers[3] + 16384);
-    float *h_moment_parts = (void *)((char *)buffers[3] + 32768);
-    float *h_moment_1_parts = (void *)((char *)buffers[3] + 49152);
+    float *b_parts = (void *)((char *)buffers[3] + 32768);
+    float *h_moment_parts = (void *)((char *)buffers[3] + 65536);
+    float *h_moment_1_parts = (void *)((char *)buffers[3] + 98304);
 
-    /* loop over 4096 and 4096 and 4096: reads 67.2 MB, writes 65.5 kB, 102. Mflop, fusion saved 268. MB
+    /* loop over 8192 and 4 and 4: reads 67.2 MB, writes 131. kB, 102. Mflop, fusion saved 268. MB
      *     b:f32[] = reduce_sum[axes=(0, 1)] a
      *     d:f32[1,1] = broadcast_in_dim[broadcast_dimensions=() shape=(1, 1)] b
      *     e:f32[1,1] = div d 16777216.0
@@ -47,18 +47,26 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
      *     g:f32[4096,4096] = integer_pow[y=2] f
      *     h:f32[] = reduce_sum[axes=(0, 1)] g
      */
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)h_centre_parts, (void *)b_parts, (void *)h_moment_parts, (void *)h_moment_1_parts}, 4096, 4);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)h_centre_parts, (void *)b_parts, (void *)h_moment_parts, (void *)h_moment_1_parts}, 8192, 128);
     float b = 0.0f;
-    #pragma omp simd reduction(+: b)
-    for (int64_t i0_piece = 0; i0_piece < 4096; i0_piece++) {
-        b += b_parts[i0_piece];
+    for (int64_t i0_piece_block = 0; i0_piece_block < 4; i0_piece_block++) {
+        float b_part = 0.0f;
+        #pragma omp simd reduction(+: b_part)
+        for (int64_t i0_piece = 0; i0_piece < 2048; i0_piece++) {
+            b_part += b_parts[2048 * i0_piece_block + i0_piece];
+        }
+        b += b_part;
     }
     float h = 0.0f;
     const float c_i = b / 16777216.0f;
-    #pragma omp simd reduction(+: h)
-    for (int64_t i0_piece = 0; i0_piece < 4096; i0_piece++) {
-        const float t = c_i - h_centre_parts[i0_piece];
-        h += (h_moment_parts[i0_piece] - (2.0f * (t * h_moment_1_parts[i0_piece]))) + (t * (t * 4096.0f));
+    for (int64_t i0_piece_block = 0; i0_piece_block < 4; i0_piece_block++) {
+        float h_part = 0.0f;
+        #pragma omp simd reduction(+: h_part)
+        for (int64_t i0_piece = 0; i0_piece < 2048; i0_piece++) {
+            const float t = c_i - h_centre_parts[2048 * i0_piece_block + i0_piece];
+            h_part += (h_moment_parts[2048 * i0_piece_block + i0_piece] - (2.0f * (t * h_moment_1_parts[2048 * i0_piece_block + i0_piece]))) + (t * (t * 2048.0f));
+        }
+        h += h_part;
     }
 
     /* scalars: reads 0 B, writes 8 B, 4 flop

@@ -63,6 +63,6 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
             g_i_of_b[i1 + 64 * i2] = b[16 * i1 + i2];
         }
     }
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)g_i_of_b, (void *)h}, 20000, 26);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)g_i_of_b, (void *)h}, 20000, 313);
     return TT_OK;
 }

@@ -26,6 +26,6 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     float *g = buffers[1];
 
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)g}, 1000000, 17664);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)g}, 1000000, 31296);
     return TT_OK;
 }

@@ -41,6 +41,6 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     float *h = buffers[1];
 
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)h}, 4096, 6);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)h}, 4096, 64);
     return TT_OK;
 }
