@@ -12,7 +12,14 @@ static inline void tt_stream(void *restrict to, const void *restrict from, size_
     for (; done + 64 <= bytes; done += 64)
         for (size_t i = done; i < done + 64; i += sizeof(words))
             __builtin_ia32_movntdq((words *)((char *)to + i), *(const any_words *)((const char *)from + i));
-    __builtin_ia32_sfence();
 #endif
     __builtin_memcpy((char *)to + done, (const char *)from + done, bytes - done);
+}
+
+/* tt: tt_stream_end; needs: */
+/* What has been streamed is seen by other threads before what is stored after this. */
+static inline void tt_stream_end(void) {
+#ifdef __SSE2__
+    __builtin_ia32_sfence();
+#endif
 }

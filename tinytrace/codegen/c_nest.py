@@ -31,6 +31,7 @@ from tinytrace.codegen.kernel import (
 )
 from tinytrace.codegen.nodes import Node, walk
 from tinytrace.codegen.reductions import fold_of
+from tinytrace.codegen.streams import is_streaming
 
 _PLAIN = frozenset(["axis", "literal", "local", "affine"])
 
@@ -236,6 +237,8 @@ class NestWriter:
             begin, end = inner.value(loop.begin), inner.value(loop.end)
         with inner.block(f"for (int64_t {axis_name} = {begin}; {axis_name} < {end}; {axis_name}++)"):
             writer._body(loop.body)
+        if is_streaming(loop):
+            inner.line("tt_stream_end();")
         takes = "void *const *work" if is_whole(loop) else "void *ctx, int64_t begin, int64_t end"
         head = f"static void {name}({takes}) {{"
         self.functions.append("\n".join([head, *inner.lines, "}"]))

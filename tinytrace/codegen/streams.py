@@ -25,6 +25,7 @@ from tinytrace.codegen.kernel import (
     Store,
     expressions,
     inner_programs,
+    nested,
     touched,
 )
 from tinytrace.codegen.nodes import axis, axis_between, number, walk
@@ -44,6 +45,11 @@ def stream_results(kernels: Sequence[Kernel]) -> None:
             kernel.body = _streamed(kernel.body)
         for program in inner_programs(kernel):
             stream_results(program)
+
+
+def is_streaming(loop: For) -> bool:
+    """Does the loop store past the caches? Then a thread that runs a part of it says when it is done."""
+    return any(isinstance(stmt, Call) and stmt.text.startswith("tt_stream(") for stmt in nested(loop.body))
 
 
 def _streamed(body: Sequence[Stmt]) -> list[Stmt]:
