@@ -12,7 +12,7 @@
 #include "blas.h"
 #include "pool.h"
 
-enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, LEAST_ELEMENTS = 16384 };
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, LEAST_ELEMENTS = 16384, UNPACKED = 786432 };
 
 /* Does the BLAS multiply small matrices as they lie, with AVX-512? */
 static int32_t has_unpacked;
@@ -41,21 +41,24 @@ static int32_t is_unpacked(int32_t trans_a, int32_t trans_b, int64_t n, int64_t 
     return trans_b && !trans_a ? k >= 256 && bytes <= 1 << 20 : bytes <= 1 << 22;
 }
 
-/* Results of a transposed second operand have up to 1200 elements where nothing is packed. */
-static struct tile choose_tile(int32_t trans_b, int64_t m, int64_t n, int64_t k) {
-    int64_t columns = least(n, trans_b ? 32 : 64), rows = least(m, 32);
-    int64_t depth = even_part(k, most(trans_b ? 512 : 384, 786432 / (rows * columns)));
-    if (!trans_b) rows = least(most(786432 / (columns * depth) / 8 * 8, rows), 128);
-    return (struct tile){rows, columns, depth};
-}
-
-/* Blocks of a product are pieces of work for threads; where nothing is packed small ones cost nothing. Rows are best
+/* Blocks of a product are pieces of work for threads; where nothing is packed small ones cost little. Rows are best
    left whole, for what follows. An odd number of blocks would leave one of two threads idle in the end. */
 static struct block choose_unpacked_block(int64_t m, int64_t n, double work) {
-    int64_t wanted = work <= 1 << 20 ? 1 : work < 12 << 21 ? 2 * (int64_t)(1 + work / (1 << 21)) : 24; /* some 20 us each */
+    int64_t wanted = work <= 1 << 20 ? 1 : work < 8 << 21 ? 2 * (int64_t)(1 + work / (1 << 21)) : 16; /* some 20 us each */
     int64_t down = most(least(wanted, m / 32), 1), rows = round_up(parts(m, down), 8);
     while (rows < m && parts(m, rows) % 2) rows += 8;
     return (struct block){rows, round_up(parts(n, most(least(least(wanted, 4) / down, n / 64), 1)), 64)};
+}
+
+/* Results of a transposed second operand have up to 1200 elements where nothing is packed. */
+static struct tile choose_tile(int32_t trans_b, struct block block, int64_t k) {
+    int64_t rows = least(block.rows, 32), columns = least(block.columns, trans_b ? 32 : 64);
+    int64_t depth = even_part(k, most(trans_b ? 512 : 384, UNPACKED / (rows * columns)));
+    if (!trans_b) {
+        rows = least(most(UNPACKED / (columns * depth), rows), 128);
+        columns = least(most(UNPACKED / (rows * depth) / 64 * 64, columns), block.columns);
+    }
+    return (struct tile){round_up(even_part(block.rows, most(rows / 8 * 8, 8)), 8), columns, depth};
 }
 
 /* Each packed block packs its operands anew: a product of 1024^3 takes 2 % more in blocks of 256 x 512, and 7 % more in
