@@ -35,9 +35,9 @@ lint: $(VENV)/.dev  ## check style (ruff) and types (mypy --strict)
 	@echo "==> ruff"; $(BIN)/ruff check .; style=$$?; \
 		echo "==> mypy --strict"; $(BIN)/mypy && exit $$style
 
-exhaustive: $(VENV)/.dev  ## try the math functions on every float32 (hours)
+exhaustive: $(VENV)/.dev  ## try the math functions on every float32 and write docs/math.md (half an hour)
 	@echo "==> every float32"
-	@EXHAUSTIVE=1 $(BIN)/python -m pytest -m slow tests/csrc
+	@$(BIN)/python -m tests.csrc.exhaustive
 
 golden: $(ORACLE)/.installed  ## ask JAX 0.4.35 for the expected texts again and show what changed
 	@echo "==> regenerating tests/goldens with JAX 0.4.35"

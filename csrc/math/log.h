@@ -1,47 +1,66 @@
-/* Logarithms. x = 2**e (1 + f) with 1 + f between 2/3 and 4/3 (float) or between the roots of 1/2 and 2 (double), so
-   log(x) = e ln 2 + log(1 + f), where f is exact.
+/* Logarithms. x = 2**e (1 + f) with 1 + f between the roots of 1/2 and 2, so log(x) = e ln 2 + log(1 + f), where f is
+   exact.
 
-   e and f are read off the bits of x: subtracting those of the lower end leaves e in the exponent's place. Denormals
-   are scaled up first. Coefficients: minimax, by Sollya's fpminimax. */
+   e and f are read off the bits of x: subtracting those of the root of 1/2 leaves e in the exponent's place. Denormals
+   are scaled up first. Coefficients of the double functions: minimax, by Sollya's fpminimax. */
 
 /* tt: tt_log_sum_f32; needs:  */
-/* e ln 2 + log(1 + f) = f - f**2 / 2 + f**3 p(f). Degree 10, error 2**-27.7. */
+/* e ln 2 + log(1 + f) = e ln 2 + f - f**2 / 2 + f**3 P(f), P of degree 8 by thirds (S. Moshier, Cephes, logf.c).
+
+   Rounded after the same steps as in JAX 0.4.35, because random samples hang on it: hence each product that JAX's
+   compiler fuses with a sum is written as fma. */
 static inline float tt_log_sum_f32(float e, float f) {
-    float p = -0.12893544f;
-    p = p * f + 0.139877f;
-    p = p * f - 0.12183892f;
-    p = p * f + 0.14005183f;
-    p = p * f - 0.16680509f;
-    p = p * f + 0.2001045f;
-    p = p * f - 0.24999797f;
-    p = p * f + 0.33333215f;
-    float square = f * f;
-    float tail = (p * f - 0.5f) * square + e * 1.4286068e-6f;
-    return (tail + f) + e * 0.69314575f;
+    float square = f * f, cube = square * f;
+    float p = __builtin_fmaf(f, 0.070376836f, -0.1151461f);
+    float q = __builtin_fmaf(f, -0.12420141f, 0.14249323f);
+    float r = __builtin_fmaf(f, 0.20000714f, -0.24999994f);
+    p = __builtin_fmaf(p, f, 0.116769984f);
+    q = __builtin_fmaf(q, f, -0.16668057f);
+    r = __builtin_fmaf(r, f, 0.3333333f);
+    p = __builtin_fmaf(__builtin_fmaf(p, cube, q), cube, r);
+    p = __builtin_fmaf(p, cube, -0.00021219444f * e);
+    return __builtin_fmaf(0.6933594f, e, __builtin_fmaf(-0.5f, square, f) + p);
 }
 
 /* tt: tt_log_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32 */
-/* The result within 1 ulp. */
+/* The result within 1.2 ulp. */
 static inline float tt_log_f32(float x) {
     float scaled = x < 0x1p-126f ? x * 0x1p23f : x;
-    uint32_t bits = tt_bits_f32(scaled) - 0x3F2AAAABu;
+    uint32_t bits = tt_bits_f32(scaled) - 0x3F3504F3u;
     float e = (float)((int32_t)bits >> 23) - (x < 0x1p-126f ? 23.0f : 0.0f);
-    float f = tt_float_f32((bits & 0x007FFFFFu) + 0x3F2AAAABu) - 1.0f;
+    float f = tt_float_f32((bits & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f;
     float y = tt_log_sum_f32(e, f);
     y = x < __builtin_inff() ? y : x;
     return x > 0.0f ? y : x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
 }
 
 /* tt: tt_log1p_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32 */
-/* f comes from x itself, not from the rounded 1 + x: f = x / 2**e + (1 / 2**e - 1); the quarters keep 1 / 2**e normal.
-   The result within 1.5 ulp. */
+/* Near 0: x - x**2 / 2 + x**3 N(x) / D(x) (S. Moshier, Cephes, log1p), in JAX's steps again. Elsewhere f = x / 2**e +
+   (1 / 2**e - 1), where the quarters keep 1 / 2**e normal; below 0 of x as 1 + x leaves it, rounded, as in JAX, while
+   above 0, where that would cost a digit, of x itself. The result within 2 ulp. */
 static inline float tt_log1p_f32(float x) {
-    uint32_t bits = tt_bits_f32(1.0f + x) - 0x3F2AAAABu;
+    float square = x * x;
+    float n = __builtin_fmaf(4.527e-5f, x, 0.49854103f);
+    n = __builtin_fmaf(n, x, 6.5787325f);
+    n = __builtin_fmaf(n, x, 29.911919f);
+    n = __builtin_fmaf(n, x, 60.949669f);
+    n = __builtin_fmaf(n, x, 57.112965f);
+    n = __builtin_fmaf(n, x, 20.0395535f);
+    float d = x + 15.062909f;
+    d = __builtin_fmaf(d, x, 83.04757f);
+    d = __builtin_fmaf(d, x, 221.7624f);
+    d = __builtin_fmaf(d, x, 309.09872f);
+    d = __builtin_fmaf(d, x, 216.42789f);
+    d = __builtin_fmaf(d, x, 60.118660f);
+    float near = x + __builtin_fmaf(x * square, n / d, -0.5f * square);
+
+    float sum = 1.0f + x, kept = x > 0.0f ? x : sum - 1.0f;
+    uint32_t bits = tt_bits_f32(sum) - 0x3F3504F3u;
     float e = (float)((int32_t)bits >> 23);
     float scale = tt_float_f32(0x40800000u - (bits & 0xFF800000u));
-    float f = x * scale * 0.25f + (scale * 0.25f - 1.0f);
-    float y = tt_log_sum_f32(e, f);
-    y = x < __builtin_inff() ? __builtin_copysignf(y, x) : x;
+    float far = tt_log_sum_f32(e, kept * scale * 0.25f + (scale * 0.25f - 1.0f));
+    far = x < __builtin_inff() ? far : x;
+    float y = __builtin_fabsf(x) < 0.41421357f ? near : far;
     return x > -1.0f ? y : x == -1.0f ? -__builtin_inff() : __builtin_nanf("");
 }
 

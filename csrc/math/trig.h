@@ -76,7 +76,7 @@ static inline float tt_sin_rest_f32(float r) {
     p = p * z - 0.00019806954f;
     p = p * z + 0.008333031f;
     p = p * z - 0.16666658f;
-    return p * (r * z) + r;
+    return __builtin_fmaf(p, r * z, r);
 }
 
 /* tt: tt_sin_wide_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_half_turns_f32, tt_sin_rest_f32 */
