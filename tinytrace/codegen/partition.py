@@ -26,7 +26,7 @@ MOST_ROOTS = 12
 ROW_BYTES = 256 * 1024
 """Stages share outer loops when what one turn of them touches stays in a core's cache."""
 MOST_WORK = 120
-"""A root that adds more operations than this to a group that has more already becomes a loop of its own."""
+"""A root of more operations than this joins a group of more only if half of them are the same."""
 MANY = 1 << 18
 """From so many elements on it is better to read them once and compute more with each."""
 FEWEST_TURNS = 4
@@ -199,7 +199,8 @@ class Grouping:
         """Return (outer loops, stage) with which `root` can join `group`, if it can and it pays."""
         if group.is_scalar != (not root.domain) or len(group.roots) >= MOST_ROOTS:
             return None
-        if len(root.work) > MOST_WORK < len(group.work) and len(root.work - group.work) > MOST_WORK:
+        smaller = min(len(root.work), len(group.work))
+        if smaller > MOST_WORK and 2 * len(root.work & group.work) < smaller:
             return None
         if any(self.home[v][0].before >> group.number & 1 for v, _ in root.reads):
             return None  # something between the two has to run after the one and before the other

@@ -12,6 +12,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tinytrace.config import config
@@ -90,11 +91,14 @@ class Compiler(NamedTuple):
         objects = [os.path.join(folder, f"kernel{k}.o") for k in range(len(parts))]
         pipelines = [((*proper, *options, *part), (*assembler, "-o", code))
                      for part, code in zip(parts, objects, strict=True)]
-        if _run(*pipelines, stdin=text).status or _run(((*linker, "-o", library, *objects, self.support),)).status:
-            return False
-        for code in objects:
-            os.unlink(code)
-        return os.path.exists(library)
+        try:
+            if _run(*pipelines, stdin=text).status:
+                return False
+            return not _run(((*linker, "-o", library, *objects, self.support),)).status and os.path.exists(library)
+        finally:
+            for code in objects:
+                with suppress(FileNotFoundError):
+                    os.unlink(code)
 
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values."""
