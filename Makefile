@@ -12,8 +12,12 @@ RUNTIME := $(wildcard csrc/*.c csrc/*.h csrc/*.inc csrc/*.py csrc/math/*.h)
 TINYTRACE_CACHE_DIR ?= $(CURDIR)/.cache/demo
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# The tests that run compiled programs, and the settings under which they must be green besides the usual ones.
+COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives runtime seeds testing)
+MATRIX := "--threads=1" "--threads=5" "--exact --threads=1" "--exact --threads=2" "--exact --threads=5"
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint exhaustive golden tutorials bench clean
+.PHONY: help demo test test-fast test-matrix sanitize lint exhaustive golden tutorials bench clean
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of"
@@ -29,7 +33,15 @@ test: $(VENV)/.dev  ## run all tests (minutes)
 
 test-fast: $(VENV)/.dev  ## run the tests without the slow ones, with fewer random programs
 	@echo "==> the fast tests"
-	@HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -m "not slow"
+	@HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -m "not slow" -q -n auto
+
+test-matrix: $(VENV)/.dev  ## run what runs compiled programs with 1, 2 and 5 threads, in default and exact mode (minutes)
+	@for options in $(MATRIX); do echo "==> $$options"; \
+		HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -q -n auto $$options $(COMPILED) || exit 1; done
+
+sanitize: $(VENV)/.dev  ## run compiled programs under the address and undefined behaviour sanitizers (minutes)
+	@echo "==> gcc's sanitizers"
+	@$(BIN)/python -m tests.sanitized
 
 lint: $(VENV)/.dev  ## check style (ruff) and types (mypy --strict)
 	@echo "==> ruff"; $(BIN)/ruff check .; style=$$?; \

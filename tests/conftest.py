@@ -29,17 +29,8 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Before tests are collected, and with them tinytrace imported; the processes that tests start inherit it."""
-    config.addinivalue_line("markers", "default_mode: holds of the texts of the default mode; left out by --exact")
     os.environ["TINYTRACE_NUM_THREADS"] = str(config.getoption("--threads"))
     os.environ["TINYTRACE_EXACT"] = str(config.getoption("--exact"))
-
-
-def pytest_collection_modifyitems(config, items):
-    if config.getoption("--exact"):
-        left_out = pytest.mark.skip(reason="--exact: compares with a text of the default mode")
-        for item in items:
-            if item.get_closest_marker("default_mode"):
-                item.add_marker(left_out)
 
 
 @pytest.fixture
