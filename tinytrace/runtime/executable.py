@@ -48,7 +48,8 @@ class Executable:
     def __call__(self, buffers: list[int]) -> None:
         """Run the program on the addresses of its inputs, outputs and workspace, in this order.
 
-        The GIL is released meanwhile. Buffers are 64-byte aligned with 64 readable bytes after their end.
+        The GIL is released meanwhile; Ctrl-C (any signal's handler) takes effect when the program returns. Buffers are
+        64-byte aligned with 64 readable bytes after their end.
 
         Raises: MemoryError, or whatever a host callback raised.
         """
