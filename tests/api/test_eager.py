@@ -118,6 +118,21 @@ def test_a_recipe_is_refused_where_equations_hold_programs():
     assert eager.entry_of(traced, [type(jnp.ones(3))]) is None
 
 
+def test_functions_that_look_at_values_stay_plain():
+    def function(x):
+        return x * 2 if x[0] > 0 else x[jnp.arange(int(x[1]))]
+
+    called = eager.EagerFunction(function, jit(function))
+    for _ in range(4):
+        assert called(jnp.array([1.0, 2.0])).tolist() == [2.0, 4.0]
+        assert called(jnp.array([-1.0, 1.0])).tolist() == [-1.0]
+
+
+def test_functions_without_results():
+    called = eager.EagerFunction(lambda x: (), jit(lambda x: ()))
+    assert [called(jnp.ones(2)) for _ in range(4)] == [()] * 4
+
+
 def test_recipes_keep_constants_and_forget_what_nobody_needs():
     table = np.arange(3, dtype=np.float32)
 

@@ -24,7 +24,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
 from tinytrace.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinytrace.core.trace import to_numpy
-from tinytrace.errors import ConcretizationTypeError
+from tinytrace.errors import JAXIndexError, JAXTypeError
 from tinytrace.primitives.conversion import convert_element_type_p
 
 NumPyFunction = Callable[..., Any]
@@ -73,7 +73,7 @@ class EagerFunction(FastCallable):
             warnings.simplefilter("always")
             try:
                 traced, leaves, order = self.jitted.traced(args, kwargs)
-            except ConcretizationTypeError:  # it looks at values
+            except (JAXTypeError, JAXIndexError):  # it looks at values
                 return None, None
         if warned or order != sorted(order) or not all(type(x) in self.leaf_types for x in leaves):
             return None, None
@@ -84,7 +84,7 @@ class EagerFunction(FastCallable):
 def entry_of(traced: TracedFunction, leaf_types: Sequence[type]) -> EagerEntry | None:
     """Return the call of a traced function on Arrays and Python scalars; None where NumPy alone cannot answer it."""
     jaxpr = traced.closed.jaxpr
-    if traced.consts or jaxpr.effects or len(leaf_types) > MAX_LEAVES:
+    if traced.consts or jaxpr.effects or not jaxpr.outvars or len(leaf_types) > MAX_LEAVES:
         return None
     if not all(isinstance(v, Var) and v not in jaxpr.invars for v in jaxpr.outvars):
         return None  # an argument is handed through: it stays the same object
