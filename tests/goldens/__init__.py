@@ -13,6 +13,7 @@ answers; the tests run the same programs with tinytrace in the place of jax and 
 from __future__ import annotations
 
 import ast
+import math
 import pathlib
 import re
 import sys
@@ -78,6 +79,17 @@ def answer(program: str, namespace: dict[str, Any]) -> str:
     except Exception as error:
         text = f"! {type(error).__name__}: {error}"
     return normalise(text)
+
+
+NUMBER = re.compile(r"-?\d+\.\d*(?:e[-+]?\d+)?")
+
+
+def differences(text: str, expected: str, tolerance: float) -> list[str]:
+    """Where two answers differ, numbers with a decimal point taken for the same up to a relative `tolerance`."""
+    if NUMBER.sub("#", text) != NUMBER.sub("#", expected):
+        return [f"{text}\n\nis not\n\n{expected}"]
+    pairs = zip(NUMBER.findall(text), NUMBER.findall(expected), strict=True)
+    return [f"{x} is not {y}" for x, y in pairs if not math.isclose(float(x), float(y), rel_tol=tolerance)]
 
 
 def normalise(text: str) -> str:

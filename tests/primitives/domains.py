@@ -355,6 +355,9 @@ _KEY_SAMPLES: dict[str, Any] = {
     "random_unwrap": lambda x: [Sample((_keys(3),), {})],
     "random_split": lambda x: [in_program("random_split", lambda k: jax.random.split(k, 3), jax.random.key(1))],
     "random_fold_in": lambda x: [Sample((jax.random.key(3), np.uint32(5)), {})],
+    "random_gamma": lambda x: [Sample((jax.random.split(jax.random.key(4), 2), np.float32([[0.5, 2, 7], [1, 3, 30]])),
+                                      {"log_space": log_space}, smooth=False)
+                              for log_space in (False, True)],
     "random_bits": lambda x: [Sample((jax.random.key(3),), {"bit_width": width, "shape": (2, 3)})
                               for width in (8, 16, 32)],
 }

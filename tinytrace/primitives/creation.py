@@ -55,7 +55,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     wanted = canonicalize_dtype(dtype or dtype_of(fill_value))
     if isinstance(wanted, KeyType):
         return broadcast(fill_value, shape)
-    return broadcast(convert_element_type(fill_value, wanted, weak_type), shape)
+    return broadcast(_rounded(fill_value, wanted, weak_type), shape)
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None) -> Any:
@@ -71,7 +71,14 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sha
     wanted = dtype or dtype_of(x)
     if isinstance(wanted, KeyType):
         return broadcast(fill_value, sizes)
-    return full(sizes, convert_element_type(fill_value, wanted, weak_type))
+    return full(sizes, _rounded(fill_value, wanted, weak_type))
+
+
+def _rounded(x: Any, dtype: DType, weak_type: bool) -> Any:
+    """Convert `x`; a Python number that stays weak is rounded at once, as jaxprs show it."""
+    if type(x) is float and weak_type and is_float(dtype):
+        return np.asarray(x).astype(dtype).item()
+    return convert_element_type(x, dtype, weak_type)
 
 
 class Iota(Primitive):

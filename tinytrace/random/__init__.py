@@ -4,6 +4,8 @@
     key, subkey = random.split(key)
     x = random.normal(subkey, (3,))
 """
+from tinytrace.random.counts import binomial, geometric, poisson
+from tinytrace.random.gamma_samples import beta, chisquare, dirichlet, f, gamma, loggamma, random_gamma_p, t
 from tinytrace.random.keys import (
     PRNGKey,
     clone,
@@ -32,9 +34,25 @@ from tinytrace.random.samplers import (
     truncated_normal,
     uniform,
 )
+from tinytrace.random.transformed_samples import (
+    ball,
+    double_sided_maxwell,
+    generalized_normal,
+    lognormal,
+    maxwell,
+    orthogonal,
+    pareto,
+    rayleigh,
+    triangular,
+    wald,
+    weibull_min,
+)
 
 __all__ = [
-    "PRNGKey", "bernoulli", "bits", "categorical", "cauchy", "choice", "clone", "exponential", "fold_in", "gumbel",
-    "key", "key_data", "key_impl", "laplace", "logistic", "multivariate_normal", "normal", "permutation",
-    "rademacher", "randint", "split", "truncated_normal", "uniform", "wrap_key_data",
+    "PRNGKey", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chisquare", "choice",
+    "clone", "dirichlet", "double_sided_maxwell", "exponential", "f", "fold_in", "gamma", "generalized_normal",
+    "geometric", "gumbel", "key", "key_data", "key_impl", "laplace", "loggamma", "logistic", "lognormal", "maxwell",
+    "multivariate_normal", "normal", "orthogonal", "pareto", "permutation", "poisson", "rademacher", "randint",
+    "random_gamma_p", "rayleigh", "split", "t", "triangular", "truncated_normal", "uniform", "wald", "weibull_min",
+    "wrap_key_data",
 ]

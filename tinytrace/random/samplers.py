@@ -15,11 +15,10 @@ from tinytrace import lax
 from tinytrace import numpy as jnp
 from tinytrace.api.jit import jit
 from tinytrace.core.avals import canonicalize_shape
-from tinytrace.core.dtypes import DType, canonicalize_dtype, dtype_of, is_float
+from tinytrace.core.dtypes import DType, canonicalize_dtype, is_float
 from tinytrace.primitives.random_bits import random_bits
+from tinytrace.random.arguments import Shape, check_broadcast, float_dtype, given_dtype, optional_shape, sample_shape
 from tinytrace.random.keys import check_key, split_typed
-
-Shape = Sequence[int]
 
 
 def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
@@ -46,7 +45,7 @@ def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, 
     Array(0.41845703, dtype=float32)
     """
     typed, _ = check_key("uniform", key)
-    return _uniform(typed, canonicalize_shape(shape), _float_dtype("uniform", dtype), minval, maxval)
+    return _uniform(typed, canonicalize_shape(shape), float_dtype("uniform", dtype), minval, maxval)
 
 
 def normal(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
@@ -55,7 +54,7 @@ def normal(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     Raises: ValueError unless `dtype` is a float.
     """
     typed, _ = check_key("normal", key)
-    return _normal(typed, canonicalize_shape(shape), _float_dtype("normal", dtype))
+    return _normal(typed, canonicalize_shape(shape), float_dtype("normal", dtype))
 
 
 def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) -> Any:
@@ -70,11 +69,11 @@ def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) 
 def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
     """Return booleans that are True with probability `p`."""
     typed, _ = check_key("bernoulli", key)
-    dtype = canonicalize_dtype(_dtype_of(p))
+    dtype = canonicalize_dtype(given_dtype(p))
     if not is_float(dtype):
         raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype}.")
     p = lax.convert_element_type(p, dtype)
-    return _bernoulli(typed, p, None if shape is None else canonicalize_shape(shape))
+    return _bernoulli(typed, p, optional_shape(shape))
 
 
 def categorical(key: Any, logits: Any, axis: int = -1, shape: Shape | None = None) -> Any:
@@ -84,7 +83,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Shape | None = Non
     axis -= logits.ndim if axis >= 0 else 0
     batch_shape = tuple(np.delete(logits.shape, axis).tolist())
     shape = batch_shape if shape is None else canonicalize_shape(shape)
-    _check_broadcast("categorical", shape, batch_shape)
+    check_broadcast("categorical", shape, batch_shape)
     cut = len(shape) - len(batch_shape)
     inner = list(shape[cut:])
     inner.insert(axis % logits.ndim, logits.shape[axis])
@@ -96,7 +95,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     """Return `x` shuffled along `axis`; an integer stands for `arange(x)`."""
     typed, _ = check_key("permutation", key)
     if not np.ndim(x):
-        if not np.issubdtype(_dtype_of(x), np.integer):
+        if not np.issubdtype(given_dtype(x), np.integer):
             raise TypeError("x must be an integer or at least 1-dimensional")
         return _shuffle(typed, jnp.arange(int(x)), axis)
     axis = axis % np.ndim(x)
@@ -137,31 +136,31 @@ def choice(key: Any, a: Any, shape: Shape = (), replace: bool = True, p: Any = N
 def exponential(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Return samples of the exponential distribution of rate 1."""
     typed, _ = check_key("exponential", key)
-    return _exponential(typed, canonicalize_shape(shape), _float_dtype("exponential", dtype))
+    return _exponential(typed, canonicalize_shape(shape), float_dtype("exponential", dtype))
 
 
 def gumbel(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Return samples of the standard Gumbel distribution."""
     typed, _ = check_key("gumbel", key)
-    return _gumbel(typed, canonicalize_shape(shape), _float_dtype("gumbel", dtype))
+    return _gumbel(typed, canonicalize_shape(shape), float_dtype("gumbel", dtype))
 
 
 def laplace(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Return samples of the standard Laplace distribution."""
     typed, _ = check_key("laplace", key)
-    return _laplace(typed, canonicalize_shape(shape), _float_dtype("laplace", dtype))
+    return _laplace(typed, canonicalize_shape(shape), float_dtype("laplace", dtype))
 
 
 def logistic(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Return samples of the standard logistic distribution."""
     typed, _ = check_key("logistic", key)
-    return _logistic(typed, canonicalize_shape(shape), _float_dtype("logistic", dtype))
+    return _logistic(typed, canonicalize_shape(shape), float_dtype("logistic", dtype))
 
 
 def cauchy(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Return samples of the standard Cauchy distribution."""
     typed, _ = check_key("cauchy", key)
-    return _cauchy(typed, canonicalize_shape(shape), _float_dtype("cauchy", dtype))
+    return _cauchy(typed, canonicalize_shape(shape), float_dtype("cauchy", dtype))
 
 
 def rademacher(key: Any, shape: Shape, dtype: Any = int) -> Any:
@@ -173,8 +172,8 @@ def rademacher(key: Any, shape: Shape, dtype: Any = int) -> Any:
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Return samples of the standard normal distribution between `lower` and `upper`."""
     typed, _ = check_key("truncated_normal", key)
-    shape = None if shape is None else canonicalize_shape(shape)
-    return _truncated_normal(typed, lower, upper, shape, _float_dtype("truncated_normal", dtype))
+    shape = optional_shape(shape)
+    return _truncated_normal(typed, lower, upper, shape, float_dtype("truncated_normal", dtype))
 
 
 def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Shape | None = None, dtype: Any = None,
@@ -184,7 +183,7 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Shape | None = Non
     if method != "cholesky":
         raise ValueError("method must be one of {'cholesky'}: tinytrace has no other decomposition for this")
     dtype = canonicalize_dtype(jnp.result_type(float, mean, cov) if dtype is None else dtype)
-    shape = None if shape is None else canonicalize_shape(shape)
+    shape = optional_shape(shape)
     return _multivariate_normal(typed, mean, cov, shape, dtype)
 
 
@@ -193,7 +192,7 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Shape | None = Non
 @partial(jit, static_argnames=("shape", "dtype"))
 def _uniform(key: Any, shape: tuple[int, ...], dtype: DType, minval: Any, maxval: Any) -> Any:
     """Random mantissas give numbers in [1, 2), which are then shifted and scaled."""
-    _check_broadcast("uniform", shape)
+    check_broadcast("uniform", shape)
     minval, maxval = lax.convert_element_type(minval, dtype), lax.convert_element_type(maxval, dtype)
     minval, maxval = lax.broadcast_to_rank(minval, len(shape)), lax.broadcast_to_rank(maxval, len(shape))
     info = jnp.finfo(dtype)
@@ -224,7 +223,7 @@ def _randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: 
     """Two random words per number: (high * 2**bits + low) mod span, in modular arithmetic."""
     if dtype.kind not in "iu":
         raise TypeError(f"randint only accepts integer dtypes, got {dtype}")
-    _check_broadcast("randint", shape, np.shape(minval), np.shape(maxval))
+    check_broadcast("randint", shape, np.shape(minval), np.shape(maxval))
     minval, maxval = (x if x.dtype.kind in "iu" else x.astype(int) for x in map(jnp.asarray, (minval, maxval)))
     limits = jnp.iinfo(dtype)
     beyond = lax.gt(maxval, _clipped(jnp.array(limits.max, dtype), maxval.dtype))
@@ -245,11 +244,7 @@ def _randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: 
 
 @partial(jit, static_argnames=("shape",))
 def _bernoulli(key: Any, p: Any, shape: tuple[int, ...] | None) -> Any:
-    if shape is None:
-        shape = np.shape(p)
-    else:
-        _check_broadcast("bernoulli", shape, np.shape(p))
-    return uniform(key, shape, _dtype_of(p)) < p
+    return uniform(key, sample_shape("bernoulli", shape, p), given_dtype(p)) < p
 
 
 @partial(jit, static_argnames=("axis",))
@@ -297,10 +292,7 @@ def _rademacher(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 
 @partial(jit, static_argnames=("shape", "dtype"))
 def _truncated_normal(key: Any, lower: Any, upper: Any, shape: tuple[int, ...] | None, dtype: DType) -> Any:
-    if shape is None:
-        shape = lax.broadcast_shapes(np.shape(lower), np.shape(upper))
-    else:
-        _check_broadcast("truncated_normal", shape, np.shape(lower), np.shape(upper))
+    shape = sample_shape("truncated_normal", shape, lower, upper)
     root = np.asarray(np.sqrt(2), dtype)[()]
     lower, upper = lax.convert_element_type(lower, dtype), lax.convert_element_type(upper, dtype)
     u = uniform(key, shape, dtype, minval=lax.erf(lower / root), maxval=lax.erf(upper / root))
@@ -341,21 +333,3 @@ def _clipped(x: Any, dtype: DType) -> Any:
     low, high = max(int(mine.min), int(theirs.min)), min(int(mine.max), int(theirs.max))
     like_x = int if x.weak_type else x.dtype.type  # a strong limit would make a weak x strong
     return lax.convert_element_type(jnp.clip(x, like_x(low), like_x(high)), dtype)
-
-
-def _dtype_of(x: Any) -> DType:
-    return dtype_of(x, canonical=False)
-
-
-def _float_dtype(name: str, dtype: Any) -> DType:
-    canonical = canonicalize_dtype(dtype)
-    if not is_float(canonical):
-        raise ValueError(f"dtype argument to `{name}` must be a float dtype, got {dtype}")
-    return canonical
-
-
-def _check_broadcast(name: str, shape: tuple[int, ...], *parameters: tuple[int, ...]) -> None:
-    if parameters and shape != lax.broadcast_shapes(shape, *parameters):
-        raise ValueError(f"{name} parameter shapes must be broadcast-compatible with shape argument, and the result "
-                         f"of broadcasting the shapes must equal the shape argument, but got result "
-                         f"{lax.broadcast_shapes(shape, *parameters)} for shape argument {shape}")
