@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tinytrace.codegen.arithmetic import constant_of, subtract
 from tinytrace.codegen.kernel import Call, Combine, For, Stmt, Store, When, expressions, nested
-from tinytrace.codegen.nodes import walk
+from tinytrace.codegen.nodes import Node, walk
 
 WORTH_SPREADING = 50_000.0
 """Nanoseconds of work below which a loop stays on the caller's thread."""
@@ -61,9 +62,12 @@ def duration(body: Sequence[Stmt], times: float = 1.0) -> float:
 
 def _once(stmt: Stmt) -> float:
     cost = STORE if isinstance(stmt, (Store, Combine)) else 0.0
+    streams: dict[object, Node] = {}
     for node in walk(expressions(stmt)):
         if node.op == "load":
-            cost += LOAD
+            first = streams.setdefault(node.args[0], node.args[1])
+            behind = first is not node.args[1] and constant_of(subtract(node.args[1], first)) is not None
+            cost += OPERATION if behind else LOAD  # at a fixed distance from another it comes from the first cache
         elif node.op == "apply":
             cost += CALL if "tt_" in node.args[0] else OPERATION
     return cost

@@ -60,7 +60,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         for (int64_t i1 = 0; i1 < 1024; i1++) {
             c_next[i1] = c[i1];
         }
-        host->parallel_for(tt_kernel_1, (void *[]){(void *)c, (void *)c_next}, 1022, 16);
+        host->parallel_for(tt_kernel_1, (void *[]){(void *)c, (void *)c_next}, 1022, 32);
         #pragma omp simd
         for (int64_t i1 = 0; i1 < 1024; i1++) {
             c_next[i1 + 1047552] = c[i1 + 1047552];
