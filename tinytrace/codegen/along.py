@@ -77,6 +77,7 @@ class Along:
         if depth == len(stage.inner):
             return [*before, *(stmt for task in stage.tasks for stmt in self._leaf(task)), *after]
         a = stage.inner[depth]
+        inside: list[Stmt]
         if depth < len(stage.inner) - 1:
             inside = [For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1))]
         elif a.args[1] >= MANY_BLOCKS * BLOCK and any(_loses_digits(task) for task in stage.tasks):
