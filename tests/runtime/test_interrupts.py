@@ -22,11 +22,10 @@ def long_loop(x, turns):
 
 @pytest.fixture
 def interrupt_soon():
-    """After a tenth of a second, SIGINT, which Python turns into KeyboardInterrupt."""
-    thread = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
-    thread.start()
-    yield
-    thread.join()
+    """A function: a tenth of a second later there is a SIGINT, which Python turns into KeyboardInterrupt."""
+    timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
+    yield timer.start
+    timer.join()
 
 
 @pytest.fixture(params=[1, 3])
@@ -45,6 +44,7 @@ def test_it_arrives_when_the_call_returns(interrupt_soon, threads):
 
     def run_for_seconds():
         start = time.monotonic()
+        interrupt_soon()
         while time.monotonic() < start + 20:
             compiled(x, 2000)
 
@@ -62,6 +62,7 @@ def test_it_arrives_inside_a_callback(interrupt_soon):
     compiled = jax.jit(lambda x, wanted: jax.lax.cond(wanted, lambda x: jax.pure_callback(wait, x, x), jnp.sin, x))
     x = np.float32(1)
     expected = compiled(x, False)
+    interrupt_soon()
     with pytest.raises(KeyboardInterrupt):
         compiled(x, True)
     assert compiled(x, False) == expected
