@@ -81,7 +81,7 @@ static inline double tt_erf_core_f64(double x) {
 }
 
 /* tt: tt_erf_f64; needs: tt_erf_core_f64, tt_erfc_core_f64 */
-/* Above 1/2: 1 - erfc(x). The result within 2 ulp. */
+/* Above 1/2: 1 - erfc(x). The result within 3 ulp. */
 static inline double tt_erf_f64(double x) {
     double size = __builtin_fabs(x);
     double near = tt_erf_core_f64(size), far = 1.0 - tt_erfc_core_f64(size);
@@ -102,7 +102,7 @@ static inline double tt_erfc_f64(double x) {
 static inline float tt_erfc_f32(float x) { return (float)tt_erfc_f64(x); }
 
 /* tt: tt_erf_inv_f64; needs: tt_erf_core_f64, tt_erfc_core_f64, tt_exp_f64, tt_log_f64 */
-/* Giles's form (see erf_inv.h), then one step of Halley's method on erf, or on erfc for |x| > 1/2. The result within 3 ulp. */
+/* Giles's form (see erf_inv.h), then one step of Halley's method on erf, or on erfc for |x| > 1/2. The result within 5 ulp. */
 static inline double tt_erf_inv_f64(double x) {
     double size = __builtin_fabs(x);
     double w = -tt_log_f64((1.0 - size) * (1.0 + size));

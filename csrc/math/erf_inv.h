@@ -3,7 +3,8 @@
 
 /* tt: tt_erf_inv_f32; needs: tt_log1p_f32 */
 /* x p(w), where w = -log(1 - x**2) makes the function nearly a polynomial: in w up to 5, in its root beyond (M. Giles,
-   "Approximating the erfinv function", 2012, with his coefficients). */
+   "Approximating the erfinv function", 2012, with his coefficients). 1 - x**2 loses digits where x is near 1: the result
+   is within 65 ulp there, and within 8 up to 0.99. */
 static inline float tt_erf_inv_f32(float x) {
     float w = -tt_log1p_f32(-x * x);
     float u = w - 2.5f;
