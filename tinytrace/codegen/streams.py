@@ -4,7 +4,8 @@
                                                       tt_stream(y + 1024 * s, part)
 
 A store through the caches reads each line of the result before it is overwritten, and drives out what was there. For a
-result that does not fit this is a third of the traffic, for nothing.
+result that does not fit this is a third of the traffic, for nothing. Loops in phases (see `phases`) run over the same
+strips.
 """
 from __future__ import annotations
 
@@ -29,6 +30,7 @@ from tinytrace.codegen.kernel import (
     touched,
 )
 from tinytrace.codegen.nodes import axis, axis_between, number, walk
+from tinytrace.codegen.phases import phases
 from tinytrace.codegen.rewriting import Replacement
 
 LARGER_THAN_CACHES = 1 << 25
@@ -38,7 +40,7 @@ STRIP = 1024
 
 
 def stream_results(kernels: Sequence[Kernel]) -> None:
-    """Let the vectorised loops of `kernels` store large results past the caches."""
+    """Let the vectorised loops of `kernels` store large results past the caches, and run in phases where it pays."""
     for kernel in kernels:
         if isinstance(kernel, Nest):
             kernel.heading = kernel.title()
@@ -81,7 +83,7 @@ def _large_results(loop: For) -> list[Buffer]:
 def _in_strips(loop: For, large: Sequence[Buffer]) -> list[Stmt]:
     extent, name = int(loop.axis.args[1]), str(loop.axis.args[0])
     strips = extent // STRIP
-    if not large or not strips or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
+    if not strips or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
         return [loop]
     strip, lane = axis(f"{name}_strip", strips), axis(name, STRIP)
     parts = {array: Buffer(f"{array.name}_part", (STRIP,), array.dtype, "row") for array in large}
@@ -95,10 +97,13 @@ def _in_strips(loop: For, large: Sequence[Buffer]) -> list[Stmt]:
             streams.append(Call(text, places, ("to",)))
             stmt = Store((parts[array], lane), stmt.value)
         turns.append(stmt)
-    rows: list[Stmt] = [Row(part) for part in parts.values()]
-    fill = For(lane, number(0), number(STRIP), turns, simd=True, independent=True)
-    main = For(strip, number(0), number(strips), [*rows, fill, *streams], independent=loop.independent,
-               grain=-(-loop.grain // STRIP))
+    between, bodies = phases(turns, lane, STRIP)
+    if not large and not between:
+        return [loop]
+    rows: list[Stmt] = [Row(part) for part in (*parts.values(), *between)]
+    fill = [For(lane, number(0), number(STRIP), body, simd=True, independent=True) for body in bodies]
+    main = For(strip, number(0), number(strips), [*rows, *fill, *streams], independent=loop.independent,
+               grain=min(strips, -(-loop.grain // STRIP)))
     return [main, *_rest(loop, strips * STRIP, extent)]
 
 
