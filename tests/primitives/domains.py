@@ -403,6 +403,8 @@ _TABLE: dict[str, Any] = {
         for prim in (lax.ge_p, lax.le_p)],
     "conv_general_dilated": _conv, "triangular_solve": _solves, "svd": _svd,
     "cholesky": lambda x: [Sample((_positive(x, *batch),), {}, smooth=False, mixed=False) for batch in ((), (2,))],
+    "lu_pivots_to_permutation": lambda x: [Sample((np.int32(pivots),), {"permutation_size": 4})
+                                           for pivots in ([2, 3, 2], [[1, 1, 3], [0, 1, 2]])],
     "lu": lambda x: [Sample((x(*shape),), {}) for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 3))],
     "qr": lambda x: [Sample((x(*shape),), {"full_matrices": full}, smooth=not full and shape[-2] >= shape[-1])
                      for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 3)) for full in (False, True)],

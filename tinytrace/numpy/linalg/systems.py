@@ -44,15 +44,13 @@ def solve(a: ArrayLike, b: ArrayLike) -> Value:
 
 def _solve(a: Value, b: Value) -> Value:
     """Solve with a factorization that is made once, for `a`, its transpose and all derivatives."""
-    if not (a.ndim >= 2 and b.ndim in (a.ndim, a.ndim - 1) and a.shape[-1] == a.shape[-2] == b.shape[a.ndim - 2]):
-        raise ValueError("The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; "
-                         f"got a={a.shape} and b={b.shape}")
+    check_shapes(a, b)
     shape = tuple(n_a if n_b == 1 else n_b for n_a, n_b in zip((*a.shape[:-1], 1), b.shape, strict=False))
     b = lax.broadcast_in_dim(b, shape, range(b.ndim))
     factors, _, permutation = lax_linalg.lu(lax.stop_gradient(a))
 
     def solved(b: Value) -> Value:
-        return custom_linear_solve(lambda x: _matvec(a, x), b,
+        return custom_linear_solve(lambda x: matvec(a, x), b,
                                    lambda _, x: lu_solve(factors, permutation, x, 0),
                                    lambda _, x: lu_solve(factors, permutation, x, 1))
 
@@ -61,7 +59,15 @@ def _solve(a: Value, b: Value) -> Value:
     return vmap(solved, b.ndim - 1, max(a.ndim, b.ndim) - 1)(b)
 
 
-def _matvec(a: Value, x: Value) -> Value:
+def check_shapes(a: Value, b: Value) -> None:
+    """Raise a ValueError unless `a` is square and `b` has as many rows."""
+    if not (a.ndim >= 2 and b.ndim in (a.ndim, a.ndim - 1) and a.shape[-1] == a.shape[-2] == b.shape[a.ndim - 2]):
+        raise ValueError("The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; "
+                         f"got a={a.shape} and b={b.shape}")
+
+
+def matvec(a: Value, x: Value) -> Value:
+    """Return `a @ x` for `a: f32[..., m, n]` and vectors `x: f32[..., n]`."""
     batch = lax.broadcast_shapes(a.shape[:-2], x.shape[:-1])
     axes = list(range(len(batch)))
     a, x = _broadcast_to(a, (*batch, *a.shape[-2:])), _broadcast_to(x, (*batch, x.shape[-1]))

@@ -1,4 +1,34 @@
-"""`jax.scipy.stats`: the normal distribution; see https://jax.readthedocs.io/en/latest/jax.scipy.html#jax-scipy-stats."""
-from tinytrace.scipy.stats import norm
+"""`jax.scipy.stats`: distributions, each a module; see https://jax.readthedocs.io/en/latest/jax.scipy.html."""
+from tinytrace.scipy.stats import (
+    bernoulli,
+    beta,
+    betabinom,
+    binom,
+    cauchy,
+    chi2,
+    dirichlet,
+    expon,
+    gamma,
+    gennorm,
+    geom,
+    laplace,
+    logistic,
+    multinomial,
+    multivariate_normal,
+    nbinom,
+    norm,
+    pareto,
+    poisson,
+    t,
+    truncnorm,
+    uniform,
+    vonmises,
+    wrapcauchy,
+)
+from tinytrace.scipy.stats.summaries import mode, rankdata, sem
 
-__all__ = ["norm"]
+__all__ = [
+    "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma", "gennorm", "geom",
+    "laplace", "logistic", "mode", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto", "poisson",
+    "rankdata", "sem", "t", "truncnorm", "uniform", "vonmises", "wrapcauchy",
+]
