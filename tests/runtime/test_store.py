@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
 import time
 
@@ -143,6 +144,24 @@ def test_the_lock_of_a_killed_process_is_free(store):
     start = time.monotonic()
     with store.compiling(key(1)):
         assert time.monotonic() - start < 1
+
+
+def test_a_child_does_not_keep_the_lock_of_a_parent_that_was_killed(store):
+    reader, writer = os.pipe()
+
+    def fork_and_die():
+        store.compiling(key(1)).__enter__()
+        if os.fork():
+            os.kill(os.getpid(), 9)
+        with store.compiling(key(1)):  # the parent's lock, not its own
+            os.write(writer, b"entered")
+        os._exit(0)
+
+    assert in_child(fork_and_die)[0] == -9
+    assert select.select([reader], [], [], 10)[0]
+    assert os.read(reader, 7) == b"entered"
+    os.close(reader)
+    os.close(writer)
 
 
 def test_notes(store):

@@ -34,6 +34,19 @@ _STALE_AFTER = 3600.0  # seconds after which an unfinished build or a lock belon
 _SWEEP_AFTER = 3600.0  # seconds from one sweep to the next
 
 
+_held: set[int] = set()  # the descriptors of locks
+
+
+def _let_go() -> None:
+    """Close, in a forked child, what keeps its parent's locks held, should the parent die."""
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)
+
+
 class StoreUnusableError(Exception):
     """The directory is not there or cannot be trusted; the text says why."""
 
@@ -118,14 +131,17 @@ class Store:
             yield
             return
         try:
+            _held.add(descriptor)
             with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:
             _unlink(path)  # the entry is in place: whoever makes the next lock file finds it and does not compile
-            with suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for children that inherited the descriptor
-            os.close(descriptor)
+            if descriptor in _held:
+                with suppress(OSError):
+                    fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for children that inherited the descriptor
+                _held.remove(descriptor)
+                os.close(descriptor)
 
     def read_note(self, name: str) -> Any:
         """A small JSON value kept under a name, None if there is none that can be trusted."""
