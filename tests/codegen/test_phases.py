@@ -34,6 +34,12 @@ def test_phases_mean_the_same(name, monkeypatch):
     jax.clear_caches()
 
 
+@pytest.mark.parametrize("shift", [1, 952, 1024, 2500])
+def test_no_place_is_rounded_differently(shift):
+    function = jax.jit(lambda x: x * jnp.sin(jnp.exp(jnp.cos(x * x + 0.1) * x) * x + 0.3) + x)
+    assert np.asarray(function(np.roll(X, shift))).tobytes() == np.roll(np.asarray(function(X)), shift).tobytes()
+
+
 def text_of(function, n=5000):
     return jax.jit(function).lower(jax.ShapeDtypeStruct((n,), np.float32)).as_text().partition("tt_entry")[2]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinytrace.codegen.arithmetic import constant_of, linear, stride_along, subtract
+from tinytrace.codegen.arithmetic import constant_of, linear, minimum, stride_along, subtract
 from tinytrace.codegen.c_types import element_size
 from tinytrace.codegen.kernel import (
     Buffer,
@@ -29,7 +29,7 @@ from tinytrace.codegen.kernel import (
     nested,
     touched,
 )
-from tinytrace.codegen.nodes import axis, axis_between, number, walk
+from tinytrace.codegen.nodes import Node, axis, axis_between, number, walk
 from tinytrace.codegen.phases import phases
 from tinytrace.codegen.rewriting import Replacement
 
@@ -98,13 +98,29 @@ def _in_strips(loop: For, large: Sequence[Buffer]) -> list[Stmt]:
             stmt = Store((parts[array], lane), stmt.value)
         turns.append(stmt)
     between, bodies = phases(turns, lane, STRIP)
-    if not large and not between:
-        return [loop]
-    rows: list[Stmt] = [Row(part) for part in (*parts.values(), *between)]
-    fill = [For(lane, number(0), number(STRIP), body, simd=True, independent=True) for body in bodies]
-    main = For(strip, number(0), number(strips), [*rows, *fill, *streams], independent=loop.independent,
-               grain=min(strips, -(-loop.grain // STRIP)))
+    if not large:
+        return [_in_phases(loop, strip, lane, between, bodies)] if between else [loop]
+    rows: list[Stmt] = [Row(part) for part in parts.values()]
+    main = For(strip, number(0), number(strips), [*rows, *_filled(lane, number(STRIP), between, bodies), *streams],
+               independent=loop.independent, grain=min(strips, -(-loop.grain // STRIP)))
     return [main, *_rest(loop, strips * STRIP, extent)]
+
+
+def _in_phases(loop: For, strip: Node, lane: Node, between: Sequence[Buffer], bodies: Sequence[list[Stmt]]) -> For:
+    """Return the loop over strips, of which the last may be shorter."""
+    extent = int(loop.axis.args[1])
+    strips = -(-extent // STRIP)
+    whole = axis(str(strip.args[0]), strips)
+    bodies = [Replacement({strip: whole}).of(body) for body in bodies]
+    end = minimum(number(STRIP), subtract(number(extent), linear(0, [(whole, STRIP)])))
+    return For(whole, number(0), number(strips), _filled(lane, end, between, bodies), independent=loop.independent,
+               grain=min(strips, -(-loop.grain // STRIP)))
+
+
+def _filled(lane: Node, end: Node, between: Sequence[Buffer], bodies: Sequence[list[Stmt]]) -> list[Stmt]:
+    """Return the loops over one strip, and before them the arrays between them."""
+    loops = [For(lane, number(0), end, body, simd=True, independent=True) for body in bodies]
+    return [*(Row(array) for array in between), *loops]
 
 
 def _rest(loop: For, begin: int, end: int) -> list[Stmt]:
