@@ -31,9 +31,9 @@ test: $(VENV)/.dev  ## run all tests (minutes)
 	@echo "==> all tests"
 	@$(BIN)/python -m pytest
 
-test-fast: $(VENV)/.dev  ## run the tests without the slow ones, with fewer random programs
+test-fast: $(VENV)/.dev  ## run the tests without the slow ones, a third of long tables, fewer random programs
 	@echo "==> the fast tests"
-	@HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -m "not slow" -q -n auto
+	@HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -m "not slow" -q -n auto --sample=3
 
 test-matrix: $(VENV)/.dev  ## run what runs compiled programs with 1, 2 and 5 threads, in default and exact mode (minutes)
 	@for options in $(MATRIX); do echo "==> $$options"; \

@@ -1,5 +1,6 @@
 """What holds for all tests: a cache of their own, settings by options only, and how many random programs are tried."""
 
+import collections
 import os
 import pathlib
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = pathlib.Path(__file__).parent.parent
+MANY_CASES = 50
 
 # Before tinytrace is imported: compiled programs of earlier runs are found again (the store is content-addressed, so
 # nothing stale can be), and the user's own cache is left alone.
@@ -25,12 +27,27 @@ def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing with them")
     parser.addoption("--threads", type=int, default=0, help="how many threads kernels may use (0: one per core)")
     parser.addoption("--exact", action="store_true", help="compile without fused multiply-add")
+    parser.addoption("--sample", type=int, default=1, metavar="N", help="of tests with many cases, try every Nth case")
 
 
 def pytest_configure(config):
     """Before tests are collected, and with them tinytrace imported; the processes that tests start inherit it."""
     os.environ["TINYTRACE_NUM_THREADS"] = str(config.getoption("--threads"))
     os.environ["TINYTRACE_EXACT"] = str(config.getoption("--exact"))
+
+
+def pytest_collection_modifyitems(config, items):
+    """--sample: of tables with many cases, every Nth."""
+    tests = [item.nodeid.partition("[")[0] for item in items]
+    cases, seen = collections.Counter(tests), collections.Counter()
+    chosen, left_out = [], []
+    for item, test in zip(items, tests, strict=True):
+        wanted = cases[test] <= MANY_CASES or seen[test] % config.getoption("--sample") == 0
+        seen[test] += 1
+        (chosen if wanted else left_out).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = chosen
 
 
 @pytest.fixture
