@@ -28,12 +28,16 @@ from tinytrace.api.devices import (
     device_get,
     device_put,
     devices,
+    local_device_count,
     local_devices,
+    process_count,
+    process_index,
+    process_indices,
 )
 from tinytrace.api.gradients import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
 from tinytrace.api.jit import clear_caches, jit
 from tinytrace.api.make_jaxpr import make_jaxpr
-from tinytrace.api.named_scope import named_scope
+from tinytrace.api.named_scope import named_call, named_scope
 from tinytrace.api.shape_evaluation import eval_shape
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.show import show_rules, show_stages
@@ -49,15 +53,18 @@ from tinytrace.config import (
     numpy_dtype_promotion,
 )
 from tinytrace.core.array import Array
+from tinytrace.core.dtypes import FLOAT0 as float0  # noqa: N811
 from tinytrace.core.trace import eval_context as ensure_compile_time_eval
 from tinytrace.util import lazy_submodules
 
 if TYPE_CHECKING:
     from tinytrace import nn as nn
+    from tinytrace import ops as ops
     from tinytrace import random as random
     from tinytrace import scipy as scipy
+    from tinytrace import typing as typing
 
-__getattr__ = lazy_submodules(__name__, "nn", "random", "scipy")
+__getattr__ = lazy_submodules(__name__, "nn", "ops", "random", "scipy", "typing")
 
 __version__ = "0.1.0"
 
@@ -92,6 +99,7 @@ __all__ = [
     "ensure_compile_time_eval",
     "errors",
     "eval_shape",
+    "float0",
     "grad",
     "hessian",
     "jacfwd",
@@ -102,12 +110,18 @@ __all__ = [
     "lax",
     "linear_transpose",
     "linearize",
+    "local_device_count",
     "local_devices",
     "make_jaxpr",
+    "named_call",
     "named_scope",
     "nn",
     "numpy",
     "numpy_dtype_promotion",
+    "ops",
+    "process_count",
+    "process_index",
+    "process_indices",
     "pure_callback",
     "random",
     "remat",
@@ -116,6 +130,7 @@ __all__ = [
     "show_stages",
     "tree",
     "tree_util",
+    "typing",
     "value_and_grad",
     "vjp",
     "vmap",

@@ -27,6 +27,7 @@ ANY = (*FLOATS, *INTEGERS, BOOL)
 
 # What is no operation on arrays that could be applied by itself, and who tests it.
 NOT_ALONE = {
+    "platform_index": "has no operands; tests/lax",
     "custom_lin": "stands only in jaxprs that linearize is about to transpose; tests/transforms",
     "custom_jvp_call": "is applied to functions; tests/control_flow",
     "custom_vjp_call_jaxpr": "is applied to functions; tests/control_flow",
@@ -355,6 +356,7 @@ _KEY_SAMPLES: dict[str, Any] = {
     "random_unwrap": lambda x: [Sample((_keys(3),), {})],
     "random_split": lambda x: [in_program("random_split", lambda k: jax.random.split(k, 3), jax.random.key(1))],
     "random_fold_in": lambda x: [Sample((jax.random.key(3), np.uint32(5)), {})],
+    "optimization_barrier": lambda x: [Sample((x(2, 3), x(4)), {})],
     "random_gamma": lambda x: [Sample((jax.random.split(jax.random.key(4), 2), np.float32([[0.5, 2, 7], [1, 3, 30]])),
                                       {"log_space": log_space}, smooth=False)
                               for log_space in (False, True)],

@@ -36,6 +36,26 @@ def device_count(backend: str | None = None) -> int:
     return len(devices(backend))
 
 
+def local_device_count(backend: str | None = None) -> int:
+    """Return 1."""
+    return len(devices(backend))
+
+
+def process_count(backend: str | None = None) -> int:
+    """Return how many processes compute together: 1."""
+    return len(devices(backend))
+
+
+def process_index(backend: str | None = None) -> int:
+    """Return the number of this process: 0."""
+    return 0
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """Return the numbers of all processes: that of this one."""
+    return [0]
+
+
 def default_backend() -> str:
     """Return `cpu`."""
     return CPU.platform

@@ -1,8 +1,9 @@
-"""`named_scope`: a name for a group of operations."""
+"""`named_scope` and `named_call`: a name for a group of operations."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 
 @contextlib.contextmanager
@@ -18,3 +19,14 @@ def named_scope(name: str) -> Iterator[None]:
     if not isinstance(name, str):
         raise TypeError("named_scope name argument must be a string.")
     yield
+
+
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+    """Return `fun` with its operations in a `named_scope` of its name, or of `name`.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.named_call.html.
+
+    >>> named_call(lambda x: x + 1, name="next")(2)
+    3
+    """
+    return named_scope(fun.__name__ if name is None else name)(fun)

@@ -1,4 +1,4 @@
-"""Shapes as values: what several shapes broadcast to."""
+"""Shapes as values: what several shapes broadcast to, what is left of one by windows."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,3 +21,25 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
             raise ValueError(f"Incompatible shapes for broadcasting: shapes={[tuple(shape) for shape in shapes]}")
         result.append(larger.pop() if larger else 1)
     return tuple(result)
+
+
+def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: Sequence[int],
+                              window_strides: Sequence[int], padding: Sequence[tuple[int, int]],
+                              base_dilation: Sequence[int] | None = None,
+                              window_dilation: Sequence[int] | None = None) -> tuple[int, ...]:
+    """Return the shape of the result of `reduce_window` with these parameters.
+
+    >>> reduce_window_shape_tuple((10, 10), (3, 3), (2, 2), [(1, 1), (0, 0)])
+    (5, 4)
+    """
+    if base_dilation is not None:
+        operand_shape = _dilated(operand_shape, base_dilation)
+    if window_dilation is not None:
+        window_dimensions = _dilated(window_dimensions, window_dilation)
+    padded = [n + low + high for n, (low, high) in zip(operand_shape, padding, strict=True)]
+    return tuple(max((n - window) // stride + 1, 0) if n >= window else 0
+                 for n, window, stride in zip(padded, window_dimensions, window_strides, strict=True))
+
+
+def _dilated(shape: Sequence[int], dilation: Sequence[int]) -> list[int]:
+    return [n and (n - 1) * step + 1 for n, step in zip(shape, dilation, strict=True)]

@@ -74,6 +74,15 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sha
     return full(sizes, _rounded(fill_value, wanted, weak_type))
 
 
+def zeros_like_array(x: Any) -> Any:
+    """Return zeros of the shape, dtype and weak type of `x`.
+
+    >>> zeros_like_array(np.float32([1, 2]))
+    Array([0., 0.], dtype=float32)
+    """
+    return full_like(x, 0)
+
+
 def _rounded(x: Any, dtype: DType, weak_type: bool) -> Any:
     """Convert `x`; a Python number that stays weak is rounded at once, as jaxprs show it."""
     if type(x) is float and weak_type and is_float(dtype):
