@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.arithmetic import constant_of, subtract, terms_of
-from tinytrace.codegen.kernel import Call, Declare, For, Row, Stmt, When, expressions, nested
+from tinytrace.codegen.kernel import Call, Declare, For, Inclusive, Row, Stmt, When, expressions, nested
 from tinytrace.codegen.lowering import SHORT
 from tinytrace.codegen.nodes import Node, axis_between, number, walk
 from tinytrace.codegen.rewriting import Replacement
@@ -50,7 +50,8 @@ def _segments(loop: For) -> list[Stmt]:
     segments: list[Stmt] = []
     for begin, end in zip([0, *cuts], [*cuts, extent], strict=True):
         if end - begin == 1 and not has_variables:  # else two turns would declare the same names side by side
-            segments += Replacement({axis: number(begin)}).of(loop.body)
+            turn = Replacement({axis: number(begin)}).of(loop.body)
+            segments += [stmt for stmt in turn if not isinstance(stmt, Inclusive)]  # which says something to loops only
         else:
             part = axis_between(axis.args[0], begin, end)
             changed = Replacement({axis: part}).of(loop.body)
