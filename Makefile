@@ -13,7 +13,7 @@ TINYTRACE_CACHE_DIR ?= $(CURDIR)/.cache/demo
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # The tests that run compiled programs, and the settings under which they must be green besides the usual ones.
-COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives runtime seeds testing)
+COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives random runtime seeds testing)
 MATRIX := "--threads=1" "--threads=5" "--exact --threads=1" "--exact --threads=2" "--exact --threads=5"
 
 .DEFAULT_GOAL := help

@@ -26,7 +26,7 @@ FOLDER = ROOT / "build" / "sanitized"
 FLAGS = "-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
 
 PARTS = ["tests/api", "tests/codegen", "tests/control_flow", "tests/csrc", "tests/lax", "tests/numpy/test_goldens.py",
-         "tests/primitives", "tests/runtime", "tests/testing"]  # fmt: skip
+         "tests/primitives", "tests/random", "tests/runtime", "tests/testing"]  # fmt: skip
 OTHERS = ["tests/runtime/test_alloc.py",  # writes into the spare bytes after blocks, to see that they are there
           "tests/runtime/test_compiler.py", "tests/runtime/test_sanitizers.py"]  # run gcc themselves  # fmt: skip
 LEFT_OUT = [
