@@ -248,7 +248,7 @@ class NestWriter:
 
 def is_whole(loop: For) -> bool:
     """Is a loop with a function of its own not worth spreading over threads?"""
-    return loop.grain == loop.axis.args[1]
+    return loop.grain == int(loop.axis.args[1])
 
 
 def is_spread(nest: Nest) -> bool:

@@ -95,7 +95,7 @@ class Values:
             for x in eqn.invars:
                 if x in cost:
                     deepest = max(deepest, level[x])  # type: ignore[index]
-                    total += cost[x]  # type: ignore[index]
+                    total += cost[x]
             total = min(total, 1 << 20) if maps else 0
             if isinstance(kind, Spread):
                 deepest, total = deepest + 1, 1
