@@ -89,7 +89,7 @@ static inline double tt_erf_f64(double x) {
 }
 
 /* tt: tt_erfc_f64; needs: tt_erf_core_f64, tt_erfc_core_f64 */
-/* The result within 4 ulp. */
+/* The result within 5 ulp. */
 static inline double tt_erfc_f64(double x) {
     double size = __builtin_fabs(x);
     double near = 1.0 - tt_erf_core_f64(x), tail = tt_erfc_core_f64(size);

@@ -102,7 +102,9 @@ static inline double tt_asin_f64(double x) {
     double z = size > 0.5 ? 0.5 - 0.5 * size : size * size;
     double s = size > 0.5 ? __builtin_sqrt(z) : size;
     double tail = tt_asin_core_f64(s, z);
-    double y = size > 0.5 ? (1.5707963267948966 - 2.0 * s) - (2.0 * tail - 6.123233995736766e-17) : s + tail;
+    double high = 1.5707963267948966 - 2.0 * s;
+    double low = (1.5707963267948966 - high) - 2.0 * s; /* what the subtraction lost */
+    double y = size > 0.5 ? high - (2.0 * tail - 6.123233995736766e-17 - low) : s + tail;
     return __builtin_copysign(y, x);
 }
 
