@@ -17,6 +17,7 @@ def test_every_program_has_figures():
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:sklearn")
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_program(path):
     name = path.stem

@@ -36,6 +36,7 @@ def test_awkward_integers_are_drawn(wanted):
     find(elements(INT32), lambda x: x == wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["jnp.sin", "jnp.sum", "lax.pad", "lax.scan", "lax.cond", "lax.while_loop"])
 def test_programs_of_every_family_are_drawn(word):
     assert word in find(programs(), lambda program: word in program.source).source
