@@ -27,9 +27,11 @@ from tinytrace.scipy.gamma_functions import (
 )
 from tinytrace.scipy.log_sums import logsumexp
 from tinytrace.scipy.normal_functions import erf, erfc, erfinv, log_ndtr, ndtr, ndtri
+from tinytrace.scipy.number_functions import bernoulli, poch, spence
 
 __all__ = [
-    "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfinv", "expit", "factorial", "gamma", "gammainc",
-    "gammaincc", "gammaln", "gammasgn", "i0", "i0e", "i1", "i1e", "kl_div", "log_ndtr", "log_softmax", "logit",
-    "logsumexp", "multigammaln", "ndtr", "ndtri", "polygamma", "rel_entr", "softmax", "xlog1py", "xlogy", "zeta",
+    "bernoulli", "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfinv", "expit", "factorial",
+    "gamma", "gammainc", "gammaincc", "gammaln", "gammasgn", "i0", "i0e", "i1", "i1e", "kl_div", "log_ndtr",
+    "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "poch", "polygamma", "rel_entr",
+    "softmax", "spence", "xlog1py", "xlogy", "zeta",
 ]
