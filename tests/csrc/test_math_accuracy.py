@@ -106,7 +106,7 @@ def test_the_record():
         part = text[text.index(f"## {dtype}"):].split("\n## ")[0]
         rows = {row[0]: row[1:] for row in re.findall(r"^\| (\w+) \| ([\d.]+) \| ([\d.]+) at .* \| ([\d.]+) at .*$",
                                                       part, re.MULTILINE)}
-        assert rows.keys() <= exhaustive.BOUNDS.keys()
+        assert rows.keys() == exhaustive.BOUNDS.keys()
         for name, (bound, default, exactly) in rows.items():
             assert float(bound) == exhaustive.BOUNDS[name][column]
             assert max(float(default), float(exactly)) <= float(bound), name
