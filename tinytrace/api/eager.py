@@ -7,7 +7,6 @@ promotion of types, no checks and no arrays in between. `FastCallable` (csrc/dis
 """
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -16,8 +15,7 @@ import numpy as np
 
 from tinytrace._dispatch import Buffer, EagerEntry, FastCallable
 from tinytrace.api.jit import JitFunction, TracedFunction
-from tinytrace.api.large_calls import LARGE, compile_beside, is_worth_compiling
-from tinytrace.api.program import Program
+from tinytrace.api.large_calls import LARGE, compiled
 from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.core.array import Array, fresh_elements
 from tinytrace.core.avals import ShapedArray
@@ -53,18 +51,8 @@ class EagerFunction(FastCallable):
 
     def _second_call(self, *args: Any, **kwargs: Any) -> Any:
         traced, entry = self._traced(args, kwargs)
-        self._learn(args, kwargs, entry or self.plain)
-        if traced is not None and is_worth_compiling(traced.closed.jaxpr):
-            compile_beside(traced.closed, functools.partial(self._replace, args, kwargs, traced))
+        self._learn(args, kwargs, (traced and _in_machine_code(traced)) or entry or self.plain)
         return self.plain(*args, **kwargs)
-
-    def _replace(self, args: tuple[Any, ...], kwargs: dict[str, Any], traced: TracedFunction,
-                 program: Program) -> None:
-        """Let machine code answer such calls."""
-        count = len(traced.closed.jaxpr.invars)
-        entry = program.fast_entry((), range(count), None if is_single(traced) else traced.out_tree.unflatten)
-        if entry is not None:
-            self._learn(args, kwargs, entry)
 
     def _traced(self, args: tuple[Any, ...],
                 kwargs: dict[str, Any]) -> tuple[TracedFunction | None, EagerEntry | None]:
@@ -95,6 +83,15 @@ def entry_of(traced: TracedFunction, leaf_types: Sequence[type]) -> EagerEntry |
     function = recipe.function(single)
     return EagerEntry(function, recipe.scalar_types(function), tuple([v.aval for v in jaxpr.outvars]),
                       None if single else traced.out_tree.unflatten)
+
+
+def _in_machine_code(traced: TracedFunction) -> Any:
+    """Return what answers such calls in C; None where that does not pay."""
+    program = compiled(traced.closed)
+    if program is None:
+        return None
+    count = len(traced.closed.jaxpr.invars)
+    return program.fast_entry((), range(count), None if is_single(traced) else traced.out_tree.unflatten)
 
 
 def is_single(traced: TracedFunction) -> bool:

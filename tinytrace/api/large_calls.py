@@ -1,17 +1,12 @@
-"""Library functions on large arrays: compiled by a thread beside, where machine code gives the same bits as NumPy.
+"""Library functions on large arrays: compiled when a call repeats, where machine code gives the same bits as NumPy.
 
-NumPy computes on one thread and takes a selection element by element; a compiled loop is two to six times as fast, and
-compiling it takes as long as some fifty calls. So NumPy answers until it is ready. When that is depends on the moment:
-only functions whose results do not depend on who computes them are compiled, those that move elements, compare and
-choose them, or add, subtract, multiply and divide them one by one.
+NumPy computes on one thread and takes a selection element by element; a compiled loop is two to six times as fast.
+Which of the two answers must not matter: only functions whose results do not depend on who computes them are compiled,
+those that move elements, compare and choose them, or add, subtract, multiply and divide them one by one.
 """
 from __future__ import annotations
 
-import contextlib
-import queue
 import re
-import threading
-from collections.abc import Callable
 
 from tinytrace.api.program import Program
 from tinytrace.core.avals import ShapedArray
@@ -48,24 +43,13 @@ def _is_half(aval: ShapedArray) -> bool:
     return is_float(aval.dtype) and aval.dtype.itemsize < 4
 
 
-def compile_beside(closed: ClosedJaxpr, ready: Callable[[Program], object]) -> None:
-    """Compile `closed` on the thread that is there for it, and tell `ready`."""
-    global _thread
-    _waiting.put((closed, ready))
-    if _thread is None or not _thread.is_alive():  # a forked child has none
-        _thread = threading.Thread(target=_work, name="tinytrace compiles", daemon=True)
-        _thread.start()
-
-
-def _work() -> None:
-    while True:
-        closed, ready = _waiting.get()
-        with contextlib.suppress(CompileError, StrictError):  # nobody has asked for a compiler: NumPy goes on
-            find_command()
-            program = Program(closed, exact=True)
-            if program.executable is not None:
-                ready(program)
-
-
-_waiting: queue.SimpleQueue[tuple[ClosedJaxpr, Callable[[Program], object]]] = queue.SimpleQueue()
-_thread: threading.Thread | None = None
+def compiled(closed: ClosedJaxpr) -> Program | None:
+    """Return the program of a function that is worth compiling; None where there is no compiler, or it fails."""
+    if not is_worth_compiling(closed.jaxpr):
+        return None
+    program = Program(closed, exact=True)
+    try:
+        find_command()  # nobody has asked for a compiler: without one NumPy goes on, and nothing is said
+        return program if program.executable is not None else None
+    except (CompileError, StrictError):
+        return None
