@@ -2,7 +2,6 @@
 
 See https://jax.readthedocs.io/en/latest/jax.typing.html.
 """
-from tinytrace.numpy.array_creation import DTypeLike
-from tinytrace.numpy.promotion import ArrayLike
+from tinytrace.numpy.promotion import ArrayLike, DTypeLike
 
 __all__ = ["ArrayLike", "DTypeLike"]

@@ -29,7 +29,8 @@ def platform_dependent(*args: Any, default: Callable[..., Any] | None = None,
     branches = list(dict.fromkeys(per_platform.values()))
     platforms = tuple(tuple(name for name, branch in per_platform.items() if branch == b) for b in branches)
     index = platform_index_p.bind(platforms=platforms, has_default=default is not None)
-    branches += [default] * (default is not None)
+    if default is not None:
+        branches.append(default)
     return switch(index, branches, *args) if isinstance(index, Tracer) else branches[int(index)](*args)
 
 

@@ -43,8 +43,9 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any, solve: Callable[...
     _, both = tree_flatten((initial_guess, initial_guess))
     of_tangent = stage_body(tangent, both, avals * 2, "custom_root")
     _check_tree("tangent_solve", "x", of_tangent[2], tree)
-    jaxprs, consts, _ = zip(of_f, of_solve, of_tangent, strict=True)
-    outs = _custom_root(tuple(map(len, consts)), _Programs(*jaxprs), *(c for group in consts for c in group), *guess)
+    consts = of_f[1], of_solve[1], of_tangent[1]
+    programs = _Programs(of_f[0], of_solve[0], of_tangent[0])
+    outs = _custom_root(tuple(map(len, consts)), programs, *(c for group in consts for c in group), *guess)
     return tree_unflatten(of_solve[2], outs)
 
 

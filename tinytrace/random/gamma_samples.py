@@ -206,7 +206,8 @@ class RandomGamma(Primitive):
         return self.bind(keys, a, log_space=log_space), 0
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, log_space: bool) -> Kind:
-        return Call(_sampler(*in_avals, log_space))
+        keys, a = in_avals
+        return Call(_sampler(keys, a, log_space))
 
 
 random_gamma_p = RandomGamma()
@@ -216,11 +217,13 @@ def _sampler(keys: ShapedArray, a: ShapedArray, log_space: bool) -> ClosedJaxpr:
     """Return the program of the primitive: every element has a key of its own, split from the key of its group."""
     def sample(keys: Any, a: Any) -> Any:
         each = split_typed(keys, math.prod(a.shape[keys.ndim:]))
-        samples = lax.map(lambda pair: _gamma_one(*pair, log_space=log_space),
+        samples = lax.map(lambda pair: _gamma_one(pair[0], pair[1], log_space),
                           (lax.reshape(each, (a.size,)), lax.reshape(a, (a.size,))))
         return lax.reshape(samples, a.shape)
 
-    return make_jaxpr(sample)(*(ShapeDtypeStruct(aval.shape, aval.dtype) for aval in (keys, a)))
+    structs = [ShapeDtypeStruct(aval.shape, aval.dtype) for aval in (keys, a)]
+    program: ClosedJaxpr = make_jaxpr(sample)(*structs)
+    return program
 
 
 def _gamma_one(key: Any, alpha: Any, log_space: bool) -> Any:

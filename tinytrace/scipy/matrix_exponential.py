@@ -1,7 +1,7 @@
 """The exponential of a matrix, by Pade approximants of a scaled matrix and repeated squaring."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -99,7 +99,7 @@ def _squaring(r: Value, squarings: Value, max_squarings: int) -> Value:
 
 def _approximant(b: Sequence[float], a: Value) -> tuple[Value, Value]:
     """Return the odd and the even part of the polynomial of `a` with coefficients `b`."""
-    identity = eye(*a.shape, dtype=a.dtype)
+    identity = eye(a.shape[0], dtype=a.dtype)
     powers = [_product(a, a)]
     for _ in range(2, len(b) // 2):
         powers.append(_product(powers[-1], powers[0]))
@@ -110,7 +110,7 @@ def _approximant(b: Sequence[float], a: Value) -> tuple[Value, Value]:
 def _approximant13(a: Value) -> tuple[Value, Value]:
     """The same for the coefficients of degree 13, with three powers of `a` alone."""
     b = _DEGREE_13
-    identity = eye(*a.shape, dtype=a.dtype)
+    identity = eye(a.shape[0], dtype=a.dtype)
     a2 = _product(a, a)
     a4 = _product(a2, a2)
     a6 = _product(a4, a2)
@@ -139,7 +139,8 @@ _DEGREE_7 = (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 
 _DEGREE_9 = (17643225600.0, 8821612800.0, 2075673600.0, 302702400.0, 30270240.0, 2162160.0, 110880.0, 3960.0, 90.0, 1.0)
 _DEGREE_13 = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
               10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0)
-_APPROXIMANTS = [*(partial(_approximant, b) for b in (_DEGREE_3, _DEGREE_5, _DEGREE_7, _DEGREE_9)), _approximant13]
+_APPROXIMANTS: list[Callable[[Any], Any]] = [
+    *(partial(_approximant, b) for b in (_DEGREE_3, _DEGREE_5, _DEGREE_7, _DEGREE_9)), _approximant13]
 
 _LIMITS: dict[Any, tuple[float, list[float]]] = {
     np.dtype(np.float32): (3.925724783138660, [4.258730016922831e-001, 1.880152677804762e+000]),

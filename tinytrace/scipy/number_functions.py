@@ -64,7 +64,7 @@ def poch(z: ArrayLike, m: ArrayLike) -> Value:
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.poch.html.
 
     >>> jax.scipy.special.poch(1.0, 3.0)
-    Array(6.000003, dtype=float32, weak_type=True)
+    Array(6., dtype=float32)
     """
     z, m = promote_args_inexact("poch", z, m)
     none = m == 0.0
