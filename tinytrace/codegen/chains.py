@@ -34,8 +34,8 @@ def ends_of_chains(eqns: Sequence[JaxprEqn], maps: Sequence[bool], cost: Mapping
                 if v.aval.shape and cost[v] >= dear and last_use.get(v, 0) > k:
                     needed[v] = None
         for x in eqn.invars:
-            if last_use[x] == k:
-                needed.pop(x, None)  # type: ignore[call-overload]
+            if isinstance(x, Var) and last_use[x] == k:
+                needed.pop(x, None)
         if needed and length.get(eqn.outvars[0], 0) >= LONGEST:
             here = [v for v in needed if v.aval.shape == eqn.outvars[0].aval.shape]
             if len(here) <= MOST_ENDS:

@@ -156,7 +156,7 @@ def walk(roots: Iterable[Node], certain: bool = False) -> list[Node]:
     seen: set[Node] = set()
     order: list[Node] = []
     begun: list[Node] = []
-    stack: list[Node | None] = list(roots)[::-1]
+    stack: list[Node | None] = [*reversed([*roots])]
     while stack:
         node = stack.pop()
         if node is None:  # all operands of the node begun last are in order

@@ -94,7 +94,7 @@ class Values:
             deepest, total = 0, _own_cost(kind, eqn)
             for x in eqn.invars:
                 if x in cost:
-                    deepest = max(deepest, level[x])  # type: ignore[index]
+                    deepest = max(deepest, level[x])
                     total += cost[x]
             total = min(total, 1 << 20) if maps else 0
             if isinstance(kind, Spread):
