@@ -11,8 +11,8 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace.api import program
-from tinytrace.runtime.ladder import NoCompiler
+from tinytrace.runtime import ladder
+from tinytrace.runtime.failures import NoCompiler
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
 
@@ -70,7 +70,7 @@ def test_without_a_compiler_it_stays_interpreted(monkeypatch):
     def fails(source):
         raise NoCompiler
 
-    monkeypatch.setattr(program, "load", fails)
+    monkeypatch.setattr(ladder, "load", fails)
     f = jax.jit(lambda x: x * 1.0078125 - 5, compile="background")
     for _ in range(3):
         np.testing.assert_array_equal(f(X), X * np.float32(1.0078125) - 5)

@@ -12,9 +12,9 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace._dispatch import set_paused
-from tinytrace.api import program
 from tinytrace.config import enable_x64
 from tinytrace.errors import UnexpectedTracerError
+from tinytrace.runtime import ladder
 from tinytrace.runtime.failures import StrictError
 from tinytrace.tree_util import tree_flatten
 
@@ -351,14 +351,14 @@ def test_more_arguments_than_the_hit_path_reads():
 
 def test_compiling_in_the_background(monkeypatch):
     go_on, asked = threading.Event(), []
-    load = program.load
+    load = ladder.load
 
     def slowly(source):
         asked.append(threading.current_thread() is threading.main_thread())
         assert go_on.wait(20)
         return load(source)
 
-    monkeypatch.setattr(program, "load", slowly)
+    monkeypatch.setattr(ladder, "load", slowly)
     f = Watched(lambda x: jnp.sin(x) * 1.0625, compile="background")
     x = jnp.asarray(A)
     for _ in range(3):  # interpreted: nobody waits
@@ -379,7 +379,7 @@ def test_an_error_of_the_background_is_raised_by_the_next_call(monkeypatch):
         assert go_on.wait(20)
         raise StrictError("the disk is on fire")
 
-    monkeypatch.setattr(program, "load", broken)
+    monkeypatch.setattr(ladder, "load", broken)
     f = jax.jit(lambda x: x * 1.0078125 - 3, compile="background")
     np.testing.assert_allclose(f(A), A * 1.0078125 - 3, rtol=1e-6)
     go_on.set()

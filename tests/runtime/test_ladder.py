@@ -16,8 +16,8 @@ from tests.runtime.programs import adder, answer, expected, has_ended, in_child,
 from tinytrace.config import config
 from tinytrace.runtime import ladder
 from tinytrace.runtime.executable import Executable
-from tinytrace.runtime.failures import DegradedWarning, StrictError
-from tinytrace.runtime.ladder import NoCompiler, Stats, load, stats
+from tinytrace.runtime.failures import DegradedWarning, NoCompiler, StrictError
+from tinytrace.runtime.ladder import Stats, load, stats
 
 AS_ROOT = os.geteuid() == 0
 NOBODY = 65534

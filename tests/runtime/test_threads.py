@@ -181,7 +181,7 @@ def test_signals_are_not_for_workers():
 
 
 def test_the_environment_sets_the_number():
-    code = "from tinytrace.runtime.threads import num_threads; print(num_threads())"
+    code = "import tinytrace; from tinytrace._runtime import lib; print(lib.tt_threads())"
 
     def ask(value):
         environment = {**os.environ, "TINYTRACE_NUM_THREADS": value}

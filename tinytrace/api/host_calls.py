@@ -3,14 +3,16 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinytrace.codegen.unit import Callback
 from tinytrace.core.array import storage_dtype
 from tinytrace.core.avals import ShapedArray
 from tinytrace.runtime.callbacks import register, release
+
+if TYPE_CHECKING:
+    from tinytrace.codegen.unit import Callback
 
 
 class HostCalls:

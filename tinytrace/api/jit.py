@@ -49,7 +49,7 @@ from tinytrace.core.trace import (
     leaked_tracer_error,
 )
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
-from tinytrace.runtime.executable import raise_status
+from tinytrace.runtime.status import raise_status
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 from tinytrace.util import cache_context
 

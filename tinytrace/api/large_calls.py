@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
+from tinytrace import runtime
 from tinytrace.api.program import Program
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import is_float
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from tinytrace.core.kinds import IndexMap, Scalar
-from tinytrace.runtime.compiler import find_command
 from tinytrace.runtime.failures import CompileError, StrictError
 
 LARGE = 1 << 20
@@ -49,7 +49,7 @@ def compiled(closed: ClosedJaxpr) -> Program | None:
         return None
     program = Program(closed, exact=True)
     try:
-        find_command()  # nobody has asked for a compiler: without one NumPy goes on, and nothing is said
+        runtime.compiler.find_command()  # nobody asked for a compiler: without one NumPy goes on, and nothing is said
         return program if program.executable is not None else None
     except (CompileError, StrictError):
         return None

@@ -11,14 +11,14 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tinytrace import codegen, runtime
 from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry
 from tinytrace.api.host_calls import HostCalls
 from tinytrace.codegen.csource import CSource
-from tinytrace.codegen.generate import Generated, generate
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.core.array import Array, array_from_host
@@ -30,11 +30,13 @@ from tinytrace.core.structure import structure_of
 from tinytrace.core.tangents import float0_zeros
 from tinytrace.core.trace import eval_context, install_executor, to_numpy
 from tinytrace.passes.simplify import simplify
-from tinytrace.runtime.executable import Executable
-from tinytrace.runtime.failures import StrictError
-from tinytrace.runtime.ladder import NoCompiler, load
+from tinytrace.runtime.failures import NoCompiler, StrictError
 from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr
 from tinytrace.util import lazy
+
+if TYPE_CHECKING:
+    from tinytrace.codegen.generate import Generated
+    from tinytrace.runtime.executable import Executable
 
 MAX_FAST_BUFFERS = 190
 """How many buffers a program may have to be called on the hit path; csrc/dispatch.c."""
@@ -71,7 +73,7 @@ class Program:
     @lazy
     def generated(self) -> Generated:
         """The kernels and the C text."""
-        return generate(self.kernel_jaxpr, exact=self.exact)
+        return codegen.generate.generate(self.kernel_jaxpr, exact=self.exact)
 
     @property
     def source(self) -> CSource:
@@ -100,7 +102,7 @@ class Program:
         if not self.kernel_jaxpr.jaxpr.eqns:
             return None
         try:
-            return load(self.source)
+            return runtime.ladder.load(self.source)
         except NoCompiler:
             forget_programs()  # there may be a compiler when an equal program is made
             return None

@@ -6,7 +6,7 @@
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tinytrace.api import jit as jit_module
 from tinytrace.api.jit import JitFunction, TracedFunction
@@ -19,7 +19,9 @@ from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trace import Tracer
 from tinytrace.core.tree_paths import equality_errors_pytreedef
 from tinytrace.core.trees import PyTreeDef, tree_flatten
-from tinytrace.runtime.executable import Executable
+
+if TYPE_CHECKING:
+    from tinytrace.runtime.executable import Executable
 
 
 class Traced:

@@ -1,1 +1,12 @@
-"""From a jaxpr to kernels and from kernels to C text; opens no file and starts no process."""
+"""From a jaxpr to kernels and from kernels to C text; opens no file and starts no process.
+
+Imported when a program is first compiled: `import tinytrace` does not wait for it.
+"""
+from typing import TYPE_CHECKING
+
+from tinytrace.util import lazy_submodules
+
+if TYPE_CHECKING:
+    from tinytrace.codegen import generate as generate
+
+__getattr__ = lazy_submodules(__name__, "generate")

@@ -1,1 +1,14 @@
-"""From C text to something that runs: the only layer that knows the disk, the compiler and the C runtime."""
+"""From C text to something that runs: the only layer that knows the disk, the compiler and the C runtime.
+
+What finds and compiles programs is imported when the first one is asked for: `import tinytrace` does not wait for it.
+"""
+from typing import TYPE_CHECKING
+
+from tinytrace.runtime import threads as threads
+from tinytrace.util import lazy_submodules
+
+if TYPE_CHECKING:
+    from tinytrace.runtime import compiler as compiler
+    from tinytrace.runtime import ladder as ladder
+
+__getattr__ = lazy_submodules(__name__, "compiler", "ladder")

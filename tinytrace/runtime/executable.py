@@ -7,13 +7,10 @@ import weakref
 
 from tinytrace._runtime import ffi, lib
 from tinytrace.codegen.csource import CSource
-from tinytrace.runtime.callbacks import pending_exception
 from tinytrace.runtime.failures import CompileError
 from tinytrace.runtime.keys import ArtifactKey
+from tinytrace.runtime.status import raise_status
 from tinytrace.runtime.store import scratch_folder, write_file
-
-# What an entry returns; csrc/tt_host.h.
-OK, NO_MEMORY, CALLBACK_RAISED = 0, 1, 2
 
 
 class Executable:
@@ -60,15 +57,6 @@ class Executable:
     def __repr__(self) -> str:
         where = self.path or "in memory only"
         return f"Executable(key={self.key.digest[:12]}, path={where!r}, size={self.size})"
-
-
-def raise_status(status: int) -> None:
-    """Raise what a non-zero status of an entry means."""
-    if status == NO_MEMORY:
-        raise MemoryError("a compiled program could not allocate its temporary memory")
-    if status == CALLBACK_RAISED:
-        raise pending_exception()
-    raise SystemError(f"a compiled program returned the unknown status {status}")
 
 
 _opened_in_memory = 0

@@ -38,6 +38,10 @@ class CompileError(RuntimeError):
         return "\n".join([*lines, *_first_lines(self.output)])
 
 
+class NoCompiler(Exception):
+    """A program cannot be compiled here: the interpreter must run it. It has been announced."""
+
+
 class StrictError(RuntimeError):
     """A step down the failure ladder, refused because TINYTRACE_STRICT=1."""
 

@@ -20,7 +20,7 @@ from tinytrace.config import config
 from tinytrace.runtime.blas import provide_blas
 from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler, command_stamp, find_command, probe
 from tinytrace.runtime.executable import Executable
-from tinytrace.runtime.failures import CompileError, step_down
+from tinytrace.runtime.failures import CompileError, NoCompiler, step_down
 from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.store import (
     Store,
@@ -32,10 +32,6 @@ from tinytrace.runtime.store import (
 )
 
 _KEPT_IN_MEMORY = 4096  # executables, the least recently asked for is dropped
-
-
-class NoCompiler(Exception):
-    """A program cannot be compiled here: the interpreter must run it. It has been announced."""
 
 
 @dataclass
