@@ -27,6 +27,10 @@ class Line:
     numpy: Callable[..., Call] | None = None
     bytes: float = 0
     """Bytes that must be read and written, for the physical limit."""
+    passes: int = 1
+    """In how many passes over the same memory."""
+    reads_only: bool = False
+    """Next to nothing is written."""
     flops: float = 0
     quick: bool = False
     """In the subset that ends in three minutes."""

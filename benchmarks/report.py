@@ -12,7 +12,7 @@ from rows import Row
 RIVALS = ("tinytrace", "jax", "torch", "numba", "numpy")
 
 
-def write_report(rows: list[Row], limits: Limits, folder: pathlib.Path) -> None:
+def write_report(rows: list[Row], limits: dict[int, Limits], folder: pathlib.Path) -> None:
     """Write `table.md` and `ratios.svg` into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "table.md").write_text(table(rows, limits))
@@ -20,21 +20,21 @@ def write_report(rows: list[Row], limits: Limits, folder: pathlib.Path) -> None:
     print(f"wrote {folder / 'table.md'} and {folder / 'ratios.svg'}")
 
 
-def table(rows: list[Row], limits: Limits) -> str:
+def table(rows: list[Row], limits: dict[int, Limits]) -> str:
     """Return the Markdown table: one row per line and thread count."""
     head = [
         f"# Benchmarks, {dt.date.today()}, {platform.machine()}, Python {platform.python_version()}", "",
-        f"Limits measured in this run: {limits.cache_bandwidth / 1e9:.0f} GB/s copying in cache, "
-        f"{limits.memory_bandwidth / 1e9:.0f} GB/s beyond it, {limits.flops / 1e9:.0f} GFLOP/s (float32).", "",
+        "Limits measured in this run, by size of the working set:", "",
+        *(f"- {limit}" for limit in limits.values()), "",
         "Medians of interleaved rounds; ratio: tinytrace's time over the best rival's, at most the goal. "
         "A rival with * gave other results.", "",
         "| line | threads | " + " | ".join(RIVALS) + " | best rival | ratio | goal | holds | of the limit |",
         "|" + "---|" * (7 + len(RIVALS)),
     ]
-    return "\n".join(head + [_table_row(row, limits) for row in rows]) + "\n"
+    return "\n".join(head + [_table_row(row, limits[row.threads]) for row in rows]) + "\n"
 
 
-def _table_row(row: Row, limits: Limits) -> str:
+def _table_row(row: Row, limits: dict[int, Limits]) -> str:
     line = row.line
     cells = [line.name, str(row.threads)]
     for rival in RIVALS:
@@ -49,10 +49,11 @@ def _table_row(row: Row, limits: Limits) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _fraction(row: Row, limits: Limits) -> str:
+def _fraction(row: Row, limits: dict[int, Limits]) -> str:
     if not isinstance(row.line, Line) or "tinytrace" not in row.samples:
         return ""
-    shortest = limits.seconds(row.line.bytes, row.line.flops)
+    line = row.line
+    shortest = limits.seconds(line.bytes, line.flops, line.passes, line.reads_only)
     return f"{shortest / row.median('tinytrace'):.0%}" if shortest else ""
 
 

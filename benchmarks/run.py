@@ -38,7 +38,9 @@ class Worker:
 
     def __init__(self, rival: str, python: str, threads: int, folder: str) -> None:
         cpus = sorted(os.sched_getaffinity(0))[:threads]
-        env = {**os.environ, "TINYTRACE_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads),
+        # Where a machine names OpenBLAS's core for the sake of old builds: each library is to choose for itself.
+        given = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
+        env = {**given, "TINYTRACE_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads),
                "NUMBA_NUM_THREADS": str(threads), "JAX_PLATFORMS": "cpu"}
         self.process = subprocess.Popen(
             [python, str(HERE / "worker.py"), rival, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -122,7 +124,7 @@ def main() -> None:
     pythons = dict(item.split("=", 1) for item in options.python)
     chosen = [x for x in LINES if options.only in x.name and (x.quick or not options.quick)]
     rows = run_all(chosen, pythons, options.threads, options.rounds)
-    limits = measure_limits()
+    limits = {threads: measure_limits(threads) for threads in options.threads}
     write_report(rows, limits, pathlib.Path(options.out))
 
 

@@ -205,4 +205,4 @@ def _heat_numba(u) -> Call:
 
 
 add(Line("heat 1024^2 x 100", 1.0, lambda: (normal(1024, 1024),), _heat_jax, None, _heat_numba,
-         bytes=8e6 * 100 * 1.048576, tolerance=1e-3))
+         bytes=8e6 * 100 * 1.048576, passes=100, tolerance=1e-3))

@@ -74,7 +74,7 @@ add(Line("softmax (4096,1024)", 0.9, ROWS, _jitted(lambda jax, jnp, x: jax.nn.so
 add(Line("layernorm (4096,1024)", 1.0, ROWS, _jitted(_layernorm),
          _compiled(lambda torch, x: torch.nn.functional.layer_norm(x, (1024,))), _prange(_layernorm_row), bytes=32e6))
 add(Line("logsumexp (4096,1024)", 0.8, ROWS, _jitted(lambda jax, jnp, x: jax.nn.logsumexp(x, 1)),
-         _compiled(lambda torch, x: torch.logsumexp(x, 1)), bytes=16e6))
+         _compiled(lambda torch, x: torch.logsumexp(x, 1)), bytes=16e6, reads_only=True))
 
 
 def _numba_sum(axis):
@@ -114,8 +114,8 @@ for axis, target in ((None, 1.0), (1, 1.0), (0, 0.7)):
              lambda: (np.random.default_rng(0).random((4096, 4096), np.float32),),
              _jitted(lambda jax, jnp, x, axis=axis: jnp.sum(x, axis)),
              _compiled(lambda torch, x, axis=axis: torch.sum(x) if axis is None else torch.sum(x, axis)),
-             _numba_sum(axis), lambda x, axis=axis: lambda: x.sum(axis), bytes=64e6 * 1.048576, tolerance=1e-3,
-             quick=axis == 1))
+             _numba_sum(axis), lambda x, axis=axis: lambda: x.sum(axis), bytes=64e6 * 1.048576,
+             reads_only=True, tolerance=1e-3, quick=axis == 1))
 
 
 def _numba_moments(x) -> Call:
@@ -145,9 +145,10 @@ def _moments_jax(jax, jnp, x) -> Call:
 
 add(Line("mean and var of (4096,4096)", 0.6, lambda: (normal(4096, 4096),), _moments_jax,
          _compiled(lambda torch, x: (torch.mean(x), torch.var(x, unbiased=False))), _numba_moments,
-         bytes=64e6 * 1.048576, tolerance=1e-3))
+         bytes=64e6 * 1.048576, reads_only=True, tolerance=1e-3))
 add(Line("argmax axis 1 of (4096,1024)", 0.9, ROWS, _jitted(lambda jax, jnp, x: jnp.argmax(x, 1)),
-         _compiled(lambda torch, x: torch.argmax(x, 1)), None, lambda x: lambda: np.argmax(x, 1), bytes=16e6))
+         _compiled(lambda torch, x: torch.argmax(x, 1)), None, lambda x: lambda: np.argmax(x, 1), bytes=16e6,
+         reads_only=True))
 
 
 def _cumsum_numba(x) -> Call:
