@@ -13,13 +13,15 @@
 #include "pool.h"
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, LEAST_ELEMENTS = 16384, UNPACKED = 786432 };
+enum { PANEL = 64, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26 };
 
 /* Does the BLAS multiply small matrices as they lie, with AVX-512? */
 static int32_t has_unpacked;
 
-/* What one call of the BLAS computes: a part of a block, from a part of the sums. */
+/* What one call of the BLAS computes: a part of a block, from a part of the sums. What it reads of the first operand is
+   read again for the next columns, so the sums are cut once more, after `reach` terms, lest the caches lose it. */
 struct tile {
-    int64_t rows, columns, depth;
+    int64_t rows, columns, depth, reach;
 };
 
 struct block {
@@ -34,19 +36,35 @@ static int64_t round_up(int64_t x, int64_t unit) { return parts(x, unit) * unit;
 
 /* OpenBLAS multiplies small matrices (up to 10**6 multiply-adds) as they lie and reaches 98 % of what the cores can do;
    larger ones it packs first and reaches 90 %. So we ask it for small ones, as long as the second operand, which every
-   block reads, stays in the caches; and earlier where its rows are the sums' terms, which the small ones load badly. */
+   block reads, stays in the second-level cache, or is long and narrow: it is read in order then. Where its rows are the
+   sums' terms, short ones are loaded badly. */
 static int32_t is_unpacked(int32_t trans_a, int32_t trans_b, int64_t n, int64_t k, size_t size) {
     double bytes = (double)n * (double)k * (double)size;
     if (!has_unpacked || k < 1) return 0;
-    return trans_b && !trans_a ? k >= 256 && bytes <= 1 << 20 : bytes <= 1 << 22;
+    if (trans_b) return bytes <= SECOND_LEVEL && (trans_a || k >= 256);
+    return bytes <= (n * (int64_t)size <= 2048 ? 4 : 1) * SECOND_LEVEL;
+}
+
+/* A larger second operand is copied once, in panels of PANEL columns that lie together: rows that are a power of two
+   apart throw each other out of the caches. 1024^3 reaches 94 % so, and 70 % in place. */
+static int32_t is_in_panels(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, size_t size) {
+    double bytes = (double)n * (double)k * (double)size;
+    return has_unpacked && !trans_a && !trans_b && m >= 128 && k >= 128 && bytes <= MOST_COPIED &&
+           !is_unpacked(0, 0, n, k, size);
+}
+
+/* An odd number of blocks would leave one of two threads idle in the end. */
+static int64_t rows_in_even_parts(int64_t m, int64_t wanted) {
+    int64_t rows = round_up(even_part(m, wanted), 8);
+    while (rows < m && parts(m, rows) % 2) rows += 8;
+    return rows;
 }
 
 /* Blocks of a product are pieces of work for threads; where nothing is packed small ones cost little. Rows are best
-   left whole, for what follows. An odd number of blocks would leave one of two threads idle in the end. */
+   left whole, for what follows. */
 static struct block choose_unpacked_block(int64_t m, int64_t n, double work) {
     int64_t wanted = work <= 1 << 20 ? 1 : work < 8 << 21 ? 2 * (int64_t)(1 + work / (1 << 21)) : 16; /* some 20 us each */
-    int64_t down = most(least(wanted, m / 32), 1), rows = round_up(parts(m, down), 8);
-    while (rows < m && parts(m, rows) % 2) rows += 8;
+    int64_t down = most(least(wanted, m / 32), 1), rows = rows_in_even_parts(m, parts(m, down));
     return (struct block){rows, round_up(parts(n, most(least(least(wanted, 4) / down, n / 64), 1)), 64)};
 }
 
@@ -58,7 +76,17 @@ static struct tile choose_tile(int32_t trans_b, struct block block, int64_t k) {
         rows = least(most(UNPACKED / (columns * depth), rows), 128);
         columns = least(most(UNPACKED / (rows * depth) / 64 * 64, columns), block.columns);
     }
-    return (struct tile){round_up(even_part(block.rows, most(rows / 8 * 8, 8)), 8), columns, depth};
+    return (struct tile){round_up(even_part(block.rows, most(rows / 8 * 8, 8)), 8), columns, depth, k};
+}
+
+/* Every block reads all panels: 128 rows compute long enough with each. */
+static struct block choose_panelled_block(int64_t m, int64_t n) {
+    return (struct block){rows_in_even_parts(m, least(128, parts(m, 2))), round_up(n, PANEL)};
+}
+
+static struct tile choose_panelled_tile(int64_t k) {
+    int64_t reach = even_part(k, 1024);
+    return (struct tile){32, PANEL, even_part(reach, 384), reach};
 }
 
 /* Each packed block packs its operands anew: a product of 1024^3 takes 2 % more in blocks of 256 x 512, and 7 % more in
@@ -125,6 +153,12 @@ int32_t tt_blas_open(const char *path) {
     sgemm_blas = sgemm;
     dgemm_blas = dgemm;
     return 0;
+}
+
+int32_t tt_blas_set_unpacked(int32_t yes) {
+    int32_t before = has_unpacked;
+    has_unpacked = yes;
+    return before;
 }
 
 int32_t tt_blas_loaded(void) { return sgemm_blas && dgemm_blas; }

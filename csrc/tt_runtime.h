@@ -21,6 +21,8 @@ int32_t tt_workers_started(void);
 /* blas.c: matrix products go through the BLAS at this path, or through plain C loops. 0 means loaded. */
 int32_t tt_blas_open(const char *path);
 int32_t tt_blas_loaded(void);
+/* For tests: cut products as for a BLAS that multiplies small matrices as they lie, or not; what was so before. */
+int32_t tt_blas_set_unpacked(int32_t yes);
 
 /* call.c: loading compiled programs and calling them; buffers are addresses in the order that tt_host.h states. */
 int32_t tt_host_abi(void);

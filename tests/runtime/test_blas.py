@@ -57,6 +57,14 @@ def check(dtype, *args, **kwargs):
     np.testing.assert_allclose(ours, wanted, rtol=0, atol=np.finfo(dtype).eps * 64 * (k + 1) ** 0.5)
 
 
+@pytest.fixture(params=["packed", "unpacked"])
+def cut(request):
+    """Products cut as for a BLAS that packs its operands always, and for one that multiplies small ones as they lie."""
+    before = lib.tt_blas_set_unpacked(request.param == "unpacked")
+    yield
+    lib.tt_blas_set_unpacked(before)
+
+
 SMALL = st.integers(0, 9)
 
 
@@ -68,13 +76,16 @@ def test_small_products(dtype, trans_a, trans_b, m, n, k, alpha, beta, pad):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("trans_a", "trans_b"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.usefixtures("cut")
 def test_products_of_several_blocks(dtype, trans_a, trans_b):
     check(dtype, trans_a, trans_b, 530, 1030, 70, 1.5, 0.5, 3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("trans_a", "trans_b"), [(0, 0), (0, 1), (1, 0), (1, 1)])
-@pytest.mark.parametrize("shape", [(200, 150, 900), (65, 1, 5000), (33, 67, 385), (1, 200, 700)])
+@pytest.mark.parametrize("shape", [(200, 150, 900), (65, 1, 5000), (33, 67, 385), (1, 200, 700),
+                                   (130, 1100, 300), (301, 129, 2100)])  # fmt: skip
+@pytest.mark.usefixtures("cut")
 def test_products_of_several_tiles(dtype, trans_a, trans_b, shape):
     check(dtype, trans_a, trans_b, *shape, 1.5, 0.5, 3)
 
@@ -92,7 +103,9 @@ def test_long_and_thin(shape):
     check(np.float32, 0, 1, *shape)
 
 
-@pytest.mark.parametrize("shape", [(1000, 700, 300), (64, 4096, 512), (4096, 10, 512), (256, 256, 1000)])
+@pytest.mark.parametrize("shape", [(1000, 700, 300), (64, 4096, 512), (4096, 10, 512), (256, 256, 1000),
+                                   (500, 2000, 150)])  # fmt: skip
+@pytest.mark.usefixtures("cut")
 def test_the_result_does_not_depend_on_the_threads(shape):
     before = num_threads()
     answers = []
