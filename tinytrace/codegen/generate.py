@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tinytrace.codegen.ahead import read_ahead
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.emit import emit
 from tinytrace.codegen.inplace import reuse_temporaries
@@ -57,6 +58,7 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         reuse_temporaries(kernels)
         join_sequels(kernels)
         stream_results(kernels)
+        read_ahead(kernels)
         workspace = lay_out(kernels)
         hidden = unit.hidden_inputs()
         text, parts = emit(kernels, [*arrays, *hidden], outputs)

@@ -6,6 +6,11 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     const float *restrict a = work[0];
     int32_t *restrict b = work[1];
     for (int64_t i0 = begin; i0 < end; i0++) {
+        if (i0 < 4095) {
+            for (int64_t a_line = 0; a_line < 256; a_line++) {
+                __builtin_prefetch((a + (4096 * i0 + 16 * a_line + 4096)));
+            }
+        }
         float c_max = -__builtin_inff();
         uint8_t c_nan = 0;
         #pragma omp simd reduction(max: c_max) reduction(|: c_nan)

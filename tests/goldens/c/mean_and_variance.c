@@ -6,6 +6,11 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     float *restrict h_moment_parts = work[3];
     float *restrict h_moment_1_parts = work[4];
     for (int64_t i0_piece = begin; i0_piece < end; i0_piece++) {
+        if (i0_piece < 8191) {
+            for (int64_t a_line = 0; a_line < 128; a_line++) {
+                __builtin_prefetch((a + (2048 * i0_piece + 16 * a_line + 2048)));
+            }
+        }
         float b_near = 0.0f;
         #pragma omp simd reduction(+: b_near)
         for (int64_t i0_sample = 0; i0_sample < 128; i0_sample++) {
