@@ -114,6 +114,9 @@ def test_fold_computes_numbers():
     (lambda y: y.reshape(6).reshape(3, 2), ["reshape"]),
     (lambda y: y.reshape(6).reshape(2, 3), []),
     (lambda y: y.T.T, []),
+    (lambda y: jax.lax.select_n(np.bool_(True), y + 1, y), []),
+    (lambda y: jax.lax.select_n(jnp.full(y.shape, 1), y, y - 0, y + 1), []),
+    (lambda y: jax.lax.select_n(y > 0, y, y - 1), ["gt", "sub", "select_n"]),
 ])
 def test_algebra_removes_what_changes_nothing(function, left):
     assert names(dce(algebra(traced(function, x)))) == left

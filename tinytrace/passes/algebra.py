@@ -1,7 +1,8 @@
 """Algebra that is exact to the bit: steps that change nothing, and steps that undo the step before them.
 
-x * 1, x / 1, x - 0 and conversions to the same type are x; two transposes, reshapes or negations are one or none. Not
-here: x + 0 (it turns -0 into 0), x * 0 (NaN), anything that moves a rounding.
+x * 1, x / 1, x - 0 and conversions to the same type are x; two transposes, reshapes or negations are one or none; a
+choice that is made already is what it chooses. Not here: x + 0 (it turns -0 into 0), x * 0 (NaN), anything that moves a
+rounding.
 """
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from tinytrace.primitives.arithmetic import div_p, mul_p, neg_p, sub_p
 from tinytrace.primitives.bitwise import not_p
 from tinytrace.primitives.broadcasting import broadcast_in_dim_p
 from tinytrace.primitives.conversion import convert_element_type_p
+from tinytrace.primitives.select import select_n_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
 
 Makers = dict[Var, JaxprEqn]
@@ -97,6 +99,12 @@ def _transposed(eqn: JaxprEqn, makers: Makers) -> Atom | JaxprEqn | None:
     return eqn.replace(invars=before.invars, params={"permutation": both})
 
 
+def _chosen(eqn: JaxprEqn, makers: Makers) -> Atom | None:
+    which, *cases = eqn.invars
+    which = _number(which, makers)
+    return cases[int(which.val)] if isinstance(which, Literal) and np.ndim(which.val) == 0 else None
+
+
 def _number(atom: Atom, makers: Makers) -> Atom:
     """Return the number that an array is full of, or the array."""
     maker = makers.get(atom) if isinstance(atom, Var) else None
@@ -117,4 +125,5 @@ def _before(eqn: JaxprEqn, makers: Makers) -> JaxprEqn | None:
 _RULES: dict[Primitive, Callable[[JaxprEqn, Makers], Any]] = {
     mul_p: _times_one, div_p: _by_one, sub_p: _minus_zero, neg_p: _twice, not_p: _twice, rev_p: _twice,
     convert_element_type_p: _same_type, broadcast_in_dim_p: _same_type, reshape_p: _reshaped, transpose_p: _transposed,
+    select_n_p: _chosen,
 }
