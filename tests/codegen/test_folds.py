@@ -264,3 +264,19 @@ def test_results_are_the_same_for_any_number_of_threads():
     finally:
         set_num_threads(before)
     assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("method", ["add", "set", "max"])
+@pytest.mark.parametrize("count", [1023, 1024, 1025, 1536, 3000])
+def test_updates_in_strips(method, count):
+    """Where to and what with is computed first; what happens to collisions and to places outside stays."""
+    start = values(700, seed=1)
+    index = np.random.default_rng(2).integers(-900, 900, count).astype(np.int32)
+
+    def f(start, index, updates):
+        return getattr(start.at[index], method)(jnp.sin(updates) * 2)
+
+    text = str(jax.jit(f).lower(start, index, values(count, seed=3)).as_text())
+    assert ("i0_strip" in text) == (count >= 1024)
+    verify(generated(f, start, index, values(count, seed=3)).kernels)
+    same(f, start, index, values(count, seed=3))

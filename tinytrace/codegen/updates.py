@@ -2,6 +2,12 @@
 
 Many updates that add to (or multiply, or bound) few elements are made in pieces, on several threads, each of which has
 elements of its own; these join the operand in the end. How many pieces there are depends on the shapes alone.
+
+Updates whose places depend on data are made one by one. Where to and what with is computed before, vectorised, for a
+strip of them:
+
+    for i: x[w(k[i])] += f(i)    is    for each strip: { for j simd: { w_row[j] = w(k[i]);  f_row[j] = f(i) }
+                                                         for j: x[w_row[j]] += f_row[j] }
 """
 from __future__ import annotations
 
@@ -9,14 +15,15 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tinytrace.codegen.arithmetic import flat_offset, linear, minimum, rebuild, stride_along
+from tinytrace.codegen.arithmetic import flat_offset, linear, minimum, rebuild, stride_along, subtract
 from tinytrace.codegen.axes import merge_loops
 from tinytrace.codegen.copies import store_nest
 from tinytrace.codegen.costs import nest
 from tinytrace.codegen.elements import UPDATES, as_index, domain_axes, node_of, reader, wrapped
-from tinytrace.codegen.kernel import Buffer, Combine, For, Kernel, Place, Stmt, Store, When
-from tinytrace.codegen.nodes import Node, axis, literal, load, number, rewrite
+from tinytrace.codegen.kernel import Buffer, Combine, For, Kernel, Place, Row, Stmt, Store, When, expressions, nested
+from tinytrace.codegen.nodes import Node, axis, literal, load, number, rewrite, walk
 from tinytrace.codegen.reductions import accumulator_type, identity, propagating
+from tinytrace.codegen.rewriting import Replacement
 from tinytrace.codegen.threads import WORTH_SPREADING, duration
 from tinytrace.core.dtypes import BOOL
 from tinytrace.core.jaxpr import JaxprEqn
@@ -31,6 +38,9 @@ USES = 4
 """At least so many updates there are for each element of each piece."""
 OWN_BYTES = 256 * 1024
 """The elements of a piece stay in a core's cache."""
+
+STRIP = 512
+"""Updates of a strip: where they go to waits in the first-level cache."""
 
 
 def scatter(planner: Planner, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
@@ -64,8 +74,32 @@ def _updates(loops: Sequence[tuple[Node, Node]], place: Place, value: Node, insi
         if not guarded and a in inside.axes:
             body, guarded = [When(inside, body)], True
         distinct = body[0] is stmt and stride_along(place[1], a) not in (None, 0)  # no two turns of it meet
-        body = [For(a, number(0), end, body, simd=distinct)]
+        innermost = a is loops[-1][0]
+        if innermost and not distinct and a.args[1] >= 2 * STRIP:
+            body = _in_strips(a, end, body)
+        else:
+            body = [For(a, number(0), end, body, simd=distinct)]
     return body if guarded else [When(inside, body)]
+
+
+def _in_strips(a: Node, end: Node, body: list[Stmt]) -> list[Stmt]:
+    """Return the loop over `a`, of turns one after the other, in strips, if there is something to compute before."""
+    strip, lane = axis(f"{a.args[0]}_strip", -(-a.args[1] // STRIP)), axis(str(a.args[0]), STRIP)
+    turn = Replacement({a: linear(0, [(strip, STRIP), (lane, 1)])}).of(body)
+    roots = [root for stmt in nested(turn) for root in expressions(stmt)]
+    elements = [node.children[0] for node in walk(roots) if node.op == "index"]
+    values = [stmt.value for stmt in nested(turn) if isinstance(stmt, (Store, Combine))]
+    early = dict.fromkeys(node for node in (*elements, *values) if node.op == "apply" and lane in node.axes)
+    if not early:
+        return [For(a, number(0), end, body)]
+    rows = {node: Buffer(f"{node.hint or 'value'}_row{k or ''}", (STRIP,), node.dtype, "row")
+            for k, node in enumerate(early) if node.dtype is not None}
+    stop = minimum(number(STRIP), subtract(end, linear(0, [(strip, STRIP)])))
+    before: list[Stmt] = [Store((row, lane), node) for node, row in rows.items()]
+    after = Replacement({node: load(row, lane, row.dtype) for node, row in rows.items()}).of(turn)
+    return [For(strip, number(0), number(strip.args[1]), [
+        *(Row(row) for row in rows.values()),
+        For(lane, number(0), stop, before, simd=True, independent=True), For(lane, number(0), stop, after)])]
 
 
 def _pays(loops: Sequence[Node], result: Buffer) -> bool:
