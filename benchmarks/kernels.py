@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from limits import Limits, measure_limits
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
@@ -73,10 +74,9 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...], int, float, str]] = [
 
 
 def main() -> None:
-    a = normal(1536, 1536)
-    rate = 2.0 * 1536**3 / fastest(jax.jit(jnp.matmul), a, a)
-    parts = [HEAD.format(flops=rate / 1e9, threads=num_threads())]
-    parts += [section(*program, rate) for program in PROGRAMS]
+    limits = measure_limits(num_threads())
+    parts = [HEAD.format(limits=limits)]
+    parts += [section(*program, limits) for program in PROGRAMS]
     target = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
     target.write_text("\n".join(parts))
     print(f"wrote {target}")
@@ -85,20 +85,21 @@ def main() -> None:
 HEAD = """# Six programs and their kernels
 
 Written by `python benchmarks/kernels.py`; run it again after a change of the code generator. The limit of a program is
-the time of `x + 1` over as many bytes as it has to move, or of a large matrix product (in this run {flops:.0f} GFLOP/s
-in {threads} threads) with as many operations as it has to do. In one pass over memory every input and every output is
-touched once. The C is what is compiled, without the part that every file begins with and without pasted math
-functions, which [math.md](math.md) is about.
+the time in which the machine can copy as many bytes as it has to move, within as large a working set, or do as many
+multiply-adds as it has to do (`benchmarks/limits.c`). In this run, {limits}.
+
+In one pass over memory every input and every output is touched once. The C is what is compiled, without the part that
+every file begins with and without pasted math functions, which [math.md](math.md) is about.
 """
 
 
 def section(function: Callable[..., Any], args: tuple[Any, ...], passes: int, flops: float, why: str,
-            rate: float) -> str:
+            limits: Limits) -> str:
     lowered = jax.jit(function).lower(*args)
     compiled = lowered.compile()
     seconds = fastest(compiled, *args)
     data = sum(x.nbytes for x in (*args, *jax.tree.leaves(compiled(*args))))
-    shortest = flops / rate if flops else passes * fastest(jax.jit(lambda x: x + 1), normal(data // 8))
+    shortest = limits.seconds(passes * data, flops, max(passes, 1))
     work = f"{flops / 1e6:.0f} Mflop" if flops else f"{passes} x {data / 1e6:.1f} MB"
     return "\n".join([
         f"## {function.__name__}", "", "```python", inspect.getsource(function).rstrip(), "```", "",
