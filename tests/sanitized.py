@@ -56,7 +56,8 @@ def environment() -> dict[str, str]:
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "CC": f"gcc {FLAGS}",
         "TINYTRACE_CACHE_DIR": str(ROOT / ".cache" / "sanitized"),
-        "PYTHONPATH": str(FOLDER / "lib"), "PYTHONSAFEPATH": "1",  # this copy of the package, not the one in ROOT
+        # This copy of the package, not the one in ROOT, which is there for the tests.
+        "PYTHONPATH": os.pathsep.join([str(FOLDER / "lib"), str(ROOT)]), "PYTHONSAFEPATH": "1",
         "HYPOTHESIS_PROFILE": "fast",
     }  # fmt: skip
 

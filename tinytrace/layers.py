@@ -16,7 +16,7 @@ LAYERS: list[tuple[str, str]] = [
     ("passes", "jaxpr -> jaxpr: inline, dce, cse, fold, algebra"),
     ("codegen", "jaxpr -> Kernel -> C text; opens no file, starts no process"),
     ("runtime", "C text -> Executable; the only layer that knows disk, compiler and cffi"),
-    ("api", "jit, dispatch, stages, grad, vmap, explain"),
+    ("api", "jit, dispatch, stages, grad, vmap, show"),
     ("tinytrace lax numpy nn random scipy", "what users type, with every module at the top not named elsewhere here"),
     ("testing test_util cli", "what users look with"),
 ]
