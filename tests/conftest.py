@@ -3,6 +3,7 @@
 import collections
 import os
 import pathlib
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -34,6 +35,7 @@ def pytest_configure(config):
     """Before tests are collected, and with them tinytrace imported; the processes that tests start inherit it."""
     os.environ["TINYTRACE_NUM_THREADS"] = str(config.getoption("--threads"))
     os.environ["TINYTRACE_EXACT"] = str(config.getoption("--exact"))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells let background commands ignore
 
 
 def pytest_collection_modifyitems(config, items):
