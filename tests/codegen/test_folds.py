@@ -217,6 +217,37 @@ def test_infinities_and_nan_reach_the_variance():
         assert np.isnan(variance)
 
 
+@pytest.mark.parametrize("shape", [(LONG,), (4096, 67)])
+@pytest.mark.parametrize(("size", "mean"), [(1e20, 0), (1e25, 3), (1e34, 1)])
+def test_squares_that_overflow_make_an_infinite_variance(shape, size, mean):
+    x = jnp.asarray((size * (mean + np.random.default_rng(1).standard_normal(shape))).astype(np.float32))
+    assert np.isinf(jax.jit(lambda x: (x.mean(0), x.var(0)))(x)[1]).all()
+
+
+def test_pieces_far_from_each_other_make_an_infinite_variance():
+    x = 1e17 * np.random.default_rng(1).standard_normal((512, 2048)).astype(np.float32)
+    x[::2] += 1e22
+    assert np.isposinf(jax.jit(spread)(x)[1])
+
+
+def test_what_is_no_sum_around_totals_does_not_join_one():
+    x = values(LONG)
+
+    def smallest(x):
+        return x.var(), jnp.argmin(x)
+
+    def masked(x):
+        return x.var(), x.std(where=x > 0)
+
+    def weighted(x):
+        w = 1 + abs(x)
+        mean = (w * x).sum() / w.sum()
+        return x.std(), (w * (x - mean) ** 2).sum()
+
+    for function in (smallest, masked, weighted):
+        same(function, x, tolerance=1e-4)
+
+
 # --- many updates of few elements ----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("dtype", ["float32", "int32"])

@@ -10,7 +10,7 @@ Sums around a total of the same elements, as a variance is one around the mean, 
 
     for piece: { near = what the total would be if all were like the piece's first elements;  p = mean(near)
                  for i simd: { d = x[piece, i] - p;  s += x[piece, i];  m += d * d;  e += d } }
-    s = sum of parts;  c = mean(s);  v = 0; for piece: v += m - 2 (c - p) e + (c - p)^2 n
+    s = sum of parts;  c = mean(s);  v = 0; for piece: { d = c - p;  v += m + d (n d - 2 e) }
 
 The formula is that of `polynomials`. With n elements in a piece of which k make the estimate, n (mean - p)^2 is at most
 n / k times the piece's own sum of squared differences: at most 16 times what two passes lose is lost, most often once.
@@ -32,6 +32,7 @@ from tinytrace.codegen.polynomials import Errors, is_around, late_values, polyno
 from tinytrace.codegen.reductions import accumulator_type
 from tinytrace.codegen.tasks import StagePlan, Task, variable
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import DType
 from tinytrace.core.jaxpr import Var
 
 SAMPLE = 16
@@ -125,6 +126,8 @@ class Cut:
         root = replace(self.seconds[0].root, combine="", reads=[], inputs=set())
         centres = []
         for c, value in zip(self.late, rewrite(list(self.late), whole, rebuild), strict=True):
+            assert c.dtype is not None
+            value = apply("{0} - {0} == 0 ? {0} : 0", (value,), c.dtype)  # any number is an estimate, infinity is not
             name = str(self._centre(c).args[0])
             task = Task(root, value, [], 0, name, remembered=True)
             centres.append(replace(task, targets=[self._part(task, name, piece)], name=f"{name}{suffix}"))
@@ -157,21 +160,45 @@ class Cut:
         return [StagePlan([self.piece], tasks) for tasks in (firsts, seconds) if tasks]
 
     def _sum(self, task: Task) -> Node:
-        """Return what one piece adds to a sum, now that the late values are known."""
+        """Return what one piece adds to a sum, now that the late values are known.
+
+        Where the part without errors overflows, others with another sign do too. Then it is the sum, or, if those of
+        lower degree are no numbers either, NaN: their elements were none.
+        """
         dtype = task.root.var.aval.dtype
-        rest = math.prod(a.args[1] for a in self.inner[1:])
-        turns = minimum(number(self.size), linear(self.extent, [(self.piece, -self.size)]))
+        terms = self._moments(task)
+        known = overflown = self._nested(task, terms[:1])
+        for moment, *_ in terms[1:]:
+            if moment is not None:
+                overflown = apply("{0} + 0 * {1}", (overflown, self._load(moment, moment.name)), dtype)
+        return apply("{0} - {0} == 0 ? {1} : {2}", (known, self._nested(task, terms), overflown), dtype)
+
+    def _nested(self, task: Task, terms: Sequence[Term]) -> Node:
+        """Return the sum of `terms` with errors factored out, as m + d (n d - 2 e): so it overflows last."""
+        dtype = task.root.var.aval.dtype
+        parts = [(factor, self._count(dtype) if moment is None else self._load(moment, moment.name))
+                 for moment, factor, errors in terms if not errors]
+        for c in dict.fromkeys(errors[0] for *_, errors in terms if errors):
+            rest = [(moment, factor, errors[1:]) for moment, factor, errors in terms if c in errors[:1]]
+            parts.append((1.0, apply("{0} * {1}", (self._error(task, c), self._nested(task, rest)), dtype)))
         value: Node | None = None
-        for moment, factor, errors in self._moments(task):
-            term = as_element(linear(0, [(turns, rest)]), dtype) if moment is None else self._load(moment, moment.name)
-            for c in errors:
-                near = self._load(task, str(self._centre(c).args[0]))
-                term = apply("{0} * {1}", (apply("{0} - {1}", (c, near), dtype), term), dtype)
-            if abs(factor) != 1:
-                term = apply("{0} * {1}", (literal(spelled(abs(factor), dtype), dtype), term), dtype)
-            value = term if value is None else apply("{0} - {1}" if factor < 0 else "{0} + {1}", (value, term), dtype)
+        for factor, part in parts:
+            if factor != 1:
+                part = apply("{0} * {1}", (literal(spelled(factor, dtype), dtype), part), dtype)
+            value = part if value is None else apply("{0} + {1}", (value, part), dtype)
         assert value is not None
         return value
+
+    def _error(self, task: Task, c: Node) -> Node:
+        """Return by how much the piece's estimate of a late value is too small."""
+        near = self._load(task, str(self._centre(c).args[0]))
+        return apply("{0} - {1}", (c, near), task.root.var.aval.dtype)
+
+    def _count(self, dtype: DType) -> Node:
+        """Return how many elements a piece has."""
+        rest = math.prod(a.args[1] for a in self.inner[1:])
+        turns = minimum(number(self.size), linear(self.extent, [(self.piece, -self.size)]))
+        return as_element(linear(0, [(turns, rest)]), dtype)
 
     def _part(self, task: Task, name: str, piece: Node) -> tuple[Buffer, Node]:
         """Return where the result of a piece goes."""

@@ -205,7 +205,8 @@ class Grouping:
         if any(self.home[v][0].before >> group.number & 1 for v, _ in root.reads):
             return None  # something between the two has to run after the one and before the other
         outer, first = self._shared_loops(root, group)
-        for k in range(first, len(group.stages)):
+        around = len(group.stages) > 1 and not group.outer  # then the second stage is for sums around totals alone
+        for k in range(first, 1 if around else len(group.stages)):
             if _same_loops(group.stages[k][0], root):
                 multi = len(group.stages) > 1
                 return (outer, k) if not multi or outer == group.outer or pays(group.stages, outer) else None
