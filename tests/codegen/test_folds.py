@@ -83,6 +83,16 @@ def test_long_sums_lose_few_digits(shape):
     np.testing.assert_array_less(abs(np.asarray(got) - exact) / exact, 3e-7)
 
 
+@pytest.mark.parametrize(("shape", "axes"), [((5256, 16, 31), (0, 2)), ((50_003, 3, 2), (0, 2)),
+                                             ((9, 5, 20_000, 2, 17), (0, 2, 4)), ((3, 7, 9000), (0, 2))])
+def test_long_sums_in_loops_in_loops_lose_few_digits(shape, axes):
+    x = jnp.asarray((1 + np.random.default_rng(0).random(shape, np.float32)) / 1024)
+    got, least = checked(lambda x: (x.sum(axes), x.min(axes)), x)
+    exact = np.asarray(x, np.float64).sum(axes)
+    np.testing.assert_array_less(abs(np.asarray(got) - exact) / exact, 2e-6)
+    np.testing.assert_array_equal(least, np.asarray(x).min(axes))
+
+
 def test_blocks_of_several_folds_at_once():
     x = values(2, 20_001)
 

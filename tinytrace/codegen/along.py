@@ -6,6 +6,7 @@ A long fold is one of blocks, each folded first: sums of many terms lose fewer d
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace as replaced
 from typing import TypeAlias
@@ -23,6 +24,8 @@ BLOCK = 2048
 """So many terms of a sum are added to a variable of their own before they join the others."""
 MANY_BLOCKS = 4
 """A shorter sum is not cut into blocks."""
+FEWEST_TURNS = 8
+"""A block of a loop around others has at least so many turns."""
 MOST_BLOCKS = 32
 """So many blocks at most are added one by one; more are blocks of blocks."""
 
@@ -67,7 +70,8 @@ class Along:
         copies += packed(whole, [part])
         return Across(stage.inner[:depth], [part], self.outer).statements()
 
-    def _stage(self, stage: StagePlan, depth: int) -> list[Stmt]:
+    def _stage(self, stage: StagePlan, depth: int, into: Into = itself) -> list[Stmt]:
+        """Return the loops over `stage.inner[depth:]`; `into` says which variables are folded into."""
         before: list[Stmt] = []
         after: list[Stmt] = []
         for task in stage.tasks:
@@ -75,42 +79,46 @@ class Along:
                 before += [Declare(x, start_of(x, op)) for x, op, _ in folds(task)]
                 after += self._finish(task)
         if depth == len(stage.inner):
-            return [*before, *(stmt for task in stage.tasks for stmt in self._leaf(task)), *after]
+            return [*before, *(stmt for task in stage.tasks for stmt in self._leaf(task, into)), *after]
         a = stage.inner[depth]
-        inside: list[Stmt]
-        if depth < len(stage.inner) - 1:
-            inside = [For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1))]
-        elif a.args[1] >= MANY_BLOCKS * BLOCK and any(_loses_digits(task) for task in stage.tasks):
-            inside = self._in_blocks(a, stage.tasks)
-        else:
-            inside = [self._innermost(a, stage.tasks)]
+        inside = self._in_blocks(stage, depth, a, into) if _loses_digits(stage.tasks, depth) \
+            else [self._loop(stage, depth, a, into)]
         return [*before, *inside, *after]
 
-    def _in_blocks(self, a: Node, tasks: Sequence[Task], into: Into = itself) -> list[Stmt]:
-        """Return the innermost loop as one over blocks, each of which is folded into parts, and what is left."""
+    def _in_blocks(self, stage: StagePlan, depth: int, a: Node, into: Into) -> list[Stmt]:
+        """Return the loop over `a` as one over blocks, each of which is folded into parts, and what is left."""
         extent = int(a.args[1])
-        if extent < MANY_BLOCKS * BLOCK:
-            return [self._innermost(a, tasks, into)]
-        size = BLOCK
+        terms = math.prod(int(b.args[1]) for b in stage.inner[depth + 1:])
+        least = max(FEWEST_TURNS, BLOCK // max(1, terms))
+        if extent < MANY_BLOCKS * least:
+            return [self._loop(stage, depth, a, into)]
+        size = least
         while extent > size * MOST_BLOCKS:
             size *= MOST_BLOCKS
         blocks, rest = divmod(extent, size)
-        block, inside = axis(f"{a.args[0]}_block" + f"_{size // BLOCK}" * (size > BLOCK), blocks), axis(a.args[0], size)
-        folded = [fold for task in tasks if task.root.combine for fold in folds(task)]
-        body: list[Stmt] = [Declare(part_of(into(x)), start_of(x, op)) for x, op, _ in folded]
-        within = _at(tasks, a, linear(0, [(block, size), (inside, 1)]))
-        body += self._in_blocks(inside, within, lambda x: part_of(into(x)))
-        body += [Combine(into(x), op, part_of(into(x))) for x, op, _ in folded]
-        loops: list[Stmt] = [For(block, number(0), number(blocks), body)]
+        block, inside = axis(f"{a.args[0]}_block" + f"_{size // least}" * (size > least), blocks), axis(a.args[0], size)
+        within = _at(stage, a, linear(0, [(block, size), (inside, 1)]))
+        loops: list[Stmt] = [For(block, number(0), number(blocks), self._part(within, depth, inside, into, "part"))]
         if rest:
             inside = axis(a.args[0], rest)
-            loops += self._in_blocks(inside, _at(tasks, a, linear(blocks * size, [(inside, 1)])), into)
+            loops += self._part(_at(stage, a, linear(blocks * size, [(inside, 1)])), depth, inside, into, "last")
         return loops
 
-    def _innermost(self, a: Node, tasks: Sequence[Task], into: Into = itself) -> Stmt:
-        """Return the loop over `a`; `into` says which variables are folded into."""
-        simd = not any(task.root.running and not has_clause(task) for task in tasks)
-        return For(a, number(0), number(a.args[1]), [stmt for task in tasks for stmt in self._leaf(task, into)], simd)
+    def _part(self, stage: StagePlan, depth: int, a: Node, into: Into, suffix: str) -> list[Stmt]:
+        """Return the loop over `a`, part of another, that folds into variables of its own before these join `into`."""
+        folded = [fold for task in stage.tasks if task.root.combine for fold in folds(task)]
+
+        def part(x: Node) -> Node:
+            return part_of(into(x), suffix)
+
+        return [*(Declare(part(x), start_of(x, op)) for x, op, _ in folded), *self._in_blocks(stage, depth, a, part),
+                *(Combine(into(x), op, part(x)) for x, op, _ in folded)]
+
+    def _loop(self, stage: StagePlan, depth: int, a: Node, into: Into) -> Stmt:
+        """Return the loop over `a`, which is the stage's at `depth` or a part of it."""
+        innermost = depth == len(stage.inner) - 1
+        simd = innermost and not any(task.root.running and not has_clause(task) for task in stage.tasks)
+        return For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1, into), simd)
 
     def _leaf(self, task: Task, into: Into = itself) -> list[Stmt]:
         """Return what one turn of the innermost loop does; `into` says which variables are folded into."""
@@ -137,21 +145,23 @@ class Along:
         return [*stmts, *(Store(target, result) for target in task.targets)]
 
 
-def part_of(x: Node) -> Node:
+def part_of(x: Node, suffix: str = "part") -> Node:
     """Return the variable that a part of what `x` folds is folded into."""
-    return local(f"{x.args[0]}_part", x.dtype)
+    return local(f"{x.args[0]}_{suffix}", x.dtype)
 
 
-def _at(tasks: Sequence[Task], a: Node, place: Node) -> list[Task]:
-    """Return tasks with `place` where axis `a` was."""
-    stage = StagePlan([], [replaced(task) for task in tasks])
-    replace([stage], {a: place})
-    return stage.tasks
+def _at(stage: StagePlan, a: Node, place: Node) -> StagePlan:
+    """Return a stage with `place` where axis `a` was."""
+    changed = StagePlan(stage.inner, [replaced(task) for task in stage.tasks])
+    replace([changed], {a: place})
+    return changed
 
 
-def _loses_digits(task: Task) -> bool:
-    root = task.root
-    return root.combine in ("sum", "sub") and not root.running and is_float(root.var.aval.dtype)
+def _loses_digits(tasks: Sequence[Task], depth: int) -> bool:
+    """Do the loops from `depth` on do nothing but fold, and are sums among the folds?"""
+    roots = [task.root for task in tasks]
+    return all(task.depth <= depth for task in tasks if task.root.combine) and any(
+        root.combine in ("sum", "sub") and not root.running and is_float(root.var.aval.dtype) for root in roots)
 
 
 def has_clause(task: Task) -> bool:
