@@ -48,6 +48,20 @@ def test_the_maximum_of_a_few_small_numbers():
     np.testing.assert_array_equal(jax.jit(lambda b: jnp.min((b != 0).astype("int8"), 1))(b), [0, 0, 0])
 
 
+def test_a_masked_maximum_beside_masked_sums():
+    """gcc 12 made the use of a vectorised loop's variables depend on the mask, and read them from elsewhere."""
+    x, y = np.random.default_rng(0).standard_normal((2, 300_000)).astype(np.float32)
+
+    def f(x, y):
+        mask = y > 0
+        return (jnp.max(abs(x), where=mask, initial=0), jnp.sum(mask.astype("int32").astype("float32")),
+                jnp.sum(x, where=mask))
+
+    largest, count, total = jax.jit(f)(x, y)
+    assert (float(largest), float(count)) == (abs(x)[y > 0].max(), (y > 0).sum())
+    np.testing.assert_allclose(float(total), x[y > 0].sum(dtype=np.float64), 1e-4)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
 def test_integer_division_by_a_number_in_the_text(dtype):
     """The compiler divides, except by 0 and -1: what those give is defined, and the processor traps."""
