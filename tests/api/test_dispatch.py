@@ -11,7 +11,9 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace import lax
 from tinytrace._dispatch import set_paused
+from tinytrace.api import program
 from tinytrace.config import enable_x64
 from tinytrace.errors import UnexpectedTracerError
 from tinytrace.runtime import ladder
@@ -388,3 +390,32 @@ def test_an_error_of_the_background_is_raised_by_the_next_call(monkeypatch):
         f(A)
     with pytest.raises(ValueError, match="background"):
         jax.jit(lambda x: x, compile="never")
+
+
+def test_masked_arrays_are_refused_on_both_paths():
+    f = Watched(lambda x: x + 1)
+    for _ in range(3):
+        f(A)
+    for call in (f, f.in_python):
+        with pytest.raises(ValueError, match="numpy masked arrays are not supported"):
+            call(np.ma.masked_array(A, A > 2))
+
+
+def test_subclasses_of_numbers_are_numbers_that_are_not_weak():
+    class Celsius(float):
+        pass
+
+    f = Watched(lambda x: x)
+    for _ in range(3):
+        assert f(Celsius(2.5)).aval is jnp.float32(2.5).aval
+        assert f(2.5).weak_type
+
+
+def test_eager_loops_over_fresh_functions_share_one_program():
+    def count():
+        return int(lax.fori_loop(0, 3, lambda i, c: c + 1, 0))
+
+    count()
+    found = program._shared.cache_info().hits
+    assert [count() for _ in range(5)] == [3] * 5
+    assert program._shared.cache_info().hits == found + 5

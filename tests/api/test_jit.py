@@ -298,3 +298,29 @@ def test_eval_shape():
     out = jax.jit(lambda x: (x + 1, {"a": x})).eval_shape(1.0)
     assert repr(out) == ("(ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True), "
                          "{'a': ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True)})")
+
+
+def test_a_backend_must_be_there_and_is_deprecated():
+    with pytest.warns(DeprecationWarning, match="backend and device argument on jit is deprecated"):
+        assert float(jax.jit(lambda x: x + 1, backend="cpu")(1.0)) == 2.0
+    with pytest.raises(RuntimeError, match="Unknown backend"):
+        jax.jit(lambda x: x, backend="tpu")
+
+
+def test_decorators_ask_for_a_function():
+    assert float(jax.jit(inline=True)(lambda x: x + 1)(1.0)) == 2.0
+    with pytest.raises(TypeError, match="Expected a callable value, got None"):
+        jax.jit(None)
+
+
+def test_an_argument_is_differentiated_once():
+    with pytest.raises(ValueError, match=r"argnums must be distinct, got \(0, -2\) for 2 positional arguments"):
+        jax.grad(lambda x, y: x * y, argnums=(0, -2))(1.0, 2.0)
+
+
+def test_callbacks_return_the_promised_dtype():
+    promised = jax.ShapeDtypeStruct((3,), np.float32)
+    f = jax.jit(lambda x, dtype: jax.pure_callback(lambda x: np.asarray(x, dtype), promised, x), static_argnums=1)
+    assert f(jnp.ones(3), np.float64).dtype == np.float32  # 64 bits are 32 without x64
+    with pytest.raises(RuntimeError, match="Incorrect output dtype for return value #0: Expected: float32, Actual"):
+        f(jnp.ones(3), np.int32)

@@ -7,9 +7,9 @@ import numpy as np
 
 from tinytrace.api.program import as_array
 from tinytrace.core.array import CPU, Array, Device
-from tinytrace.core.avals import aval_of
+from tinytrace.core.avals import aval_of, is_valid_type
 from tinytrace.core.trace import Tracer
-from tinytrace.core.trees import tree_map
+from tinytrace.core.trees import tree_leaves, tree_map
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -66,7 +66,17 @@ def device_put(x: Any, device: Any = None, **options: Any) -> Any:
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.device_put.html.
     """
-    return tree_map(lambda leaf: leaf if isinstance(leaf, (Array, Tracer)) else as_array(leaf, aval_of(leaf)), x)
+    for one in tree_leaves(device):
+        if not isinstance(one, Device):
+            raise ValueError("`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, `Layout` or "
+                             f"a pytree of these values. Received invalid value: {one}")
+    return tree_map(lambda leaf: leaf if isinstance(leaf, (Array, Tracer)) else _placed(leaf), x)
+
+
+def _placed(leaf: Any) -> Any:
+    if not is_valid_type(leaf):
+        raise TypeError(f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type")
+    return as_array(leaf, aval_of(leaf))
 
 
 def device_get(x: Any) -> Any:

@@ -46,7 +46,7 @@ def select_arguments(fun: Callable[..., Any], argnums: int | tuple[int, ...], ar
                      kwargs: dict[str, Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return `fun` as a function of the arguments numbered `argnums` alone, and these arguments.
 
-    Raises: ValueError for a number that is out of range.
+    Raises: ValueError for a number that is out of range or given twice.
     """
     numbers = []
     for number in (argnums,) if isinstance(argnums, int) else argnums:
@@ -55,6 +55,8 @@ def select_arguments(fun: Callable[..., Any], argnums: int | tuple[int, ...], ar
                              "equal to -len(args) and less than len(args), but got value "
                              f"{number} for len(args) == {len(args)}.")
         numbers.append(number % len(args))
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(f"argnums must be distinct, got {argnums} for {len(args)} positional arguments.")
 
     def of_selected(*selected: Any) -> Any:
         complete = list(args)

@@ -17,6 +17,7 @@ import functools
 import inspect
 import itertools
 import types
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -24,11 +25,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinytrace._dispatch import FastCallable, FastEntry, forget, set_trace_state
+from tinytrace.api.devices import devices
+from tinytrace.api.flattening import check_callable
 from tinytrace.api.program import Program, as_array, forget_programs, shared_program
 from tinytrace.api.signatures import (
     ArgNames,
     ArgNums,
     Statics,
+    check_disjoint,
     debug_info,
     function_name,
     not_an_array,
@@ -38,7 +42,7 @@ from tinytrace.api.signatures import (
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.array import Array
-from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
+from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type, refuse_masked
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trace import (
     Tracer,
@@ -307,6 +311,12 @@ class JitFunction(FastCallable):
                                     f"whose argument path is {self._path(i, args, kwargs)}.") from None
         raise not_an_array(self._fun, leaf, self._path(i, args, kwargs))
 
+    def check_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise the error with which a call refuses arguments that are no arrays or do not fit, if one is such."""
+        dynamic, _ = self._split(args, kwargs)
+        for i, leaf in enumerate(tree_flatten(dynamic)[0]):
+            self._leaf_aval(leaf, i, args, kwargs)
+
     def _path(self, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         names = debug_info(self._fun, "jit", self._signature, args, kwargs, self._options.statics).arg_names
         return names[i] or "" if i < len(names) else f"argument {i}"
@@ -345,7 +355,10 @@ _make_stage: list[Callable[[JitFunction, tuple[Any, ...], dict[str, Any]], Any]]
 """`api.stages` puts its constructor here: stages stand above this file."""
 
 
-def jit(fun: Callable[..., Any] | None = None, *, static_argnums: ArgNums = None, static_argnames: ArgNames = None,
+_NOT_GIVEN: Any = object()
+
+
+def jit(fun: Callable[..., Any] = _NOT_GIVEN, *, static_argnums: ArgNums = None, static_argnames: ArgNames = None,
         donate_argnums: ArgNums = None, donate_argnames: ArgNames = None, keep_unused: bool = False,
         inline: bool = False, device: Any = None, backend: str | None = None, compile: str = "first call") -> Any:
     """Return `fun` compiled: traced and compiled at the first call with each kind of arguments.
@@ -354,24 +367,31 @@ def jit(fun: Callable[..., Any] | None = None, *, static_argnums: ArgNums = None
     there is one device, this machine. With `compile="background"` the first calls are interpreted, by NumPy, while a
     thread compiles; the last digits of their results may differ.
 
-    Raises: TypeError if `fun` is not callable, ValueError if a static argument is none of its parameters.
+    Raises: TypeError if `fun` is not callable, ValueError if a static argument is none of its parameters or donated
+    too, RuntimeError for a backend other than cpu.
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.jit.html.
 
     >>> import tinytrace as jax
     >>> jax.jit(lambda x: x + 1)(41)
     Array(42, dtype=int32, weak_type=True)
     """
-    if fun is None:
+    if fun is _NOT_GIVEN:
         return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames,
                                  donate_argnums=donate_argnums, donate_argnames=donate_argnames,
-                                 keep_unused=keep_unused, inline=inline, compile=compile)
+                                 keep_unused=keep_unused, inline=inline, device=device, backend=backend,
+                                 compile=compile)
+    check_callable(fun)
     if compile not in ("first call", "background"):
         raise ValueError(f"jit compiles at the 'first call' or in the 'background', got compile={compile!r}")
-    if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun}")
+    if device is not None or backend is not None:
+        devices(backend)
+        warnings.warn('backend and device argument on jit is deprecated. You can use `jax.device_put(..., '
+                      'jax.local_devices("cpu")[0])` on the inputs to the jitted function to get the same behavior.',
+                      DeprecationWarning, stacklevel=2)
     signature = signature_of(fun)
     statics = resolve_argnums(signature, static_argnums, static_argnames, "static")
     donated = resolve_argnums(signature, donate_argnums, donate_argnames, "donate")
+    check_disjoint(statics, donated)
     return JitFunction(fun, JitOptions(statics, donated, keep_unused, inline, compile == "background"), signature)
 
 
@@ -442,6 +462,7 @@ def _leaf_key(leaf: Any) -> Any:
     if kind is Array:
         return leaf.aval
     if isinstance(leaf, (np.ndarray, np.generic)):
+        refuse_masked(leaf)
         return leaf.shape, leaf.dtype
     if isinstance(leaf, Tracer):
         raise leaked_tracer_error(leaf)

@@ -40,10 +40,15 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
         dynamic = functools.cache(lambda: _dynamic_parameters(function, static_argnames, static_argnums or ()))
 
         def plain(*args: Any, **kwargs: Any) -> Any:
-            if set(map(type, args)) != _ARRAYS_ALONE:
-                leading = [_as_array(arg) if flag else arg for arg, flag in zip(args, dynamic(), strict=False)]
-                args = (*leading, *args[len(leading):])
-            return function(*args, **kwargs)
+            try:
+                arrays = args
+                if set(map(type, args)) != _ARRAYS_ALONE:
+                    leading = [_as_array(arg) if flag else arg for arg, flag in zip(args, dynamic(), strict=False)]
+                    arrays = (*leading, *args[len(leading):])
+                return function(*arrays, **kwargs)
+            except (TypeError, ValueError, OverflowError):
+                staged().check_arguments(args, kwargs)
+                raise
 
         eager = functools.cache(lambda: EagerFunction(plain, staged()))
 
@@ -68,7 +73,15 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         staged = functools.cache(lambda: jit(function, static_argnames=static_argnames, inline=True))
-        eager = functools.cache(lambda: EagerFunction(function, staged()))
+
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except (TypeError, ValueError, OverflowError):
+                staged().check_arguments(args, kwargs)
+                raise
+
+        eager = functools.cache(lambda: EagerFunction(plain, staged()))
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -81,7 +94,7 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
                     return function(*args, **kwargs)
                 finally:
                     trace.inlined -= 1
-            return staged()(*args, **kwargs) if is_staging() else function(*args, **kwargs)
+            return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
 
         return call  # type: ignore[return-value]
 

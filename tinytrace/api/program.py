@@ -214,8 +214,9 @@ def shared_program(jaxpr: Jaxpr) -> Program:
 
 
 def forget_programs() -> None:
-    """Forget every program that equal jaxprs share."""
+    """Forget every program that equal jaxprs share, and those of eager loops, branches and calls."""
     _shared.cache_clear()
+    _program_of.cache_clear()
 
 
 def as_array(x: Any, aval: ShapedArray) -> Any:
@@ -266,13 +267,12 @@ def execute(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -
                                                      primitive.abstract_eval(*avals, **params), strict=True)]
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=256)  # by the jaxprs themselves: a loop over a fresh lambda has new ones every time
 def _program_of(primitive: Primitive, avals: tuple[ShapedArray, ...], params: tuple[tuple[str, Any], ...],
                 exact: bool) -> Program:
     inner = dict(params)
-    if primitive is pjit_p:
-        return Program(inner["jaxpr"], exact)
-    return Program(one_equation(primitive, avals, inner), exact)
+    closed = inner["jaxpr"] if primitive is pjit_p else one_equation(primitive, avals, inner)
+    return Program(closed, exact) if closed.consts else shared_program(closed.jaxpr)
 
 
 def one_equation(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:

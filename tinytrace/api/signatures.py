@@ -50,6 +50,14 @@ def resolve_argnums(signature: inspect.Signature | None, nums: ArgNums, names: A
     return Statics(given_nums, given_names)
 
 
+def check_disjoint(statics: Statics, donated: Statics) -> None:
+    """Raise ValueError if an argument is both static and donated."""
+    both = set(statics.names) & set(donated.names)
+    if both:
+        raise ValueError(f"static_argnames and donate_argnames cannot intersect. Argument names {both} appear in both "
+                         "static_argnames and donate_argnames")
+
+
 def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
     """Return the signature of `fun`, or None for the few builtins that have none."""
     try:
@@ -113,7 +121,12 @@ def _as_numbers(nums: ArgNums) -> tuple[int, ...] | None:
 
 
 def _as_names(names: ArgNames) -> tuple[str, ...] | None:
-    return None if names is None else (names,) if isinstance(names, str) else tuple(names)
+    if names is None or isinstance(names, str):
+        return None if names is None else (names,)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"argument is not a string: {name}")
+    return tuple(names)
 
 
 def _check_numbers(signature: inspect.Signature, nums: tuple[int, ...], option: str) -> None:

@@ -13,7 +13,7 @@ from tinytrace.control_flow.effects import Effect
 from tinytrace.control_flow.scan import scan_p
 from tinytrace.core.array import Array, array_from_numpy, storage_dtype
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import DType
+from tinytrace.core.dtypes import DType, canonicalize_dtype
 from tinytrace.core.kinds import HostCall, Kind
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
@@ -139,6 +139,9 @@ def _checked_results(callback: FlatCallback, avals: Sequence[ShapedArray]) -> Fl
             if value.shape != aval.shape:
                 raise RuntimeError(f"Incorrect output shape for return value #{i}: Expected: {aval.shape}, "
                                    f"Actual: {value.shape}")
+            if canonicalize_dtype(value.dtype) != storage_dtype(aval):
+                raise RuntimeError(f"Incorrect output dtype for return value #{i}: Expected: {aval.dtype}, "
+                                   f"Actual: {value.dtype}")
         return [value.astype(storage_dtype(aval), copy=False) for value, aval in zip(values, avals, strict=True)]
 
     return call

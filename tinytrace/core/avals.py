@@ -100,12 +100,20 @@ def aval_of(x: Any) -> ShapedArray:
             _check_int_fits(x)
         return _scalar_aval(python_type, config.enable_x64)  # type: ignore[arg-type]
     if isinstance(x, (np.ndarray, np.generic)):
+        refuse_masked(x)
         return ShapedArray(x.shape, x.dtype if x.dtype == FLOAT0 else canonicalize_dtype(x.dtype))
     if hasattr(x, "__jax_array__"):
         return aval_of(x.__jax_array__())
-    if isinstance(x, (int, float)):
-        return ShapedArray((), dtype_of(python_type.__mro__[-2](x)), not isinstance(x, bool))
+    if isinstance(x, (int, float)):  # a member of an IntEnum, say: no Python scalar, hence not weakly typed
+        return ShapedArray((), dtype_of(int if isinstance(x, int) else float))
     raise TypeError(f"Value {x!r} with type {python_type} is not a valid JAX type")
+
+
+def refuse_masked(x: Any) -> None:
+    """Raise ValueError for one of NumPy's masked arrays: its mask would be lost."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise ValueError("numpy masked arrays are not supported as direct inputs to JAX functions. Use arr.filled() to "
+                         "convert the value to a standard numpy array.")
 
 
 @functools.cache
@@ -123,15 +131,15 @@ def _check_int_fits(x: Any) -> None:
 
 def is_valid_type(x: Any) -> bool:
     """Can `x` be an argument of a traced function?"""
-    if hasattr(x, "aval") or type(x) in (float, int, bool) or hasattr(x, "__jax_array__"):
-        return True
-    return isinstance(x, (np.ndarray, np.generic)) and (x.dtype.kind in "biuf" or x.dtype == FLOAT0
-                                                        or is_float(x.dtype))
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype == FLOAT0 or (x.dtype.isnative and x.dtype.itemsize <= 8
+                                     and (x.dtype.kind in "biuf" or is_float(x.dtype)))
+    return isinstance(x, (float, int)) or hasattr(x, "aval") or hasattr(x, "__jax_array__")
 
 
 def canonicalize_shape(shape: Any, context: str = "") -> tuple[int, ...]:
     """Return `shape` as a tuple of Python ints; raises TypeError with JAX's message when it is none."""
-    if isinstance(shape, str) or getattr(shape, "ndim", 1) == 0 or not isinstance(shape, Iterable):
+    if getattr(shape, "ndim", 1) == 0 or not isinstance(shape, Iterable):
         shape = (shape,)
     try:
         return tuple(operator.index(d) for d in shape)

@@ -93,7 +93,7 @@ def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
     if result.kind == "c":
         raise TypeError(f"tinytrace has no complex numbers yet: dtype {result} is not supported. "
                         "Carry the real and imaginary parts as two arrays.")
-    raise TypeError(f"JAX only supports number and bool dtypes, got dtype {result}")
+    raise TypeError(f"Dtype {result} is not a valid JAX array type. Only arrays of numeric types are supported by JAX.")
 
 
 def to_numpy_dtype(dtype: Any) -> np.dtype[Any]:
@@ -110,16 +110,17 @@ def to_numpy_dtype(dtype: Any) -> np.dtype[Any]:
     return cast(DType, np.dtype(inner))
 
 
-def warn_if_truncated(requested: Any, function: str) -> None:
+def warn_if_truncated(requested: Any, function: str = "") -> None:
     """Warn as JAX does when an explicitly requested 64-bit dtype is narrowed."""
     wanted = to_numpy_dtype(requested)
     got = canonicalize_dtype(wanted)
-    if wanted != got and requested not in (int, float, complex):
+    if wanted != got and not any(requested is python_type for python_type in _PYTHON_SCALARS):
+        shown = requested if isinstance(requested, type) else wanted
+        where = f"requested in {function}" if function else ""
         warnings.warn(
-            f"Explicitly requested dtype {requested if isinstance(requested, type) else wanted} requested in {function}"
-            f" is not available, and will be truncated to dtype {got.name}. To enable more dtypes, set the "
-            "jax_enable_x64 configuration option or the JAX_ENABLE_X64 shell environment variable. "
-            "See https://github.com/jax-ml/jax#current-gotchas for more.", stacklevel=4)
+            f"Explicitly requested dtype {shown} {where} is not available, and will be truncated to dtype {got.name}. "
+            "To enable more dtypes, set the jax_enable_x64 configuration option or the JAX_ENABLE_X64 shell "
+            "environment variable. See https://github.com/jax-ml/jax#current-gotchas for more.", stacklevel=4)
 
 
 @functools.cache
@@ -208,7 +209,7 @@ def _join(a: Any, b: Any) -> Any:
     bounds = _upper_bounds()
     for node in (a, b):
         if node not in bounds:
-            raise TypeError(f"{node} is not a valid type for promotion: it is not in the promotion lattice")
+            raise ValueError(f"dtype={node!r} is not a valid dtype for JAX type promotion.")
     common = bounds[a] & bounds[b]
     least = [node for node in common if common <= bounds[node]]
     assert len(least) == 1, (a, b, least)
