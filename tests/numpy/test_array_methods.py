@@ -3,8 +3,11 @@
 import json
 import pathlib
 
+import numpy as np
 import pytest
 
+import tinytrace as jax
+import tinytrace.numpy as jnp
 from tinytrace.core.array import Array
 from tinytrace.core.trace import Tracer
 
@@ -20,7 +23,7 @@ OTHER = {
     "__abstractmethods__", "__array_module__", "__array_namespace__", "__dlpack__", "__hex__", "__oct__", "tobytes",
 }  # fmt: skip
 """Python 2's conversions, protocols of other libraries, and what 0.4.35 lists but NumPy's array does."""
-OF_ARRAYS = {"device", "devices", "is_deleted"}
+OF_ARRAYS = {"block_until_ready", "device", "devices", "is_deleted"}
 
 
 @pytest.mark.parametrize("kind", [Array, Tracer])
@@ -32,3 +35,12 @@ def test_every_operator_and_method_is_there(kind):
 
 def test_what_is_left_out_is_not_there():
     assert sorted(name for name in DEVICES | OTHER if hasattr(Array, name)) == []
+
+
+@pytest.mark.parametrize("name", ["mean", "var"])
+def test_means_of_arrays_made_in_x64_mode_are_narrowed_outside(name):
+    with jax.enable_x64(True):
+        x = jnp.arange(3.0)
+        assert getattr(jnp, name)(x).dtype == np.float64
+    for _ in range(3):
+        assert getattr(jnp, name)(x).dtype == np.float32

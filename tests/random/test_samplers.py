@@ -4,7 +4,9 @@ import functools
 
 import pytest
 
+import tinytrace.numpy as jnp
 from tests import goldens
+from tinytrace import random
 
 SCENE, CASES = goldens.load("samplers")
 
@@ -18,3 +20,12 @@ def scene():
 def test_answers_of_jax(case):
     # Bits of the streams are JAX's; logarithms, roots and factorizations of them may differ in the last digit.
     assert goldens.differences(goldens.answer(case.program, dict(scene())), case.answer, 4e-6) == []
+
+
+def test_what_is_no_key_and_no_shape():
+    with pytest.raises(TypeError, match=r"expected key_data.shape to end with \(2,\); got shape=\(3,\) for impl=fry"):
+        random.split(jnp.zeros(3, jnp.uint32))
+    with pytest.raises(TypeError, match=r"shape must have every element be nonnegative, got \(-1,\)"):
+        random.normal(random.key(0), (-1,))
+    with pytest.raises(TypeError, match="Keys are no numbers"):
+        float(random.key(0))

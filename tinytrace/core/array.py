@@ -132,6 +132,8 @@ class Array(ArrayBase):
     def _scalar(self) -> Any:
         if self.aval.shape != ():
             raise TypeError(f"Only scalar arrays can be converted to Python scalars; got arr.ndim={self.ndim}")
+        if isinstance(self.aval.dtype, KeyType):
+            raise TypeError("Keys are no numbers: use jax.random.key_data to read their words.")
         return self._value
 
     def __int__(self) -> int:

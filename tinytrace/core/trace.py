@@ -137,9 +137,6 @@ class Tracer:
         return self._concrete(lambda: errors.ConcretizationTypeError(
             self, "This occurred in the item() method of jax.Array")).item(*args)
 
-    def block_until_ready(self) -> Tracer:
-        return self
-
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
@@ -154,14 +151,18 @@ class Tracer:
             raise leaked_tracer_error(self)
 
     def __repr__(self) -> str:
+        return self.described()
+
+    def described(self) -> str:
+        """What a tracer is and what it holds, on as many lines as it takes."""
         base = f"Traced<{self._aval_text()}>with<{self._trace!r}>"
         contents = self._contents()
         if not contents:
             return base
         lines = []
         for name, value in contents:
-            first, *rest = repr(value).splitlines()
-            lines.append("\n".join([f"  {name} = {first}", *("    " + " " * len(name) + line for line in rest)]))
+            first, *rest = (value.described() if isinstance(value, Tracer) else repr(value)).splitlines()
+            lines.append("\n".join([f"  {name} = {first}", *("  " + line for line in rest)]))
         return base + " with\n" + "\n".join(lines)
 
     def _aval_text(self) -> str:

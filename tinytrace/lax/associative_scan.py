@@ -9,6 +9,7 @@ import numpy as np
 from tinytrace.core.trees import tree_flatten, tree_leaves, tree_unflatten
 from tinytrace.primitives.arithmetic import add
 from tinytrace.primitives.bitwise import bitwise_or
+from tinytrace.primitives.checks import canonicalize_axis
 from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.shaping import rev
 from tinytrace.primitives.slicing import pad, slice_in_dim
@@ -31,7 +32,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     elems_flat, tree = tree_flatten(elems)
     if reverse:
         elems_flat = [rev(x, [axis]) for x in elems_flat]
-    axis = range(elems_flat[0].ndim)[axis]
+    axis = canonicalize_axis(axis, elems_flat[0].ndim)
     if len({x.shape[axis] for x in elems_flat}) > 1:
         raise ValueError("Array inputs to associative_scan must have the same first dimension. "
                          f"(saw: {[x.shape for x in elems_flat]})")

@@ -79,7 +79,8 @@ def _parse(subscripts: Any, operands: Sequence[Any]) -> tuple[list[str], str, li
     left, arrow, right = text.partition("->")
     inputs = left.split(",")
     if len(inputs) != len(arrays):
-        raise ValueError("Number of einsum subscripts must be equal to the number of operands.")
+        raise ValueError(f"Number of einsum subscripts, {len(inputs)}, must be equal to the number of operands, "
+                         f"{len(arrays)}.")
     ranks = [np.ndim(x) for x in arrays]
     dots = [max(0, rank - len(names.replace("...", ""))) if "..." in names else 0
             for names, rank in zip(inputs, ranks, strict=True)]
@@ -96,6 +97,8 @@ def _parse(subscripts: Any, operands: Sequence[Any]) -> tuple[list[str], str, li
         counts = Counter("".join(inputs))
         output = broadcast + "".join(sorted(c for c in counts if counts[c] == 1 and c not in broadcast))
     for name in output:
+        if output.count(name) > 1:
+            raise ValueError(f"Output character '{name}' appeared more than once in the output.")
         if not any(name in names for names in inputs):
             raise ValueError(f"Output character '{name}' did not appear in the input")
     return inputs, output, arrays

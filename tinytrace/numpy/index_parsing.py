@@ -16,7 +16,7 @@ import numpy as np
 
 from tinytrace import errors, lax
 from tinytrace.core.array import Array
-from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.dtypes import BOOL, INT32, dtype_of, is_integer
 from tinytrace.core.trace import Tracer
 from tinytrace.numpy.array_creation import array, asarray
@@ -302,7 +302,8 @@ def normalized(index: Any, size: int) -> Any:
 def _slice_parts(s: slice, size: int) -> tuple[int, int, int]:
     """Return start, step and length of a slice of an axis of `size`; raises IndexError when it is traced."""
     for end in (s.start, s.stop, s.step):
-        if isinstance(end, Tracer) and end.to_concrete_value() is None:
+        concrete = end.to_concrete_value() is not None if isinstance(end, Tracer) else is_valid_type(end)
+        if end is not None and not concrete:
             raise IndexError(
                 "Array slice indices must have static start/stop/step to be used with NumPy indexing syntax. Found "
                 f"slice({s.start}, {s.stop}, {s.step}). To index a statically sized array at a dynamic position, try "

@@ -142,7 +142,7 @@ def int_dtype() -> DType:
 def to_inexact_dtype(dtype: DType) -> DType:
     """Return the floating type that a function like `sin` computes in: 64 bits for integers of 64 bits only."""
     if is_float(dtype):
-        return dtype
+        return canonicalize_dtype(dtype)  # an array made in x64 mode may be used outside of it
     return float_dtype() if dtype.itemsize == 8 else FLOAT32
 
 

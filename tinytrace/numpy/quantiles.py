@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,10 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Any = None, out: None = None, ove
     See https://numpy.org/doc/stable/reference/generated/numpy.quantile.html.
     """
     check_arraylike("quantile", a, q)
+    method = _method("quantile", method, interpolation)
     if overwrite_input or out is not None:
         raise ValueError("jax.numpy.quantile does not support overwrite_input=True or out != None")
-    return _quantile(asarray(a), asarray(q), axis, interpolation or method, keepdims, skip_nan=False)
+    return _quantile(asarray(a), asarray(q), axis, method, keepdims, skip_nan=False)
 
 
 @library_jit("axis", "overwrite_input", "interpolation", "keepdims", "method")
@@ -55,9 +57,10 @@ def nanquantile(a: ArrayLike, q: ArrayLike, axis: Any = None, out: None = None, 
     See https://numpy.org/doc/stable/reference/generated/numpy.nanquantile.html.
     """
     check_arraylike("nanquantile", a, q)
+    method = _method("nanquantile", method, interpolation)
     if overwrite_input or out is not None:
         raise ValueError("jax.numpy.nanquantile does not support overwrite_input=True or out != None")
-    return _quantile(asarray(a), asarray(q), axis, interpolation or method, keepdims, skip_nan=True)
+    return _quantile(asarray(a), asarray(q), axis, method, keepdims, skip_nan=True)
 
 
 @library_jit("axis", "overwrite_input", "interpolation", "keepdims", "method")
@@ -71,9 +74,9 @@ def percentile(a: ArrayLike, q: ArrayLike, axis: Any = None, out: None = None, o
     See https://numpy.org/doc/stable/reference/generated/numpy.percentile.html.
     """
     check_arraylike("percentile", a, q)
+    method = _method("percentile", method, interpolation)
     q, = promote_dtypes_inexact(q)
-    return quantile(a, q / 100, axis=axis, out=out, overwrite_input=overwrite_input, method=interpolation or method,
-                    keepdims=keepdims)
+    return quantile(a, q / 100, axis=axis, out=out, overwrite_input=overwrite_input, method=method, keepdims=keepdims)
 
 
 @library_jit("axis", "overwrite_input", "interpolation", "keepdims", "method")
@@ -87,8 +90,9 @@ def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Any = None, out: None = None
     See https://numpy.org/doc/stable/reference/generated/numpy.nanpercentile.html.
     """
     check_arraylike("nanpercentile", a, q)
+    method = _method("nanpercentile", method, interpolation)
     q, = promote_dtypes_inexact(q)
-    return nanquantile(a, q / 100, axis=axis, out=out, overwrite_input=overwrite_input, method=interpolation or method,
+    return nanquantile(a, q / 100, axis=axis, out=out, overwrite_input=overwrite_input, method=method,
                        keepdims=keepdims)
 
 
@@ -122,6 +126,14 @@ def nanmedian(a: ArrayLike, axis: Any = None, out: None = None, overwrite_input:
 
 
 # --- how -------------------------------------------------------------------------------------------------------
+
+def _method(function: str, method: str, interpolation: str | None) -> str:
+    if interpolation is None:
+        return method
+    warnings.warn(f"The interpolation= argument to '{function}' is deprecated. Use 'method=' instead.",
+                  DeprecationWarning, stacklevel=6)
+    return interpolation
+
 
 def _quantile(a: Value, q: Value, axis: Any, method: str, keepdims: bool, skip_nan: bool) -> Value:
     if method not in METHODS:

@@ -27,6 +27,7 @@ from tinytrace.numpy.promotion import (
     check_arraylike,
     concrete,
     concrete_index,
+    shape_tuple,
 )
 from tinytrace.numpy.ranges import arange
 from tinytrace.numpy.reductions import static_axis
@@ -162,7 +163,7 @@ def tile(A: ArrayLike, reps: Any) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.tile.html.
     """
     check_arraylike("tile", A)
-    times = index_tuple(reps)
+    times = shape_tuple(reps)
     shape = (1,) * (len(times) - np.ndim(A)) + np.shape(A)
     times = (1,) * (len(shape) - len(times)) + times
     spread = broadcast_to(reshape(A, [j for size in shape for j in (1, size)]),
@@ -181,7 +182,8 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
 
     See https://numpy.org/doc/stable/reference/generated/numpy.repeat.html.
     """
-    check_arraylike("repeat", a, repeats)
+    check_arraylike("repeat", a)
+    check_arraylike("repeat", repeats)
     arr = ravel(a) if axis is None else asarray(a)
     axis = 0 if axis is None else concrete_index(axis, "'axis' argument of jnp.repeat()")
     if total_repeat_length is None:

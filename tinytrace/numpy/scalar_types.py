@@ -177,5 +177,6 @@ def can_cast(from_: DTypeLike, to: DTypeLike, casting: Any = "safe") -> bool:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.can_cast.html.
     """
-    return bool(np.can_cast(to_numpy_dtype(from_), to_numpy_dtype(to), casting))
+    to = to_numpy_dtype(to)
+    return bool(np.can_cast(from_ if type(from_) in (int, float, complex) else to_numpy_dtype(from_), to, casting))
 

@@ -1,6 +1,7 @@
 """Choosing elements: where, clip, select, choose; and finding those that are not zero: nonzero and its kin."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,6 +64,9 @@ def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: Arr
     arr = a if arr is None else arr
     if arr is None:
         raise ValueError("No input was provided to the clip function.")
+    if not (a is None and a_min is None and a_max is None):
+        warnings.warn("Passing arguments 'a', 'a_min' or 'a_max' to jax.numpy.clip is deprecated. Please use 'arr', "
+                      "'min' or 'max' respectively instead.", DeprecationWarning, stacklevel=6)
     min, max = a_min if min is None else min, a_max if max is None else max
     check_arraylike("clip", arr)
     if min is not None:

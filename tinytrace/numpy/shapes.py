@@ -18,6 +18,7 @@ from tinytrace.numpy.promotion import (
     canonicalize_axes,
     canonicalize_axis,
     check_arraylike,
+    concrete,
     concrete_index,
     warn_unless_arraylike,
 )
@@ -200,6 +201,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Value:
 
 def index_tuple(x: Any) -> tuple[int, ...]:
     """Return an int or a sequence of them as a tuple."""
+    x = concrete(x, "expected a static index or sequence of indices.")
     try:
         return (operator.index(x),)
     except TypeError:

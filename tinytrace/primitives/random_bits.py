@@ -16,6 +16,7 @@ from tinytrace.core.dtypes import KEY_FRY, UINT32, DType, KeyType, is_integer
 from tinytrace.core.kinds import Kind, Routine, Scalar
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.primitives.broadcasting import broadcast_in_dim
+from tinytrace.primitives.checks import check_shapelike
 from tinytrace.primitives.shaping import NDArray, moveaxis
 
 _UINTS: dict[int, DType] = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}
@@ -78,9 +79,13 @@ class RandomWrap(Primitive):
     name = "random_wrap"
 
     def abstract_eval(self, words: ShapedArray, *, impl: str) -> ShapedArray:
-        if words.shape[-1:] != (2,) or words.dtype != UINT32:
-            raise TypeError(f"JAX encountered invalid PRNG key data: expected key_data.dtype = uint32 and a trailing "
-                            f"axis of size 2; got dtype={words.dtype.name}, shape={words.shape}")
+        invalid = "JAX encountered invalid PRNG key data: expected "
+        if not words.shape:
+            raise TypeError(invalid + "key_data.ndim >= 1; got ndim=0")
+        if words.shape[-1] != 2:
+            raise TypeError(invalid + f"key_data.shape to end with (2,); got shape={words.shape} for impl={impl}")
+        if words.dtype != UINT32:
+            raise TypeError(invalid + f"key_data.dtype = uint32; got dtype={words.dtype.name}")
         return ShapedArray(words.shape[:-1], _KEY_TYPES[impl])
 
     def impl(self, words: NDArray, *, impl: str) -> NDArray:
@@ -128,6 +133,7 @@ class RandomSplit(Primitive):
     name = "random_split"
 
     def abstract_eval(self, keys: ShapedArray, *, shape: tuple[int, ...]) -> ShapedArray:
+        check_shapelike(self.name, "shape", shape)
         _check_keys(keys, self.name)
         return keys.update(shape=(*keys.shape, *shape))
 
@@ -181,6 +187,7 @@ class RandomBits(Primitive):
     name = "random_bits"
 
     def abstract_eval(self, keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...]) -> ShapedArray:
+        check_shapelike(self.name, "shape", shape)
         _check_keys(keys, self.name)
         return ShapedArray((*keys.shape, *shape), _UINTS[bit_width])
 

@@ -51,7 +51,7 @@ def padtype_to_pads(shape: Sequence[int], window: Sequence[int], strides: Sequen
     if kind == "VALID":
         return [(0, 0)] * len(shape)
     totals = [(-(-size // stride) - 1) * stride + width - size
-              for size, width, stride in zip(shape, window, strides, strict=True)]
+              for size, width, stride in zip(shape, window, strides, strict=False)]  # bind says what does not fit
     totals = [total if total > 0 else 0 for total in totals]
     if kind == "SAME":
         return [(total // 2, total - total // 2) for total in totals]

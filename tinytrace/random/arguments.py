@@ -8,9 +8,15 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.core.avals import canonicalize_shape
-from tinytrace.core.dtypes import DType, canonicalize_dtype, dtype_of, is_float
+from tinytrace.core.dtypes import DType, canonicalize_dtype, dtype_of, is_float, warn_if_truncated
 
 Shape = Sequence[int]
+
+
+def user_dtype(dtype: Any) -> DType:
+    """Return the type that a sampler is asked for in the width that arrays can have; warns when it is narrowed."""
+    warn_if_truncated(dtype)
+    return canonicalize_dtype(dtype)
 
 
 def float_dtype(name: str, dtype: Any, wanted: str = "float") -> DType:
@@ -18,7 +24,7 @@ def float_dtype(name: str, dtype: Any, wanted: str = "float") -> DType:
 
     Raises: ValueError if it is no float type.
     """
-    canonical = canonicalize_dtype(dtype)
+    canonical = user_dtype(dtype)
     if not is_float(canonical):
         raise ValueError(f"dtype argument to `{name}` must be a {wanted} dtype, got {dtype}")
     return canonical

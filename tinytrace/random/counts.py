@@ -9,9 +9,9 @@ import numpy as np
 from tinytrace import lax
 from tinytrace import numpy as jnp
 from tinytrace.api.jit import jit
-from tinytrace.core.dtypes import DType, canonicalize_dtype
+from tinytrace.core.dtypes import DType
 from tinytrace.numpy.promotion import check_arraylike, promote_dtypes_inexact
-from tinytrace.random.arguments import Shape, float_dtype, optional_shape, sample_shape
+from tinytrace.random.arguments import Shape, float_dtype, optional_shape, sample_shape, user_dtype
 from tinytrace.random.keys import check_key, split, split_typed
 from tinytrace.random.samplers import uniform
 
@@ -26,7 +26,7 @@ def geometric(key: Any, p: Any, shape: Shape | None = None, dtype: Any = int) ->
     (2,)
     """
     typed, _ = check_key("geometric", key)
-    canonical = canonicalize_dtype(dtype)
+    canonical = user_dtype(dtype)
     if canonical.kind not in "iu":
         raise ValueError(f"dtype argument to `geometric` must be an int dtype, got {dtype}")
     return _geometric(typed, p, optional_shape(shape), canonical)
@@ -43,7 +43,7 @@ def poisson(key: Any, lam: Any, shape: Shape | None = None, dtype: Any = int) ->
     typed, _ = check_key("poisson", key)
     shape = np.shape(lam) if shape is None else optional_shape(shape)
     lam = lax.convert_element_type(jnp.broadcast_to(lam, shape), np.float32)
-    return _poisson(typed, lam, shape, canonicalize_dtype(dtype))
+    return _poisson(typed, lam, shape, user_dtype(dtype))
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Shape | None = None, dtype: Any = float) -> Any:

@@ -1,6 +1,7 @@
 """Keys: made from a seed, split, folded, wrapped; raw words (`PRNGKey`) and typed keys (`key`) are both accepted."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,7 +64,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
 
 def split_typed(key: Any, num: int | Sequence[int] = 2) -> Any:
     """Split one typed key."""
-    return random_split(key, tuple(num) if isinstance(num, Sequence) else (int(num),))
+    return random_split(key, tuple(num) if isinstance(num, Sequence) else (operator.index(num),))
 
 
 def fold_in(key: Any, data: Any) -> Any:
@@ -109,9 +110,11 @@ def check_key(name: str, key: Any, batched: bool = False) -> tuple[Any, bool]:
     """
     dtype = getattr(key, "dtype", None)
     was_raw = not isinstance(dtype, KeyType)
-    if was_raw and dtype is None:
+    if was_raw and np.isscalar(key):
         raise TypeError("JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and dtype "
-                        f"attributes. Got {key}")
+                        f"attributes. Got {key!s}")
+    if was_raw and dtype is None:
+        raise TypeError(f"unexpected PRNG key type {type(key)}")
     typed = random_wrap(key) if was_raw else key
     if np.ndim(typed) and not batched:
         raise ValueError(f"{name} accepts a single key, but was given a key array of shape {np.shape(key)} != (). "

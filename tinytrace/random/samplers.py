@@ -16,8 +16,17 @@ from tinytrace import numpy as jnp
 from tinytrace.api.jit import jit
 from tinytrace.core.avals import canonicalize_shape
 from tinytrace.core.dtypes import DType, canonicalize_dtype, is_float
+from tinytrace.numpy.promotion import canonicalize_axis, check_arraylike
 from tinytrace.primitives.random_bits import random_bits
-from tinytrace.random.arguments import Shape, check_broadcast, float_dtype, given_dtype, optional_shape, sample_shape
+from tinytrace.random.arguments import (
+    Shape,
+    check_broadcast,
+    float_dtype,
+    given_dtype,
+    optional_shape,
+    sample_shape,
+    user_dtype,
+)
 from tinytrace.random.keys import check_key, split_typed
 
 
@@ -29,10 +38,10 @@ def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     Array([ 928981903, 3453687069], dtype=uint32)
     """
     typed, _ = check_key("bits", key)
-    dtype = canonicalize_dtype(np.uint32 if dtype is None else dtype)
-    if dtype.kind != "u":
+    canonical = user_dtype(dtype or np.uint32)
+    if canonical.kind != "u":
         raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {dtype}")
-    return random_bits(typed, 8 * dtype.itemsize, canonicalize_shape(shape))
+    return random_bits(typed, 8 * canonical.itemsize, canonicalize_shape(shape))
 
 
 def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
@@ -63,7 +72,7 @@ def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) 
     Raises: TypeError unless `dtype` is an integer type.
     """
     typed, _ = check_key("randint", key)
-    return _randint(typed, canonicalize_shape(shape), minval, maxval, canonicalize_dtype(dtype))
+    return _randint(typed, canonicalize_shape(shape), minval, maxval, user_dtype(dtype))
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
@@ -94,11 +103,12 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Shape | None = Non
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
     """Return `x` shuffled along `axis`; an integer stands for `arange(x)`."""
     typed, _ = check_key("permutation", key)
+    check_arraylike("permutation", x)
+    axis = canonicalize_axis(axis, np.ndim(x) or 1)
     if not np.ndim(x):
         if not np.issubdtype(given_dtype(x), np.integer):
             raise TypeError("x must be an integer or at least 1-dimensional")
         return _shuffle(typed, jnp.arange(int(x)), axis)
-    axis = axis % np.ndim(x)
     if independent or np.ndim(x) == 1:
         return _shuffle(typed, x, axis)
     order = _shuffle(typed, jnp.arange(np.shape(x)[axis]), 0)
@@ -113,9 +123,10 @@ def choice(key: Any, a: Any, shape: Shape = (), replace: bool = True, p: Any = N
     typed, _ = check_key("choice", key)
     if not isinstance(shape, Sequence):
         raise TypeError(f"shape argument of jax.random.choice must be a sequence, got {shape}")
+    check_arraylike("choice", a)
     population = jnp.asarray(a)
     is_range = population.ndim == 0
-    axis = axis if is_range else axis % population.ndim
+    axis = axis if is_range else canonicalize_axis(axis, population.ndim)
     n = int(a) if is_range else population.shape[axis]
     draws = int(np.prod(shape, dtype=np.int64))
     if draws == 0:
@@ -166,7 +177,7 @@ def cauchy(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
 def rademacher(key: Any, shape: Shape, dtype: Any = int) -> Any:
     """Return -1 and 1 with equal probability."""
     typed, _ = check_key("rademacher", key)
-    return _rademacher(typed, canonicalize_shape(shape), canonicalize_dtype(dtype))
+    return _rademacher(typed, canonicalize_shape(shape), user_dtype(dtype))
 
 
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
@@ -305,8 +316,8 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, shape: tuple[int, ...] |
 def _multivariate_normal(key: Any, mean: Any, cov: Any, shape: tuple[int, ...] | None, dtype: DType) -> Any:
     n = np.shape(mean)[-1]
     if np.shape(cov)[-2:] != (n, n):
-        raise ValueError("multivariate_normal requires cov.shape == (..., n, n) for n == mean.shape[-1], but got "
-                         f"cov.shape == {np.shape(cov)} for mean.shape == {np.shape(mean)}.")
+        raise ValueError(f"multivariate_normal requires cov.shape == (..., n, n) for n={n}, "
+                         f"but got cov.shape == {np.shape(cov)}.")
     if shape is None:
         shape = lax.broadcast_shapes(np.shape(mean)[:-1], np.shape(cov)[:-2])
     factor = jnp.linalg.cholesky(cov)

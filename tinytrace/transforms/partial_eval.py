@@ -108,6 +108,9 @@ class JaxprTracer(Tracer):
         """The tracers that this one is computed from."""
         return self.recipe.in_tracers if isinstance(self.recipe, Recipe) else ()
 
+    def __repr__(self) -> str:
+        return f"Traced<{self.aval!r}:{self._trace!r}>"
+
     def _contents(self) -> list[tuple[str, Any]]:
         return [("pval", (self.aval, None)), ("recipe", self.recipe)]
 
