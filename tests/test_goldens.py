@@ -1,4 +1,4 @@
-"""JAX 0.4.35's answers: errors of misused programs, programs on pytrees, and the jaxprs of random programs."""
+"""JAX 0.4.35's answers: errors and warnings of misused programs, programs on pytrees, and jaxprs of random programs."""
 
 import functools
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests import goldens
 
-FILES = {name: goldens.load(name) for name in ("errors", "pytree_programs", "random_programs")}
+FILES = {name: goldens.load(name) for name in ("errors", "mistakes", "pytree_programs", "random_programs")}
 
 
 @functools.cache
