@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from tinytrace import config as config_in_package
+from tinytrace import experimental
 from tinytrace.config import (
     TRACE_FIELDS,
     Config,
@@ -161,3 +162,11 @@ def test_environment():
     refused = [("JAX_ENABLE_X64", "perhaps"), ("TINYTRACE_CACHE_MIB", "x"), ("JAX_NUMPY_DTYPE_PROMOTION", "x")]
     for variable, value in refused:
         assert f"{value!r} for environment '{variable}'" in ask(variable, value, "1").stderr
+
+
+def test_experimental_has_the_switches_of_64_bit_numbers():
+    with experimental.enable_x64():
+        assert config.enable_x64
+        with experimental.disable_x64():
+            assert not config.enable_x64
+    assert not config.enable_x64

@@ -58,13 +58,14 @@ from tinytrace.core.trace import eval_context as ensure_compile_time_eval
 from tinytrace.util import lazy_submodules
 
 if TYPE_CHECKING:
+    from tinytrace import experimental as experimental
     from tinytrace import nn as nn
     from tinytrace import ops as ops
     from tinytrace import random as random
     from tinytrace import scipy as scipy
     from tinytrace import typing as typing
 
-__getattr__ = lazy_submodules(__name__, "nn", "ops", "random", "scipy", "typing")
+__getattr__ = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
 
 __version__ = "0.1.0"
 
