@@ -49,9 +49,10 @@ class Plan:
         count = pieces(duration(whole))
         if any(task.root.running for task in stage.tasks):
             return RunningInPieces(stage).statements() if count > 1 and can_run_in_pieces(stage) else whole
-        if count == 1 and not self.is_around:
+        turns = math.prod(a.args[1] for a in stage.inner[1:])
+        if (count == 1 and not self.is_around) or turns == 0 or stage.inner[0].args[1] == 0:
             return whole
-        size = max(1, BLOCK // math.prod(a.args[1] for a in stage.inner[1:]))
+        size = max(1, BLOCK // turns)
         return Cut([], self.stages, min(size, -(-int(stage.inner[0].args[1]) // count)), 0).statements(_along, _along)
 
     # --- merging -----------------------------------------------------------------------------------------------
