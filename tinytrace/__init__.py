@@ -5,7 +5,7 @@
 
 A Python function is traced to a jaxpr, simplified, fused into C kernels, compiled and cached.
 """
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tinytrace import ad_checkpoint as ad_checkpoint
 from tinytrace import core as core
@@ -55,6 +55,8 @@ from tinytrace.config import (
 from tinytrace.core.array import Array
 from tinytrace.core.dtypes import FLOAT0 as float0  # noqa: N811
 from tinytrace.core.trace import eval_context as ensure_compile_time_eval
+from tinytrace.deprecated import NAMES as _DEPRECATED
+from tinytrace.deprecated import deprecated as _deprecated
 from tinytrace.util import lazy_submodules
 
 if TYPE_CHECKING:
@@ -65,7 +67,12 @@ if TYPE_CHECKING:
     from tinytrace import scipy as scipy
     from tinytrace import typing as typing
 
-__getattr__ = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
+_submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
+
+
+def __getattr__(name: str) -> Any:
+    return _deprecated(name) if name in _DEPRECATED else _submodule(name)
+
 
 __version__ = "0.1.0"
 
