@@ -5,6 +5,7 @@ import ctypes
 import pathlib
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -69,11 +70,17 @@ def measure_limits(threads: int) -> Limits:
 def _rate(pool: ThreadPoolExecutor, threads: int, work: Callable[[int, int], None], turns: int = 1) -> float:
     """Return how many turns per second `work(thread, turns)` makes at best, all threads at it at the same time."""
     best = 0.0
+    meet = threading.Barrier(threads)
+
+    def together(thread: int, turns: int) -> None:
+        meet.wait()  # else one thread could do the work of two
+        work(thread, turns)
+
     for _ in range(6):
         seconds = 0.0
         while seconds < 5e-3:  # long against the start of threads
             start = time.perf_counter()
-            list(pool.map(work, range(threads), [turns] * threads))
+            list(pool.map(together, range(threads), [turns] * threads))
             seconds = time.perf_counter() - start
             best = max(best, turns / seconds)
             turns = turns if seconds >= 5e-3 else turns * 2
