@@ -16,6 +16,8 @@ PROGRAMS = {
     "a slice of rows": lambda x: jax.nn.softmax(x[1:, 3:], 1),
     "mean and variance": lambda x: (x.mean(), x.var()),
     "in a loop": lambda x: jax.lax.fori_loop(0, 3, lambda i, y: jax.nn.softmax(y, 1), x),
+    "from the largest on": lambda x: jax.nn.softmax(jax.vmap(
+        lambda row: jax.lax.dynamic_slice(row, (jnp.argmax(row),), (280,)))(x), 1) + x[:, :280],
 }
 
 

@@ -69,5 +69,6 @@ def _rows(loop: For) -> Iterator[tuple[Buffer, Node, int]]:
             size = stride_along(offset, loop.axis)
             if size and stride_along(offset, inner.axis) == 1 and LEAST <= size * element_size(buffer.dtype) <= MOST:
                 start, = rewrite([offset], {inner.axis: number(0)}, rebuild)
-                found.add((buffer, add(start, number(size)), size))
+                if all(part.op in ("affine", "axis") for part in walk([start])):  # nothing that this turn computes
+                    found.add((buffer, add(start, number(size)), size))
         yield from found
