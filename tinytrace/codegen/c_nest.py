@@ -31,6 +31,7 @@ from tinytrace.codegen.kernel import (
 )
 from tinytrace.codegen.nodes import Node, walk
 from tinytrace.codegen.reductions import fold_of
+from tinytrace.codegen.side_by_side import has_loads_side_by_side
 from tinytrace.codegen.streams import is_streaming
 
 _PLAIN = frozenset(["axis", "literal", "local", "affine"])
@@ -149,11 +150,14 @@ class NestWriter:
         if constant_of(loop.end) is None and code.name_of(loop.end) is None:
             code.keep(loop.end, "stop")
         begin, end = code.value(loop.begin), code.value(loop.end)
-        if loop.simd:
+        one_by_one = has_loads_side_by_side(loop)
+        if loop.simd and not one_by_one:
             clause = reduction_clause(loop)
             if clause is not None:
                 code.line(f"#pragma omp simd{clause}")
         with code.block(f"for (int64_t {name} = {begin}; {name} < {end}; {name}++)"):
+            if one_by_one:
+                code.line('__asm__ volatile(""); /* no vectors: side_by_side.py */')
             self._turn(loop.body)
 
     def _turn(self, body: Sequence[Stmt]) -> None:

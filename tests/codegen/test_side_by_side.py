@@ -1,0 +1,36 @@
+"""Conditional loads that lie side by side: gcc 12 mixes up their conditions, so their loops have no vectors."""
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tests.codegen.test_programs import same
+
+
+def numbers(*shape, dtype=np.float32):
+    return jnp.asarray(np.arange(1, 1 + np.prod(shape)).reshape(shape).astype(dtype))
+
+
+@pytest.mark.parametrize("rows", [2, 5, 15, 37])
+@pytest.mark.parametrize("columns", [2, 3, 4, 5])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "int32", "float16"])
+def test_padded_and_joined_short_rows(rows, columns, dtype):
+    x = numbers(rows, columns, dtype=dtype)
+    y = numbers(7, columns, dtype=dtype)
+    same(lambda x: jnp.pad(x, ((1, 2), (0, 1)), constant_values=9), x)
+    same(lambda x: jnp.pad(x, ((1, 2), (2, 0))) + jnp.pad(x, ((2, 1), (1, 1))), x)
+    same(lambda x, y: jnp.concatenate([x, y, x]) * 2, x, y)
+    same(lambda x, y: jnp.concatenate([x, x[:, :1]], axis=1), x, y)
+
+
+@pytest.mark.parametrize("rows", [5, 37])
+def test_dilated_short_rows(rows):
+    x = numbers(rows, 3)
+    same(lambda x: jax.lax.pad(x, np.float32(9), ((1, 2, 1), (0, 1, 0))), x)
+    same(lambda x: jax.lax.pad(x, np.float32(9), ((1, 2, 2), (1, 0, 1))) * 2, x)
+
+
+def test_long_rows_keep_their_vectors():
+    text = jax.jit(lambda x: jnp.pad(x, 1)).lower(numbers(40, 50)).as_text()
+    assert "__asm__" not in text
+    assert "__asm__" in jax.jit(lambda x: jnp.pad(x, ((1, 2), (0, 1)))).lower(numbers(5, 3)).as_text()
