@@ -1,4 +1,6 @@
 """Conditional loads that lie side by side: gcc 12 mixes up their conditions, so their loops have no vectors."""
+import re
+
 import numpy as np
 import pytest
 
@@ -34,3 +36,20 @@ def test_long_rows_keep_their_vectors():
     text = jax.jit(lambda x: jnp.pad(x, 1)).lower(numbers(40, 50)).as_text()
     assert "__asm__" not in text
     assert "__asm__" in jax.jit(lambda x: jnp.pad(x, ((1, 2), (0, 1)))).lower(numbers(5, 3)).as_text()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int8"])
+@pytest.mark.parametrize("columns", [2, 3, 4])
+def test_choices_between_short_rows(columns, dtype):
+    """The side that is not chosen is read, too: in C it would be a conditional load."""
+    x = jnp.asarray((np.random.default_rng(0).standard_normal((22, columns)) * 20).astype(dtype))
+    same(lambda x: jnp.where(x > 2, x, jnp.pad(x[1:], ((0, 1), (0, 0)))), x)
+    same(lambda x: jnp.where(jnp.stack([x[:, 0], x[:, -1]], 1) > 2, x[:, :2], jnp.roll(x, 1, 0)[:, -2:]), x)
+
+    def joined_and_chosen(x):
+        y = jnp.stack([x[:, 0], x[:, -1], x[:, columns // 2]], 1)
+        return jnp.where(y > 2, y, jnp.pad(y[1:], ((0, 1), (0, 0))))
+
+    same(joined_and_chosen, x)
+    text = jax.jit(joined_and_chosen).lower(x).as_text()
+    assert not re.search(r"= l\w* \? \w+ : a\[", text)

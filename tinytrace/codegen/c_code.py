@@ -88,7 +88,7 @@ class Code:
         """Return the C text of an expression that is about to be stored: it needs no variable of its own."""
         if node.op == "where" and self._is_large(node):
             return self.value(node)
-        self.prepare(node.certain)
+        self.prepare(node.certain, node)
         return self._text(node)[0]
 
     def unrounded(self, node: Node) -> str:
@@ -106,15 +106,17 @@ class Code:
         self.prepare([node])
         return self._operand(node)
 
-    def prepare(self, nodes: Iterable[Node]) -> None:
-        """Make the variables that `nodes` need, operands first."""
-        for node in self._needed(nodes):
-            if self._wants_name(node) and node not in self._known:
+    def prepare(self, nodes: Iterable[Node], user: Node | None = None) -> None:
+        """Make the variables that `nodes`, operands of `user`, need; operands first."""
+        needed = self._needed(nodes)
+        chosen = self._chosen_loads(needed if user is None else [*needed, user])
+        for node in needed:
+            if (self._wants_name(node) or node in chosen) and node not in self._known:
                 self._declare(node, _wish(node))
 
     def keep(self, node: Node, wish: str = "") -> None:
         """Make a variable that holds `node`."""
-        self.prepare(node.certain)
+        self.prepare(node.certain, node)
         self._declare(node, wish or _wish(node))
 
     def _declare(self, node: Node, wish: str) -> None:
@@ -149,6 +151,23 @@ class Code:
                 stack.append(None)
                 stack += node.certain[::-1]
         return order
+
+    def _chosen_loads(self, nodes: Iterable[Node]) -> set[Node]:
+        """Return the elements that are read below one side of a choice, which can be read whatever is chosen.
+
+        In C the side that is not chosen is not evaluated: a vectorised load has a condition then, and gcc 12 gives
+        loads that lie side by side each other's conditions (see `side_by_side`).
+        """
+        found: set[Node] = set()
+        for node in nodes:
+            stack = [node.args[1 + k] for k in _sides(node.args[0])] if node.op == "apply" else []
+            while stack:
+                inner = stack.pop()
+                if inner.op == "load":
+                    found.add(inner)
+                elif inner not in self._known and not self._wants_name(inner):
+                    stack += inner.certain
+        return found
 
     def _wants_name(self, node: Node) -> bool:
         if node.op in ("axis", "literal", "local", "affine", "lt", "le", "eq", "and", "or"):
@@ -288,6 +307,16 @@ def _is_no_sum(node: Node) -> bool:
 
 _CALL = re.compile(r"tt_\w+\((\{\d\}(, )?)+\)$")
 _INFIX = {"mul": "*", "lt": "<", "le": "<=", "eq": "==", "and": "&&", "or": "||"}
+@functools.cache
+def _sides(template: str) -> list[int]:
+    """Return which operands of an operation C evaluates on one side of a choice only.
+
+    >>> _sides("{0} ? {1} : {2}")
+    [1, 2]
+    """
+    return [int(k) for k in re.findall(r"\{(\d+)\}", template.partition(" ? ")[2])]
+
+
 _WISHES = {"load": "x", "cast": "n", "index": "at", "where": "w", "apply": "t"}
 
 
