@@ -16,7 +16,7 @@ from limits import Limits, measure_limits
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace.codegen.kernel import Kernel, Repeat
+from tinytrace.codegen.ir.kernel import Kernel, Repeat
 from tinytrace.runtime.threads import num_threads
 
 TARGET = pathlib.Path(__file__).parent.parent / "docs" / "kernels.md"
@@ -109,7 +109,7 @@ def section(function: Callable[..., Any], args: tuple[Any, ...], passes: int, fl
 
 
 def moved(kernels: Iterable[Kernel]) -> float:
-    """Return the bytes that kernels read and write, those of loops in every turn."""
+    """Return the bytes that kernels read and write, those of loops in every iteration."""
     return sum(kernel.length * moved(kernel.body) if isinstance(kernel, Repeat)
                else kernel.bytes_read + kernel.bytes_written for kernel in kernels)
 

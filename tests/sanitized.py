@@ -31,8 +31,8 @@ OTHERS = ["tests/runtime/test_alloc.py",  # writes into the spare bytes after bl
           "tests/runtime/test_compiler.py", "tests/runtime/test_sanitizers.py"]  # run gcc themselves  # fmt: skip
 LEFT_OUT = [
     # Ask for digits that sums have in vectors; with checks in them, loops are not vectorised.
-    "tests/codegen/test_folds.py::test_long_sums_lose_few_digits",
-    "tests/codegen/test_folds.py::test_variance_where_samples_mislead",
+    "tests/codegen/schedule/test_split_reduction.py::test_long_sums_lose_few_digits",
+    "tests/codegen/schedule/test_split_reduction.py::test_variance_where_samples_mislead",
     "tests/runtime/test_ladder.py::test_no_compiler",  # names the compilers that are looked for without CC
 ]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.codegen.generate import generate
-from tinytrace.codegen.verifier import verify
+from tinytrace.codegen.ir.verifier import verify
 from tinytrace.passes.simplify import simplify
 from tinytrace.testing.strategies import programs_with_arguments
 

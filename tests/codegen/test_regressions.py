@@ -112,7 +112,7 @@ def test_routines_find_scalars_of_half_precision_in_memory():
 @pytest.mark.parametrize("length", [1, 2, 5, 17, 40, 1000])
 @pytest.mark.parametrize("fold", [lax.cumsum, lax.cumprod, lax.cummax])
 def test_running_folds_over_what_is_padded(fold, length):
-    """Loops cut into segments, some of which are one turn that is no loop any more."""
+    """Loops cut into segments, some of which are one iteration that is no loop any more."""
     x = jnp.asarray(np.random.default_rng(0).integers(-1, 2, (2, length)), "float32")
     for low, high in ((0, 1), (1, 0), (1, 1), (3, 2)):
         same(lambda x, low=low, high=high: fold(jnp.pad(x, ((0, 0), (low, high)), constant_values=2), axis=1), x)

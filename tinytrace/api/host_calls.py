@@ -12,7 +12,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.runtime.callbacks import register, release
 
 if TYPE_CHECKING:
-    from tinytrace.codegen.unit import Callback
+    from tinytrace.codegen.plan.unit import Callback
 
 
 class HostCalls:

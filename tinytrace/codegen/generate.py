@@ -3,18 +3,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tinytrace.codegen.ahead import read_ahead
+from tinytrace.codegen.c.translation_unit import emit
 from tinytrace.codegen.csource import CSource
-from tinytrace.codegen.emit import emit
-from tinytrace.codegen.inplace import reuse_temporaries
-from tinytrace.codegen.kernel import Buffer, Home, Kernel
-from tinytrace.codegen.nodes import fresh_nodes
-from tinytrace.codegen.program import Planner
-from tinytrace.codegen.pruning import prune
-from tinytrace.codegen.sequels import join_sequels
-from tinytrace.codegen.streams import stream_results
-from tinytrace.codegen.unit import Callback, Unit
-from tinytrace.codegen.workspace import lay_out
+from tinytrace.codegen.ir.kernel import Buffer, Home, Kernel
+from tinytrace.codegen.ir.nodes import fresh_nodes
+from tinytrace.codegen.memory import lay_out
+from tinytrace.codegen.passes.dead_code import prune
+from tinytrace.codegen.passes.epilogue import fuse_epilogues
+from tinytrace.codegen.passes.in_place import reuse_temporaries
+from tinytrace.codegen.passes.prefetch import prefetch_rows
+from tinytrace.codegen.passes.streaming_stores import stream_results
+from tinytrace.codegen.plan.unit import Callback, Unit
+from tinytrace.codegen.planner import Planner
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 
@@ -56,9 +56,9 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         kernels = Kernels(Planner(unit, closed, homes, outputs).kernels())
         prune(kernels)
         reuse_temporaries(kernels)
-        join_sequels(kernels)
+        fuse_epilogues(kernels)
         stream_results(kernels)
-        read_ahead(kernels)
+        prefetch_rows(kernels)
         workspace = lay_out(kernels)
         hidden = unit.hidden_inputs()
         text, parts = emit(kernels, [*arrays, *hidden], outputs)

@@ -20,7 +20,7 @@ from tinytrace.runtime.failures import CompileError
 from tinytrace.runtime.process import Finished, run_together
 
 SOURCE, LIBRARY = "kernel.c", "kernel.so"
-PARTS = (("-DTT_PART=1",), ("-DTT_PART=2",))  # of a large program: codegen/parts.py
+PARTS = (("-DTT_PART=1",), ("-DTT_PART=2",))  # of a large program: codegen/c/split_compile.py
 
 # -O2 with the cost model of -O3's vectoriser: the same loops, for two thirds of the compile time at 100 operations.
 # No vectors from straight-line code: gcc 12 makes 255 of the maximum of a few unsigned bytes that are 0 or 1.

@@ -1,0 +1,49 @@
+"""The next row of a large array is asked for ahead where rows are read more than once; results are the same."""
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace.codegen.passes import prefetch
+
+X = np.random.default_rng(0).standard_normal((37, 300)).astype(np.float32)
+
+PROGRAMS = {
+    "argmax": lambda x: jnp.argmax(x, 1),
+    "logsumexp": lambda x: jax.nn.logsumexp(x, 1),
+    "softmax": lambda x: jax.nn.softmax(x, 1),
+    "two arrays": lambda x: jax.nn.softmax(x * jnp.exp(x - x.max(1, keepdims=True)), 1),
+    "a slice of rows": lambda x: jax.nn.softmax(x[1:, 3:], 1),
+    "mean and variance": lambda x: (x.mean(), x.var()),
+    "in a loop": lambda x: jax.lax.fori_loop(0, 3, lambda i, y: jax.nn.softmax(y, 1), x),
+    "from the largest on": lambda x: jax.nn.softmax(jax.vmap(
+        lambda row: jax.lax.dynamic_slice(row, (jnp.argmax(row),), (280,)))(x), 1) + x[:, :280],
+}
+
+
+def text_of(function, *shape):
+    return jax.jit(function).lower(jax.ShapeDtypeStruct(shape, np.float32)).as_text()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_results_are_the_same_bits(name, monkeypatch):
+    x = np.tile(X, (60, 1)) if name == "mean and variance" else X
+    plain = jax.tree.leaves(jax.jit(lambda x: PROGRAMS[name](x))(x))
+    monkeypatch.setattr(prefetch, "LARGER_THAN_CACHES", 4096)
+    jax.clear_caches()
+    asking = jax.jit(lambda x: PROGRAMS[name](x))
+    assert "__builtin_prefetch(" in asking.lower(x).as_text()
+    for a, b in zip(plain, jax.tree.leaves(asking(x)), strict=True):
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+    jax.clear_caches()
+
+
+def test_only_rows_that_are_read_again_are_asked_for():
+    assert "__builtin_prefetch((a + (1024 * i0 + 16 * a_line + 1024)));" in text_of(PROGRAMS["argmax"], 16384, 1024)
+    assert "__builtin_prefetch(" not in text_of(PROGRAMS["argmax"], 4096, 1024)
+    assert "__builtin_prefetch(" not in text_of(lambda x: x.sum(1), 16384, 1024)
+    assert "__builtin_prefetch(" not in text_of(PROGRAMS["argmax"], 1 << 20, 16)
+
+
+def test_nobody_asks_beyond_the_last_row():
+    assert "if (i0 < 16383) {" in text_of(PROGRAMS["argmax"], 16384, 1024)

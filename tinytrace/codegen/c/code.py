@@ -1,0 +1,331 @@
+"""C text under construction: lines, blocks, names, and which expressions have become variables.
+
+An expression becomes a variable when it is the value of an equation or is used more than once, in the outermost block
+where everything that it needs is known; everything else is written where it is used.
+"""
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from tinytrace.codegen.c.types import is_half, rounded, variable_type, widened
+from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
+from tinytrace.codegen.ir.kernel import Buffer
+from tinytrace.codegen.ir.nodes import Node
+from tinytrace.core.dtypes import BOOL, FLOAT32, FLOAT64, short_name
+
+INLINE_SIDE = 12
+"""A side of a conditional with more operations than this becomes a block of its own."""
+
+
+class Code:
+    """The lines of one C function."""
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self.reserved = frozenset(reserved)
+        """Names of arrays and variables that exist somewhere in the program."""
+        self.lines: list[str] = []
+        self.depth = 1
+        self._known: dict[Node, str] = {}
+        self._hidden: list[list[tuple[Node, str | None]]] = [[]]
+        """For each open block what it has added to `_known`, and what was there before."""
+        self._taken: list[set[str]] = [set(self.reserved)]
+        self.uses: Counter[Node] = Counter()
+        """How often each expression of the current kernel is used."""
+
+    # --- lines and blocks --------------------------------------------------------------------------------------
+
+    def line(self, text: str) -> None:
+        """Add one line at the current depth."""
+        self.lines.append("    " * self.depth + text if text else "")
+
+    @contextlib.contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Add `head {`, what is written inside the `with`, and `}`."""
+        self.line(f"{head} {{".lstrip())
+        with self.scope():
+            yield
+        self.line("}")
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """Let names and variables made inside the `with` end with it."""
+        self._hidden.append([])
+        self._taken.append(set())
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self._taken.pop()
+        for node, before in reversed(self._hidden.pop()):
+            if before is None:
+                del self._known[node]
+            else:
+                self._known[node] = before
+
+    def fresh(self, wish: str) -> str:
+        """Return a name that nothing visible has, as near to `wish` as possible."""
+        name, k = wish, 0
+        while any(name in taken for taken in self._taken):
+            name, k = f"{wish}_{k}" if k else f"{wish.removesuffix('_i')}_i", k + 1
+        self._taken[-1].add(name)
+        return name
+
+    def name_of(self, node: Node) -> str | None:
+        """Return the variable that holds `node`, if one does here."""
+        return self._known.get(node)
+
+    # --- expressions -------------------------------------------------------------------------------------------
+
+    def value(self, node: Node) -> str:
+        """Return the C text of an expression, after making the variables that it needs."""
+        self.prepare([node])
+        return self._text(node)[0]
+
+    def text_of(self, node: Node) -> str:
+        """Return the C text of an expression that is about to be stored: it needs no variable of its own."""
+        if node.op == "where" and self._is_large(node):
+            return self.value(node)
+        self.prepare(node.certain, node)
+        return self._text(node)[0]
+
+    def unrounded(self, node: Node) -> str:
+        """Return the C text of an operation whose operands have been prepared, as wide as C computes it."""
+        return str(node.args[0]).format(*map(self._operand, node.args[1:]))
+
+    def know(self, node: Node, name: str) -> None:
+        """Remember that variable `name` holds `node` from here to the end of the block."""
+        if node.op not in ("literal", "local", "axis", "affine"):
+            self._hidden[-1].append((node, self._known.get(node)))
+            self._known[node] = name
+
+    def operand(self, node: Node) -> str:
+        """Return the C text of an expression, in parentheses unless it is one word or call."""
+        self.prepare([node])
+        return self._operand(node)
+
+    def prepare(self, nodes: Iterable[Node], user: Node | None = None) -> None:
+        """Make the variables that `nodes`, operands of `user`, need; operands first."""
+        needed = self._needed(nodes)
+        chosen = self._chosen_loads(needed if user is None else [*needed, user])
+        for node in needed:
+            if (self._wants_name(node) or node in chosen) and node not in self._known:
+                self._declare(node, _wish(node))
+
+    def keep(self, node: Node, wish: str = "") -> None:
+        """Make a variable that holds `node`."""
+        self.prepare(node.certain, node)
+        self._declare(node, wish or _wish(node))
+
+    def _declare(self, node: Node, wish: str) -> None:
+        name = self.fresh(wish)
+        kind = variable_type(node.dtype)
+        if node.op == "where" and self._is_large(node):
+            self._choose(node, kind, name)
+        else:
+            self.line(f"const {kind} {name} = {self._text(node)[0]};")
+        self.know(node, name)
+
+    def _choose(self, node: Node, kind: str, name: str) -> None:
+        guard, if_true, if_false = node.args
+        self.line(f"{kind} {name};")
+        for head, side in ((f"if ({self.value(guard)})", if_true), ("else", if_false)):
+            with self.block(head):
+                self.line(f"{name} = {self.value(side)};")
+
+    def _needed(self, nodes: Iterable[Node]) -> list[Node]:
+        """Return what is evaluated for certain below `nodes` and is not in a variable yet, operands first."""
+        seen: set[Node] = set()
+        order: list[Node] = []
+        begun: list[Node] = []
+        stack: list[Node | None] = list(nodes)
+        while stack:
+            node = stack.pop()
+            if node is None:  # all operands of the node begun last are in order
+                order.append(begun.pop())
+            elif node not in seen and node not in self._known:
+                seen.add(node)
+                begun.append(node)
+                stack.append(None)
+                stack += node.certain[::-1]
+        return order
+
+    def _chosen_loads(self, nodes: Iterable[Node]) -> set[Node]:
+        """Return the elements that are read below one side of a choice, which can be read whatever is chosen.
+
+        In C the side that is not chosen is not evaluated: a vectorised load has a condition then, and gcc 12 gives
+        loads that lie side by side each other's conditions (see `grouped_loads`).
+        """
+        found: set[Node] = set()
+        for node in nodes:
+            stack = [node.args[1 + k] for k in _sides(node.args[0])] if node.op == "apply" else []
+            while stack:
+                inner = stack.pop()
+                if inner.op == "load":
+                    found.add(inner)
+                elif inner not in self._known and not self._wants_name(inner):
+                    stack += inner.certain
+        return found
+
+    def _wants_name(self, node: Node) -> bool:
+        if node.op in ("axis", "literal", "local", "affine", "lt", "le", "eq", "and", "or"):
+            return False
+        if node.op == "where" and self._is_large(node):
+            return True
+        return (bool(node.hint) and node.op in ("apply", "where", "cast")) or self.uses[node] > 1
+
+    def _is_large(self, node: Node) -> bool:
+        """Has a conditional too much on its sides to be one expression?"""
+        count = 0
+        stack = list(node.args[1:])
+        while stack:
+            inner = stack.pop()
+            if self.name_of(inner) is None and inner.op not in ("axis", "literal", "local", "affine"):
+                count += 1
+                if count > INLINE_SIDE:
+                    return True
+                stack += inner.children
+        return False
+
+    # --- text --------------------------------------------------------------------------------------------------
+
+    def _text(self, node: Node) -> tuple[str, bool]:
+        """Return the text of `node`, and whether it is one word or call and needs no parentheses."""
+        name = self.name_of(node)
+        if name is not None:
+            return name, True
+        args = node.args
+        match node.op:
+            case "axis" | "local":
+                return args[0], True
+            case "literal":
+                return args[0], not args[0].startswith("-")
+            case "affine":
+                return self._sum(*args)
+            case "load":
+                return widened(f"{args[0].name}[{self._text(args[1])[0]}]", args[0].dtype), True
+            case "apply":
+                return self._apply(node)
+            case "cast":
+                return f"({variable_type(node.dtype)}){self._operand(args[0])}", False
+            case "index":
+                return f"(int64_t){self._operand(args[0])}", False
+            case "where":
+                guard, if_true, if_false = map(self._operand, args)
+                return f"{guard} ? {if_true} : {if_false}", False
+            case "min" | "max":
+                a, b = self._operand(args[0]), self._operand(args[1])
+                return f"{a} {'<' if node.op == 'min' else '>'} {b} ? {a} : {b}", False
+            case "floordiv" | "mod":
+                return self._divided(node)
+            case "lt" | "le":
+                return self._compared(node.op, *args), False
+            case "and" | "or":
+                sides = [self._text(x)[0] if x.op in ("lt", "le", "eq") else self._operand(x) for x in args]
+                return f" {_INFIX[node.op]} ".join(sides), False
+        return f"{self._operand(args[0])} {_INFIX[node.op]} {self._operand(args[1])}", False
+
+    def _compared(self, op: str, a: Node, b: Node) -> str:
+        """Return the text of `a < b` or `a <= b`: with one variable on the left, `i >= 1` and not `0 <= i - 1`."""
+        constant, terms = terms_of(subtract(a, b))
+        if len(terms) != 1 or abs(terms[0][1]) != 1:
+            return f"{self._operand(a)} {_INFIX[op]} {self._operand(b)}"
+        (node, factor), = terms
+        sign = _INFIX[op] if factor > 0 else _INFIX[op].replace("<", ">")
+        return f"{self._operand(node)} {sign} {-factor * constant}"
+
+    def _operand(self, node: Node) -> str:
+        text, whole = self._text(node)
+        return text if whole else f"({text})"
+
+    def _apply(self, node: Node) -> tuple[str, bool]:
+        template = str(node.args[0])
+        assert node.dtype is not None
+        operands = [self._text(x)[0] if _CALL.match(template) else self._operand(x) for x in node.args[1:]]
+        if template == "{0}" and not is_half(node.dtype):
+            return operands[0], not operands[0].startswith("-")
+        if template == "-{0}" and node.dtype in (FLOAT32, FLOAT64) and not _is_no_sum(node.args[1]):
+            return f"tt_neg_{short_name(node.dtype)}({self._text(node.args[1])[0]})", True
+        text = template.format(*operands)
+        if is_half(node.dtype):
+            return rounded(text, node.dtype), False
+        if node.dtype.itemsize < 4 and node.dtype != BOOL:
+            return f"({variable_type(node.dtype)})({text})", False
+        return text, template.startswith("tt_") and template.count("(") == 1
+
+    def _sum(self, constant: int, terms: tuple[tuple[Node, int], ...]) -> tuple[str, bool]:
+        text, left = (str(constant), 0) if constant > 0 and terms and terms[0][1] < 0 else ("", constant)
+        for node, factor in terms:
+            word = self._operand(node) if abs(factor) == 1 else f"{abs(factor)} * {self._operand(node)}"
+            text += (f" - {word}" if factor < 0 else f" + {word}") if text else (f"-{word}" if factor < 0 else word)
+        if left or not text:
+            text += (f" - {-left}" if left < 0 else f" + {left}") if text else str(left)
+        return text, not terms and constant >= 0
+
+    def _divided(self, node: Node) -> tuple[str, bool]:
+        a, b = node.args
+        if a.low >= 0 and (constant_of(b) or 0) > 0:
+            return f"{self._operand(a)} {'/' if node.op == 'floordiv' else '%'} {self._operand(b)}", False
+        return f"tt_{node.op}({self._text(a)[0]}, {self._text(b)[0]})", True
+
+    # --- counting ----------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def counting(self, roots: Iterable[Node]) -> Iterator[None]:
+        """Know, inside the `with`, how often each expression below `roots` is used."""
+        uses: dict[Node, int] = {}
+        stack: list[Node] = []
+        for root in roots:
+            if root not in uses:
+                stack.append(root)
+            uses[root] = uses.get(root, 0) + 1
+        while stack:
+            node = stack.pop()
+            mentions = _mentions(node.args[0], len(node.children)) if node.op == "apply" else ()
+            for k, child in enumerate(node.children):
+                if not uses.get(child):
+                    stack.append(child)
+                times = mentions[k] if mentions else 2 if node.op in ("min", "max") else 1
+                uses[child] = uses.get(child, 0) + times
+        outer, self.uses = self.uses, Counter(uses)
+        yield
+        self.uses = outer
+
+
+@functools.cache
+def _mentions(template: str, count: int) -> tuple[int, ...]:
+    """Return how often a text mentions each of its operands."""
+    return tuple(template.count(f"{{{k}}}") for k in range(count))
+
+
+def _is_no_sum(node: Node) -> bool:
+    """Is an element certain not to be a sum, which the compiler would negate term by term?"""
+    return node.op in ("load", "literal") or (node.op == "apply" and node.args[0] in ("{0} * {1}", "{0} / {1}"))
+
+
+_CALL = re.compile(r"tt_\w+\((\{\d\}(, )?)+\)$")
+_INFIX = {"mul": "*", "lt": "<", "le": "<=", "eq": "==", "and": "&&", "or": "||"}
+@functools.cache
+def _sides(template: str) -> list[int]:
+    """Return which operands of an operation C evaluates on one side of a choice only.
+
+    >>> _sides("{0} ? {1} : {2}")
+    [1, 2]
+    """
+    return [int(k) for k in re.findall(r"\{(\d+)\}", template.partition(" ? ")[2])]
+
+
+_WISHES = {"load": "x", "cast": "n", "index": "at", "where": "w", "apply": "t"}
+
+
+def _wish(node: Node) -> str:
+    if node.hint:
+        return node.hint
+    if node.op == "load":
+        buffer: Buffer = node.args[0]
+        return f"{buffer.name}_i"
+    return _WISHES.get(node.op, "k")
+
+

@@ -1,0 +1,305 @@
+"""Loop nests as C: statements, loops, what moves out of a loop, and kernels that run on several threads.
+
+What does not vary with a loop is computed before it. A parallel loop becomes a function of its own that runs
+iterations `begin` to `end`; it finds the arrays and variables that it uses through an array of pointers.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.grouped_loads import has_grouped_loads
+from tinytrace.codegen.c.types import is_half, memory_type, narrowed, variable_type, widened
+from tinytrace.codegen.ir.arithmetic import constant_of
+from tinytrace.codegen.ir.kernel import (
+    Buffer,
+    Call,
+    Combine,
+    Declare,
+    For,
+    Inclusive,
+    Nest,
+    Place,
+    Row,
+    Stmt,
+    Store,
+    When,
+    expressions,
+    nested,
+    touched,
+    written,
+)
+from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.reductions import fold_of
+from tinytrace.codegen.passes.streaming_stores import is_streaming
+from tinytrace.codegen.whole.routines import filled
+
+_PLAIN = frozenset(["axis", "literal", "local", "affine"])
+
+
+class NestWriter:
+    """Writes nests into `code`, and the functions of parallel loops into `functions`."""
+
+    def __init__(self, code: Code, functions: list[str]) -> None:
+        self.code = code
+        self.functions = functions
+        self._about: Sequence[str] = ()
+
+    def write(self, nest: Nest, about: Sequence[str] = ()) -> None:
+        """Write the loops of one kernel; `about` is the comment in its function, if it becomes one."""
+        self._about = about
+        self._body(nest.body)
+
+    # --- statements --------------------------------------------------------------------------------------------
+
+    def _body(self, body: Sequence[Stmt]) -> None:
+        with self.code.counting(root for stmt in body if not isinstance(stmt, For) for root in expressions(stmt)):
+            self._read_before_writing(body)
+            for stmt in body:
+                self._stmt(stmt)
+
+    def _read_before_writing(self, body: Sequence[Stmt]) -> None:
+        """Read elements that later statements need and earlier ones overwrite, where two arrays share one place."""
+        overwritten: dict[str, Buffer] = {}
+        for stmt in body:
+            for node in walk(expressions(stmt), certain=True) if overwritten else ():
+                if node.op == "load" and overwritten.get(node.args[0].name, node.args[0]) is not node.args[0]:
+                    self.code.prepare([node])
+                    if self.code.name_of(node) is None:
+                        self.code.keep(node)
+            overwritten |= {place[0].name: place[0] for place in written(stmt) if not isinstance(place, Node)}
+
+    def _stmt(self, stmt: Stmt) -> None:
+        code = self.code
+        match stmt:
+            case For() if stmt.grain:
+                function, work = self._function(stmt)
+                spread = f"host->parallel_for({function}, {work}, {stmt.axis.args[1]}, {stmt.grain});"
+                code.line(f"{function}({work});" if is_whole(stmt) else spread)
+            case For():
+                self._hoist(stmt)
+                self._loop(stmt)
+            case Declare(x, value, fixed):
+                const = "const " if fixed else ""
+                code.line(f"{const}{variable_type(x.dtype)} {x.args[0]} = {code.text_of(value)};")
+                if fixed:
+                    code.know(value, str(x.args[0]))
+            case Row(buffer):
+                code.line(f"{memory_type(buffer.dtype)} {buffer.name}[{max(buffer.size, 1)}];")
+            case Store(place, value):
+                text = code.value(value) if code.uses[value] > 1 else code.text_of(value)
+                if isinstance(place, Node):
+                    code.line(f"{place.args[0]} = {text};")
+                else:
+                    code.line(f"{self._place(place)} = {self._element(text, value, place[0])};")
+            case Combine(place, op, value):
+                self._combine(place, op, value)
+            case When(guard, inner):
+                with code.block(f"if ({code.value(guard)})"):
+                    self._body(inner)
+            case Call():
+                self._call(stmt)
+
+    def _element(self, text: str, value: Node, array: Buffer) -> str:
+        """Return what is stored for a value: not rounded twice, if it is rounded here and nowhere else."""
+        if is_half(array.dtype) and value.op == "apply" and self.code.name_of(value) is None:
+            return narrowed(f"({self.code.unrounded(value)})", array.dtype)
+        return narrowed(text, array.dtype)
+
+    def _place(self, place: Place) -> str:
+        if isinstance(place, Node):
+            return str(place.args[0])
+        return f"{place[0].name}[{self.code.value(place[1])}]"
+
+    def _address(self, place: Place) -> str:
+        if isinstance(place, Node):
+            return f"&{place.args[0]}"
+        offset = self.code.operand(place[1])
+        return place[0].name if offset == "0" else f"({place[0].name} + {offset})"
+
+    def _combine(self, place: Place, op: str, value: Node) -> None:
+        dtype = place.dtype if isinstance(place, Node) else place[0].dtype
+        assert dtype is not None
+        text = fold_of(op, dtype).text
+        if text.count("{1}") > 1 and value.op not in _PLAIN and self.code.name_of(value) is None:
+            self.code.keep(value)
+        element = self.code.operand(value)
+        target = self._place(place)
+        half = not isinstance(place, Node) and is_half(dtype)
+        if len(text) == len("{0} + {1}") and text[0] + text[-1] == "{}" and not half:
+            self.code.line(f"{target} {text[4]}= {self.code.value(value)};")
+        elif half:
+            self.code.line(f"{target} = {narrowed(f'({text.format(widened(target, dtype), element)})', dtype)};")
+        else:
+            self.code.line(f"{target} = {text.format(target, element)};")
+
+    def _call(self, call: Call) -> None:
+        words = {name: self._address(place) for name, place in call.places.items()}
+        if call.rows:
+            words |= {"_then": "", "then": ""}
+        if call.then is not None:
+            function, work = self._function(call.then)
+            words |= {"_then": "_then", "then": f",\n    {function}, {work}, {call.then.axis.args[1] // call.rows}"}
+        for line in filled(call.text, words).splitlines():
+            self.code.line(line)
+
+    # --- loops -------------------------------------------------------------------------------------------------
+
+    def _loop(self, loop: For) -> None:
+        code, name = self.code, loop.axis.args[0]
+        if constant_of(loop.end) is None and code.name_of(loop.end) is None:
+            code.keep(loop.end, "stop")
+        begin, end = code.value(loop.begin), code.value(loop.end)
+        one_by_one = has_grouped_loads(loop)
+        if loop.simd and not one_by_one:
+            clause = reduction_clause(loop)
+            if clause is not None:
+                code.line(f"#pragma omp simd{clause}")
+        with code.block(f"for (int64_t {name} = {begin}; {name} < {end}; {name}++)"):
+            if one_by_one:
+                code.line('__asm__ volatile(""); /* no vectors: side_by_side.py */')
+            self._turn(loop.body)
+
+    def _turn(self, body: Sequence[Stmt]) -> None:
+        """Write the body of a loop; in a running fold, what comes before the fold is read and what comes after."""
+        scan = next((k for k, stmt in enumerate(body) if isinstance(stmt, Inclusive)), None)
+        if scan is None:
+            self._body(body)
+            return
+        stmt = body[scan]
+        assert isinstance(stmt, Inclusive)
+        self._part(body[:scan])
+        self.code.line(f"#pragma omp scan inclusive({stmt.local.args[0]})")
+        self._part(body[scan + 1:])
+
+    def _part(self, body: Sequence[Stmt]) -> None:
+        """Write statements as one: in braces, unless there is only one line."""
+        start = len(self.code.lines)
+        with self.code.block(""):
+            self._body(body)
+        if len(self.code.lines) == start + 3:
+            self.code.lines[start:] = [self.code.lines[start + 1].removeprefix("    ")]
+
+    def _hoist(self, loop: For) -> None:
+        """Compute before the loop what does not vary with it."""
+        code = self.code
+        inner = list(nested(loop.body))
+        axes = {loop.axis, *(stmt.axis for stmt in inner if isinstance(stmt, For))}
+        places = [place for stmt in inner for place in written(stmt)]
+        arrays = {place[0] for place in places if not isinstance(place, Node)}
+        arrays |= {stmt.buffer for stmt in inner if isinstance(stmt, Row)}
+        made = {stmt.local for stmt in inner if isinstance(stmt, Declare)}
+        changed = {place for place in places if isinstance(place, Node)}
+        roots = [root for stmt in _certain(loop.body) for root in expressions(stmt)]
+        fixed: dict[Node, bool] = {}
+        order = walk(roots, certain=True)
+        for node in order:
+            fixed[node] = (node not in made and node not in changed and node not in axes
+                           and not (node.op == "load" and node.args[0] in arrays)
+                           and all(fixed.get(child, False) for child in node.certain)
+                           and (node.op != "where" or not axes & node.axes))
+        tops = {child for node in order if not fixed[node] for child in node.certain if fixed[child]}
+        tops.update(root for root in roots if fixed[root])
+        with code.counting(roots):
+            for node in order:
+                if node in tops and node.op not in _PLAIN and code.name_of(node) is None:
+                    if node.op == "where" and any(x in made or x in changed or (x.op == "load" and x.args[0] in arrays)
+                                                  for x in walk([node])):
+                        continue
+                    code.keep(node)
+
+    # --- threads -----------------------------------------------------------------------------------------------
+
+    def _function(self, loop: For) -> tuple[str, str]:
+        """Write the function that runs a part of `loop`; Returns its name and the pointers that it wants."""
+        name = f"tt_kernel_{len(self.functions)}"
+        buffers, variables = captured(loop)
+        calls = any(isinstance(stmt, Call) and "host->" in stmt.text for stmt in nested([loop]))
+        inner = Code(self.code.reserved)
+        changed = {place[0].name for s in nested([loop]) for place in written(s) if not isinstance(place, Node)}
+        for line in self._about:
+            inner.line(line)
+        if not is_whole(loop):
+            inner.line("void *const *work = ctx;")
+        for k, buffer in enumerate(buffers):
+            const = "" if buffer.name in changed else "const "
+            inner.line(f"{const}{memory_type(buffer.dtype)} *restrict {buffer.name} = work[{k}];")
+        for k, x in enumerate(variables, len(buffers)):
+            kind = variable_type(x.dtype)
+            inner.line(f"const {kind} {x.args[0]} = *(const {kind} *)work[{k}];")
+        if calls:
+            inner.line(f"const struct tt_host *host = work[{len(buffers) + len(variables)}];")
+        writer = NestWriter(inner, self.functions)
+        axis_name = loop.axis.args[0]
+        writer._hoist(loop)
+        if loop.simd:
+            inner.line("#pragma omp simd")
+        first = constant_of(loop.begin)
+        shift = f" + {first}" if first else ""
+        begin, end = f"begin{shift}", f"end{shift}"
+        if is_whole(loop):
+            begin, end = inner.value(loop.begin), inner.value(loop.end)
+        with inner.block(f"for (int64_t {axis_name} = {begin}; {axis_name} < {end}; {axis_name}++)"):
+            writer._body(loop.body)
+        if is_streaming(loop):
+            inner.line("tt_stream_end();")
+        takes = "void *const *work" if is_whole(loop) else "void *ctx, int64_t begin, int64_t end"
+        head = f"static void {name}({takes}) {{"
+        self.functions.append("\n".join([head, *inner.lines, "}"]))
+        pointers = [f"(void *){b.name}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
+        return name, f"(void *[]){{{', '.join(pointers + ['(void *)host'] * calls)}}}"
+
+
+def is_whole(loop: For) -> bool:
+    """Is a loop with a function of its own not worth spreading over threads?"""
+    return loop.grain == int(loop.axis.args[1])
+
+
+def is_spread(nest: Nest) -> bool:
+    """Is all of a kernel one loop that runs on several threads, and so becomes a function?"""
+    return len(nest.body) == 1 and isinstance(nest.body[0], For) and bool(nest.body[0].grain)
+
+
+def reduction_clause(loop: For) -> str | None:
+    """Return what `#pragma omp simd` must know of the variables that the loop folds into.
+
+    None when it has no word for an operation: then the loop must keep its order.
+    """
+    clauses: dict[str, list[str]] = {}
+    own = {stmt.local for stmt in loop.body if isinstance(stmt, Declare)}
+    for stmt in loop.body:
+        if isinstance(stmt, Combine) and isinstance(stmt.place, Node) and stmt.place not in own:
+            assert stmt.place.dtype is not None
+            clauses.setdefault(fold_of(stmt.op, stmt.place.dtype).clause, []).append(str(stmt.place.args[0]))
+    if "" in clauses:
+        return None
+    scan = "inscan, " if any(isinstance(stmt, Inclusive) for stmt in loop.body) else ""
+    return "".join(f" reduction({scan}{op}: {', '.join(dict.fromkeys(names))})" for op, names in clauses.items())
+
+
+def captured(loop: For) -> tuple[list[Buffer], list[Node]]:
+    """Return the arrays and variables of the program around it that a loop uses."""
+    inside = list(nested([loop]))
+    own = {stmt.buffer.name for stmt in inside if isinstance(stmt, Row)}
+    made = {stmt.local for stmt in inside if isinstance(stmt, Declare)}
+    buffers: dict[Buffer, None] = {}
+    variables: dict[Node, None] = {}
+    for stmt in inside:
+        for node in walk(expressions(stmt)):
+            if node.op == "load":
+                buffers.setdefault(node.args[0])
+            elif node.op == "local" and node not in made:
+                variables.setdefault(node)
+        buffers.update(dict.fromkeys(touched(stmt)))
+    by_name = {b.name: b for b in buffers if b.name not in own}
+    return list(by_name.values()), list(variables)
+
+
+def _certain(body: Iterable[Stmt]) -> list[Stmt]:
+    """Return the statements that run whenever the loop around them runs."""
+    found: list[Stmt] = []
+    for stmt in body:
+        found.append(stmt)
+        if isinstance(stmt, For):
+            found += _certain(stmt.body)
+    return found

@@ -1,0 +1,112 @@
+"""Programs as C: kernels one after the other, loops and branches around them."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.nest import NestWriter, is_spread
+from tinytrace.codegen.c.types import memory_type
+from tinytrace.codegen.ir.kernel import Buffer, Choose, Declare, Kernel, Nest, Repeat, Row, inner_programs, nested
+
+
+class ProgramWriter:
+    """Writes kernels into `code`, and the functions that threads run into `functions`."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.functions: list[str] = []
+        self._nests = NestWriter(code, self.functions)
+
+    def write(self, kernels: Sequence[Kernel], top: bool = True) -> None:
+        """Write kernels in order, each with a comment that says what it is, where its loops are."""
+        for kernel in kernels:
+            about = comment(kernel.headed() if top else "\n".join(kernel.equations)) if kernel.equations else []
+            if about and top:
+                self.code.line("")
+            if isinstance(kernel, Nest) and is_spread(kernel):
+                self._nests.write(kernel, about)
+                continue
+            for line in about:
+                self.code.line(line)
+            match kernel:
+                case Nest():
+                    self._nests.write(kernel)
+                case Repeat():
+                    self._repeat(kernel)
+                case Choose():
+                    self._choose(kernel)
+
+    def _repeat(self, loop: Repeat) -> None:
+        code = self.code
+        moving = [pair for pair in loop.exchanges if pair.before.name != pair.after.name]
+        used = {buffer.name for part in (*loop.condition, *loop.body) for buffer in (*part.reads, *part.writes)}
+        for pair in loop.exchanges:
+            if pair not in moving and pair.before.name not in used:
+                continue
+            code.line(f"{_pointer(pair.before)} = {pair.first.name};")
+            if pair in moving:
+                code.line(f"{_pointer(pair.after)} = {pair.second.name};")
+        with code.block(_head(loop)):
+            for view in (view for view in loop.views if view.buffer.name in used):
+                const = "const " if view.base.space == "input" else ""
+                step = f"{view.step} * " if view.step != 1 else ""
+                code.line(f"{const}{_pointer(view.buffer)} = {view.base.name} + {step}{loop.iteration.args[0]};")  # type: ignore[union-attr]
+            self.write(loop.condition, top=False)
+            if loop.wanted is not None:
+                code.line(f"if (!{code.operand(loop.wanted)}) break;")
+            self.write(loop.body, top=False)
+            for pair in moving:
+                a, b = pair.before.name, pair.after.name
+                code.line(f"{memory_type(pair.before.dtype)} *const {a}_last = {a}; {a} = {b}; {b} = {a}_last;")
+        if loop.wanted is not None:
+            for pair in moving:
+                result, last = pair.result.name, pair.before.name
+                code.line(f"if ({last} != {result}) __builtin_memcpy({result}, {last}, {pair.result.nbytes});")
+
+    def _choose(self, choice: Choose) -> None:
+        assert choice.index is not None
+        index = self.code.operand(choice.index)
+        last = len(choice.branches) - 1
+        for k in range(last, -1, -1):  # out of range counts as the nearest branch
+            test = f"{index} <= 0" if k == 0 else f"{index} == {k}" if k < last else f"{index} >= {last}"
+            head = "else" if k == 0 and last else f"else if ({test})" if k < last else f"if ({test})"
+            with self.code.block(head if last else ""):
+                self.write(choice.branches[k], top=False)
+
+
+def _pointer(buffer: Buffer) -> str:
+    return f"{memory_type(buffer.dtype)} *{buffer.name}"
+
+
+def _head(loop: Repeat) -> str:
+    if loop.iteration is None:
+        return "for (;;)"
+    t = loop.iteration.args[0]
+    if loop.reverse:
+        return f"for (int64_t {t} = {loop.length - 1}; {t} >= 0; {t}--)"
+    return f"for (int64_t {t} = 0; {t} < {loop.length}; {t}++)"
+
+
+def names_in(kernels: Sequence[Kernel]) -> set[str]:
+    """Return the C names of the arrays and variables of kernels."""
+    found: set[str] = set()
+    for kernel in kernels:
+        found.update(buffer.name for buffer in (*kernel.reads, *kernel.writes))
+        for stmt in nested(kernel.body) if isinstance(kernel, Nest) else ():
+            if isinstance(stmt, Row):
+                found.add(stmt.buffer.name)
+            elif isinstance(stmt, Declare):
+                found.add(str(stmt.local.args[0]))
+        if isinstance(kernel, Repeat):
+            found.update(b.name for pair in kernel.exchanges for b in (pair.before, pair.after))
+            found.update(view.buffer.name for view in kernel.views)
+            found.update([str(kernel.iteration.args[0])] if kernel.iteration is not None else [])
+        for program in inner_programs(kernel):
+            found |= names_in(program)
+    return found
+
+
+def comment(text: str) -> list[str]:
+    """Return the lines of a C comment that `text` cannot end."""
+    first, *rest = text.replace("*/", "* /").replace("/*", "/ *").replace("??/", "? ?/").replace("\\", "/").splitlines()
+    return [f"/* {first}", *(f" * {line}" for line in rest), " */"] if rest else [f"/* {first} */"]

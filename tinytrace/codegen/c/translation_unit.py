@@ -1,0 +1,69 @@
+"""The translation unit: the host's interface, the math that is used, parallel loops as functions, and the entry."""
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.program import ProgramWriter, names_in
+from tinytrace.codegen.c.split_compile import split_compile
+from tinytrace.codegen.c.types import memory_type
+from tinytrace.codegen.ir.kernel import Buffer, Kernel, Nest, Row, inner_programs, nested
+from tinytrace.codegen.memory import workspace_arrays
+from tinytrace.codegen.schedule.lane_simd import TILE_BYTES
+from tinytrace.csources import host_source, math_functions
+
+_INDEX_FUNCTIONS = {
+    "tt_floordiv": "static inline int64_t tt_floordiv(int64_t a, int64_t b) {\n"
+                   "    int64_t q = a / b;\n    return q - (q * b != a && (a < 0) != (b < 0));\n}\n",
+    "tt_mod": "static inline int64_t tt_mod(int64_t a, int64_t b) {\n"
+              "    int64_t r = a % b;\n    return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}\n",
+}
+"""Division of indices rounded down; most divisions need no such care, their dividends are never negative."""
+
+
+UNROLL = '#pragma GCC optimize("peel-loops") /* loops over short rows are unrolled, so that rows are registers */\n'
+
+
+def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> tuple[str, bool]:
+    """Return the C text of a program, and whether it is in two parts."""
+    buffers = [*inputs, *outputs]
+    body = Code(names_in(kernels) | {b.name for b in buffers})
+    writer = ProgramWriter(body)
+    writer.write(kernels)
+
+    used = words_of(body.lines)
+    code = Code()
+    for k, buffer in enumerate(buffers):
+        if buffer.name in used:
+            const = "const " if buffer.space == "input" else ""
+            code.line(f"{const}{memory_type(buffer.dtype)} *{buffer.name} = buffers[{k}];")
+    places = {buffer.name: buffer for buffer in workspace_arrays(kernels)}
+    for name, buffer in places.items():
+        if name in used:
+            block = f"buffers[{len(buffers)}]"
+            place = f"(void *)((char *){block} + {buffer.offset})" if buffer.offset else block
+            code.line(f"{memory_type(buffer.dtype)} *{buffer.name} = {place};")
+    for name in ("buffers", "host"):
+        if name not in used | words_of(code.lines):
+            code.line(f"(void){name};")
+    entry = "\n".join(["int32_t tt_entry(void *const *buffers, const struct tt_host *host) {", *code.lines, *body.lines,
+                       "    return TT_OK;", "}"])
+    parts = split_compile(writer.functions, entry)
+    program = parts or "\n\n".join([*writer.functions, entry])
+    unrolled = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
+    helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name + "(" in program]
+    text = "\n".join([*unrolled, host_source(), math_functions(program), *helpers, program, ""])
+    return text, parts is not None
+
+
+def rows_in(kernels: Sequence[Kernel]) -> list[Buffer]:
+    """Return the arrays on the stack."""
+    found = [stmt.buffer for kernel in kernels if isinstance(kernel, Nest) for stmt in nested(kernel.body)
+             if isinstance(stmt, Row)]
+    return found + [row for kernel in kernels for program in inner_programs(kernel) for row in rows_in(program)]
+
+
+def words_of(lines: Sequence[str]) -> set[str]:
+    """Return the words of C, comments apart."""
+    return set(re.findall(r"\b\w+\b", re.sub(r"/\*.*?\*/", "", "\n".join(lines), flags=re.DOTALL)))

@@ -1,0 +1,63 @@
+"""Statements with other expressions, axes or arrays in the place of some: so loops are cut, blocked and exchanged."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinytrace.codegen.ir.arithmetic import rebuild
+from tinytrace.codegen.ir.kernel import (
+    Buffer,
+    Call,
+    Combine,
+    Declare,
+    For,
+    Inclusive,
+    Place,
+    Row,
+    Stmt,
+    Store,
+    When,
+    expressions,
+    nested,
+)
+from tinytrace.codegen.ir.nodes import Node, rewrite
+
+
+class Replacement:
+    """A change of expressions (`nodes`) and of the arrays that statements write (`arrays`)."""
+
+    def __init__(self, nodes: dict[Node, Node], arrays: dict[Buffer, Buffer] | None = None) -> None:
+        self.nodes = nodes
+        self.arrays = arrays or {}
+
+    def of(self, body: Sequence[Stmt]) -> list[Stmt]:
+        """Return `body` changed; the statements of `body` stay as they are."""
+        roots = list(dict.fromkeys(root for stmt in nested(body) for root in expressions(stmt)))
+        self._found = dict(zip(roots, rewrite(roots, self.nodes, rebuild), strict=True))
+        return [self._stmt(stmt) for stmt in body]
+
+    def _stmt(self, stmt: Stmt) -> Stmt:
+        node = self._found
+        match stmt:
+            case For(axis, begin, end, body, simd, independent, grain):
+                inner = [self._stmt(s) for s in body]
+                return For(self.nodes.get(axis, axis), node[begin], node[end], inner, simd, independent, grain)
+            case Declare(local, value, fixed):
+                return Declare(self.nodes.get(local, local), node[value], fixed)
+            case Row(buffer):
+                return Row(self.arrays.get(buffer, buffer))
+            case Store(place, value):
+                return Store(self._place(place), node[value])
+            case Combine(place, op, value):
+                return Combine(self._place(place), op, node[value])
+            case Inclusive(local):
+                return Inclusive(self.nodes.get(local, local))
+            case When(guard, body):
+                return When(node[guard], [self._stmt(s) for s in body])
+            case Call(text, places, names):
+                return Call(text, {name: self._place(place) for name, place in places.items()}, names)
+
+    def _place(self, place: Place) -> Place:
+        if isinstance(place, Node):
+            return self.nodes.get(place, place)
+        buffer, offset = place
+        return self.arrays.get(buffer, buffer), self._found[offset]

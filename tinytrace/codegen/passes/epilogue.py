@@ -1,0 +1,105 @@
+"""What follows a matrix product row by row is done with rows that are just made, while they are in a core's cache.
+
+    h = x @ w; y = max(h + b, 0)      for rows in blocks: h[rows] = x[rows] @ w; y[rows] = max(h[rows] + b, 0)
+
+So bias and activation of a layer, and the step of an optimiser that uses up a gradient, cost no pass over memory of
+their own and no hand-over to the threads. Kernels in between may run after the one that moves: they share no array.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tinytrace.codegen.ir.arithmetic import constant_of, rebuild, stride_along
+from tinytrace.codegen.ir.kernel import (
+    Buffer,
+    Call,
+    Declare,
+    For,
+    Kernel,
+    Nest,
+    expressions,
+    inner_programs,
+    nested,
+    written,
+)
+from tinytrace.codegen.ir.nodes import Node, number, rewrite, walk
+from tinytrace.codegen.passes.threads import duration
+
+FLOPS = 100
+"""Operations of a matrix product in a nanosecond, on one thread."""
+MOST = 4
+"""An epilogue takes at most this many times as long as its product: it runs in the product's few blocks."""
+FARTHEST = 32
+"""How many kernels an epilogue may be away."""
+
+
+def fuse_epilogues(kernels: list[Kernel]) -> None:
+    """Let loops over the rows of matrix products become parts of these products, in place."""
+    for kernel in kernels:
+        for program in inner_programs(kernel):
+            fuse_epilogues(program)
+    k = 0
+    while k < len(kernels):
+        product = kernels[k]
+        call = product.body[0] if isinstance(product, Nest) and len(product.body) == 1 else None
+        if isinstance(product, Nest) and isinstance(call, Call) and call.rows:
+            for later in range(k + 1, min(k + 1 + FARTHEST, len(kernels))):
+                epilogue = _epilogue(product, call, kernels[later])
+                if epilogue is not None and all(_apart(between, kernels[later]) for between in kernels[k + 1:later]):
+                    _join(product, call, kernels.pop(later), epilogue)
+                    break
+        k += 1
+
+
+def _epilogue(product: Nest, call: Call, kernel: Kernel) -> For | None:
+    """Return the loop of `kernel` if it can run in parts, each when its rows of the product are done."""
+    if not isinstance(kernel, Nest) or len(kernel.body) != 1 or not isinstance(loop := kernel.body[0], For):
+        return None
+    inside = list(nested([loop]))
+    extent, (result,) = loop.axis.args[1], product.writes
+    if not loop.independent or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or extent % call.rows \
+            or any(isinstance(stmt, Call) for stmt in inside):
+        return None
+    if _names(kernel.writes) & _names(product.reads):
+        return None  # other rows still need the operand
+    places = [(node.args[0], node.args[1]) for stmt in inside for node in walk(expressions(stmt)) if node.op == "load"]
+    reads = any(buffer.name == result.name for buffer, _ in places)
+    places += [place for stmt in inside for place in written(stmt) if not isinstance(place, Node)]
+    width = result.size // extent
+    if not reads or not all(_in_its_part(offset, loop.axis, width) for b, offset in places if b.name == result.name):
+        return None
+    return loop if duration([loop]) <= MOST * product.flops / FLOPS else None
+
+
+def _in_its_part(offset: Node, axis: Node, width: int) -> bool:
+    """Does iteration i of a loop over `axis` touch nothing but elements i * width up to (i + 1) * width?"""
+    start, = rewrite([offset], {axis: number(0)}, rebuild)
+    return stride_along(offset, axis) == width and 0 <= start.low <= start.high < width
+
+
+def _apart(kernel: Kernel, mover: Kernel) -> bool:
+    """May `mover` run before `kernel`, which stands before it?"""
+    if not isinstance(kernel, Nest) or not isinstance(mover, Nest):
+        return False
+    made = {stmt.local for stmt in nested(kernel.body) if isinstance(stmt, Declare)}
+    used = {node for stmt in nested(mover.body) for node in walk(expressions(stmt)) if node.op == "local"}
+    touched = _names([*mover.reads, *mover.writes])
+    return not made & used and not touched & _names(kernel.writes) and not _names(mover.writes) & _names(kernel.reads)
+
+
+def _join(product: Nest, call: Call, kernel: Kernel, loop: For) -> None:
+    call.then, loop.grain = loop, 0
+    result, = product.writes
+    product.equations += kernel.equations
+    product.reads = _once([*product.reads, *(b for b in kernel.reads if b.name != result.name)])
+    product.writes = _once([*product.writes, *kernel.writes])
+    product.flops += kernel.flops
+    product.saved += kernel.saved + result.nbytes
+
+
+def _names(buffers: Iterable[Buffer]) -> set[str]:
+    return {buffer.name for buffer in buffers}
+
+
+def _once(buffers: Sequence[Buffer]) -> list[Buffer]:
+    return list({buffer.name: buffer for buffer in buffers}.values())

@@ -1,0 +1,72 @@
+"""Loops are cut where a guard changes its mind, so that no guard is left inside: the edges of a stencil, a pad, a join.
+
+    for i < n: y[i] = 1 <= i ? f(i) : x[i]    is    y[0] = x[0]; for 1 <= i < n: y[i] = f(i)
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
+from tinytrace.codegen.ir.kernel import Call, Declare, For, Inclusive, Row, Stmt, When, expressions, nested
+from tinytrace.codegen.ir.nodes import Node, axis_between, number, walk
+from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.plan.lowering import SHORT
+
+MOST_CUTS = 3
+FEWEST_ITERATIONS = 16
+"""Shorter loops are not cut, unless they are so short that they are written out."""
+MOST_OPERATIONS = 400
+"""A loop with more than this in it, over all of its segments, is not cut."""
+
+
+def split_at_guards(body: Sequence[Stmt]) -> list[Stmt]:
+    """Return statements with their loops cut into segments where that removes guards."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For):
+            for segment in _segments(stmt):
+                if isinstance(segment, For):
+                    segment.body = split_at_guards(segment.body)
+                    result.append(segment)
+                else:
+                    result += split_at_guards([segment]) if isinstance(segment, When) else [segment]
+        else:
+            result.append(stmt)
+    return result
+
+
+def _segments(loop: For) -> list[Stmt]:
+    axis, extent = loop.axis, loop.axis.args[1]
+    inside = list(nested(loop.body))
+    if constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or SHORT < extent < FEWEST_ITERATIONS \
+            or any(isinstance(stmt, (Row, Call)) for stmt in inside):
+        return [loop]
+    nodes = walk(root for stmt in inside for root in expressions(stmt))
+    cuts = sorted({place for node in nodes for place in _changes(node, axis) if 0 < place < extent})
+    if not cuts or len(cuts) > MOST_CUTS or len(nodes) * (len(cuts) + 1) > MOST_OPERATIONS:
+        return [loop]
+    cuts = list(range(1, extent)) if extent <= SHORT else cuts
+    has_variables = any(isinstance(stmt, Declare) for stmt in loop.body)
+    segments: list[Stmt] = []
+    for begin, end in zip([0, *cuts], [*cuts, extent], strict=True):
+        if end - begin == 1 and not has_variables:  # else two iterations would declare the same names side by side
+            iteration = Replacement({axis: number(begin)}).of(loop.body)
+            segments += [stmt for stmt in iteration if not isinstance(stmt, Inclusive)]  # which speaks to loops
+        else:
+            part = axis_between(axis.args[0], begin, end)
+            changed = Replacement({axis: part}).of(loop.body)
+            segments.append(For(part, number(begin), number(end), changed, loop.simd, loop.independent))
+    return segments
+
+
+def _changes(node: Node, axis: Node) -> list[int]:
+    """Return where a guard on `axis` alone changes its value, as `axis` grows."""
+    if node.op not in ("lt", "le", "eq"):
+        return []
+    constant, terms = terms_of(subtract(*node.args))
+    if len(terms) != 1 or terms[0][0] is not axis or abs(terms[0][1]) != 1:
+        return []
+    zero = -constant * terms[0][1]  # where both sides are equal
+    if node.op == "eq":
+        return [zero, zero + 1]
+    return [zero + 1] if (node.op == "le") == (terms[0][1] == 1) else [zero]

@@ -1,0 +1,73 @@
+"""Loop bodies with long chains of operations are cut into phases, one loop after the other over a strip of elements.
+
+    for j: y[j] = erf(log(x[j]))    is    for j: log_part[j] = log(x[j])
+                                          for j: y[j] = erf(log_part[j])
+
+A processor looks some hundreds of instructions ahead. In a long chain of operations that is not even two iterations of
+the loop, and it waits for results; in a shorter one it finds the next iterations to work on.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinytrace.codegen.ir.kernel import Buffer, Stmt, Store
+from tinytrace.codegen.ir.nodes import Node, load, walk
+from tinytrace.codegen.ir.rewriting import Replacement
+
+LONG_CHAIN = 30
+"""Operations, each on the result of the one before, from which a loop is cut; side by side they need no cut."""
+MOST_CROSSING = 4
+"""Values that one phase may leave to the next; each is stored and loaded."""
+CALL, DIVISION = 12, 4
+"""How many operations these are worth."""
+
+
+def fission(body: Sequence[Stmt], lane: Node, length: int) -> tuple[list[Buffer], list[list[Stmt]]]:
+    """Return the arrays that phases leave values in, and the body of each phase; lane: the variable of their loops."""
+    values = [stmt.value for stmt in body if isinstance(stmt, Store)]
+    nodes = walk(values)
+    depth: dict[Node, int] = {}  # of the longest chain of operations that ends here
+    for node in nodes:
+        depth[node] = _weight(node) + max([depth[child] for child in node.children], default=0)
+    longest = max(depth.values(), default=0)
+    if longest < LONG_CHAIN or len(values) < len(body) or any(node.op == "where" for node in nodes):
+        return [], [list(body)]
+    limits = [limit for limit in sorted(set(depth.values())) if longest < 3 * limit < 2 * longest]
+    plans = [_crossing(nodes, depth, limit) for limit in limits]
+    crossing = min((plan for plan in plans if 1 <= len(plan) <= MOST_CROSSING), default=[],
+                   key=lambda plan: _heavier(nodes, plan))
+    if not crossing:
+        return [], [list(body)]
+    rows = {node: Buffer(_row_name(node, crossing), (length,), dtype, "row")
+            for node in crossing if (dtype := node.dtype) is not None}
+    first: list[Stmt] = [Store((row, lane), node) for node, row in rows.items()]
+    later: dict[Node, Node] = {node: load(row, lane, row.dtype) for node, row in rows.items()}
+    return list(rows.values()), [first, Replacement(later).of(body)]
+
+
+def _row_name(node: Node, others: Sequence[Node]) -> str:
+    alike = [other for other in others if other.hint == node.hint]
+    number = f"_{alike.index(node)}" if len(alike) > 1 else ""
+    return f"{node.hint or 'value'}_row{number}"
+
+
+def _weight(node: Node) -> int:
+    if node.op != "apply":
+        return 0
+    return CALL if "tt_" in node.args[0] else DIVISION if " / " in node.args[0] else 1
+
+
+def _crossing(nodes: Sequence[Node], depth: dict[Node, int], limit: int) -> list[Node]:
+    """Return the values of the first phase that the second one needs and would not rather compute again."""
+    dear: set[Node] = {node for node in nodes if _weight(node) >= DIVISION}
+    for node in nodes:
+        if any(child in dear for child in node.children):
+            dear.add(node)
+    used = {child for node in nodes if depth[node] > limit for child in node.children}
+    return [node for node in nodes if node in used and node in dear and depth[node] <= limit]
+
+
+def _heavier(nodes: Sequence[Node], crossing: Sequence[Node]) -> int:
+    """Return the work of the heavier phase."""
+    first = sum(map(_weight, walk(crossing)))
+    return max(first, sum(map(_weight, nodes)) - first)

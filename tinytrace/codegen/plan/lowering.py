@@ -1,0 +1,99 @@
+"""What an equation is to the code generator: the kind that its room answers, or one of two that kinds turn into.
+
+A scatter of windows whose places are known now is a `Window`: an expression like a pad, not an update. A reduction
+that leaves a short last dimension is a `Spread`: a few reductions side by side, each with one result per row, so that
+the sum of forces on n bodies in space is three sums of n terms in one loop and not n sums of rows of three.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from tinytrace.codegen.ir.arithmetic import constant_of, index_of, terms_of
+from tinytrace.codegen.ir.nodes import Node, axis
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
+from tinytrace.core.kinds import Gather, IndexMap, Kind, Reduction, Scalar, Scatter
+
+SHORT = 4
+"""Dimensions of at most this size are written out."""
+LONG = 16
+"""A sum of fewer terms than this is not worth spreading."""
+PART = 4
+"""A window that covers at least this part (one fourth) of an array is computed with it, in one loop."""
+
+
+class Window(NamedTuple):
+    """`out[i] = combine(operand[i], updates[i - start])` where that lies inside the updates, else `operand[i]`.
+
+    `dims[d]` is the dimension of the updates that runs along dimension d of the operand, or None.
+    """
+
+    combine: str
+    updates: int
+    starts: tuple[int, ...]
+    dims: tuple[int | None, ...]
+
+
+class Spread(NamedTuple):
+    """The results of `parts`, reductions of slices, side by side in a last dimension."""
+
+    reduction: Reduction
+    parts: tuple[Var, ...]
+
+
+Lowered: TypeAlias = Kind | Window | Spread
+Element: TypeAlias = Callable[[Atom, tuple[Node, ...]], Node]
+
+
+def lowered(eqn: JaxprEqn) -> Lowered:
+    """Return what an equation is, as far as it can be said from the equation alone."""
+    kind = eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
+    return _spread(eqn, kind) or kind if isinstance(kind, Reduction) else kind
+
+
+def is_map(kind: Lowered, eqn: JaxprEqn) -> bool:
+    """Does this kind say one element of the result, without a loop?"""
+    if isinstance(kind, Reduction):
+        return is_short(kind, eqn)
+    return isinstance(kind, (Scalar, IndexMap, Gather, Window, Spread))
+
+
+def is_short(kind: Reduction, eqn: JaxprEqn) -> bool:
+    """Is this a reduction of so few elements that it is written out?"""
+    shape = eqn.invars[0].aval.shape
+    return 0 < math.prod(shape[a] for a in kind.axes) <= SHORT and not kind.combine.startswith("arg")
+
+
+def _spread(eqn: JaxprEqn, kind: Reduction) -> Spread | None:
+    operand, out = eqn.invars[0].aval, eqn.outvars[0].aval
+    terms = math.prod(operand.shape[a] for a in kind.axes)
+    if not out.shape or not 1 < out.shape[-1] <= SHORT or operand.ndim - 1 in kind.axes or terms < LONG \
+            or kind.combine.startswith("arg"):
+        return None
+    return Spread(kind, tuple(Var(ShapedArray(out.shape[:-1], out.dtype)) for _ in range(out.shape[-1])))
+
+
+def window(eqn: JaxprEqn, kind: Scatter, target: Sequence[Node], guard: Node | None) -> Window | None:
+    """Return a scatter as a window, if `target`, the place of an update, is a known distance from its own index."""
+    operand, updates = eqn.invars[0].aval, eqn.invars[kind.updates].aval
+    if PART * updates.size < operand.size or (guard is not None and constant_of(guard) != 1):
+        return None
+    axes = {axis(f"i{k}", size): k for k, size in enumerate(updates.shape) if size != 1}
+    starts: list[int] = []
+    dims: list[int | None] = []
+    for position in target:
+        start, terms = terms_of(index_of(position))
+        if len(terms) > 1 or any(factor != 1 or node not in axes for node, factor in terms):
+            return None
+        starts.append(start)
+        dims.append(axes[terms[0][0]] if terms else None)
+    used = [d for d in dims if d is not None]
+    if sorted(used) != sorted(axes.values()):
+        return None
+    inside = all(start >= 0 and start + (updates.shape[d] if d is not None else 1) <= size
+                 for start, d, size in zip(starts, dims, operand.shape, strict=True))
+    return Window(kind.combine, kind.updates, tuple(starts), tuple(dims)) if inside else None
+
+

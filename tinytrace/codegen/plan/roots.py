@@ -1,0 +1,110 @@
+"""The roots of each kind of equation: its loops, and what is computed in them."""
+from __future__ import annotations
+
+import numpy as np
+
+from tinytrace.codegen.c.types import spelled
+from tinytrace.codegen.ir.arithmetic import linear
+from tinytrace.codegen.ir.nodes import Node, apply, cast, element, literal, number
+from tinytrace.codegen.plan.elements import Elements, Index, domain_axes
+from tinytrace.codegen.plan.lowering import Spread
+from tinytrace.codegen.plan.partition import Root
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import is_float
+from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
+from tinytrace.core.kinds import Contraction, Reduction, Scan1D
+
+
+def map_root(eqn: JaxprEqn, var: Var, elements: Elements) -> Root:
+    """A kept value that is an expression of its index: a loop over its elements."""
+    shape = var.aval.shape
+    return Root(var, eqn, shape, len(shape), elements.value_of(var, domain_axes(shape)))
+
+
+def copy_root(elements: Elements, atom: Atom) -> Root:
+    """A loop that copies a value."""
+    shape = atom.aval.shape
+    return Root(Var(atom.aval), None, shape, len(shape), elements(atom, domain_axes(shape)))
+
+
+def reduction_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[Root]:
+    """A loop over the operand that folds into the result; two for the position of an extreme."""
+    operand, var = eqn.invars[0], eqn.outvars[0]
+    if kind.combine.startswith("arg"):
+        return _position_roots(eqn, kind, elements)
+    domain, at = _folded_last(operand.aval, kind.axes)
+    return [Root(var, eqn, domain, len(domain) - len(kind.axes), elements(operand, at), kind.combine)]
+
+
+def part_root(eqn: JaxprEqn, kind: Spread, k: int, elements: Elements) -> Root:
+    """One of several reductions side by side: that of element k of the last dimension."""
+    operand = eqn.invars[0]
+    axes = kind.reduction.axes
+    kept = [a for a in range(operand.aval.ndim - 1) if a not in axes]
+    domain = tuple(operand.aval.shape[a] for a in (*kept, *axes))
+    at = dict(zip((*kept, *axes), domain_axes(domain), strict=True)) | {operand.aval.ndim - 1: number(k)}
+    value = elements(operand, tuple(at[a] for a in range(operand.aval.ndim)))
+    return Root(kind.parts[k], eqn, domain, len(kept), value, kind.reduction.combine)
+
+
+def _position_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[Root]:
+    """First the extreme, then the smallest position at which it stands; where it is NaN, the first NaN's."""
+    operand, var = eqn.invars[0], eqn.outvars[0]
+    domain, at = _folded_last(operand.aval, kind.axes)
+    free, dtype = len(domain) - 1, var.aval.dtype
+    assert isinstance(dtype, np.dtype)
+    extreme = Var(ShapedArray(domain[:free], operand.aval.dtype))
+    value = elements(operand, at)
+    position = cast(domain_axes(domain)[-1], dtype)
+    test = "({0} == {1} || {0} != {0})" if is_float(operand.aval.dtype) else "{0} == {1}"
+    none = literal(spelled(np.iinfo(dtype).max, dtype), dtype)
+    found = apply(f"{test} ? {{2}} : {{3}}",
+                  (value, element(extreme, domain_axes(domain)[:free]), position, none), dtype)
+    return [Root(extreme, eqn, domain, free, value, kind.combine.removeprefix("arg")),
+            Root(var, eqn, domain, free, found, "min")]
+
+
+def scan_root(eqn: JaxprEqn, kind: Scan1D, elements: Elements) -> Root:
+    """A loop that folds and stores what is folded so far."""
+    operand, var = eqn.invars[0], eqn.outvars[0]
+    domain, at = _folded_last(operand.aval, (kind.axis,))
+    if kind.reverse:
+        at = tuple(linear(domain[-1] - 1, [(i, -1)]) if a == kind.axis else i for a, i in enumerate(at))
+    return Root(var, eqn, domain, len(domain) - 1, elements(operand, at), kind.combine, running=True, place=at)
+
+
+def product_root(eqn: JaxprEqn, kind: Contraction, elements: Elements) -> Root:
+    """A small matrix product: a loop over batch, rows, columns and what is summed."""
+    (lhs, rhs), var = eqn.invars, eqn.outvars[0]
+    summed = tuple(lhs.aval.shape[a] for a in kind.lhs_contract)
+    domain = (*var.aval.shape, *summed)
+    axes = domain_axes(domain)
+    batch, rest = axes[:len(kind.lhs_batch)], axes[len(kind.lhs_batch):]
+    rows = lhs.aval.ndim - len(kind.lhs_batch) - len(summed)
+    inner = axes[var.aval.ndim:]
+    left = elements(lhs, _operand_index(lhs, kind.lhs_batch, kind.lhs_contract, batch, rest[:rows], inner))
+    right = elements(rhs, _operand_index(rhs, kind.rhs_batch, kind.rhs_contract, batch, rest[rows:], inner))
+    dtype = var.aval.dtype
+    text = "{0} & {1}" if dtype.kind == "b" else "{0} * {1}"
+    return Root(var, eqn, domain, var.aval.ndim, apply(text, (as_type(left, var), as_type(right, var)), dtype),
+                "or" if dtype.kind == "b" else "sum")
+
+
+def as_type(node: Node, var: Var) -> Node:
+    """Return an element as one of the type of `var`."""
+    return node if node.dtype == var.aval.dtype else apply("{0}", (node,), var.aval.dtype)
+
+
+def _operand_index(operand: Atom, batch_dims: tuple[int, ...], summed_dims: tuple[int, ...], batch: Index, free: Index,
+                   summed: Index) -> Index:
+    at: dict[int, Node] = dict(zip(batch_dims, batch, strict=True)) | dict(zip(summed_dims, summed, strict=True))
+    others = iter(free)
+    return tuple(at[a] if a in at else next(others) for a in range(operand.aval.ndim))
+
+
+def _folded_last(operand: ShapedArray, folded: tuple[int, ...]) -> tuple[tuple[int, ...], Index]:
+    """Return the loops over an operand, those over `folded` dimensions last, and the operand's index in them."""
+    kept = [a for a in range(operand.ndim) if a not in folded]
+    domain = tuple(operand.shape[a] for a in (*kept, *folded))
+    axes = dict(zip((*kept, *folded), domain_axes(domain), strict=True))
+    return domain, tuple(axes[a] for a in range(operand.ndim))

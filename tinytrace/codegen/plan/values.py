@@ -1,0 +1,255 @@
+"""What is known of every value of a jaxpr before there are kernels: who makes it, what it costs, is it kept.
+
+A value is *kept* when its elements are computed once and remembered, in memory or in a variable; all others are written
+out as expressions wherever they are read. Kept are: results of folds (reductions, scans) and of whole operations
+(loops, matrix products, ...), what leaves the program, scalars, and whatever would cost more to compute again than to
+remember.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from tinytrace.codegen.ir.arithmetic import flat_offset, stride_along
+from tinytrace.codegen.ir.nodes import Node, load, local
+from tinytrace.codegen.plan.chain_splitting import ends_of_chains
+from tinytrace.codegen.plan.elements import (
+    Elements,
+    Index,
+    Producer,
+    aligned,
+    as_index,
+    domain_axes,
+    node_of,
+    reader,
+    wrapped,
+)
+from tinytrace.codegen.plan.lowering import SHORT, Lowered, Spread, Window, is_map, lowered, window
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Var
+from tinytrace.core.kinds import Contraction, Gather, IndexMap, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
+
+REMEMBERING = 12
+"""What it costs to write an element and read it again, in simple operations."""
+CALL = 12
+"""What a `tt_` function costs."""
+SMALL_PRODUCT = 16 * 1024
+"""Matrix products of at most this many multiplications are loops of our own; larger ones go to the BLAS."""
+
+
+Place: TypeAlias = tuple[tuple[int, ...], int]
+"""Where a value is read: the extents of the loops, and how many folds lie behind what they compute."""
+Reads: TypeAlias = dict[Place, int]
+"""How often a value is read at each place."""
+
+
+class Values:
+    """The values of `jaxpr`, whose inputs are at hand."""
+
+    def __init__(self, jaxpr: Jaxpr) -> None:
+        self.jaxpr = jaxpr
+        self.kinds: list[Lowered] = []
+        self.maps: list[bool] = []
+        """For each equation, whether it says one element without a loop."""
+        self.producers: dict[Var, Producer] = {}
+        for eqn in jaxpr.eqns:
+            kind = self._with_window(eqn, lowered(eqn))
+            self.kinds.append(kind)
+            self.maps.append(is_map(kind, eqn))
+            for k, v in enumerate(eqn.outvars):
+                self.producers[v] = Producer(eqn, kind, k, self.maps[-1])
+            if isinstance(kind, Spread):
+                for k, part in enumerate(kind.parts):
+                    self.producers[part] = Producer(eqn, kind.reduction, k, False)
+        self.level: dict[Var, int] = {}
+        """How many folds and whole operations lie behind a value, one after the other."""
+        self.cost: dict[Var, int] = {}
+        """Simple operations per element, when everything behind it that can be is written out."""
+        self._rate()
+        self.kept: set[Var] = ends_of_chains(jaxpr.eqns, self.maps, self.cost, REMEMBERING)
+        self.repeated: set[Var] = set()
+        """Values that some loop over more elements than they have reads: each element is needed many times."""
+        self._choose_kept()
+
+    def _with_window(self, eqn: JaxprEqn, kind: Lowered) -> Lowered:
+        """Return a scatter as a window where it is one: the places of its updates are known."""
+        if not isinstance(kind, Scatter):
+            return kind
+        elements = Elements(self.producers, self._at_hand, {})
+        axes = domain_axes(eqn.invars[kind.updates].aval.shape)
+        target, guard = kind.target(wrapped(axes), reader(eqn, elements))
+        places = [as_index(node_of(as_expr(i))) for i in target]
+        return window(eqn, kind, places, None if guard is None else as_index(node_of(guard))) or kind
+
+    def _at_hand(self, v: Var, index: Index) -> Node | None:
+        """Stand for an element of an array, for what is not written out."""
+        if v in self.producers and self.producers[v].is_map:
+            return None
+        return load(v, flat_offset(index, v.aval.shape), v.aval.dtype)
+
+    def _rate(self) -> None:
+        level, cost = self.level, self.cost
+        for eqn, kind, maps in zip(self.jaxpr.eqns, self.kinds, self.maps, strict=True):
+            deepest, total = 0, _own_cost(kind, eqn)
+            for x in eqn.invars:
+                if x in cost:
+                    deepest = max(deepest, level[x])
+                    total += cost[x]
+            total = min(total, 1 << 20) if maps else 0
+            if isinstance(kind, Spread):
+                deepest, total = deepest + 1, 1
+            for v in (*eqn.outvars, *(kind.parts if isinstance(kind, Spread) else ())):
+                level[v] = deepest + (not maps)
+                cost[v] = total if v.aval.shape else 0  # scalars are kept
+
+    def _choose_kept(self) -> None:
+        """Walk from the results to the inputs, counting for each value in how many loops, and where, it is read."""
+        self.kept.update(v for v in self.jaxpr.outvars if isinstance(v, Var) and v in self.producers)
+        reads: dict[Var, Reads] = {}
+        for eqn, kind, maps in zip(reversed(self.jaxpr.eqns), reversed(self.kinds), reversed(self.maps), strict=True):
+            if not maps or isinstance(kind, Spread):
+                results = kind.parts if isinstance(kind, Spread) else eqn.outvars
+                self.kept.update(v for v in results if type(v) is not DropVar)
+                self._read_by_fold(eqn, kind.reduction if isinstance(kind, Spread) else kind, reads)
+                continue
+            loops: Reads = {}
+            for v in eqn.outvars:
+                readers = reads.get(v, {})
+                if any(math.prod(shape) > v.aval.size for shape, _ in readers):
+                    self.repeated.add(v)
+                again = (sum(readers.values()) - 1) * self.cost[v]
+                if not v.aval.shape or (again >= REMEMBERING and not self._only_enlarges(eqn, kind)):
+                    self.kept.add(v)
+                _merge_same(loops, {(v.aval.shape, self.level[v]): 1} if v in self.kept else readers)
+            self._read_by_map(eqn, kind, loops, reads)
+
+    def _only_enlarges(self, eqn: JaxprEqn, kind: Lowered) -> bool:
+        """Does an equation pad, repeat or join? Then what it reads may be worth keeping: that is smaller."""
+        made = self._made(eqn.invars)
+        return isinstance(kind, IndexMap) and all(x.aval.size < eqn.outvars[0].aval.size for x in made)
+
+    def _read_by_fold(self, eqn: JaxprEqn, kind: Lowered, reads: dict[Var, Reads]) -> None:
+        for x in self._made(eqn.invars):
+            if isinstance(kind, (Reduction, Scan1D)):
+                shape = domain_order(x.aval, kind)
+                _merge_same(reads.setdefault(x, {}), {(shape, self.level[x]): 1})
+            elif isinstance(kind, Contraction):
+                if self.cost[x] or not self.is_view(x):
+                    self.kept.add(x)
+            elif isinstance(kind, Loop) and x in first_values(eqn, kind):
+                _count(reads.setdefault(x, {}), (x.aval.shape, id(eqn)))
+            elif not isinstance(kind, Scatter):
+                if x.aval.shape:
+                    self.kept.add(x)
+            elif x is eqn.invars[kind.updates] and 4 * x.aval.size <= eqn.outvars[0].aval.size:
+                self.kept.add(x)  # so that the operand may be updated in place, whatever the updates read of it
+            else:
+                _count(reads.setdefault(x, {}), (eqn.invars[kind.updates].aval.shape, id(eqn)))
+
+    def _read_by_map(self, eqn: JaxprEqn, kind: Lowered, loops: Reads,
+                     reads: dict[Var, Reads]) -> None:
+        for x in self._made(eqn.invars):
+            here = reads.setdefault(x, {})
+            if isinstance(kind, (Scalar, Window)) and x.aval.shape == eqn.outvars[0].aval.shape:
+                _merge_same(here, loops)
+                continue
+            times = x.aval.size // max(eqn.outvars[0].aval.size, 1) if isinstance(kind, Reduction) else 1
+            for loop, count in loops.items():
+                _count(here, loop, count * max(times, 1))
+            if self.cost[x] >= REMEMBERING and _needs_again(eqn, kind, x):
+                self.kept.add(x)
+
+    def is_view(self, x: Var) -> bool:
+        """Does `x` show elements of one array at regular distances, as a transpose or a slice does?"""
+        def leaf(v: Var, index: Index) -> Node | None:
+            if v not in self.kept:
+                return self._at_hand(v, index)
+            return load(v, flat_offset(index, v.aval.shape), v.aval.dtype)
+
+        axes = domain_axes(x.aval.shape)
+        node = Elements(self.producers, leaf, {})(x, axes)
+        return node.op == "load" and all(stride_along(node.args[1], axis) is not None for axis in axes)
+
+    def _made(self, atoms: Iterable[Atom]) -> list[Var]:
+        return [x for x in dict.fromkeys(atoms) if isinstance(x, Var) and x in self.producers]
+
+
+def first_values(eqn: JaxprEqn, kind: Loop) -> set[Atom]:
+    """Return the operands of a loop that are only copied into carries: they may be written out there."""
+    consts, start = kind.num_consts, kind.cond_num_consts + kind.num_consts
+    pairs = zip(kind.body.jaxpr.invars[consts:], kind.body.jaxpr.outvars, strict=False)
+    changing = [after is not inside for inside, after in pairs]
+    carried = {x for x, changes in zip(eqn.invars[start:], changing, strict=False) if changes}
+    others = [*eqn.invars[:start], *eqn.invars[start + kind.num_carry:]]
+    kept = {x for x, changes in zip(eqn.invars[start:], changing, strict=False) if not changes}
+    return {x for x in carried - kept if x not in others}
+
+
+def _needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
+    """Does a loop over the result need elements of `x` again and again, and in its innermost loop?"""
+    shape = eqn.outvars[0].aval.shape
+    if isinstance(kind, Gather):
+        return True
+    if eqn.outvars[0].aval.size <= x.aval.size or not shape:
+        return False
+    axes = domain_axes(shape)
+    last = next((a for a in reversed(axes) if a.op == "axis"), None)
+    found: list[Node] = []
+
+    def read(atom: Atom, at: Index) -> Node:
+        found.extend(at if atom is x else ())
+        return local("", atom.aval.dtype)
+
+    if isinstance(kind, IndexMap):
+        kind.element(wrapped(axes), reader(eqn, read))
+    elif isinstance(kind, Scalar):
+        found.extend(aligned(axes, eqn.outvars[0].aval, x.aval))
+    return any(last in node.axes for node in found)
+
+
+def _count(reads: Reads, loop: Place, times: int = 1) -> None:
+    reads[loop] = reads.get(loop, 0) + times
+
+
+def _merge_same(into: Reads, loops: Reads) -> None:
+    """Readers at the same place of the same loop share one computation."""
+    for loop, count in loops.items():
+        into[loop] = max(into.get(loop, 0), count)
+
+
+# --- kinds -------------------------------------------------------------------------------------------------------
+
+def is_small_product(kind: Contraction, eqn: JaxprEqn) -> bool:
+    """Is this a matrix product that loops of our own do as well as a BLAS, or better?"""
+    lhs, rhs = (x.aval for x in eqn.invars)
+    out = eqn.outvars[0].aval
+    count = out.size * math.prod(lhs.shape[a] for a in kind.lhs_contract)
+    if out.dtype.name not in ("float32", "float64") or lhs.dtype != out.dtype or rhs.dtype != out.dtype:
+        return True
+    return count <= SMALL_PRODUCT or is_product_with_vector(kind, lhs, rhs)
+
+
+def is_product_with_vector(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray) -> bool:
+    """Has one operand no dimension of its own (of size over 1)?"""
+    def free(aval: ShapedArray, *others: tuple[int, ...]) -> int:
+        taken = {a for axes in others for a in axes}
+        return math.prod(size for a, size in enumerate(aval.shape) if a not in taken)
+
+    return 1 in (free(lhs, kind.lhs_contract, kind.lhs_batch), free(rhs, kind.rhs_contract, kind.rhs_batch))
+
+
+def domain_order(operand: ShapedArray, kind: Reduction | Scan1D) -> tuple[int, ...]:
+    """Return the loop extents of a fold: the dimensions that stay, then those that are folded."""
+    folded = kind.axes if isinstance(kind, Reduction) else (kind.axis,)
+    shape = operand.shape
+    return (*(size for a, size in enumerate(shape) if a not in folded), *(shape[a] for a in folded))
+
+
+def _own_cost(kind: Lowered, eqn: JaxprEqn) -> int:
+    if isinstance(kind, Scalar):
+        text = kind.text if isinstance(kind.text, str) else " ".join(kind.text)
+        return 1 + CALL * text.count("tt_") + 3 * text.count("/")
+    if isinstance(kind, Reduction):
+        return SHORT
+    return 0

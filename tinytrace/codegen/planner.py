@@ -1,0 +1,260 @@
+"""From a jaxpr to the list of its kernels, in the order in which they run.
+
+Values are gathered into groups (`plan`), groups become loops (`schedule`), whole operations become kernels of
+their own kind. A `Planner` does this for one jaxpr; bodies of loops and branches are planned by planners of their own,
+which share the names and know where the values around them lie.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from tinytrace.codegen.ir.arithmetic import flat_offset, rebuild
+from tinytrace.codegen.ir.kernel import Buffer, Home, Kernel, Nest
+from tinytrace.codegen.ir.nodes import Node, element, load, local, walk
+from tinytrace.codegen.plan.elements import Elements, Index, domain_axes, literal_node
+from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map
+from tinytrace.codegen.plan.partition import Group, Grouping, Root
+from tinytrace.codegen.plan.roots import copy_root, map_root, part_root, product_root, reduction_roots, scan_root
+from tinytrace.codegen.plan.unit import Unit
+from tinytrace.codegen.plan.values import CALL, Values, is_small_product
+from tinytrace.codegen.schedule.loops import GroupLoops
+from tinytrace.codegen.schedule.nest import nest
+from tinytrace.codegen.schedule.tasks import StagePlan, Task
+from tinytrace.codegen.whole.dispatch import kernels_of_whole
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal, Var
+from tinytrace.core.kinds import Contraction, Kind, Reduction, Scan1D
+
+
+class Planner:
+    """Plans one program whose inputs are at `homes`; its outputs are to be stored in `targets`, where there is one."""
+
+    def __init__(self, unit: Unit, closed: ClosedJaxpr, homes: dict[Var, Home],
+                 targets: Sequence[Buffer | None]) -> None:
+        self.unit = unit
+        self.jaxpr = closed.jaxpr
+        self.homes = dict(homes)
+        for v, const in zip(closed.jaxpr.constvars, closed.consts, strict=True):
+            if v not in self.homes:
+                self.homes[v] = unit.constant(const, v.aval)
+        self.targets: dict[Var, list[Buffer]] = {}
+        self.values = Values(self.jaxpr)
+        self.grouping = Grouping()
+        letters = {v: unit.names[v] for eqn in self.jaxpr.eqns for v in eqn.outvars if type(v) is not DropVar}
+        self.elements = Elements(self.values.producers, self._leaf, letters)
+        self._readers: dict[Var, set[tuple[Group, int]]] = {}
+        self._order = {eqn: k for k, eqn in enumerate(self.jaxpr.eqns)}
+        self._last_effect: list[Group] = []
+        for atom, target in zip(self.jaxpr.outvars, targets, strict=True):
+            if target is not None and isinstance(atom, Var) and atom in self.values.producers:
+                self.targets.setdefault(atom, []).append(target)
+        for eqn, kind in zip(self.jaxpr.eqns, self.values.kinds, strict=True):
+            self._collect(eqn, kind)
+        for atom, target in zip(self.jaxpr.outvars, targets, strict=True):
+            if target is not None and (isinstance(atom, Literal) or atom not in self.values.producers):
+                self.add_output(copy_root(self.elements, atom), target)
+
+    def kernels(self) -> list[Kernel]:
+        """Return the kernels of the program; afterwards `home` knows where its values are."""
+        return [kernel for group in self.grouping.ordered() for kernel in self._kernels_of(group)]
+
+    def inner(self, closed: ClosedJaxpr, homes: dict[Var, Home], targets: Sequence[Buffer | None]) -> Planner:
+        """Return a planner for the body of a loop or branch, whose variables have been given letters."""
+        return Planner(self.unit, closed, homes, targets)
+
+    def home(self, atom: Atom) -> Home:
+        """Return where a value is that has been planned, or is an input or a literal."""
+        return literal_node(atom) if isinstance(atom, Literal) else self.homes[atom]
+
+    def add_output(self, root: Root, target: Buffer) -> None:
+        """Add a root that no equation of the program computes, and store it in `target`."""
+        self.targets[root.var] = [target]
+        self.add_root(root)
+
+    def add_root(self, root: Root) -> None:
+        """Add a root to the group that suits it."""
+        group = self.grouping.add(root)
+        stage = self.grouping.home[root.var][1]
+        for v, _ in root.reads:
+            self._readers.setdefault(v, set()).add((group, stage))
+
+    def result_array(self, var: Var) -> Buffer:
+        """Return the array in which a whole operation is to leave a result, and let it live there."""
+        targets = self.targets.get(var)
+        home = targets[0] if targets and var.aval.shape else self.temporary(var)
+        self.homes[var] = home
+        return home
+
+    def temporary(self, var: Var, suffix: str = "") -> Buffer:
+        """Return a new array in the workspace for a value like `var`."""
+        name = self.unit.names[var] if not suffix and type(var) is not DropVar else \
+            self.unit.names.fresh(f"{self.unit.names[var]}{suffix or '_1'}")
+        return Buffer(name, var.aval.shape, var.aval.dtype, "workspace")
+
+    # --- roots and groups --------------------------------------------------------------------------------------
+
+    def _leaf(self, var: Var, index: Index) -> Node | None:
+        home = self.homes.get(var)
+        if isinstance(home, Node):
+            return home
+        if home is not None:
+            return load(home, flat_offset(index, var.aval.shape), var.aval.dtype)
+        producer = self.values.producers[var]
+        if var in self.values.kept or not producer.is_map:
+            return element(var, index)
+        return None
+
+    def _collect(self, eqn: JaxprEqn, kind: Lowered) -> None:
+        if isinstance(kind, Spread):
+            for k in range(len(kind.parts)):
+                self.add_root(part_root(eqn, kind, k, self.elements))
+        if eqn.outvars and is_map(kind, eqn):
+            for v in eqn.outvars:
+                if v in self.values.kept:
+                    root = map_root(eqn, v, self.elements)
+                    root.wide = v not in self.values.repeated and self.values.cost[v] >= CALL
+                    self.add_root(root)
+        elif isinstance(kind, Reduction):
+            for root in reduction_roots(eqn, kind, self.elements):
+                self.add_root(root)
+        elif isinstance(kind, Scan1D):
+            self.add_root(scan_root(eqn, kind, self.elements))
+        elif isinstance(kind, Contraction) and is_small_product(kind, eqn):
+            self.add_root(product_root(eqn, kind, self.elements))
+        else:
+            assert not isinstance(kind, (Window, Spread))
+            self._collect_whole(eqn, kind)
+
+    def _collect_whole(self, eqn: JaxprEqn, kind: Kind) -> None:
+        """Add a whole operation, which reads its operands where they are kept, and extra copies of its results."""
+        group = self.grouping.add_whole(eqn, self._kept_behind(eqn.invars), self._last_effect if eqn.effects else ())
+        group.kind = kind
+        if eqn.effects:
+            self._last_effect = [group]
+        for v in self._kept_behind(eqn.invars):
+            self._readers.setdefault(v, set()).add((group, 0))
+        for v in eqn.outvars:
+            for target in self.targets.get(v, [])[bool(v.aval.shape):]:
+                self.add_output(copy_root(self.elements, v), target)
+            if v in self.targets:
+                self.targets[v] = self.targets[v][:1]
+
+    def _kept_behind(self, atoms: Sequence[Atom]) -> list[Var]:
+        """Return the kept values that are read when `atoms` are."""
+        found: dict[Var, None] = {}
+        for x in atoms:
+            if isinstance(x, Var) and x not in self.homes:
+                node = self.elements(x, domain_axes(x.aval.shape))
+                found.update((n.args[0], None) for n in walk([node]) if n.op == "element")
+        return list(found)
+
+    # --- loops -------------------------------------------------------------------------------------------------
+
+    def _kernels_of(self, group: Group) -> list[Kernel]:
+        if group.whole is not None:
+            assert group.kind is not None
+            return kernels_of_whole(self, group.whole, group.kind)
+        plan = GroupLoops(domain_axes(group.roots[0].domain[:group.outer]), self._stages(group))
+        kernel = nest(plan.statements())
+        self._describe(kernel, group)
+        return [kernel]
+
+    def _describe(self, kernel: Nest, group: Group) -> None:
+        """Say which equations became this kernel, and what they would have moved one by one."""
+        inside: dict[JaxprEqn, None] = {}
+        stack = [root.eqn for root in group.roots if root.eqn is not None]
+        while stack:
+            eqn = stack.pop()
+            if eqn not in inside:
+                inside[eqn] = None
+                for x in eqn.invars:
+                    producer = self.values.producers.get(x) if isinstance(x, Var) else None
+                    if producer is not None and x not in self.values.kept and producer.is_map:
+                        stack.append(producer.eqn)
+        eqns = sorted(inside, key=self._order.__getitem__)
+        kernel.equations = [self.unit.names.text(eqn) for eqn in eqns]
+        stored = {buffer.name for buffer in kernel.writes}
+        kernel.saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
+                         if v.aval.shape and self.unit.names[v] not in stored)
+
+    def _stages(self, group: Group) -> list[StagePlan]:
+        stages: list[StagePlan] = []
+        earlier: dict[Var, Home] = {}
+        for number, roots in enumerate(group.stages):
+            here: dict[Var, Node] = {}
+            tasks = []
+            for root in roots:
+                value = self.resolved(root.value, partial(self._inside, root, here, earlier, group.outer))
+                here[root.var] = value
+                tasks.append(self._task(root, value, group, number))
+            for task in tasks:
+                if task.remembered:
+                    earlier[task.root.var] = self._row_or_variable(task, group)
+            stages.append(StagePlan(list(roots[0].axes[group.outer:]), tasks))
+        return stages
+
+    def _inside(self, root: Root, here: dict[Var, Node], earlier: dict[Var, Home], outer: int,
+                var: Var, at: Index) -> Node:
+        """Return an element as a root of the same kernel reads it: just computed, in a row or variable, or outside."""
+        if var in here and at == root.axes:
+            return here[var]
+        home = earlier.get(var)
+        if home is None:
+            return self.read(var, at)
+        if isinstance(home, Node):
+            return home
+        if home.space == "row":
+            return load(home, flat_offset(at[outer:], home.shape), var.aval.dtype)
+        return load(home, flat_offset(at, var.aval.shape), var.aval.dtype)
+
+    def _task(self, root: Root, value: Node, group: Group, stage: int) -> Task:
+        readers = self._readers.get(root.var, set())
+        outside = any(home is not group for home, _ in readers)
+        remembered = any(home is group and at != stage for home, at in readers)
+        name = self.unit.names[root.var]
+        buffers = list(self.targets.get(root.var, []))
+        if not root.var.aval.shape:
+            self.homes[root.var] = local(name, root.var.aval.dtype)
+            remembered = True
+        elif outside and not buffers:
+            buffers = [Buffer(name, root.var.aval.shape, root.var.aval.dtype, "workspace")]
+        if buffers and root.var.aval.shape:
+            self.homes[root.var] = buffers[0]
+        if buffers and root.var.aval.shape:
+            name = f"{name}_i"
+        targets = [(buffer, flat_offset(root.place, root.var.aval.shape)) for buffer in buffers]
+        return Task(root, value, targets, max(root.free - group.outer, 0), name, remembered)
+
+    def _row_or_variable(self, task: Task, group: Group) -> Home:
+        """Return where later stages of the group find the result."""
+        root = task.root
+        shape = root.var.aval.shape[group.outer:]
+        if all(size == 1 for size in shape) and not root.running:
+            task.depth = 0
+            return local(task.name, root.var.aval.dtype)
+        if task.targets:
+            return task.targets[0][0]
+        row = Buffer(task.name, shape, root.var.aval.dtype, "row")
+        task.name = f"{task.name}_i"
+        task.targets.append((row, flat_offset(root.place[group.outer:], shape)))
+        return row
+
+    def resolved(self, value: Node, where: Callable[[Var, Index], Node] | None = None) -> Node:
+        """Return `value` with every element of a kept value read from where that is."""
+        found: dict[Node, Node] = {}
+        for node in walk([value]):
+            old = node.children
+            new = [found[child] for child in old]
+            if node.op == "element":
+                found[node] = (where or self.read)(node.args[0], tuple(new))
+            elif all(x is y for x, y in zip(new, old, strict=True)):
+                found[node] = node
+            else:
+                found[node] = rebuild(node, new)
+                found[node].hint = found[node].hint or node.hint
+        return found[value]
+
+    def read(self, var: Var, index: Index) -> Node:
+        """Return an element of a value that has been planned."""
+        home = self.homes[var]
+        return home if isinstance(home, Node) else load(home, flat_offset(index, var.aval.shape), var.aval.dtype)

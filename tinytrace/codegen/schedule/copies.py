@@ -1,0 +1,23 @@
+"""Loops that store one expression per element of an array, and nothing else."""
+from __future__ import annotations
+
+from tinytrace.codegen.ir.arithmetic import flat_offset
+from tinytrace.codegen.ir.kernel import Buffer, For, Nest, Stmt, Store
+from tinytrace.codegen.ir.nodes import Node, number
+from tinytrace.codegen.plan.elements import Index
+from tinytrace.codegen.schedule.collapse import merge_loops
+from tinytrace.codegen.schedule.nest import nest
+
+
+def loops_that_store(value: Node, axes: Index, array: Buffer) -> list[Stmt]:
+    """Return loops over `axes` that store `value` in `array`, which has their extents as its shape."""
+    loops, (value, offset) = merge_loops(axes, [value, flat_offset(axes, array.shape)])
+    body: list[Stmt] = [Store((array, offset), value)]
+    for k, axis in enumerate(reversed(loops)):
+        body = [For(axis, number(0), number(axis.args[1]), body, simd=not k, independent=True)]
+    return body
+
+
+def store_nest(value: Node, axes: Index, array: Buffer) -> Nest:
+    """Return the kernel of `loops_that_store`."""
+    return nest(loops_that_store(value, axes, array))

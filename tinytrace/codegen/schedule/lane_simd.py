@@ -1,0 +1,197 @@
+"""Loops whose vectorised one is the last outer loop: neighbours are computed side by side, results of folds are rows.
+
+    for block: { s[..] = 0; for i: for lane simd: s[lane] += x[i, block + lane];  for lane simd: y[..] = s[lane] }
+
+For reductions over leading axes, where neighbours in memory belong to different sums, and for products of matrices.
+Where data streams by once, rows are long; where it is used again and again, they are so short that the compiler, which
+knows their length and unrolls the loops over them, keeps them in registers. What is left of an axis that is no multiple
+of the length has rows of its own.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tinytrace.codegen.ir.arithmetic import linear, rebuild
+from tinytrace.codegen.ir.kernel import Buffer, Combine, For, Row, Stmt, Store
+from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, number, rewrite, walk
+from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
+from tinytrace.codegen.schedule.tasks import StagePlan, Task, computed, variable
+from tinytrace.core.dtypes import is_float
+
+STREAM_LANES = 512
+"""Elements of a long row: enough to stream, few enough for a core's first cache."""
+TILE_BYTES = 256
+"""Bytes of a short row: four vector registers of the widest kind."""
+TILE_ROWS = 4
+"""So many rows of that length fit in registers; more are shorter."""
+UNROLL = 4
+"""Iterations of a loop over a sum's terms that done as one: a long row is then read and written a fourth as often."""
+GROUP = 64
+"""So many of these are added to a row of their own first: sums of many terms lose fewer digits."""
+
+
+class LaneSimd:
+    """The loops of `stages` inside `outer`, whose last axis becomes lanes."""
+
+    def __init__(self, outer: Sequence[Node], stages: Sequence[StagePlan], around: Sequence[Node] = (),
+                 lanes: int = STREAM_LANES) -> None:
+        """`around`: loops that are written around these.  lanes: the length of a row of what streams by."""
+        self.outer = outer
+        self.stages = stages
+        self.tiled = uses_again([*around, *outer], stages)
+        self.lanes = _tile_lanes(stages) if self.tiled else lanes
+
+    def statements(self) -> list[Stmt]:
+        last = self.outer[-1]
+        name, extent = last.args[0], last.args[1]
+        blocks, rest = divmod(extent, self.lanes)
+        body: list[Stmt] = []
+        if blocks:
+            lane = axis("lane", self.lanes)
+            block = axis(name, blocks) if blocks > 1 or rest else number(0)
+            inside = self._code(lane, linear(0, [(block, self.lanes), (lane, 1)]))
+            body += [For(block, number(0), number(blocks), inside, independent=True)] if block.op == "axis" else inside
+        if rest:
+            lane = axis("lane", rest)
+            body += self._code(lane, linear(blocks * self.lanes, [(lane, 1)]))
+        for a in reversed(self.outer[:-1]):
+            body = [For(a, number(0), number(a.args[1]), body, independent=True)]
+        return body
+
+    def _code(self, lane: Node, position: Node) -> list[Stmt]:
+        """Return the stages, with `position` in the place of the last outer axis."""
+        rows = {task: Buffer(f"{task.name}_row", (lane.args[1],), accumulator_type(task.root.var.aval.dtype), "row")
+                for stage in self.stages for task in stage.tasks if task.remembered or task.root.combine}
+        changed = {self.outer[-1]: position} | {variable(task): _value(task, row, lane) for task, row in rows.items()}
+        body: list[Stmt] = []
+        for stage in self.stages:
+            tasks = []
+            for task in stage.tasks:
+                value, *offsets = rewrite([task.value, *(offset for _, offset in task.targets)], changed, rebuild)
+                targets = [(buffer, offset) for (buffer, _), offset in zip(task.targets, offsets, strict=True)]
+                tasks.append((replace(task, value=value, targets=targets), rows.get(task)))
+            body += _Lanes(lane, tasks, self.tiled).loops(stage.inner, 0)
+        return body
+
+
+def _value(task: Task, row: Buffer, lane: Node) -> Node:
+    """Return the result of a task as its readers see it."""
+    node = load(row, lane, row.dtype)
+    return node if row.dtype == task.root.var.aval.dtype else apply("{0}", (node,), task.root.var.aval.dtype)
+
+
+class _Lanes:
+    """One stage for one set of lanes; each task comes with the row that its result is in."""
+
+    def __init__(self, lane: Node, tasks: Sequence[tuple[Task, Buffer | None]], tiled: bool) -> None:
+        self.lane = lane
+        self.tasks = tasks
+        self.tiled = tiled
+
+    def loops(self, inner: Sequence[Node], depth: int) -> list[Stmt]:
+        """Return the loops over `inner[depth:]`, with the rows that begin here."""
+        before: list[Stmt] = []
+        starts: list[Stmt] = []
+        ends: list[Stmt] = []
+        for task, row in self.tasks:
+            if row is not None and (task.depth == depth if task.root.combine else depth == len(inner)):
+                before.append(Row(row))
+            if row is not None and task.root.combine and task.depth == depth:
+                op = propagating(task.root.combine, row.dtype)
+                starts.append(Store((row, self.lane), literal(identity(op, row.dtype), row.dtype)))
+                if not task.root.running:
+                    ends += [Store(target, _value(task, row, self.lane)) for target in task.targets]
+        if depth == len(inner):
+            inside = self._over([stmt for task, row in self.tasks for stmt in self._leaf(task, row)])
+        elif depth == len(inner) - 1 and self._sums_stream(inner[depth]):
+            inside = self._in_strides(inner[depth])
+        else:
+            a = inner[depth]
+            inside = [For(a, number(0), number(a.args[1]), self.loops(inner, depth + 1))]
+        return [*before, *self._over(starts), *inside, *self._over(ends)]
+
+    def _over(self, body: list[Stmt]) -> list[Stmt]:
+        return [For(self.lane, number(0), number(self.lane.args[1]), body, simd=True)] if body else []
+
+    def _leaf(self, task: Task, row: Buffer | None) -> list[Stmt]:
+        if row is None or not task.root.combine:
+            places = [*([(row, self.lane)] if row is not None else []), *task.targets]
+            return [Store(place, task.value) for place in places]
+        stmts: list[Stmt] = [Combine((row, self.lane), propagating(task.root.combine, row.dtype), task.value)]
+        if task.root.running:
+            stmts += [Store(target, _value(task, row, self.lane)) for target in task.targets]
+        return stmts
+
+    # --- several iterations at once -----------------------------------------------------------------------------------
+
+    def _sums_stream(self, a: Node) -> bool:
+        """Does the loop over `a` do nothing but add to long rows?"""
+        return not self.tiled and a.args[1] >= 2 * UNROLL and all(
+            task.root.combine == "sum" and not task.root.running and is_float(task.root.var.aval.dtype)
+            for task, _ in self.tasks)
+
+    def _in_strides(self, a: Node) -> list[Stmt]:
+        """Return the innermost loop of sums, `UNROLL` iterations as one: the row is read and written once for all."""
+        strides, rest = divmod(a.args[1], UNROLL)
+        groups = strides // GROUP
+        if groups > 1:
+            loops, begin = [self._in_groups(a, groups)], groups * GROUP
+        else:
+            loops, begin = [], 0
+        if begin < strides:
+            stride = axis(a.args[0], strides)
+            iterations: list[Node] = [linear(k, [(stride, UNROLL)]) for k in range(UNROLL)]
+            loops.append(For(stride, number(begin), number(strides), self._sums(a, iterations)))
+        for k in range(a.args[1] - rest, a.args[1]):
+            loops += self._sums(a, [number(k)])
+        return loops
+
+    def _in_groups(self, a: Node, groups: int) -> Stmt:
+        """Return the loop over groups of strides, each summed in rows of its own before these are added."""
+        group, stride = axis(a.args[0], groups), axis(f"{a.args[0]}_stride", GROUP)
+        iterations: list[Node] = [linear(k, [(group, GROUP * UNROLL), (stride, UNROLL)]) for k in range(UNROLL)]
+        parts: list[tuple[Task, Buffer]] = []
+        starts: list[Stmt] = []
+        ends: list[Stmt] = []
+        for task, row in self.tasks:
+            assert row is not None
+            part = replace(row, name=f"{row.name}_part")
+            parts.append((task, part))
+            starts.append(Store((part, self.lane), literal(identity("sum", part.dtype), part.dtype)))
+            ends.append(Combine((row, self.lane), "sum", load(part, self.lane, part.dtype)))
+        inside = For(stride, number(0), number(GROUP), _Lanes(self.lane, parts, self.tiled)._sums(a, iterations))
+        rows: list[Stmt] = [Row(part) for _, part in parts]
+        return For(group, number(0), number(groups), [*rows, *self._over(starts), inside, *self._over(ends)])
+
+    def _sums(self, a: Node, iterations: Sequence[Node]) -> list[Stmt]:
+        """Return the statement that adds the elements of several iterations to each row."""
+        body: list[Stmt] = []
+        for task, row in self.tasks:
+            assert row is not None
+            parts = [rewrite([task.value], {a: iteration}, rebuild)[0] for iteration in iterations]
+            while len(parts) > 1:  # pairs of pairs: fewer additions wait for each other
+                parts = [apply("{0} + {1}", (x, y), row.dtype) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+            body.append(Combine((row, self.lane), "sum", parts[0]))
+        return self._over(body)
+
+
+def uses_again(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
+    """Is every element that the inner loops read needed several times, or at hand in a core's first cache?"""
+    inner = max(math.prod(a.args[1] for a in stage.inner) for stage in stages)
+    iterations = math.prod(a.args[1] for a in outer) * inner
+    arrays = {node.args[0] for stage in stages for node in walk(computed([stage]))
+              if node.op == "load" and node.axes & set(stage.inner)}
+    size, nbytes = sum(array.size for array in arrays), sum(array.nbytes for array in arrays)
+    return bool(iterations >= 4 * size or nbytes <= 32 * 1024)
+
+
+def _tile_lanes(stages: Sequence[StagePlan]) -> int:
+    """Return how long rows are that stay in registers."""
+    results = [task.root.var.aval.dtype for stage in stages for task in stage.tasks if task.root.combine]
+    size = max((int(accumulator_type(dtype).itemsize) for dtype in results), default=4)
+    lanes = TILE_BYTES // size
+    while len(results) * lanes * size > TILE_ROWS * TILE_BYTES and lanes * size > 64:
+        lanes //= 2
+    return lanes

@@ -1,0 +1,75 @@
+"""Which axis is computed side by side: the innermost of a fold, or one of its result; and operands packed to suit it.
+
+A vector load wants neighbours in memory. Loads that jump are counted for both choices; one that is needed again and
+again, for every iteration of other loops, may jump once more and be copied before into the order in which it is read.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tinytrace.codegen.ir.arithmetic import flat_offset, stride_along
+from tinytrace.codegen.ir.kernel import Buffer, Stmt
+from tinytrace.codegen.ir.nodes import Node, load, walk
+from tinytrace.codegen.schedule.copies import loops_that_store
+from tinytrace.codegen.schedule.tasks import StagePlan, computed, replace
+
+FEWEST_USES = 8
+"""Operands that are read in at least so many iterations of other loops are worth packing."""
+MOST_PACKED = 1 << 16
+"""Elements of a packed operand: it stays in a core's cache."""
+SHORT_FOLD = 128
+"""Folding fewer elements than this side by side leaves more work to the end of the fold than to the fold."""
+
+
+def lanes_pay(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
+    """Are loops better vectorised along the last of `outer` than along the innermost of each stage?"""
+    lane = outer[-1]
+    along = across = 0
+    for stage in stages:
+        for node in _inner_loads(stage):
+            along += _jumps(node, stage.inner[-1])
+            across += _jumps(node, lane) and not _is_packable(node, outer, stage)
+    if any(task.root.running for stage in stages for task in stage.tasks):
+        return not across  # folds one after the other wait for each other
+    short = max(stage.inner[-1].args[1] for stage in stages if stage.inner) < SHORT_FOLD
+    again = any(_is_packable(node, outer, stage) for stage in stages for node in _inner_loads(stage))
+    return across < along or (not across and short and again and lane.args[1] >= 16)
+
+
+def packed(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
+    """Let `stages` read packed operands where that helps; Returns the loops that pack them."""
+    copies: list[Stmt] = []
+    lane = outer[-1]
+    for stage in stages:
+        changed: dict[Node, Node] = {}
+        for node in _inner_loads(stage):
+            if _jumps(node, lane) and _is_packable(node, outer, stage):
+                source: Buffer = node.args[0]
+                axes = (*(a for a in stage.inner if a in node.axes), *([lane] if lane in node.axes else []))
+                name = f"{stage.tasks[0].name}_of_{source.name}" + (f"_{len(copies)}" if copies else "")
+                array = Buffer(name, tuple(a.args[1] for a in axes), source.dtype, "workspace")
+                copies += loops_that_store(node, axes, array)
+                changed[node] = load(array, flat_offset(axes, array.shape), source.dtype)
+        replace([stage], changed)
+    return copies
+
+
+def _inner_loads(stage: StagePlan) -> list[Node]:
+    """Return the loads that the inner loops of a stage repeat."""
+    inner = frozenset(stage.inner)
+    return [node for node in walk(computed([stage])) if node.op == "load" and inner & node.axes]
+
+
+def _jumps(node: Node, along: Node) -> bool:
+    return stride_along(node.args[1], along) not in (0, 1)
+
+
+def _is_packable(node: Node, outer: Sequence[Node], stage: StagePlan) -> bool:
+    """Does a load depend on the lane and the inner loops alone, and do the others read it often?"""
+    own = {outer[-1], *stage.inner}
+    uses = math.prod(a.args[1] for a in outer[:-1])
+    size = math.prod(a.args[1] for a in node.axes)
+    return node.axes <= own and uses >= FEWEST_USES and size <= MOST_PACKED and node.args[0].space != "row"
+
+

@@ -1,0 +1,243 @@
+"""Long folds in pieces, which several threads fold into parts; then the parts are folded.
+
+    for piece: { s = 0; for i simd: s += x[piece, i];  s_parts[piece] = s }        s = 0; for piece: s += s_parts[piece]
+
+So one more of the outer loops is over pieces, in whatever shape loops are written. Memory is read in the order in which
+it lies, and sums of many terms lose fewer digits. How many pieces there are depends on the amount of work, not on the
+number of threads; so does the result.
+
+Sums around a total of the same elements, as a variance is one around the mean, are computed in the same pass:
+
+    for piece: { near = what the total would be if all were like the piece's first elements;  p = mean(near)
+                 for i simd: { d = x[piece, i] - p;  s += x[piece, i];  m += d * d;  e += d } }
+    s = sum of parts;  c = mean(s);  v = 0; for piece: { d = c - p;  v += m + d (n d - 2 e) }
+
+The formula is that of `plan.polynomials`. With n elements in a piece of which k make the estimate, n (mean - p)^2 is at
+most n / k times the piece's own sum of squared differences: at most 16 times what two passes lose is lost, most often
+once.
+Source: Chan, Golub & LeVeque, "Algorithms for Computing the Sample Variance", The American Statistician 37 (1983).
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tinytrace.codegen.c.types import spelled
+from tinytrace.codegen.ir.arithmetic import flat_offset, linear, minimum, rebuild
+from tinytrace.codegen.ir.kernel import Buffer, Stmt
+from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, local, number, rewrite, walk
+from tinytrace.codegen.ir.reductions import accumulator_type
+from tinytrace.codegen.plan.elements import as_element
+from tinytrace.codegen.plan.partition import Root, is_total
+from tinytrace.codegen.plan.polynomials import Errors, is_around, late_values, polynomial
+from tinytrace.codegen.schedule.tasks import StagePlan, Task, variable
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import DType
+from tinytrace.core.jaxpr import Var
+
+SAMPLE = 16
+"""The first of so many equal parts of a piece makes the estimate."""
+EVEN = 16
+"""The number of iterations in a piece is a multiple of this."""
+
+Write = Callable[[list[Node], list[StagePlan]], list[Stmt]]
+Term = tuple[Task | None, float, tuple[Node, ...]]
+"""A part of a sum: what is folded (None: ones); a factor; the late values whose errors it is multiplied by."""
+
+
+class SplitReduction:
+    """The loops `outer`, `stages` as two: folds of pieces of about `size` iterations of the first loop, and of these.
+
+    The second stage, if there is one, consists of sums around totals of the first.
+    """
+
+    def __init__(self, outer: Sequence[Node], stages: Sequence[StagePlan], size: int, depth: int,
+                 suffix: str = "") -> None:
+        """depth: where among the outer loops that over pieces is.  suffix: ends names, unlike those of other cuts."""
+        self.outer = outer
+        self.inner = stages[0].inner
+        self.depth = depth
+        self.suffix = suffix
+        self.first = self.inner[0]
+        self.extent = int(self.first.args[1])
+        size = self.extent // max(1, self.extent // size)
+        self.size = size - size % EVEN if size > EVEN else size
+        self.count, self.rest = divmod(self.extent, self.size)
+        """Full pieces, and what is left for one more."""
+        self.piece = axis(f"{self.first.args[0]}_piece", self.count + bool(self.rest))
+        self.firsts = stages[0].tasks
+        self.seconds = [task for stage in stages[1:] for task in stage.tasks]
+        self.totals = totals_of(stages[0])
+        self.late = dict.fromkeys(c for task in self.seconds for c in late_values(task.value, self.totals) or ())
+        self._parts: dict[str, Buffer] = {}
+
+    def statements(self, write_parts: Write, write_whole: Write) -> list[Stmt]:
+        """Return the loops; the two functions write those of a plan."""
+        name = str(self.first.args[0])
+        piece, inside = axis(str(self.piece.args[0]), self.count), axis(name, self.size)
+        outer = [*self.outer[:self.depth], piece, *self.outer[self.depth:]]
+        body = write_parts(outer, self._piece(piece, inside, linear(0, [(piece, self.size), (inside, 1)]), ""))
+        if self.rest:
+            inside = axis(name, self.rest)
+            place = linear(self.count * self.size, [(inside, 1)])
+            body += write_parts(list(self.outer), self._piece(number(self.count), inside, place, f"_rest{self.suffix}"))
+        return [*body, *write_whole(list(self.outer), self._whole())]
+
+    # --- pieces ------------------------------------------------------------------------------------------------
+
+    def _piece(self, piece: Node, inside: Node, place: Node, suffix: str) -> list[StagePlan]:
+        """Return the stages that fold one piece, whose element `inside` is at `place` of the first loop."""
+        stages = self._estimates(piece, inside, place, suffix) if self.seconds else []
+        tasks: list[Task] = []
+        for task in self.firsts:
+            value, *offsets = rewrite([task.value, *(offset for _, offset in task.targets)],
+                                      {self.first: place}, rebuild)
+            if is_whole(task):
+                target = self._part(task, task.name, piece)
+                tasks.append(replace(task, root=_as_folded(task.root), value=value, targets=[target],
+                                     name=f"{task.name}{suffix}", remembered=False))
+            else:
+                targets = [(buffer, offset) for (buffer, _), offset in zip(task.targets, offsets, strict=True)]
+                tasks.append(replace(task, value=value, targets=targets))
+        for task in self.seconds:
+            for moment, _, _ in self._moments(task, suffix):
+                if moment is not None:
+                    value, = rewrite([moment.value], {self.first: place}, rebuild)
+                    target = self._part(moment, moment.name, piece)
+                    tasks.append(replace(moment, value=value, targets=[target], name=f"{moment.name}{suffix}"))
+        return [*stages, StagePlan([inside, *self.inner[1:]], tasks)]
+
+    def _estimates(self, piece: Node, inside: Node, place: Node, suffix: str) -> list[StagePlan]:
+        """Return the sums of a sample, and what the late values would be if all elements were like it."""
+        iterations = max(1, int(inside.args[1]) // SAMPLE)
+        sample = axis(f"{self.first.args[0]}_sample", iterations)
+        place, = rewrite([place], {inside: sample}, rebuild)
+        needed = walk(self.late)
+        sums: list[Task] = []
+        whole: dict[Node, Node] = {}
+        for total, task in self.totals.items():
+            if total in needed:
+                value, = rewrite([task.value], {self.first: place}, rebuild)
+                near = replace(task, value=value, targets=[], name=f"{task.name}_near{suffix}", remembered=True)
+                sums.append(near)
+                dtype = task.root.var.aval.dtype
+                share = literal(spelled(self.extent / iterations, dtype), dtype)
+                whole[total] = apply("{0} * {1}", (variable(near), share), dtype)
+        root = replace(self.seconds[0].root, combine="", reads=[], inputs=set())
+        centres = []
+        for c, value in zip(self.late, rewrite(list(self.late), whole, rebuild), strict=True):
+            assert c.dtype is not None
+            value = apply("{0} - {0} == 0 ? {0} : 0", (value,), c.dtype)  # any number is an estimate, infinity is not
+            name = str(self._centre(c).args[0])
+            task = Task(root, value, [], 0, name, remembered=True)
+            centres.append(replace(task, targets=[self._part(task, name, piece)], name=f"{name}{suffix}"))
+        return [StagePlan([sample, *self.inner[1:]], sums), StagePlan([], centres)]
+
+    def _centre(self, c: Node, suffix: str = "") -> Node:
+        """Return the variable that holds the estimate of a late value."""
+        k = list(self.late).index(c)
+        return local(f"{self.seconds[0].name}_centre" + (f"_{k}" if k else "") + suffix, c.dtype)
+
+    def _moments(self, task: Task, suffix: str = "") -> list[Term]:
+        """Return what a sum around late values consists of."""
+        expanded = polynomial(task.value, {c: self._centre(c, suffix) for c in self.late})
+        assert expanded is not None
+        all_terms: Errors = {(): {expanded.known: 1.0}, **expanded.errors}
+        parts: list[Term] = []
+        for errors, terms in all_terms.items():
+            for value, factor in terms.items():
+                name = f"{task.name}_moment" + (f"_{len(parts)}" if parts else "")
+                fold = None if value is None else replace(task, value=value, name=name, remembered=False)
+                parts.append((fold, factor, errors))
+        return parts
+
+    # --- the whole ---------------------------------------------------------------------------------------------
+
+    def _whole(self) -> list[StagePlan]:
+        """Return the stages that fold what the pieces gave."""
+        firsts = [replace(task, value=self._load(task, task.name)) for task in self.firsts if is_whole(task)]
+        seconds = [replace(task, value=self._sum(task)) for task in self.seconds]
+        return [StagePlan([self.piece], tasks) for tasks in (firsts, seconds) if tasks]
+
+    def _sum(self, task: Task) -> Node:
+        """Return what one piece adds to a sum, now that the late values are known.
+
+        Where the part without errors overflows, others with another sign do too. Then it is the sum, or, if those of
+        lower degree are no numbers either, NaN: their elements were none.
+        """
+        dtype = task.root.var.aval.dtype
+        terms = self._moments(task)
+        known = overflown = self._nested(task, terms[:1])
+        for moment, *_ in terms[1:]:
+            if moment is not None:
+                overflown = apply("{0} + 0 * {1}", (overflown, self._load(moment, moment.name)), dtype)
+        return apply("{0} - {0} == 0 ? {1} : {2}", (known, self._nested(task, terms), overflown), dtype)
+
+    def _nested(self, task: Task, terms: Sequence[Term]) -> Node:
+        """Return the sum of `terms` with errors factored out, as m + d (n d - 2 e): so it overflows last."""
+        dtype = task.root.var.aval.dtype
+        parts = [(factor, self._count(dtype) if moment is None else self._load(moment, moment.name))
+                 for moment, factor, errors in terms if not errors]
+        for c in dict.fromkeys(errors[0] for *_, errors in terms if errors):
+            rest = [(moment, factor, errors[1:]) for moment, factor, errors in terms if c in errors[:1]]
+            parts.append((1.0, apply("{0} * {1}", (self._error(task, c), self._nested(task, rest)), dtype)))
+        value: Node | None = None
+        for factor, part in parts:
+            if factor != 1:
+                part = apply("{0} * {1}", (literal(spelled(factor, dtype), dtype), part), dtype)
+            value = part if value is None else apply("{0} + {1}", (value, part), dtype)
+        assert value is not None
+        return value
+
+    def _error(self, task: Task, c: Node) -> Node:
+        """Return by how much the piece's estimate of a late value is too small."""
+        near = self._load(task, str(self._centre(c).args[0]))
+        return apply("{0} - {1}", (c, near), task.root.var.aval.dtype)
+
+    def _count(self, dtype: DType) -> Node:
+        """Return how many elements a piece has."""
+        rest = math.prod(a.args[1] for a in self.inner[1:])
+        iterations = minimum(number(self.size), linear(self.extent, [(self.piece, -self.size)]))
+        return as_element(linear(0, [(iterations, rest)]), dtype)
+
+    def _part(self, task: Task, name: str, piece: Node) -> tuple[Buffer, Node]:
+        """Return where the result of a piece goes."""
+        index = [*self.outer[:self.depth], piece, *self.outer[self.depth:]]
+        parts = self._parts.get(name)
+        if parts is None:
+            shape = [a.args[1] for a in self.outer]
+            shape.insert(self.depth, self.piece.args[1])
+            dtype = accumulator_type(task.root.var.aval.dtype)
+            parts = self._parts[name] = Buffer(f"{name}_parts{self.suffix}", tuple(shape), dtype, "workspace")
+        return parts, flat_offset(index, parts.shape)
+
+    def _load(self, task: Task, name: str) -> Node:
+        parts, offset = self._part(task, name, self.piece)
+        return load(parts, offset, parts.dtype)
+
+
+def is_whole(task: Task) -> bool:
+    """Does a task fold all of its stage's inner loops?"""
+    return bool(task.root.combine) and not task.depth
+
+
+def totals_of(stage: StagePlan) -> dict[Node, Task]:
+    """Return the sums of all elements among the results of a stage, by their variables."""
+    return {variable(task): task for task in stage.tasks if is_whole(task) and is_total(task.root)}
+
+
+def are_around(stage: StagePlan, first: StagePlan) -> bool:
+    """Consists `stage` of sums around totals that `first` computes, in the same loops, and of nothing else of it?"""
+    totals = totals_of(first)
+    others = {variable(task) for task in first.tasks} - set(totals)
+    return stage.inner == first.inner and all(
+        is_whole(task) and is_total(task.root) and not others & set(walk([task.value]))
+        and is_around(task.value, list(totals)) for task in stage.tasks)
+
+
+def _as_folded(root: Root) -> Root:
+    """Return `root` with the type in which elements are folded as that of its result."""
+    aval = root.var.aval
+    wide = accumulator_type(aval.dtype)
+    return root if wide == aval.dtype else replace(root, var=Var(ShapedArray(aval.shape, wide)), reads=[], inputs=set())

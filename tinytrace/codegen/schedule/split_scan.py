@@ -1,0 +1,56 @@
+"""A running fold of one long row, on several threads: pieces fold into parts, then each piece runs on from there.
+
+    for piece: s_parts[piece] = sum of its elements
+    s = 0; for piece: { part = s_parts[piece]; s_parts[piece] = s; s += part }
+    for piece: { s = s_parts[piece]; for i in piece: { s += x[i]; y[i] = s } }
+
+How many pieces there are depends on the amount of work, not on the number of threads; so does the result.
+"""
+from __future__ import annotations
+
+from tinytrace.codegen.ir.arithmetic import linear, minimum
+from tinytrace.codegen.ir.kernel import Buffer, Combine, Declare, For, Stmt, Store
+from tinytrace.codegen.ir.nodes import Node, axis, load, local, number, walk
+from tinytrace.codegen.schedule.inner_simd import BLOCK, InnerSimd, has_clause, part_of
+from tinytrace.codegen.schedule.tasks import StagePlan, folds, replace, start_of
+
+
+def can_split_scan(stage: StagePlan) -> bool:
+    """Are the folds of a stage running ones, of elements that may be computed twice, by an operation for vectors?"""
+    return all(task.root.running and has_clause(task) and not _is_dear(task.value) for task in stage.tasks)
+
+
+class SplitScan(InnerSimd):
+    """Code of a stage with one running fold of everything."""
+
+    def __init__(self, stage: StagePlan) -> None:
+        super().__init__([], [stage])
+        first, = stage.inner
+        extent = int(first.args[1])
+        self.piece, self.inside = axis("piece", -(-extent // BLOCK)), axis(first.args[0], BLOCK)
+        self.end = minimum(number(BLOCK), linear(extent, [(self.piece, -BLOCK)]))
+        replace([stage], {first: linear(0, [(self.piece, BLOCK), (self.inside, 1)])})
+
+    def statements(self) -> list[Stmt]:
+        (task,), = (stage.tasks for stage in self.stages)
+        (x, op, value), = folds(task)
+        assert x.dtype is not None
+        parts = Buffer(f"{x.args[0]}_parts", (self.piece.args[1],), x.dtype, "workspace")
+        part, so_far = load(parts, self.piece, x.dtype), local(f"{x.args[0]}_so_far", x.dtype)
+        first: list[Stmt] = [Declare(part_of(x), start_of(x, op)), self._turns([Combine(part_of(x), op, value)]),
+                 Store((parts, self.piece), part_of(x))]
+        between: list[Stmt] = [Declare(part_of(x), part, fixed=True), Store((parts, self.piece), so_far),
+                   Combine(so_far, op, part_of(x))]
+        second: list[Stmt] = [Declare(x, part), self._turns(self._leaf(task))]
+        return [self._each(first, independent=True), Declare(so_far, start_of(x, op)), self._each(between),
+                self._each(second, independent=True)]
+
+    def _each(self, body: list[Stmt], independent: bool = False) -> For:
+        return For(self.piece, number(0), number(self.piece.args[1]), body, independent=independent)
+
+    def _turns(self, body: list[Stmt]) -> For:
+        return For(self.inside, number(0), self.end, body, simd=True)
+
+
+def _is_dear(value: Node) -> bool:
+    return any(node.op == "apply" and "tt_" in node.args[0] for node in walk([value]))

@@ -1,0 +1,85 @@
+"""A root with its decisions: what it computes, in which loops, into which variables, and where the result goes."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tinytrace.codegen.c.types import spelled
+from tinytrace.codegen.ir.arithmetic import rebuild
+from tinytrace.codegen.ir.kernel import Buffer
+from tinytrace.codegen.ir.nodes import Node, apply, literal, local, rewrite
+from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
+from tinytrace.codegen.plan.partition import Root
+from tinytrace.core.dtypes import BOOL
+
+
+@dataclass(eq=False)
+class Task:
+    """A root with its decisions: what it computes, in which loops, and where the result goes."""
+
+    root: Root
+    value: Node
+    targets: list[tuple[Buffer, Node]]
+    """Where in memory the result goes."""
+    depth: int
+    """How many of its stage's inner loops are over dimensions of the result."""
+    name: str
+    remembered: bool
+    """Do later stages read the result?"""
+
+
+@dataclass(eq=False)
+class StagePlan:
+    """Tasks that share the loops `inner`, inside the outer loops."""
+
+    inner: list[Node]
+    tasks: list[Task]
+
+
+def computed(stages: Iterable[StagePlan]) -> list[Node]:
+    """Return everything that the tasks of `stages` evaluate."""
+    tasks = [task for stage in stages for task in stage.tasks]
+    return [node for task in tasks for node in (task.value, *(offset for _, offset in task.targets))]
+
+
+def replace(stages: Iterable[StagePlan], replaced: dict[Node, Node]) -> None:
+    """Put other nodes in the place of some, in everything that is computed."""
+    for stage in stages:
+        for task in stage.tasks:
+            value, *offsets = rewrite([task.value, *(offset for _, offset in task.targets)], replaced, rebuild)
+            task.value = value
+            task.targets = [(buffer, offset) for (buffer, _), offset in zip(task.targets, offsets, strict=True)]
+
+
+def variable(task: Task) -> Node:
+    """Return the C variable that holds the result of a root."""
+    return local(task.name, task.root.var.aval.dtype)
+
+
+def folds(task: Task) -> list[tuple[Node, str, Node]]:
+    """Return (variable, operation, element) for each variable that a loop folds into."""
+    root, dtype = task.root, task.root.var.aval.dtype
+    wide = accumulator_type(dtype)
+    if propagating(root.combine, wide) == root.combine or root.running:
+        name = task.name if wide == dtype else f"{task.name}_{root.combine}"
+        return [(local(name, wide), propagating(root.combine, wide), task.value)]
+    is_nan = apply("{0} != {0}", (task.value,), BOOL)
+    return [(local(f"{task.name}_{root.combine}", wide), root.combine, task.value),
+            (local(f"{task.name}_nan", BOOL), "or", is_nan)]
+
+
+def result_of(task: Task) -> Node:
+    """Return what the folded variables mean when the loop has ended."""
+    first, *others = [x for x, _, _ in folds(task)]
+    dtype = task.root.var.aval.dtype
+    wide = first.dtype
+    assert wide is not None
+    if others:
+        first = apply(f"{{1}} ? {spelled(float('nan'), wide)} : {{0}}", (first, others[0]), wide)
+    return first if wide == dtype else apply("{0}", (first,), dtype)
+
+
+def start_of(x: Node, op: str) -> Node:
+    """Return the value of a fold of nothing, for the variable `x`."""
+    assert x.dtype is not None
+    return literal(identity(op, x.dtype), x.dtype)

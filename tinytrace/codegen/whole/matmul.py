@@ -1,0 +1,136 @@
+"""Matrix products by the host's BLAS: operands as they lie, transposed or not; anything else is copied first."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, stride_along
+from tinytrace.codegen.ir.kernel import Buffer, Call, For, Kernel, Nest, Place, Stmt
+from tinytrace.codegen.ir.nodes import Node, number, rewrite
+from tinytrace.codegen.passes.epilogue import FLOPS
+from tinytrace.codegen.passes.threads import PIECE, WORTH_SPREADING
+from tinytrace.codegen.plan.elements import Index, domain_axes
+from tinytrace.codegen.schedule.collapse import merge_loops
+from tinytrace.codegen.schedule.copies import store_nest
+from tinytrace.codegen.schedule.nest import nest
+from tinytrace.core.jaxpr import Atom, JaxprEqn
+from tinytrace.core.kinds import Contraction
+
+if TYPE_CHECKING:
+    from tinytrace.codegen.planner import Planner
+
+MANY = 8
+"""From how many products on threads take whole ones, not blocks."""
+
+
+class Matrix(NamedTuple):
+    """An operand as BLAS takes it: element (row, column) is at `offset + row * stride + column`, or the transpose."""
+
+    array: Buffer
+    offset: Node
+    """Where the matrix begins; varies with the batch axes."""
+    stride: int
+    transposed: bool
+
+
+def product(planner: Planner, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
+    """Return the kernels of a large dot_general: copies where an operand needs one, then the product of each batch."""
+    (lhs, rhs), out = eqn.invars, eqn.outvars[0]
+    batch = [lhs.aval.shape[a] for a in kind.lhs_batch]
+    depth = [lhs.aval.shape[a] for a in kind.lhs_contract]
+    rows = _others(lhs, kind.lhs_batch, kind.lhs_contract)
+    columns = _others(rhs, kind.rhs_batch, kind.rhs_contract)
+    m, n, k = (math.prod(x) for x in ([lhs.aval.shape[a] for a in rows], [rhs.aval.shape[a] for a in columns], depth))
+
+    axes = domain_axes(batch)
+    before: list[Kernel] = []
+    left = _matrix(planner, lhs, axes, kind.lhs_batch, rows, kind.lhs_contract, before)
+    right = _matrix(planner, rhs, axes, kind.rhs_batch, kind.rhs_contract, columns, before)
+    result = planner.result_array(out)
+    number_type = "float" if out.aval.dtype == np.float32 else "double"
+    call = "sgemm" if number_type == "float" else "dgemm"
+    one, zero = ("1.0f", "0.0f") if number_type == "float" else ("1.0", "0.0")
+    text = (f"host->{call}{{_then}}({left.transposed:d}, {right.transposed:d}, {m}, {n}, {k}, {one}, {{lhs}}, "
+            f"{left.stride}, {{rhs}}, {right.stride}, {zero}, {{out}}, {n}{{then}});")
+    loops, offsets = merge_loops(axes, [left.offset, right.offset, linear(0, [(flat_offset(axes, batch), m * n)])])
+    places: dict[str, Place] = {"lhs": (left.array, offsets[0]), "rhs": (right.array, offsets[1]),
+                                "out": (result, offsets[2])}
+    body: list[Stmt] = [Call(text, places, ("out",), rows=m)]
+    for axis in reversed(loops):
+        body = [For(axis, number(0), number(axis.args[1]), body, independent=True)]
+    product = nest(body, [planner.unit.names.text(eqn)])
+    product.flops += 2 * math.prod(batch) * m * n * k
+    _spread_batch(product)
+    return [*before, product]
+
+
+def _spread_batch(product: Nest) -> None:
+    """Let threads take whole products where there are many: blocks of one product would each pack their operands."""
+    for loop in product.body:
+        if isinstance(loop, For) and loop.axis.args[1] >= MANY:
+            nanoseconds = product.flops / FLOPS
+            if nanoseconds >= WORTH_SPREADING:
+                loop.grain = math.ceil(PIECE * loop.axis.args[1] / nanoseconds)
+
+
+def _others(operand: Atom, *axes: tuple[int, ...]) -> tuple[int, ...]:
+    taken = {a for group in axes for a in group}
+    return tuple(a for a in range(operand.aval.ndim) if a not in taken)
+
+
+def _matrix(planner: Planner, operand: Atom, batch: Index, batch_dims: Sequence[int], row_dims: Sequence[int],
+            column_dims: Sequence[int], before: list[Kernel]) -> Matrix:
+    shape = operand.aval.shape
+    axes = domain_axes([*map(_extent, batch), *(shape[d] for d in (*row_dims, *column_dims))])
+    at: dict[int, Node] = dict(zip((*batch_dims, *row_dims, *column_dims), axes, strict=True))
+    node = planner.resolved(planner.elements(operand, tuple(at[d] for d in range(len(shape)))))
+    rows, columns = axes[len(batch):len(batch) + len(row_dims)], axes[len(batch) + len(row_dims):]
+    found = _as_it_lies(node, rows, columns)
+    if found is None:
+        name = planner.unit.names.fresh("packed")
+        copy = Buffer(name, tuple(_extent(a) for a in axes), operand.aval.dtype, "workspace")
+        before.append(store_nest(node, axes, copy))
+        height, width = math.prod(map(_extent, rows)), math.prod(map(_extent, columns))
+        which = flat_offset(axes[:len(batch)], copy.shape[:len(batch)])
+        found = Matrix(copy, linear(0, [(which, height * width)]), width, False)
+    return found
+
+
+def _as_it_lies(node: Node, rows: Index, columns: Index) -> Matrix | None:
+    """Return the matrix that an operand is without moving it, if BLAS can read it so."""
+    if node.op != "load":
+        return None
+    array, offset = node.args
+    height, width = math.prod(map(_extent, rows)), math.prod(map(_extent, columns))
+    down, across = _common_stride(offset, rows, width), _common_stride(offset, columns, height)
+    start, = rewrite([offset], {a: number(0) for a in (*rows, *columns) if a.op == "axis"}, rebuild)
+    if across == 1 and down is not None and down >= width:
+        return Matrix(array, start, down, False)
+    if down == 1 and across is not None and across >= height:
+        return Matrix(array, start, across, True)
+    return None
+
+
+def _common_stride(offset: Node, axes: Index, others: int) -> int | None:
+    """Return the distance of neighbours when `axes` are walked through as one; None when there is no such distance.
+
+    A single row or column has no neighbours: its distance is what suits the `others` along the matrix's other side.
+    """
+    real = [a for a in axes if a.op == "axis"]
+    strides = [stride_along(offset, a) for a in real]
+    if not real:
+        return max(others, 1)
+    expected = strides[-1]
+    for a, stride in zip(reversed(real), reversed(strides), strict=True):
+        if stride is None or stride != expected:
+            return None
+        expected = stride * a.args[1]
+    return strides[-1]
+
+
+def _extent(axis: Node) -> int:
+    return int(axis.args[1]) if axis.op == "axis" else 1
+

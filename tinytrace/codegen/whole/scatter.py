@@ -1,0 +1,132 @@
+"""Scatter: a copy of the operand, then updates one after the other; `in_place` takes the copy away where it can.
+
+Many updates that add to (or multiply, or bound) few elements are made in pieces, on several threads, each of which has
+elements of its own; these join the operand in the end. How many pieces there are depends on the shapes alone.
+
+Updates whose places depend on data are made one by one. Where to and what with is computed before, vectorised, for a
+strip of them:
+
+    for i: x[w(k[i])] += f(i)    is    for each strip: { for j simd: { w_row[j] = w(k[i]);  f_row[j] = f(i) }
+                                                         for j: x[w_row[j]] += f_row[j] }
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tinytrace.codegen.ir.arithmetic import flat_offset, linear, minimum, rebuild, stride_along, subtract
+from tinytrace.codegen.ir.kernel import Buffer, Combine, For, Kernel, Place, Row, Stmt, Store, When, expressions, nested
+from tinytrace.codegen.ir.nodes import Node, axis, literal, load, number, rewrite, walk
+from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
+from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.passes.threads import WORTH_SPREADING, duration
+from tinytrace.codegen.plan.elements import UPDATES, as_index, domain_axes, node_of, reader, wrapped
+from tinytrace.codegen.schedule.collapse import merge_loops
+from tinytrace.codegen.schedule.copies import store_nest
+from tinytrace.codegen.schedule.nest import nest
+from tinytrace.core.dtypes import BOOL
+from tinytrace.core.jaxpr import JaxprEqn
+from tinytrace.core.kinds import Scatter, as_expr
+
+if TYPE_CHECKING:
+    from tinytrace.codegen.planner import Planner
+
+PIECES = 16
+"""So many pieces at most have elements of their own."""
+USES = 4
+"""At least so many updates there are for each element of each piece."""
+OWN_BYTES = 256 * 1024
+"""The elements of a piece stay in a core's cache."""
+
+STRIP = 512
+"""Updates of a strip: where they go to waits in the first-level cache."""
+
+
+def scatter(planner: Planner, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
+    """Return the two kernels of a scatter: the copy and the updates."""
+    operand, updates, out = eqn.invars[0], eqn.invars[kind.updates], eqn.outvars[0]
+    result = planner.result_array(out)
+    axes = domain_axes(out.aval.shape)
+    copy = store_nest(planner.resolved(planner.elements(operand, axes)), axes, result)
+
+    axes = domain_axes(updates.aval.shape)
+    target, guard = kind.target(wrapped(axes), reader(eqn, planner.elements))
+    offset = flat_offset([as_index(node_of(as_expr(i))) for i in target], out.aval.shape)
+    inside = number(1) if guard is None else as_index(node_of(guard))
+    nodes = [planner.resolved(node) for node in (offset, planner.elements(updates, axes), inside)]
+    loops, (offset, value, inside) = merge_loops(axes, nodes)
+    op = "" if kind.combine == "set" else propagating(UPDATES[kind.combine], out.aval.dtype)
+    ends = [(a, number(a.args[1])) for a in loops]
+    body = _updates(ends, (result, offset), value, inside, op)
+    if op and duration(body) >= WORTH_SPREADING and _pays(loops, result):
+        body = _in_pieces(ends, (result, offset), value, inside, op)
+    return [copy, nest(body, [planner.unit.names.text(eqn)])]
+
+
+def _updates(loops: Sequence[tuple[Node, Node]], place: Place, value: Node, inside: Node, op: str) -> list[Stmt]:
+    """Return the loops, each with its end, that update `place` where the guard `inside` holds."""
+    assert not isinstance(place, Node)
+    stmt: Stmt = Combine(place, op, value) if op else Store(place, value)
+    body: list[Stmt] = [stmt]
+    guarded = inside is number(1)
+    for a, end in reversed(loops):
+        if not guarded and a in inside.axes:
+            body, guarded = [When(inside, body)], True
+        distinct = body[0] is stmt and stride_along(place[1], a) not in (None, 0)  # no two iterations of it meet
+        innermost = a is loops[-1][0]
+        if innermost and not distinct and a.args[1] >= 2 * STRIP:
+            body = _in_strips(a, end, body)
+        else:
+            body = [For(a, number(0), end, body, simd=distinct)]
+    return body if guarded else [When(inside, body)]
+
+
+def _in_strips(a: Node, end: Node, body: list[Stmt]) -> list[Stmt]:
+    """Return the loop over `a`, which runs in order, in strips, if there is something to compute before."""
+    strip, lane = axis(f"{a.args[0]}_strip", -(-a.args[1] // STRIP)), axis(str(a.args[0]), STRIP)
+    iteration = Replacement({a: linear(0, [(strip, STRIP), (lane, 1)])}).of(body)
+    roots = [root for stmt in nested(iteration) for root in expressions(stmt)]
+    elements = [node.children[0] for node in walk(roots) if node.op == "index"]
+    values = [stmt.value for stmt in nested(iteration) if isinstance(stmt, (Store, Combine))]
+    early = dict.fromkeys(node for node in (*elements, *values) if node.op == "apply" and lane in node.axes)
+    if not early:
+        return [For(a, number(0), end, body)]
+    rows = {node: Buffer(f"{node.hint or 'value'}_row{k or ''}", (STRIP,), node.dtype, "row")
+            for k, node in enumerate(early) if node.dtype is not None}
+    stop = minimum(number(STRIP), subtract(end, linear(0, [(strip, STRIP)])))
+    before: list[Stmt] = [Store((row, lane), node) for node, row in rows.items()]
+    after = Replacement({node: load(row, lane, row.dtype) for node, row in rows.items()}).of(iteration)
+    return [For(strip, number(0), number(strip.args[1]), [
+        *(Row(row) for row in rows.values()),
+        For(lane, number(0), stop, before, simd=True, independent=True), For(lane, number(0), stop, after)])]
+
+
+def _pays(loops: Sequence[Node], result: Buffer) -> bool:
+    """Are there many updates for few elements, and iterations of the outermost loop for each piece?"""
+    count = math.prod(a.args[1] for a in loops)
+    return result.dtype != BOOL and accumulator_type(result.dtype) == result.dtype and result.nbytes <= OWN_BYTES \
+        and count >= USES * PIECES * result.size and loops[0].args[1] >= USES * PIECES
+
+
+def _in_pieces(loops: Sequence[tuple[Node, Node]], target: tuple[Buffer, Node], value: Node, inside: Node,
+               op: str) -> list[Stmt]:
+    """Return the updates of each piece's own elements, and what joins these to the result."""
+    (first, _), *others = loops
+    result, offset = target
+    extent = int(first.args[1])
+    size = -(-extent // PIECES)
+    piece, own = axis("piece", -(-extent // size)), axis(first.args[0], size)
+    end = minimum(number(size), linear(extent, [(piece, -size)]))
+    parts = Buffer(f"{result.name}_parts", (piece.args[1], *result.shape), result.dtype, "workspace")
+    place = linear(0, [(piece, size), (own, 1)])
+    offset, value, inside = rewrite([offset, value, inside], {first: place}, rebuild)
+    joined = "sum" if op == "sub" else op
+    i, all_of_it = axis("i0", result.size), number(result.size)
+    at = linear(0, [(piece, result.size), (i, 1)])
+    nothing = literal(identity(joined, result.dtype), result.dtype)
+    body: list[Stmt] = [For(i, number(0), all_of_it, [Store((parts, at), nothing)], simd=True)]
+    body += _updates([(own, end), *others], (parts, linear(0, [(piece, result.size), (offset, 1)])), value, inside, op)
+    join = For(i, number(0), all_of_it, [Combine((result, i), joined, load(parts, at, result.dtype))], simd=True)
+    count = number(piece.args[1])
+    return [For(piece, number(0), count, body, independent=True), For(piece, number(0), count, [join])]
