@@ -57,7 +57,7 @@ from tinytrace.core.dtypes import FLOAT0 as float0  # noqa: N811
 from tinytrace.core.trace import eval_context as ensure_compile_time_eval
 from tinytrace.deprecated import NAMES as _DEPRECATED
 from tinytrace.deprecated import deprecated as _deprecated
-from tinytrace.util import lazy_submodules
+from tinytrace.util import lazy_names, lazy_submodules
 
 if TYPE_CHECKING:
     from tinytrace import experimental as experimental
@@ -66,11 +66,16 @@ if TYPE_CHECKING:
     from tinytrace import random as random
     from tinytrace import scipy as scipy
     from tinytrace import typing as typing
+    from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
 _submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
+_LATER = {"parse_jaxpr": "parsing"}
+_later = lazy_names(__name__, _LATER)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return _later(name)
     return _deprecated(name) if name in _DEPRECATED else _submodule(name)
 
 
@@ -127,6 +132,7 @@ __all__ = [
     "numpy",
     "numpy_dtype_promotion",
     "ops",
+    "parse_jaxpr",
     "process_count",
     "process_index",
     "process_indices",

@@ -46,6 +46,20 @@ def lazy_submodules(package: str, *names: str) -> Callable[[str], ModuleType]:
     return __getattr__
 
 
+def lazy_names(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package (PEP 562) for names whose modules are imported when they are first used.
+
+    Args: homes: for each name, the submodule of `package` that defines it.
+    """
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+
+    return __getattr__
+
+
 class _Nesting(threading.local):
     depth = 0
 

@@ -6,7 +6,7 @@ import numpy as np
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.core.layout import Break, Group, render
-from tinytrace.core.parser import parse
+from tinytrace.core.parser import parse_jaxpr
 from tinytrace.core.printer import letters
 
 
@@ -42,4 +42,4 @@ def test_long_programs_parse_back():
             x = op(x) + y
         return x.reshape(2, 3).sum(axis=0), jnp.where(x > 0, x, 1.5), x.astype(jnp.int32) // 2
     text = str(jax.make_jaxpr(f)(np.ones(6, np.float32), 2.0))
-    assert str(parse(text)) == text
+    assert str(parse_jaxpr(text)) == text

@@ -13,7 +13,7 @@ from tinytrace.control_flow.bodies import batch_size, either, run_body, split
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, UnusedVar, eval_jaxpr, jaxpr_as_fun
 from tinytrace.core.kinds import Call, Kind
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.primitive import Primitive, param_type
 from tinytrace.core.tangents import Zero
 from tinytrace.core.trace import is_eager
 from tinytrace.primitives.arithmetic import neg
@@ -24,6 +24,7 @@ from tinytrace.transforms.vmap import batch_jaxpr
 from tinytrace.transforms.zeros import add_tangents
 
 
+@param_type
 class _LinearSolveTuple(NamedTuple):
     """One thing for each of the four programs. The name is what a jaxpr prints."""
 

@@ -1,22 +1,38 @@
-"""Read a jaxpr back from its text: `parse(str(jaxpr))` prints the same text again.
+"""Read a jaxpr back from its text: `parse_jaxpr(str(jaxpr))` prints the same text again, and computes the same.
 
-The text does not say everything: letters are chosen anew, weak types and source lines are lost, closed-over constants
-have no values (they become inputs of the open jaxpr), and a parameter that is no plain Python value stays text.
+    text    ::= ("let" name "=" jaxpr "in")* jaxpr
+    jaxpr   ::= "{" "lambda" binder* ";" binder* "." "let" (eqn (";" eqn)*)? "in" "(" (atom ",")* ")" "}" | name
+    eqn     ::= (binder+ "=")? primitive ("[" (key "=" value)* "]")? atom*
+    binder  ::= name ":" dtype "[" (size ("," size)*)? "]"
+    atom    ::= name | number | "True" | "False"
+    value   ::= jaxpr | Record "(" (field "=" value ","?)* ")" | Enum "." member | "(" (value ","?)* ")"
+              | Python literal | dtype | opaque
+
+A name that is bound twice is one variable, as it was when it was printed. What the text does not say is lost: source
+lines, the weak types of inputs, the values of constants inside equations (each becomes an `UnknownConstant`) and
+functions among the parameters (each becomes an `OpaqueParam`).
 """
 from __future__ import annotations
 
 import ast
+import enum
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BFLOAT16, FLOAT0, KEY_FRY, DType, to_numpy_dtype
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.primitive import registry
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, UnusedVar, Var, subjaxprs
+from tinytrace.core.primitive import param_types, registry
 
-_TYPE = re.compile(r"^(\w+|_):([\w<>]+)\[([\d,]*)\]")
+_BINDER = re.compile(r"(\w+):([\w<>]+)\[([\d,]*)\]")
+_RECORD = re.compile(r"(\w+)\(\s*(?=\w+=|\))")
+_MEMBER = re.compile(r"(\w+)\.(\w+)")
 _DTYPES = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint", "c": "complex"}
+_WORDS: dict[str, Any] = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf"), "(b'',)": False}
 
 
 class JaxprSyntaxError(ValueError):
@@ -39,75 +55,114 @@ class OpaqueParam:
         return hash(self.text)
 
 
-def parse(text: str) -> Jaxpr:
-    """Return the open jaxpr that `text` is.
+class UnknownConstant:
+    """The constant of a jaxpr inside an equation: the text tells its type and not its value."""
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"UnknownConstant({self.aval.str_short()})"
+
+
+def parse_jaxpr(text: str) -> Jaxpr:
+    """Return the open jaxpr that `text` is; constants of the outermost program are its `constvars`.
 
     Raises: JaxprSyntaxError where the text is no jaxpr, or names an unknown primitive or variable.
+    Source: the grammar is that of https://jax.readthedocs.io/en/latest/jaxpr.html.
 
     >>> text = "{ lambda ; a:f32[3]. let b:f32[3] = neg a in (b,) }"
-    >>> str(parse(text)) == text
+    >>> str(parse_jaxpr(text)) == text
     True
     """
-    return _Parser(text).program()
+    return _Parser(text).whole()
+
+
+ProgramKey: TypeAlias = tuple[tuple[int, ...], str]
+"""The variables that a program binds, and its text."""
 
 
 class _Parser:
-    """One pass over the text, a position and the names in scope."""
+    """One pass over the text: a position, the hoisted programs, and the variables by name."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
         self.hoisted: dict[str, Jaxpr] = {}
-        self.scope: dict[str, Var] = {}
+        self.closed: dict[Jaxpr, ClosedJaxpr] = {}
+        self.variables: dict[str, Var] = {}
+        self.shared: set[ProgramKey] = set()
+        self.programs: dict[ProgramKey, Jaxpr] = {}
+        self.by_text: dict[str, deque[Jaxpr]] = {}
+        self.inside_record = False
+
+    def whole(self) -> Jaxpr:
+        """Read the text twice: what a `let` defines late is known, the second time, where it is written out before."""
+        if self.follows("let "):
+            self.program()
+            self.position, self.hoisted, self.by_text = 0, {}, {}
+        jaxpr = self.program()
+        if not self.at_end():
+            raise self.error("the end of the text")
+        return jaxpr
 
     def program(self) -> Jaxpr:
         while self.accept("let "):
             name = self.word()
             self.expect("=")
-            self.hoisted[name] = self.jaxpr()
+            self.hoisted[name] = jaxpr = self.jaxpr()
+            self.shared.add(self.key(jaxpr))
+            self.by_text.setdefault(str(jaxpr), deque()).append(jaxpr)
             self.expect("in")
-        jaxpr = self.jaxpr()
-        if self.peek():
-            raise self.error("the end of the text")
-        return jaxpr
+        return self.jaxpr()
 
     def jaxpr(self) -> Jaxpr:
-        if not self.peek().startswith("{"):
+        if not self.follows("{"):
             name = self.word()
             if name not in self.hoisted:
                 raise self.error("a jaxpr")
             return self.hoisted[name]
-        self.expect("{")
-        self.expect("lambda")
+        for token in ("{", "lambda"):
+            self.expect(token)
         constvars = list(self.binders())
         self.expect(";")
         invars = list(self.binders())
-        self.expect(".")
-        self.expect("let")
+        for token in (".", "let"):
+            self.expect(token)
         eqns = []
-        while not re.match(r"in \(", self.peek()):
+        while not self.match(_END):
             eqns.append(self.eqn())
             self.accept(";")
-        self.expect("in")
-        self.expect("(")
+        for token in ("in", "("):
+            self.expect(token)
         outvars: list[Atom] = []
         while not self.accept(")"):
-            outvars.append(self.atom(None))
+            outvars.append(self.atom(self.atom_word(), []))
             self.accept(",")
         self.expect("}")
-        return Jaxpr(constvars, invars, outvars, eqns)
+        return self.known(Jaxpr(constvars, invars, outvars, eqns))
+
+    def known(self, jaxpr: Jaxpr) -> Jaxpr:
+        """Return the same shared program if it was read before: it is written out where it stands before its `let`."""
+        key = self.key(jaxpr)
+        return self.programs.setdefault(key, jaxpr) if key in self.shared else jaxpr
+
+    def key(self, jaxpr: Jaxpr) -> ProgramKey:
+        return tuple(map(id, (*jaxpr.constvars, *jaxpr.invars))), str(jaxpr)
 
     def binders(self) -> Iterator[Var]:
-        while match := _TYPE.match(self.peek()):
-            self.advance(match.group(0))
-            name, kind, dims = match.groups()
-            shape = tuple(int(d) for d in dims.split(",") if d)
-            aval = ShapedArray(shape, _dtype(kind))
+        while match := self.match(_BINDER):
+            self.position = match.end()
+            name, dtype, sizes = match.groups()
+            aval = ShapedArray(tuple(int(size) for size in sizes.split(",") if size), self.dtype(dtype))
+            known = self.variables.get(name)
             if name == "_":
                 yield DropVar(aval)
+            elif known is not None and known.aval == aval:
+                yield known
             else:
-                self.scope[name] = Var(aval)
-                yield self.scope[name]
+                self.variables[name] = UnusedVar(aval) if name.endswith("_") else Var(aval)
+                yield self.variables[name]
 
     def eqn(self) -> JaxprEqn:
         outvars = list(self.binders())
@@ -117,84 +172,159 @@ class _Parser:
         if name not in registry:
             raise self.error(f"a primitive, not {name!r}")
         primitive = registry[name]
-        shown = dict(self.params()) if self.accept("[") else {}
-        params = primitive.parse_params(shown)
+        params = primitive.parse_params(dict(self.params()) if self.accept("[") else {})
         words = []
-        while self._atom_follows():
-            words.append(self.word())
+        while not (self.at_end() or self.follows(";") or self.follows("}") or self.match(_NEXT)):
+            words.append(self.atom_word())
         return JaxprEqn(self.operands(words, params, outvars), outvars, primitive, params)
 
-    def _atom_follows(self) -> bool:
-        rest = self.peek()
-        return bool(rest) and not rest.startswith((";", "}")) and not _TYPE.match(rest) \
-            and not re.match(r"in \(", rest) and not re.match(r"\w+\[", rest)
+    def operands(self, words: Sequence[str], params: dict[str, Any], outvars: Sequence[Var]) -> list[Atom]:
+        """Return the atoms that `words` name; a number has the type that stands in its place in the program inside,
+        or that of the first operand or result of its kind."""
+        inner = next(subjaxprs(params), None)
+        places: Sequence[Var] = inner.invars[-len(words):] if inner is not None and words else ()
+        declared = [None] * (len(words) - len(places)) + [v.aval for v in places]
+        around = [self.variables[w].aval for w in words if w in self.variables] + [v.aval for v in outvars]
+        return [self.atom(word, around if aval is None else [aval, *around])
+                for word, aval in zip(words, declared, strict=True)]
 
-    def operands(self, words: list[str], params: dict[str, Any], outvars: list[Var]) -> list[Atom]:
-        known = [self.scope[w].aval for w in words if w in self.scope]
-        jaxpr = params.get("jaxpr")
-        declared = [v.aval for v in jaxpr.jaxpr.invars] if isinstance(jaxpr, ClosedJaxpr) else []
-        atoms = []
-        for i, word in enumerate(words):
-            hint = declared[i] if len(declared) == len(words) else \
-                known[0] if known else outvars[0].aval if outvars else None
-            atoms.append(self.named(word, hint))
-        return atoms
+    def atom(self, word: str, around: Sequence[ShapedArray]) -> Atom:
+        if word in self.variables:
+            return self.variables[word]
+        try:
+            value = _WORDS[word] if word in _WORDS else ast.literal_eval(word)
+        except (ValueError, SyntaxError):
+            raise self.error(f"a variable or number, not {word!r}") from None
+        if word == "(b'',)":
+            return Literal(np.zeros((), FLOAT0)[()], ShapedArray((), FLOAT0))
+        kinds, default = _NUMBERS.get(type(value), ("", None))
+        if default is None:
+            raise self.error(f"a variable or number, not {word!r}")
+        dtype = next((aval.dtype for aval in around if _kind(aval.dtype) in kinds), to_numpy_dtype(default))
+        typed = dtype.type(value)
+        return Literal(typed if str(typed.item()) == word else value, ShapedArray((), dtype))
+
+    # --- parameters ---
 
     def params(self) -> Iterator[tuple[str, Any]]:
         while not self.accept("]"):
-            match = re.match(r"(\w+)=", self.peek())
+            match = self.match(_KEY)
             if match is None:
                 raise self.error("a parameter")
-            self.advance(match.group(0))
-            yield match.group(1), self.balanced() if match.group(1) == "name" else self.value()
+            self.position = match.end()
+            yield match[1], self.balanced() if match[1] == "name" else self.value()
 
     def value(self) -> Any:
-        rest = self.peek()
-        if rest.startswith("{"):
-            return ClosedJaxpr(*_closed(self.jaxpr()))
-        hoisted = "|".join(map(re.escape, self.hoisted)) or "{"
-        if re.match(rf"\(\s*(\{{|(?:{hoisted})\b)", rest):
-            self.expect("(")
-            jaxprs = []
-            while not self.accept(")"):
-                jaxprs.append(ClosedJaxpr(*_closed(self.jaxpr())))
-            return tuple(jaxprs)
-        text = self.balanced()
-        return ClosedJaxpr(*_closed(self.hoisted[text])) if text in self.hoisted else _plain(text)
+        if self.follows("{"):
+            return self.close(self.jaxpr())
+        if self.inside_record and self.follows("let "):
+            return self.close(self.program_of_record())
+        if (match := self.match(_RECORD)) and match[1] in param_types:
+            self.position = match.end()
+            return self.record(param_types[match[1]])
+        if (match := self.match(_MEMBER)) and issubclass(param_types.get(match[1], object), enum.Enum):
+            self.position = match.end()
+            return getattr(param_types[match[1]], match[2])
+        text = self.balanced(ahead=True)
+        if text in self.hoisted:
+            self.position += len(text)
+            return self.close(self.hoisted[text])
+        if text.startswith("(") and self.holds_more_than_python(text):
+            return self.items()
+        self.position += len(text)
+        return _python(text)
 
-    def balanced(self) -> str:
-        """Read up to the next white space or `]` that no bracket encloses."""
-        rest, depth, start = self.peek(), 0, self.position
-        for i, char in enumerate(rest):
-            if depth == 0 and (char.isspace() or char == "]"):
+    def items(self) -> tuple[Any, ...]:
+        self.expect("(")
+        found = []
+        while not self.accept(")"):
+            found.append(self.value())
+            self.accept(",")
+        return tuple(found)
+
+    def record(self, kind: type) -> Any:
+        """Return the record that follows; each program in it has letters of its own, and is never called by a name."""
+        outside = self.variables, self.inside_record
+        self.variables, self.inside_record = {}, True
+        fields = dict(self.fields())
+        self.variables, self.inside_record = outside
+        return kind(**fields)
+
+    def program_of_record(self) -> Jaxpr:
+        """Return a program that hoists programs of its own: their names are known inside it only."""
+        outside = self.hoisted
+        self.hoisted = {}
+        jaxpr = self.program()
+        self.hoisted = outside
+        return jaxpr
+
+    def fields(self) -> Iterator[tuple[str, Any]]:
+        while not self.accept(")"):
+            match = self.match(_KEY)
+            if match is None:
+                raise self.error("a field")
+            self.position = match.end()
+            self.variables = {}
+            yield match[1], self.value()
+            self.accept(",")
+
+    def holds_more_than_python(self, text: str) -> bool:
+        """Say whether there are programs, records or members of enumerations inside the parentheses."""
+        return any(word == "lambda" or word in self.hoisted or word in param_types for word in re.findall(r"\w+", text))
+
+    def balanced(self, ahead: bool = False) -> str:
+        """Read up to the next white space, comma or closing bracket that no bracket encloses."""
+        self.skip_space()
+        depth, start = 0, self.position
+        for i in range(start, len(self.text)):
+            char = self.text[i]
+            if depth == 0 and (char.isspace() or char in "])},"):
                 break
-            depth += (char in "([{<") - (char in ")]}>" and rest[i - 1] != "-")
-        self.position = start + i
-        return rest[:i]
+            depth += (char in "([{<") - (char in ")]}>" and self.text[i - 1] != "-")
+        else:
+            i = len(self.text)
+        if not ahead:
+            self.position = i
+        return self.text[start:i]
 
-    def atom(self, hint: ShapedArray | None) -> Atom:
-        return self.named(self.word(), hint)
+    def close(self, jaxpr: Jaxpr) -> ClosedJaxpr:
+        if self.inside_record and (shared := self.by_text.get(str(jaxpr))):
+            jaxpr = shared[0]
+            shared.rotate(-1)
+        if jaxpr not in self.closed:
+            self.closed[jaxpr] = ClosedJaxpr(jaxpr, [UnknownConstant(v.aval) for v in jaxpr.constvars])
+        return self.closed[jaxpr]
 
-    def named(self, word: str, hint: ShapedArray | None) -> Atom:
-        if word in self.scope:
-            return self.scope[word]
+    def dtype(self, name: str) -> DType:
+        special = {"key<fry>": KEY_FRY, "float0": FLOAT0, "bf16": BFLOAT16}.get(name)
+        if special is not None:
+            return special
+        stem = name.rstrip("0123456789")
         try:
-            value = ast.literal_eval(word) if word not in ("nan", "inf", "-inf") else float(word)
-        except (ValueError, SyntaxError):
-            raise self.error(f"a variable or number, not {word!r}") from None
-        kind = "bool" if isinstance(value, bool) else "i32" if isinstance(value, int) else "f32"
-        dtype = _dtype(kind) if hint is None or (kind == "bool") != (hint.dtype.kind == "b") else hint.dtype
-        return Literal(value, ShapedArray((), dtype))
+            return to_numpy_dtype(_DTYPES.get(stem, stem) + name[len(stem):])
+        except TypeError:
+            raise self.error(f"a dtype, not {name!r}, before") from None
 
     # --- the cursor ---
 
-    def peek(self) -> str:
+    def skip_space(self) -> None:
         while self.position < len(self.text) and self.text[self.position].isspace():
             self.position += 1
-        return self.text[self.position:]
+
+    def at_end(self) -> bool:
+        self.skip_space()
+        return self.position == len(self.text)
+
+    def follows(self, token: str) -> bool:
+        self.skip_space()
+        return self.text.startswith(token, self.position)
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        self.skip_space()
+        return pattern.match(self.text, self.position)
 
     def accept(self, token: str) -> bool:
-        found = self.peek().startswith(token)
+        found = self.follows(token)
         if found:
             self.position += len(token)
         return found
@@ -203,44 +333,46 @@ class _Parser:
         if not self.accept(token):
             raise self.error(repr(token))
 
-    def advance(self, token: str) -> None:
-        self.position += len(token)
-
     def word(self) -> str:
-        match = re.match(r"[^\s{}();,=\[\]]+", self.peek())
+        match = self.match(_WORD)
         if match is None:
             raise self.error("a name")
-        self.advance(match.group(0))
-        return match.group(0)
+        self.position = match.end()
+        return match[0]
+
+    def atom_word(self) -> str:
+        return "(b'',)" if self.accept("(b'',)") else self.word()
 
     def error(self, wanted: str) -> JaxprSyntaxError:
+        self.skip_space()
         line = self.text.count("\n", 0, self.position) + 1
-        return JaxprSyntaxError(f"line {line}: expected {wanted} at {self.peek()[:40]!r}")
+        found = self.text[self.position:self.position + 40]
+        return JaxprSyntaxError(f"line {line}: expected {wanted} at {found!r}")
 
 
-def _closed(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:
-    if jaxpr.constvars:
-        raise JaxprSyntaxError("a jaxpr inside an equation has constants, whose values the text does not tell")
-    return jaxpr, []
+_END = re.compile(r"in \(")
+_KEY = re.compile(r"(\w+)=")
+_WORD = re.compile(r"[^\s{}();,=\[\]]+")
+_NEXT = re.compile(r"\w+:[\w<>]+\[|in \(|[\w-]+\[")
+"""What cannot be an operand: the binders of the next equation, the end, an equation without results."""
+
+_NUMBERS: dict[type, tuple[str, str | None]] = {bool: ("b", "bool"), int: ("iu", "int32"), float: ("f", "float32"),
+                                                complex: ("c", "complex64")}
+"""For each type of number in the text: the kinds of dtypes that print so, and the dtype where nothing else tells."""
 
 
-def _dtype(name: str) -> DType:
-    if name == "key<fry>":
-        return KEY_FRY
-    if name == "float0":
-        return FLOAT0
-    if name == "bf16" and BFLOAT16 is not None:
-        return BFLOAT16
-    stem = name.rstrip("0123456789")
-    return to_numpy_dtype(_DTYPES.get(stem, stem) + name[len(stem):])
+def _kind(dtype: DType) -> str:
+    return "f" if dtype == BFLOAT16 else dtype.kind
 
 
-def _plain(text: str) -> Any:
+def _python(text: str) -> Any:
+    if text in _WORDS:
+        return _WORDS[text]
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         pass
     try:
         return to_numpy_dtype(text)
-    except TypeError:
+    except (TypeError, ValueError):
         return OpaqueParam(text)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from tinytrace.core.kinds import Kind
 from tinytrace.core.trace import current_trace_state as _state
@@ -34,6 +34,17 @@ if TYPE_CHECKING:
 
 registry: dict[str, Primitive] = {}
 """Every primitive by name, in the order of definition."""
+
+param_types: dict[str, type] = {}
+"""The records and enumerations that stand in parameters, by the name that a jaxpr prints: see `param_type`."""
+
+ParamType = TypeVar("ParamType", bound=type)
+
+
+def param_type(cls: ParamType) -> ParamType:
+    """Let `core.parser` read parameters of class `cls`, a NamedTuple or an Enum, back from their text."""
+    param_types[cls.__name__] = cls
+    return cls
 
 
 class Refusal:

@@ -13,7 +13,7 @@ import numpy as np
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT32, canonicalize_dtype, is_float
 from tinytrace.core.kinds import Contraction, Kind
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.primitive import Primitive, param_type
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.checks import remaining, shifted, without
 from tinytrace.primitives.conversion import convert_element_type
@@ -25,6 +25,7 @@ DimensionNumbers: TypeAlias = tuple[tuple[Ints, Ints], tuple[Ints, Ints]]
 """((lhs contracting, rhs contracting), (lhs batch, rhs batch))"""
 
 
+@param_type
 class Precision(enum.Enum):
     """How exactly an accelerator should multiply; here every product is exact, and this is only printed.
 
@@ -152,6 +153,10 @@ class DotGeneral(Bilinear):
         numbers = tuple((list(lhs), list(rhs)) for lhs, rhs in params["dimension_numbers"])
         return super().pp_params({name: numbers if name == "dimension_numbers" else value
                                   for name, value in params.items() if value is not None})
+
+    def parse_params(self, shown: dict[str, Any]) -> dict[str, Any]:
+        numbers = tuple((tuple(lhs), tuple(rhs)) for lhs, rhs in shown["dimension_numbers"])
+        return {"precision": None, "preferred_element_type": None, **shown, "dimension_numbers": numbers}
 
     def abstract_eval(self, lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers: DimensionNumbers,
                       precision: Any, preferred_element_type: np.dtype[Any] | None) -> ShapedArray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0, KeyType, canonicalize_dtype, dtype_of, is_float
+from tinytrace.core.primitive import param_type
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.checks import check_same_dtypes, inserted, remaining, without
 from tinytrace.primitives.composite import Composite
@@ -23,6 +24,7 @@ from tinytrace.primitives.slicing import dilated
 from tinytrace.primitives.windows import Ints, Pads, padtype_to_pads, transposed_pads, window_counts, windows
 
 
+@param_type
 class ConvDimensionNumbers(NamedTuple):
     """Which dimensions of image, kernel and result are what.
 

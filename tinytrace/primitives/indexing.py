@@ -19,12 +19,14 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.kinds import Expr, Index, IntLike, all_of, clamp
+from tinytrace.core.primitive import param_type
 from tinytrace.primitives.checks import remaining
 from tinytrace.primitives.shaping import NDArray
 
 Ints: TypeAlias = tuple[int, ...]
 
 
+@param_type
 class GatherDimensionNumbers(NamedTuple):
     """How the dimensions of a gather's operand, indices and result relate.
 
@@ -42,6 +44,7 @@ class GatherDimensionNumbers(NamedTuple):
     start_indices_batching_dims: Ints = ()
 
 
+@param_type
 class ScatterDimensionNumbers(NamedTuple):
     """How the dimensions of a scatter's operand, indices and updates relate: the mirror of a gather.
 
@@ -55,6 +58,7 @@ class ScatterDimensionNumbers(NamedTuple):
     scatter_indices_batching_dims: Sequence[int] = ()
 
 
+@param_type
 class GatherScatterMode(enum.Enum):
     """What happens to windows that do not lie inside the array.
 
