@@ -1,4 +1,4 @@
-"""JAX 0.4.35's answers: errors and warnings of misused programs, programs on pytrees, and jaxprs of random programs."""
+"""JAX 0.4.35's answers to programs about the whole language; each golden file says what it is about."""
 
 import functools
 
@@ -6,7 +6,8 @@ import pytest
 
 from tests import goldens
 
-FILES = {name: goldens.load(name) for name in ("errors", "mistakes", "pytree_programs", "random_programs")}
+NAMES = ("array_class", "compile_time", "errors", "mistakes", "pytree_programs", "random_programs")
+FILES = {name: goldens.load(name) for name in NAMES}
 
 
 @functools.cache

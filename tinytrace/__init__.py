@@ -52,9 +52,9 @@ from tinytrace.config import (
     enable_x64,
     numpy_dtype_promotion,
 )
-from tinytrace.core.array import Array
+from tinytrace.core.basearray import Array
 from tinytrace.core.dtypes import FLOAT0 as float0  # noqa: N811
-from tinytrace.core.trace import eval_context as ensure_compile_time_eval
+from tinytrace.core.compile_time import ensure_compile_time_eval
 from tinytrace.deprecated import NAMES as _DEPRECATED
 from tinytrace.deprecated import deprecated as _deprecated
 from tinytrace.util import lazy_names, lazy_submodules

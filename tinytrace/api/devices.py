@@ -8,6 +8,7 @@ import numpy as np
 from tinytrace.api.program import as_array
 from tinytrace.core.array import CPU, Array, Device
 from tinytrace.core.avals import aval_of, is_valid_type
+from tinytrace.core.dtypes import KeyType
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import tree_leaves, tree_map
 
@@ -80,11 +81,17 @@ def _placed(leaf: Any) -> Any:
 
 
 def device_get(x: Any) -> Any:
-    """Return the tree `x` with its Arrays as NumPy arrays.
+    """Return the tree `x` with its Arrays as NumPy arrays; tracers and typed keys stay what they are.
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.device_get.html.
     """
-    return tree_map(lambda leaf: np.asarray(leaf) if isinstance(leaf, (Array, Tracer)) else leaf, x)
+    return tree_map(_on_host, x)
+
+
+def _on_host(leaf: Any) -> Any:
+    if isinstance(leaf, Tracer) or isinstance(getattr(leaf, "dtype", None), KeyType) or not hasattr(leaf, "__array__"):
+        return leaf
+    return leaf.__array__()
 
 
 def block_until_ready(x: Any) -> Any:

@@ -17,6 +17,7 @@ from tinytrace.api.eager import EagerFunction
 from tinytrace.api.jit import jit
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
+from tinytrace.core.compile_time import CompileTimeTrace
 from tinytrace.core.trace import Trace, bottom_trace, current_trace
 from tinytrace.core.trace import current_trace_state as _state
 from tinytrace.primitives.conversion import convert_element_type_p
@@ -54,8 +55,11 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if _state.trace is bottom_trace:
+            trace = _state.trace
+            if trace is bottom_trace:
                 return eager()(*args, **kwargs)
+            if type(trace) is CompileTimeTrace:
+                return trace.call(call, args, kwargs)
             return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
 
         return call  # type: ignore[return-value]
@@ -94,6 +98,8 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
                     return function(*args, **kwargs)
                 finally:
                     trace.inlined -= 1
+            if type(trace) is CompileTimeTrace:
+                return trace.call(call, args, kwargs)
             return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
 
         return call  # type: ignore[return-value]

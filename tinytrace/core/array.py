@@ -13,6 +13,7 @@ import numpy as np
 from tinytrace import _dispatch
 from tinytrace._dispatch import ArrayBase, Buffer
 from tinytrace._runtime import ffi, lib
+from tinytrace.core import basearray
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KeyType
 
@@ -193,6 +194,7 @@ class Array(ArrayBase):
 
 
 Array.__name__ = Array.__qualname__ = "ArrayImpl"  # what `type(x)` prints in JAX
+basearray.Array.register(Array)
 _dispatch.set_array_types(Array, np.ndarray)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from tinytrace import errors
 from tinytrace._dispatch import array_of_view, set_numpy
 from tinytrace.config import config
+from tinytrace.core import basearray
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, dtype_of
@@ -175,6 +176,9 @@ class Tracer:
     def _contents(self) -> list[tuple[str, Any]]:
         """What `repr` shows below the first line: the primal and tangent of a JVPTracer, and so on."""
         return []
+
+
+basearray.Array.register(Tracer)
 
 
 class EvalTrace(Trace):
@@ -335,7 +339,7 @@ def set_current_trace(trace: Trace) -> Iterator[None]:
 
 
 def eval_context() -> contextlib.AbstractContextManager[None]:
-    """Compute at once inside the block, whatever is being traced around it (`jax.ensure_compile_time_eval`)."""
+    """Compute at once inside the block, whatever is being traced around it; what is met there are concrete values."""
     return set_current_trace(bottom_trace)
 
 
@@ -357,6 +361,7 @@ def install_executor(executor: Callable[[Primitive, Sequence[Any], dict[str, Any
 def install_methods(table: dict[str, Any]) -> None:
     """Give arrays and tracers their operators and methods: the one place where `core` reaches `numpy`."""
     for name, function in table.items():
+        setattr(basearray.Array, name, function)
         setattr(Tracer, name, function)
         if name not in Array.__dict__:
             setattr(Array, name, function)

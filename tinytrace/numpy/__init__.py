@@ -5,7 +5,7 @@ https://jax.readthedocs.io/en/latest/jax.numpy.html. Importing this module gives
 """
 import numpy as _np  # noqa: ICN001  (no public name of this namespace)
 
-from tinytrace.core.array import Array as ndarray  # noqa: N813  (NumPy's name)
+from tinytrace.core.basearray import Array as ndarray  # noqa: N813  (NumPy's name)
 from tinytrace.core.trace import install_methods
 from tinytrace.lax.shapes import broadcast_shapes
 from tinytrace.numpy import fft, linalg
