@@ -20,7 +20,7 @@ def main(names: list[str]) -> None:
     for name in names or sorted(path.stem for path in goldens.HERE.glob("*.txt")):
         scene, cases = goldens.load(name)
         namespace = goldens.set_scene(scene)
-        fresh = [goldens.Case(case.program, goldens.answer(case.program, namespace)) for case in cases]
+        fresh = [goldens.Case(case.program, goldens.answer(case.program, dict(namespace))) for case in cases]
         goldens.save(name, scene, fresh)
         changed = sum(new != old for new, old in zip(fresh, cases, strict=True))
         print(f"{name}: {len(fresh)} answers, {changed} changed")
