@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.comments import comment
 from tinytrace.codegen.c.nest import NestWriter, is_spread
 from tinytrace.codegen.c.types import memory_type
 from tinytrace.codegen.ir.kernel import Buffer, Choose, Declare, Kernel, Nest, Repeat, Row, inner_programs, nested
@@ -104,9 +105,3 @@ def names_in(kernels: Sequence[Kernel]) -> set[str]:
         for program in inner_programs(kernel):
             found |= names_in(program)
     return found
-
-
-def comment(text: str) -> list[str]:
-    """Return the lines of a C comment that `text` cannot end."""
-    first, *rest = text.replace("*/", "* /").replace("/*", "/ *").replace("??/", "? ?/").replace("\\", "/").splitlines()
-    return [f"/* {first}", *(f" * {line}" for line in rest), " */"] if rest else [f"/* {first} */"]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 
 from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.comments import without_comments
 from tinytrace.codegen.c.program import ProgramWriter, names_in
 from tinytrace.codegen.c.split_compile import split_compile
 from tinytrace.codegen.c.types import memory_type
@@ -52,8 +53,9 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     parts = split_compile(writer.functions, entry)
     program = parts or "\n\n".join([*writer.functions, entry])
     unrolled = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
-    helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name + "(" in program]
-    text = "\n".join([*unrolled, host_source(), math_functions(program), *helpers, program, ""])
+    calls = without_comments(program)
+    helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name + "(" in calls]
+    text = "\n".join([*unrolled, host_source(), math_functions(calls), *helpers, program, ""])
     return text, parts is not None
 
 
@@ -66,4 +68,4 @@ def rows_in(kernels: Sequence[Kernel]) -> list[Buffer]:
 
 def words_of(lines: Sequence[str]) -> set[str]:
     """Return the words of C, comments apart."""
-    return set(re.findall(r"\b\w+\b", re.sub(r"/\*.*?\*/", "", "\n".join(lines), flags=re.DOTALL)))
+    return set(re.findall(r"\b\w+\b", without_comments("\n".join(lines))))

@@ -50,7 +50,7 @@ class Names:
     def text(self, eqn: JaxprEqn) -> str:
         """Return an equation in the jaxpr's notation, in one line, without programs and functions in its parameters."""
         outs = " ".join(f"{self.letters[v]}:{v.aval.str_short()}" for v in eqn.outvars)
-        shown = [f"{k}={v}" for k, v in eqn.primitive.pp_params(eqn.params).items() if _is_plain(v)]
+        shown = [f"{k}={_in_one_line(v)}" for k, v in eqn.primitive.pp_params(eqn.params).items() if _is_plain(v)]
         params = f"[{' '.join(shown)}]" if shown else ""
         return f"{outs} = {eqn.primitive.name}{params} {' '.join(self.letters[x] for x in eqn.invars)}"
 
@@ -60,3 +60,7 @@ def _is_plain(value: object) -> bool:
     if type(value) is tuple:  # not the many fields of a named one
         return all(map(_is_plain, value))
     return value is None or isinstance(value, (bool, int, float, str, np.dtype, np.generic))
+
+
+def _in_one_line(value: object) -> object:
+    return repr(value) if isinstance(value, str) and not value.isprintable() else value
