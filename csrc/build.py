@@ -11,6 +11,7 @@ from cffi import FFI
 CSRC = Path(__file__).parent
 SOURCES = ["alloc.c", "blas.c", "call.c", "pool.c"]
 EMBEDDED = [CSRC / "tt_host.h", *sorted((CSRC / "math").glob("*.h"))]
+READ = [*CSRC.glob("*.h"), *CSRC.glob("*.inc"), *EMBEDDED[1:], CSRC / "build.py"]
 COMPILE_FLAGS = ["-std=gnu11", "-O2", "-fno-strict-aliasing", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
 CALLBACK = 'extern "Python" int32_t tt_python_callback(int64_t id, uintptr_t *buffers);\n'
@@ -46,13 +47,16 @@ def preamble() -> str:
     }
 
 
+if len(EMBEDDED) == 1:  # programs would lack sin and exp, which nobody would notice before they are loaded
+    raise FileNotFoundError(f"{CSRC / 'math'} has no headers: this copy of tinytrace's sources is not complete")
+
 ffi = FFI()
 ffi.cdef(interface())
 ffi.set_source(
     "tinytrace._runtime",
     preamble(),
     sources=[f"csrc/{name}" for name in SOURCES],
-    depends=[f"csrc/{path.name}" for path in [*CSRC.glob("*.h"), *CSRC.glob("*.inc"), CSRC / "build.py"]],
+    depends=[path.relative_to(CSRC.parent).as_posix() for path in READ],  # a change of one makes the module again
     include_dirs=["csrc"],
     extra_compile_args=COMPILE_FLAGS,
     libraries=["dl", "pthread"],

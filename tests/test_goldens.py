@@ -1,5 +1,6 @@
 """JAX 0.4.35's answers to programs about the whole language; each golden file says what it is about."""
 
+import ast
 import functools
 
 import pytest
@@ -20,3 +21,13 @@ def scene(name):
 )
 def test_answers_of_jax(name, case):
     assert goldens.answer(case.program, dict(scene(name))) == case.answer
+
+
+def test_every_golden_file_can_be_asked_again():
+    """What `make golden` does before it asks JAX: each file has a scene and programs in it."""
+    assert len(goldens.names()) > 20
+    for name in goldens.names():
+        scene, cases = goldens.load(name)
+        ast.parse(scene)
+        for case in cases:
+            assert isinstance(ast.parse(case.program).body[-1], ast.Expr), case.program

@@ -31,6 +31,11 @@ class Case(NamedTuple):
     answer: str
 
 
+def names() -> list[str]:
+    """The golden files: those `.txt` files that have a prompt. Others are lists of programs that a script reads."""
+    return sorted(path.stem for path in HERE.glob("*.txt") if re.search("^>>> ", path.read_text(), re.MULTILINE))
+
+
 def load(name: str) -> tuple[str, list[Case]]:
     """The scene and the cases of `<name>.txt`."""
     scene, *chunks = re.split(r"^>>> ", (HERE / f"{name}.txt").read_text(), flags=re.MULTILINE)
@@ -93,10 +98,14 @@ def differences(text: str, expected: str, tolerance: float) -> list[str]:
 
 
 def normalise(text: str) -> str:
-    """The text without what differs between two runs or two machines: addresses, ids, files that are not the golden."""
+    """The text without what differs between two runs or two machines.
+
+    These are addresses, ids, files that are not the golden, and the order of a set of types (by their addresses).
+    """
     text = re.sub(r"0x[0-9a-f]+", "0x..", text)
     text = re.sub(r"object id \d+", "object id ..", text)
     text = re.sub(r" at /\S+:\d+", " at (library)", text)
+    text = re.sub(r"(?<= are subtypes of )\w+(, \w+)+", lambda found: ", ".join(sorted(found[0].split(", "))), text)
     # Of a leaked value we keep the line that made it, not the stack (docs/differences.md).
     frames = r"When the value was created, the final \d+ stack frames.*?\n-+\n.*?\n-+\n"
     text = re.sub(frames, "", text, flags=re.DOTALL)

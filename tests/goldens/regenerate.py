@@ -17,7 +17,7 @@ def main(names: list[str]) -> None:
     """Rewrites the named golden files, or all of them, and says how many answers changed."""
     assert jax.__version__ == "0.4.35", f"the oracle is JAX 0.4.35, this is {jax.__version__}"
     np.set_printoptions(legacy="1.25")
-    for name in names or sorted(path.stem for path in goldens.HERE.glob("*.txt")):
+    for name in names or goldens.names():
         scene, cases = goldens.load(name)
         namespace = goldens.set_scene(scene)
         fresh = [goldens.Case(case.program, goldens.answer(case.program, dict(namespace))) for case in cases]

@@ -10,16 +10,10 @@ import functools
 import warnings
 from typing import Any, TypeAlias, cast
 
+import ml_dtypes
 import numpy as np
 
 from tinytrace.config import config
-
-try:
-    import ml_dtypes
-except ImportError:  # the `bfloat16` extra is not installed
-    BFLOAT16: np.dtype[Any] | None = None
-else:
-    BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 class KeyType:
@@ -55,6 +49,7 @@ UINT32 = np.dtype(np.uint32)
 FLOAT16 = np.dtype(np.float16)
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
+BFLOAT16: DType = np.dtype(ml_dtypes.bfloat16)
 
 _SHORT_NAMES = {
     "float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c",
@@ -69,9 +64,8 @@ _PYTHON_SCALARS: dict[type, np.dtype[Any]] = {
     bool: BOOL, int: INT64, float: FLOAT64, complex: np.dtype(np.complex128),
 }
 SUPPORTED = frozenset(
-    [BOOL, FLOAT16, FLOAT32, FLOAT64]
+    [BOOL, FLOAT16, BFLOAT16, FLOAT32, FLOAT64]
     + [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
-    + ([BFLOAT16] if BFLOAT16 is not None else [])
 )
 
 
@@ -105,7 +99,7 @@ def to_numpy_dtype(dtype: Any) -> np.dtype[Any]:
         inner = dtype
     if isinstance(inner, (np.dtype, KeyType)):
         return cast(DType, inner)
-    if isinstance(inner, str) and inner == "bfloat16" and BFLOAT16 is not None:
+    if isinstance(inner, str) and inner == "bfloat16":
         return BFLOAT16
     return cast(DType, np.dtype(inner))
 
@@ -144,7 +138,7 @@ def scalar_type_of(x: Any) -> type:
 
 def is_float(dtype: DType) -> bool:
     """Is this a real floating point type (bfloat16 included)?"""
-    return dtype.kind == "f" or (BFLOAT16 is not None and dtype == BFLOAT16)
+    return dtype.kind == "f" or dtype == BFLOAT16
 
 
 def is_integer(dtype: DType) -> bool:
@@ -183,15 +177,11 @@ def _edges() -> dict[Any, list[Any]]:
     i1, i2, i4, i8 = types("int8", "int16", "int32", "int64")
     u1, u2, u4, u8 = types("uint8", "uint16", "uint32", "uint64")
     f2, f4, f8, c4, c8 = types("float16", "float32", "float64", "complex64", "complex128")
-    bf = [BFLOAT16] if BFLOAT16 is not None else []
-    edges: dict[Any, list[Any]] = {
+    return {
         BOOL: ["i*"], "i*": [u1, i1], u1: [i2, u2], u2: [i4, u4], u4: [i8, u8],
         i1: [i2], i2: [i4], i4: [i8], i8: ["f*"], u8: ["f*"],
-        "f*": ["c*", f2, *bf], f2: [f4], f4: [f8, c4], f8: [c8], "c*": [c4], c4: [c8], c8: [],
+        "f*": ["c*", f2, BFLOAT16], f2: [f4], BFLOAT16: [f4], f4: [f8, c4], f8: [c8], "c*": [c4], c4: [c8], c8: [],
     }
-    for node in bf:
-        edges[node] = [f4]
-    return edges
 
 
 @functools.cache

@@ -35,6 +35,6 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Value:
     out = np.load(file, *args, **kwargs)
     if not isinstance(out, np.ndarray):
         return out
-    if out.dtype == "V2" and BFLOAT16 is not None:
+    if out.dtype == "V2":
         out = out.view(BFLOAT16)
     return asarray(out)

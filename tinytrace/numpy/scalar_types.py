@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from tinytrace.config import enable_x64
@@ -57,7 +58,7 @@ float32 = single = _scalar_type(np.float32)
 float64 = double = _scalar_type(np.float64)
 complex64 = csingle = _scalar_type(np.complex64)
 complex128 = cdouble = _scalar_type(np.complex128)
-bfloat16 = _scalar_type(BFLOAT16) if BFLOAT16 is not None else None
+bfloat16 = _scalar_type(BFLOAT16)
 int_, uint, float_, complex_ = int64, uint64, float64, complex128
 
 generic, number, inexact, complexfloating = np.generic, np.number, np.inexact, np.complexfloating
@@ -84,7 +85,7 @@ def finfo(dtype: Any) -> Any:
     See https://numpy.org/doc/stable/reference/generated/numpy.finfo.html.
     """
     dtype = to_numpy_dtype(dtype)
-    return np.finfo(dtype) if BFLOAT16 is None else core.ml_dtypes.finfo(dtype)  # type: ignore[attr-defined]
+    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 
 
 def iinfo(int_type: Any) -> Any:
@@ -110,7 +111,7 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
         return isinstance(arg1, KeyType) or arg1 is prng_key or arg1 is arg2
     if isinstance(arg1, KeyType):
         return arg2 is arg1 or arg2 is np.generic
-    if BFLOAT16 is not None and arg1 in (BFLOAT16, BFLOAT16.type, bfloat16, "bfloat16"):
+    if arg1 in (BFLOAT16, BFLOAT16.type, bfloat16, "bfloat16"):
         return arg2 in (np.floating, np.inexact, np.number, np.generic) or (
             arg2 in (BFLOAT16, BFLOAT16.type, bfloat16, "bfloat16"))
     return np.issubdtype(_plain(arg1), _plain(arg2))
