@@ -1,5 +1,6 @@
 """Letters, line breaks and hoisting; the texts of whole programs are the goldens' business."""
 import itertools
+import re
 
 import numpy as np
 
@@ -43,3 +44,38 @@ def test_long_programs_parse_back():
         return x.reshape(2, 3).sum(axis=0), jnp.where(x > 0, x, 1.5), x.astype(jnp.int32) // 2
     text = str(jax.make_jaxpr(f)(np.ones(6, np.float32), 2.0))
     assert str(parse_jaxpr(text)) == text
+
+
+def outer(x, y):
+    z = jnp.sin(x) * y
+    x = jnp.where(z > 0, z, 1.0)
+    return x.sum()
+
+
+def test_source_lines_stand_behind_equations_in_one_column():
+    lines = jax.make_jaxpr(outer)(np.ones(3, np.float32), 2.0).pretty_print(source_info=True).split("\n")
+    first = outer.__code__.co_firstlineno
+    noted = [line for line in lines if "#" in line]
+    assert len({line.index("#") for line in noted}) == 1
+    assert noted[0].endswith(f"# {__file__}:{first + 1}:8 (outer)")
+    assert noted[-1].endswith(f"# {__file__}:{first + 3}:11 (outer)")
+    assert "name=_where" in lines[6]
+    assert "#" not in lines[6]
+
+
+def test_users_names_are_those_of_arguments_and_assignments():
+    text = jax.make_jaxpr(outer)(np.ones(3, np.float32), 2.0).pretty_print(names="user")
+    assert text.startswith("{ lambda ; x:f32[3] y:f32[]. let\n    a:f32[3] = sin x\n")
+    assert "    z:f32[3] = mul a b\n" in text
+    assert "    x_1:f32[3] = pjit[\n" in text
+
+
+def test_other_options_of_pretty_print():
+    closed = jax.make_jaxpr(outer)(np.ones(3, np.float32), 2.0)
+    assert closed.pretty_print(print_shapes=False).startswith("{ lambda ; a b. let\n    c = sin a\n")
+    assert closed.pretty_print(print_effects=True).endswith("in (n,) : {  } }")
+    colored = closed.pretty_print(use_color=True)
+    assert "\x1b[34mlambda \x1b[0m" in colored
+    assert re.sub(r"\x1b\[\d*m", "", colored) == str(closed)
+    assert max(map(len, closed.pretty_print(width=40).split("\n"))) <= 48
+    assert closed.pretty_print() == closed.jaxpr.pretty_print(custom_pp_eqn_rules=False) == str(closed)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from tinytrace.core import views
 from tinytrace.core.avals import ShapedArray
 from tinytrace.util import nesting
 
@@ -148,6 +149,9 @@ class JaxprEqn:
         old = {name: getattr(self, name) for name in self.__slots__}
         return JaxprEqn(**{**old, **fields})
 
+    def __repr__(self) -> str:
+        return _printers.eqn(self)
+
 
 class Jaxpr:
     """An open program: `constvars` stand for closed-over arrays and are given beside the inputs."""
@@ -169,12 +173,55 @@ class Jaxpr:
         old = {name: getattr(self, name) for name in ("constvars", "invars", "outvars", "eqns", "debug_info")}
         return Jaxpr(**{**old, **fields})
 
+    def where(self, primitive: str | None = None, line: int | None = None, dtype: Any = None,
+              shape: tuple[int, ...] | None = None) -> list[JaxprEqn]:
+        """Return the equations, those of programs inside too, for which all that is given holds.
+
+        Args: primitive: its name. line: the user's line. dtype, shape: those of one of its results.
+
+        >>> import tinytrace as jax, tinytrace.numpy as jnp
+        >>> jax.make_jaxpr(lambda x: jnp.sin(x) + jnp.sin(2 * x))(1.0).jaxpr.where(primitive="mul")
+        [a:f32[] = mul 2.0 b]
+        """
+        def fits(aval: ShapedArray) -> bool:
+            return (dtype is None or aval.dtype == dtype) and (shape is None or aval.shape == tuple(shape))
+
+        return [eqn for eqn in self.walk()
+                if primitive in (None, eqn.primitive.name)
+                and (line is None or (eqn.source is not None and eqn.source.line == line))
+                and (dtype is shape is None or any(fits(v.aval) for v in eqn.outvars))]
+
+    def users(self, var: Var) -> list[JaxprEqn]:
+        """Return the equations that read `var`."""
+        return [eqn for eqn in self.walk() if any(atom is var for atom in eqn.invars)]
+
+    def producers(self, var: Var) -> list[JaxprEqn]:
+        """Return the equations that compute `var`: none for an input or constant, and one otherwise, unless programs
+        that were made from each other share it."""
+        return [eqn for eqn in self.walk() if any(v is var for v in eqn.outvars)]
+
+    def walk(self) -> Iterator[JaxprEqn]:
+        """Yield every equation in the order of the text, each before those of the programs inside it."""
+        for eqn in self.eqns:
+            yield eqn
+            for inner in subjaxprs(eqn.params):
+                yield from inner.walk()
+
+    def diff(self, other: Jaxpr | ClosedJaxpr) -> Any:
+        """Return what differs from `other`, whatever the variables are called: a `core.jaxpr_diff.JaxprDiff`."""
+        return views.jaxpr_diff.diff(self, other)
+
     def pretty_print(self, **options: Any) -> str:
-        """Return the text of the program; JAX's options for colours and source lines are accepted and not followed."""
-        return _printer(self)
+        """Return the text of the program, printed as `options` say: see `core.printer.PrintOptions`.
+
+        >>> import tinytrace as jax, tinytrace.numpy as jnp
+        >>> print(jax.make_jaxpr(jnp.sin)(1.0).pretty_print(names="user"))
+        { lambda ; x:f32[]. let a:f32[] = sin x in (a,) }
+        """
+        return _printers.pretty(self, **options)
 
     def __repr__(self) -> str:
-        return _printer(self)
+        return _printers.program(self)
 
     __str__ = __repr__
 
@@ -210,15 +257,31 @@ class ClosedJaxpr:
     def effects(self) -> frozenset[Any]:
         return self.jaxpr.effects
 
+    def where(self, **wanted: Any) -> list[JaxprEqn]:
+        """Return the equations for which all that is given holds; see `Jaxpr.where`."""
+        return self.jaxpr.where(**wanted)
+
+    def users(self, var: Var) -> list[JaxprEqn]:
+        """Return the equations that read `var`."""
+        return self.jaxpr.users(var)
+
+    def producers(self, var: Var) -> list[JaxprEqn]:
+        """Return the equations that compute `var`."""
+        return self.jaxpr.producers(var)
+
+    def diff(self, other: Jaxpr | ClosedJaxpr) -> Any:
+        """Return what differs from `other`, whatever the variables are called; see `Jaxpr.diff`."""
+        return views.jaxpr_diff.diff(self, other)
+
     def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
         return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr, self.consts if consts is None else consts)
 
     def pretty_print(self, **options: Any) -> str:
         """Return the text of the program; see `Jaxpr.pretty_print`."""
-        return _printer(self)
+        return _printers.pretty(self, **options)
 
     def __repr__(self) -> str:
-        return _printer(self)
+        return _printers.program(self)
 
     __str__ = __repr__
 
@@ -273,13 +336,17 @@ def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
     return lambda *args: eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
 
-def install_printer(printer: Callable[[Jaxpr | ClosedJaxpr], str]) -> None:
-    """Let `core.printer`, which stands above this file and reads it, say what `str` of a program is."""
-    _printers[:] = [printer]
+class _Printers:
+    """What `core.printer`, which stands above this file and reads it, says of programs and equations."""
+
+    program: Callable[[Jaxpr | ClosedJaxpr], str]
+    pretty: Callable[..., str]
+    eqn: Callable[[JaxprEqn], str]
 
 
-def _printer(program: Jaxpr | ClosedJaxpr) -> str:
-    return _printers[0](program)
+_printers = _Printers()
 
 
-_printers: list[Callable[[Jaxpr | ClosedJaxpr], str]] = [object.__repr__]
+def install_printer(**printers: Callable[..., str]) -> None:
+    """Let `str` of programs and equations be what `printers` say: `program`, `pretty` (with options) and `eqn`."""
+    vars(_printers).update(printers)

@@ -5,7 +5,8 @@ alone, not by what follows it.
 """
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 
 class Break:
@@ -29,7 +30,24 @@ class Group:
         self.width: int = sum(map(_width, pieces))
 
 
-Piece: TypeAlias = str | Break | Group
+class Marked:
+    """Text with a colour (`style`), or with a `note` that stands behind its line: the user's line, a name stack."""
+
+    __slots__ = ("note", "style", "text", "width")
+
+    def __init__(self, text: str, style: str | None = None, note: str | None = None) -> None:
+        self.text = text
+        self.style = style
+        self.note = note
+        self.width = len(text)
+
+
+Piece: TypeAlias = str | Break | Group | Marked
+
+COLORS = {"keyword": "\033[34m", "type": "\033[35m", "note": "\033[2m"}
+"""ANSI escapes: keywords blue, types magenta, notes dim, as JAX has them."""
+
+PLAIN = "\033[0m"
 
 
 def render(pieces: list[Piece], width: int = 80) -> str:
@@ -39,34 +57,87 @@ def render(pieces: list[Piece], width: int = 80) -> str:
     return "".join(out)
 
 
+def render_with_notes(pieces: list[Piece], width: int = 80, use_color: bool = False) -> str:
+    """Lay out `pieces` as `render` does, with the notes of each line behind it, all in one column; coloured if asked.
+
+    A line break in a program is the start of a line here: two notes never stand in one group that is not broken.
+    """
+    out: list[str | Marked] = []
+    _break_up(pieces, 0, 0, width, out, notes=True)
+    lines: list[list[str | Marked]] = [[]]
+    for piece in out:
+        if isinstance(piece, str) and piece.startswith("\n"):
+            lines.append([])
+            piece = piece[1:]
+        lines[-1].append(piece)
+    column = max(sum(map(_width, line)) for line in lines)
+    return "\n".join(text for line in lines for text in _noted(line, column, use_color))
+
+
+def _noted(line: list[str | Marked], column: int, use_color: bool) -> list[str]:
+    """Return the text of a line, and a further line for each note after the first."""
+    text = "".join(_styled(piece, use_color) for piece in line)
+    notes = [piece.note for piece in line if isinstance(piece, Marked) and piece.note is not None]
+    if not notes:
+        return [text]
+    if use_color:
+        notes = [f"{COLORS['note']}{note}{PLAIN}" for note in notes]
+    gap = " " * (column - sum(map(_width, line)))
+    return [f"{text}{gap} # {notes[0]}", *[f"{' ' * column} # {note}" for note in notes[1:]]]
+
+
+def _styled(piece: str | Marked, use_color: bool) -> str:
+    if isinstance(piece, str):
+        return piece
+    return f"{COLORS[piece.style]}{piece.text}{PLAIN}" if use_color and piece.style else piece.text
+
+
 def _width(piece: Piece) -> int:
     if isinstance(piece, str):
         return len(piece)
-    return piece.width if isinstance(piece, Group) else len(piece.flat)
+    return piece.width if isinstance(piece, (Group, Marked)) else len(piece.flat)
 
 
-def _break_up(pieces: list[Piece], indent: int, column: int, width: int, out: list[str]) -> int:
+def _holds_two_lines_of_notes(group: Group) -> bool:
+    """Say whether a break stands between two notes: such a group is never put on one line."""
+    found = [x for x in _leaves(group) if isinstance(x, Break) or x.note is not None]
+    notes = [i for i, x in enumerate(found) if isinstance(x, Marked)]
+    return len(notes) > 1 and any(isinstance(x, Break) for x in found[notes[0]:notes[-1]])
+
+
+def _leaves(group: Group) -> Iterator[Break | Marked]:
+    for piece in group.pieces:
+        if isinstance(piece, Group):
+            yield from _leaves(piece)
+        elif not isinstance(piece, str):
+            yield piece
+
+
+def _break_up(pieces: list[Piece], indent: int, column: int, width: int, out: list[Any], notes: bool = False) -> int:
     for piece in pieces:
         if type(piece) is str:
             out.append(piece)
             column += len(piece)
         elif type(piece) is Group:
-            if column + piece.width <= width:
+            if column + piece.width <= width and not (notes and _holds_two_lines_of_notes(piece)):
                 _flatten(piece, out)
                 column += piece.width
             else:
-                column = _break_up(piece.pieces, indent + piece.indent, column, width, out)
-        else:
-            column = indent + piece.indent  # type: ignore[union-attr]
+                column = _break_up(piece.pieces, indent + piece.indent, column, width, out, notes)
+        elif type(piece) is Break:
+            column = indent + piece.indent
             out.append("\n" + " " * column)
+        else:
+            out.append(piece)
+            column += piece.width  # type: ignore[union-attr]
     return column
 
 
-def _flatten(group: Group, out: list[str]) -> None:
+def _flatten(group: Group, out: list[Any]) -> None:
     for piece in group.pieces:
         if type(piece) is str:
             out.append(piece)
         elif type(piece) is Group:
             _flatten(piece, out)
         else:
-            out.append(piece.flat)  # type: ignore[union-attr]
+            out.append(piece.flat if type(piece) is Break else piece)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tinytrace.core.jaxpr import (
     ClosedJaxpr,
@@ -21,24 +21,66 @@ from tinytrace.core.jaxpr import (
     install_printer,
     subjaxprs,
 )
-from tinytrace.core.layout import Break, Group, Piece, render
+from tinytrace.core.layout import Break, Group, Marked, Piece, render, render_with_notes
+from tinytrace.core.user_names import user_names
 
 
-def to_text(program: Jaxpr | ClosedJaxpr) -> str:
+class PrintOptions(NamedTuple):
+    """What `pretty_print` may be told; the defaults are those of `str`.
+
+    Source: https://docs.jax.dev/en/latest/jaxpr.html, and `jax.core.Jaxpr.pretty_print` of JAX 0.4.35.
+    """
+
+    source_info: bool = False
+    """The user's line behind each equation."""
+    print_shapes: bool = True
+    """The type of each variable where it is bound."""
+    name_stack: bool = False
+    """The names of the scopes that an equation was written in, behind it."""
+    print_effects: bool = False
+    """The effects of each program behind its results."""
+    use_color: bool = False
+    """ANSI colours for keywords, types and notes."""
+    names: str = "letters"
+    """`user`: the user's own names of arguments and assigned results, where there are any."""
+    width: int = 80
+    """How many columns a line may have."""
+
+
+def to_text(program: Jaxpr | ClosedJaxpr, options: PrintOptions | None = None) -> str:
     """Return the text of `program`."""
     jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
-    names = _Names()
+    if options is None:
+        return render(_pieces(jaxpr, _Names()))
+    names = _Names(options)
+    if options.names == "user":
+        names.give(user_names(jaxpr))
+    return render_with_notes(_pieces(jaxpr, names), options.width, options.use_color)
+
+
+def _pieces(jaxpr: Jaxpr, names: _Names) -> list[Piece]:
+    """Return the parts of the text: the programs that are used more than once, then the program itself."""
     pieces: list[Piece] = []
     for shared, name in _hoisted(jaxpr).items():
         pieces += [f"let {name} = ", names.jaxpr(shared), " in", Break()]
         names.taken.add(name)
         names.hoisted[shared] = name
-    return render([*pieces, names.jaxpr(jaxpr)])
+    return [*pieces, names.jaxpr(jaxpr)]
+
+
+def pretty_print(program: Jaxpr | ClosedJaxpr, **options: Any) -> str:
+    """Return the text of `program`, printed as the fields of `PrintOptions` that are given say.
+
+    `custom_pp_eqn_rules`, an option of JAX, is accepted: there is one rule for each primitive here.
+    """
+    options.pop("custom_pp_eqn_rules", None)
+    options["use_color"] = bool(options.get("use_color"))
+    return to_text(program, PrintOptions(**options))
 
 
 def eqn_to_text(eqn: JaxprEqn) -> str:
     """Return the text of one equation, with letters of its own."""
-    return render(_Names().eqn(eqn))
+    return render(_Names().eqn(eqn)).rstrip()
 
 
 class VarNames:
@@ -56,6 +98,11 @@ class VarNames:
                 return repr(atom)
             name = self._names[atom] = next(self._fresh) + atom.suffix  # type: ignore[index, union-attr]
         return name
+
+    def give(self, names: dict[Var, str]) -> None:
+        """Let these variables have these names, and no other."""
+        self._names.update({var: name + var.suffix for var, name in names.items()})
+        self.taken.update(names.values())
 
     def renew(self, var: Var) -> str:
         """Give `var` the next letter, whatever it was called before."""
@@ -82,26 +129,40 @@ def letters(n: int) -> str:
 class _Names(VarNames):
     """The state of one printing: letters given so far and the names of hoisted jaxprs."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: PrintOptions | None = None) -> None:
         super().__init__()
         self.hoisted: dict[Jaxpr, str] = {}
+        self.options = options
 
     def jaxpr(self, jaxpr: Jaxpr) -> Piece:
         if jaxpr in self.hoisted:
             return self.hoisted[jaxpr]
         constvars, invars = _Indented([self.typed(jaxpr.constvars)], 2), _Indented([self.typed(jaxpr.invars)], 2)
-        head: list[Piece | _Indented] = ["{ lambda ", constvars, "; ", invars, ". let", Break(indent=4)]
+        head: list[Piece | _Indented] = ["{ ", self.keyword("lambda "), constvars, "; ", invars, ". ",
+                                         self.keyword("let"), Break(indent=4)]
         for i, eqn in enumerate(jaxpr.eqns):
             if i:
                 head.append(Break("; ", indent=4))
             head.append(_Indented(self.eqn(eqn), 4))
-        head += [Break(indent=2), "in (", _Indented([self.plain(jaxpr.outvars, ",")], 2),
-                 ")" if len(jaxpr.outvars) != 1 else ",)", " }"]
+        head += [Break(indent=2), self.keyword("in "), "(", _Indented([self.plain(jaxpr.outvars, ",")], 2),
+                 ")" if len(jaxpr.outvars) != 1 else ",)", self.effects(jaxpr), " }"]
         return Group(_spliced(head))
+
+    def keyword(self, text: str) -> Piece:
+        return text if self.options is None else Marked(text, "keyword")
+
+    def effects(self, jaxpr: Jaxpr) -> str:
+        if self.options is None or not self.options.print_effects:
+            return ""
+        return f" : {{ {', '.join(sorted(map(str, jaxpr.effects)))} }}"
 
     def eqn(self, eqn: JaxprEqn) -> list[Piece]:
         left: list[Piece] = [self.typed(eqn.outvars), " = "] if eqn.outvars else []
-        name = eqn.primitive.name
+        name: Piece = eqn.primitive.name
+        if self.options is not None:
+            name = Marked(eqn.primitive.name, note="[]" if self.options.name_stack else None)
+            if left and self.options.source_info:
+                left[1] = Marked(" = ", note=str(eqn.source) if eqn.source is not None else "unknown")
         params = eqn.primitive.pp_params(eqn.params) if eqn.params else None
         shown: list[Piece] = [self.params(params)] if params else []
         return [*left, name, *shown, " ", self.plain(eqn.invars)]
@@ -127,7 +188,13 @@ class _Names(VarNames):
         return str(value)
 
     def typed(self, variables: Sequence[Var]) -> Piece:
-        return _joined([f"{self[v]}:{v.aval.str_short()}" for v in variables], "")
+        if self.options is None:
+            return _joined([f"{self[v]}:{v.aval.str_short()}" for v in variables], "")
+        if not self.options.print_shapes:
+            return _joined([self[v] for v in variables], "")
+        pairs: list[list[Piece]] = [[self[v], Marked(f":{v.aval.str_short()}", "type")] for v in variables]
+        gaps: list[Piece] = [piece for pair in pairs for piece in (Group([Break(indent=2)]), *pair)]
+        return Group(gaps[1:]) if gaps else ""
 
     def plain(self, atoms: Sequence[Var | Literal], separator: str = "") -> Piece:
         return _joined([self[atom] for atom in atoms], separator)
@@ -188,4 +255,4 @@ def _hoisted(top: Jaxpr) -> dict[Jaxpr, str]:
     return result
 
 
-install_printer(to_text)
+install_printer(program=to_text, pretty=pretty_print, eqn=eqn_to_text)

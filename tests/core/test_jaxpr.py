@@ -1,0 +1,43 @@
+"""Questions to a jaxpr: which equations, who reads and who computes a variable; and one equation as text."""
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace import lax
+
+
+def f(x):
+    y = jnp.sin(x) * 2
+    z = lax.fori_loop(0, 3, lambda i, c: c * y, x)
+    return (z + y).astype(jnp.int32)
+
+
+LINE = f.__code__.co_firstlineno
+CLOSED = jax.make_jaxpr(f)(jnp.ones(3))
+
+
+def names(eqns):
+    return [eqn.primitive.name for eqn in eqns]
+
+
+def test_where_asks_for_primitive_line_dtype_and_shape():
+    assert names(CLOSED.where(primitive="mul")) == ["mul", "mul"]
+    assert names(CLOSED.where(line=LINE + 1)) == ["sin", "mul"]
+    assert names(CLOSED.where(line=LINE + 2))[0] == "scan"
+    assert names(CLOSED.where(dtype=jnp.int32, shape=(3,))) == ["convert_element_type"]
+    assert names(CLOSED.where(primitive="mul", line=LINE + 1)) == ["mul"]
+    assert CLOSED.where(shape=(7,)) == []
+
+
+def test_users_and_producers():
+    (sin,), (scan,) = CLOSED.where(primitive="sin"), CLOSED.where(primitive="scan")
+    assert names(CLOSED.producers(sin.outvars[0])) == ["sin"]
+    assert CLOSED.producers(CLOSED.jaxpr.invars[0]) == []
+    assert names(CLOSED.users(sin.outvars[0])) == ["mul"]
+    assert "scan" in names(CLOSED.users(CLOSED.jaxpr.invars[0]))
+    assert scan in list(CLOSED.jaxpr.walk())
+
+
+def test_an_equation_prints_itself():
+    (sin,) = CLOSED.where(primitive="sin")
+    assert str(sin) == repr(sin) == "a:f32[3] = sin b"
+    (iota,) = jax.make_jaxpr(lambda: lax.iota(jnp.int32, 3))().eqns
+    assert str(iota) == "a:i32[3] = iota[dimension=0 dtype=int32 shape=(3,) sharding=None]"

@@ -1,0 +1,72 @@
+"""The user's own names: of arguments, and of results that are assigned where they are computed.
+
+    def f(x):                    { lambda ; x:f32[3]. let
+        y = jnp.sin(x)               y:f32[3] = sin x
+        return y * 2                 a:f32[3] = mul y 2.0 in (a,) }
+"""
+from __future__ import annotations
+
+import dis
+import itertools
+import re
+from collections.abc import Iterator
+from types import CodeType
+
+from tinytrace.core.jaxpr import DropVar, Jaxpr, SourceInfo, Var, subjaxprs
+
+STORES = frozenset({"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF"})
+
+
+def user_names(jaxpr: Jaxpr) -> dict[Var, str]:
+    """Return a name for each variable of `jaxpr`, and of the programs inside, that the user gave one.
+
+    A name that is given again is followed by a number: `x`, `x_1`, `x_2`.
+    """
+    assignments: dict[CodeType, dict[int, str]] = {}
+    taken: set[str] = set()
+    names: dict[Var, str] = {}
+    for var, wanted in _wanted(jaxpr, assignments):
+        if var not in names:
+            candidates = itertools.chain([wanted], (f"{wanted}_{n}" for n in itertools.count(1)))
+            names[var] = next(name for name in candidates if name not in taken)
+            taken.add(names[var])
+    return names
+
+
+def assigned_name(source: SourceInfo | None) -> str | None:
+    """Return the name that the value of an operation is assigned to where it is computed; None if there is none."""
+    return _assignments(source.code).get(source.instruction) if source is not None else None
+
+
+def _wanted(jaxpr: Jaxpr, assignments: dict[CodeType, dict[int, str]]) -> Iterator[tuple[Var, str]]:
+    """Yield variables with the names that they should have, in the order of printing."""
+    paths = jaxpr.debug_info.arg_names if jaxpr.debug_info is not None else ()
+    for var, path in zip(jaxpr.invars, paths, strict=False):
+        if path and (name := re.sub(r"\W+", "_", path).strip("_")):
+            yield var, name
+    for eqn, following in itertools.zip_longest(jaxpr.eqns, jaxpr.eqns[1:]):
+        source = eqn.source
+        if source is not None and not _same_place(source, following.source if following is not None else None):
+            found = assignments.setdefault(source.code, {}) or _assignments(source.code)
+            assignments[source.code] = found
+            assigned = found.get(source.instruction)
+            results = [v for v in eqn.outvars if not isinstance(v, DropVar)]
+            if assigned is not None and len(results) == 1:
+                yield results[0], assigned
+        for inner in subjaxprs(eqn.params):
+            yield from _wanted(inner, assignments)
+
+
+def _same_place(source: SourceInfo, other: SourceInfo | None) -> bool:
+    """Say whether the next equation belongs to the same expression: only the last one computes its value."""
+    return other is not None and source.code is other.code and source.instruction == other.instruction
+
+
+def _assignments(code: CodeType) -> dict[int, str]:
+    """Return the names that values are assigned to, by the offsets of the instructions that compute the values.
+
+    While an instruction runs, the frame may be in any of the cache entries behind it.
+    """
+    pairs = itertools.pairwise(dis.get_instructions(code))
+    return {offset: store.argval for computed, store in pairs if store.opname in STORES
+            for offset in range(computed.offset, store.offset, 2)}
