@@ -1,7 +1,8 @@
 """Executes the notebooks: `python tutorials/execute.py [--write] [notebook ...]`.
 
 Fails if a cell raises, or if it shows something else than the notebook says; cells tagged `varies` (times, paths)
-may differ. With --write the fresh outputs are stored instead of compared.
+may differ. A notebook that has a master text (`course/chapters/*/text.md`) must also be what the text makes of it.
+With --write it is made anew from its text, and the fresh outputs are stored instead of compared.
 """
 
 from __future__ import annotations
@@ -15,17 +16,26 @@ import sys
 import nbformat
 from nbclient import NotebookClient
 
+from course.library import chapters
+from course.notebooks import notebook
+
 FOLDER = pathlib.Path(__file__).parent
+
+
+def source(path: pathlib.Path) -> nbformat.NotebookNode:
+    """The notebook's cells: of its master text if it has one, else as they are stored."""
+    made = [notebook(chapter) for chapter in chapters() if chapter.notebook == path.resolve()]
+    return made[0] if made else nbformat.read(path, as_version=4)
 
 
 def execute(path: pathlib.Path) -> nbformat.NotebookNode:
     """The notebook with the outputs of a fresh run; raises CellExecutionError if a cell does."""
-    notebook = nbformat.read(path, as_version=4)
+    fresh = source(path)
     here = {**os.environ, "PYTHONPATH": str(FOLDER.parent)}  # the tinytrace beside the tutorials, installed or not
-    NotebookClient(notebook, timeout=300, kernel_name="python3").execute(cwd=str(path.parent), env=here)
-    for cell in notebook.cells:
+    NotebookClient(fresh, timeout=300, kernel_name="python3").execute(cwd=str(path.parent), env=here)
+    for cell in fresh.cells:
         cell.metadata.pop("execution", None)
-    return notebook
+    return fresh
 
 
 def shown(cell: nbformat.NotebookNode) -> str:
@@ -40,6 +50,8 @@ def shown(cell: nbformat.NotebookNode) -> str:
 def differences(path: pathlib.Path) -> list[str]:
     """Where a fresh run shows something else than the notebook says."""
     stored, fresh = nbformat.read(path, as_version=4), execute(path)
+    if [cell.source for cell in stored.cells] != [cell.source for cell in fresh.cells]:
+        return ["The notebook is not what its master text makes."]
     lines: list[str] = []
     for before, after in zip(stored.cells, fresh.cells, strict=True):
         if before.cell_type == "code" and "varies" not in before.metadata.get("tags", []):
@@ -56,7 +68,8 @@ def main() -> int:
     parser.add_argument("notebooks", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
     wrong = 0
-    for path in arguments.notebooks or sorted(FOLDER.glob("*.ipynb")):
+    known = {*FOLDER.glob("*.ipynb"), *(chapter.notebook for chapter in chapters())}
+    for path in arguments.notebooks or sorted(known):
         print(f"{path.name} ...", flush=True)
         if arguments.write:
             nbformat.write(execute(path), path)

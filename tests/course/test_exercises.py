@@ -1,0 +1,85 @@
+"""Every exercise: its solution is accepted, and everything else is refused with the right words."""
+
+import pytest
+
+from course.checker import CONSTANT, INPUT, MEMORISED, STUB, bench_of, check
+from course.library import chapters
+
+EXERCISES = [exercise for chapter in chapters() for exercise in chapter.exercises]
+WRONG = [(exercise, i) for exercise in EXERCISES for i in range(len(exercise.wrong))]
+
+
+def names(case):
+    return case.id if hasattr(case, "id") else str(case)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+def test_the_solution_is_accepted(exercise):
+    verdict = check(exercise, bench_of(exercise).solution)
+    assert verdict, str(verdict)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+def test_the_stub_is_refused_as_a_stub(exercise):
+    verdict = check(exercise, bench_of(exercise).answer(exercise.stub))
+    assert (verdict.accepted, verdict.message) == (False, STUB)
+
+
+@pytest.mark.parametrize(("exercise", "i"), WRONG, ids=names)
+def test_a_wrong_answer_gets_its_own_message(exercise, i):
+    program, message = exercise.wrong[i]
+    verdict = check(exercise, bench_of(exercise).answer(program))
+    assert (verdict.accepted, verdict.message) == (False, message)
+    assert verdict.counter_example.difference
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+def test_a_counter_example_is_small_and_runs(exercise):
+    """At most five equations; and the difference that it shows is there when the case is run as it is shown."""
+    bench = bench_of(exercise)
+    for program, _ in exercise.wrong:
+        answer = bench.answer(program)
+        shown = check(exercise, answer).counter_example
+        assert sum(" = " in line for line in shown.program.splitlines()) <= 8, shown.program
+        assert not bench.agrees(answer, shown.program)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+def test_impostors_are_refused(exercise):
+    """What returns its input, repeats itself, or knows the examples by heart; an exercise may have better words."""
+    bench = bench_of(exercise)
+    own = [message for _, message in exercise.wrong]
+    returned = check(exercise, lambda *args, **kwargs: [*args, *kwargs.values(), None][0])
+    constant = check(exercise, bench.repeating(bench.solution))
+    memorised = check(exercise, bench.repeating(bench.solution, bench.examples))
+    assert not any([returned, constant, memorised])
+    assert returned.message in [INPUT, STUB, *own]
+    assert constant.message in [CONSTANT, *own]
+    assert memorised.message in [MEMORISED, CONSTANT, *own]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+def test_an_exercise_is_complete(exercise):
+    assert len(exercise.wrong) >= 5
+    assert len({message for _, message in exercise.wrong}) == len(exercise.wrong)
+    assert len(exercise.hints) == 3
+    assert all(exercise.hints)
+    assert exercise.objective.startswith("You can ")
+    assert all([exercise.title, exercise.task.strip(), exercise.out_of_scope, exercise.after, exercise.properties])
+    assert any(law.examples for law in exercise.properties)
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: str(chapter.number))
+def test_nothing_untaught_is_needed(chapter):
+    """Each term that an exercise needs stands as `*term*` in an earlier chapter, or before the exercise in this one."""
+    before = "".join(earlier.text for earlier in chapters() if earlier.number < chapter.number)
+    for exercise in chapter.exercises:
+        taught = before + chapter.text.split(f"<!-- exercise {exercise.id} -->")[0]
+        assert [term for term in exercise.needs if f"*{term}*" not in taught] == [], exercise.id
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: str(chapter.number))
+def test_the_text_has_every_exercise_once_and_in_order(chapter):
+    ids = [exercise.id for exercise in chapter.exercises]
+    found = [line.split()[2] for line in chapter.text.splitlines() if line.startswith("<!-- exercise")]
+    assert found == ids

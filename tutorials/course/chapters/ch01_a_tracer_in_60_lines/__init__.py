@@ -1,0 +1,1 @@
+"""Chapter 1: a tracer in 60 lines."""
