@@ -53,8 +53,8 @@ from tinytrace.config import (
     numpy_dtype_promotion,
 )
 from tinytrace.core.basearray import Array
-from tinytrace.core.dtypes import FLOAT0 as float0  # noqa: N811
 from tinytrace.core.compile_time import ensure_compile_time_eval
+from tinytrace.core.dtypes import FLOAT0 as float0  # noqa: N811
 from tinytrace.deprecated import NAMES as _DEPRECATED
 from tinytrace.deprecated import deprecated as _deprecated
 from tinytrace.util import lazy_names, lazy_submodules

@@ -19,6 +19,7 @@ from tinytrace.config import config
 from tinytrace.core.jaxpr import Literal
 from tinytrace.core.primitive import Primitive, registry
 from tinytrace.primitives.elementwise import Elementwise, accepts
+from tinytrace.primitives.placement import CopySemantics
 
 F16, BF16, F32, F64 = map(np.dtype, ("float16", ml_dtypes.bfloat16, "float32", "float64"))
 I8, I32, U8, U32, BOOL = map(np.dtype, ("int8", "int32", "uint8", "uint32", "bool"))
@@ -356,6 +357,8 @@ _KEY_SAMPLES: dict[str, Any] = {
     "random_unwrap": lambda x: [Sample((_keys(3),), {})],
     "random_split": lambda x: [in_program("random_split", lambda k: jax.random.split(k, 3), jax.random.key(1))],
     "random_fold_in": lambda x: [Sample((jax.random.key(3), np.uint32(5)), {})],
+    "device_put": lambda x: [Sample((x(2, 3), x(4)), {
+        "devices": [None] * 2, "srcs": [None] * 2, "copy_semantics": [CopySemantics.ALIAS] * 2})],
     "optimization_barrier": lambda x: [Sample((x(2, 3), x(4)), {})],
     "random_gamma": lambda x: [Sample((jax.random.split(jax.random.key(4), 2), np.float32([[0.5, 2, 7], [1, 3, 30]])),
                                       {"log_space": log_space}, smooth=False)

@@ -1,16 +1,17 @@
 """Devices, of which there is one: the CPU. `device_put` and its kin are what programs written for JAX call."""
 from __future__ import annotations
 
+import copy
 from typing import Any
-
-import numpy as np
 
 from tinytrace.api.program import as_array
 from tinytrace.core.array import CPU, Array, Device
 from tinytrace.core.avals import aval_of, is_valid_type
 from tinytrace.core.dtypes import KeyType
-from tinytrace.core.trace import Tracer
-from tinytrace.core.trees import tree_leaves, tree_map
+from tinytrace.core.trace import Tracer, is_eager
+from tinytrace.core.tree_paths import broadcast_prefix
+from tinytrace.core.trees import tree_flatten, tree_leaves, tree_map
+from tinytrace.primitives.placement import CopySemantics, device_put_p
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -62,8 +63,10 @@ def default_backend() -> str:
     return CPU.platform
 
 
-def device_put(x: Any, device: Any = None, **options: Any) -> Any:
-    """Return the tree `x` with its leaves as Arrays.
+def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
+    """Return the tree `x` with its leaves as Arrays; copies of them where `may_alias` is False.
+
+    Raises: ValueError for a device that is none, and for leaves that may be aliased and donated at once.
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.device_put.html.
     """
@@ -71,13 +74,39 @@ def device_put(x: Any, device: Any = None, **options: Any) -> Any:
         if not isinstance(one, Device):
             raise ValueError("`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, `Layout` or "
                              f"a pytree of these values. Received invalid value: {one}")
-    return tree_map(lambda leaf: leaf if isinstance(leaf, (Array, Tracer)) else _placed(leaf), x)
+    leaves, tree = tree_flatten(x)
+    may = _per_leaf(may_alias, x, tree.num_leaves)
+    if any(one and other for one, other in zip(may, _per_leaf(donate, x, tree.num_leaves), strict=True)):
+        raise ValueError("may_alias and donate cannot be True at the same time.")
+    if not is_eager():
+        return tree.unflatten(_stage(leaves, device, src, may, _per_leaf(donate, x, tree.num_leaves)))
+    return tree.unflatten(map(_placed, leaves, may))
 
 
-def _placed(leaf: Any) -> Any:
+def _stage(leaves: list[Any], device: Any, src: Any, may: list[Any], donate: list[Any]) -> Any:
+    for leaf in leaves:
+        _check(leaf)
+    semantics = [CopySemantics.DONATE if one else CopySemantics.COPY if other is False else CopySemantics.ALIAS
+                 for one, other in zip(donate, may, strict=True)]
+    return device_put_p.bind(*leaves, devices=[device] * len(leaves), srcs=[src] * len(leaves),
+                             copy_semantics=semantics)
+
+
+def _per_leaf(flags: Any, x: Any, num_leaves: int) -> list[Any]:
+    """Return one flag per leaf of `x`, of which `flags` is a prefix."""
+    return [flags] * num_leaves if flags is None or isinstance(flags, bool) else broadcast_prefix(flags, x)
+
+
+def _placed(leaf: Any, may_alias: bool | None) -> Any:
+    _check(leaf)
+    if isinstance(leaf, Array):
+        return copy.deepcopy(leaf) if may_alias is False else leaf
+    return as_array(leaf, aval_of(leaf))
+
+
+def _check(leaf: Any) -> None:
     if not is_valid_type(leaf):
         raise TypeError(f"Argument '{leaf}' of type {type(leaf)} is not a valid JAX type")
-    return as_array(leaf, aval_of(leaf))
 
 
 def device_get(x: Any) -> Any:

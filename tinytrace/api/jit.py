@@ -43,6 +43,7 @@ from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type, refuse_masked
+from tinytrace.core.dtypes import canonicalized
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trace import (
     Tracer,
@@ -463,7 +464,7 @@ def _leaf_key(leaf: Any) -> Any:
         return leaf.aval
     if isinstance(leaf, (np.ndarray, np.generic)):
         refuse_masked(leaf)
-        return leaf.shape, leaf.dtype
+        return leaf.shape, canonicalized(leaf.dtype)  # float64 is float32 where 64 bits are off: one entry
     if isinstance(leaf, Tracer):
         raise leaked_tracer_error(leaf)
     return kind

@@ -15,7 +15,7 @@ from tinytrace._dispatch import ArrayBase, Buffer
 from tinytrace._runtime import ffi, lib
 from tinytrace.core import basearray
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import KeyType
+from tinytrace.core.dtypes import KeyType, canonicalize_dtype
 
 # The block pool of csrc/alloc.c and the call of csrc/call.c, for the types of csrc/dispatch.c.
 _dispatch.set_pool(*(int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
@@ -184,7 +184,7 @@ class Array(ArrayBase):
         return f"Array({text},{' ' if fits else ' ' * len('Array(')}{tail}"  # no line break: so JAX prints it
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return array_from_numpy, (np.array(self._value), self.aval)
+        return _array_from_pickle, (np.array(self._value), self.aval)
 
     def __copy__(self) -> Array:
         return self
@@ -204,6 +204,13 @@ def array_from_numpy(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
         value = value.view()
         value.flags.writeable = False
     return Array(aval, None, value)
+
+
+def _array_from_pickle(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+    """Return a pickled array in the dtype that it has under the settings of now: 64 bits may be off."""
+    dtype = canonicalize_dtype(aval.dtype)
+    aval = aval.update(dtype=dtype)
+    return array_from_numpy(value.astype(storage_dtype(aval), copy=False), aval)
 
 
 def array_from_host(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
@@ -230,4 +237,4 @@ def storage_dtype(aval: ShapedArray) -> np.dtype[Any]:
 
 
 def _key_words(array: Array) -> np.ndarray[Any, Any]:
-    return np.atleast_1d(array._value).view(np.uint32).reshape(*array.shape, 2)
+    return np.ascontiguousarray(array._value).view(np.uint32).reshape(*array.shape, 2)

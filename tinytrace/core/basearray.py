@@ -1,4 +1,4 @@
-"""`jax.Array`, the type of everything that behaves as an array: arrays that hold numbers and tracers that stand for them.
+"""`jax.Array`, the type of everything that behaves as an array: what holds numbers, and tracers that stand for it.
 
 It is an abstract base class: user code asks `isinstance(x, jax.Array)` and gets True outside and inside of `jit`,
 `vmap` and `grad`. The concrete class is `core.array.Array`; that one and `core.trace.Tracer` are registered here.

@@ -63,7 +63,7 @@ class CompileTimeTrace(Trace):
         return trace.process_custom_vjp_call(primitive, fun, fwd, bwd, args, params)
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a library function, of whose operands the arguments are the first, under the trace that it belongs to."""
+        """Call a library function under the innermost trace among its arguments."""
         with set_current_trace(_innermost(tree_leaves((args, kwargs)))):
             return function(*args, **kwargs)
 

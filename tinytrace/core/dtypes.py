@@ -16,11 +16,20 @@ import numpy as np
 from tinytrace.config import config
 
 
+class extended(np.generic):  # noqa: N801 (JAX's name)
+    """What all element types are that NumPy does not know; see `jax.dtypes.extended`."""
+
+
+class prng_key(extended):  # noqa: N801 (JAX's name)
+    """What all element types of typed PRNG keys are: `jnp.issubdtype(key.dtype, jax.dtypes.prng_key)`."""
+
+
 class KeyType:
     """The element type of typed PRNG key arrays (`key<fry>`): two uint32 words that only `random` may read."""
 
     itemsize = 8
     kind = "K"
+    type = prng_key
 
     def __init__(self, impl: str = "fry") -> None:
         self.impl = impl
@@ -31,6 +40,9 @@ class KeyType:
 
     def __str__(self) -> str:
         return self.name
+
+    def __reduce__(self) -> str:
+        return "KEY_FRY"  # there is one object of each key type: a copy is the same object
 
 
 DType: TypeAlias = np.dtype[Any]
@@ -88,6 +100,15 @@ def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
         raise TypeError(f"tinytrace has no complex numbers yet: dtype {result} is not supported. "
                         "Carry the real and imaginary parts as two arrays.")
     raise TypeError(f"Dtype {result} is not a valid JAX array type. Only arrays of numeric types are supported by JAX.")
+
+
+def canonicalized(dtype: DType) -> DType:
+    """Return what `canonicalize_dtype` does of a dtype that may be one that no array can have.
+
+    >>> canonicalized(np.dtype("float64"))
+    dtype('float32')
+    """
+    return dtype if config.enable_x64 else _NARROW.get(dtype, dtype)
 
 
 def to_numpy_dtype(dtype: Any) -> np.dtype[Any]:
@@ -223,6 +244,9 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     """
     nodes = tuple(_WEAK_NODES[t] if isinstance(t, type) and t in _WEAK_NODES and t is not bool else to_numpy_dtype(t)
                   for t in (a, b))
+    if config.numpy_dtype_promotion == "strict" and nodes[0] != nodes[1]:
+        weak = [isinstance(node, str) for node in nodes]
+        _check_strict([canonicalize_dtype(t) for t in (a, b)], weak)
     return _result(nodes, config.enable_x64)[0]
 
 

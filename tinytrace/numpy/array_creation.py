@@ -52,7 +52,7 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
         return as_array(object) if is_eager() else device_put(object)
     if hasattr(object, "__jax_array__"):
         object = object.__jax_array__()
-    if type(object) is int and dtype_of(object) == np.int32 and not -2 ** 31 <= object < 2 ** 32:
+    if dtype is None and type(object) is int and dtype_of(object) == np.int32 and not -2 ** 31 <= object < 2 ** 32:
         raise OverflowError(f"Python int {object} too large to convert to int32")
     if isinstance(object, (Array, Tracer)):
         result = convert(lax_copy(object) if copy else object, dtype or object.dtype, weak_type)
@@ -69,7 +69,8 @@ def _from_python(object: Any, dtype: Any, weak_type: bool) -> Value:
         dtype = result_type_and_weak(*leaves)[0] if leaves else float_dtype()
     if any(isinstance(leaf, (Array, Tracer)) for leaf in leaves):
         return _stacked([asarray(element, dtype=dtype) for element in object])
-    value = np.asarray(object, dtype=dtype)
+    with np.errstate(over="ignore"):  # an integer beyond the floats is infinite
+        value = np.asarray(object, dtype=dtype)
     return lax.convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tinytrace.config import enable_x64
 from tinytrace.core import dtypes as core
-from tinytrace.core.dtypes import BFLOAT16, DType, KeyType, is_float, to_numpy_dtype
+from tinytrace.core.dtypes import BFLOAT16, DType, KeyType, extended, is_float, prng_key, to_numpy_dtype
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.promotion import DTypeLike, Value
 
@@ -64,14 +64,6 @@ int_, uint, float_, complex_ = int64, uint64, float64, complex128
 generic, number, inexact, complexfloating = np.generic, np.number, np.inexact, np.complexfloating
 floating, integer, signedinteger, unsignedinteger = np.floating, np.integer, np.signedinteger, np.unsignedinteger
 flexible, character, object_, dtype = np.flexible, np.character, np.object_, np.dtype
-
-
-class extended(np.generic):  # noqa: N801 (JAX's name)
-    """What all element types are that NumPy does not know; see `jax.dtypes.extended`."""
-
-
-class prng_key(extended):  # noqa: N801 (JAX's name)
-    """What all element types of typed PRNG keys are: `jnp.issubdtype(key.dtype, jax.dtypes.prng_key)`."""
 
 
 # --- questions about dtypes ------------------------------------------------------------------------------------

@@ -102,7 +102,9 @@ def _transposed(eqn: JaxprEqn, makers: Makers) -> Atom | JaxprEqn | None:
 def _chosen(eqn: JaxprEqn, makers: Makers) -> Atom | None:
     which, *cases = eqn.invars
     which = _number(which, makers)
-    return cases[int(which.val)] if isinstance(which, Literal) and np.ndim(which.val) == 0 else None
+    if not isinstance(which, Literal) or np.ndim(which.val):
+        return None
+    return cases[max(0, min(int(which.val), len(cases) - 1))]  # a number out of range counts as the nearest case
 
 
 def _number(atom: Atom, makers: Makers) -> Atom:

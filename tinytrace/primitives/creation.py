@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
-from tinytrace.core.dtypes import DType, KeyType, canonicalize_dtype, dtype_of, is_float, is_integer, is_weak
+from tinytrace.core.dtypes import UINT32, DType, KeyType, canonicalize_dtype, dtype_of, is_float, is_integer, is_weak
 from tinytrace.core.kinds import IndexMap, Kind, cast
 from tinytrace.core.primitive import Primitive, refuse
-from tinytrace.primitives.broadcasting import broadcast
+from tinytrace.primitives.broadcasting import broadcast, broadcast_in_dim
 from tinytrace.primitives.checks import check_shapelike
 from tinytrace.primitives.conversion import convert_element_type
+from tinytrace.primitives.random_bits import random_unwrap, random_wrap
 from tinytrace.primitives.shaping import NDArray
 
 
@@ -54,7 +55,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     weak_type = dtype is None and is_weak(fill_value)
     wanted = canonicalize_dtype(dtype or dtype_of(fill_value))
     if isinstance(wanted, KeyType):
-        return broadcast(fill_value, shape)
+        return _full_of_keys(fill_value, shape)
     return broadcast(_rounded(fill_value, wanted, weak_type), shape)
 
 
@@ -70,7 +71,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sha
     weak_type = dtype is None and is_weak(x)
     wanted = dtype or dtype_of(x)
     if isinstance(wanted, KeyType):
-        return broadcast(fill_value, sizes)
+        return _full_of_keys(fill_value, sizes)
     return full(sizes, _rounded(fill_value, wanted, weak_type))
 
 
@@ -81,6 +82,14 @@ def zeros_like_array(x: Any) -> Any:
     Array([0., 0.], dtype=float32)
     """
     return full_like(x, 0)
+
+
+def _full_of_keys(fill_value: Any, shape: tuple[int, ...]) -> Any:
+    """Return keys all equal to a key, or of which each word is a number."""
+    if isinstance(dtype_of(fill_value), KeyType):
+        words = random_unwrap(fill_value)
+        return random_wrap(broadcast_in_dim(words, (*shape, 2), (len(shape),)))
+    return random_wrap(full((*shape, 2), fill_value, UINT32))
 
 
 def _rounded(x: Any, dtype: DType, weak_type: bool) -> Any:

@@ -1,10 +1,16 @@
-"""device_put: say where an array is to live. There is one device: it is the identity, printed as JAX prints it."""
+"""device_put: say where arrays are to live. There is one device: it is the identity, printed as JAX prints it."""
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.primitives.elementwise import ANY_OR_KEY, LinearUnary, NDArray
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
+from tinytrace.core.kinds import Call, Kind
+from tinytrace.core.primitive import Primitive
+from tinytrace.core.tangents import Zero
+from tinytrace.primitives.shaping import NDArray
 
 
 class CopySemantics(enum.Enum):
@@ -17,11 +23,42 @@ class CopySemantics(enum.Enum):
 
 def device_put(x: Any) -> Any:
     """Return `x` on the device."""
-    return device_put_p.bind(x, devices=[None], srcs=[None], copy_semantics=[CopySemantics.ALIAS])
+    return device_put_p.bind(x, devices=[None], srcs=[None], copy_semantics=[CopySemantics.ALIAS])[0]
 
 
-def _identity(x: NDArray, **params: Any) -> NDArray:
-    return x
+class DevicePut(Primitive):
+    """`b c = device_put[...] x: f32[n] y: i32[]` is f32[n], i32[]: each operand on its device."""
+
+    name = "device_put"
+    multiple_results = True
+    composite = True
+
+    def abstract_eval(self, *avals: ShapedArray, **params: Any) -> list[ShapedArray]:
+        return list(avals)
+
+    def impl(self, *args: NDArray, **params: Any) -> list[NDArray]:
+        return list(args)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        moving = [i for i, t in enumerate(tangents) if type(t) is not Zero]
+        moved = self.bind(*[tangents[i] for i in moving],
+                          **{name: [values[i] for i in moving] for name, values in params.items()})
+        placed = dict(zip(moving, moved, strict=True))
+        return self.bind(*primals, **params), [placed.get(i, t) for i, t in enumerate(tangents)]
+
+    def transpose(self, cts: Any, *args: Any, **params: Any) -> Sequence[Any]:
+        wanted = [i for i, ct in enumerate(cts) if type(ct) is not Zero]
+        moved = self.bind(*[cts[i] for i in wanted], devices=(None,) * len(wanted), srcs=(None,) * len(wanted),
+                          copy_semantics=[CopySemantics.COPY] * len(wanted)) if wanted else []
+        placed = dict(zip(wanted, moved, strict=True))
+        return [placed.get(i, ct) for i, ct in enumerate(cts)]
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+        return self.bind(*args, **params), list(dims)
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        operands = [Var(aval) for aval in in_avals]
+        return Call(ClosedJaxpr(Jaxpr([], operands, list(operands), []), []))
 
 
-device_put_p = LinearUnary("device_put", ANY_OR_KEY, _identity, "{0}")
+device_put_p = DevicePut()

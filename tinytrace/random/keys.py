@@ -43,8 +43,8 @@ def _seeded(name: str, seed: Any, impl: Any) -> Any:
     if np.ndim(seed):
         raise TypeError(f"{name} accepts a scalar seed, but was given an array of shape {np.shape(seed)} != (). "
                         "Use jax.vmap for batching")
-    if isinstance(seed, int) and not -(2**63) <= seed < 2**64:
-        raise OverflowError(f"the seed {seed} does not fit into 64 bits")
+    if isinstance(seed, int) and not -(2**63) <= seed < 2**63:
+        raise OverflowError("Python int too large to convert to C long")
     return random_seed(_as_seed(seed))
 
 
@@ -77,7 +77,7 @@ def fold_in(key: Any, data: Any) -> Any:
     if np.ndim(data):
         raise TypeError(f"fold_in accepts a scalar, but was given an array of shape {np.shape(data)} != (). "
                         "Use jax.vmap for batching.")
-    word = np.uint32(data) if type(data) is int and data >= 0 else convert_element_type(data, np.uint32)
+    word = np.uint32(data) if type(data) is int else convert_element_type(data, np.uint32)
     return as_given(random_fold_in(typed, word), was_raw)
 
 
@@ -92,10 +92,35 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Any:
     return random_wrap(key_bits_array)
 
 
-def key_impl(keys: Any) -> str:
-    """Return the name of the generator of `keys`: there is one, `fry`."""
+class PRNGSpec:
+    """Says which generator keys are of; `key(seed, impl=...)` takes it."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"PRNGSpec({self._name!r})"
+
+    def __str__(self) -> str:
+        return "fry"
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PRNGSpec) and self._name == other._name
+
+
+def key_impl(keys: Any) -> PRNGSpec:
+    """Return the generator of `keys`: there is one.
+
+    >>> key_impl(key(0))
+    PRNGSpec('threefry2x32')
+    """
     check_key("key_impl", keys, batched=True)
-    return "fry"
+    return PRNGSpec("threefry2x32")
 
 
 def clone(key: Any) -> Any:
@@ -132,9 +157,11 @@ def _as_seed(seed: Any) -> Any:
     if isinstance(seed, int):
         low = seed & 0xFFFFFFFF
         return asarray(np.int32(low - 2**32 if low >= 2**31 else low))
-    return seed
+    return asarray(seed) if isinstance(seed, (str, bytes)) else seed
 
 
 def _check_impl(impl: Any) -> None:
-    if impl not in (None, "threefry2x32", "fry"):
-        raise ValueError(f"unrecognized PRNG implementation {impl!r}: tinytrace has 'threefry2x32'")
+    if impl is not None and not isinstance(impl, (str, PRNGSpec)):
+        raise TypeError(f"unrecognized type {type(impl)} for specifying PRNG implementation.")
+    if isinstance(impl, str) and impl != "threefry2x32":
+        raise ValueError(f'unrecognized PRNG implementation "{impl}". Did you mean one of: "threefry2x32"?')

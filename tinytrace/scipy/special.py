@@ -4,7 +4,6 @@ See https://jax.readthedocs.io/en/latest/jax.scipy.html#module-jax.scipy.special
 """
 from __future__ import annotations
 
-from tinytrace.nn.softmax import log_softmax, softmax
 from tinytrace.scipy.entropies import entr, expit, kl_div, logit, rel_entr, xlog1py, xlogy
 from tinytrace.scipy.gamma_functions import (
     beta,
@@ -28,6 +27,7 @@ from tinytrace.scipy.gamma_functions import (
 from tinytrace.scipy.log_sums import logsumexp
 from tinytrace.scipy.normal_functions import erf, erfc, erfinv, log_ndtr, ndtr, ndtri
 from tinytrace.scipy.number_functions import bernoulli, poch, spence
+from tinytrace.scipy.softmax import log_softmax, softmax
 
 __all__ = [
     "bernoulli", "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfinv", "expit", "factorial",

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from tinytrace.config import config
-from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import (
     Atom,
@@ -129,7 +128,7 @@ class DynamicJaxprTrace(Trace):
         aval = aval_of(x)
         if hasattr(x, "__jax_array__"):
             return self.to_atom(x.__jax_array__())
-        if aval.shape == () and not isinstance(x, Array):
+        if aval.shape == () and (type(x) in _PYTHON_NUMBERS or isinstance(x, (np.ndarray, np.generic))):
             return Literal(_literal_value(x, aval), aval)
         return self._constvar(x, aval)
 
@@ -184,7 +183,7 @@ class DynamicJaxprTrace(Trace):
                 eqn.outvars = [v if v in used else DropVar(v.aval) for v in eqn.outvars]
         consts = [(var, x) for var, x in self._consts.values() if var in used]
         jaxpr = Jaxpr([var for var, _ in consts], self.invars, outvars, self.eqns, debug_info=self.debug_info)
-        return jaxpr, [x for _, x in consts]
+        return jaxpr, [np.asarray(x, var.aval.dtype) if isinstance(x, (int, float)) else x for var, x in consts]
 
     def finish(self) -> None:
         """End the trace: its tracers are dead from now on."""
@@ -247,11 +246,13 @@ def _became_a_tracer(eqns: list[JaxprEqn]) -> str:
     return "This value became a tracer due to JAX operations on these lines:\n\n" + "\n\n".join(lines) + more
 
 
+_PYTHON_NUMBERS = frozenset([bool, int, float])
+"""What a literal may hold; values of their subclasses (members of an IntEnum, say) are constants of the program."""
+
+
 def _literal_value(x: Any, aval: ShapedArray) -> Any:
-    if type(x) in (bool, int, float):
+    if type(x) in _PYTHON_NUMBERS:
         return x
-    if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
-        return type(x).__mro__[-2](x)
     value = np.asarray(x, aval.dtype)
     return value if isinstance(x, np.ndarray) else value[()]  # which of the two it was decides what `fold` may do
 
