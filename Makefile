@@ -17,7 +17,7 @@ COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives rand
 MATRIX := "--threads=1" "--threads=5" "--exact --threads=1" "--exact --threads=2" "--exact --threads=5"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-matrix sanitize dist-check lint exhaustive golden tutorials bench clean
+.PHONY: help demo test test-fast test-matrix sanitize dist-check mutants lint exhaustive golden tutorials bench clean
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of"
@@ -45,6 +45,9 @@ sanitize: $(VENV)/.dev  ## run compiled programs under the address and undefined
 
 dist-check: $(VENV)/.dev  ## build sdist and wheel, install each in a fresh environment, run compiled functions there
 	@$(BIN)/python -m tests.distribution
+
+mutants: $(VENV)/.dev  ## plant 350 faults in copies of the package and tell which of them no test catches (an hour)
+	@$(BIN)/python -m tests.mutants all
 
 lint: $(VENV)/.dev  ## check style (ruff) and types (mypy --strict)
 	@echo "==> ruff"; $(BIN)/ruff check .; style=$$?; \

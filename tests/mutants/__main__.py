@@ -1,0 +1,141 @@
+"""The commands of `python -m tests.mutants`; see the package's docstring."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import queue
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+from tests.mutants.faults import GROUPS, Fault, flat, sample
+from tests.mutants.selection import Selection
+from tests.mutants.trial import Copy, Result
+
+ROOT = pathlib.Path(__file__).parent.parent.parent
+EQUIVALENT = pathlib.Path(__file__).parent / "equivalent.txt"
+
+
+def main() -> None:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("command", choices=["all", "record", "run", "report"])
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "mutants", help="where the copies are")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--size", type=int, default=350, help="how many faults are planted")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="start no further trial after these")
+    parser.add_argument("--only", default="", help="faults whose path or name begins so")
+    parser.add_argument("--again", action="store_true", help="try the survivors again, with the tests of this folder")
+    options = parser.parse_args()
+    if options.command == "record" or (options.command == "all" and not (options.folder / "durations.xml").exists()):
+        record(options.folder, options.workers)
+    if options.command in ("all", "run"):
+        run(options)
+    if options.command != "record":
+        sys.exit(report(options.folder, sample(options.folder / "tree", options.seed, options.size)))
+
+
+def record(folder: pathlib.Path, workers: int) -> None:
+    """Clone the last commit into `folder` and run all fast tests there: which lines each of them runs, and how long."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    tree = folder / "tree"
+    subprocess.run(["git", "clone", "--quiet", ROOT, tree], check=True)
+    subprocess.run([sys.executable, "-W", "ignore", "setup.py", "-q", "build_ext", "--inplace"], cwd=tree, check=True)
+    environment = {**os.environ, "PYTHONPATH": str(tree), "TINYTRACE_CACHE_DIR": str(folder / "cache"),
+                   "HYPOTHESIS_PROFILE": "fast", "COVERAGE_FILE": str(folder / "coverage.db")}
+    subprocess.run([sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-n", str(workers), "--cov=tinytrace",
+                    "--cov-context=test", "--cov-report=", f"--junitxml={folder / 'durations.xml'}", "-p",
+                    "no:cacheprovider"], cwd=tree, env=environment)  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> None:
+    """Try the faults of the sample that were not tried yet, `workers` at a time, in copies of the recorded tree."""
+    folder: pathlib.Path = options.folder
+    selection = Selection(folder)
+    results = read_results(folder)
+    faults = [fault for fault in sample(folder / "tree", options.seed, options.size)
+              if (fault.path.startswith(options.only) or fault.name.startswith(options.only))
+              and (fault.name not in results or (options.again and results[fault.name].outcome == "survived"))]
+    waiting: queue.SimpleQueue[tuple[Fault, tuple[list[str], ...]]] = queue.SimpleQueue()
+    for fault in faults:
+        waiting.put((fault, selection.tests(fault)))
+    print(f"{len(faults)} faults to try", flush=True)
+    until = time.monotonic() + 60 * options.minutes
+    lock = threading.Lock()
+
+    def work(number: int) -> None:
+        copy = Copy(folder, number)
+        if options.again:
+            shutil.copytree(ROOT / "tests", copy.tree / "tests", dirs_exist_ok=True)
+        while time.monotonic() < until:
+            try:
+                fault, stages = waiting.get_nowait()
+            except queue.Empty:
+                return
+            known = sum(selection.seconds.get(test, 20.0) for tests in stages for test in tests)
+            if options.again:  # tests that are new here stand in the files of the old ones
+                stages = ([], sorted({test.partition("::")[0] for tests in stages for test in tests}))
+            result = copy.try_out(fault, stages, known)
+            with lock, (folder / "results.jsonl").open("a") as file:
+                file.write(json.dumps({"fault": fault.name, "text": str(fault), **result._asdict()}) + "\n")
+                outcome = f"{result.outcome:8} {result.seconds:6.1f} s"
+                print(f"{outcome}  {fault.name} {fault}  [{result.by[:100]}]", flush=True)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(options.workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def read_results(folder: pathlib.Path) -> dict[str, Result]:
+    """The last result of each fault that was tried."""
+    path = folder / "results.jsonl"
+    lines = map(json.loads, path.read_text().splitlines()) if path.exists() else ()
+    return {line["fault"]: Result(line["outcome"], line["by"], line["seconds"]) for line in lines}
+
+
+def equivalents() -> dict[tuple[str, str, str, str], str]:
+    """The faults of equivalent.txt, by path, function and texts, with their reasons."""
+    found = {}
+    for entry in EQUIVALENT.read_text().split("\n\n"):
+        lines = [line for line in entry.splitlines() if line and not line.startswith("#")]
+        if lines:
+            place, before, after, *reason = lines
+            path, _, function = place.partition(" ")
+            found[path, function, before.strip(), after.strip().removeprefix("-> ")] = " ".join(reason)
+    return found
+
+
+def report(folder: pathlib.Path, faults: list[Fault]) -> int:
+    """Print the figures and the survivors; return 1 if fewer than nine in ten were caught."""
+    results = read_results(folder)
+    excused = equivalents()
+    tried = [fault for fault in faults if fault.name in results and results[fault.name].outcome != "error"]
+    same = [fault for fault in tried if results[fault.name].outcome == "survived"
+            and (fault.path, fault.function, flat(fault.before), flat(fault.after)) in excused]
+    alive = [fault for fault in tried if results[fault.name].outcome == "survived" and fault not in same]
+    for group in GROUPS:
+        inside = [fault for fault in tried if fault.path.startswith(group + "/")]
+        lost = sum(fault.path.startswith(group + "/") for fault in alive)
+        equal = sum(fault.path.startswith(group + "/") for fault in same)
+        caught = len(inside) - lost - equal
+        print(f"{group:24} {len(inside):4} planted {caught:4} caught {equal:4} equivalent {lost:4} survive")
+    for fault in sorted(alive):
+        print(f"survived: {fault.name} {fault}")
+    changing = len(tried) - len(same)
+    caught = changing - len(alive)
+    print(f"{len(tried)} of {len(faults)} planted, {len(same)} change nothing; of the others {caught} of {changing} "
+          f"are caught ({100 * caught / max(changing, 1):.1f} %)")
+    return int(caught < 0.9 * changing)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Which tests belong to a fault: those that ran its line when the whole suite was recorded."""
+
+from __future__ import annotations
+
+import itertools
+import pathlib
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from coverage import CoverageData
+
+from tests.mutants.faults import Fault
+from tests.mutants.trial import LEFT_OUT
+
+FIRST, REST = 15.0, 60.0
+"""Seconds of tests that try a fault at first, and once more if it survives that: as recorded, which is half as fast."""
+MANY = 1500
+
+# What no recording sees: C, and Python in processes that tests start.
+BY_PATH = {
+    "csrc/math": ["tests/csrc", "tests/primitives/test_elementwise.py", "tests/primitives/test_extremes.py",
+                  "tests/primitives/test_registry.py", "tests/random"],
+    "csrc/alloc.c": ["tests/runtime/test_alloc.py", "tests/runtime/test_fork.py", "tests/core/test_array.py"],
+    "csrc/blas.c": ["tests/runtime/test_blas.py", "tests/primitives/test_structural.py"],
+    "csrc/gemm.inc": ["tests/runtime/test_blas.py", "tests/primitives/test_structural.py"],
+    "csrc/call.c": ["tests/runtime/test_executable.py", "tests/runtime/test_interrupts.py", "tests/api/test_jit.py"],
+    "csrc/pool.c": ["tests/runtime/test_threads.py", "tests/runtime/test_fork.py", "tests/runtime/test_blas.py"],
+    "csrc/": ["tests/api/test_dispatch.py", "tests/core/test_array.py", "tests/api/test_eager.py", "tests/api",
+              "tests/runtime"],
+    "tinytrace/runtime": ["tests/runtime"],
+}  # fmt: skip
+
+
+class Selection:
+    """The recording: contexts of coverage.py (one per test), and pytest's durations."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.data = CoverageData(str(folder / "coverage.db"))
+        self.data.read()
+        self.files = {name.partition("/tree/")[2]: name for name in self.data.measured_files()}
+        self.seconds: dict[str, float] = {}
+        for case in ET.parse(folder / "durations.xml").iter("testcase"):
+            if not {"failure", "error", "skipped"} & {child.tag for child in case}:
+                test = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
+                self.seconds[test] = float(case.get("time", 0))
+
+    def tests(self, fault: Fault) -> tuple[list[str], list[str]]:
+        """Return the tests to run first, and those to run when all of these pass."""
+        inside = [test for path, tests in BY_PATH.items() if fault.path.startswith(path) for test in tests]
+        if fault.path not in self.files:
+            return list(dict.fromkeys(inside))[:4], []
+        lines = self.data.contexts_by_lineno(self.files[fault.path])
+        last = fault.line + fault.before.count("\n")
+        ran = self.known(context for line in range(fault.line, last + 1) for context in lines.get(line, []))
+        if not ran:  # at import time, or never: whoever uses the file
+            ran = self.known(itertools.chain.from_iterable(lines.values()))
+        ordered = list(self.mixed(ran, fault.path.split("/")[1]))
+        first = self.within(ordered, FIRST)
+        rest = self.within(ordered[len(first):], REST)
+        return first, [*rest, *inside]
+
+    def known(self, contexts: Iterable[str]) -> set[str]:
+        """The tests that were recorded and passed."""
+        tests = {context.rpartition("|")[0] for context in contexts}
+        return {test for test in tests if test in self.seconds and not test.startswith(LEFT_OUT)}
+
+    def mixed(self, tests: set[str], package: str) -> Iterator[str]:
+        """Order tests: the first case of each test function, then the second ones; the package's own tests first."""
+        cases = defaultdict(list)
+        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
+            cases[test.partition("[")[0]].append(test)
+        functions = sorted(cases, key=lambda f: (not f.startswith(f"tests/{package}/"), self.seconds[cases[f][0]], f))
+        for turn in itertools.zip_longest(*(cases[function] for function in functions)):
+            yield from filter(None, turn)
+
+    def within(self, tests: list[str], seconds: float) -> list[str]:
+        """The longest beginning that takes no more than `seconds`."""
+        chosen = []
+        for test in tests[:MANY]:
+            seconds -= self.seconds[test] + 0.005
+            if seconds < 0 and chosen:
+                break
+            chosen.append(test)
+        return chosen
