@@ -3,7 +3,7 @@
 import pytest
 
 from tinytrace.config import config
-from tinytrace.runtime import ladder
+from tinytrace.runtime import discovery, ladder
 from tinytrace.runtime.failures import forget_announcements
 
 
@@ -13,7 +13,9 @@ def store_folder(tmp_path, monkeypatch):
     folder = tmp_path / "store"
     before = config.values
     config.update("cache_dir", str(folder))
-    monkeypatch.setattr(ladder, "_compilers", {})
+    for table in ("_compilers", "_stores", "_silent"):
+        monkeypatch.setattr(discovery, table, {})
+    monkeypatch.setattr(discovery, "_remembered", set())
     ladder.clear_memory()
     ladder.stats.reset()
     forget_announcements()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 
 import numpy as np
@@ -13,16 +15,17 @@ import tinytrace as jax
 from tests.runtime.programs import adder, answer, expected, script
 from tinytrace.codegen.generate import LONG_KERNEL
 from tinytrace.config import config
-from tinytrace.runtime.compiler import Compiler, command_stamp, find_command, probe
+from tinytrace.runtime.compiler import Compiler, find_command
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import CompileError
 from tinytrace.runtime.ladder import artifact_key
-from tinytrace.runtime.store import read_file
+from tinytrace.runtime.places import read_file
+from tinytrace.runtime.probe import Known, probe
 
 
 @pytest.fixture(scope="module")
 def gcc():
-    return probe(("gcc",))
+    return probe((shutil.which("gcc"),)).compiler
 
 
 def compiled(compiler: Compiler, folder, source=None) -> Executable:
@@ -104,23 +107,61 @@ def test_an_error_shows_the_command_and_the_compilers_words(gcc, tmp_path):
     with pytest.raises(CompileError) as caught:
         gcc.compile(str(tmp_path), exact=False)
     assert "<stdin>:1:9: error: 'nonsense' undeclared" in caught.value.output
-    assert caught.value.command[0] == "gcc"
-    assert "  command: gcc -std=gnu11 -O2 " in str(caught.value)
+    assert caught.value.command[:2] == (*gcc.command, "-std=gnu11")
+    assert f"  command: {gcc.command[0]} -std=gnu11 -O2 " in str(caught.value)
     assert "-march=native" in str(caught.value)
 
 
-def test_the_stamp_changes_with_the_file(tmp_path):
-    path = script(tmp_path / "cc", "exec gcc\n")
-    before = command_stamp((path,))
-    assert command_stamp((path,)) == before
-    script(tmp_path / "cc", "exec gcc # newer\n")
-    assert command_stamp((path,)) != before
+def test_what_is_known_holds_until_a_program_changes(tmp_path, monkeypatch):
+    path = script(tmp_path / "cc", 'exec gcc "$@"\n')
+    known = Known.from_json(json.loads(json.dumps(probe((path,)).to_json())))
+    assert known.holds((path,))
+    assert not known.holds((path, "-O3"))
+    with monkeypatch.context() as patch:
+        patch.setattr("tinytrace.runtime.probe.cpu_kind", lambda: "another processor")
+        assert not known.holds((path,))
+    script(tmp_path / "cc", 'exec gcc "$@" # newer\n')
+    assert not known.holds((path,))
+
+
+@pytest.mark.parametrize("damage", [
+    {"compiler": None}, {"programs": []}, {"programs": {}}, {"version": 1}, {"is_wrapper": 0}, {"is_wrapper": None},
+    *({"compiler": {field: value}} for field in ("command", "target", "stages", "identity", "cpu", "support")
+      for value in (None, 1, [1], [[1]], [[]], [["a"]], {})),
+    *({"compiler": {field: "text"}} for field in ("command", "target", "stages", "cpu")),
+])
+def test_notes_of_another_form_are_refused(gcc, damage):
+    note = json.loads(json.dumps(probe(gcc.command).to_json()))
+    for name, value in damage.items():
+        note[name] = {**note[name], **value} if isinstance(value, dict) and value else value
+    with contextlib.suppress(TypeError, KeyError, ValueError):
+        assert not Known.from_json(note).holds(gcc.command)
+
+
+def test_a_launcher_is_what_runs_and_is_asked_by_every_process(tmp_path):
+    """Its own file stays the same when the compiler behind it is another."""
+    log = tmp_path / "log"
+    (tmp_path / "current").symlink_to(shutil.which("gcc"))
+    path = script(tmp_path / "cc", f'echo "$*" >> {log}\nexec {tmp_path}/current "$@"\n')
+    known = probe((path,))
+    assert known.is_wrapper
+    assert not known.compiler.stages
+    assert "-march=native" not in known.compiler.target
+    log.unlink()
+    assert answer(compiled(known.compiler, tmp_path)) == expected(1)
+    assert "kernel.so" in log.read_text()
+    assert known.holds((path,))
+    (tmp_path / "current").unlink()
+    newer = 'case "$*" in --version) echo "gcc 99";; *) exec gcc "$@";; esac\n'
+    script(tmp_path / "current", newer)
+    assert not known.holds((path,))
+    assert probe((path,)).compiler.identity != known.compiler.identity
 
 
 def test_another_compiler_is_run_by_its_driver(tmp_path):
     """One that is not gcc: its -### is not understood."""
     path = script(tmp_path / "cc", 'case "$*" in *-###*) echo "clang version 14"; exit 0;; *) exec gcc "$@";; esac\n')
-    other = probe((path,))
+    other = probe((path,)).compiler
     assert (other.stages, other.target) == ((), ("-march=native",))
     assert answer(compiled(other, tmp_path)) == expected(1)
 

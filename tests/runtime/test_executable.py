@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 
 import numpy as np
@@ -43,18 +44,38 @@ def test_alloc_and_free_of_the_host():
     assert answer(load(program(body))) == expected(1)
 
 
-def test_a_path_that_forbids_loading_falls_back_to_memory():
-    key, library = library_of(adder(1))
-    executable = Executable(key, adder(1), "/nowhere/kernel.so", library)
-    assert executable.path == ""
+def test_the_file_may_be_changed_while_the_program_is_in_use():
+    """A library whose mapped file is cut short kills its process: what is loaded is a copy."""
+    executable = load(adder(1))
+    os.truncate(executable.path, 0)
     assert answer(executable) == expected(1)
 
 
-def test_without_memory_files_a_scratch_folder_serves(monkeypatch):
-    """Where memfd_create does not exist."""
+@pytest.mark.parametrize("memory_files", ["missing", "forbidden", "full"])
+@pytest.mark.parametrize("path", ["", "/nowhere/kernel.so", "there"])
+def test_without_memory_files_the_file_or_a_copy_serves(monkeypatch, memory_files, path):
     key, library = library_of(adder(1))
-    monkeypatch.delattr("os.memfd_create")
-    assert answer(Executable(key, adder(1), "", library)) == expected(1)
+    path = load(adder(1)).path if path == "there" else path
+    if memory_files == "missing":
+        monkeypatch.delattr("os.memfd_create")
+    else:
+        number = {"forbidden": 13, "full": 28}[memory_files]
+        monkeypatch.setattr("os.memfd_create", lambda *args: (_ for _ in ()).throw(OSError(number, "no")))
+    assert answer(Executable(key, adder(1), path, library)) == expected(1)
+
+
+def test_a_library_that_is_cut_short_is_not_loaded():
+    """At every length: the loader would map what is not there."""
+    key, library = library_of(adder(1))
+    refused = 0
+    for length in [*range(200), *range(200, len(library), 97), len(library) - 1]:
+        try:
+            executable = Executable(key, adder(1), "", library[:length])
+        except CompileError:
+            refused += 1
+        else:
+            assert answer(executable) == expected(1)  # only names of sections were missing
+    assert refused > 200
 
 
 def test_what_cannot_be_loaded_says_why():
@@ -71,8 +92,8 @@ def is_mapped(path: str) -> bool:
 
 
 def test_a_dropped_program_is_unloaded():
-    executable = load(adder(1))
-    path = executable.path
+    executable = load(program("    return TT_OK; /* of this test alone */"))
+    path = f"tinytrace:{executable.key.digest[:12]}"
     assert is_mapped(path)
     ladder.clear_memory()
     assert is_mapped(path)

@@ -8,8 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.runtime.programs import adder
+from tinytrace.config import config
+from tinytrace.runtime.compiler import find_command
+from tinytrace.runtime.discovery import current_compiler
 from tinytrace.runtime.keys import ArtifactKey
-from tinytrace.runtime.ladder import artifact_key, current_compiler, load
+from tinytrace.runtime.ladder import artifact_key, load
+from tinytrace.runtime.process import idle
 
 TEXT = st.text(max_size=8)
 KEYS = st.builds(ArtifactKey, TEXT, TEXT, st.lists(TEXT, max_size=3).map(tuple), st.integers(0, 9), TEXT)
@@ -34,13 +38,15 @@ def test_diff_names_the_fields():
     assert key.diff(other) == {"source": ("aa", "bb"), "argv": (("-O2",), ("-O3",))}
 
 
-def test_no_path_time_or_process_enters(store_folder, monkeypatch):
+def test_no_path_time_or_process_enters(store_folder, tmp_path):
     """The same program in another folder, under another name of the compiler, has the same key."""
     key = load(adder(1)).key
     text = json.dumps(key.to_json())
     assert str(store_folder) not in text
     assert "/" not in " ".join(key.argv)
-    assert artifact_key(adder(1), current_compiler(None)) == key
+    (tmp_path / "another name").symlink_to(find_command()[0])
+    config.update("compiler", f"'{tmp_path}/another name'")
+    assert artifact_key(adder(1), current_compiler(None, [], idle)) == key
 
 
 def test_the_processor_is_spelled_out():

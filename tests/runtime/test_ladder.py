@@ -14,7 +14,7 @@ import pytest
 
 from tests.runtime.programs import adder, answer, expected, has_ended, in_child, program, script
 from tinytrace.config import config
-from tinytrace.runtime import ladder
+from tinytrace.runtime import discovery, ladder
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import DegradedWarning, NoCompiler, StrictError
 from tinytrace.runtime.ladder import Stats, load, stats
@@ -26,13 +26,17 @@ NOBODY = 65534
 def forget() -> None:
     """As if a new process came to the same store."""
     ladder.clear_memory()
-    ladder._compilers.clear()
-    ladder._stores.clear()
+    for table in (discovery._compilers, discovery._stores, discovery._silent, discovery._remembered):
+        table.clear()
     stats.reset()
 
 
 def entry_folders(store) -> list:
-    return [path for path in store.glob("??/*") if not path.name.endswith(".lock")]
+    return list(store.glob("*/entries/??/*"))
+
+
+def left_over(store) -> list:
+    return [*store.glob("*/building/*"), *store.glob("*/locks/*"), *store.glob("*/aside/*")]
 
 
 def test_memory_then_disk_then_compiler():
@@ -56,7 +60,8 @@ def test_a_warm_process_starts_no_process(monkeypatch):
 
 def test_executable_says_what_it_is(store_folder):
     executable = load(adder(2))
-    path = os.path.join(store_folder, executable.key.digest[:2], executable.key.digest, "kernel.so")
+    digest = executable.key.digest
+    path = os.path.join(store_folder, "tinytrace-store-1", "entries", digest[:2], digest, "kernel.so")
     assert repr(executable) == f"Executable(key={executable.key.digest[:12]}, path={path!r}, size={executable.size})"
     assert os.path.getsize(path) == executable.size
 
@@ -129,7 +134,7 @@ def test_a_damaged_entry_is_a_miss_and_is_mended(store_folder, name, damage):
 def test_every_flipped_bit_of_the_object_is_noticed(store_folder):
     """Not all bits: one in each of 200 places."""
     executable = load(adder(3))
-    store = ladder.current_store()
+    store = discovery.current_store([])
     library = entry_folders(store_folder)[0] / "kernel.so"
     data = library.read_bytes()
     for place in range(0, len(data), max(1, len(data) // 200)):
@@ -156,7 +161,7 @@ def test_an_entry_of_another_text_is_a_miss(store_folder):
 
 def test_damaged_memory_of_the_compiler_is_asked_again(store_folder):
     load(adder(3))
-    (note,) = (store_folder / "compilers").iterdir()
+    (note,) = store_folder.glob("*/compilers/*")
     for text in ["", "[1]", '{"command": ["gcc"]}', "null"]:
         note.write_text(text)
         forget()
@@ -174,7 +179,7 @@ def memory_only(reason: str):
 
 def test_a_file_where_the_directory_should_be(store_folder):
     store_folder.write_text("")
-    with memory_only("is unusable: File exists"):
+    with memory_only("is unusable: Not a directory"):
         executable = load(adder(5))
     assert answer(executable) == expected(5)
     assert repr(executable).endswith(f"path='in memory only', size={executable.size})")
@@ -243,8 +248,8 @@ def test_a_full_disk(monkeypatch):
     monkeypatch.setattr(os, "mkdir", no_room)
     with pytest.warns(DegradedWarning) as announced, pytest.raises(NoCompiler, match="no temporary directory"):
         load(adder(6))
-    assert ["memory only" in str(each.message) for each in announced] == [True, False]
-    assert "no room to compile a program" in str(announced[1].message)
+    assert len(announced) == 1
+    assert "no room to compile a program" in str(announced[0].message)
     assert answer(load(adder(5))) == expected(5)
 
 
@@ -292,7 +297,7 @@ def test_a_compiler_that_fails(tmp_path, store_folder):
     config.update("compiler", script(tmp_path / "cc", text))
     with pytest.warns(DegradedWarning) as announced, pytest.raises(NoCompiler, match="failed with status 3"):
         load(adder(6))
-    (kept,) = (store_folder / "failed").iterdir()
+    (kept,) = store_folder.glob("*/failed/*")
     assert kept.read_text() == adder(6).text
     message = str(announced[0].message)
     assert "  | no space left" in message
@@ -344,8 +349,7 @@ def test_ctrl_c_while_compiling_leaves_nothing_behind(tmp_path, store_folder):
         load(adder(9))
     thread.join()
     assert has_ended(int((tmp_path / "child").read_text()))
-    assert not list(store_folder.glob("building-*"))
-    assert not list(store_folder.glob("??/*"))
+    assert not left_over(store_folder)
     config.update("compiler", "gcc")
     assert answer(load(adder(9))) == expected(9)
 
@@ -400,7 +404,7 @@ def test_two_cold_processes_on_one_key_compile_it_once(store_folder):
     assert [process.returncode for process in processes] == [0, 0]
     assert answers == ["0 1\n", "1 0\n"]
     assert len(entry_folders(store_folder)) == 1
-    assert not list(store_folder.glob("??/*.lock"))
+    assert not left_over(store_folder)
 
 
 def test_without_locks_the_first_rename_wins(monkeypatch, store_folder):
@@ -412,8 +416,8 @@ def test_without_locks_the_first_rename_wins(monkeypatch, store_folder):
 
         def compile_and_wait(self, folder, *options):
             compile_now(self, folder, *options)
-            (store_folder / f"ready{os.getpid()}").touch()
-            while len(list(store_folder.glob("ready*"))) < 2:
+            (store_folder.parent / f"ready{os.getpid()}").touch()
+            while len(list(store_folder.parent.glob("ready*"))) < 2:
                 time.sleep(0.005)
 
         monkeypatch.setattr(ladder.Compiler, "compile", compile_and_wait)
@@ -429,4 +433,4 @@ def test_without_locks_the_first_rename_wins(monkeypatch, store_folder):
         thread.join()
     assert answers == [(0, "(True, 1)")] * 2
     assert len(entry_folders(store_folder)) == 2
-    assert not list(store_folder.glob("building-*"))
+    assert not left_over(store_folder)

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from tests.runtime.programs import has_ended, script
-from tinytrace.runtime.process import Finished, run
+from tests.runtime.programs import has_ended, in_child, script
+from tinytrace.runtime.process import ENDLESS, TIME_IS_UP, Finished, run
 
 
 def test_output_of_all_and_status_of_the_first_that_fails():
@@ -40,9 +40,50 @@ def test_time_is_up_for_children_too(tmp_path):
     slow = script(tmp_path / "slow", f"sleep 60 & echo $! > {tmp_path}/child; echo begun; wait\n")
     start = time.monotonic()
     finished = run([slow], timeout=0.3)
-    assert finished == Finished(-9, "begun\n", timed_out=True)
+    assert finished == Finished(-9, "begun\n", TIME_IS_UP)
     assert time.monotonic() - start < 3
     assert has_ended(int((tmp_path / "child").read_text()))
+
+
+def test_output_without_end_is_bounded():
+    finished = run(["yes"], timeout=30)
+    assert (finished.status, finished.stopped) == (-9, ENDLESS)
+    assert len(finished.output) <= 1 << 20
+
+
+def test_bytes_that_are_no_text():
+    assert run(["printf", r"\377\0\n"]).output == "\udcff\0\n"
+
+
+def test_a_command_that_closes_its_output_is_still_waited_for(tmp_path):
+    assert run(["sh", "-c", f"exec >&- 2>&-; sleep 0.2; touch {tmp_path}/done"]) == Finished(0, "")
+    assert (tmp_path / "done").exists()
+    start = time.monotonic()
+    assert run(["sh", "-c", "exec >&- 2>&-; sleep 60"], timeout=0.2).stopped == TIME_IS_UP
+    assert time.monotonic() - start < 5
+
+
+def test_what_a_command_leaves_in_its_group_ends_with_it(tmp_path):
+    slow = script(tmp_path / "slow", f"sleep 60 >/dev/null 2>&1 & echo $! > {tmp_path}/child\n")
+    assert run([slow]) == Finished(0, "")
+    assert has_ended(int((tmp_path / "child").read_text()))
+
+
+@pytest.mark.parametrize("closed", [(0,), (0, 1), (0, 1, 2), (2,)])
+def test_closed_standard_streams(closed):
+    """Pipes get the numbers of standard streams then."""
+
+    def with_closed_streams():
+        kept = os.dup(1)
+        for stream in closed:
+            os.close(stream)
+        try:
+            return run(["sh", "-c", "echo out; echo err >&2"], ["cat"])
+        finally:
+            os.dup2(kept, 1)
+
+    status, text = in_child(with_closed_streams)
+    assert (status, text) in [(0, str(Finished(0, both))) for both in ("out\nerr\n", "err\nout\n")]
 
 
 def test_a_fork_that_keeps_the_pipe_open_is_not_waited_for(monkeypatch):

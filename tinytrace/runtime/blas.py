@@ -7,7 +7,7 @@ from functools import cache
 from importlib.machinery import PathFinder
 
 from tinytrace._runtime import lib
-from tinytrace.runtime.failures import step_down
+from tinytrace.runtime.failures import Step, step_down
 
 
 @cache
@@ -16,8 +16,8 @@ def provide_blas() -> None:
     for path in _candidates():
         if not lib.tt_blas_open(os.fsencode(path)):
             return
-    step_down("matrix products in plain C loops", "the package scipy-openblas32 is missing or does not load",
-              "run pip install scipy-openblas32")  # fmt: skip
+    step_down(Step("matrix products in plain C loops", "the package scipy-openblas32 is missing or does not load",
+                   "run pip install scipy-openblas32"))  # fmt: skip
 
 
 def _candidates() -> list[str]:

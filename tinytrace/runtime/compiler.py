@@ -1,23 +1,21 @@
-"""The C compiler: finding it, knowing exactly what it is, and running it.
+"""The C compiler: finding it and running it.
 
-Knowing what it is costs two short runs of it; the answer is a `Compiler` value that the store keeps, so that a process
-with a warm store starts no compiler at all. gcc's driver spends a quarter of a small compile on starting its stages,
-so where the driver tells their command lines (`gcc -###`) the stages are run directly.
+gcc's driver spends a quarter of a small compile on starting its stages, so where the driver tells their command lines
+(probe.py) the stages are run directly. Where CC names a wrapper (ccache, a launcher script), that is what is called.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tinytrace.config import config
-from tinytrace.runtime.failures import CompileError
-from tinytrace.runtime.process import Finished, run_together
+from tinytrace.runtime.failures import CompileError, TimeLimitError
+from tinytrace.runtime.process import TIME_IS_UP, Finished, idle, run_together
 
 SOURCE, LIBRARY = "kernel.c", "kernel.so"
 PARTS = (("-DTT_PART=1",), ("-DTT_PART=2",))  # of a large program: codegen/c/split_compile.py
@@ -47,9 +45,9 @@ class Compiler(NamedTuple):
 
     Args:
       command: the driver's argv without flags.
-      identity: name, version and target, as the compiler states them.
+      identity: name, version and target, as the compiler states them, and a digest of its programs.
       target: the processor flags that -march=native stands for here.
-      cpu: the kind of processor, see `cpu_kind`.
+      cpu: the kind of processor, see `probe.cpu_kind`.
       stages: the argv of compiler proper (stdin to stdout), assembler (from stdin) and linker, without files; empty
         when only the driver can be run.
       support: the library that -lgcc means, for the linker.
@@ -69,37 +67,53 @@ class Compiler(NamedTuple):
     def _own_flags(self, exact: bool, quick: bool) -> tuple[str, ...]:
         return (*FLAGS, *QUICK[quick], CONTRACT[exact], *self.target, *LINK_FLAGS, *SUPPORT)
 
-    def compile(self, folder: str, exact: bool, quick: bool = False, parts: bool = False) -> None:
+    def compile(self, folder: str, exact: bool, quick: bool = False, parts: bool = False,
+                pulse: Callable[[], None] = idle) -> None:
         """Compile kernel.c in `folder` to kernel.so there; its two parts at the same time, if there are two cores.
 
-        Raises: CompileError with the command and its output when it fails or takes too long.
+        Args:
+          pulse: called every now and then; what it raises stops the compiler.
+
+        Raises: CompileError with the command and its output when it fails, TimeLimitError when it takes too long.
         """
         source, library = os.path.join(folder, SOURCE), os.path.join(folder, LIBRARY)
         options = (*QUICK[quick], CONTRACT[exact])
-        if self.stages and self._run_stages(folder, options, PARTS if parts and _has_two_cores() else ((),)):
+        if self.stages and self._run_stages(folder, options, PARTS if parts and _has_two_cores() else ((),), pulse):
             return
         driver = (*self.command, "-x", "c", "-", *self._own_flags(exact, quick), "-o", library)
-        finished = _run((driver,), stdin=source)
+        # Its temporary files go with the folder, whatever happens to it.
+        finished = run_compiler((driver,), stdin=source, pulse=pulse, variables={"TMPDIR": folder})
         if finished.status or not os.path.exists(library):
-            how = "was stopped" if finished.timed_out else f"failed with status {finished.status}"
-            shown = (*self.command, *FLAGS, *QUICK[quick], CONTRACT[exact], *NATIVE, *LINK_FLAGS, *SUPPORT, "-x", "c",
-                     SOURCE)
-            raise CompileError(f"the C compiler {how}", shown, finished.output)
+            how = finished.stopped or (f"failed with status {finished.status}" if finished.status else
+                                       "ended with status 0 and made no file")
+            argv = (*self.command, *FLAGS, *QUICK[quick], CONTRACT[exact], *NATIVE, *LINK_FLAGS, *SUPPORT, "-x", "c",
+                    SOURCE)
+            raise _error(finished)(f"the C compiler {how}", argv, finished.output)
 
-    def _run_stages(self, folder: str, options: tuple[str, ...], parts: tuple[tuple[str, ...], ...]) -> bool:
+    def _run_stages(self, folder: str, options: tuple[str, ...], parts: tuple[tuple[str, ...], ...],
+                    pulse: Callable[[], None]) -> bool:
         """Run the stages one by one; False when one of them fails, and the driver has the last word."""
         proper, assembler, linker = self.stages
         text, library = os.path.join(folder, SOURCE), os.path.join(folder, LIBRARY)
         objects = [os.path.join(folder, f"kernel{k}.o") for k in range(len(parts))]
         pipelines = [((*proper, *options, *part), (*assembler, "-o", code))
                      for part, code in zip(parts, objects, strict=True)]
+        linking = ((*linker, "-o", library, *objects, self.support),)
         try:
-            if _run(*pipelines, stdin=text).status:
-                return False
-            return not _run(((*linker, "-o", library, *objects, self.support),)).status and os.path.exists(library)
+            for step, stdin in ((pipelines, text), ([linking], os.devnull)):
+                finished = run_compiler(*step, stdin=stdin, pulse=pulse, variables={"TMPDIR": folder})
+                if finished.stopped == TIME_IS_UP:  # the driver would need as long
+                    raise TimeLimitError(f"the C compiler {finished.stopped}", step[0][0], finished.output)
+                if finished.status:
+                    return False
+            return os.path.exists(library)
+        except CompileError as error:
+            if isinstance(error, TimeLimitError):
+                raise
+            return False  # a stage that is not where it was: the driver knows better
         finally:
             for code in objects:
-                with suppress(FileNotFoundError):
+                with suppress(OSError):
                     os.unlink(code)
 
     def to_json(self) -> dict[str, Any]:
@@ -111,10 +125,27 @@ class Compiler(NamedTuple):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Compiler:
-        """The compiler that `to_json` described; TypeError or KeyError if it is none."""
-        stages = tuple(tuple(stage) for stage in value["stages"])
-        return cls(tuple(value["command"]), value["identity"], tuple(value["target"]), value["cpu"], stages,
-                   value["support"])  # fmt: skip
+        """The compiler that `to_json` described; TypeError, KeyError or ValueError if it is none."""
+        stages = tuple(map(_words, _listed(value["stages"])))
+        if len(stages) not in (0, 3) or not all(stages):
+            raise ValueError("a compiler has three stages, or none that can be run alone")
+        texts = [value[name] for name in ("identity", "cpu", "support")]
+        if not all(type(text) is str for text in texts):
+            raise TypeError("identity, cpu and support are texts")
+        identity, cpu, support = texts
+        return cls(_words(value["command"]), identity, _words(value["target"]), cpu, stages, support)
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    if not all(type(word) is str for word in _listed(value)):
+        raise TypeError(f"expected a list of texts, got {value!r}")
+    return tuple(value)
+
+
+def _listed(value: Any) -> list[Any]:
+    if type(value) is not list:
+        raise TypeError(f"expected a list, got {value!r}")
+    return value
 
 
 def find_command() -> tuple[str, ...]:
@@ -122,102 +153,48 @@ def find_command() -> tuple[str, ...]:
 
     Raises: CompileError if there is none.
     """
-    wanted = shlex.split(config.compiler)
+    try:
+        wanted = shlex.split(config.compiler)
+    except ValueError as error:
+        raise CompileError(f"CC={config.compiler} is no command line: {error}",
+                           remedy="set CC to a C compiler, its arguments as in a shell") from error
     for name, *arguments in [wanted] if wanted else [["gcc"], ["cc"]]:
-        path = _which(name)
+        path = which(name)
         if path:
             return (path, *arguments)
     missing = f"CC={config.compiler}" if wanted else "gcc or cc on PATH"
     raise CompileError(f"no C compiler found: {missing}", remedy="install gcc, or set CC to a C compiler")
 
 
-def command_stamp(command: tuple[str, ...]) -> str:
-    """A text that changes when the compiler's file, its flags or the processor do: the name it is remembered under."""
-    stat = os.stat(command[0])
-    return f"{' '.join((*command, *FLAGS))} {stat.st_size} {stat.st_mtime_ns} {stat.st_ino} {cpu_kind()}"
+def which(name: str) -> str | None:
+    """The path of a program, absolute where there is a working directory: shutil.which without its import."""
+    folders = [""] if os.sep in name else os.get_exec_path()
+    for path in (os.path.join(folder, name) for folder in folders):
+        with suppress(ValueError):  # a null character
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                with suppress(FileNotFoundError):  # a working directory that was deleted
+                    return os.path.abspath(path)
+                return path
+    return None
 
 
-def cpu_kind() -> str:
-    """The instruction set and the features of this processor, as the operating system names them."""
-    wanted = ("vendor_id", "cpu family", "model", "flags", "CPU implementer", "CPU part", "Features")
-    try:
-        with open("/proc/cpuinfo") as file:
-            first = file.read(16384).split("\n\n")[0]
-    except OSError:
-        first = f"model: {os.uname().version}"
-    pairs = (line.partition(":") for line in first.splitlines())
-    return " ".join([os.uname().machine, *(value.strip() for name, _, value in pairs if name.strip() in wanted)])
+def run_compiler(*pipelines: tuple[tuple[str, ...], ...], stdin: str = os.devnull, pulse: Callable[[], None] = idle,
+                 variables: Mapping[str, str] | None = None) -> Finished:
+    """Run pipelines of the compiler's commands within its time limit.
 
-
-def probe(command: tuple[str, ...]) -> Compiler:
-    """Ask a compiler what it is: version, target, the meaning of -march=native, and its stages.
-
-    Raises: CompileError if it cannot be run or does not answer.
+    Raises: CompileError if one cannot be started.
     """
-    version = _answer((*command, "--version")).splitlines()[0]
-    machine = _answer((*command, "-dumpmachine"))
-    plan = _run(((*command, "-###", *FLAGS, *NATIVE, *LINK_FLAGS, SOURCE, "-o", LIBRARY),))
-    target, stages = _read_plan(command, plan.output) if not plan.status else ((), ())
-    support = _answer((*command, "-print-libgcc-file-name")) if stages else ""
-    return Compiler(command, f"{version}, {machine}", target or NATIVE, cpu_kind(), stages, support)
-
-
-def _read_plan(command: tuple[str, ...], plan: str) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The target's flags and the argv of each stage, out of what `gcc -###` printed; nothing if it is not gcc's."""
-    lines = [shlex.split(line) for line in plan.splitlines() if line.startswith(" ")]
-    by_program = {os.path.basename(line[0]): line for line in lines}
-    if not {"cc1", "as", "collect2"} <= by_program.keys():
-        return (), ()
-    proper, assembler, collect = by_program["cc1"], by_program["as"], by_program["collect2"]
-    as_path, ld_path = _which(assembler[0]), _which(_answer((*command, "-print-prog-name=ld")))
-    if SOURCE not in proper or "-m" not in collect or not (as_path and ld_path):
-        return _target_flags(proper), ()
-    return _target_flags(proper), (
-        (*_without_files(proper, SOURCE), "-", "-o", "-"),
-        (as_path, *_without_files(assembler[1:], assembler[-1]), "-"),
-        (ld_path, "-shared", "-m", collect[collect.index("-m") + 1], "--hash-style=gnu", "-z", "noexecstack"),
-    )
-
-
-def _target_flags(proper: list[str]) -> tuple[str, ...]:
-    flags: list[str] = []
-    for before, flag in itertools.pairwise(proper):
-        if flag.startswith("-m"):
-            flags.append(flag)
-        elif before == "--param":
-            flags += [before, flag]
-    return tuple(flags)
-
-
-def _without_files(argv: list[str], source: str) -> list[str]:
-    """The argv without its source (the first mention: -dumpbase names it again) and without -o and its file."""
-    words = argv.copy()
-    words.remove(source)
-    at = words.index("-o")
-    return words[:at] + words[at + 2 :]
-
-
-def _answer(command: tuple[str, ...]) -> str:
-    finished = _run((command,))
-    if finished.status or not finished.output.strip():
-        raise CompileError("the C compiler does not say what it is", command, finished.output)
-    return finished.output.strip()
-
-
-def _run(*pipelines: tuple[tuple[str, ...], ...], stdin: str = os.devnull) -> Finished:
     first = pipelines[0][0]
+    task = f"compiling with {os.path.basename(first[0])}"
     try:
-        return run_together(pipelines, stdin, config.compile_timeout, f"compiling with {os.path.basename(first[0])}")
-    except OSError as error:
+        return run_together(pipelines, stdin, config.compile_timeout, task, pulse, variables)
+    except (OSError, ValueError) as error:  # ValueError: a null character
         raise CompileError(f"the C compiler cannot be started: {error}", first) from error
+
+
+def _error(finished: Finished) -> type[CompileError]:
+    return TimeLimitError if finished.stopped == TIME_IS_UP else CompileError
 
 
 def _has_two_cores() -> bool:
     return len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)) > 1
-
-
-def _which(name: str) -> str | None:
-    """The path of a program: shutil.which without the cost of importing shutil."""
-    folders = [""] if os.sep in name else os.get_exec_path()
-    candidates = (os.path.join(folder, name) for folder in folders)
-    return next((path for path in candidates if os.path.isfile(path) and os.access(path, os.X_OK)), None)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import weakref
+from contextlib import suppress
 
 from tinytrace._runtime import ffi, lib
 from tinytrace.codegen.csource import CSource
+from tinytrace.runtime.elf import is_whole
 from tinytrace.runtime.failures import CompileError
 from tinytrace.runtime.keys import ArtifactKey
+from tinytrace.runtime.places import scratch_folder, write_file
 from tinytrace.runtime.status import raise_status
-from tinytrace.runtime.store import scratch_folder, write_file
 
 
 class Executable:
@@ -19,7 +21,7 @@ class Executable:
     Args:
       key: what the program was made from.
       source: its C text with the avals of its buffers.
-      path: the shared object, empty when it is in memory only.
+      path: where the shared object is kept, empty when it is in memory only.
       library: the bytes of the object.
 
     Raises: CompileError if the object cannot be loaded.
@@ -32,14 +34,15 @@ class Executable:
         self.source = source
         self.path = path
         self.size = len(library)
-        handle = lib.tt_open(os.fsencode(path)) if path else 0
-        if not handle:  # a directory that forbids execution, an entry that was pruned meanwhile, or no directory
-            self.path = ""
-            handle = _open_in_memory(library)
+        if not is_whole(library):
+            raise CompileError(f"{_FAILED}: it is an ELF file that is cut short ({self.size} bytes)")
+        handle = _open(path, library, key.digest[:12])
         # The address of the entry: valid as long as this object lives.
-        self.entry: int = lib.tt_symbol(handle, source.symbol.encode()) if handle else 0
+        self.entry: int = lib.tt_symbol(handle, source.symbol.encode())
         if not self.entry:
-            raise CompileError(f"the compiled program cannot be loaded: {_last_error()}")
+            reason = _last_error()
+            lib.tt_close(handle)
+            raise CompileError(f"{_FAILED}: {reason}")
         weakref.finalize(self, lib.tt_close, handle).atexit = False
 
     def __call__(self, buffers: list[int]) -> None:
@@ -59,21 +62,31 @@ class Executable:
         return f"Executable(key={self.key.digest[:12]}, path={where!r}, size={self.size})"
 
 
+_FAILED = "the compiled program cannot be loaded"
 _opened_in_memory = 0
 
 
-def _open_in_memory(library: bytes) -> int:
-    """Load an object without a place of its own on disk. Returns 0 if that fails."""
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("tinytrace", os.MFD_CLOEXEC)
-        with open(descriptor, "wb") as file:
-            file.write(library)
-            file.flush()
-            return int(lib.tt_open(f"/proc/self/fd{_unique_dots()}/{descriptor}".encode()))
-    with scratch_folder() as folder:
-        path = os.path.join(folder, "kernel.so")
-        write_file(path, library)
-        return int(lib.tt_open(os.fsencode(path)))
+def _open(path: str, library: bytes, name: str) -> int:
+    """Load an object: a copy in memory of the bytes that were verified, whatever happens to the file meanwhile.
+
+    Where there are no such copies (or none may be made), the file itself is loaded, or one in a temporary directory.
+    """
+    with suppress(AttributeError, OSError), open(os.memfd_create(f"tinytrace:{name}", os.MFD_CLOEXEC), "wb") as file:
+        file.write(library)
+        file.flush()
+        if handle := int(lib.tt_open(f"/proc/self/fd{_unique_dots()}/{file.fileno()}".encode())):
+            return handle
+    if path and (handle := int(lib.tt_open(os.fsencode(path)))):
+        return handle
+    try:
+        with scratch_folder() as folder:
+            copy = os.path.join(folder, "kernel.so")
+            write_file(copy, library)
+            if handle := int(lib.tt_open(os.fsencode(copy))):
+                return handle
+    except OSError as error:
+        raise CompileError(f"{_FAILED}: {error}") from error
+    raise CompileError(f"{_FAILED}: {_last_error()}")
 
 
 def _unique_dots() -> str:

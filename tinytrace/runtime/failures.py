@@ -8,6 +8,7 @@ With TINYTRACE_STRICT=1 a step down raises StrictError instead.
 from __future__ import annotations
 
 import warnings
+from typing import NamedTuple
 
 from tinytrace.config import config
 
@@ -32,10 +33,18 @@ class CompileError(RuntimeError):
         super().__init__(reason, command, output, source_path, remedy)
 
     def __str__(self) -> str:
-        lines = [self.reason]
-        lines += [f"  command: {' '.join(self.command)}"] if self.command else []
-        lines += [f"  source:  {self.source_path}"] if self.source_path else []
+        lines = [printable(self.reason, 1000)]
+        lines += [f"  command: {printable(' '.join(self.command), 4000)}"] if self.command else []
+        lines += [f"  source:  {printable(self.source_path, 4000)}"] if self.source_path else []
         return "\n".join([*lines, *_first_lines(self.output)])
+
+
+class TimeLimitError(CompileError):
+    """A compiler was stopped because it exceeded its time limit, TINYTRACE_COMPILE_TIMEOUT."""
+
+    def __init__(self, reason: str, command: tuple[str, ...] = (), output: str = "", source_path: str = "",
+                 remedy: str = "set TINYTRACE_COMPILE_TIMEOUT to more seconds, or CC to another C compiler") -> None:
+        super().__init__(reason, command, output, source_path, remedy)
 
 
 class NoCompiler(Exception):
@@ -50,23 +59,42 @@ class DegradedWarning(RuntimeWarning):
     """tinytrace goes on with the same answers, but slower than it could."""
 
 
-_announced: set[str] = set()
-
-
-def step_down(to: str, reason: str, remedy: str) -> None:
-    """Announce a step down the ladder: a DegradedWarning the first time, a StrictError every time when strict.
+class Step(NamedTuple):
+    """One step down the ladder.
 
     Args:
       to: the step that is taken instead, such as "memory only".
       reason: what happened.
       remedy: what the user can do about it.
     """
-    message = f"{reason}\nGoing on with {to}; to mend it, {remedy}."
+
+    to: str
+    reason: str
+    remedy: str
+
+
+_announced: set[str] = set()
+
+
+def step_down(*steps: Step) -> None:
+    """Announce steps down, the last one the lowest: in one DegradedWarning the first time, or a StrictError every time.
+
+    Steps to the same are announced once per process.
+    """
+    new = steps if config.strict else [step for step in steps if step.to not in _announced]
+    if not new:
+        return
+    reasons = "\n".join(step.reason for step in new)
+    message = f"{reasons}\nGoing on with {new[-1].to}; to mend it, {', and '.join(step.remedy for step in new)}."
     if config.strict:
         raise StrictError(f"{message} (An error because TINYTRACE_STRICT=1.)")
-    if to not in _announced:
+    names = {step.to for step in new}
+    _announced.update(names)  # first: another thread may be here too
+    try:
         warnings.warn(message, DegradedWarning, stacklevel=2)
-        _announced.add(to)
+    except BaseException:  # where warnings are errors, each is one
+        _announced.difference_update(names)
+        raise
 
 
 def forget_announcements() -> None:
@@ -78,4 +106,10 @@ def _first_lines(output: str, limit: int = 20) -> list[str]:
     lines = output.strip().splitlines()
     if len(lines) > limit:
         lines[limit:] = [f"... ({len(lines) - limit} more lines)"]
-    return [f"  | {line}" for line in lines]
+    return [f"  | {printable(line)}" for line in lines]
+
+
+def printable(text: str, limit: int = 300) -> str:
+    """A text for a message: in one line, of a bounded length, whatever bytes it is of."""
+    cut = text if len(text) <= limit else f"{text[:limit]}... ({len(text) - limit} more characters)"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in cut)

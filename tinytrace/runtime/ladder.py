@@ -2,7 +2,8 @@
 
     memory -> disk -> compiler -> (disk unusable) memory only -> (no working compiler) NoCompiler: interpret it
 
-`stats` counts where programs came from; nothing else about the path taken is visible in the answer.
+`stats` counts where programs came from; nothing else about the path taken is visible in the answer. A program is kept
+on disk only after it was loaded: what a compiler wrote is not believed because its exit status is 0.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 
@@ -18,18 +19,22 @@ from tinytrace._runtime import lib
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
 from tinytrace.runtime.blas import provide_blas
-from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler, command_stamp, find_command, probe
-from tinytrace.runtime.executable import Executable
-from tinytrace.runtime.failures import CompileError, NoCompiler, step_down
-from tinytrace.runtime.keys import ArtifactKey, sha256
-from tinytrace.runtime.store import (
-    Store,
-    StoreUnusableError,
-    open_store,
-    read_file,
-    scratch_folder,
-    write_file,
+from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler
+from tinytrace.runtime.discovery import (
+    compiler_asked_again,
+    current_compiler,
+    current_store,
+    known_compiler,
+    memory_only,
 )
+from tinytrace.runtime.executable import Executable
+from tinytrace.runtime.failures import CompileError, NoCompiler, Step, TimeLimitError, step_down
+from tinytrace.runtime.keys import ArtifactKey, sha256
+from tinytrace.runtime.locks import Turn
+from tinytrace.runtime.places import read_file, scratch_folder, write_file
+from tinytrace.runtime.process import TIME_IS_UP
+from tinytrace.runtime.store import Store
+from tinytrace.runtime.worker import run_apart
 
 _KEPT_IN_MEMORY = 4096  # executables, the least recently asked for is dropped
 
@@ -50,17 +55,14 @@ class Stats:
 
 stats = Stats()
 _memory: OrderedDict[ArtifactKey, Executable] = OrderedDict()
-_stores: dict[str, Store | None] = {}
-_compilers: dict[tuple[str, str | None], Compiler] = {}
 _key_locks: dict[ArtifactKey, tuple[threading.Lock, list[None]]] = {}
-_lock: threading.Lock  # over the tables of this module and the counters, for moments
-_asking: threading.Lock  # while somebody finds out what compiler and store there are
+_lock: threading.RLock  # over the tables and counters, for moments; a signal handler may need it in such a moment
 
 
 def _make_locks() -> None:
     """New locks, at import and in a forked child: who held them lives on in the parent only."""
-    global _lock, _asking
-    _lock, _asking = threading.Lock(), threading.Lock()
+    global _lock
+    _lock = threading.RLock()
     _key_locks.clear()
 
 
@@ -74,22 +76,24 @@ def load(source: CSource) -> Executable:
     Raises: NoCompiler if it cannot be compiled, after announcing why (once per process);
       StrictError instead of any step down when TINYTRACE_STRICT=1.
     """
+    steps: list[Step] = []
+    store = current_store(steps)
+    if config.strict:
+        step_down(*steps)
+    if (compiler := known_compiler()) and (executable := _from_memory(artifact_key(source, compiler))):
+        return executable
+    if "->sgemm" in source.text or "->dgemm" in source.text:
+        provide_blas()
     try:
-        store = current_store()
-        compiler = current_compiler(store)
-        key = artifact_key(source, compiler)
-        with _one_at_a_time(key):
-            executable = _from_memory(key)
-            if executable is None:
-                executable = _from_disk_or_compiler(source, key, compiler, store)
-                _remember(executable)
+        executable = run_apart(lambda pulse: _Search(source, store, steps, pulse).result())
+        step_down(*steps)
         return executable
     except CompileError as error:
-        step_down("the interpreter", str(error), error.remedy)
+        step_down(*steps, Step("the interpreter", str(error), error.remedy))
         raise NoCompiler(error.reason) from error
     except OSError as error:
-        reason, remedy = f"there is no room to compile a program: {error}", "set TMPDIR to a directory that has room"
-        step_down("the interpreter", reason, remedy)
+        step_down(*steps, Step("the interpreter", f"there is no room to compile a program: {error}",
+                               "set TMPDIR to a directory that has room"))
         raise NoCompiler(str(error)) from error
 
 
@@ -122,101 +126,93 @@ def _remember(executable: Executable) -> None:
             _memory.popitem(last=False)
 
 
-def _from_disk_or_compiler(source: CSource, key: ArtifactKey, compiler: Compiler, store: Store | None) -> Executable:
-    if "->sgemm" in source.text or "->dgemm" in source.text:
-        provide_blas()
-    if store is None:
-        return _compile_in_memory(source, key, compiler, None)
-    if found := _from_disk(source, key, store):
-        return found
-    with store.compiling(key):
-        return _from_disk(source, key, store) or _compile(source, key, compiler, store)
+class _Search:
+    """The way to one program that is not known to be in memory; `steps` gets the steps down that are taken."""
 
+    def __init__(self, source: CSource, store: Store | None, steps: list[Step], pulse: Callable[[], None]) -> None:
+        self.source, self.store, self.steps, self.pulse = source, store, steps, pulse
 
-def _from_disk(source: CSource, key: ArtifactKey, store: Store) -> Executable | None:
-    entry = store.find(key, source.text)
-    if entry is None:
-        return None
-    executable = Executable(key, source, entry.path, entry.library)
-    _count("disk_hits")
-    return executable
+    def result(self) -> Executable:
+        compiler = current_compiler(self.store, self.steps, self.pulse)
+        try:
+            return self._with(compiler)
+        except TimeLimitError:
+            raise
+        except CompileError:  # what a note says of a compiler is believed as long as it works
+            fresh = compiler_asked_again(compiler, self.store, self.steps, self.pulse)
+            if fresh is None:
+                raise
+            return self._with(fresh)
 
+    def _with(self, compiler: Compiler) -> Executable:
+        key = artifact_key(self.source, compiler)
+        with _one_at_a_time(key, self.pulse):
+            executable = _from_memory(key) or self._from_disk(key) or self._compiled_once(key, compiler)
+            _remember(executable)
+        return executable
 
-def _compile(source: CSource, key: ArtifactKey, compiler: Compiler, store: Store) -> Executable:
-    try:
-        with store.building() as folder:
-            _build(source, compiler, folder, store)
-            entry = store.publish(folder, key, source.text)
-    except OSError as error:
-        _announce_memory_only(f"the cache directory {store.root} cannot be written: {error}")
-        return _compile_in_memory(source, key, compiler, store)
-    return Executable(key, source, entry.path, entry.library)
+    def _from_disk(self, key: ArtifactKey) -> Executable | None:
+        entry = self.store.find(key, self.source.text) if self.store else None
+        if entry is None or self.store is None:
+            return None
+        try:
+            executable = Executable(key, self.source, entry.path, entry.library)
+        except CompileError:  # an entry that does not load is none
+            self.store.discard(key)
+            return None
+        _count("disk_hits")
+        return executable
 
+    def _compiled_once(self, key: ArtifactKey, compiler: Compiler) -> Executable:
+        """Compile, or wait for another process that does."""
+        if self.store is None:
+            return self._compiled(key, compiler, Turn())
+        limit = config.compile_timeout
+        with self.store.compiling(key, limit, self.pulse) as turn:
+            if turn.exceeded >= max(1, limit):
+                raise TimeLimitError(f"the C compiler {TIME_IS_UP}, in a process that this one waited for")
+            return self._from_disk(key) or self._compiled(key, compiler, turn)
 
-def _compile_in_memory(source: CSource, key: ArtifactKey, compiler: Compiler, store: Store | None) -> Executable:
-    with scratch_folder() as folder:
-        _build(source, compiler, folder, store)
-        library = read_file(os.path.join(folder, LIBRARY))
-    return Executable(key, source, "", library)
-
-
-def _build(source: CSource, compiler: Compiler, folder: str, store: Store | None) -> None:
-    write_file(os.path.join(folder, SOURCE), source.text.encode())
-    _count("compiles")
-    try:
-        compiler.compile(folder, source.exact, source.quick, source.parts)
-    except CompileError as error:
-        if store is not None:
-            with suppress(OSError):  # the error itself matters more than a copy of its source
-                error.source_path = store.keep_failure(source.text)
-        raise
-
-
-# --- what is asked once per process ------------------------------------------------------------------------------
-
-def current_store() -> Store | None:
-    """The store on disk, None (announced) when its directory is unusable."""
-    with _asking:
-        if config.cache_dir not in _stores:
+    def _compiled(self, key: ArtifactKey, compiler: Compiler, turn: Turn) -> Executable:
+        _count("compiles")
+        executable, library = self._built(key, compiler, turn)
+        if self.store is not None:
             try:
-                _stores[config.cache_dir] = open_store()
-            except StoreUnusableError as error:
-                _announce_memory_only(str(error))
-                _stores[config.cache_dir] = None
-        return _stores[config.cache_dir]
+                executable.path = self.store.publish(key, self.source.text, library).path
+            except FileNotFoundError:
+                pass  # somebody removes the store at this moment
+            except OSError as error:
+                self.steps.append(memory_only(f"the cache directory {self.store.given} cannot be written: {error}"))
+        return executable
 
+    def _built(self, key: ArtifactKey, compiler: Compiler, turn: Turn) -> tuple[Executable, bytes]:
+        """Compile and load; the compiler is blamed only when that fails in two places, and not for lack of room."""
+        failures: list[CompileError | OSError] = []
+        for place in [self.store.building, scratch_folder] if self.store else [scratch_folder]:
+            try:
+                with place() as folder:
+                    library = self._build(compiler, folder, turn)
+                    return Executable(key, self.source, "", library), library
+            except TimeLimitError as error:
+                turn.tell_exceeded(config.compile_timeout)
+                failures.append(error)
+                break
+            except (CompileError, OSError) as error:
+                failures.append(error)
+        failure = next((error for error in reversed(failures) if isinstance(error, CompileError)), failures[-1])
+        if isinstance(failure, CompileError) and self.store:
+            with suppress(OSError):  # the error itself matters more than a copy of its source
+                failure.source_path = self.store.keep_failure(self.source.text)
+        raise failure
 
-def current_compiler(store: Store | None) -> Compiler:
-    """The C compiler, as the store remembers it or as it says itself.
+    def _build(self, compiler: Compiler, folder: str, turn: Turn) -> bytes:
+        def pulse() -> None:
+            self.pulse()
+            turn.beat()
 
-    Raises: CompileError if there is none that works.
-    """
-    asked = config.compiler, os.environ.get("PATH")
-    with _asking:
-        if asked not in _compilers:
-            _compilers[asked] = _remembered_compiler(store)
-        return _compilers[asked]
-
-
-def _remembered_compiler(store: Store | None) -> Compiler:
-    command = find_command()
-    stamp = command_stamp(command)
-    try:
-        return Compiler.from_json(store.read_note(stamp)) if store else probe(command)
-    except (TypeError, KeyError):
-        pass  # nothing there, or nothing that can be read
-    compiler = probe(command)
-    assert store is not None
-    try:
-        store.write_note(stamp, compiler.to_json())
-    except OSError as error:
-        _announce_memory_only(f"the cache directory {store.root} cannot be written: {error}")
-    return compiler
-
-
-def _announce_memory_only(reason: str) -> None:
-    remedy = "set TINYTRACE_CACHE_DIR to a directory that you own and only you can write to"
-    step_down("memory only (every process compiles anew)", reason, remedy)
+        write_file(os.path.join(folder, SOURCE), self.source.text.encode())
+        compiler.compile(folder, self.source.exact, self.source.quick, self.source.parts, pulse)
+        return read_file(os.path.join(folder, LIBRARY))
 
 
 def _count(name: str) -> None:
@@ -224,19 +220,21 @@ def _count(name: str) -> None:
         setattr(stats, name, getattr(stats, name) + 1)
 
 
-# --- one thread per key -------------------------------------------------------------------------------------------
-
 @contextmanager
-def _one_at_a_time(key: ArtifactKey) -> Iterator[None]:
-    """Hold the lock of a key; locks exist as long as somebody holds or awaits them."""
+def _one_at_a_time(key: ArtifactKey, pulse: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of a key among threads; locks exist as long as somebody holds or awaits them."""
     with _lock:
         lock, users = _key_locks.setdefault(key, (threading.Lock(), []))
         users.append(None)
     try:
-        with lock:
+        while not lock.acquire(timeout=0.1):
+            pulse()
+        try:
             yield
+        finally:
+            lock.release()
     finally:
         with _lock:
             users.pop()
             if not users:
-                del _key_locks[key]
+                _key_locks.pop(key, None)

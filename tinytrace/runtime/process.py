@@ -1,4 +1,4 @@
-"""Running external commands: by argv, never a shell; as pipelines; with a time limit; leaving nothing behind.
+"""Running external commands: by argv, never a shell; as pipelines; with limits of time and output; to their end.
 
 This is os.posix_spawn and one pipe for all that the commands print: when that pipe ends, they have ended. Against
 subprocess it saves its import and a millisecond per process, which counts for compiles of 20 ms.
@@ -6,25 +6,41 @@ subprocess it saves its import and a millisecond per process, which counts for c
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import signal
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 _PROGRESS_AFTER = 1.0  # seconds until a line of progress appears on a terminal
 _LOOK_EVERY = 0.05  # seconds from one look at silent commands to the next
+_KEPT = 1 << 20  # bytes of output that are kept
+_MOST = 1 << 26  # bytes of output after which a command is taken for endless
 
 
 class Finished(NamedTuple):
-    """How commands ended: the first exit status that is not 0 (negative: a signal's number), and what was printed."""
+    """How commands ended.
+
+    Args:
+      status: the first exit status that is not 0; negative: a signal's number.
+      output: what was printed, up to a MiB of it; bytes that are no UTF-8 are surrogates, as in file names.
+      stopped: why the commands were killed, empty if they ended by themselves.
+    """
 
     status: int
     output: str
-    timed_out: bool = False
+    stopped: str = ""
+
+
+TIME_IS_UP = "did not end within its time limit and was stopped"
+ENDLESS = "printed without end"
+
+
+def idle() -> None:
+    """What is done while commands run: nothing."""
 
 
 def run(*commands: Sequence[str], stdin: str = os.devnull, timeout: float = 60.0, task: str = "") -> Finished:
@@ -36,44 +52,50 @@ def run(*commands: Sequence[str], stdin: str = os.devnull, timeout: float = 60.0
       timeout: seconds after which all of them are killed, their children too.
       task: what a line of progress on a terminal calls it, from the first second on; empty for no line.
 
-    Raises: OSError if a program cannot be started.
+    Raises: OSError if a program cannot be started, ValueError if an argument holds a null character.
 
     >>> run(["echo", "two words"], ["tr", "a-z", "A-Z"])
-    Finished(status=0, output='TWO WORDS\\n', timed_out=False)
+    Finished(status=0, output='TWO WORDS\\n', stopped='')
     """
     return run_together([commands], stdin, timeout, task)
 
 
 def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.devnull, timeout: float = 60.0,
-                 task: str = "") -> Finished:
-    """Run several pipelines at the same time, each as `run` does, and all of them on the same file."""
-    progress = _Progress(task)
+                 task: str = "", pulse: Callable[[], None] = idle,
+                 variables: Mapping[str, str] | None = None) -> Finished:
+    """Run several pipelines at the same time, each as `run` does, and all of them on the same file.
+
+    Args:
+      pulse: called every now and then; what it raises ends the commands and passes on.
+      variables: what their environment has besides this process's.
+    """
+    watch = _Watch(timeout, _Progress(task), pulse)
     pids: list[int] = []
-    reader, writer = os.pipe()
+    reader, writer = map(_above_standard, os.pipe())
     try:
         try:
             for commands in pipelines:
-                _start(commands, stdin, writer, pids)
+                _start(commands, stdin, writer, {**os.environ, "LC_ALL": "C", **(variables or {})}, pids)
         finally:
             os.close(writer)
-        output, timed_out = _read_to_end(reader, pids, timeout, progress)
+        output, stopped = _read_to_end(reader, pids, watch)
         status = 0
-        while pids and not timed_out:
+        while pids and not stopped:
             status = status or _wait(pids[0])
             del pids[0]
-        return Finished(-signal.SIGKILL if timed_out else status, output.decode(errors="replace"), timed_out)
+        return Finished(-signal.SIGKILL if stopped else status, os.fsdecode(output), stopped)
     finally:
-        for pid in pids:  # an exception, Ctrl-C among them, or the time limit
-            _kill(pid)
+        for pid in pids:  # an exception, Ctrl-C among them, or a limit
+            _wait(pid, kill=True)
         os.close(reader)
-        progress.clear()
+        watch.progress.clear()
 
 
-def _start(commands: Sequence[Sequence[str]], stdin: str, printed: int, pids: list[int]) -> None:
-    source = os.open(stdin, os.O_RDONLY)
-    environment = {**os.environ, "LC_ALL": "C"}
+def _start(commands: Sequence[Sequence[str]], stdin: str, printed: int, environment: Mapping[str, str],
+           pids: list[int]) -> None:
+    source = _above_standard(os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
     for number, argv in enumerate(commands, 1):
-        next_source, sink = os.pipe() if number < len(commands) else (-1, printed)
+        next_source, sink = map(_above_standard, os.pipe()) if number < len(commands) else (-1, printed)
         try:
             actions = [(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in enumerate((source, sink, printed))]
             # A session of its own: Ctrl-C reaches Python alone, which then kills the command with all its children.
@@ -87,22 +109,39 @@ def _start(commands: Sequence[Sequence[str]], stdin: str, printed: int, pids: li
             source = next_source
 
 
-def _read_to_end(reader: int, pids: list[int], timeout: float, progress: _Progress) -> tuple[bytes, bool]:
-    """All that is printed until the pipe ends, and whether the time was up before that."""
+def _above_standard(descriptor: int) -> int:
+    """The descriptor, or one like it that is no standard stream: where those are closed, pipes take their numbers."""
+    if descriptor > 2:
+        return descriptor
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(descriptor)
+
+
+def _read_to_end(reader: int, pids: list[int], watch: _Watch) -> tuple[bytes, str]:
+    """What is printed until the commands have ended, and why they have to be stopped, if they have."""
     poll = select.poll()
     poll.register(reader, select.POLLIN)
-    start = time.monotonic()
-    chunks: list[bytes] = []
-    while (left := start + timeout - time.monotonic()) > 0:
-        progress.show(time.monotonic() - start)
-        if poll.poll(min(left, _LOOK_EVERY) * 1000):
+    kept, printed, pause = b"", 0, 0.0005
+    at_end = False
+    while not watch.is_up():
+        if at_end:  # they have closed their output, and end now or later
+            time.sleep(pause)
+            pause = min(2 * pause, _LOOK_EVERY)
+        elif poll.poll(_LOOK_EVERY * 1000):
             chunk = os.read(reader, 65536)
-            chunks.append(chunk)
-            if not chunk:
-                return b"".join(chunks), False
-        elif all(map(_has_ended, pids)):  # another thread has forked meanwhile, and its child keeps the pipe open
-            return b"".join(chunks), False
-    return b"".join(chunks), True
+            at_end = not chunk
+            printed += len(chunk)
+            kept += chunk[:max(0, _KEPT - len(kept))]
+            if printed > _MOST:
+                return kept, ENDLESS
+            if not at_end:
+                continue
+        # Without the pipe's end too: another thread has forked meanwhile, and its child keeps the pipe open.
+        if all(map(_has_ended, pids)):
+            return kept, ""
+    return kept, TIME_IS_UP
 
 
 def _has_ended(pid: int) -> bool:
@@ -112,17 +151,34 @@ def _has_ended(pid: int) -> bool:
         return True
 
 
-def _wait(pid: int) -> int:
+def _wait(pid: int, kill: bool = False) -> int:
+    """The exit status of a command; what it started and left in its group ends with it."""
+    try:
+        if kill:
+            os.killpg(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # until it is waited for, its number is nobody else's
+        os.killpg(pid, signal.SIGKILL)
+    except (ChildProcessError, ProcessLookupError, PermissionError):
+        pass
     try:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     except ChildProcessError:
         return 0  # somebody else's handler took the status: what the command should have made tells the rest
 
 
-def _kill(pid: int) -> None:
-    with suppress(ProcessLookupError):  # it ended by itself meanwhile
-        os.killpg(pid, signal.SIGKILL)
-    _wait(pid)
+class _Watch:
+    """The time limit of commands, and what is done while they run."""
+
+    def __init__(self, timeout: float, progress: _Progress, pulse: Callable[[], None]) -> None:
+        self.progress, self._pulse = progress, pulse
+        self._begun = time.monotonic()
+        self._timeout = timeout
+
+    def is_up(self) -> bool:
+        passed = time.monotonic() - self._begun
+        self.progress.show(passed)
+        self._pulse()
+        return passed > self._timeout
 
 
 class _Progress:

@@ -1,0 +1,144 @@
+"""Directories by handle: nothing in them is reached through a link, and only what this user alone may write is read.
+
+A handle stays on the directory that was opened, whatever is renamed or put in its place meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+
+_NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
+_FLAGS = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
+
+
+class Folder:
+    """An open directory that belongs to this user and that nobody else can write to; a context manager.
+
+    Raises: OSError (PermissionError when it is not private, NotADirectoryError when it is a link) if it is not that.
+    """
+
+    def __init__(self, path: str, inside: int | None = None, private: bool = True) -> None:
+        self.descriptor = os.open(path, _FLAGS, dir_fd=inside)
+        try:
+            if private:
+                require_private(os.fstat(self.descriptor))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if "descriptor" in self.__dict__:
+            self.close()
+
+    def inner(self, name: str) -> Folder:
+        """Open the directory `name` in this one."""
+        return Folder(name, self.descriptor)
+
+    def made(self, name: str) -> Folder:
+        """Open the directory `name` in this one, made if it is missing."""
+        with suppress(FileNotFoundError):
+            return self.inner(name)
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=self.descriptor)
+            os.chmod(name, 0o700, dir_fd=self.descriptor)  # whatever the umask is
+        return self.inner(name)
+
+    def names(self) -> list[str]:
+        """What is in it, in no order; nothing if it cannot be read."""
+        try:
+            return os.listdir(self.descriptor)
+        except OSError:
+            return []
+
+    def status(self, name: str) -> os.stat_result | None:
+        """What `name` is, None if it is not there; a link is a link."""
+        try:
+            return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        except OSError:
+            return None
+
+    def read(self, name: str, limit: int) -> bytes:
+        """The bytes of a regular file; OSError if it is anything else, not private, or longer than `limit`."""
+        # Without O_NONBLOCK, opening a FIFO would wait for a writer.
+        descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | _NO_LINK, dir_fd=self.descriptor)
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise PermissionError(f"{name} is no regular file")
+            require_private(status)
+            if status.st_size > limit:
+                raise OSError(f"{name} is longer than expected")
+            return file.read(limit)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a new file that only this user can change; FileExistsError if there is one."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
+        descriptor = os.open(name, flags, 0o600, dir_fd=self.descriptor)
+        with open(descriptor, "wb") as file:
+            os.fchmod(descriptor, 0o600)
+            file.write(data)
+
+    def move(self, name: str, to: Folder, new_name: str) -> None:
+        """Rename what is in this directory into another one of the same file system."""
+        os.rename(name, new_name, src_dir_fd=self.descriptor, dst_dir_fd=to.descriptor)
+
+    def unlink(self, name: str) -> None:
+        """Remove a file or a link, as far as it is there and may be removed."""
+        with suppress(OSError):
+            os.unlink(name, dir_fd=self.descriptor)
+
+    def remove(self, name: str, files: Iterable[str]) -> None:
+        """Remove the directory `name` and those of `files` that are in it; if more is in it, that stays."""
+        with suppress(OSError), self.inner(name) as folder:
+            for file in files:
+                folder.unlink(file)
+            os.rmdir(name, dir_fd=self.descriptor)
+
+    def remove_tree(self, name: str) -> None:
+        """Remove the directory `name` with all that is in it, links as links; it must be one that tinytrace made."""
+        status = self.status(name)
+        if status is None:
+            return
+        if not stat.S_ISDIR(status.st_mode):
+            self.unlink(name)
+            return
+        with suppress(OSError):
+            with Folder(name, self.descriptor, private=False) as folder:  # compilers make folders under any umask
+                for inner in folder.names():
+                    folder.remove_tree(inner)
+            os.rmdir(name, dir_fd=self.descriptor)
+
+
+def make_folders(path: str) -> None:
+    """Make the directory of an absolute path and those above it that are missing, for this user alone."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    if above != path:
+        make_folders(above)
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+        os.chmod(path, 0o700)  # whatever the umask is
+
+
+def require_private(status: os.stat_result) -> None:
+    """PermissionError unless this user owns it and nobody else can write to it: to load an object is to run it."""
+    if status.st_uid != os.geteuid():
+        raise PermissionError(f"it belongs to user {status.st_uid}, not to user {os.geteuid()}")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(f"others may write to it (mode {stat.S_IMODE(status.st_mode):o})")

@@ -1,0 +1,95 @@
+"""Where things lie on disk: the directory of the store, and folders for compilers to work in."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from tinytrace.config import config
+from tinytrace.runtime.failures import printable
+from tinytrace.runtime.folders import Folder
+from tinytrace.runtime.store import Store, StoreUnusableError
+
+
+def open_store() -> Store:
+    """The store in the directory that TINYTRACE_CACHE_DIR names, or in the user's cache home; made if it is missing.
+
+    Raises: StoreUnusableError if it cannot be made, or others could write to it: to load an object is to run it.
+    """
+    given = config.cache_dir or "the user's cache home"
+    try:
+        given = os.path.realpath(_expanded(config.cache_dir) if config.cache_dir else _cache_home())
+        return Store(given)
+    except (OSError, ValueError) as error:  # ValueError: a null character
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise StoreUnusableError(f"the cache directory {printable(given)} is unusable: {reason}") from error
+
+
+@contextmanager
+def scratch_folder() -> Iterator[str]:
+    """A private folder outside the store, for a compiler to work in; gone at the end.
+
+    Raises: OSError if there is no directory that can be written.
+    """
+    base, name = _make_scratch_folder()
+    try:
+        yield os.path.join(base, name)
+    finally:
+        with suppress(OSError), Folder(os.path.realpath(base), private=False) as folder:
+            folder.remove_tree(name)
+
+
+def _make_scratch_folder() -> tuple[str, str]:
+    name = f"tinytrace-{os.getpid()}-{os.urandom(8).hex()}"
+    reasons = []
+    for base in filter(None, (os.environ.get("TMPDIR"), "/tmp", "/dev/shm")):
+        path = os.path.join(base, name)
+        try:
+            os.mkdir(path, 0o700)
+            os.chmod(path, 0o700)  # whatever the umask is
+        except OSError as error:
+            reasons.append(f"{printable(base)}: {error.strerror}")
+            continue
+        return base, name
+    raise OSError(f"no temporary directory can be written ({', '.join(reasons)})")
+
+
+def _cache_home() -> str:
+    home = os.environ.get("XDG_CACHE_HOME", "")  # which must be absolute, the XDG Base Directory Specification says
+    return os.path.join(home if os.path.isabs(home) else os.path.join(_home(), ".cache"), "tinytrace")
+
+
+def _home() -> str:
+    home = os.environ.get("HOME", "")
+    if not os.path.isabs(home):
+        with suppress(KeyError):  # a user without an entry, as in some containers
+            home = pwd.getpwuid(os.getuid()).pw_dir
+    if not os.path.isabs(home):
+        raise OSError("this user has no home directory")
+    return home
+
+
+def _expanded(path: str) -> str:
+    if not path.startswith("~"):
+        return path
+    if path == "~" or path.startswith("~" + os.sep):
+        return _home() + path[1:]
+    expanded = os.path.expanduser(path)
+    if expanded == path:
+        raise OSError("there is no such user")
+    return expanded
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write a file that only this user can change."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(data)
+
+
+def read_file(path: str) -> bytes:
+    """The bytes of a file."""
+    with open(path, "rb") as file:
+        return file.read()

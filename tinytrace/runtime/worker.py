@@ -1,0 +1,90 @@
+"""Work that no signal interrupts in the middle: Python runs signal handlers on the main thread, so it works elsewhere.
+
+The main thread waits meanwhile, and holds no lock: a handler may do anything, compile the very same program too. An
+exception of a handler, Ctrl-C among them, reaches the waiting; the work is then told to stop, cleans up, and ends.
+"""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from tinytrace.config import config
+from tinytrace.runtime.process import idle
+
+Result = TypeVar("Result")
+_LOOK_EVERY = 0.2  # seconds after which a forked child notices that its worker lives in the parent only
+_CLEANING_UP = 10.0  # seconds that work which was told to stop is waited for
+
+
+class Stopped(BaseException):
+    """Raised in work that nobody waits for any more."""
+
+
+def run_apart(work: Callable[[Callable[[], None]], Result]) -> Result:
+    """Return `work(pulse)`, done by another thread if this is the main one.
+
+    Args:
+      work: must call `pulse` every now and then, and let through what it raises.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work(idle)
+    task = _Task(work)
+    try:
+        task.start()
+    except RuntimeError:  # no more threads, or the interpreter is about to end
+        return work(idle)
+    try:
+        is_done = task.wait()
+    except BaseException:
+        task.stop()
+        raise
+    return task.result() if is_done else run_apart(work)
+
+
+class _Task(Generic[Result]):
+    def __init__(self, work: Callable[[Callable[[], None]], Result]) -> None:
+        self._work = work
+        self._settings = dict(config.__dict__)  # this thread's overrides
+        self._is_stopped = False
+        self._results: list[Result] = []
+        self._error: BaseException | None = None
+        self._ended = _thread.allocate_lock()  # not an Event: its wait is Python code, which signals interrupt
+        self._thread = threading.Thread(target=self._run, name="tinytrace compiles")
+
+    def start(self) -> None:
+        self._ended.acquire()
+        self._thread.start()
+
+    def wait(self) -> bool:
+        """Wait for the end; False in a child that a signal handler has forked, where there is no such thread."""
+        while not self._ended.acquire(timeout=_LOOK_EVERY):
+            if not self._thread.is_alive():
+                return self._ended.acquire(blocking=False)
+        return True
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if self._thread.is_alive():
+            self._ended.acquire(timeout=_CLEANING_UP)
+
+    def result(self) -> Result:
+        if self._error is not None:
+            error, self._error = self._error, None  # no cycle with the frames in its traceback
+            raise error
+        return self._results.pop()
+
+    def _run(self) -> None:
+        config.__dict__.update(self._settings)
+        try:
+            self._results.append(self._work(self._pulse))
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._ended.release()
+
+    def _pulse(self) -> None:
+        if self._is_stopped:
+            raise Stopped
