@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import threading
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,11 +130,34 @@ def describe(fun: Callable[..., Any], in_tree: PyTreeDef, name: str) -> DebugInf
     return DebugInfo(where, name, tuple(names))
 
 
-def run_body(jaxpr: ClosedJaxpr, args: Iterable[Any]) -> list[Any]:
+class _Evaluation(threading.local):
+    """How bodies are evaluated in this thread: equation by equation, unless `by` says otherwise for a while."""
+
+    def __init__(self) -> None:
+        self.run: Callable[[Any, list[Any]], Sequence[Any]] = _equation_by_equation
+
+    @contextlib.contextmanager
+    def by(self, run: Callable[[Any, list[Any]], Sequence[Any]]) -> Iterator[None]:
+        """Let `run(body, arrays)` evaluate the bodies of loops, branches and calls, as a debugger does."""
+        previous, self.run = self.run, run
+        try:
+            yield
+        finally:
+            self.run = previous
+
+
+def _equation_by_equation(body: ClosedJaxpr, arrays: list[Any]) -> list[Any]:
+    return eval_jaxpr(body.jaxpr, body.consts, *arrays)
+
+
+evaluation = _Evaluation()
+
+
+def run_body(body: ClosedJaxpr, args: Iterable[Any]) -> list[Any]:
     """Evaluate a body on NumPy values (or Arrays), operation by operation; Returns NumPy values."""
-    arrays = [array_from_numpy(stored(x), v.aval) for x, v in zip(args, jaxpr.jaxpr.invars, strict=True)]
+    arrays = [array_from_numpy(stored(x), aval) for x, aval in zip(args, body.in_avals, strict=True)]
     with eval_context():
-        outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *arrays)
+        outs = evaluation.run(body, arrays)
     return [to_numpy(x, aval_of(x)) for x in outs]
 
 

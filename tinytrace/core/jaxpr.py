@@ -211,6 +211,14 @@ class Jaxpr:
         """Return what differs from `other`, whatever the variables are called: a `core.jaxpr_diff.JaxprDiff`."""
         return views.jaxpr_diff.diff(self, other)
 
+    def as_python(self) -> str:
+        """Return a Python file that computes what the program computes, one line for each equation: a text.
+
+        Constants are its first arguments; those of a `ClosedJaxpr` stand in the file.
+        """
+        text: str = views.python_file.as_python(self)
+        return text
+
     def pretty_print(self, **options: Any) -> str:
         """Return the text of the program, printed as `options` say: see `core.printer.PrintOptions`.
 
@@ -272,6 +280,11 @@ class ClosedJaxpr:
     def diff(self, other: Jaxpr | ClosedJaxpr) -> Any:
         """Return what differs from `other`, whatever the variables are called; see `Jaxpr.diff`."""
         return views.jaxpr_diff.diff(self, other)
+
+    def as_python(self) -> str:
+        """Return a Python file that computes what the program computes, one line for each equation: a text."""
+        text: str = views.python_file.as_python(self)
+        return text
 
     def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
         return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr, self.consts if consts is None else consts)

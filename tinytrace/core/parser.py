@@ -78,6 +78,21 @@ def parse_jaxpr(text: str) -> Jaxpr:
     return _Parser(text).whole()
 
 
+def parse_type(text: str) -> ShapedArray:
+    """Return the aval that `text` is, as jaxprs print it.
+
+    Raises: JaxprSyntaxError where it is none.
+
+    >>> parse_type("f32[2,3]")
+    ShapedArray(float32[2,3])
+    """
+    parser = _Parser(f"_:{text.strip()}")
+    match = parser.match(_BINDER)
+    if match is None or match.end() != len(parser.text):
+        raise JaxprSyntaxError(f"expected a type such as f32[2,3], not {text!r}")
+    return next(parser.binders()).aval
+
+
 ProgramKey: TypeAlias = tuple[tuple[int, ...], str]
 """The variables that a program binds, and its text."""
 

@@ -1,4 +1,20 @@
-"""Jaxprs looked at as data: what differs between two, as a graph, as a Python file. Imported when first asked for."""
-from tinytrace.util import lazy_submodules
+"""Jaxprs looked at as data: what differs between two, as a graph, as a Python file, ...; imported when first asked for.
 
-__getattr__ = lazy_submodules(__name__, "jaxpr_diff", "graph", "python_text")
+The methods of `Jaxpr` that show it stand here by name, because some of them need what lies above the language: the
+table says where each is. It is complete by test.
+"""
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+VIEWS = {
+    "jaxpr_diff": "tinytrace.core.views.jaxpr_diff",
+    "python_file": "tinytrace.inspection.python_file",
+}
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in VIEWS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(VIEWS[name])
