@@ -49,11 +49,11 @@ def as_python(jaxpr: Jaxpr | ClosedJaxpr, consts: Sequence[Any] | None = None) -
     Args: consts: the constants of an open jaxpr; without them they are the first arguments of `main`.
 
     >>> import tinytrace as jax, tinytrace.numpy as jnp
-    >>> print(jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0).as_python().split("\\n\\n\\n")[1])
+    >>> print(jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0).as_python().split("\\n\\n\\n")[1].strip())
     @program("f32[]", "f32[]")
     def main(x):
-        a = op.sin(x)                                    # f32[]
-        b = op.mul(a, array(2.0, "f32"))                 # f32[]
+        a = op.sin(x)                                    # f32[]  <lambda>:1
+        b = op.mul(a, array(2.0, "f32"))                 # f32[]  <lambda>:1
         return [b]
     """
     if isinstance(jaxpr, ClosedJaxpr):
