@@ -7,12 +7,8 @@ from tinytrace.codegen.c.translation_unit import emit
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.ir.kernel import Buffer, Home, Kernel
 from tinytrace.codegen.ir.nodes import fresh_nodes
-from tinytrace.codegen.memory import lay_out
-from tinytrace.codegen.passes.dead_code import prune
-from tinytrace.codegen.passes.epilogue import fuse_epilogues
-from tinytrace.codegen.passes.in_place import reuse_temporaries
-from tinytrace.codegen.passes.prefetch import prefetch_rows
-from tinytrace.codegen.passes.streaming_stores import stream_results
+from tinytrace.codegen.memory import assign
+from tinytrace.codegen.passes.pipeline import run_passes
 from tinytrace.codegen.plan.unit import Callback, Unit
 from tinytrace.codegen.planner import Planner
 from tinytrace.core.avals import ShapedArray
@@ -53,19 +49,14 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         arrays = [Buffer(unit.names[v], v.aval.shape, v.aval.dtype, "input") for v in inputs]
         outputs = _output_arrays(jaxpr, unit)
         homes: dict[Var, Home] = dict(zip(inputs, arrays, strict=True))
-        kernels = Kernels(Planner(unit, closed, homes, outputs).kernels())
-        prune(kernels)
-        reuse_temporaries(kernels)
-        fuse_epilogues(kernels)
-        stream_results(kernels)
-        prefetch_rows(kernels)
-        workspace = lay_out(kernels)
+        kernels = Kernels(run_passes(Planner(unit, closed, homes, outputs).kernels()))
+        memory = assign(kernels)
         hidden = unit.hidden_inputs()
-        text, parts = emit(kernels, [*arrays, *hidden], outputs)
+        text, parts = emit(kernels, [*arrays, *hidden], outputs, memory)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
         quick = any(len(kernel.equations) >= LONG_KERNEL for kernel in kernels)
-        source = CSource(text, "tt_entry", tuple(avals), tuple(v.aval for v in jaxpr.outvars), workspace, exact, quick,
-                         parts)
+        results = tuple(v.aval for v in jaxpr.outvars)
+        source = CSource(text, "tt_entry", tuple(avals), results, memory.nbytes, exact, quick, parts)
         return Generated(kernels, source, tuple(value for _, value in unit.constants.values()), tuple(unit.callbacks))
 
 

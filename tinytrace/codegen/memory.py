@@ -1,8 +1,11 @@
-"""Where temporary arrays lie in the one workspace of a program: arrays that are never needed together share bytes."""
+"""Where temporary arrays lie in the one workspace of a program: arrays that are never needed together share bytes.
+
+This is decided last, when kernels are final: an array is a value until here. `chart` draws it.
+"""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from tinytrace.codegen.ir.kernel import Buffer, Kernel, Repeat, inner_programs
 
@@ -11,48 +14,79 @@ PAGE = 4096
 """Large arrays begin on pages: two streams that are a few cache lines apart, modulo a page, disturb each other."""
 
 
-@dataclass
-class _Life:
-    """The kernels between which a place is in use, and its bytes."""
+class Life(NamedTuple):
+    """The first and the last kernel that needs an array; those inside loops and branches are counted too."""
 
     first: int
     last: int
+
+    def meets(self, other: Life) -> bool:
+        """Are both arrays needed at one time?"""
+        return self.first <= other.last and other.first <= self.last
+
+
+class Memory(NamedTuple):
+    """The assignment of bytes to the temporary arrays of a program."""
+
     nbytes: int
+    """Of the workspace."""
+    offsets: Mapping[Buffer, int]
+    """Where each array begins, in bytes."""
+    lives: Mapping[Buffer, Life]
+
+    def conflicts(self) -> list[tuple[Buffer, Buffer]]:
+        """Return the pairs of arrays that share bytes while both are needed: there must be none."""
+        arrays = list(self.offsets)
+        return [(a, b) for k, a in enumerate(arrays) for b in arrays[:k]
+                if self.lives[a].meets(self.lives[b]) and self.offsets[a] < self.offsets[b] + b.nbytes
+                and self.offsets[b] < self.offsets[a] + a.nbytes]
+
+    def chart(self) -> str:
+        """Return the lives of arrays as text: one line each, a column for each kernel."""
+        if not self.offsets:
+            return "no temporary arrays"
+        end = 1 + max(life.last for life in self.lives.values())
+        width = max(len(str(buffer)) for buffer in self.offsets)
+        lines = [f"workspace of {self.nbytes} bytes, {end} kernels"]
+        for buffer, offset in sorted(self.offsets.items(), key=lambda item: (item[1], self.lives[item[0]])):
+            life = self.lives[buffer]
+            bar = "." * life.first + "#" * (life.last - life.first + 1) + "." * (end - 1 - life.last)
+            lines.append(f"{offset:>10} {buffer!s:{width}} {bar}")
+        return "\n".join(lines)
 
 
-def lay_out(kernels: Sequence[Kernel]) -> int:
-    """Give every workspace array its offset; Returns the bytes needed."""
-    lives: dict[str, _Life] = {}
+def assign(kernels: Sequence[Kernel]) -> Memory:
+    """Return where every workspace array of a program lies."""
+    lives: dict[Buffer, Life] = {}
     _live(kernels, 0, lives)
-    offsets: dict[str, int] = {}
-    taken: list[tuple[_Life, int]] = []
+    offsets: dict[Buffer, int] = {}
+    taken: list[tuple[Life, int, int]] = []
     total = 0
-    for name, life in lives.items():
-        alignment = PAGE if life.nbytes >= 16 * PAGE else ALIGNMENT
+    for buffer, life in lives.items():
+        nbytes = max(buffer.nbytes, 1)
+        alignment = PAGE if nbytes >= 16 * PAGE else ALIGNMENT
         offset = 0
-        for other, start in sorted(taken, key=lambda pair: pair[1]):
-            if other.first <= life.last and life.first <= other.last and offset < start + other.nbytes:
-                if offset + life.nbytes <= start:
+        for other, start, size in sorted(taken, key=lambda entry: entry[1]):
+            if other.meets(life) and offset < start + size:
+                if offset + nbytes <= start:
                     break
-                offset = -(-(start + other.nbytes) // alignment) * alignment
-        taken.append((life, offset))
-        offsets[name] = offset
-        total = max(total, -(-(offset + life.nbytes) // ALIGNMENT) * ALIGNMENT)
-    for buffer in workspace_arrays(kernels):
-        buffer.offset = offsets[buffer.name]
-    return total
+                offset = -(-(start + size) // alignment) * alignment
+        taken.append((life, offset, nbytes))
+        offsets[buffer] = offset
+        total = max(total, -(-(offset + nbytes) // ALIGNMENT) * ALIGNMENT)
+    return Memory(total, {buffer: offsets[buffer] for buffer in _in_order(kernels)}, lives)
 
 
-def _live(kernels: Sequence[Kernel], time: int, lives: dict[str, _Life]) -> int:
-    """Note when each place is used, from `time` on; Returns the time afterwards."""
+def _live(kernels: Sequence[Kernel], time: int, lives: dict[Buffer, Life]) -> int:
+    """Note when each array is needed, from `time` on; Returns the time afterwards."""
     for kernel in kernels:
         start = time
         for program in inner_programs(kernel):
             time = _live(program, time, lives)
         for buffer in _arrays(kernel):
             if buffer.space == "workspace":
-                life = lives.setdefault(buffer.name, _Life(start, time, max(buffer.nbytes, 1)))
-                life.first, life.last = min(life.first, start), max(life.last, time)
+                life = lives.get(buffer, Life(start, time))
+                lives[buffer] = Life(min(life.first, start), max(life.last, time))
         time += 1
     return time
 
@@ -66,15 +100,11 @@ def _arrays(kernel: Kernel) -> Iterator[Buffer]:
         yield from (view.base for view in kernel.views)
 
 
-def workspace_arrays(kernels: Sequence[Kernel]) -> list[Buffer]:
+def _in_order(kernels: Sequence[Kernel]) -> dict[Buffer, None]:
     """Return the workspace arrays of a program, inner programs included, in the order of first use."""
     found: dict[Buffer, None] = {}
-
-    def visit(kernels: Sequence[Kernel]) -> None:
-        for kernel in kernels:
-            found.update((b, None) for b in _arrays(kernel) if b.space == "workspace")
-            for program in inner_programs(kernel):
-                visit(program)
-
-    visit(kernels)
-    return list(found)
+    for kernel in kernels:
+        found.update((buffer, None) for buffer in _arrays(kernel) if buffer.space == "workspace")
+        for program in inner_programs(kernel):
+            found |= _in_order(program)
+    return found

@@ -6,48 +6,37 @@ which share the names and know where the values around them lie.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
-from tinytrace.codegen.ir.arithmetic import flat_offset, rebuild
+from tinytrace.codegen.ir.arithmetic import flat_offset
 from tinytrace.codegen.ir.kernel import Buffer, Home, Kernel, Nest
-from tinytrace.codegen.ir.nodes import Node, element, load, local, walk
-from tinytrace.codegen.plan.elements import Elements, Index, domain_axes, literal_node
+from tinytrace.codegen.ir.nodes import Node, load, local, walk
+from tinytrace.codegen.plan.elements import Index, domain_axes
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map
 from tinytrace.codegen.plan.partition import Group, Grouping, Root
 from tinytrace.codegen.plan.roots import copy_root, map_root, part_root, product_root, reduction_roots, scan_root
+from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.plan.unit import Unit
-from tinytrace.codegen.plan.values import CALL, Values, is_small_product
+from tinytrace.codegen.plan.values import CALL, is_small_product
 from tinytrace.codegen.schedule.loops import GroupLoops
-from tinytrace.codegen.schedule.nest import nest
 from tinytrace.codegen.schedule.tasks import StagePlan, Task
 from tinytrace.codegen.whole.dispatch import kernels_of_whole
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal, Var
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Contraction, Kind, Reduction, Scan1D
 
 
-class Planner:
-    """Plans one program whose inputs are at `homes`; its outputs are to be stored in `targets`, where there is one."""
+class Planner(Scope):
+    """Plans one program."""
 
     def __init__(self, unit: Unit, closed: ClosedJaxpr, homes: dict[Var, Home],
                  targets: Sequence[Buffer | None]) -> None:
-        self.unit = unit
-        self.jaxpr = closed.jaxpr
-        self.homes = dict(homes)
-        for v, const in zip(closed.jaxpr.constvars, closed.consts, strict=True):
-            if v not in self.homes:
-                self.homes[v] = unit.constant(const, v.aval)
-        self.targets: dict[Var, list[Buffer]] = {}
-        self.values = Values(self.jaxpr)
+        super().__init__(unit, closed, homes, targets)
         self.grouping = Grouping()
-        letters = {v: unit.names[v] for eqn in self.jaxpr.eqns for v in eqn.outvars if type(v) is not DropVar}
-        self.elements = Elements(self.values.producers, self._leaf, letters)
         self._readers: dict[Var, set[tuple[Group, int]]] = {}
         self._order = {eqn: k for k, eqn in enumerate(self.jaxpr.eqns)}
         self._last_effect: list[Group] = []
-        for atom, target in zip(self.jaxpr.outvars, targets, strict=True):
-            if target is not None and isinstance(atom, Var) and atom in self.values.producers:
-                self.targets.setdefault(atom, []).append(target)
         for eqn, kind in zip(self.jaxpr.eqns, self.values.kinds, strict=True):
             self._collect(eqn, kind)
         for atom, target in zip(self.jaxpr.outvars, targets, strict=True):
@@ -62,15 +51,6 @@ class Planner:
         """Return a planner for the body of a loop or branch, whose variables have been given letters."""
         return Planner(self.unit, closed, homes, targets)
 
-    def home(self, atom: Atom) -> Home:
-        """Return where a value is that has been planned, or is an input or a literal."""
-        return literal_node(atom) if isinstance(atom, Literal) else self.homes[atom]
-
-    def add_output(self, root: Root, target: Buffer) -> None:
-        """Add a root that no equation of the program computes, and store it in `target`."""
-        self.targets[root.var] = [target]
-        self.add_root(root)
-
     def add_root(self, root: Root) -> None:
         """Add a root to the group that suits it."""
         group = self.grouping.add(root)
@@ -78,31 +58,7 @@ class Planner:
         for v, _ in root.reads:
             self._readers.setdefault(v, set()).add((group, stage))
 
-    def result_array(self, var: Var) -> Buffer:
-        """Return the array in which a whole operation is to leave a result, and let it live there."""
-        targets = self.targets.get(var)
-        home = targets[0] if targets and var.aval.shape else self.temporary(var)
-        self.homes[var] = home
-        return home
-
-    def temporary(self, var: Var, suffix: str = "") -> Buffer:
-        """Return a new array in the workspace for a value like `var`."""
-        name = self.unit.names[var] if not suffix and type(var) is not DropVar else \
-            self.unit.names.fresh(f"{self.unit.names[var]}{suffix or '_1'}")
-        return Buffer(name, var.aval.shape, var.aval.dtype, "workspace")
-
     # --- roots and groups --------------------------------------------------------------------------------------
-
-    def _leaf(self, var: Var, index: Index) -> Node | None:
-        home = self.homes.get(var)
-        if isinstance(home, Node):
-            return home
-        if home is not None:
-            return load(home, flat_offset(index, var.aval.shape), var.aval.dtype)
-        producer = self.values.producers[var]
-        if var in self.values.kept or not producer.is_map:
-            return element(var, index)
-        return None
 
     def _collect(self, eqn: JaxprEqn, kind: Lowered) -> None:
         if isinstance(kind, Spread):
@@ -155,12 +111,10 @@ class Planner:
             assert group.kind is not None
             return kernels_of_whole(self, group.whole, group.kind)
         plan = GroupLoops(domain_axes(group.roots[0].domain[:group.outer]), self._stages(group))
-        kernel = nest(plan.statements())
-        self._describe(kernel, group)
-        return [kernel]
+        return [self._described(Nest(body=plan.statements()), group)]
 
-    def _describe(self, kernel: Nest, group: Group) -> None:
-        """Say which equations became this kernel, and what they would have moved one by one."""
+    def _described(self, kernel: Nest, group: Group) -> Nest:
+        """Return a kernel that says which equations it is, and what they would have moved one by one."""
         inside: dict[JaxprEqn, None] = {}
         stack = [root.eqn for root in group.roots if root.eqn is not None]
         while stack:
@@ -172,10 +126,10 @@ class Planner:
                     if producer is not None and x not in self.values.kept and producer.is_map:
                         stack.append(producer.eqn)
         eqns = sorted(inside, key=self._order.__getitem__)
-        kernel.equations = [self.unit.names.text(eqn) for eqn in eqns]
         stored = {buffer.name for buffer in kernel.writes}
-        kernel.saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
-                         if v.aval.shape and self.unit.names[v] not in stored)
+        saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
+                    if v.aval.shape and self.unit.names[v] not in stored)
+        return replace(kernel, equations=[self.unit.names.text(eqn) for eqn in eqns], saved=saved)
 
     def _stages(self, group: Group) -> list[StagePlan]:
         stages: list[StagePlan] = []
@@ -238,23 +192,3 @@ class Planner:
         task.name = f"{task.name}_i"
         task.targets.append((row, flat_offset(root.place[group.outer:], shape)))
         return row
-
-    def resolved(self, value: Node, where: Callable[[Var, Index], Node] | None = None) -> Node:
-        """Return `value` with every element of a kept value read from where that is."""
-        found: dict[Node, Node] = {}
-        for node in walk([value]):
-            old = node.children
-            new = [found[child] for child in old]
-            if node.op == "element":
-                found[node] = (where or self.read)(node.args[0], tuple(new))
-            elif all(x is y for x, y in zip(new, old, strict=True)):
-                found[node] = node
-            else:
-                found[node] = rebuild(node, new)
-                found[node].hint = found[node].hint or node.hint
-        return found[value]
-
-    def read(self, var: Var, index: Index) -> Node:
-        """Return an element of a value that has been planned."""
-        home = self.homes[var]
-        return home if isinstance(home, Node) else load(home, flat_offset(index, var.aval.shape), var.aval.dtype)

@@ -5,7 +5,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     int32_t f = a[0];
     int32_t g = 0;
 
-    /* repeat while: reads 0 B, writes 0 B, 15 flop
+    /* repeat while: reads 0 B, writes 0 B, 8 flop
      *     _:i32[] b:i32[] = while[body_nconsts=0 cond_nconsts=0] a 0
      */
     for (;;) {

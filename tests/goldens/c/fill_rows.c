@@ -9,7 +9,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         b[i0] = a[i0];
     }
 
-    /* repeat 99 times: reads 20.2 kB, writes 20.2 kB, 6.83 kflop, fusion saved 79.2 kB
+    /* repeat 99 times: reads 20.2 kB, writes 20.2 kB, 5.74 kflop, fusion saved 79.2 kB
      *     _:i32[] b:f32[100,50] = scan[_split_transpose=False length=99 linear=(False, False) num_carry=2 num_consts=0 reverse=False unroll=1] 1 a
      */
     float *d = b;

@@ -32,19 +32,19 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         for (int64_t turn = 0; turn < 100; turn++) {
             #pragma omp simd
             for (int64_t lane = 0; lane < 64; lane++) {
-                const float h_row_i = h_row[lane];
-                const float i_row_i = i_row[lane];
-                const float k = h_row_i * h_row_i;
-                const float l = i_row_i * i_row_i;
+                const float h_before = h_row[lane];
+                const float i_before = i_row[lane];
+                const float k = h_before * h_before;
+                const float l = i_before * i_before;
                 const float o = k - l;
                 const float p = o + a[lane + 64 * block];
                 const float m = k + l;
                 const uint8_t n = m < 4.0f;
-                h_row[lane] = n ? p : h_row_i;
-                const float q = 2.0f * h_row_i;
-                const float r = q * i_row_i;
+                h_row[lane] = n ? p : h_before;
+                const float q = 2.0f * h_before;
+                const float r = q * i_before;
                 const float s = r + b[lane + 64 * block];
-                i_row[lane] = n ? s : i_row_i;
+                i_row[lane] = n ? s : i_before;
                 const int32_t v = (int32_t)n;
                 j_row[lane] = j_row[lane] + v;
             }

@@ -12,7 +12,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         b += a[i0];
     }
 
-    /* scalars: reads 0 B, writes 0 B, 3 flop
+    /* scalars: reads 0 B, writes 0 B, 2 flop
      *     c:bool[] = gt b 0.0
      *     d:i32[] = convert_element_type[new_dtype=int32 weak_type=False] c
      */

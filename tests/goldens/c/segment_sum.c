@@ -8,7 +8,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         h[i0] = 0.0f;
     }
 
-    /* loop over 1000: reads 260. kB, writes 2.56 kB, 3.00 kflop
+    /* loop over 1000: reads 260. kB, writes 2.56 kB, 259. kflop
      *     h:f32[10,64] = scatter-add[indices_are_sorted=False unique_indices=False update_consts=()] c g a
      */
     for (int64_t i0 = 0; i0 < 1000; i0++) {

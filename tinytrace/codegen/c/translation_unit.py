@@ -10,7 +10,7 @@ from tinytrace.codegen.c.program import ProgramWriter, names_in
 from tinytrace.codegen.c.split_compile import split_compile
 from tinytrace.codegen.c.types import memory_type
 from tinytrace.codegen.ir.kernel import Buffer, Kernel, Nest, Row, inner_programs, nested
-from tinytrace.codegen.memory import workspace_arrays
+from tinytrace.codegen.memory import Memory
 from tinytrace.codegen.schedule.lane_simd import TILE_BYTES
 from tinytrace.csources import host_source, math_functions
 
@@ -26,7 +26,8 @@ _INDEX_FUNCTIONS = {
 UNROLL = '#pragma GCC optimize("peel-loops") /* loops over short rows are unrolled, so that rows are registers */\n'
 
 
-def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> tuple[str, bool]:
+def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer],
+         memory: Memory) -> tuple[str, bool]:
     """Return the C text of a program, and whether it is in two parts."""
     buffers = [*inputs, *outputs]
     body = Code(names_in(kernels) | {b.name for b in buffers})
@@ -39,11 +40,10 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
         if buffer.name in used:
             const = "const " if buffer.space == "input" else ""
             code.line(f"{const}{memory_type(buffer.dtype)} *{buffer.name} = buffers[{k}];")
-    places = {buffer.name: buffer for buffer in workspace_arrays(kernels)}
-    for name, buffer in places.items():
-        if name in used:
+    for buffer, offset in memory.offsets.items():
+        if buffer.name in used:
             block = f"buffers[{len(buffers)}]"
-            place = f"(void *)((char *){block} + {buffer.offset})" if buffer.offset else block
+            place = f"(void *)((char *){block} + {offset})" if offset else block
             code.line(f"{memory_type(buffer.dtype)} *{buffer.name} = {place};")
     for name in ("buffers", "host"):
         if name not in used | words_of(code.lines):

@@ -14,31 +14,34 @@
               | Call text, place* [For]              of the BLAS, a hand-written routine or Python
     place   ::= local | buffer[offset]
 
-Expressions are those of `nodes`. A kernel prints itself with its equations and what it costs.
+Expressions are those of `nodes`. All of these are values: passes make new ones and never change one. What a kernel
+reads, writes and computes is derived from its statements when it is asked for.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias, TypeVar
 
 from tinytrace.codegen.c.types import element_size
-from tinytrace.codegen.ir.nodes import Node
+from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.core.dtypes import DType, short_name
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Buffer:
-    """A contiguous array that C sees through a pointer called `name`."""
+    """A contiguous array that C sees through a pointer called `name`; two arrays are one if they are one object.
+
+    Which bytes it gets is decided last, by `memory`.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: DType
     space: str
     """input, output, workspace, row (an array on the stack) or view (a pointer that the program around it moves)."""
-    offset: int = 0
-    """Where it lies in the workspace, in bytes."""
 
     @property
     def size(self) -> int:
@@ -54,14 +57,14 @@ class Buffer:
 
 # --- statements --------------------------------------------------------------------------------------------------
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class For:
     """Run `body` for every value of `axis` from `begin` up to `end`."""
 
     axis: Node
     begin: Node
     end: Node
-    body: list[Stmt]
+    body: Sequence[Stmt]
     simd: bool = False
     """Is it the vectorised one? Its iterations are independent but for folds into variables."""
     independent: bool = False
@@ -70,7 +73,7 @@ class For:
     """Iterations that one thread takes at least, when the loop is spread over threads; 0: it is not."""
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Declare:
     """A new C variable; a `fixed` one never changes."""
 
@@ -79,14 +82,14 @@ class Declare:
     fixed: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Row:
     """A new array on the stack."""
 
     buffer: Buffer
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Store:
     """`place = value`; place is a local, or (buffer, offset)."""
 
@@ -94,7 +97,7 @@ class Store:
     value: Node
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Combine:
     """`place = place op value`, an operation of `reductions`."""
 
@@ -103,22 +106,22 @@ class Combine:
     value: Node
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Inclusive:
     """From here to the end of a loop's body `local`, into which the loop folds, is read: a running fold."""
 
     local: Node
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class When:
     """Run `body` where the guard holds."""
 
     guard: Node
-    body: list[Stmt]
+    body: Sequence[Stmt]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Call:
     """A C statement over the addresses of places: `text` with {names} for them."""
 
@@ -126,6 +129,8 @@ class Call:
     places: dict[str, Place]
     written: tuple[str, ...]
     """The names of the places that the statement changes."""
+    flops: int = 0
+    """Operations on elements that it takes."""
     rows: int = 0
     """For a product of matrices: how many rows its result has."""
     then: For | None = None
@@ -179,17 +184,37 @@ def touched(stmt: Stmt) -> list[Buffer]:
 
 # --- kernels -----------------------------------------------------------------------------------------------------
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Kernel:
-    """A part of a program that runs on its own, and what it costs."""
+    """A part of a program that runs on its own."""
 
-    equations: list[str] = field(default_factory=list)
+    equations: Sequence[str] = ()
     """The text of each equation in it."""
-    reads: list[Buffer] = field(default_factory=list)
-    writes: list[Buffer] = field(default_factory=list)
-    flops: int = 0
-    saved: int = 0
-    """Bytes that one kernel per equation would have moved in addition."""
+
+    @property
+    def saved(self) -> int:
+        """Bytes that one kernel per equation would have moved in addition."""
+        raise NotImplementedError
+
+    @property
+    def reads(self) -> list[Buffer]:
+        """The arrays that it reads, as the program around it knows them."""
+        return [buffer for buffer in self.accesses[0] if buffer.space != "row"]
+
+    @property
+    def writes(self) -> list[Buffer]:
+        """The arrays that it changes, as the program around it knows them."""
+        return [buffer for buffer in self.accesses[1] if buffer.space != "row"]
+
+    @cached_property
+    def accesses(self) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
+        """The arrays that it reads, and those that it changes."""
+        raise NotImplementedError
+
+    @property
+    def flops(self) -> int:
+        """Operations on elements."""
+        raise NotImplementedError
 
     @property
     def bytes_read(self) -> int:
@@ -215,13 +240,34 @@ class Kernel:
         return type(self).__name__
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Nest(Kernel):
     """Loops over elements."""
 
-    body: list[Stmt] = field(default_factory=list)
+    body: Sequence[Stmt] = ()
+    saved: int = 0
     heading: str = ""
     """What kind of kernel it was before its loops were rewritten."""
+
+    @cached_property
+    def accesses(self) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
+        reads: dict[Buffer, None] = {}
+        writes: dict[Buffer, None] = {}
+        made: list[Buffer] = []  # by a product, before the loop that follows it row by row reads them
+        for stmt in nested(self.body):
+            for node in walk(expressions(stmt)):
+                if node.op == "load":
+                    reads.setdefault(node.args[0])
+            changed = [place[0] for place in written(stmt) if not isinstance(place, Node)]
+            writes.update(dict.fromkeys(changed))
+            if isinstance(stmt, Call):
+                reads.update(dict.fromkeys(buffer for buffer in touched(stmt) if buffer not in changed))
+                made = changed if stmt.then is not None else []
+        return {buffer: None for buffer in reads if buffer not in made}, writes
+
+    @property
+    def flops(self) -> int:
+        return operations(self.body)
 
     def title(self) -> str:
         if self.heading:
@@ -232,7 +278,7 @@ class Nest(Kernel):
         return f"loop over {' and '.join(loops)}" if loops else "scalars"
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class View:
     """A pointer that each iteration of a loop moves on: `buffer = base + iteration * step`."""
 
@@ -241,7 +287,7 @@ class View:
     step: int
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Exchange:
     """Two arrays that a loop reads and writes in turn: what is `after` in one iteration is `before` in the next.
 
@@ -256,7 +302,7 @@ class Exchange:
     """Which of the two must hold the last values."""
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Repeat(Kernel):
     """A loop around a program."""
 
@@ -264,33 +310,127 @@ class Repeat(Kernel):
     """The C variable that counts, for a counted loop."""
     length: int = 0
     reverse: bool = False
-    condition: list[Kernel] = field(default_factory=list)
+    condition: Sequence[Kernel] = ()
     """For a conditional loop: what computes `wanted` before each iteration."""
     wanted: Node | None = None
-    views: list[View] = field(default_factory=list)
-    exchanges: list[Exchange] = field(default_factory=list)
-    body: list[Kernel] = field(default_factory=list)
+    variables: Sequence[Node] = ()
+    """The scalars that one iteration leaves to the next."""
+    views: Sequence[View] = ()
+    exchanges: Sequence[Exchange] = ()
+    body: Sequence[Kernel] = ()
+
+    @cached_property
+    def accesses(self) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
+        behind = {view.buffer: [view.base] for view in self.views}
+        for pair in self.exchanges:
+            behind[pair.before] = behind[pair.after] = list(dict.fromkeys([pair.first, pair.second]))
+        both = _accesses_inside(self)
+        wanted = [node.args[0] for node in walk([self.wanted]) if node.op == "load"] if self.wanted is not None else []
+        reads, writes = [*both[0], *wanted], both[1]
+        return _real(reads, behind), _real(writes, behind)
+
+    @property
+    def flops(self) -> int:
+        return max(self.length, 1) * sum(kernel.flops for kernel in (*self.condition, *self.body))
+
+    @property
+    def saved(self) -> int:
+        return max(self.length, 1) * sum(kernel.saved for kernel in (*self.condition, *self.body))
 
     def title(self) -> str:
         return f"repeat {self.length} times" if self.iteration is not None else "repeat while"
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Choose(Kernel):
     """One of several programs, chosen by an index."""
 
     index: Node | None = None
-    branches: list[list[Kernel]] = field(default_factory=list)
+    branches: Sequence[Sequence[Kernel]] = ()
+
+    @cached_property
+    def accesses(self) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
+        reads, writes = _accesses_inside(self)
+        assert self.index is not None
+        return reads | {node.args[0]: None for node in walk([self.index]) if node.op == "load"}, writes
+
+    @property
+    def flops(self) -> int:
+        return max((sum(kernel.flops for kernel in branch) for branch in self.branches), default=0)
+
+    @property
+    def saved(self) -> int:
+        return sum(kernel.saved for branch in self.branches for kernel in branch)
 
     def title(self) -> str:
         return f"one of {len(self.branches)}"
 
 
-def inner_programs(kernel: Kernel) -> list[list[Kernel]]:
+def _accesses_inside(kernel: Kernel) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
+    reads: dict[Buffer, None] = {}
+    writes: dict[Buffer, None] = {}
+    for program in inner_programs(kernel):
+        for part in program:
+            reads |= part.accesses[0]
+            writes |= part.accesses[1]
+    return reads, writes
+
+
+def _real(buffers: Iterable[Buffer], behind: dict[Buffer, list[Buffer]]) -> dict[Buffer, None]:
+    """Return the arrays that pointers point into."""
+    return {real: None for buffer in buffers for real in behind.get(buffer, [buffer])}
+
+
+def operations(body: Sequence[Stmt], times: int = 1) -> int:
+    """Return how many operations on elements statements take, done `times` times."""
+    total = 0
+    for stmt in body:
+        total += times * sum(node.op == "apply" and node.args[0] != "{0}" for node in walk(expressions(stmt)))
+        total += times * isinstance(stmt, Combine)
+        if isinstance(stmt, For):
+            total += operations(stmt.body, times * stmt.axis.args[1])
+        elif isinstance(stmt, When):
+            total += operations(stmt.body, times)
+        elif isinstance(stmt, Call):
+            total += times * stmt.flops + (operations([stmt.then], times) if stmt.then is not None else 0)
+    return total
+
+
+def inner_programs(kernel: Kernel) -> list[Sequence[Kernel]]:
     """Return the programs inside a kernel."""
     if isinstance(kernel, Repeat):
         return [kernel.condition, kernel.body]
-    return kernel.branches if isinstance(kernel, Choose) else []
+    return list(kernel.branches) if isinstance(kernel, Choose) else []
+
+
+def with_programs(kernel: Kernel, programs: Sequence[Sequence[Kernel]]) -> Kernel:
+    """Return a kernel with other programs inside it."""
+    if all(new is old for new, old in zip(programs, inner_programs(kernel), strict=True)):
+        return kernel
+    if isinstance(kernel, Repeat):
+        return replace(kernel, condition=programs[0], body=programs[1])
+    return replace(kernel, branches=programs) if isinstance(kernel, Choose) else kernel
+
+
+OwnerT = TypeVar("OwnerT", bound="For | When | Nest")
+
+
+def with_body(owner: OwnerT, body: Sequence[Stmt]) -> OwnerT:
+    """Return a loop, guard or nest with another body; itself when that is the same."""
+    same = len(body) == len(owner.body) and all(a is b for a, b in zip(body, owner.body, strict=True))
+    return owner if same else replace(owner, body=body)
+
+
+def map_bodies(kernels: Sequence[Kernel], change: Callable[[Sequence[Stmt]], Sequence[Stmt]]) -> list[Kernel]:
+    """Return a program with the statements of every nest changed, those of programs inside it too."""
+    return map_nests(kernels, lambda nest: with_body(nest, change(nest.body)))
+
+
+def map_nests(kernels: Sequence[Kernel], change: Callable[[Nest], Nest]) -> list[Kernel]:
+    """Return a program with every nest changed, those of programs inside it too."""
+    return [change(kernel) if isinstance(kernel, Nest) else
+            with_programs(kernel, [map_nests(program, change) for program in inner_programs(kernel)])
+            for kernel in kernels]
 
 
 def _amount(x: float) -> str:

@@ -1,7 +1,8 @@
 """Statements with other expressions, axes or arrays in the place of some: so loops are cut, blocked and exchanged."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import rebuild
 from tinytrace.codegen.ir.kernel import (
@@ -25,14 +26,14 @@ from tinytrace.codegen.ir.nodes import Node, rewrite
 class Replacement:
     """A change of expressions (`nodes`) and of the arrays that statements write (`arrays`)."""
 
-    def __init__(self, nodes: dict[Node, Node], arrays: dict[Buffer, Buffer] | None = None) -> None:
+    def __init__(self, nodes: Mapping[Node, Node], arrays: Mapping[Buffer, Buffer] | None = None) -> None:
         self.nodes = nodes
         self.arrays = arrays or {}
 
     def of(self, body: Sequence[Stmt]) -> list[Stmt]:
         """Return `body` changed; the statements of `body` stay as they are."""
         roots = list(dict.fromkeys(root for stmt in nested(body) for root in expressions(stmt)))
-        self._found = dict(zip(roots, rewrite(roots, self.nodes, rebuild), strict=True))
+        self._found = dict(zip(roots, rewrite(roots, dict(self.nodes), rebuild), strict=True))
         return [self._stmt(stmt) for stmt in body]
 
     def _stmt(self, stmt: Stmt) -> Stmt:
@@ -53,8 +54,10 @@ class Replacement:
                 return Inclusive(self.nodes.get(local, local))
             case When(guard, body):
                 return When(node[guard], [self._stmt(s) for s in body])
-            case Call(text, places, names):
-                return Call(text, {name: self._place(place) for name, place in places.items()}, names)
+            case Call(places=places, then=then):
+                moved = {name: self._place(place) for name, place in places.items()}
+                loop = self._stmt(then) if then is not None else None
+                return replace(stmt, places=moved, then=loop if isinstance(loop, For) else None)
 
     def _place(self, place: Place) -> Place:
         if isinstance(place, Node):

@@ -1,4 +1,7 @@
-"""Variables and rows that nobody reads are not made: what only feeds arrays without elements, or nothing."""
+"""Variables and rows that nobody reads are not made: what only feeds arrays without elements, or nothing.
+
+    s = 0; for i: s += x[i];  y[0] = z[0]    is    y[0] = z[0]
+"""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -19,36 +22,44 @@ from tinytrace.codegen.ir.kernel import (
     expressions,
     inner_programs,
     nested,
+    with_body,
+    with_programs,
     written,
 )
 from tinytrace.codegen.ir.nodes import Node, walk
 
 
-def prune(kernels: Sequence[Kernel], used: set[object] | None = None) -> set[object]:
-    """Drop unused variables from `kernels`, given those `used` after them; Returns those used from here on."""
-    used = set() if used is None else used
+def remove_dead_code(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program without what makes variables and rows that nobody reads."""
+    return _program(kernels, set())
+
+
+def _program(kernels: Sequence[Kernel], used: set[object]) -> list[Kernel]:
+    """Return a program without what is unused, given what is `used` after it; adds to that what it uses itself."""
+    kept: list[Kernel] = []
     for kernel in reversed(kernels):
         if isinstance(kernel, Nest):
-            kernel.body = _body(kernel.body, used)
-        elif isinstance(kernel, Repeat):
+            kept.append(with_body(kernel, _body(kernel.body, used)))
+            continue
+        if isinstance(kernel, Repeat):
             _note([kernel.wanted] if kernel.wanted is not None else [], used)
         elif isinstance(kernel, Choose) and kernel.index is not None:
             _note([kernel.index], used)
-        for program in reversed(inner_programs(kernel)):
-            prune(program, used)
-    return used
+        programs = [_program(program, used) for program in reversed(inner_programs(kernel))]
+        kept.append(with_programs(kernel, programs[::-1]))
+    return kept[::-1]
 
 
-def _body(body: list[Stmt], used: set[object]) -> list[Stmt]:
+def _body(body: Sequence[Stmt], used: set[object]) -> list[Stmt]:
     kept: list[Stmt] = []
     for stmt in reversed(body):
         if isinstance(stmt, (For, When)):
             _note((root for inner in nested(stmt.body) for root in expressions(inner)), used)  # read next time
-            stmt.body = _body(stmt.body, used)
+            stmt = with_body(stmt, _body(stmt.body, used))
         if _is_idle(stmt, used):
             continue
         if isinstance(stmt, Call):
-            used.update(place for place in stmt.places.values() if isinstance(place, Node))
+            used.update(place if isinstance(place, Node) else place[0] for place in stmt.places.values())
         used.update(place for place in written(stmt) if isinstance(place, Node))
         _note(expressions(stmt), used)
         kept.append(stmt)
@@ -61,9 +72,9 @@ def _is_idle(stmt: Stmt, used: set[object]) -> bool:
         case Declare(local):
             return local not in used
         case Row(buffer):
-            return buffer.name not in used
+            return buffer not in used
         case Store(place) | Combine(place):
-            return not isinstance(place, Node) and place[0].space == "row" and place[0].name not in used
+            return not isinstance(place, Node) and place[0].space == "row" and place[0] not in used
         case For() | When():
             return not stmt.body
     return False
@@ -75,4 +86,4 @@ def _note(roots: Iterable[Node], used: set[object]) -> None:
         if node.op == "local":
             used.add(node)
         elif node.op == "load":
-            used.add(node.args[0].name)
+            used.add(node.args[0])

@@ -7,11 +7,11 @@ their own and no hand-over to the threads. Kernels in between may run after the 
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import constant_of, rebuild, stride_along
 from tinytrace.codegen.ir.kernel import (
-    Buffer,
     Call,
     Declare,
     For,
@@ -20,35 +20,33 @@ from tinytrace.codegen.ir.kernel import (
     expressions,
     inner_programs,
     nested,
+    with_programs,
     written,
 )
 from tinytrace.codegen.ir.nodes import Node, number, rewrite, walk
-from tinytrace.codegen.passes.threads import duration
+from tinytrace.codegen.passes.threads import FLOPS, duration
 
-FLOPS = 100
-"""Operations of a matrix product in a nanosecond, on one thread."""
 MOST = 4
 """An epilogue takes at most this many times as long as its product: it runs in the product's few blocks."""
 FARTHEST = 32
 """How many kernels an epilogue may be away."""
 
 
-def fuse_epilogues(kernels: list[Kernel]) -> None:
-    """Let loops over the rows of matrix products become parts of these products, in place."""
-    for kernel in kernels:
-        for program in inner_programs(kernel):
-            fuse_epilogues(program)
+def fuse_epilogues(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program in which loops over the rows of matrix products are parts of these products."""
+    waiting = [with_programs(kernel, list(map(fuse_epilogues, inner_programs(kernel)))) for kernel in kernels]
     k = 0
-    while k < len(kernels):
-        product = kernels[k]
+    while k < len(waiting):
+        product = waiting[k]
         call = product.body[0] if isinstance(product, Nest) and len(product.body) == 1 else None
         if isinstance(product, Nest) and isinstance(call, Call) and call.rows:
-            for later in range(k + 1, min(k + 1 + FARTHEST, len(kernels))):
-                epilogue = _epilogue(product, call, kernels[later])
-                if epilogue is not None and all(_apart(between, kernels[later]) for between in kernels[k + 1:later]):
-                    _join(product, call, kernels.pop(later), epilogue)
+            for later in range(k + 1, min(k + 1 + FARTHEST, len(waiting))):
+                epilogue = _epilogue(product, call, waiting[later])
+                if epilogue is not None and all(_apart(between, waiting[later]) for between in waiting[k + 1:later]):
+                    waiting[k] = _joined(product, call, waiting.pop(later), epilogue)
                     break
         k += 1
+    return waiting
 
 
 def _epilogue(product: Nest, call: Call, kernel: Kernel) -> For | None:
@@ -60,13 +58,13 @@ def _epilogue(product: Nest, call: Call, kernel: Kernel) -> For | None:
     if not loop.independent or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or extent % call.rows \
             or any(isinstance(stmt, Call) for stmt in inside):
         return None
-    if _names(kernel.writes) & _names(product.reads):
+    if kernel.accesses[1].keys() & product.accesses[0].keys():
         return None  # other rows still need the operand
     places = [(node.args[0], node.args[1]) for stmt in inside for node in walk(expressions(stmt)) if node.op == "load"]
-    reads = any(buffer.name == result.name for buffer, _ in places)
+    reads = any(buffer is result for buffer, _ in places)
     places += [place for stmt in inside for place in written(stmt) if not isinstance(place, Node)]
     width = result.size // extent
-    if not reads or not all(_in_its_part(offset, loop.axis, width) for b, offset in places if b.name == result.name):
+    if not reads or not all(_in_its_part(offset, loop.axis, width) for b, offset in places if b is result):
         return None
     return loop if duration([loop]) <= MOST * product.flops / FLOPS else None
 
@@ -83,23 +81,12 @@ def _apart(kernel: Kernel, mover: Kernel) -> bool:
         return False
     made = {stmt.local for stmt in nested(kernel.body) if isinstance(stmt, Declare)}
     used = {node for stmt in nested(mover.body) for node in walk(expressions(stmt)) if node.op == "local"}
-    touched = _names([*mover.reads, *mover.writes])
-    return not made & used and not touched & _names(kernel.writes) and not _names(mover.writes) & _names(kernel.reads)
+    reads, writes = kernel.accesses
+    read, changed = mover.accesses
+    return not made & used and not (read.keys() | changed.keys()) & writes.keys() and not changed.keys() & reads.keys()
 
 
-def _join(product: Nest, call: Call, kernel: Kernel, loop: For) -> None:
-    call.then, loop.grain = loop, 0
+def _joined(product: Nest, call: Call, kernel: Kernel, loop: For) -> Nest:
     result, = product.writes
-    product.equations += kernel.equations
-    product.reads = _once([*product.reads, *(b for b in kernel.reads if b.name != result.name)])
-    product.writes = _once([*product.writes, *kernel.writes])
-    product.flops += kernel.flops
-    product.saved += kernel.saved + result.nbytes
-
-
-def _names(buffers: Iterable[Buffer]) -> set[str]:
-    return {buffer.name for buffer in buffers}
-
-
-def _once(buffers: Sequence[Buffer]) -> list[Buffer]:
-    return list({buffer.name: buffer for buffer in buffers}.values())
+    return replace(product, body=[replace(call, then=loop)], equations=[*product.equations, *kernel.equations],
+                   saved=product.saved + kernel.saved + result.nbytes)

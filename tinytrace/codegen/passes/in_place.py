@@ -1,31 +1,71 @@
-"""One place for two arrays: a kernel may overwrite its operand when nobody reads it later and each element is read
-before it is written.
+"""Carries of loops are updated in place: one array instead of two that are exchanged after each iteration.
 
-Two `Buffer`s of one name are one place in memory. Carries of loops become one place so, updates of arrays in loops lose
-their copies, and results take the places of temporaries that they are made from.
+    for k: { b[i] = f(a[i]);  a, b = b, a }    is    for k: a[i] = f(a[i])
+
+An array may take the place of another when nobody reads that later, and each element of it is read before it is
+overwritten. Updates of arrays in loops lose their copies so.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from tinytrace.codegen.ir.kernel import Buffer, For, Kernel, Nest, Repeat, Stmt, Store, expressions, touched, written
+from tinytrace.codegen.ir.kernel import (
+    Buffer,
+    Exchange,
+    For,
+    Kernel,
+    Nest,
+    Repeat,
+    Stmt,
+    Store,
+    expressions,
+    inner_programs,
+    touched,
+    with_programs,
+    written,
+)
+from tinytrace.codegen.ir.merging import merge_places
 from tinytrace.codegen.ir.nodes import Node, walk
+
+
+def update_carries_in_place(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program whose loops exchange no arrays that can be one."""
+    places: dict[Buffer, Buffer] = {}
+    result: list[Kernel] = []
+    for kernel in kernels:
+        kernel = with_programs(kernel, list(map(update_carries_in_place, inner_programs(kernel))))
+        result.append(_in_place(kernel, places) if isinstance(kernel, Repeat) else kernel)
+    return merge_places(result, places)
+
+
+def _in_place(repeat: Repeat, places: dict[Buffer, Buffer]) -> Repeat:
+    """Return a loop with fewer exchanges; `places` gets the arrays before it that are another one now."""
+    body, inside = list(repeat.body), {}
+    pairs: list[Exchange] = []
+    for pair in repeat.exchanges:
+        if pair.before is not pair.after and may_share(body, pair.before, pair.after):
+            body = [kernel for kernel in body if not copies(kernel, pair.before, pair.after)]
+            inside[pair.after] = pair.before
+            places |= {buffer: pair.result for buffer in (pair.first, pair.second) if buffer is not pair.result}
+            pair = Exchange(pair.before, pair.before, pair.result, pair.result, pair.result)
+        pairs.append(pair)
+    return replace(repeat, exchanges=pairs, body=merge_places(body, inside)) if inside else repeat
 
 
 def may_share(kernels: Sequence[Kernel], old: Buffer, new: Buffer) -> bool:
     """May `new`, which these kernels compute, take the place of `old`, which nobody but them reads?"""
     if old.nbytes != new.nbytes or old.dtype != new.dtype:
         return False
-    writers = [k for k, kernel in enumerate(kernels) if new in kernel.writes]
-    if not writers or any(old in kernel.writes for kernel in kernels[writers[0]:]):
+    first = next((k for k, kernel in enumerate(kernels) if new in kernel.accesses[1]), None)
+    if first is None or any(old in kernel.accesses[1] for kernel in kernels[first:]) \
+            or any(old in kernel.accesses[0] for kernel in kernels[first + 1:]):
         return False
-    first = kernels[writers[0]]
-    if any(old in kernel.reads for kernel in kernels[writers[0] + 1:]):
-        return False
-    return old not in first.reads or (isinstance(first, Nest) and _reads_before_writing(first, old, new))
+    writer = kernels[first]
+    return old not in writer.accesses[0] or (isinstance(writer, Nest) and reads_before_writing(writer, old, new))
 
 
-def _reads_before_writing(nest: Nest, old: Buffer, new: Buffer) -> bool:
+def reads_before_writing(nest: Nest, old: Buffer, new: Buffer) -> bool:
     """Is every element of `old` read only before, and in the same iteration of all loops as, it is written in `new`?"""
     steps = list(_in_order(nest.body, ()))
     stores = [(k, stmt, loops) for k, (stmt, loops) in enumerate(steps)
@@ -46,7 +86,7 @@ def _reads_before_writing(nest: Nest, old: Buffer, new: Buffer) -> bool:
             return False
         certain = walk(expressions(stmt), certain=True)
         if k > position and loads and not (around == loops and all(node in certain for node in loads)):
-            return False  # what is left is read first, whatever the order (`NestWriter._read_before_writing`)
+            return False  # what is left is read first, whatever the order (`ir.merging`)
     return True
 
 
@@ -59,13 +99,7 @@ def _in_order(body: Sequence[Stmt], loops: tuple[For, ...]) -> Iterator[tuple[St
             yield stmt, loops
 
 
-def share(kernels: list[Kernel], old: Buffer, new: Buffer) -> None:
-    """Let `new` take the place of `old`; copies of the one to the other disappear."""
-    new.name, new.space = old.name, old.space
-    kernels[:] = [kernel for kernel in kernels if not _copies(kernel, old, new)]
-
-
-def _copies(kernel: Kernel, old: Buffer, new: Buffer) -> bool:
+def copies(kernel: Kernel, old: Buffer, new: Buffer) -> bool:
     """Does a kernel do nothing but copy `old` to `new`, element by element?"""
     body: Sequence[Stmt] = kernel.body if isinstance(kernel, Nest) else ()
     while len(body) == 1 and isinstance(body[0], For):
@@ -74,44 +108,3 @@ def _copies(kernel: Kernel, old: Buffer, new: Buffer) -> bool:
         return False
     (buffer, offset), value = body[0].place, body[0].value
     return buffer is new and value.op == "load" and value.args[0] is old and value.args[1] is offset
-
-
-def reuse_temporaries(kernels: list[Kernel]) -> None:
-    """Let results take the places of workspace arrays that they are made from and that nobody reads afterwards."""
-    k = 0
-    while k < len(kernels):
-        kernel = kernels[k]
-        for new in kernel.writes if isinstance(kernel, Nest) else ():
-            for old in kernel.reads:
-                if _is_free(kernels, k, old, new) and may_share(kernels[k:], old, new):
-                    _exchange_places(kernels, old, new)
-                    break
-        k += kernel in kernels[k:k + 1]
-
-
-def _is_free(kernels: Sequence[Kernel], k: int, old: Buffer, new: Buffer) -> bool:
-    """Is `old` a temporary made before kernel `k`, and `new` untouched before it?"""
-    return (old.space == "workspace" and new.space in ("workspace", "output") and old.name != new.name
-            and any(old in kernel.writes for kernel in kernels[:k])
-            and not any(old.name == b.name for b in kernels[k].writes)  # another result has its place already
-            and not any(new.name == b.name for kernel in kernels[:k] for b in _all_arrays(kernel)))
-
-
-def _all_arrays(kernel: Kernel) -> list[Buffer]:
-    arrays = [*kernel.reads, *kernel.writes]
-    if isinstance(kernel, Repeat):
-        arrays += [b for pair in kernel.exchanges for b in (pair.first, pair.second)]
-    return arrays
-
-
-def _exchange_places(kernels: list[Kernel], old: Buffer, new: Buffer) -> None:
-    """Make one place of the two: an output's, if one of them is an output."""
-    if new.space == "output":
-        name, space = new.name, new.space
-        for buffer in {b for kernel in kernels for b in _all_arrays(kernel) if b.name == old.name and b is not new}:
-            buffer.name, buffer.space = name, space
-        kernels[:] = [kernel for kernel in kernels if not _copies(kernel, old, new)]
-    else:
-        share(kernels, old, new)
-
-

@@ -7,7 +7,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
-from tinytrace.codegen.ir.kernel import Call, Declare, For, Inclusive, Row, Stmt, When, expressions, nested
+from tinytrace.codegen.ir.kernel import (
+    Call,
+    Declare,
+    For,
+    Inclusive,
+    Kernel,
+    Row,
+    Stmt,
+    When,
+    expressions,
+    map_bodies,
+    nested,
+    with_body,
+)
 from tinytrace.codegen.ir.nodes import Node, axis_between, number, walk
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.plan.lowering import SHORT
@@ -19,6 +32,11 @@ MOST_OPERATIONS = 400
 """A loop with more than this in it, over all of its segments, is not cut."""
 
 
+def split_index_sets(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program whose loops are cut into segments where that removes guards."""
+    return map_bodies(kernels, split_at_guards)
+
+
 def split_at_guards(body: Sequence[Stmt]) -> list[Stmt]:
     """Return statements with their loops cut into segments where that removes guards."""
     result: list[Stmt] = []
@@ -26,8 +44,7 @@ def split_at_guards(body: Sequence[Stmt]) -> list[Stmt]:
         if isinstance(stmt, For):
             for segment in _segments(stmt):
                 if isinstance(segment, For):
-                    segment.body = split_at_guards(segment.body)
-                    result.append(segment)
+                    result.append(with_body(segment, split_at_guards(segment.body)))
                 else:
                     result += split_at_guards([segment]) if isinstance(segment, When) else [segment]
         else:

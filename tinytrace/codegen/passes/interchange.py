@@ -3,70 +3,177 @@
     for k: for i simd: z[i] = f(z[i])    becomes    for block: { load z; for k: for lane: z = f(z); store z }
 
 That holds when the body of the loop is one kernel over one axis, in which every carry is read and written at the point
-alone, and scalars that depend on nothing but scalars.
+alone, and scalars that depend on nothing but scalars; and when nobody reads what it leaves in scalars.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tinytrace.codegen.ir.arithmetic import linear, rebuild
+from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, unflattened
 from tinytrace.codegen.ir.kernel import (
     Buffer,
+    Choose,
     Declare,
     Exchange,
     For,
+    Kernel,
     Nest,
     Repeat,
     Row,
     Stmt,
     Store,
     expressions,
+    inner_programs,
     nested,
+    touched,
+    with_programs,
 )
 from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
 from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.passes.in_place import update_carries_in_place
+from tinytrace.codegen.passes.index_set_splitting import split_at_guards
 from tinytrace.codegen.schedule.lane_simd import TILE_BYTES, TILE_ROWS
 
 FEWEST_ITERATIONS = 4
 """Shorter loops are left as they are."""
 
 
-def interchanged(repeat: Repeat, scalars: Sequence[Declare], first: Callable[[Exchange, Node], Node],
-               needed: Container[Exchange]) -> list[Stmt] | None:
-    """Return the loops over points of a counted loop, if it can be turned.
+def interchange_loops(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program whose counted loops around elementwise kernels are loops over points, where that can be."""
+    return _program(kernels, Counter(_mentions(kernels))) if _has_loops(kernels) else list(kernels)
 
-    scalars: the beginnings of its scalar carries.  first(pair, point): the first value of an array carry at a point.
-    needed: the carries whose last values are read.
-    """
+
+def _has_loops(kernels: Iterable[Kernel]) -> bool:
+    return any(isinstance(kernel, Repeat) or any(map(_has_loops, inner_programs(kernel))) for kernel in kernels)
+
+
+def _program(kernels: Sequence[Kernel], mentions: Counter[object]) -> list[Kernel]:
+    """Return a program; mentions: how often each array and variable is used in all of the program around it."""
+    result: list[Kernel] = []
+    for kernel in kernels:
+        changed = with_programs(kernel, [_program(program, mentions) for program in inner_programs(kernel)])
+        result.append(changed)
+        if changed is not kernel:
+            result = update_carries_in_place(result)  # a loop inside may be loops over elements now
+        last = result[-1]
+        if isinstance(last, Repeat):
+            elsewhere = mentions - Counter(_mentions([kernel]))
+            result = _interchanged(result[:-1], last, elsewhere) or result
+    return result
+
+
+def _mentions(kernels: Iterable[Kernel]) -> Iterator[object]:
+    """Yield the arrays and variables that are used, each as often as it is; stores into variables are not uses."""
+    for kernel in kernels:
+        roots: list[Node] = []
+        for stmt in nested(kernel.body) if isinstance(kernel, Nest) else ():
+            roots += expressions(stmt)
+            yield from touched(stmt)
+        if isinstance(kernel, Repeat):
+            roots += [kernel.wanted] if kernel.wanted is not None else []
+            for pair in kernel.exchanges:
+                yield from {pair.first, pair.second, pair.result}
+            yield from (view.base for view in kernel.views)
+        elif isinstance(kernel, Choose) and kernel.index is not None:
+            roots.append(kernel.index)
+        for node in walk(roots):
+            if node.op in ("load", "local"):
+                yield node.args[0] if node.op == "load" else node
+        for program in inner_programs(kernel):
+            yield from _mentions(program)
+
+
+def _interchanged(before: list[Kernel], repeat: Repeat, elsewhere: Counter[object]) -> list[Kernel] | None:
+    """Return the kernels `before` a loop, without those that give it its first values, and the loops over points."""
     pieces = _taken_apart(repeat)
-    return None if pieces is None else _Interchanged(repeat, scalars, first, needed, *pieces).statements()
+    if pieces is None or any(elsewhere[variable] for variable in repeat.variables):
+        return None
+    beginning = _beginning(before, repeat)
+    if beginning is None:
+        return None
+    kept, scalars, stores = beginning
+    made = Counter(_mentions(stores.values()))
+    needed = [pair for pair in repeat.exchanges
+              if pair.result.space != "workspace" or elsewhere[pair.result] > made[pair.result]]
+    loops = _Interchange(repeat, scalars, stores, needed, *pieces).statements()
+    inside = [eqn for kernel in repeat.body for eqn in kernel.equations]
+    carried = sum(pair.result.nbytes for pair in repeat.exchanges)
+    return [*kept, Nest([*repeat.equations, *inside], body=loops,
+                        saved=repeat.saved + 2 * (repeat.length - 1) * carried)]
+
+
+def _beginning(before: Sequence[Kernel], repeat: Repeat) \
+        -> tuple[list[Kernel], list[Declare], dict[Buffer, Nest]] | None:
+    """Return the kernels before a loop in three parts: others, first values of its scalars, and of each array."""
+    wanted = {pair.first for pair in repeat.exchanges}
+    variables = set(repeat.variables)
+    kept: list[Kernel] = []
+    scalars: list[Declare] = []
+    stores: dict[Buffer, Nest] = {}
+    k = len(before)
+    while k and (variables or wanted):
+        kernel = before[k - 1]
+        if not isinstance(kernel, Nest) or kernel.equations:
+            return None
+        declared = [stmt for stmt in kernel.body if isinstance(stmt, Declare) and stmt.local in variables]
+        if declared and len(declared) == len(kernel.body):
+            scalars = declared + scalars
+            variables -= {stmt.local for stmt in declared}
+        elif len(kernel.writes) == 1 and kernel.writes[0] in wanted and _stored(kernel) is not None:
+            stores[kernel.writes[0]] = kernel
+            wanted.discard(kernel.writes[0])
+        else:
+            kept.insert(0, kernel)
+        k -= 1
+    read = {buffer for kernel in stores.values() for buffer in kernel.accesses[0]}
+    if variables or wanted or any(read & kernel.accesses[1].keys() for kernel in kept):
+        return None
+    return [*before[:k], *kept], scalars, stores
+
+
+def _stored(kernel: Nest) -> tuple[Node, list[Node]] | None:
+    """Return what a kernel stores, one element after the other, and the axes of its loops; None: it does not."""
+    axes: list[Node] = []
+    body = kernel.body
+    while len(body) == 1 and isinstance(body[0], For):
+        axes.append(body[0].axis)
+        body = body[0].body
+    stmt = body[0] if len(body) == 1 else None
+    if not isinstance(stmt, Store) or isinstance(stmt.place, Node):
+        return None
+    return (stmt.value, axes) if stmt.place[1] is flat_offset(axes, [a.args[1] for a in axes]) else None
 
 
 def _taken_apart(repeat: Repeat) -> tuple[list[Stmt], For, list[Stmt]] | None:
     """Return (scalar statements, the one loop over points, more scalar statements), if that is what the body is."""
     if repeat.iteration is None or repeat.length < FEWEST_ITERATIONS or not repeat.exchanges \
-            or any(pair.before.name != pair.after.name for pair in repeat.exchanges):
+            or any(pair.before is not pair.after for pair in repeat.exchanges):
         return None
     stmts: list[Stmt] = []
     for kernel in repeat.body:
         if not isinstance(kernel, Nest):
             return None
-        stmts += kernel.body
+        stmts += split_at_guards(kernel.body)
     loops = [k for k, stmt in enumerate(stmts) if isinstance(stmt, For)]
     if len(loops) != 1:
         return None
     before, loop, after = stmts[:loops[0]], stmts[loops[0]], stmts[loops[0] + 1:]
     assert isinstance(loop, For)
-    arrays = {buffer for pair in repeat.exchanges for buffer in (pair.before, pair.after)}
+    arrays = {pair.before for pair in repeat.exchanges}
+    declared = {stmt.local for stmt in loop.body if isinstance(stmt, Declare)}
     fits = loop.simd and loop.independent and all(_is_pointwise(stmt, loop.axis, arrays) for stmt in loop.body) \
-        and all(_is_scalar(stmt) for stmt in (*before, *after))
+        and all(_is_scalar(stmt) for stmt in (*before, *after)) and len(declared) < len(loop.body)
     return (before, loop, after) if fits else None
 
 
 def _is_pointwise(stmt: Stmt, point: Node, carries: set[Buffer]) -> bool:
-    """Does a statement store one element, and read carries at its own point only?"""
-    if not isinstance(stmt, Store) or isinstance(stmt.place, Node) or stmt.place[1] is not point:
+    """Does a statement store one element (or name one), and read carries at its own point only?"""
+    if isinstance(stmt, Store):
+        if isinstance(stmt.place, Node) or stmt.place[1] is not point:
+            return False
+    elif not isinstance(stmt, Declare):
         return False
     return all(node.args[1] is point for node in walk([stmt.value]) if node.op == "load" and node.args[0] in carries)
 
@@ -78,13 +185,15 @@ def _is_scalar(stmt: Stmt) -> bool:
 
 
 @dataclass
-class _Interchanged:
+class _Interchange:
     """The parts of a loop from which the other is made."""
 
     repeat: Repeat
     scalars: Sequence[Declare]
-    first: Callable[[Exchange, Node], Node]
-    needed: Container[Exchange]
+    stores: dict[Buffer, Nest]
+    """What gives each array its first values."""
+    needed: Sequence[Exchange]
+    """The carries whose last values are read."""
     before: list[Stmt]
     loop: For
     after: list[Stmt]
@@ -111,31 +220,39 @@ class _Interchanged:
         assert repeat.iteration is not None
         count = axis(str(repeat.iteration.args[0]), repeat.length)
         iteration = linear(repeat.length - 1, [(count, -1)]) if repeat.reverse else count
-        rows = [(pair, _row(pair, lane), _row(pair, lane)) for pair in repeat.exchanges]
-        point = self.loop.axis
-        changed = {point: position, repeat.iteration: iteration}
-        for pair, old, _ in rows:
-            changed[load(pair.before, point, pair.before.dtype)] = load(old, lane, old.dtype)
+        rows = {pair.before: Buffer(f"{pair.before.name}_row", (lane.args[1],), pair.before.dtype, "row")
+                for pair in repeat.exchanges}
+        places = {old: (row, lane) for old, row in rows.items()}
+        changed = {self.loop.axis: position, repeat.iteration: iteration}
+        for old, row in rows.items():
+            changed[load(old, self.loop.axis, old.dtype)] = load(row, lane, row.dtype)
         for read in self._reads_of_views():
             view = next(view for view in repeat.views if view.buffer is read.args[0])
-            offset, = rewrite([read.args[1]], {point: position, repeat.iteration: iteration}, rebuild)
+            offset, = rewrite([read.args[1]], {self.loop.axis: position, repeat.iteration: iteration}, rebuild)
             changed[read] = load(view.base, linear(0, [(iteration, view.step), (offset, 1)]), view.base.dtype)
-        places = {pair.after: (new, lane) for pair, _, new in rows}
         places |= {view.buffer: (view.base, linear(0, [(iteration, view.step), (position, 1)]))
                    for view in repeat.views}
 
         replacement = Replacement(changed)
-        stores: list[Stmt] = []
-        for stmt in replacement.of(self.loop.body):
-            assert isinstance(stmt, Store)
-            assert not isinstance(stmt.place, Node)
-            stores.append(Store(places[stmt.place[0]], stmt.value))
-        iterations = [*replacement.of(self.before), _over(lane, stores), *replacement.of(self.after)]
-        first = replacement.of([Store((new, lane), self.first(pair, point)) for pair, _, new in rows])
-        last = [Store((pair.result, position), load(old, lane, old.dtype))
-                for pair, old, _ in rows if pair in self.needed]
-        return [*(Row(new) for _, _, new in rows), _over(lane, first), *self.scalars,
+        inner: list[Stmt] = []
+        for was, stmt in zip(self.loop.body, replacement.of(self.loop.body), strict=True):
+            if isinstance(was, Store) and isinstance(stmt, Store) and not isinstance(was.place, Node):
+                stmt = Store(places[was.place[0]], stmt.value)
+            inner.append(stmt)
+        iterations = [*replacement.of(self.before), _over(lane, inner), *replacement.of(self.after)]
+        first: list[Stmt] = [Store((rows[pair.before], lane), self._first(pair, position)) for pair in repeat.exchanges]
+        last: list[Stmt] = [Store((pair.result, position), load(rows[pair.before], lane, pair.before.dtype))
+                            for pair in repeat.exchanges if pair in self.needed]
+        return [*(Row(row) for row in rows.values()), _over(lane, first), *self.scalars,
                 For(count, number(0), number(repeat.length), iterations), _over(lane, last)]
+
+    def _first(self, pair: Exchange, position: Node) -> Node:
+        """Return the first value of a carry at one point."""
+        stored = _stored(self.stores[pair.first])
+        assert stored is not None
+        value, axes = stored
+        index = unflattened(position, [a.args[1] for a in axes])
+        return rewrite([value], dict(zip(axes, index, strict=True)), rebuild)[0]
 
     def _reads_of_views(self) -> list[Node]:
         """Return every load of a slice that moves from iteration to iteration."""
@@ -144,12 +261,5 @@ class _Interchanged:
         return [node for node in walk(roots) if node.op == "load" and node.args[0] in moving]
 
 
-def _row(pair: Exchange, lane: Node) -> Buffer:
-    """Return the registers of a carry: as it was and as it will be, two arrays of one name and so one place."""
-    return Buffer(f"{pair.before.name}_row", (lane.args[1],), pair.before.dtype, "row")
-
-
 def _over(lane: Node, body: Sequence[Stmt]) -> For:
     return For(lane, number(0), number(lane.args[1]), list(body), simd=True)
-
-

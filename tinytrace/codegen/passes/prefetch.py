@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tinytrace.codegen.c.types import element_size
 from tinytrace.codegen.ir.arithmetic import add, compare, constant_of, linear, rebuild, stride_along
-from tinytrace.codegen.ir.kernel import Buffer, Call, For, Kernel, Nest, Stmt, When, expressions, inner_programs
+from tinytrace.codegen.ir.kernel import Buffer, Call, For, Kernel, Nest, Stmt, When, expressions, map_nests, with_body
 from tinytrace.codegen.ir.nodes import Node, axis, number, rewrite, walk
 from tinytrace.codegen.passes.streaming_stores import LARGER_THAN_CACHES
 
@@ -24,20 +25,24 @@ LEAST, MOST = 1 << 10, 1 << 15
 """Bytes of a row: there is time for others meanwhile, and two fit into the first-level cache or the next."""
 
 
-def prefetch_rows(kernels: Sequence[Kernel]) -> None:
-    """Let loops over rows of large arrays ask for the next row."""
-    for kernel in kernels:
-        if isinstance(kernel, Nest):
-            _visit(kernel.body)
-        for program in inner_programs(kernel):
-            prefetch_rows(program)
+def prefetch_rows(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program whose loops over rows of large arrays ask for the next row."""
+    return map_nests(kernels, _with_requests)
 
 
-def _visit(body: Sequence[Stmt]) -> None:
+def _with_requests(nest: Nest) -> Nest:
+    changed = with_body(nest, _asking(nest.body))
+    return nest if changed is nest else replace(changed, heading=nest.title())
+
+
+def _asking(body: Sequence[Stmt]) -> list[Stmt]:
+    result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For) and not stmt.simd:
-            _visit(stmt.body)
-            stmt.body = [*_requests(stmt), *stmt.body]
+            inner = with_body(stmt, _asking(stmt.body))
+            stmt = with_body(inner, [*_requests(inner), *inner.body])
+        result.append(stmt)
+    return result
 
 
 def _requests(loop: For) -> list[Stmt]:

@@ -10,6 +10,7 @@ strips.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tinytrace.codegen.c.types import element_size
 from tinytrace.codegen.ir.arithmetic import constant_of, linear, minimum, stride_along, subtract
@@ -25,9 +26,10 @@ from tinytrace.codegen.ir.kernel import (
     Stmt,
     Store,
     expressions,
-    inner_programs,
+    map_nests,
     nested,
     touched,
+    with_body,
 )
 from tinytrace.codegen.ir.nodes import Node, axis, axis_between, number, walk
 from tinytrace.codegen.ir.rewriting import Replacement
@@ -39,14 +41,14 @@ STRIP = 1024
 """Elements of a strip: they wait in the first-level cache."""
 
 
-def stream_results(kernels: Sequence[Kernel]) -> None:
-    """Let the vectorised loops of `kernels` store large results past the caches, and run in phases where it pays."""
-    for kernel in kernels:
-        if isinstance(kernel, Nest):
-            kernel.heading = kernel.title()
-            kernel.body = _streamed(kernel.body)
-        for program in inner_programs(kernel):
-            stream_results(program)
+def stream_results(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program whose vectorised loops store large results past the caches, and run in phases where it pays."""
+    return map_nests(kernels, _with_streams)
+
+
+def _with_streams(nest: Nest) -> Nest:
+    changed = with_body(nest, _streamed(nest.body))
+    return nest if changed is nest else replace(changed, heading=nest.title())
 
 
 def is_streaming(loop: For) -> bool:
@@ -60,8 +62,7 @@ def _streamed(body: Sequence[Stmt]) -> list[Stmt]:
         if isinstance(stmt, For) and stmt.simd:
             result += _in_strips(stmt, _large_results(stmt))
         elif isinstance(stmt, For):
-            stmt.body = _streamed(stmt.body)
-            result.append(stmt)
+            result.append(with_body(stmt, _streamed(stmt.body)))
         else:
             result.append(stmt)
     return result

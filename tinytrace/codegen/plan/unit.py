@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,15 +26,14 @@ class Unit:
     def __init__(self) -> None:
         self.names = Names()
         self.callbacks: list[Callback] = []
-        self.callback_ids = Buffer("callback_ids", (0,), np.dtype(np.int64), "input")
-        """An input of a program that calls Python: the number of each of its callbacks in this process."""
+        self.callback_ids = Buffer("callback_ids", (), np.dtype(np.int64), "input")
+        """Where the numbers of the callbacks in this process begin, an input of a program that calls Python."""
         self.constants: dict[int, tuple[Buffer, Any]] = {}
         """Arrays that programs inside loops and branches close over; they are inputs of the whole."""
 
     def add_callback(self, callback: Callback) -> int:
         """Remember a function; Returns its place in `callback_ids`."""
         self.callbacks.append(callback)
-        self.callback_ids.shape = (len(self.callbacks),)
         return len(self.callbacks) - 1
 
     def constant(self, value: Any, aval: ShapedArray) -> Buffer:
@@ -45,4 +45,6 @@ class Unit:
 
     def hidden_inputs(self) -> list[Buffer]:
         """Return the inputs that the jaxpr does not show, in the order in which they follow the others."""
-        return [*(buffer for buffer, _ in self.constants.values()), *([self.callback_ids] if self.callbacks else [])]
+        count = len(self.callbacks)
+        ids = [replace(self.callback_ids, shape=(count,))] if count else []
+        return [*(buffer for buffer, _ in self.constants.values()), *ids]

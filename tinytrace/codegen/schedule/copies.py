@@ -6,7 +6,6 @@ from tinytrace.codegen.ir.kernel import Buffer, For, Nest, Stmt, Store
 from tinytrace.codegen.ir.nodes import Node, number
 from tinytrace.codegen.plan.elements import Index
 from tinytrace.codegen.schedule.collapse import merge_loops
-from tinytrace.codegen.schedule.nest import nest
 
 
 def loops_that_store(value: Node, axes: Index, array: Buffer) -> list[Stmt]:
@@ -20,4 +19,4 @@ def loops_that_store(value: Node, axes: Index, array: Buffer) -> list[Stmt]:
 
 def store_nest(value: Node, axes: Index, array: Buffer) -> Nest:
     """Return the kernel of `loops_that_store`."""
-    return nest(loops_that_store(value, axes, array))
+    return Nest(body=loops_that_store(value, axes, array))

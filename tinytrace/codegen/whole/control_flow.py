@@ -7,11 +7,10 @@ into them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
 from tinytrace.codegen.c.types import spelled
-from tinytrace.codegen.ir.arithmetic import flat_offset, unflattened
+from tinytrace.codegen.ir.arithmetic import flat_offset
 from tinytrace.codegen.ir.kernel import (
     Buffer,
     Choose,
@@ -19,30 +18,26 @@ from tinytrace.codegen.ir.kernel import (
     Exchange,
     Home,
     Kernel,
+    Nest,
     Repeat,
     Stmt,
     Store,
     View,
 )
 from tinytrace.codegen.ir.nodes import Node, apply, literal, load, local, number
-from tinytrace.codegen.passes.in_place import may_share, share
-from tinytrace.codegen.passes.interchange import interchanged
 from tinytrace.codegen.plan.elements import domain_axes
 from tinytrace.codegen.plan.partition import Root
+from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.schedule.copies import store_nest
-from tinytrace.codegen.schedule.nest import measure_program, nest
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BOOL
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Var
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Branch, Loop
 
-if TYPE_CHECKING:
-    from tinytrace.codegen.planner import Planner
 
-
-def loop(planner: Planner, eqn: JaxprEqn, kind: Loop) -> list[Kernel]:
+def loop(scope: Scope, eqn: JaxprEqn, kind: Loop) -> list[Kernel]:
     """Return the kernels of a scan or while: its carries' first values, then the loop."""
-    return (_Counted if kind.cond is None else _Conditional)(planner, eqn, kind).kernels()
+    return (_Counted if kind.cond is None else _Conditional)(scope, eqn, kind).kernels()
 
 
 @dataclass
@@ -62,13 +57,13 @@ class _Carry:
 class _Repetition:
     """What counted and conditional loops share."""
 
-    def __init__(self, planner: Planner, eqn: JaxprEqn, kind: Loop) -> None:
-        self.planner, self.eqn, self.kind = planner, eqn, kind
-        self.before: list[Kernel] = []
-        self.repeat = Repeat([planner.unit.names.text(eqn)])
+    def __init__(self, scope: Scope, eqn: JaxprEqn, kind: Loop) -> None:
+        self.scope, self.eqn, self.kind = scope, eqn, kind
+        self.before: list[tuple[Atom, Buffer]] = []
+        """What is stored where before the loop."""
         for program in (kind.cond, kind.body):
             if program is not None:
-                planner.unit.names.letter(program.jaxpr)
+                scope.unit.names.letter(program.jaxpr)
         self.homes: dict[Var, Home] = {}
         self.targets: list[Buffer | None] = []
         consts, body = kind.cond_num_consts + kind.num_consts, kind.body.jaxpr
@@ -76,9 +71,9 @@ class _Repetition:
         self.carries = [_Carry(*parts) for parts in zip(firsts, body.invars[kind.num_consts:], body.outvars,
                                                         eqn.outvars, strict=False)]
         for x, v in zip(eqn.invars[kind.cond_num_consts:], body.invars[:kind.num_consts], strict=False):
-            self.homes[v] = planner.home(x)
+            self.homes[v] = scope.home(x)
         self.variables: list[tuple[_Carry, Node]] = []
-        self.arrays: list[tuple[_Carry, Exchange]] = []
+        self.exchanges: list[Exchange] = []
         self.declared: list[Declare] = []
         """The scalar carries with their first values."""
         for carry in self.carries:
@@ -87,40 +82,35 @@ class _Repetition:
     def _place(self, carry: _Carry) -> None:
         """Decide where a carry is, and let its first value be there."""
         if carry.is_constant:
-            first = self.planner.home(carry.first)
-            self.homes[carry.inside] = self.planner.homes[carry.result] = first
+            first = self.scope.home(carry.first)
+            self.homes[carry.inside] = self.scope.homes[carry.result] = first
             self.targets.append(None)
-            for target in self.planner.targets.get(carry.result, []):
-                self._store(carry.first, target)
+            self.before += [(carry.first, target) for target in self.scope.targets.get(carry.result, [])]
         elif not carry.inside.aval.shape:
-            first = self.planner.home(carry.first)
-            variable = local(self.planner.unit.names[carry.inside], carry.inside.aval.dtype)
+            first = self.scope.home(carry.first)
+            variable = local(self.scope.unit.names[carry.inside], carry.inside.aval.dtype)
             value = first if isinstance(first, Node) else load(first, number(0), first.dtype)
             self.declared.append(Declare(variable, value))
-            self.homes[carry.inside] = self.planner.homes[carry.result] = variable
+            self.homes[carry.inside] = self.scope.homes[carry.result] = variable
             self.variables.append((carry, variable))
             self.targets.append(None)
         else:
             self._place_array(carry)
 
     def _place_array(self, carry: _Carry) -> None:
-        names = self.planner.unit.names
-        result = self.planner.result_array(carry.result)
-        other = self.planner.temporary(carry.result, "_other")
+        names = self.scope.unit.names
+        result = self.scope.result_array(carry.result)
+        other = self.scope.temporary(carry.result, "_other")
         shape, dtype = carry.inside.aval.shape, carry.inside.aval.dtype
         inside = Buffer(names[carry.inside], shape, dtype, "view")
         after = Buffer(names.fresh(f"{names[carry.inside]}_next"), shape, dtype, "view")
         first, second = (other, result) if self.kind.length is not None and self.kind.length % 2 else (result, other)
-        self.repeat.exchanges.append(Exchange(inside, after, first, second, result))
-        self.arrays.append((carry, self.repeat.exchanges[-1]))
+        self.exchanges.append(Exchange(inside, after, first, second, result))
+        self.before.append((carry.first, first))
         self.homes[carry.inside] = inside
         self.targets.append(after)
 
-    def _store(self, atom: Atom, array: Buffer) -> None:
-        axes = domain_axes(atom.aval.shape)
-        self.before.append(store_nest(self.planner.resolved(self.planner.elements(atom, axes)), axes, array))
-
-    def _advance(self, body: Planner) -> list[Kernel]:
+    def _advance(self, body: Scope) -> list[Kernel]:
         """Return what gives scalar carries their next values; all are read before any changes."""
         stmts: list[Stmt] = []
         nexts = []
@@ -129,89 +119,68 @@ class _Repetition:
             home = body.home(carry.after)
             value = home if isinstance(home, Node) else load(home, number(0), home.dtype)
             if value in changing and value is not variable:
-                kept = local(self.planner.unit.names.fresh(f"{variable.args[0]}_next"), value.dtype)
+                kept = local(self.scope.unit.names.fresh(f"{variable.args[0]}_next"), value.dtype)
                 stmts.append(Declare(kept, value, fixed=True))
                 value = kept
             nexts.append(Store(variable, value))
-        return [nest([*stmts, *nexts])] if nexts else []
+        return [Nest(body=[*stmts, *nexts])] if nexts else []
 
-    def _finished(self) -> list[Kernel]:
-        """Let arrays that can be updated in place be so, then give the carries their first values."""
-        for _, pair in self.arrays:
-            if may_share(self.repeat.body, pair.before, pair.after):
-                share(self.repeat.body, pair.before, pair.after)
-                pair.first = pair.second = pair.result
-        measure_program(self.repeat)
-        scalars = [nest(list(self.declared))] if self.declared else []
-        turned = self._interchanged()
-        if turned is None:
-            for carry, pair in self.arrays:
-                self._store(carry.first, pair.first)
-            return [*scalars, *self.before, self.repeat]
-        inside = [eqn for kernel in self.repeat.body for eqn in kernel.equations]
-        points = nest(turned, [*self.repeat.equations, *inside])
-        carried = sum(pair.result.nbytes for pair in self.repeat.exchanges)
-        points.saved = self.repeat.saved + 2 * (self.repeat.length - 1) * carried
-        return [*self.before, points]
-
-    def _interchanged(self) -> list[Stmt] | None:
-        """Return this loop as loops over points, if it can be one and nobody reads what it leaves in scalars."""
-        if any(type(carry.result) is not DropVar for carry, _ in self.variables):
-            return None
-        atoms = {id(pair): carry.first for carry, pair in self.arrays}
-
-        def first(pair: Exchange, point: Node) -> Node:
-            atom = atoms[id(pair)]
-            return self.planner.resolved(self.planner.elements(atom, unflattened(point, atom.aval.shape)))
-
-        needed = [pair for carry, pair in self.arrays if type(carry.result) is not DropVar]
-        return interchanged(self.repeat, self.declared, first, needed)
+    def _finished(self, repeat: Repeat) -> list[Kernel]:
+        """Return what gives the carries their first values, and the loop."""
+        scalars = [Nest(body=list(self.declared))] if self.declared else []
+        stores = []
+        for atom, array in self.before:
+            axes = domain_axes(atom.aval.shape)
+            stores.append(store_nest(self.scope.resolved(self.scope.elements(atom, axes)), axes, array))
+        repeat = replace(repeat, equations=[self.scope.unit.names.text(self.eqn)], exchanges=self.exchanges,
+                         variables=[variable for _, variable in self.variables])
+        return [*scalars, *stores, repeat]
 
 
 class _Counted(_Repetition):
     """scan: xs and ys are walked through slice by slice."""
 
     def kernels(self) -> list[Kernel]:
-        kind, planner, names = self.kind, self.planner, self.planner.unit.names
+        kind, scope, names = self.kind, self.scope, self.scope.unit.names
         assert kind.length is not None
         iteration = local(names.fresh("turn"), None)
-        self.repeat.iteration, self.repeat.length, self.repeat.reverse = iteration, kind.length, kind.reverse
+        views: list[View] = []
         slices: list[Stmt] = []
         start = kind.num_consts + kind.num_carry
         for x, v in zip(self.eqn.invars[start:], kind.body.jaxpr.invars[start:], strict=True):
-            array = planner.home(x)
+            array = scope.home(x)
             assert isinstance(array, Buffer)
             if v.aval.shape:
-                self.homes[v] = self._view(v, array)
+                self.homes[v] = self._view(array, views)
             else:
                 variable = local(names[v], v.aval.dtype)
                 slices.append(Declare(variable, load(array, iteration, v.aval.dtype), fixed=True))
                 self.homes[v] = variable
         scalars: list[tuple[Atom, Buffer]] = []
         for atom, v in zip(kind.body.jaxpr.outvars[kind.num_carry:], self.eqn.outvars[kind.num_carry:], strict=True):
-            array = planner.result_array(v)
+            array = scope.result_array(v)
             if atom.aval.shape:
-                self.targets.append(self._view(v, array))
+                self.targets.append(self._view(array, views))
             else:
                 self.targets.append(None)
                 scalars.append((atom, array))
-        body = planner.inner(kind.body, self.homes, self.targets)
+        body = scope.inner(kind.body, self.homes, self.targets)
         kernels = body.kernels()
         stores: list[Stmt] = []
         for atom, array in scalars:
             home = body.home(atom)
             value = home if isinstance(home, Node) else load(home, number(0), home.dtype)
             stores.append(Store((array, iteration), value))
-        first = [nest(slices)] if slices else []
-        last = [nest(stores)] if stores else []
-        self.repeat.body = [*first, *kernels, *last, *self._advance(body)]
-        return self._finished()
+        first = [Nest(body=slices)] if slices else []
+        last = [Nest(body=stores)] if stores else []
+        return self._finished(Repeat(iteration=iteration, length=kind.length, reverse=kind.reverse, views=views,
+                                     body=[*first, *kernels, *last, *self._advance(body)]))
 
-    def _view(self, v: Var, array: Buffer) -> Buffer:
+    def _view(self, array: Buffer, views: list[View]) -> Buffer:
         shape = array.shape[1:]
-        name = self.planner.unit.names.fresh(f"{array.name}_slice")
+        name = self.scope.unit.names.fresh(f"{array.name}_slice")
         view = Buffer(name, shape, array.dtype, "view")
-        self.repeat.views.append(View(view, array, math.prod(shape)))
+        views.append(View(view, array, math.prod(shape)))
         return view
 
 
@@ -219,37 +188,34 @@ class _Conditional(_Repetition):
     """while: the condition is a program too. When it answers for a batch, elements that are done rest."""
 
     def kernels(self) -> list[Kernel]:
-        kind, planner = self.kind, self.planner
+        kind, scope = self.kind, self.scope
         assert kind.cond is not None
         for x, v in zip(self.eqn.invars, kind.cond.jaxpr.invars[:kind.cond_num_consts], strict=False):
-            self.homes[v] = planner.home(x)
+            self.homes[v] = scope.home(x)
         for carry, v in zip(self.carries, kind.cond.jaxpr.invars[kind.cond_num_consts:], strict=True):
             self.homes[v] = self.homes[carry.inside]
         answer = kind.cond.jaxpr.outvars[0]
         if answer.aval.shape:
-            self._batched(kind.cond, kind.body, answer)
-        else:
-            condition = planner.inner(kind.cond, self.homes, [None])
-            self.repeat.condition = condition.kernels()
-            home = condition.home(answer)
-            self.repeat.wanted = home if isinstance(home, Node) else load(home, number(0), BOOL)
-            body = planner.inner(kind.body, self.homes, self.targets)
-            self.repeat.body = body.kernels()
-            self.repeat.body += self._advance(body)
-        return self._finished()
+            return self._finished(self._batched(kind.cond, kind.body, answer))
+        condition = scope.inner(kind.cond, self.homes, [None])
+        asked = condition.kernels()
+        home = condition.home(answer)
+        wanted = home if isinstance(home, Node) else load(home, number(0), BOOL)
+        body = scope.inner(kind.body, self.homes, self.targets)
+        kernels = body.kernels()
+        return self._finished(Repeat(condition=asked, wanted=wanted, body=[*kernels, *self._advance(body)]))
 
-    def _batched(self, cond: ClosedJaxpr, program: ClosedJaxpr, answer: Atom) -> None:
+    def _batched(self, cond: ClosedJaxpr, program: ClosedJaxpr, answer: Atom) -> Repeat:
         """Turn while any element wants to; an element that does not keeps its carries."""
-        planner, names = self.planner, self.planner.unit.names
+        scope, names = self.scope, self.scope.unit.names
         shape = answer.aval.shape
         wants = Buffer(names.fresh("wants"), shape, BOOL, "workspace")
-        condition = planner.inner(cond, self.homes, [wants])
+        condition = scope.inner(cond, self.homes, [wants])
         any_wants = Var(ShapedArray((), BOOL))
         axes = domain_axes(shape)
         condition.add_root(Root(any_wants, None, shape, 0, condition.elements(answer, axes), "or"))
-        self.repeat.condition = condition.kernels()
-        self.repeat.wanted = local(names[any_wants], BOOL)
-        body = planner.inner(program, self.homes, [None] * len(self.targets))
+        asked = condition.kernels()
+        body = scope.inner(program, self.homes, [None] * len(self.targets))
         for carry, target in zip(self.carries, self.targets, strict=True):
             if target is not None:
                 axes = domain_axes(target.shape)
@@ -257,7 +223,7 @@ class _Conditional(_Repetition):
                 old = body.elements(carry.inside, axes)
                 value = apply("{0} ? {1} : {2}", (wanted, body.elements(carry.after, axes), old), target.dtype)
                 body.add_output(Root(Var(carry.inside.aval), None, target.shape, len(axes), value), target)
-        self.repeat.body = body.kernels()
+        return Repeat(condition=asked, wanted=local(names[any_wants], BOOL), body=body.kernels())
 
 
 # --- branches ----------------------------------------------------------------------------------------------------
@@ -271,35 +237,34 @@ class _Results:
     declared: list[Stmt] = field(default_factory=list)
 
 
-def branch(planner: Planner, eqn: JaxprEqn, kind: Branch) -> list[Kernel]:
+def branch(scope: Scope, eqn: JaxprEqn, kind: Branch) -> list[Kernel]:
     """Return the kernels of a conditional: variables for its scalar results, then the choice."""
     results = _Results()
     for v in eqn.outvars:
         if v.aval.shape:
-            results.arrays.append(planner.result_array(v))
+            results.arrays.append(scope.result_array(v))
             results.variables.append(None)
         else:
-            variable = local(planner.unit.names[v], v.aval.dtype)
+            variable = local(scope.unit.names[v], v.aval.dtype)
             results.declared.append(Declare(variable, literal(spelled(0, v.aval.dtype), v.aval.dtype)))
-            planner.homes[v] = variable
+            scope.homes[v] = variable
             results.arrays.append(None)
             results.variables.append(variable)
-    index = planner.home(eqn.invars[0])
-    chosen = Choose(equations=[planner.unit.names.text(eqn)],
-                    index=index if isinstance(index, Node) else load(index, number(0), index.dtype))
-    operands = [planner.home(x) for x in eqn.invars[1:]]
-    chosen.branches = [_one_branch(planner, program, operands, results) for program in kind.branches]
-    measure_program(chosen)
-    return [*([nest(results.declared)] if results.declared else []), chosen]
+    index = scope.home(eqn.invars[0])
+    operands = [scope.home(x) for x in eqn.invars[1:]]
+    chosen = Choose([scope.unit.names.text(eqn)],
+                    index=index if isinstance(index, Node) else load(index, number(0), index.dtype),
+                    branches=[_one_branch(scope, program, operands, results) for program in kind.branches])
+    return [*([Nest(body=results.declared)] if results.declared else []), chosen]
 
 
-def _one_branch(planner: Planner, program: ClosedJaxpr, operands: list[Home], results: _Results) -> list[Kernel]:
-    planner.unit.names.letter(program.jaxpr)
-    inner = planner.inner(program, dict(zip(program.jaxpr.invars, operands, strict=True)), results.arrays)
+def _one_branch(scope: Scope, program: ClosedJaxpr, operands: list[Home], results: _Results) -> list[Kernel]:
+    scope.unit.names.letter(program.jaxpr)
+    inner = scope.inner(program, dict(zip(program.jaxpr.invars, operands, strict=True)), results.arrays)
     kernels = inner.kernels()
     stores: list[Stmt] = []
     for atom, variable in zip(program.jaxpr.outvars, results.variables, strict=True):
         if variable is not None:
             home = inner.home(atom)
             stores.append(Store(variable, home if isinstance(home, Node) else load(home, number(0), home.dtype)))
-    return [*kernels, nest(stores)] if stores else kernels
+    return [*kernels, Nest(body=stores)] if stores else kernels

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tinytrace.codegen.ir.kernel import Kernel
+from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.whole.control_flow import branch, loop
 from tinytrace.codegen.whole.matmul import product
 from tinytrace.codegen.whole.routines import host_call, routine
@@ -12,14 +13,11 @@ from tinytrace.codegen.whole.scatter import scatter
 from tinytrace.core.jaxpr import JaxprEqn
 from tinytrace.core.kinds import Branch, Contraction, HostCall, Kind, Loop, Routine, Scatter
 
-if TYPE_CHECKING:
-    from tinytrace.codegen.planner import Planner
-
-_BY_KIND: dict[type[Any], Callable[[Planner, JaxprEqn, Any], list[Kernel]]] = {
+_BY_KIND: dict[type[Any], Callable[[Scope, JaxprEqn, Any], list[Kernel]]] = {
     Loop: loop, Branch: branch, Contraction: product, Scatter: scatter, Routine: routine, HostCall: host_call,
 }
 
 
-def kernels_of_whole(planner: Planner, eqn: JaxprEqn, kind: Kind) -> list[Kernel]:
+def kernels_of_whole(scope: Scope, eqn: JaxprEqn, kind: Kind) -> list[Kernel]:
     """Return the kernels of one equation that loops over elements cannot express."""
-    return _BY_KIND[type(kind)](planner, eqn, kind)
+    return _BY_KIND[type(kind)](scope, eqn, kind)

@@ -3,27 +3,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, stride_along
 from tinytrace.codegen.ir.kernel import Buffer, Call, For, Kernel, Nest, Place, Stmt
 from tinytrace.codegen.ir.nodes import Node, number, rewrite
-from tinytrace.codegen.passes.epilogue import FLOPS
-from tinytrace.codegen.passes.threads import PIECE, WORTH_SPREADING
 from tinytrace.codegen.plan.elements import Index, domain_axes
+from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.schedule.collapse import merge_loops
 from tinytrace.codegen.schedule.copies import store_nest
-from tinytrace.codegen.schedule.nest import nest
 from tinytrace.core.jaxpr import Atom, JaxprEqn
 from tinytrace.core.kinds import Contraction
-
-if TYPE_CHECKING:
-    from tinytrace.codegen.planner import Planner
-
-MANY = 8
-"""From how many products on threads take whole ones, not blocks."""
 
 
 class Matrix(NamedTuple):
@@ -36,7 +28,7 @@ class Matrix(NamedTuple):
     transposed: bool
 
 
-def product(planner: Planner, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
+def product(scope: Scope, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
     """Return the kernels of a large dot_general: copies where an operand needs one, then the product of each batch."""
     (lhs, rhs), out = eqn.invars, eqn.outvars[0]
     batch = [lhs.aval.shape[a] for a in kind.lhs_batch]
@@ -47,9 +39,9 @@ def product(planner: Planner, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
 
     axes = domain_axes(batch)
     before: list[Kernel] = []
-    left = _matrix(planner, lhs, axes, kind.lhs_batch, rows, kind.lhs_contract, before)
-    right = _matrix(planner, rhs, axes, kind.rhs_batch, kind.rhs_contract, columns, before)
-    result = planner.result_array(out)
+    left = _matrix(scope, lhs, axes, kind.lhs_batch, rows, kind.lhs_contract, before)
+    right = _matrix(scope, rhs, axes, kind.rhs_batch, kind.rhs_contract, columns, before)
+    result = scope.result_array(out)
     number_type = "float" if out.aval.dtype == np.float32 else "double"
     call = "sgemm" if number_type == "float" else "dgemm"
     one, zero = ("1.0f", "0.0f") if number_type == "float" else ("1.0", "0.0")
@@ -58,22 +50,10 @@ def product(planner: Planner, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
     loops, offsets = merge_loops(axes, [left.offset, right.offset, linear(0, [(flat_offset(axes, batch), m * n)])])
     places: dict[str, Place] = {"lhs": (left.array, offsets[0]), "rhs": (right.array, offsets[1]),
                                 "out": (result, offsets[2])}
-    body: list[Stmt] = [Call(text, places, ("out",), rows=m)]
+    body: list[Stmt] = [Call(text, places, ("out",), flops=2 * m * n * k, rows=m)]
     for axis in reversed(loops):
         body = [For(axis, number(0), number(axis.args[1]), body, independent=True)]
-    product = nest(body, [planner.unit.names.text(eqn)])
-    product.flops += 2 * math.prod(batch) * m * n * k
-    _spread_batch(product)
-    return [*before, product]
-
-
-def _spread_batch(product: Nest) -> None:
-    """Let threads take whole products where there are many: blocks of one product would each pack their operands."""
-    for loop in product.body:
-        if isinstance(loop, For) and loop.axis.args[1] >= MANY:
-            nanoseconds = product.flops / FLOPS
-            if nanoseconds >= WORTH_SPREADING:
-                loop.grain = math.ceil(PIECE * loop.axis.args[1] / nanoseconds)
+    return [*before, Nest([scope.unit.names.text(eqn)], body=body)]
 
 
 def _others(operand: Atom, *axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -81,16 +61,16 @@ def _others(operand: Atom, *axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(a for a in range(operand.aval.ndim) if a not in taken)
 
 
-def _matrix(planner: Planner, operand: Atom, batch: Index, batch_dims: Sequence[int], row_dims: Sequence[int],
+def _matrix(scope: Scope, operand: Atom, batch: Index, batch_dims: Sequence[int], row_dims: Sequence[int],
             column_dims: Sequence[int], before: list[Kernel]) -> Matrix:
     shape = operand.aval.shape
     axes = domain_axes([*map(_extent, batch), *(shape[d] for d in (*row_dims, *column_dims))])
     at: dict[int, Node] = dict(zip((*batch_dims, *row_dims, *column_dims), axes, strict=True))
-    node = planner.resolved(planner.elements(operand, tuple(at[d] for d in range(len(shape)))))
+    node = scope.resolved(scope.elements(operand, tuple(at[d] for d in range(len(shape)))))
     rows, columns = axes[len(batch):len(batch) + len(row_dims)], axes[len(batch) + len(row_dims):]
     found = _as_it_lies(node, rows, columns)
     if found is None:
-        name = planner.unit.names.fresh("packed")
+        name = scope.unit.names.fresh("packed")
         copy = Buffer(name, tuple(_extent(a) for a in axes), operand.aval.dtype, "workspace")
         before.append(store_nest(node, axes, copy))
         height, width = math.prod(map(_extent, rows)), math.prod(map(_extent, columns))

@@ -2,82 +2,78 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tinytrace.codegen.c.types import is_half, spelled
-from tinytrace.codegen.ir.kernel import Buffer, Call, Declare, Kernel, Place, Stmt, Store
+from tinytrace.codegen.ir.kernel import Buffer, Call, Declare, Kernel, Nest, Place, Stmt, Store
 from tinytrace.codegen.ir.nodes import Node, literal, local, number
+from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.plan.unit import Callback
-from tinytrace.codegen.schedule.nest import nest
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
 from tinytrace.core.kinds import HostCall, Routine
 
-if TYPE_CHECKING:
-    from tinytrace.codegen.planner import Planner
 
-
-def routine(planner: Planner, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
+def routine(scope: Scope, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
     """Return the kernel that calls a function of csrc/math on the operands."""
-    declared, places, outs = _places(planner, eqn)
+    declared, places, outs = _places(scope, eqn)
     if "{scratch}" in kind.text:
-        scratch = Buffer(planner.unit.names.fresh("scratch"), (max(kind.scratch, 1),), np.dtype(np.uint8), "workspace")
+        scratch = Buffer(scope.unit.names.fresh("scratch"), (max(kind.scratch, 1),), np.dtype(np.uint8), "workspace")
         places["scratch"] = scratch, number(0)
         outs = (*outs, "scratch")
-    return [nest([*declared, Call(kind.text, places, outs)], [planner.unit.names.text(eqn)])]
+    return [Nest([scope.unit.names.text(eqn)], body=[*declared, Call(kind.text, places, outs)])]
 
 
-def host_call(planner: Planner, eqn: JaxprEqn, kind: HostCall) -> list[Kernel]:
+def host_call(scope: Scope, eqn: JaxprEqn, kind: HostCall) -> list[Kernel]:
     """Return the kernel that calls a Python function on the operands."""
-    declared, places, outs = _places(planner, eqn)
+    declared, places, outs = _places(scope, eqn)
     callback = Callback(kind.function, tuple(x.aval for x in eqn.invars), tuple(v.aval for v in eqn.outvars))
-    k = planner.unit.add_callback(callback)
+    k = scope.unit.add_callback(callback)
     pointers = ", ".join(f"(void *){{{name}}}" for name in places) or "0"
-    places["ids"] = planner.unit.callback_ids, number(0)
+    places["ids"] = scope.unit.callback_ids, number(0)
     text = f"if (host->callback({{ids}}[{k}], (void *[]){{{pointers}}})) return TT_CALLBACK_RAISED;"
-    return [nest([*declared, Call(text, places, outs)], [planner.unit.names.text(eqn)])]
+    return [Nest([scope.unit.names.text(eqn)], body=[*declared, Call(text, places, outs)])]
 
 
-def _places(planner: Planner, eqn: JaxprEqn) -> tuple[list[Stmt], dict[str, Place], tuple[str, ...]]:
+def _places(scope: Scope, eqn: JaxprEqn) -> tuple[list[Stmt], dict[str, Place], tuple[str, ...]]:
     """Return where operands in0, in1, ... and results out0, ... are, after declaring those that are variables."""
     declared: list[Stmt] = []
     places: dict[str, Place] = {}
     for k, x in enumerate(eqn.invars):
-        home = planner.home(x)
+        home = scope.home(x)
         if isinstance(home, Node):
             place = _in_memory if is_half(x.aval.dtype) else _addressed
-            places[f"in{k}"] = place(planner, x, home, declared)
+            places[f"in{k}"] = place(scope, x, home, declared)
         else:
             places[f"in{k}"] = home, number(0)
     for k, v in enumerate(eqn.outvars):
         if v.aval.shape or is_half(v.aval.dtype):
-            places[f"out{k}"] = planner.result_array(v), number(0)
+            places[f"out{k}"] = scope.result_array(v), number(0)
         else:
-            made = local(planner.unit.names[v], v.aval.dtype)
+            made = local(scope.unit.names[v], v.aval.dtype)
             declared.append(Declare(made, literal(spelled(0, v.aval.dtype), v.aval.dtype)))
-            planner.homes[v] = places[f"out{k}"] = made
+            scope.homes[v] = places[f"out{k}"] = made
     return declared, places, tuple(f"out{k}" for k in range(len(eqn.outvars)))
 
 
-def _addressed(planner: Planner, x: Atom, home: Node, declared: list[Stmt]) -> Place:
+def _addressed(scope: Scope, x: Atom, home: Node, declared: list[Stmt]) -> Place:
     """Return a variable that holds a scalar operand, since a number has no address."""
     if home.op == "local":
         return home
-    variable = local(_name(planner, x), x.aval.dtype)
+    variable = local(_name(scope, x), x.aval.dtype)
     declared.append(Declare(variable, home))
     return variable
 
 
-def _in_memory(planner: Planner, x: Atom, home: Node, declared: list[Stmt]) -> Place:
+def _in_memory(scope: Scope, x: Atom, home: Node, declared: list[Stmt]) -> Place:
     """Return an array that holds a scalar of half precision, since a variable holds it widened."""
-    array = Buffer(_name(planner, x), (), x.aval.dtype, "workspace")
+    array = Buffer(_name(scope, x), (), x.aval.dtype, "workspace")
     declared.append(Store((array, number(0)), home))
     return array, number(0)
 
 
-def _name(planner: Planner, x: Atom) -> str:
-    return planner.unit.names.fresh(planner.unit.names[x] if isinstance(x, Var) else "given")
+def _name(scope: Scope, x: Atom) -> str:
+    return scope.unit.names.fresh(scope.unit.names[x] if isinstance(x, Var) else "given")
 
 
 def filled(text: str, places: dict[str, str]) -> str:

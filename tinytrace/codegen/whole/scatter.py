@@ -13,24 +13,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, minimum, rebuild, stride_along, subtract
-from tinytrace.codegen.ir.kernel import Buffer, Combine, For, Kernel, Place, Row, Stmt, Store, When, expressions, nested
+from tinytrace.codegen.ir.kernel import (
+    Buffer,
+    Combine,
+    For,
+    Kernel,
+    Nest,
+    Place,
+    Row,
+    Stmt,
+    Store,
+    When,
+    expressions,
+    nested,
+)
 from tinytrace.codegen.ir.nodes import Node, axis, literal, load, number, rewrite, walk
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.passes.threads import WORTH_SPREADING, duration
 from tinytrace.codegen.plan.elements import UPDATES, as_index, domain_axes, node_of, reader, wrapped
+from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.schedule.collapse import merge_loops
 from tinytrace.codegen.schedule.copies import store_nest
-from tinytrace.codegen.schedule.nest import nest
 from tinytrace.core.dtypes import BOOL
 from tinytrace.core.jaxpr import JaxprEqn
 from tinytrace.core.kinds import Scatter, as_expr
-
-if TYPE_CHECKING:
-    from tinytrace.codegen.planner import Planner
 
 PIECES = 16
 """So many pieces at most have elements of their own."""
@@ -43,25 +52,25 @@ STRIP = 512
 """Updates of a strip: where they go to waits in the first-level cache."""
 
 
-def scatter(planner: Planner, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
+def scatter(scope: Scope, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
     """Return the two kernels of a scatter: the copy and the updates."""
     operand, updates, out = eqn.invars[0], eqn.invars[kind.updates], eqn.outvars[0]
-    result = planner.result_array(out)
+    result = scope.result_array(out)
     axes = domain_axes(out.aval.shape)
-    copy = store_nest(planner.resolved(planner.elements(operand, axes)), axes, result)
+    copy = store_nest(scope.resolved(scope.elements(operand, axes)), axes, result)
 
     axes = domain_axes(updates.aval.shape)
-    target, guard = kind.target(wrapped(axes), reader(eqn, planner.elements))
+    target, guard = kind.target(wrapped(axes), reader(eqn, scope.elements))
     offset = flat_offset([as_index(node_of(as_expr(i))) for i in target], out.aval.shape)
     inside = number(1) if guard is None else as_index(node_of(guard))
-    nodes = [planner.resolved(node) for node in (offset, planner.elements(updates, axes), inside)]
+    nodes = [scope.resolved(node) for node in (offset, scope.elements(updates, axes), inside)]
     loops, (offset, value, inside) = merge_loops(axes, nodes)
     op = "" if kind.combine == "set" else propagating(UPDATES[kind.combine], out.aval.dtype)
     ends = [(a, number(a.args[1])) for a in loops]
     body = _updates(ends, (result, offset), value, inside, op)
     if op and duration(body) >= WORTH_SPREADING and _pays(loops, result):
         body = _in_pieces(ends, (result, offset), value, inside, op)
-    return [copy, nest(body, [planner.unit.names.text(eqn)])]
+    return [copy, Nest([scope.unit.names.text(eqn)], body=body)]
 
 
 def _updates(loops: Sequence[tuple[Node, Node]], place: Place, value: Node, inside: Node, op: str) -> list[Stmt]:

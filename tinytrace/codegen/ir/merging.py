@@ -1,0 +1,94 @@
+"""Two arrays become one place: where a body reads the one after it has written the other, it reads first.
+
+    for i: { b[i] = f(a[i]);  c[i] = g(a[i]) }    with b in the place of a is
+
+    for i: { a_before = a[i];  a[i] = f(a_before);  c[i] = g(a_before) }
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tinytrace.codegen.ir.arithmetic import rebuild
+from tinytrace.codegen.ir.kernel import (
+    Buffer,
+    Choose,
+    Declare,
+    Exchange,
+    For,
+    Kernel,
+    Nest,
+    Repeat,
+    Stmt,
+    View,
+    When,
+    expressions,
+    inner_programs,
+    nested,
+    with_programs,
+    written,
+)
+from tinytrace.codegen.ir.nodes import Node, load, local, rewrite, walk
+from tinytrace.codegen.ir.rewriting import Replacement
+
+Places = Mapping[Buffer, Buffer]
+
+
+def merge_places(kernels: Sequence[Kernel], places: Places) -> list[Kernel]:
+    """Return a program in which `places[b]` stands for each array `b` in it."""
+    return [_merged(kernel, places) for kernel in kernels] if places else list(kernels)
+
+
+def _merged(kernel: Kernel, places: Places) -> Kernel:
+    kernel = with_programs(kernel, [merge_places(program, places) for program in inner_programs(kernel)])
+    if isinstance(kernel, Nest):
+        touched = any(buffer in places for accessed in kernel.accesses for buffer in accessed)
+        return replace(kernel, body=merge_in_body(kernel.body, places)) if touched else kernel
+    if isinstance(kernel, Repeat):
+        pairs = [Exchange(pair.before, pair.after, *(places.get(b, b) for b in (pair.first, pair.second, pair.result)))
+                 for pair in kernel.exchanges]
+        views = [View(view.buffer, places.get(view.base, view.base), view.step) for view in kernel.views]
+        return replace(kernel, exchanges=pairs, views=views, wanted=_node(kernel.wanted, places))
+    return replace(kernel, index=_node(kernel.index, places)) if isinstance(kernel, Choose) else kernel
+
+
+def merge_in_body(body: Sequence[Stmt], places: Places) -> list[Stmt]:
+    """Return statements in which `places[b]` stands for each array `b` in them."""
+    body = _read_first(body, places, Counter())
+    loads = _moved_loads([root for stmt in nested(body) for root in expressions(stmt)], places)
+    return Replacement(loads, places).of(body)
+
+
+def _node(node: Node | None, places: Places) -> Node | None:
+    return node if node is None else rewrite([node], _moved_loads([node], places), rebuild)[0]
+
+
+def _moved_loads(roots: Sequence[Node], places: Places) -> dict[Node, Node]:
+    """Return what stands for each load of an array that has another place, operands first."""
+    moved: dict[Node, Node] = {}
+    for node in walk(roots):
+        if node.op == "load" and node.args[0] in places:
+            offset, = rewrite([node.args[1]], moved, rebuild)
+            moved[node] = load(places[node.args[0]], offset, node.dtype)  # type: ignore[arg-type]
+    return moved
+
+
+def _read_first(body: Sequence[Stmt], places: Places, names: Counter[str]) -> list[Stmt]:
+    """Return statements that read elements before others, through another array, overwrite them."""
+    body = [replace(stmt, body=_read_first(stmt.body, places, names)) if isinstance(stmt, (For, When)) else stmt
+            for stmt in body]
+    overwritten: dict[Buffer, Buffer] = {}
+    early: dict[Node, Node] = {}
+    for stmt in body:
+        for node in walk(expressions(stmt), certain=True) if overwritten else ():
+            if node.op == "load" and node not in early \
+                    and overwritten.get(places.get(node.args[0], node.args[0]), node.args[0]) is not node.args[0]:
+                name = f"{node.args[0].name}_before"
+                early[node] = local(f"{name}{names[name] or ''}", node.dtype)
+                names[name] += 1
+        overwritten |= {places.get(place[0], place[0]): place[0] for place in written(stmt)
+                        if not isinstance(place, Node)}
+    if not early:
+        return body
+    return [*(Declare(name, node, fixed=True) for node, name in early.items()), *Replacement(early).of(body)]

@@ -1,0 +1,39 @@
+"""The list of what rewrites kernels, in its order."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tinytrace.codegen.ir.kernel import Kernel
+from tinytrace.codegen.passes.dead_code import remove_dead_code
+from tinytrace.codegen.passes.empty_loops import drop_empty_loops
+from tinytrace.codegen.passes.epilogue import fuse_epilogues
+from tinytrace.codegen.passes.in_place import update_carries_in_place
+from tinytrace.codegen.passes.index_set_splitting import split_index_sets
+from tinytrace.codegen.passes.interchange import interchange_loops
+from tinytrace.codegen.passes.prefetch import prefetch_rows
+from tinytrace.codegen.passes.reuse import reuse_temporaries
+from tinytrace.codegen.passes.streaming_stores import stream_results
+from tinytrace.codegen.passes.threads import spread_over_threads
+
+PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
+    drop_empty_loops,
+    update_carries_in_place,
+    interchange_loops,
+    split_index_sets,
+    remove_dead_code,
+    reuse_temporaries,
+    fuse_epilogues,
+    spread_over_threads,
+    stream_results,
+    prefetch_rows,
+]
+
+
+def run_passes(kernels: Sequence[Kernel], watch: Callable[[str, list[Kernel]], None] = lambda name, kernels: None) \
+        -> list[Kernel]:
+    """Return what all passes make of a program; `watch(name, kernels)` sees the result of each."""
+    result = list(kernels)
+    for change in PASSES:
+        result = change(result)
+        watch(change.__name__, result)
+    return result

@@ -1,0 +1,104 @@
+"""What an equation that is a kernel of its own may ask of the program around it: where values are, and plans of bodies.
+
+`whole` writes kernels against this; `planner` is the one that implements it.
+"""
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from tinytrace.codegen.ir.arithmetic import flat_offset, rebuild
+from tinytrace.codegen.ir.kernel import Buffer, Home, Kernel
+from tinytrace.codegen.ir.nodes import Node, element, load, walk
+from tinytrace.codegen.plan.elements import Elements, Index, literal_node
+from tinytrace.codegen.plan.partition import Root
+from tinytrace.codegen.plan.unit import Unit
+from tinytrace.codegen.plan.values import Values
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Literal, Var
+
+
+class Scope(ABC):
+    """One program whose inputs are at `homes`; its outputs are to be stored in `targets`, where there is one."""
+
+    def __init__(self, unit: Unit, closed: ClosedJaxpr, homes: dict[Var, Home],
+                 targets: Sequence[Buffer | None]) -> None:
+        self.unit = unit
+        self.jaxpr = closed.jaxpr
+        self.homes = dict(homes)
+        """Where values are that have been planned."""
+        for v, const in zip(closed.jaxpr.constvars, closed.consts, strict=True):
+            if v not in self.homes:
+                self.homes[v] = unit.constant(const, v.aval)
+        self.values = Values(self.jaxpr)
+        letters = {v: unit.names[v] for eqn in self.jaxpr.eqns for v in eqn.outvars if type(v) is not DropVar}
+        self.elements = Elements(self.values.producers, self._leaf, letters)
+        self.targets: dict[Var, list[Buffer]] = {}
+        """The arrays in which outputs are wanted."""
+        for atom, target in zip(self.jaxpr.outvars, targets, strict=True):
+            if target is not None and isinstance(atom, Var) and atom in self.values.producers:
+                self.targets.setdefault(atom, []).append(target)
+
+    @abstractmethod
+    def kernels(self) -> list[Kernel]:
+        """Return the kernels of the program; afterwards `home` knows where its values are."""
+
+    @abstractmethod
+    def inner(self, closed: ClosedJaxpr, homes: dict[Var, Home], targets: Sequence[Buffer | None]) -> Scope:
+        """Return the scope of the body of a loop or branch, whose variables have been given letters."""
+
+    @abstractmethod
+    def add_root(self, root: Root) -> None:
+        """Add a root that no equation of the program computes."""
+
+    def add_output(self, root: Root, target: Buffer) -> None:
+        """Add a root that no equation of the program computes, and store it in `target`."""
+        self.targets[root.var] = [target]
+        self.add_root(root)
+
+    def home(self, atom: Atom) -> Home:
+        """Return where a value is that has been planned, or is an input or a literal."""
+        return literal_node(atom) if isinstance(atom, Literal) else self.homes[atom]
+
+    def result_array(self, var: Var) -> Buffer:
+        """Return the array in which a whole operation is to leave a result, and let it live there."""
+        targets = self.targets.get(var)
+        home = targets[0] if targets and var.aval.shape else self.temporary(var)
+        self.homes[var] = home
+        return home
+
+    def temporary(self, var: Var, suffix: str = "") -> Buffer:
+        """Return a new array in the workspace for a value like `var`."""
+        name = self.unit.names[var] if not suffix and type(var) is not DropVar else \
+            self.unit.names.fresh(f"{self.unit.names[var]}{suffix or '_1'}")
+        return Buffer(name, var.aval.shape, var.aval.dtype, "workspace")
+
+    def resolved(self, value: Node, where: Callable[[Var, Index], Node] | None = None) -> Node:
+        """Return `value` with every element of a kept value read from where that is."""
+        found: dict[Node, Node] = {}
+        for node in walk([value]):
+            old = node.children
+            new = [found[child] for child in old]
+            if node.op == "element":
+                found[node] = (where or self.read)(node.args[0], tuple(new))
+            elif all(x is y for x, y in zip(new, old, strict=True)):
+                found[node] = node
+            else:
+                found[node] = rebuild(node, new)
+                found[node].hint = found[node].hint or node.hint
+        return found[value]
+
+    def read(self, var: Var, index: Index) -> Node:
+        """Return an element of a value that has been planned."""
+        home = self.homes[var]
+        return home if isinstance(home, Node) else load(home, flat_offset(index, var.aval.shape), var.aval.dtype)
+
+    def _leaf(self, var: Var, index: Index) -> Node | None:
+        home = self.homes.get(var)
+        if isinstance(home, Node):
+            return home
+        if home is not None:
+            return load(home, flat_offset(index, var.aval.shape), var.aval.dtype)
+        producer = self.values.producers[var]
+        if var in self.values.kept or not producer.is_map:
+            return element(var, index)
+        return None
