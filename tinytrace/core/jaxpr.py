@@ -211,6 +211,10 @@ class Jaxpr:
         """Return what differs from `other`, whatever the variables are called: a `core.jaxpr_diff.JaxprDiff`."""
         return views.jaxpr_diff.diff(self, other)
 
+    def graph(self) -> Any:
+        """Return the program as a graph that shows itself as SVG and has `to_svg`, `to_dot` and `to_mermaid`."""
+        return views.graph.graph(self)
+
     def as_python(self) -> str:
         """Return a Python file that computes what the program computes, one line for each equation: a text.
 
@@ -280,6 +284,10 @@ class ClosedJaxpr:
     def diff(self, other: Jaxpr | ClosedJaxpr) -> Any:
         """Return what differs from `other`, whatever the variables are called; see `Jaxpr.diff`."""
         return views.jaxpr_diff.diff(self, other)
+
+    def graph(self) -> Any:
+        """Return the program as a graph that shows itself as SVG and has `to_svg`, `to_dot` and `to_mermaid`."""
+        return views.graph.graph(self)
 
     def as_python(self) -> str:
         """Return a Python file that computes what the program computes, one line for each equation: a text."""

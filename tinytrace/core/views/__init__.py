@@ -11,6 +11,7 @@ from types import ModuleType
 VIEWS = {
     "jaxpr_diff": "tinytrace.core.views.jaxpr_diff",
     "python_file": "tinytrace.inspection.python_file",
+    "graph": "tinytrace.inspection.graph",
 }
 
 
