@@ -6,8 +6,6 @@ those that move elements, compare and choose them, or add, subtract, multiply an
 """
 from __future__ import annotations
 
-import re
-
 from tinytrace import runtime
 from tinytrace.api.program import Program
 from tinytrace.core.avals import ShapedArray
@@ -18,7 +16,6 @@ from tinytrace.runtime.failures import CompileError, StrictError
 
 LARGE = 1 << 20
 """Bytes of the largest array from which a function is worth compiling."""
-_CALL = re.compile(r"\w\(")
 
 
 def is_worth_compiling(jaxpr: Jaxpr) -> bool:
@@ -35,8 +32,7 @@ def _same_bits(eqn: JaxprEqn) -> bool:
     if any(map(_is_half, (*in_avals, *out_avals))) or eqn.primitive.multiple_results:
         return False
     kind = eqn.primitive.lower(in_avals, out_avals, **eqn.params)
-    return isinstance(kind, IndexMap) or (isinstance(kind, Scalar) and isinstance(kind.text, str)
-                                          and not _CALL.search(kind.text))
+    return isinstance(kind, IndexMap) or (isinstance(kind, Scalar) and not kind.operation.calls)
 
 
 def _is_half(aval: ShapedArray) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from tinytrace.codegen.ir.arithmetic import flat_offset
+from tinytrace.codegen.ir.cost import CALL
 from tinytrace.codegen.ir.kernel import Buffer, Home, Kernel, Nest
 from tinytrace.codegen.ir.nodes import Node, load, local, walk
 from tinytrace.codegen.plan.elements import Index, domain_axes
@@ -19,7 +20,7 @@ from tinytrace.codegen.plan.partition import Group, Grouping, Root
 from tinytrace.codegen.plan.roots import copy_root, map_root, part_root, product_root, reduction_roots, scan_root
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.plan.unit import Unit
-from tinytrace.codegen.plan.values import CALL, is_small_product
+from tinytrace.codegen.plan.values import is_small_product
 from tinytrace.codegen.schedule.loops import GroupLoops
 from tinytrace.codegen.schedule.tasks import StagePlan, Task
 from tinytrace.codegen.whole.dispatch import kernels_of_whole

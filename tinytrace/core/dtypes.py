@@ -162,6 +162,16 @@ def is_float(dtype: DType) -> bool:
     return dtype.kind == "f" or dtype == BFLOAT16
 
 
+def is_half(dtype: DType) -> bool:
+    """Is this a two-byte float, which compiled code computes as float32?"""
+    return is_float(dtype) and dtype.itemsize == 2
+
+
+def element_size(dtype: DType) -> int:
+    """Return the bytes of one element in memory."""
+    return 0 if dtype == FLOAT0 else dtype.itemsize
+
+
 def is_integer(dtype: DType) -> bool:
     """Is this a signed or unsigned integer type (bool is not)?"""
     return dtype.kind in "iu"

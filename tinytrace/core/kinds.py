@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tinytrace.core.formulas import Formula
+from tinytrace.core.operations import Operation
+
 if TYPE_CHECKING:
     from tinytrace.core.jaxpr import ClosedJaxpr
 
@@ -148,15 +151,9 @@ def _fold(op: str, a: Expr, b: Expr) -> Expr:
 # --- the kinds -------------------------------------------------------------------------------------------------
 
 class Scalar(NamedTuple):
-    """`out[i] = text(in0[i], in1[i], ...)`, element by element over operands of one shape.
+    """`out[i] = operation(in0[i], in1[i], ...)`, element by element over operands of one shape or scalars."""
 
-    `text` is a C expression with {0}, {1}, ... for the operands' elements; it may call `tt_*` functions of csrc/math
-    (`tt_exp_f32({0})`), and operators on small integers are cast back to the output's type by the generator.
-    float16 and bfloat16 elements arrive widened to `float`; the generator rounds the result. bool elements are
-    `uint8_t` 0 or 1. A primitive with several results gives one text each.
-    """
-
-    text: str | tuple[str, ...]
+    operation: Operation
 
 
 class IndexMap(NamedTuple):
@@ -243,14 +240,14 @@ class Call(NamedTuple):
 
 
 class Routine(NamedTuple):
-    """Call a hand-written `tt_*` function of csrc/math on whole contiguous buffers.
+    """Call hand-written functions of csrc/math on whole contiguous buffers, one after the other.
 
-    `text` is the C statement: {in0}, {in1}, ... and {out0}, ... are pointers; {scratch} is a workspace of `scratch`
-    bytes.
+    In `calls` the places in0, in1, ... and out0, ... are pointers to the operands and results; the place scratch is a
+    workspace of `scratch` bytes, if there is one.
     """
 
-    text: str
-    scratch: int = 0
+    calls: tuple[Formula, ...]
+    scratch: int | None = None
 
 
 class HostCall(NamedTuple):

@@ -6,6 +6,7 @@ divided by -1 gives itself. max and min propagate NaN and know that -0 is less t
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,8 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import is_float
+from tinytrace.core.formulas import Formula, call, choose
+from tinytrace.core.kinds import IndexMap, Kind, literal
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.comparison import eq, ge
 from tinytrace.primitives.elementwise import (
@@ -29,6 +32,7 @@ from tinytrace.primitives.elementwise import (
     broadcast_operands,
     const_like,
     filled_like,
+    function,
     in_float32,
     maybe_broadcast,
     operand_aval,
@@ -263,6 +267,11 @@ class IntegerPow(Elementwise):
                             f"integer_pow({avals[0]}, {params['y']})")
         return aval
 
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        if params["y"] == 0:  # whatever the operand is, NaN too
+            return IndexMap(lambda i, read: literal(1, out_avals[0].dtype))
+        return super().lower(in_avals, out_avals, **params)
+
 
 # --- meanings in NumPy -----------------------------------------------------------------------------------------
 
@@ -323,33 +332,27 @@ def _rsqrt(x: NDArray) -> Any:
 
 # --- meanings in C ---------------------------------------------------------------------------------------------
 
-def _integer_pow_text(x: ShapedArray, *, y: int) -> str:
-    if y == 0:
-        return "1"
+WRITTEN_OUT = 16
+"""Powers up to this one are products of squares; larger ones are a loop."""
+
+
+def _power(x: Formula, *, y: int) -> Formula:
     size = builtins.abs(y)
-    product = _product_text(size) if size <= 16 else f"tt_powi_{{t}}({{0}}, {size})"
-    return f"1 / ({product})" if y < 0 else product
+    product = _product(x, size) if size <= WRITTEN_OUT else call("powi", x, size)
+    return 1 / product if y < 0 else product
 
 
-def _product_text(y: int) -> str:
-    """Return `{0}` to the power y as products of squares, the order of XLA; the C compiler shares equal parts."""
+def _product(x: Formula, y: int) -> Formula:
+    """Return x to the power y as products of squares, the order of XLA; the C compiler shares equal parts."""
     if y == 3:
-        return "{0} * {0} * {0}"
-    factors, power = [], "{0}"
+        return x * x * x
+    factors, power = [], x
     while y:
         if y & 1:
             factors.append(power)
         y >>= 1
-        power = f"({power} * {power})"
-    text = factors[0]
-    for factor in factors[1:]:
-        text = f"({text}) * {factor}" if "*" in text else f"{text} * {factor}"
-    return text
-
-
-def _max_text(sign: str) -> dict[str, str]:
-    name = "tt_max" if sign == ">" else "tt_min"
-    return {"f": name + "_{t}({0}, {1})", "iub": "{0} " + sign + " {1} ? {0} : {1}"}
+        power = power * power
+    return functools.reduce(operator.mul, factors)
 
 
 # --- tangents --------------------------------------------------------------------------------------------------
@@ -368,31 +371,34 @@ def _integer_pow_tangent(g: Any, out: Any, x: Any, *, y: int) -> Any:
     return filled_like(g, 0) if y == 0 else mul(g, mul(const_like(x, y), integer_pow(x, y - 1)))
 
 
-add_p = Add("add", [NUMBER, NUMBER], np.add, "{0} + {1}")
-sub_p = Sub("sub", [NUMBER, NUMBER], np.subtract, "{0} - {1}")
-mul_p = Mul("mul", [NUMBER, NUMBER], np.multiply, "{0} * {1}",
+add_p = Add("add", [NUMBER, NUMBER], np.add, lambda x, y: x + y, laws="commutative")
+sub_p = Sub("sub", [NUMBER, NUMBER], np.subtract, lambda x, y: x - y)
+mul_p = Mul("mul", [NUMBER, NUMBER], np.multiply, lambda x, y: x * y,
             lambda g, out, x, y: mul(g, y),
-            lambda g, out, x, y: mul(x, g))
-div_p = Div("div", [NUMBER, NUMBER], _div, {"f": "{0} / {1}", "iu": "tt_div_{t}({0}, {1})"},
+            lambda g, out, x, y: mul(x, g), laws="commutative")
+div_p = Div("div", [NUMBER, NUMBER], _div, {"f": lambda x, y: x / y, "iu": function("div")},
             lambda g, out, x, y: div(g, y),
             lambda g, out, x, y: mul(mul(neg(g), x), integer_pow(y, -2)))
-rem_p = Elementwise("rem", [REAL, REAL], _rem, "tt_rem_{t}({0}, {1})",
+rem_p = Elementwise("rem", [REAL, REAL], _rem, function("rem"),
                     _rem_tangent,
-                    lambda g, out, x, y: mul(neg(g), mul(sign(div(x, y)), floor(abs(div(x, y))))))
-max_p = Elementwise("max", [ANY, ANY], _max, _max_text(">"),
+                    lambda g, out, x, y: mul(neg(g), mul(sign(div(x, y)), floor(abs(div(x, y))))), ulp=0)
+max_p = Elementwise("max", [ANY, ANY], _max, {"f": function("max"), "iub": lambda x, y: choose(x > y, x, y)},
                     lambda g, out, x, y: mul(g, _share(x, out, y)),
-                    lambda g, out, x, y: mul(g, _share(y, out, x)))
-min_p = Elementwise("min", [ANY, ANY], _min, _max_text("<"),
+                    lambda g, out, x, y: mul(g, _share(y, out, x)),
+                    ulp=0, laws="commutative associative idempotent monotone")
+min_p = Elementwise("min", [ANY, ANY], _min, {"f": function("min"), "iub": lambda x, y: choose(x < y, x, y)},
                     lambda g, out, x, y: mul(g, _share(x, out, y)),
-                    lambda g, out, x, y: mul(g, _share(y, out, x)))
+                    lambda g, out, x, y: mul(g, _share(y, out, x)),
+                    ulp=0, laws="commutative associative idempotent monotone")
 
-neg_p = LinearUnary("neg", NUMBER, np.negative, "-{0}")
-abs_p = Elementwise("abs", SIGNED, np.abs, {"f": "tt_abs_{t}({0})", "i": "{0} < 0 ? -{0} : {0}"},
-                    lambda g, out, x: select(ge(x, zero_like(x)), g, neg(g)))
-integer_pow_p = IntegerPow("integer_pow", NUMBER, _integer_pow, _integer_pow_text, _integer_pow_tangent)
-sqrt_p = Elementwise("sqrt", INEXACT, np.sqrt, "tt_sqrt_{t}({0})",
-                     lambda g, out, x: mul(g, div(const_like(x, 0.5), out)))
-rsqrt_p = Elementwise("rsqrt", INEXACT, _rsqrt, "1 / tt_sqrt_{t}({0})",
-                      lambda g, out, x: mul(g, mul(const_like(x, -0.5), div(out, x))))
-cbrt_p = Elementwise("cbrt", FLOAT, np.cbrt, "tt_cbrt_{t}({0})",
-                     lambda g, out, x: mul(g, mul(const_like(x, 1 / 3), integer_pow(out, -2))))
+neg_p = LinearUnary("neg", NUMBER, np.negative, lambda x: -x, laws="odd involution")
+abs_p = Elementwise("abs", SIGNED, np.abs, {"f": function("abs"), "i": lambda x: choose(x < 0, -x, x)},
+                    lambda g, out, x: select(ge(x, zero_like(x)), g, neg(g)), ulp=0, laws="even idempotent")
+integer_pow_p = IntegerPow("integer_pow", NUMBER, _integer_pow, _power, _integer_pow_tangent)
+sqrt_p = Elementwise("sqrt", INEXACT, np.sqrt, function("sqrt"),
+                     lambda g, out, x: mul(g, div(const_like(x, 0.5), out)), ulp=0.5, laws="monotone")
+rsqrt_p = Elementwise("rsqrt", INEXACT, _rsqrt, lambda x: 1 / call("sqrt", x),
+                      lambda g, out, x: mul(g, mul(const_like(x, -0.5), div(out, x))), ulp=1.5)
+cbrt_p = Elementwise("cbrt", FLOAT, np.cbrt, function("cbrt"),
+                     lambda g, out, x: mul(g, mul(const_like(x, 1 / 3), integer_pow(out, -2))),
+                     ulp=(0.51, 1), laws="monotone odd")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.core.avals import ShapedArray
+from tinytrace.core.formulas import Formula, FormulaLike, call, call_named, cast, negated
 from tinytrace.primitives.elementwise import BITS, CONSTANT, INTEGER, Elementwise, NDArray
 
 
@@ -156,38 +156,42 @@ def _clz(x: NDArray) -> Any:
 
 # --- meanings in C: 8 and 16 bits are computed in words of 32 -----------------------------------------------------
 
-def _width(x: ShapedArray) -> int:
+def _width(x: Formula) -> int:
+    assert x.dtype is not None
     return 8 * x.dtype.itemsize
 
 
-def _word(x: ShapedArray, kind: str = "u") -> str:
-    return f"{kind}{max(_width(x), 32)}"
+def _on_words(name: str, kind: str, x: Formula, *others: FormulaLike) -> Formula:
+    """Return the function `name` for words that hold `x`, signed ("i") or unsigned ("u").
+
+    x is converted to its own width first, so that a narrow negative number has no bits above its width.
+    """
+    assert x.dtype is not None
+    own = x if x.dtype.kind == kind else cast(f"{'u' * (kind == 'u')}int{_width(x)}_t", x)
+    return call_named(f"tt_{name}_{kind}{max(_width(x), 32)}", own, *others)
 
 
-def _bits(x: ShapedArray) -> str:
-    """Return the operand as an unsigned number, so that a narrow negative one has no bits above its width."""
-    return f"(uint{_width(x)}_t){{0}}" if x.dtype.kind == "i" else "{0}"
-
-
-def _signed(x: ShapedArray) -> str:
-    return f"(int{_width(x)}_t){{0}}" if x.dtype.kind == "u" else "{0}"
+def _leading_zeros(x: Formula) -> Formula:
+    zeros = _on_words("clz", "u", x) if _width(x) < 32 else call_named(f"tt_clz_u{_width(x)}", x)
+    return zeros - (32 - _width(x)) if _width(x) < 32 else zeros
 
 
 # --- rooms -----------------------------------------------------------------------------------------------------
 
-and_p = Elementwise("and", [BITS, BITS], np.bitwise_and, "{0} & {1}", CONSTANT)
-or_p = Elementwise("or", [BITS, BITS], np.bitwise_or, "{0} | {1}", CONSTANT)
-xor_p = Elementwise("xor", [BITS, BITS], np.bitwise_xor, "{0} ^ {1}", CONSTANT)
-not_p = Elementwise("not", BITS, np.invert, {"b": "!{0}", "iu": "~{0}"}, CONSTANT)
+LATTICE = "commutative associative idempotent"
+
+and_p = Elementwise("and", [BITS, BITS], np.bitwise_and, lambda x, y: x & y, CONSTANT, laws=LATTICE)
+or_p = Elementwise("or", [BITS, BITS], np.bitwise_or, lambda x, y: x | y, CONSTANT, laws=LATTICE)
+xor_p = Elementwise("xor", [BITS, BITS], np.bitwise_xor, lambda x, y: x ^ y, CONSTANT,
+                    laws="commutative associative")
+not_p = Elementwise("not", BITS, np.invert, {"b": negated, "iu": lambda x: ~x}, CONSTANT, laws="involution")
 
 shift_left_p = Elementwise("shift_left", [INTEGER, INTEGER], _shift_left,
-                           lambda x, y: f"tt_shl_{{t}}({{0}}, {{1}}, {_width(x)})", CONSTANT)
+                           lambda x, y: call("shl", x, y, _width(x)), CONSTANT)
 shift_right_logical_p = Elementwise("shift_right_logical", [INTEGER, INTEGER], _shift_right_logical,
-                                    lambda x, y: f"tt_shr_{_word(x)}({_bits(x)}, {{1}}, {_width(x)})", CONSTANT)
+                                    lambda x, y: _on_words("shr", "u", x, y, _width(x)), CONSTANT)
 shift_right_arithmetic_p = Elementwise("shift_right_arithmetic", [INTEGER, INTEGER], _shift_right_arithmetic,
-                                       lambda x, y: f"tt_sar_{_word(x, 'i')}({_signed(x)}, {{1}}, {_width(x)})",
-                                       CONSTANT)
+                                       lambda x, y: _on_words("sar", "i", x, y, _width(x)), CONSTANT)
 population_count_p = Elementwise("population_count", INTEGER, _population_count,
-                                 lambda x: f"tt_popcount_{_word(x)}({_bits(x)})")
-clz_p = Elementwise("clz", INTEGER, _clz, lambda x: f"tt_clz_{_word(x)}({_bits(x)}) - {32 - _width(x)}"
-                    if _width(x) < 32 else f"tt_clz_{_word(x)}({{0}})")
+                                 lambda x: _on_words("popcount", "u", x))
+clz_p = Elementwise("clz", INTEGER, _clz, _leading_zeros)

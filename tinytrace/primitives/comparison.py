@@ -4,20 +4,23 @@ eq_to, lt_to and le_to compare in the total order of floats: -NaN < -inf < ... <
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BOOL, is_float
+from tinytrace.core.formulas import Formula, call, cast
 from tinytrace.primitives.elementwise import ANY_OR_KEY, CONSTANT, ORDERED, Elementwise, NDArray
 
-eq_p = Elementwise("eq", [ANY_OR_KEY, ANY_OR_KEY], np.equal, "{0} == {1}", CONSTANT, result=BOOL)
-ne_p = Elementwise("ne", [ANY_OR_KEY, ANY_OR_KEY], np.not_equal, "{0} != {1}", CONSTANT, result=BOOL)
-lt_p = Elementwise("lt", [ORDERED, ORDERED], np.less, "{0} < {1}", CONSTANT, result=BOOL)
-le_p = Elementwise("le", [ORDERED, ORDERED], np.less_equal, "{0} <= {1}", CONSTANT, result=BOOL)
-gt_p = Elementwise("gt", [ORDERED, ORDERED], np.greater, "{0} > {1}", CONSTANT, result=BOOL)
-ge_p = Elementwise("ge", [ORDERED, ORDERED], np.greater_equal, "{0} >= {1}", CONSTANT, result=BOOL)
+eq_p = Elementwise("eq", [ANY_OR_KEY, ANY_OR_KEY], np.equal, lambda x, y: x.equals(y), CONSTANT, result=BOOL,
+                   laws="commutative")
+ne_p = Elementwise("ne", [ANY_OR_KEY, ANY_OR_KEY], np.not_equal, lambda x, y: x.differs(y), CONSTANT,
+                   result=BOOL, laws="commutative")
+lt_p = Elementwise("lt", [ORDERED, ORDERED], np.less, lambda x, y: x < y, CONSTANT, result=BOOL)
+le_p = Elementwise("le", [ORDERED, ORDERED], np.less_equal, lambda x, y: x <= y, CONSTANT, result=BOOL)
+gt_p = Elementwise("gt", [ORDERED, ORDERED], np.greater, lambda x, y: x > y, CONSTANT, result=BOOL)
+ge_p = Elementwise("ge", [ORDERED, ORDERED], np.greater_equal, lambda x, y: x >= y, CONSTANT, result=BOOL)
 
 
 def _ordinal(x: NDArray) -> NDArray:
@@ -28,26 +31,24 @@ def _ordinal(x: NDArray) -> NDArray:
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
-def _total(name: str, compare: np.ufunc, symbol: str) -> Elementwise:
+def _ordinal_in_c(x: Formula) -> Formula:
+    """Return what `_ordinal` does to the widened element of an operand."""
+    if x.dtype is None or not is_float(x.dtype):
+        return x
+    width = 64 if x.dtype.itemsize == 8 else 32
+    bits = cast(f"int{width}_t", call("bits", x))
+    return bits ^ ((bits >> width - 1) & ((1 << width - 1) - 1))
+
+
+def _total(name: str, compare: np.ufunc, in_c: Callable[[Formula, Formula], Formula]) -> Elementwise:
     """One comparison in the total order; integers are compared as they are."""
-
-    def ordinal(width: int, place: int) -> str:
-        bits = f"(int{width}_t)tt_bits_f{width}({{{place}}})"
-        return f"({bits} ^ (({bits} >> {width - 1}) & {2 ** (width - 1) - 1}))"
-
-    def c(x: ShapedArray, y: ShapedArray, **params: Any) -> str:
-        if not is_float(x.dtype):
-            return f"{{0}} {symbol} {{1}}"
-        width = 64 if x.dtype.itemsize == 8 else 32
-        return f"{ordinal(width, 0)} {symbol} {ordinal(width, 1)}"
-
-    return Elementwise(name, [ORDERED, ORDERED], lambda x, y: compare(_ordinal(x), _ordinal(y)), c, CONSTANT,
-                       result=BOOL)
+    return Elementwise(name, [ORDERED, ORDERED], lambda x, y: compare(_ordinal(x), _ordinal(y)),
+                       lambda x, y: in_c(_ordinal_in_c(x), _ordinal_in_c(y)), CONSTANT, result=BOOL)
 
 
-eq_to_p = _total("eq_to", np.equal, "==")
-lt_to_p = _total("lt_to", np.less, "<")
-le_to_p = _total("le_to", np.less_equal, "<=")
+eq_to_p = _total("eq_to", np.equal, Formula.equals)
+lt_to_p = _total("lt_to", np.less, Formula.__lt__)
+le_to_p = _total("le_to", np.less_equal, Formula.__le__)
 
 
 def eq(x: Any, y: Any) -> Any:

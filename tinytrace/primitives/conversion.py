@@ -13,12 +13,14 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BOOL, FLOAT0, DType, KeyType, canonicalize_dtype, dtype_of, is_float, is_weak
+from tinytrace.core.formulas import Formula, call, call_named, cast, operand, place, suffix
 from tinytrace.core.jaxpr import Atom, Literal
 from tinytrace.core.kinds import Kind, Routine, Scalar
+from tinytrace.core.operations import operation
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.checks import is_array
-from tinytrace.primitives.elementwise import ANY_OR_KEY, FLOAT, Elementwise, LinearUnary, NDArray, c_kind, c_suffix
+from tinytrace.primitives.elementwise import ANY_OR_KEY, FLOAT, Elementwise, LinearUnary, NDArray, c_kind, itself
 
 
 def convert_element_type(operand: Any, new_dtype: Any = None, weak_type: bool = False) -> Any:
@@ -92,6 +94,9 @@ class ConvertElementType(Elementwise):
         x, = avals
         return ShapedArray(x.shape, params["new_dtype"], params["weak_type"])
 
+    def result_dtype(self, *avals: ShapedArray, **params: Any) -> DType:
+        return params["new_dtype"]  # type: ignore[no-any-return]
+
     def fold(self, atom: Atom, *, new_dtype: np.dtype[Any], weak_type: bool) -> Atom | None:
         """Return what an equation need not be written for: `atom` if it is of that type, or a converted literal."""
         out_aval = ShapedArray(atom.aval.shape, new_dtype, weak_type)
@@ -150,8 +155,9 @@ class BitcastConvertType(Primitive):
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
         (old,), (new,) = in_avals, out_avals
         if old.shape != new.shape or old.dtype.itemsize == 2:  # half floats are not their bits while computed with
-            return Routine(f"__builtin_memcpy({{out0}}, {{in0}}, {new.nbytes});")
-        return Scalar(_bitcast_text(old.dtype, new.dtype))
+            return Routine((call_named("__builtin_memcpy", place("out0"), place("in0"), new.nbytes),))
+        formula = _bitcast(operand(0, old.dtype), new.dtype)
+        return Scalar(operation(self.name, (old.dtype,), new.dtype, formula, self.in_numpy(params), 0))
 
 
 class ReducePrecision(LinearUnary):
@@ -216,26 +222,29 @@ def c_type(dtype: DType) -> str:
     return f"{'int' if dtype.kind == 'i' else 'uint'}{8 * dtype.itemsize}_t"
 
 
-def _convert_text(x: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> str:
+def _converted(x: Formula, *, new_dtype: np.dtype[Any], weak_type: bool) -> Formula:
+    assert x.dtype is not None
     if new_dtype == BOOL:
-        return "{0} != 0" if x.dtype != BOOL else "{0}"
+        return x.differs(0) if x.dtype != BOOL else x
     if c_kind(x.dtype) == "f" and c_kind(new_dtype) in "iu":
-        return _float_to_integer_text(c_suffix(x.dtype), new_dtype)
-    return "{0}" if c_type(x.dtype) == c_type(new_dtype) else f"({c_type(new_dtype)}){{0}}"
+        return _truncated(x, x.dtype, new_dtype)
+    return x if c_type(x.dtype) == c_type(new_dtype) else cast(c_type(new_dtype), x)
 
 
-def _float_to_integer_text(source: str, dtype: np.dtype[Any]) -> str:
+def _truncated(x: Formula, source: DType, dtype: np.dtype[Any]) -> Formula:
     if dtype.itemsize >= 4:
-        return f"tt_{source}_to_{c_suffix(dtype)}({{0}})"
+        return call_named(f"tt_{suffix(source)}_to_{suffix(dtype)}", x)
     info = np.iinfo(dtype)
-    return f"tt_min_i32(tt_max_i32(tt_{source}_to_i32({{0}}), {info.min}), {info.max})"
+    whole = call_named(f"tt_{suffix(source)}_to_i32", x)
+    return call_named("tt_min_i32", call_named("tt_max_i32", whole, info.min), info.max)
 
 
-def _bitcast_text(old: DType, new: DType) -> str:
-    if old == new:
-        return "{0}"
-    bits = f"tt_bits_{c_suffix(old)}({{0}})" if c_kind(old) == "f" else "{0}"
-    return f"tt_float_{c_suffix(new)}({bits})" if c_kind(new) == "f" else f"({c_type(new)}){bits}"
+def _bitcast(x: Formula, new: DType) -> Formula:
+    assert x.dtype is not None
+    if x.dtype == new:
+        return x
+    bits = call("bits", x) if c_kind(x.dtype) == "f" else x
+    return call_named(f"tt_float_{suffix(new)}", bits) if c_kind(new) == "f" else cast(c_type(new), bits)
 
 
 def _bitcast_shape(x: ShapedArray, new: np.dtype[Any]) -> tuple[int, ...]:
@@ -262,10 +271,12 @@ def _copied(x: NDArray) -> NDArray:
     return np.array(x)
 
 
-convert_element_type_p = ConvertElementType("convert_element_type", ANY_OR_KEY, _convert, _convert_text)
+convert_element_type_p = ConvertElementType("convert_element_type", ANY_OR_KEY, _convert, _converted,
+                                            laws="monotone")
 bitcast_convert_type_p = BitcastConvertType()
 reduce_precision_p = ReducePrecision("reduce_precision", FLOAT, _reduce_precision,
                                      lambda x, exponent_bits, mantissa_bits:
-                                     f"tt_reduce_precision_{{t}}({{0}}, {exponent_bits}, {mantissa_bits})")
-copy_p = LinearUnary("copy", ANY_OR_KEY, _copied, "{0}")
+                                     call("reduce_precision", x, exponent_bits, mantissa_bits),
+                                     ulp=0, laws="idempotent odd monotone")
+copy_p = LinearUnary("copy", ANY_OR_KEY, _copied, itself, ulp=0, laws="idempotent odd monotone")
 

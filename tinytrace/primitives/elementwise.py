@@ -2,11 +2,13 @@
 
 A regular operation is one statement, with the three meanings of it side by side:
 
-    tanh_p = Elementwise("tanh", INEXACT, np.tanh, "tt_tanh_{t}({0})",
-                         lambda g, out, x: mul(add(g, mul(g, out)), sub(one_like(x), out)))
+    tanh_p = Elementwise("tanh", INEXACT, np.tanh, function("tanh"),
+                         lambda g, out, x: mul(add(g, mul(g, out)), sub(one_like(x), out)),
+                         ulp=(5, 3), laws="monotone odd")
 
-that is: name, accepted dtypes of the operand, NumPy meaning, C text, and for each operand the rule that maps its
-tangent `g` (with the result and the operands at hand) to a part of the result's tangent. Operands have one shape, or
+that is: name, accepted dtypes of the operand, NumPy meaning, meaning in C (a function of csrc/math, or a formula as
+`lambda x, y: x + y`), for each operand the rule that maps its tangent `g` (with the result and the operands at hand) to
+a part of the result's tangent, and what is known: how exact C is, and which laws hold. Operands have one shape, or
 are scalars, or have size 1 where others are larger. Source: the `naryop` contract of JAX 0.4.35.
 """
 from __future__ import annotations
@@ -28,7 +30,9 @@ from tinytrace.core.dtypes import (
     is_weak,
     scalar_type_of,
 )
+from tinytrace.core.formulas import Formula, as_formula, call, operand
 from tinytrace.core.kinds import Kind, Scalar
+from tinytrace.core.operations import Operation, operation
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.broadcasting import (
@@ -42,7 +46,8 @@ from tinytrace.primitives.shaping import moveaxis, reshape
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
 Accepted: TypeAlias = tuple[str, ...]
-CText: TypeAlias = "str | Mapping[str, str] | Callable[..., str]"
+Meaning: TypeAlias = "Callable[..., Formula] | Mapping[str, Callable[..., Formula]]"
+Ulp: TypeAlias = "float | tuple[float | None, float | None] | None"
 Partial: TypeAlias = Callable[..., Any]
 
 # What an operand may be, in the order in which JAX names it.
@@ -66,17 +71,24 @@ class Elementwise(Primitive):
 
     accepts: the dtypes of the operand, or a list with one entry per operand.
     numpy: the meaning, over arrays of one dtype (or scalars): `numpy(*arrays, **params)`.
-    c: the meaning in C over `{0}`, `{1}`, ...; `{t}` stands for the type's short name (`f32`). It may be a mapping
-       from dtype kinds ("f", "iu", "b") to texts, or a function of the avals and parameters.
+    c: the meaning in C: `c(*operands, **params)` gives a formula. It may be a mapping from dtype kinds of the first
+       operand ("f", "iu", "b") to such functions.
     tangents: per operand a rule `(g, out, *operands, **params) -> tangent`; or CONSTANT; or none: not differentiable.
     result: the result's dtype; the first operand's when not given.
+    ulp: by how many units in the last place the C may be off, or a pair for float32 and float64; 0: it is exact, 0.5:
+       rounded once. Not given: what the formula tells.
+    laws: names from `core.operations.LAWS`, with blanks between them.
+    operation_name: the name in the operation's record, for a primitive that is another one's operation.
     """
 
-    def __init__(self, name: str, accepts: Accepted | list[Accepted], numpy: Callable[..., Any], c: CText,
-                 *tangents: Partial | str, result: np.dtype[Any] | None = None) -> None:
+    def __init__(self, name: str, accepts: Accepted | list[Accepted], numpy: Callable[..., Any], c: Meaning,
+                 *tangents: Partial | str, result: np.dtype[Any] | None = None, ulp: Ulp = None, laws: str = "",
+                 operation_name: str = "") -> None:
         super().__init__(name)
         self.accepts = accepts if isinstance(accepts, list) else [accepts]
         self.numpy, self.c, self.result = numpy, c, result
+        self.ulp, self.laws, self.operation_name = ulp, laws.split(), operation_name or name
+        self._operations: dict[Any, Operation] = {}
         self.constant = tangents == (CONSTANT,)
         self.tangents = [rule for rule in tangents if callable(rule)]
 
@@ -117,7 +129,24 @@ class Elementwise(Primitive):
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
         self.check_runnable(*in_avals)
-        return Scalar(c_text(self.c, in_avals, **params))
+        return Scalar(self.operation(*(aval.dtype for aval in in_avals), **params))
+
+    def operation(self, *dtypes: DType, **params: Any) -> Operation:
+        """Return the record of the operation on elements of these types."""
+        key = dtypes, tuple(params.items())
+        found = self._operations.get(key)
+        if found is None:
+            result = self.result_dtype(*(ShapedArray((), dtype) for dtype in dtypes), **params)
+            c = self.c if callable(self.c) else next(c for kinds, c in self.c.items() if c_kind(dtypes[0]) in kinds)
+            formula = as_formula(c(*(operand(k, dtype) for k, dtype in enumerate(dtypes)), **params))
+            found = self._operations[key] = operation(
+                self.operation_name, dtypes, result, formula, self.in_numpy(params), self._ulp(result), self.laws)
+        return found
+
+    def _ulp(self, result: DType) -> float | None:
+        if not is_float(result):
+            return None
+        return self.ulp[result.itemsize == 8] if isinstance(self.ulp, tuple) else self.ulp
 
     def result_shape(self, *avals: ShapedArray) -> tuple[int, ...]:
         """Return the common shape of the operands; raises TypeError when they have none."""
@@ -180,7 +209,7 @@ class AddAny(Elementwise):
         return self.bind(x, y), dim
 
 
-add_any_p = AddAny("add_any", [ANY, ANY], np.add, "{0} + {1}")
+add_any_p = AddAny("add_any", [ANY, ANY], np.add, lambda x, y: x + y, laws="commutative", operation_name="add")
 
 
 def add_any(x: Any, y: Any) -> Any:
@@ -303,29 +332,19 @@ def _scalar_like(x: Any, value: Any) -> Any:
 
 # --- C ---------------------------------------------------------------------------------------------------------
 
-def c_text(c: CText, in_avals: Sequence[ShapedArray], **params: Any) -> str:
-    """Return the C expression that `c` gives for operands of these types."""
-    dtype = in_avals[0].dtype
-    if callable(c):
-        c = c(*in_avals, **params)
-    if isinstance(c, Mapping):
-        c = next(text for kinds, text in c.items() if c_kind(dtype) in kinds)
-    return c.replace("{t}", c_suffix(dtype))
+def function(family: str) -> Callable[..., Formula]:
+    """Return the meaning in C that is one function of csrc/math: `tt_tanh_f32(x)`."""
+    return functools.partial(call, family)
+
+
+def itself(x: Formula) -> Formula:
+    """Return `x`: the meaning in C of what changes no more than the type."""
+    return x
 
 
 def c_kind(dtype: DType) -> str:
     """Return f for floats, i and u for integers, b for bool, whatever the width."""
     return "f" if is_float(dtype) else dtype.kind
-
-
-def c_suffix(dtype: DType) -> str:
-    """Return the end of the names of the C functions over `dtype`: narrow types are computed in 32 bits.
-
-    >>> c_suffix(np.dtype("float16")), c_suffix(np.dtype("uint8")), c_suffix(np.dtype("int64"))
-    ('f32', 'u32', 'i64')
-    """
-    kind = {"b": "u", "K": "u"}.get(dtype.kind, c_kind(dtype))
-    return f"{kind}{64 if dtype.itemsize == 8 else 32}"
 
 
 # --- NumPy -----------------------------------------------------------------------------------------------------

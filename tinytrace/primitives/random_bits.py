@@ -13,7 +13,9 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KEY_FRY, UINT32, DType, KeyType, is_integer
+from tinytrace.core.formulas import call_named, cast, operand, place
 from tinytrace.core.kinds import Kind, Routine, Scalar
+from tinytrace.core.operations import operation
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.primitives.broadcasting import broadcast_in_dim
 from tinytrace.primitives.checks import check_shapelike
@@ -69,8 +71,12 @@ class RandomSeed(Primitive):
         return self.bind(*args, impl=impl), dims[0]
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: str) -> Kind:
-        low = "(uint64_t)(uint32_t){0} << 32"
-        return Scalar(f"{low} | (uint32_t)((uint64_t){{0}} >> 32)" if in_avals[0].dtype.itemsize == 8 else low)
+        dtype = in_avals[0].dtype
+        x = operand(0, dtype)
+        words = cast("uint64_t", cast("uint32_t", x)) << 32
+        if dtype.itemsize == 8:
+            words = words | cast("uint32_t", cast("uint64_t", x) >> 32)
+        return Scalar(operation(self.name, (dtype,), out_avals[0].dtype, words, self.in_numpy({"impl": impl}), 0))
 
 
 class RandomWrap(Primitive):
@@ -150,7 +156,8 @@ class RandomSplit(Primitive):
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *,
               shape: tuple[int, ...]) -> Kind:
         n = 2 * math.prod(shape)
-        return Routine(f"tt_random_words({{in0}}, (uint32_t *){{out0}}, {in_avals[0].size}, {n});")
+        words = cast("uint32_t *", place("out0"))
+        return Routine((call_named("tt_random_words", place("in0"), words, in_avals[0].size, n),))
 
 
 class RandomFoldIn(Primitive):
@@ -177,8 +184,10 @@ class RandomFoldIn(Primitive):
         return self.bind(keys, data), 0
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> Kind:
-        wide = "(uint64_t)" if in_avals[1].dtype.itemsize == 8 else "(uint32_t)"
-        return Scalar(f"tt_threefry_fold({{0}}, {wide}{{1}})")
+        dtypes = in_avals[0].dtype, in_avals[1].dtype
+        keys, data = (operand(k, dtype) for k, dtype in enumerate(dtypes))
+        folded = call_named("tt_threefry_fold", keys, cast("uint64_t" if dtypes[1].itemsize == 8 else "uint32_t", data))
+        return Scalar(operation(self.name, dtypes, out_avals[0].dtype, folded, self.impl, 0))
 
 
 class RandomBits(Primitive):
@@ -213,10 +222,11 @@ class RandomBits(Primitive):
               shape: tuple[int, ...]) -> Kind:
         keys, n = in_avals[0].size, math.prod(shape)
         if bit_width == 32:
-            return Routine(f"tt_random_words({{in0}}, {{out0}}, {keys}, {n});")
+            return Routine((call_named("tt_random_words", place("in0"), place("out0"), keys, n),))
         if bit_width == 64:
-            return Routine(f"tt_random_wide({{in0}}, {{out0}}, {keys}, {n});")
-        return Routine(f"tt_random_narrow({{in0}}, (uint8_t *){{out0}}, {keys}, {n}, {bit_width // 8});")
+            return Routine((call_named("tt_random_wide", place("in0"), place("out0"), keys, n),))
+        bytes_ = cast("uint8_t *", place("out0"))
+        return Routine((call_named("tt_random_narrow", place("in0"), bytes_, keys, n, bit_width // 8),))
 
 
 random_seed_p = RandomSeed()
@@ -270,7 +280,7 @@ def _check_keys(keys: ShapedArray, name: str) -> None:
 
 
 def _copy_bytes(aval: ShapedArray) -> Routine:
-    return Routine(f"__builtin_memcpy({{out0}}, {{in0}}, {8 * aval.size});")
+    return Routine((call_named("__builtin_memcpy", place("out0"), place("in0"), 8 * aval.size),))
 
 
 def _batch_in_front(x: Any, dim: int | None, size: int, rank: int) -> Any:

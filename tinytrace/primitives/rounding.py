@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.dtypes import BOOL, short_name
-from tinytrace.primitives.elementwise import CONSTANT, FLOAT, NUMBER, Elementwise, NDArray
+from tinytrace.core.formulas import call, call_named
+from tinytrace.primitives.elementwise import CONSTANT, FLOAT, NUMBER, Elementwise, NDArray, function
 
 
 class RoundingMethod(enum.IntEnum):
@@ -99,13 +100,14 @@ def _round(x: NDArray, *, rounding_method: RoundingMethod) -> Any:
     return np.copysign(whole + (np.abs(x - whole) >= 0.5).astype(x.dtype) * np.sign(x), x)
 
 
-sign_p = Elementwise("sign", NUMBER, _sign, {"f": "tt_sign_{t}({0})", "i": "({0} > 0) - ({0} < 0)", "u": "{0} != 0"},
-                     CONSTANT)
-floor_p = Elementwise("floor", FLOAT, np.floor, "tt_floor_{t}({0})", CONSTANT)
-ceil_p = Elementwise("ceil", FLOAT, np.ceil, "tt_ceil_{t}({0})", CONSTANT)
+sign_p = Elementwise("sign", NUMBER, _sign, {"f": function("sign"), "i": lambda x: (x > 0) - (x < 0),
+                                                "u": lambda x: x.differs(0)},
+                     CONSTANT, ulp=0, laws="odd idempotent monotone")
+floor_p = Elementwise("floor", FLOAT, np.floor, function("floor"), CONSTANT, ulp=0, laws="idempotent monotone")
+ceil_p = Elementwise("ceil", FLOAT, np.ceil, function("ceil"), CONSTANT, ulp=0, laws="idempotent monotone")
 round_p = Elementwise("round", FLOAT, _round, lambda x, rounding_method:
-                      "tt_rint_{t}({0})" if rounding_method is RoundingMethod.TO_NEAREST_EVEN else "tt_round_{t}({0})",
-                      CONSTANT)
+                      call("rint" if rounding_method is RoundingMethod.TO_NEAREST_EVEN else "round", x),
+                      CONSTANT, ulp=0, laws="odd idempotent monotone")
 nextafter_p = Elementwise("nextafter", [FLOAT, FLOAT], np.nextafter,
-                          lambda x, y: f"tt_nextafter_{short_name(x.dtype)}({{0}}, {{1}})")
-is_finite_p = Elementwise("is_finite", FLOAT, np.isfinite, "tt_is_finite_{t}({0})", CONSTANT, result=BOOL)
+                          lambda x, y: call_named(f"tt_nextafter_{short_name(x.dtype)}", x, y), ulp=0)
+is_finite_p = Elementwise("is_finite", FLOAT, np.isfinite, function("is_finite"), CONSTANT, result=BOOL)

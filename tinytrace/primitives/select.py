@@ -8,14 +8,16 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BOOL, DType, dtype_of, is_integer
+from tinytrace.core.formulas import Formula, call, choose, operand
 from tinytrace.core.kinds import Kind, Scalar
+from tinytrace.core.operations import operation
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.bitwise import bitwise_and
 from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast, broadcast_in_dim
 from tinytrace.primitives.checks import check_same_dtypes
 from tinytrace.primitives.comparison import eq, gt, lt
-from tinytrace.primitives.elementwise import ANY, Elementwise, NDArray, c_suffix, const_like, filled_like
+from tinytrace.primitives.elementwise import ANY, Elementwise, NDArray, const_like, filled_like
 from tinytrace.primitives.shaping import moveaxis
 
 
@@ -134,12 +136,15 @@ class SelectN(Primitive):
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
         which, *cases = in_avals
+        dtypes = tuple(aval.dtype for aval in in_avals)
+        number, *choices = (operand(k, dtype) for k, dtype in enumerate(dtypes))
         if which.dtype == BOOL and len(cases) == 2:
-            return Scalar("{0} ? {2} : {1}")
-        text = f"{{{len(cases)}}}"
-        for k in range(len(cases) - 1, 0, -1):  # from the last case back: the first test that holds decides
-            text = f"{{0}} < {k} ? {{{k}}} : ({text})" if k < len(cases) - 1 else f"{{0}} < {k} ? {{{k}}} : {text}"
-        return Scalar(text)
+            chosen = choose(number, choices[1], choices[0])
+        else:
+            chosen = choices[-1]
+            for k in range(len(cases) - 1, 0, -1):  # from the last case back: the first test that holds decides
+                chosen = choose(number < k, choices[k - 1], chosen)
+        return Scalar(operation(self.name, dtypes, cases[0].dtype, chosen, self.impl, 0))
 
 
 class Clamp(Elementwise):
@@ -183,8 +188,8 @@ def _clamp(low: NDArray, x: NDArray, high: NDArray) -> Any:
     return np.minimum(np.maximum(x, low), high)
 
 
-def _clamp_text(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> str:
-    return "tt_min_{t}(tt_max_{t}({1}, {0}), {2})".replace("{t}", c_suffix(x.dtype))
+def _clamp_in_c(low: Formula, x: Formula, high: Formula) -> Formula:
+    return call("min", call("max", x, low), high)
 
 
 def _between_bounds(inside: Any, g: Any, x: Any) -> Any:
@@ -192,10 +197,10 @@ def _between_bounds(inside: Any, g: Any, x: Any) -> Any:
 
 
 select_n_p = SelectN()
-clamp_p = Clamp("clamp", [ANY, ANY, ANY], _clamp, _clamp_text,
+clamp_p = Clamp("clamp", [ANY, ANY, ANY], _clamp, _clamp_in_c,
                 lambda g, out, low, x, high: _between_bounds(bitwise_and(gt(low, x), lt(low, high)), g, x),
                 lambda g, out, low, x, high: _between_bounds(bitwise_and(gt(x, low), lt(x, high)), g, x),
-                lambda g, out, low, x, high: _between_bounds(lt(high, x), g, x))
+                lambda g, out, low, x, high: _between_bounds(lt(high, x), g, x), ulp=0, laws="monotone")
 
 
 # --- NumPy -----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import INT32, is_float
+from tinytrace.core.formulas import Formula, call_named, cast, constant, place
 from tinytrace.core.kinds import Kind, Routine
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
@@ -115,12 +116,12 @@ class Sort(Primitive):
               is_stable: bool, num_keys: int) -> Kind:
         shape = in_avals[0].shape
         outer, n, inner = math.prod(shape[:dimension]), shape[dimension], math.prod(shape[dimension + 1:])
-        text = [_identity(outer * inner, n)]
+        calls = [_identity(outer * inner, n)]
         for k in range(num_keys - 1, -1, -1):
-            text.append(_order_by(k, in_avals[k], _kind(in_avals[k]), outer, n, inner))
+            calls.append(_order_by(k, in_avals[k], _kind(in_avals[k]), outer, n, inner))
         for k, aval in enumerate(in_avals):
-            text.append(_apply(k, aval, outer, n, inner, n))
-        return Routine("\n".join(text), _scratch(outer * inner, n))
+            calls.append(_apply(k, aval, outer, n, inner, n))
+        return Routine(tuple(calls), _scratch(outer * inner, n))
 
 
 class TopK(Primitive):
@@ -167,13 +168,13 @@ class TopK(Primitive):
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, k: int) -> Kind:
         x, = in_avals
         lines, n = math.prod(x.shape[:-1]), x.shape[-1]
-        kind = ("TT_TOTAL" if is_float(x.dtype) else _kind(x)) + " | TT_DESCENDING"
+        kind = (constant("TT_TOTAL") if is_float(x.dtype) else _kind(x)) | constant("TT_DESCENDING")
         if 0 < k <= 32:
-            return Routine(f"tt_top_k({{in0}}, {{out0}}, {{out1}}, {x.dtype.itemsize}, {kind}, {_infinity(x):#x}, "
-                           f"{lines}, {n}, {k}, {{scratch}});", 16 * k)
-        return Routine("\n".join([
-            _identity(lines, n), _order_by(0, x, kind, lines, n, 1), _apply(0, x, lines, n, 1, k),
-            f"tt_order_positions({{scratch}}, {{out1}}, {lines}, {n}, {k});"]), _scratch(lines, n))
+            return Routine((call_named("tt_top_k", place("in0"), place("out0"), place("out1"), x.dtype.itemsize, kind,
+                                       _infinity(x), lines, n, k, place("scratch")),), 16 * k)
+        return Routine((_identity(lines, n), _order_by(0, x, kind, lines, n, 1), _apply(0, x, lines, n, 1, k),
+                        call_named("tt_order_positions", place("scratch"), place("out1"), lines, n, k)),
+                       _scratch(lines, n))
 
 
 sort_p = Sort()
@@ -204,28 +205,30 @@ def _scratch(lines: int, n: int) -> int:
     return 8 * lines * n + 32 * n
 
 
-def _identity(lines: int, n: int) -> str:
-    return f"tt_order_identity({{scratch}}, {lines}, {n});"
+def _identity(lines: int, n: int) -> Formula:
+    return call_named("tt_order_identity", place("scratch"), lines, n)
 
 
-def _kind(key: ShapedArray) -> str:
+def _kind(key: ShapedArray) -> Formula:
     if is_float(key.dtype):
-        return "TT_FLOAT"
-    return "TT_SIGNED" if key.dtype.kind == "i" else "TT_UNSIGNED"
+        return constant("TT_FLOAT")
+    return constant("TT_SIGNED" if key.dtype.kind == "i" else "TT_UNSIGNED")
 
 
-def _infinity(key: ShapedArray) -> int:
+def _infinity(key: ShapedArray) -> Formula:
     """Return the bits of infinity: what lies above them is NaN."""
+    bits = 0
     if isinstance(key.dtype, np.dtype) and is_float(key.dtype):
-        return int(np.array(np.inf, key.dtype).view(f"u{key.dtype.itemsize}"))
-    return 0
+        bits = int(np.array(np.inf, key.dtype).view(f"u{key.dtype.itemsize}"))
+    return constant(f"{bits:#x}")
 
 
-def _order_by(operand: int, key: ShapedArray, kind: str, outer: int, n: int, inner: int) -> str:
-    return (f"tt_order_by({{scratch}}, {{in{operand}}}, {key.dtype.itemsize}, {kind}, {_infinity(key):#x}, {outer}, "
-            f"{n}, {inner}, (int64_t *){{scratch}} + {outer * inner * n});")
+def _order_by(operand: int, key: ShapedArray, kind: Formula, outer: int, n: int, inner: int) -> Formula:
+    room = cast("int64_t *", place("scratch")) + outer * inner * n
+    return call_named("tt_order_by", place("scratch"), place(f"in{operand}"), key.dtype.itemsize, kind, _infinity(key),
+                      outer, n, inner, room)
 
 
-def _apply(operand: int, x: ShapedArray, outer: int, n: int, inner: int, kept: int) -> str:
-    return (f"tt_order_apply({{scratch}}, {{in{operand}}}, {{out{operand}}}, {x.dtype.itemsize}, {outer}, {n}, "
-            f"{inner}, {kept});")
+def _apply(operand: int, x: ShapedArray, outer: int, n: int, inner: int, kept: int) -> Formula:
+    return call_named("tt_order_apply", place("scratch"), place(f"in{operand}"), place(f"out{operand}"),
+                      x.dtype.itemsize, outer, n, inner, kept)

@@ -14,7 +14,7 @@ from tinytrace.core.dtypes import dtype_of
 from tinytrace.primitives import special_values
 from tinytrace.primitives.arithmetic import abs, add, mul, neg, reciprocal, square, sub
 from tinytrace.primitives.comparison import gt
-from tinytrace.primitives.elementwise import FLOAT, Elementwise, const_like, filled_like
+from tinytrace.primitives.elementwise import FLOAT, Elementwise, const_like, filled_like, function
 from tinytrace.primitives.rounding import sign
 from tinytrace.primitives.select import select
 from tinytrace.primitives.transcendental import exp, log, log1p
@@ -214,35 +214,38 @@ def _unsupported(message: str) -> Callable[..., NoReturn]:
 
 # --- rooms -----------------------------------------------------------------------------------------------------
 
-erf_p = Elementwise("erf", FLOAT, special_values.erf, "tt_erf_{t}({0})", _bell(2 / math.sqrt(math.pi)))
-erfc_p = Elementwise("erfc", FLOAT, special_values.erfc, "tt_erfc_{t}({0})", _bell(-2 / math.sqrt(math.pi)))
-erf_inv_p = Elementwise("erf_inv", FLOAT, special_values.erf_inv, "tt_erf_inv_{t}({0})",
-                        lambda g, out, x: mul(const_like(x, math.sqrt(math.pi) / 2), mul(g, exp(square(out)))))
+erf_p = Elementwise("erf", FLOAT, special_values.erf, function("erf"), _bell(2 / math.sqrt(math.pi)),
+                    ulp=(2.5, 3), laws="monotone odd")
+erfc_p = Elementwise("erfc", FLOAT, special_values.erfc, function("erfc"), _bell(-2 / math.sqrt(math.pi)),
+                     ulp=(0.51, 5))
+erf_inv_p = Elementwise("erf_inv", FLOAT, special_values.erf_inv, function("erf_inv"),
+                        lambda g, out, x: mul(const_like(x, math.sqrt(math.pi) / 2), mul(g, exp(square(out)))),
+                        ulp=(65, 5), laws="monotone odd")
 
-lgamma_p = Elementwise("lgamma", FLOAT, special_values.lgamma, "tt_lgamma_{t}({0})",
-                       lambda g, out, x: mul(g, digamma(x)))
-digamma_p = Elementwise("digamma", FLOAT, special_values.digamma, "tt_digamma_{t}({0})",
-                        lambda g, out, x: mul(g, polygamma(const_like(x, 1), x)))
-polygamma_p = Elementwise("polygamma", [FLOAT, FLOAT], special_values.polygamma, "tt_polygamma_{t}({0}, {1})",
+lgamma_p = Elementwise("lgamma", FLOAT, special_values.lgamma, function("lgamma"),
+                       lambda g, out, x: mul(g, digamma(x)), ulp=(0.6, None))
+digamma_p = Elementwise("digamma", FLOAT, special_values.digamma, function("digamma"),
+                        lambda g, out, x: mul(g, polygamma(const_like(x, 1), x)), ulp=(0.6, None))
+polygamma_p = Elementwise("polygamma", [FLOAT, FLOAT], special_values.polygamma, function("polygamma"),
                           _unsupported("polygamma gradient with respect to m is not supported"),
                           lambda g, out, m, x: mul(g, polygamma(add(m, const_like(m, 1)), x)))
-zeta_p = Elementwise("zeta", [FLOAT, FLOAT], special_values.zeta, "tt_zeta_{t}({0}, {1})")
+zeta_p = Elementwise("zeta", [FLOAT, FLOAT], special_values.zeta, function("zeta"))
 
-igamma_p = Elementwise("igamma", [FLOAT, FLOAT], special_values.igamma, "tt_igamma_{t}({0}, {1})",
+igamma_p = Elementwise("igamma", [FLOAT, FLOAT], special_values.igamma, function("igamma"),
                        _igamma_tangent_a, _igamma_tangent_x)
-igammac_p = Elementwise("igammac", [FLOAT, FLOAT], special_values.igammac, "tt_igammac_{t}({0}, {1})",
+igammac_p = Elementwise("igammac", [FLOAT, FLOAT], special_values.igammac, function("igammac"),
                         lambda g, out, a, x: neg(_igamma_tangent_a(g, out, a, x)),
                         lambda g, out, a, x: neg(_igamma_tangent_x(g, out, a, x)))
 igamma_grad_a_p = Elementwise("igamma_grad_a", [FLOAT, FLOAT], special_values.igamma_grad_a,
-                              "tt_igamma_grad_a_{t}({0}, {1})")
+                              function("igamma_grad_a"))
 random_gamma_grad_p = Elementwise("random_gamma_grad", [FLOAT, FLOAT], special_values.random_gamma_grad,
-                                  "tt_random_gamma_grad_{t}({0}, {1})")
+                                  function("random_gamma_grad"))
 _BETAINC_REFUSAL = _unsupported("Betainc gradient with respect to a and b not supported.")
 regularized_incomplete_beta_p = Elementwise("regularized_incomplete_beta", [FLOAT, FLOAT, FLOAT],
-                                            special_values.betainc, "tt_betainc_{t}({0}, {1}, {2})",
+                                            special_values.betainc, function("betainc"),
                                             _BETAINC_REFUSAL, _BETAINC_REFUSAL, _betainc_tangent_x)
 
-bessel_i0e_p = Elementwise("bessel_i0e", FLOAT, special_values.bessel_i0e, "tt_bessel_i0e_{t}({0})",
-                           lambda g, out, x: mul(g, sub(bessel_i1e(x), mul(sign(x), out))))
-bessel_i1e_p = Elementwise("bessel_i1e", FLOAT, special_values.bessel_i1e, "tt_bessel_i1e_{t}({0})",
-                           _bessel_i1e_tangent)
+bessel_i0e_p = Elementwise("bessel_i0e", FLOAT, special_values.bessel_i0e, function("bessel_i0e"),
+                           lambda g, out, x: mul(g, sub(bessel_i1e(x), mul(sign(x), out))), ulp=(0.51, 4), laws="even")
+bessel_i1e_p = Elementwise("bessel_i1e", FLOAT, special_values.bessel_i1e, function("bessel_i1e"),
+                           _bessel_i1e_tangent, ulp=(0.51, 4), laws="odd")

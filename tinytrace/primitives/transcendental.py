@@ -20,6 +20,7 @@ from tinytrace.primitives.elementwise import (
     broadcast_operands,
     const_like,
     filled_like,
+    function,
     in_float32,
     maybe_broadcast,
     one_like,
@@ -318,39 +319,53 @@ def _logistic(x: NDArray) -> Any:
     return one / (one + np.exp(-x))
 
 
-exp_p = Elementwise("exp", INEXACT, rounded_once(np.exp), "tt_exp_{t}({0})", lambda g, out, x: mul(g, out))
-exp2_p = Elementwise("exp2", INEXACT, rounded_once(np.exp2), "tt_exp2_{t}({0})",
-                     lambda g, out, x: mul(log(const_like(x, 2)), mul(g, out)))
-expm1_p = Elementwise("expm1", INEXACT, rounded_once(np.expm1), "tt_expm1_{t}({0})",
-                      lambda g, out, x: mul(g, add(out, one_like(out))))
-log_p = Elementwise("log", INEXACT, rounded_once(np.log), "tt_log_{t}({0})", lambda g, out, x: div(g, x))
-log1p_p = Elementwise("log1p", INEXACT, rounded_once(np.log1p), "tt_log1p_{t}({0})",
-                      lambda g, out, x: div(g, add(x, one_like(x))))
-pow_p = Pow("pow", [INEXACT, NUMBER], _pow, "tt_pow_{t}({0}, {1})", _pow_tangent_x, _pow_tangent_y)
-logistic_p = Elementwise("logistic", INEXACT, _logistic, "tt_logistic_{t}({0})",
-                         lambda g, out, x: mul(g, mul(out, sub(one_like(out), out))))
+exp_p = Elementwise("exp", INEXACT, rounded_once(np.exp), function("exp"), lambda g, out, x: mul(g, out),
+                    ulp=1.2, laws="monotone")
+exp2_p = Elementwise("exp2", INEXACT, rounded_once(np.exp2), function("exp2"),
+                     lambda g, out, x: mul(log(const_like(x, 2)), mul(g, out)), ulp=1.2, laws="monotone")
+expm1_p = Elementwise("expm1", INEXACT, rounded_once(np.expm1), function("expm1"),
+                      lambda g, out, x: mul(g, add(out, one_like(out))), ulp=(1.5, 2), laws="monotone")
+log_p = Elementwise("log", INEXACT, rounded_once(np.log), function("log"), lambda g, out, x: div(g, x),
+                    ulp=(1.2, 1), laws="monotone")
+log1p_p = Elementwise("log1p", INEXACT, rounded_once(np.log1p), function("log1p"),
+                      lambda g, out, x: div(g, add(x, one_like(x))), ulp=2, laws="monotone")
+pow_p = Pow("pow", [INEXACT, NUMBER], _pow, function("pow"), _pow_tangent_x, _pow_tangent_y, ulp=(0.6, 1.2))
+logistic_p = Elementwise("logistic", INEXACT, _logistic, function("logistic"),
+                         lambda g, out, x: mul(g, mul(out, sub(one_like(out), out))), ulp=2, laws="monotone")
 
-sin_p = Elementwise("sin", INEXACT, rounded_once(np.sin), "tt_sin_{t}({0})", lambda g, out, x: mul(g, cos(x)))
-cos_p = Elementwise("cos", INEXACT, rounded_once(np.cos), "tt_cos_{t}({0})", lambda g, out, x: neg(mul(g, sin(x))))
-tan_p = Elementwise("tan", INEXACT, rounded_once(np.tan), "tt_tan_{t}({0})",
-                    lambda g, out, x: mul(g, add(const_like(x, 1), square(out))))
-asin_p = Elementwise("asin", INEXACT, rounded_once(np.arcsin), "tt_asin_{t}({0})",
-                     lambda g, out, x: mul(g, rsqrt(sub(const_like(x, 1), square(x)))))
-acos_p = Elementwise("acos", INEXACT, rounded_once(np.arccos), "tt_acos_{t}({0})",
-                     lambda g, out, x: mul(g, neg(rsqrt(sub(const_like(x, 1), square(x))))))
-atan_p = Elementwise("atan", INEXACT, rounded_once(np.arctan), "tt_atan_{t}({0})",
-                     lambda g, out, x: div(g, add(const_like(x, 1), square(x))))
-atan2_p = Elementwise("atan2", [INEXACT, INEXACT], rounded_once(np.arctan2), "tt_atan2_{t}({0}, {1})",
+sin_p = Elementwise("sin", INEXACT, rounded_once(np.sin), function("sin"), lambda g, out, x: mul(g, cos(x)),
+                    ulp=2, laws="odd")
+cos_p = Elementwise("cos", INEXACT, rounded_once(np.cos), function("cos"), lambda g, out, x: neg(mul(g, sin(x))),
+                    ulp=2, laws="even")
+tan_p = Elementwise("tan", INEXACT, rounded_once(np.tan), function("tan"),
+                    lambda g, out, x: mul(g, add(const_like(x, 1), square(out))), ulp=2, laws="odd")
+asin_p = Elementwise("asin", INEXACT, rounded_once(np.arcsin), function("asin"),
+                     lambda g, out, x: mul(g, rsqrt(sub(const_like(x, 1), square(x)))),
+                     ulp=(1.5, 2), laws="monotone odd")
+acos_p = Elementwise("acos", INEXACT, rounded_once(np.arccos), function("acos"),
+                     lambda g, out, x: mul(g, neg(rsqrt(sub(const_like(x, 1), square(x))))),
+                     ulp=(1.5, 2))
+atan_p = Elementwise("atan", INEXACT, rounded_once(np.arctan), function("atan"),
+                     lambda g, out, x: div(g, add(const_like(x, 1), square(x))),
+                     ulp=(1.5, 2), laws="monotone odd")
+atan2_p = Elementwise("atan2", [INEXACT, INEXACT], rounded_once(np.arctan2), function("atan2"),
                       lambda g, out, x, y: mul(g, div(y, add(square(x), square(y)))),
-                      lambda g, out, x, y: div(mul(g, -x), add(square(x), square(y))))  # -x: no equation for a constant
+                      lambda g, out, x, y: div(mul(g, -x), add(square(x), square(y))),  # -x: no equation for a constant
+                      ulp=2)
 
-sinh_p = Elementwise("sinh", INEXACT, rounded_once(np.sinh), "tt_sinh_{t}({0})", lambda g, out, x: mul(g, cosh(x)))
-cosh_p = Elementwise("cosh", INEXACT, rounded_once(np.cosh), "tt_cosh_{t}({0})", lambda g, out, x: mul(g, sinh(x)))
-tanh_p = Elementwise("tanh", INEXACT, np.tanh, "tt_tanh_{t}({0})",
-                     lambda g, out, x: mul(add(g, mul(g, out)), sub(one_like(x), out)))
-asinh_p = Elementwise("asinh", INEXACT, rounded_once(np.arcsinh), "tt_asinh_{t}({0})",
-                      lambda g, out, x: mul(g, rsqrt(add(square(x), one_like(x)))))
-acosh_p = Elementwise("acosh", INEXACT, rounded_once(np.arccosh), "tt_acosh_{t}({0})",
-                      lambda g, out, x: mul(g, rsqrt(mul(sub(x, one_like(x)), add(x, one_like(x))))))
-atanh_p = Elementwise("atanh", INEXACT, rounded_once(np.arctanh), "tt_atanh_{t}({0})",
-                      lambda g, out, x: mul(reciprocal(add(one_like(x), x)), div(g, sub(one_like(x), x))))
+sinh_p = Elementwise("sinh", INEXACT, rounded_once(np.sinh), function("sinh"), lambda g, out, x: mul(g, cosh(x)),
+                     ulp=2, laws="monotone odd")
+cosh_p = Elementwise("cosh", INEXACT, rounded_once(np.cosh), function("cosh"), lambda g, out, x: mul(g, sinh(x)),
+                     ulp=2, laws="even")
+tanh_p = Elementwise("tanh", INEXACT, np.tanh, function("tanh"),
+                     lambda g, out, x: mul(add(g, mul(g, out)), sub(one_like(x), out)),
+                     ulp=(5, 3), laws="monotone odd")
+asinh_p = Elementwise("asinh", INEXACT, rounded_once(np.arcsinh), function("asinh"),
+                      lambda g, out, x: mul(g, rsqrt(add(square(x), one_like(x)))),
+                      ulp=(0.51, 2), laws="monotone odd")
+acosh_p = Elementwise("acosh", INEXACT, rounded_once(np.arccosh), function("acosh"),
+                      lambda g, out, x: mul(g, rsqrt(mul(sub(x, one_like(x)), add(x, one_like(x))))),
+                      ulp=(0.51, 2), laws="monotone")
+atanh_p = Elementwise("atanh", INEXACT, rounded_once(np.arctanh), function("atanh"),
+                      lambda g, out, x: mul(reciprocal(add(one_like(x), x)), div(g, sub(one_like(x), x))),
+                      ulp=(0.51, 2), laws="monotone odd")

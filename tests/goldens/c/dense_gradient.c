@@ -37,8 +37,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
      *     n:f32[256,512] = select_n l i m
      *     o:f32[256,512] = div k n
      */
-    host->sgemm_then(0, 0, 256, 512, 784, 1.0f, b, 784, a, 512, 0.0f, d, 512,
-        tt_kernel_0, (void *[]){(void *)d, (void *)c}, 1);
+    host->sgemm_then(0, 0, 256, 512, 784, 1.0f, b, 784, a, 512, 0.0f, d, 512, tt_kernel_0, (void *[]){(void *)d, (void *)c}, 1);
 
     /* call: reads 1.33 MB, writes 1.61 MB, 206. Mflop
      *     p:f32[784,512] = dot_general[preferred_element_type=float32] b o

@@ -23,7 +23,6 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
      *     f:f32[256,512] = add d e
      *     g:f32[256,512] = max f 0.0
      */
-    host->sgemm_then(0, 0, 256, 512, 784, 1.0f, a, 784, b, 512, 0.0f, g, 512,
-        tt_kernel_0, (void *[]){(void *)g, (void *)c}, 1);
+    host->sgemm_then(0, 0, 256, 512, 784, 1.0f, a, 784, b, 512, 0.0f, g, 512, tt_kernel_0, (void *[]){(void *)g, (void *)c}, 1);
     return TT_OK;
 }

@@ -32,7 +32,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         #pragma omp simd reduction(+: i)
         for (int64_t i1 = 0; i1 < 1024; i1++) {
             const float g = a[1024 * i0 + i1] - f;
-            const float h = (g * g);
+            const float h = g * g;
             i += h;
         }
         const float k = i / 1024.0f;

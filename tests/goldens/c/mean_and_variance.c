@@ -17,7 +17,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
             b_near += a[2048 * i0_piece + i0_sample];
         }
         const float c_i = (b_near * 131072.0f) / 16777216.0f;
-        const float h_centre = c_i - c_i == 0 ? c_i : 0;
+        const float h_centre = (c_i - c_i) == 0 ? c_i : 0;
         h_centre_parts[i0_piece] = h_centre;
         float b = 0.0f;
         float h_moment = 0.0f;
@@ -72,7 +72,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
             const float h_moment_parts_i = h_moment_parts[2048 * i0_piece_block + i0_piece];
             const float t = c_i - h_centre_parts[2048 * i0_piece_block + i0_piece];
             const float h_moment_1_parts_i = h_moment_1_parts[2048 * i0_piece_block + i0_piece];
-            h_part += h_moment_parts_i - h_moment_parts_i == 0 ? (h_moment_parts_i + (t * (((-2.0f) * h_moment_1_parts_i) + (t * 2048.0f)))) : (h_moment_parts_i + 0 * h_moment_1_parts_i);
+            h_part += (h_moment_parts_i - h_moment_parts_i) == 0 ? (h_moment_parts_i + (t * (((-2.0f) * h_moment_1_parts_i) + (t * 2048.0f)))) : (h_moment_parts_i + (0 * h_moment_1_parts_i));
         }
         h += h_part;
     }

@@ -15,7 +15,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
             #pragma omp simd
             for (int64_t lane = 0; lane < 64; lane++) {
                 const float e = a_i - g_i_of_b[64 * i2 + lane];
-                const float f = (e * e);
+                const float f = e * e;
                 g_i_row[lane] += f;
             }
         }
@@ -36,7 +36,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         #pragma omp simd reduction(min: h_i)
         for (int64_t i1 = 0; i1 < 64; i1++) {
             const float g_i = g[i1];
-            const int32_t t = (g_i == i || g_i != g_i) ? ((int32_t)i1) : 2147483647;
+            const int32_t t = (g_i == i) || (g_i != g_i) ? ((int32_t)i1) : 2147483647;
             h_i = t < h_i ? t : h_i;
         }
         h[i0] = h_i;

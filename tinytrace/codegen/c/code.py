@@ -6,16 +6,16 @@ where everything that it needs is known; everything else is written where it is 
 from __future__ import annotations
 
 import contextlib
-import functools
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from tinytrace.codegen.c.types import is_half, rounded, variable_type, widened
+from tinytrace.codegen.c.spelling import Text, spelled_formula
+from tinytrace.codegen.c.types import is_negative, rounded, spelled, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
 from tinytrace.codegen.ir.kernel import Buffer
-from tinytrace.codegen.ir.nodes import Node
-from tinytrace.core.dtypes import BOOL, FLOAT32, FLOAT64, short_name
+from tinytrace.codegen.ir.nodes import Node, value_of
+from tinytrace.core.dtypes import BOOL, is_half
+from tinytrace.core.formulas import Formula
 
 INLINE_SIDE = 12
 """A side of a conditional with more operations than this becomes a block of its own."""
@@ -93,7 +93,7 @@ class Code:
 
     def unrounded(self, node: Node) -> str:
         """Return the C text of an operation whose operands have been prepared, as wide as C computes it."""
-        return str(node.args[0]).format(*map(self._operand, node.args[1:]))
+        return self._formula(node).text
 
     def know(self, node: Node, name: str) -> None:
         """Remember that variable `name` holds `node` from here to the end of the block."""
@@ -160,7 +160,7 @@ class Code:
         """
         found: set[Node] = set()
         for node in nodes:
-            stack = [node.args[1 + k] for k in _sides(node.args[0])] if node.op == "apply" else []
+            stack = [node.children[k] for k in node.args[0].sides] if node.op == "apply" else []
             while stack:
                 inner = stack.pop()
                 if inner.op == "load":
@@ -201,7 +201,8 @@ class Code:
             case "axis" | "local":
                 return args[0], True
             case "literal":
-                return args[0], not args[0].startswith("-")
+                assert node.dtype is not None
+                return spelled(value_of(node), node.dtype), not is_negative(value_of(node))
             case "affine":
                 return self._sum(*args)
             case "load":
@@ -241,19 +242,23 @@ class Code:
         return text if whole else f"({text})"
 
     def _apply(self, node: Node) -> tuple[str, bool]:
-        template = str(node.args[0])
         assert node.dtype is not None
-        operands = [self._text(x)[0] if _CALL.match(template) else self._operand(x) for x in node.args[1:]]
-        if template == "{0}" and not is_half(node.dtype):
-            return operands[0], not operands[0].startswith("-")
-        if template == "-{0}" and node.dtype in (FLOAT32, FLOAT64) and not _is_no_sum(node.args[1]):
-            return f"tt_neg_{short_name(node.dtype)}({self._text(node.args[1])[0]})", True
-        text = template.format(*operands)
+        if node.args[0].is_conversion and not is_half(node.dtype):
+            return self._text(node.args[1])
+        text, whole, _ = self._formula(node)
         if is_half(node.dtype):
             return rounded(text, node.dtype), False
         if node.dtype.itemsize < 4 and node.dtype != BOOL:
             return f"({variable_type(node.dtype)})({text})", False
-        return text, template.startswith("tt_") and template.count("(") == 1
+        return text, whole
+
+    def _formula(self, node: Node) -> Text:
+        """Return what the operation of a node computes, before it is rounded to a half or cast to a small integer."""
+        def operand(part: Formula) -> Text:
+            inner = node.children[part.args[0]]
+            return Text(*self._text(inner), not _is_no_sum(inner))
+
+        return spelled_formula(node.args[0].formula, operand)
 
     def _sum(self, constant: int, terms: tuple[tuple[Node, int], ...]) -> tuple[str, bool]:
         text, left = (str(constant), 0) if constant > 0 and terms and terms[0][1] < 0 else ("", constant)
@@ -283,7 +288,7 @@ class Code:
             uses[root] = uses.get(root, 0) + 1
         while stack:
             node = stack.pop()
-            mentions = _mentions(node.args[0], len(node.children)) if node.op == "apply" else ()
+            mentions = node.args[0].mentions if node.op == "apply" else ()
             for k, child in enumerate(node.children):
                 if not uses.get(child):
                     stack.append(child)
@@ -294,28 +299,12 @@ class Code:
         self.uses = outer
 
 
-@functools.cache
-def _mentions(template: str, count: int) -> tuple[int, ...]:
-    """Return how often a text mentions each of its operands."""
-    return tuple(template.count(f"{{{k}}}") for k in range(count))
-
-
 def _is_no_sum(node: Node) -> bool:
     """Is an element certain not to be a sum, which the compiler would negate term by term?"""
-    return node.op in ("load", "literal") or (node.op == "apply" and node.args[0] in ("{0} * {1}", "{0} / {1}"))
+    return node.op in ("load", "literal") or (node.op == "apply" and node.args[0].name in ("mul", "div"))
 
 
-_CALL = re.compile(r"tt_\w+\((\{\d\}(, )?)+\)$")
 _INFIX = {"mul": "*", "lt": "<", "le": "<=", "eq": "==", "and": "&&", "or": "||"}
-@functools.cache
-def _sides(template: str) -> list[int]:
-    """Return which operands of an operation C evaluates on one side of a choice only.
-
-    >>> _sides("{0} ? {1} : {2}")
-    [1, 2]
-    """
-    return [int(k) for k in re.findall(r"\{(\d+)\}", template.partition(" ? ")[2])]
-
 
 _WISHES = {"load": "x", "cast": "n", "index": "at", "where": "w", "apply": "t"}
 

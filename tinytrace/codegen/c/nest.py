@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
-from tinytrace.codegen.c.types import is_half, memory_type, narrowed, variable_type, widened
+from tinytrace.codegen.c.spelling import Text, spelled_formula
+from tinytrace.codegen.c.types import memory_type, narrowed, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.kernel import (
     Buffer,
@@ -32,8 +33,11 @@ from tinytrace.codegen.ir.kernel import (
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.reductions import fold_of
 from tinytrace.codegen.passes.streaming_stores import is_streaming
-from tinytrace.codegen.whole.routines import filled
+from tinytrace.core.dtypes import is_half
+from tinytrace.core.formulas import Formula, call_host, constant
 
+_CLAUSES = {"sum": "+", "prod": "*", "and": "&", "or": "|", "xor": "^", "max": "max", "min": "min"}
+"""The operators of `#pragma omp simd reduction` for folds."""
 _PLAIN = frozenset(["axis", "literal", "local", "affine"])
 
 
@@ -120,28 +124,31 @@ class NestWriter:
     def _combine(self, place: Place, op: str, value: Node) -> None:
         dtype = place.dtype if isinstance(place, Node) else place[0].dtype
         assert dtype is not None
-        text = fold_of(op, dtype).text
-        if text.count("{1}") > 1 and value.op not in _PLAIN and self.code.name_of(value) is None:
+        operation = fold_of(op, dtype).operation
+        if operation.mentions[1] > 1 and value.op not in _PLAIN and self.code.name_of(value) is None:
             self.code.keep(value)
-        element = self.code.operand(value)
+        element = Text(self.code.operand(value), True)
         target = self._place(place)
         half = not isinstance(place, Node) and is_half(dtype)
-        if len(text) == len("{0} + {1}") and text[0] + text[-1] == "{}" and not half:
-            self.code.line(f"{target} {text[4]}= {self.code.value(value)};")
-        elif half:
-            self.code.line(f"{target} = {narrowed(f'({text.format(widened(target, dtype), element)})', dtype)};")
-        else:
-            self.code.line(f"{target} = {text.format(target, element)};")
+        symbol = _assigned(operation.formula)
+        if symbol and not half:
+            self.code.line(f"{target} {symbol}= {self.code.value(value)};")
+            return
+        pair = Text(widened(target, dtype) if half else target, True), element
+        text = spelled_formula(operation.formula, lambda part: pair[part.args[0]]).text
+        self.code.line(f"{target} = {narrowed(f'({text})', dtype) if half else text};")
 
     def _call(self, call: Call) -> None:
-        words = {name: self._address(place) for name, place in call.places.items()}
-        if call.rows:
-            words |= {"_then": "", "then": ""}
-        if call.then is not None:
-            function, work = self._function(call.then)
-            words |= {"_then": "_then", "then": f",\n    {function}, {work}, {call.then.axis.args[1] // call.rows}"}
-        for line in filled(call.text, words).splitlines():
-            self.code.line(line)
+        words = {name: Text(self._address(place), True) for name, place in call.places.items()}
+        procedure = call.procedure
+        for formula in procedure.calls:
+            if call.then is not None:
+                function, work = self._function(call.then)
+                entry, *args = formula.args
+                more = map(constant, (function, work, str(call.then.axis.args[1] // call.rows)))
+                formula = call_host(f"{entry}_then", *args, *more)
+            text = spelled_formula(formula, lambda part: words[part.args[0]]).text
+            self.code.line(f"if ({text}) return {procedure.failure};" if procedure.failure else f"{text};")
 
     # --- loops -------------------------------------------------------------------------------------------------
 
@@ -214,7 +221,7 @@ class NestWriter:
         """Write the function that runs a part of `loop`; Returns its name and the pointers that it wants."""
         name = f"tt_kernel_{len(self.functions)}"
         buffers, variables = captured(loop)
-        calls = any(isinstance(stmt, Call) and "host->" in stmt.text for stmt in nested([loop]))
+        calls = any(isinstance(stmt, Call) and stmt.procedure.uses_host for stmt in nested([loop]))
         inner = Code(self.code.reserved)
         changed = {place[0].name for s in nested([loop]) for place in written(s) if not isinstance(place, Node)}
         for line in self._about:
@@ -250,6 +257,14 @@ class NestWriter:
         return name, f"(void *[]){{{', '.join(pointers + ['(void *)host'] * calls)}}}"
 
 
+def _assigned(formula: Formula) -> str:
+    """Return the operator of `x op= y` if that is what a fold does; else nothing."""
+    match formula.op, *formula.args:
+        case "infix", str(symbol), Formula(op="operand", args=(0,)), Formula(op="operand", args=(1,)):
+            return symbol
+    return ""
+
+
 def is_whole(loop: For) -> bool:
     """Is a loop with a function of its own not worth spreading over threads?"""
     return loop.grain == int(loop.axis.args[1])
@@ -270,7 +285,7 @@ def reduction_clause(loop: For) -> str | None:
     for stmt in loop.body:
         if isinstance(stmt, Combine) and isinstance(stmt.place, Node) and stmt.place not in own:
             assert stmt.place.dtype is not None
-            clauses.setdefault(fold_of(stmt.op, stmt.place.dtype).clause, []).append(str(stmt.place.args[0]))
+            clauses.setdefault(_CLAUSES.get(stmt.op, ""), []).append(str(stmt.place.args[0]))
     if "" in clauses:
         return None
     scan = "inscan, " if any(isinstance(stmt, Inclusive) for stmt in loop.body) else ""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.core.dtypes import BOOL, FLOAT0, FLOAT16, DType, KeyType, is_float, short_name
+from tinytrace.core.dtypes import BOOL, FLOAT0, FLOAT16, DType, KeyType, is_float, is_half, short_name
 
 _MEMORY = {"f16": "_Float16", "bf16": "uint16_t", "f32": "float", "f64": "double", "bool": "uint8_t"}
 
@@ -34,16 +34,6 @@ def variable_type(dtype: DType | None) -> str:
     if dtype is None:
         return "int64_t"
     return "float" if is_half(dtype) else memory_type(dtype)
-
-
-def is_half(dtype: DType) -> bool:
-    """Is this a two-byte float, which is computed as float32?"""
-    return is_float(dtype) and dtype.itemsize == 2
-
-
-def element_size(dtype: DType) -> int:
-    """Return the bytes of one element."""
-    return 0 if dtype == FLOAT0 else dtype.itemsize
 
 
 def rounded(text: str, dtype: DType) -> str:
@@ -82,6 +72,11 @@ def spelled(value: Any, dtype: DType) -> str:
     if dtype.kind == "i" and number == -(2 ** (8 * dtype.itemsize - 1)):
         return f"({number + 1}{suffix} - 1)"
     return f"{number}{suffix}"
+
+
+def is_negative(value: Any) -> bool:
+    """Has the C spelling of a number a sign in front?"""
+    return bool(np.signbit(value)) if is_float(np.asarray(value).dtype) else bool(value < 0)
 
 
 def _float(value: np.ndarray[Any, Any], dtype: DType) -> str:

@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from tinytrace.codegen.ir.nodes import Node, Number, apply, cast, load, make, number
-from tinytrace.core.dtypes import BOOL
+from tinytrace.codegen.ir.nodes import Node, Number, apply, cast, load, make, number, value_of
+from tinytrace.core.dtypes import BOOL, is_float
 
 Terms: TypeAlias = "tuple[tuple[Node, int], ...]"
 
@@ -32,8 +32,8 @@ def index_of(element: Node) -> Node:
         return element
     if element.op == "cast":
         return element.args[0]  # type: ignore[no-any-return]
-    if element.op == "literal" and (digits := element.args[0].rstrip("ul")).lstrip("-").isdigit():
-        return number(int(digits))
+    if element.op == "literal" and not is_float(element.dtype):
+        return number(int(value_of(element)))
     low: Number = -math.inf
     high: Number = math.inf
     if element.dtype == BOOL:
@@ -263,8 +263,7 @@ def rebuild(node: Node, children: list[Node]) -> Node:
             assert node.dtype is not None
             return load(node.args[0], children[0], node.dtype)
         case "apply":
-            assert node.dtype is not None
-            return apply(node.args[0], children, node.dtype)
+            return apply(node.args[0], children)
         case "cast":
             assert node.dtype is not None
             return cast(children[0], node.dtype)

@@ -11,7 +11,7 @@
               | Combine place op= node
               | Inclusive local                      what is folded so far is read from here on, iteration by iteration
               | When guard: stmt*
-              | Call text, place* [For]              of the BLAS, a hand-written routine or Python
+              | Call procedure, place* [For]         of the BLAS, a hand-written routine or Python
     place   ::= local | buffer[offset]
 
 Expressions are those of `nodes`. All of these are values: passes make new ones and never change one. What a kernel
@@ -25,9 +25,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias, TypeVar
 
-from tinytrace.codegen.c.types import element_size
 from tinytrace.codegen.ir.nodes import Node, walk
-from tinytrace.core.dtypes import DType, short_name
+from tinytrace.codegen.ir.procedures import Procedure
+from tinytrace.core.dtypes import DType, element_size, short_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +123,9 @@ class When:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A C statement over the addresses of places: `text` with {names} for them."""
+    """A call of functions that take places by their addresses."""
 
-    text: str
+    procedure: Procedure
     places: dict[str, Place]
     written: tuple[str, ...]
     """The names of the places that the statement changes."""
@@ -385,7 +385,7 @@ def operations(body: Sequence[Stmt], times: int = 1) -> int:
     """Return how many operations on elements statements take, done `times` times."""
     total = 0
     for stmt in body:
-        total += times * sum(node.op == "apply" and node.args[0] != "{0}" for node in walk(expressions(stmt)))
+        total += times * sum(node.op == "apply" and not node.args[0].is_conversion for node in walk(expressions(stmt)))
         total += times * isinstance(stmt, Combine)
         if isinstance(stmt, For):
             total += operations(stmt.body, times * stmt.axis.args[1])

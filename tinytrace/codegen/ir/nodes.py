@@ -7,11 +7,11 @@
            | where   guard, node, node                       only the chosen side is evaluated
            | index   element                                 an integer element used as an index
            | cast    index                                   an index used as an element
-           | literal text                                    a number, as C spells it
+           | literal value                                   a number
            | local   name                                    a C variable
            | load    buffer, offset                          one element of a contiguous buffer
            | element value, *indices                         one of a value whose place is not decided yet
-           | apply   text, *elements                         a Scalar's C text on elements
+           | apply   operation, *elements                    an operation on elements
 
 Elements have a dtype; indices and guards have none, but know their range. Index arithmetic is in `arithmetic`.
 """
@@ -24,8 +24,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from tinytrace.core.dtypes import DType
+import numpy as np
+
+from tinytrace.core.dtypes import DType, KeyType
 from tinytrace.core.jaxpr import Var
+from tinytrace.core.operations import Operation
 
 Number: TypeAlias = "int | float"
 """A bound of an index: an int, or an infinity."""
@@ -119,9 +122,19 @@ def axis_between(name: str, begin: int, end: int) -> Node:
     return node
 
 
-def literal(text: str, dtype: DType) -> Node:
-    """Return the element that C spells `text`."""
-    return make("literal", (text,), (), dtype)
+def literal(value: Any, dtype: DType) -> Node:
+    """Return the element that is always `value`; `value_of` gives it back."""
+    return make("literal", (np.asarray(value).astype(_stored(dtype)).tobytes(),), (), dtype)
+
+
+def value_of(node: Node) -> Any:
+    """Return the number that a literal stands for, a NumPy scalar of its type (a key's is its uint64)."""
+    assert node.dtype is not None
+    return np.frombuffer(node.args[0], _stored(node.dtype))[0]
+
+
+def _stored(dtype: DType) -> DType:
+    return np.dtype(np.uint64) if isinstance(dtype, KeyType) else dtype
 
 
 def local(name: str, dtype: DType | None) -> Node:
@@ -139,9 +152,9 @@ def load(buffer: Any, offset: Node, dtype: DType) -> Node:
     return make("load", (buffer, offset), (offset,), dtype)
 
 
-def apply(text: str, operands: Sequence[Node], dtype: DType) -> Node:
-    """Return the value of the C expression `text` with {0}, {1} ... standing for `operands`."""
-    return make("apply", (text, *operands), operands, dtype)
+def apply(operation: Operation, operands: Sequence[Node]) -> Node:
+    """Return what an operation makes of `operands`."""
+    return make("apply", (operation, *operands), operands, operation.result)
 
 
 def cast(index: Node, dtype: DType) -> Node:
@@ -202,12 +215,14 @@ def show(node: Node) -> str:
         case "affine":
             words = [show(n) if k == 1 else f"{k}*{show(n)}" for n, k in args[1]]
             return " + ".join([*words, *([str(args[0])] if args[0] or not words else [])]).replace("+ -", "- ")
-        case "axis" | "literal" | "local":
+        case "axis" | "local":
             return str(args[0])
+        case "literal":
+            return str(value_of(node))
         case "load":
             return f"{args[0].name}[{show(args[1])}]"
         case "apply":
-            return str(args[0]).format(*(f"({show(x)})" if x.op == "apply" else show(x) for x in args[1:]))
+            return f"{args[0].name}({', '.join(map(show, args[1:]))})"
         case "where":
             return f"({show(args[0])} ? {show(args[1])} : {show(args[2])})"
         case op if op in _INFIX:

@@ -10,39 +10,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinytrace.codegen.c.types import is_half, spelled
-from tinytrace.core.dtypes import BOOL, FLOAT32, DType, is_float
+from tinytrace.codegen.ir.operations import fold_operation
+from tinytrace.core.dtypes import BOOL, FLOAT32, DType, is_float, is_half
+from tinytrace.core.operations import Operation
 
 
 class Fold(NamedTuple):
     """An associative operation on elements."""
 
-    text: str
-    """The C expression over {0}, what is folded so far, and {1}, the next element."""
-    clause: str
-    """The operator of `#pragma omp simd reduction`, or nothing."""
+    operation: Operation
+    """Of what is folded so far, and the next element."""
+    is_vectorised: bool
+    """Do compilers turn a loop that folds into one variable into vectors?"""
 
 
-_FOLDS = {
-    "sum": Fold("{0} + {1}", "+"),
-    "sub": Fold("{0} - {1}", ""),
-    "prod": Fold("{0} * {1}", "*"),
-    "and": Fold("{0} & {1}", "&"),
-    "or": Fold("{0} | {1}", "|"),
-    "xor": Fold("{0} ^ {1}", "^"),
-    "max": Fold("{1} > {0} ? {1} : {0}", "max"),
-    "min": Fold("{1} < {0} ? {1} : {0}", "min"),
-    "nan_max": Fold("({1} > {0} || {1} != {1}) ? {1} : {0}", ""),
-    "nan_min": Fold("({1} < {0} || {1} != {1}) ? {1} : {0}", ""),
-}
-"""nan_max keeps a NaN it has: then neither comparison holds for a number, and the NaN stays."""
+_VECTORISED = frozenset(["sum", "prod", "and", "or", "xor", "max", "min"])
 
 
 def fold_of(combine: str, dtype: DType) -> Fold:
     """Return the operation called `combine` on elements of type `dtype`."""
-    if combine == "logsumexp":
-        return Fold(f"tt_logaddexp_f{8 * accumulator_type(dtype).itemsize}({{0}}, {{1}})", "")
-    return _FOLDS[combine]
+    return Fold(fold_operation(combine, accumulator_type(dtype)), combine in _VECTORISED)
 
 
 def propagating(combine: str, dtype: DType) -> str:
@@ -55,12 +42,9 @@ def accumulator_type(dtype: DType) -> DType:
     return FLOAT32 if is_half(dtype) else dtype
 
 
-def identity(combine: str, dtype: DType) -> str:
-    """Return the C spelling of the element that changes nothing."""
-    return spelled(_identity_value(combine.removeprefix("nan_"), dtype), dtype)
-
-
-def _identity_value(combine: str, dtype: DType) -> Any:
+def identity(combine: str, dtype: DType) -> Any:
+    """Return the element that changes nothing."""
+    combine = combine.removeprefix("nan_")
     if combine in ("sum", "or", "xor"):
         return 0
     if combine == "prod":

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import constant_of, rebuild, stride_along
+from tinytrace.codegen.ir.cost import PRODUCT, duration
 from tinytrace.codegen.ir.kernel import (
     Call,
     Declare,
@@ -24,7 +25,6 @@ from tinytrace.codegen.ir.kernel import (
     written,
 )
 from tinytrace.codegen.ir.nodes import Node, number, rewrite, walk
-from tinytrace.codegen.passes.threads import FLOPS, duration
 
 MOST = 4
 """An epilogue takes at most this many times as long as its product: it runs in the product's few blocks."""
@@ -66,7 +66,7 @@ def _epilogue(product: Nest, call: Call, kernel: Kernel) -> For | None:
     width = result.size // extent
     if not reads or not all(_in_its_part(offset, loop.axis, width) for b, offset in places if b is result):
         return None
-    return loop if duration([loop]) <= MOST * product.flops / FLOPS else None
+    return loop if duration([loop]) <= MOST * product.flops / PRODUCT else None
 
 
 def _in_its_part(offset: Node, axis: Node, width: int) -> bool:

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tinytrace.codegen.ir.cost import DIVISION, steps
 from tinytrace.codegen.ir.kernel import Buffer, Stmt, Store
 from tinytrace.codegen.ir.nodes import Node, load, walk
 from tinytrace.codegen.ir.rewriting import Replacement
 
 LONG_CHAIN = 30
-"""Operations, each on the result of the one before, from which a loop is cut; side by side they need no cut."""
+"""Steps, each on the result of the one before, from which a loop is cut; side by side they need no cut."""
 MOST_CROSSING = 4
 """Values that one phase may leave to the next; each is stored and loaded."""
-CALL, DIVISION = 12, 4
-"""How many operations these are worth."""
 
 
 def fission(body: Sequence[Stmt], lane: Node, length: int) -> tuple[list[Buffer], list[list[Stmt]]]:
@@ -52,9 +51,7 @@ def _row_name(node: Node, others: Sequence[Node]) -> str:
 
 
 def _weight(node: Node) -> int:
-    if node.op != "apply":
-        return 0
-    return CALL if "tt_" in node.args[0] else DIVISION if " / " in node.args[0] else 1
+    return steps(node.args[0]) if node.op == "apply" else 0
 
 
 def _crossing(nodes: Sequence[Node], depth: dict[Node, int], limit: int) -> list[Node]:

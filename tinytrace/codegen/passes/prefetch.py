@@ -13,11 +13,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tinytrace.codegen.c.types import element_size
 from tinytrace.codegen.ir.arithmetic import add, compare, constant_of, linear, rebuild, stride_along
 from tinytrace.codegen.ir.kernel import Buffer, Call, For, Kernel, Nest, Stmt, When, expressions, map_nests, with_body
 from tinytrace.codegen.ir.nodes import Node, axis, number, rewrite, walk
+from tinytrace.codegen.ir.procedures import PREFETCH
 from tinytrace.codegen.passes.streaming_stores import LARGER_THAN_CACHES
+from tinytrace.core.dtypes import element_size
 
 LINE = 64
 """Bytes that a processor fetches at once."""
@@ -54,7 +55,7 @@ def _requests(loop: For) -> list[Stmt]:
         step = LINE // element_size(buffer.dtype)
         line = axis(f"{buffer.name}_line", -(-size // step))
         place = buffer, add(start, linear(0, [(line, step)]))
-        ask = For(line, number(0), number(line.args[1]), [Call("__builtin_prefetch({row});", {"row": place}, ())])
+        ask = For(line, number(0), number(line.args[1]), [Call(PREFETCH, {"row": place}, ())])
         requests.append(When(compare("lt", loop.axis, number(loop.axis.args[1] - 1)), [ask]))
     return requests
 

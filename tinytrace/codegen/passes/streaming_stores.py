@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tinytrace.codegen.c.types import element_size
 from tinytrace.codegen.ir.arithmetic import constant_of, linear, minimum, stride_along, subtract
 from tinytrace.codegen.ir.kernel import (
     Buffer,
@@ -32,8 +31,10 @@ from tinytrace.codegen.ir.kernel import (
     with_body,
 )
 from tinytrace.codegen.ir.nodes import Node, axis, axis_between, number, walk
+from tinytrace.codegen.ir.procedures import stream
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.passes.loop_fission import fission
+from tinytrace.core.dtypes import element_size
 
 LARGER_THAN_CACHES = 1 << 25
 """Bytes: few programs have more of a last-level cache for themselves."""
@@ -53,7 +54,7 @@ def _with_streams(nest: Nest) -> Nest:
 
 def is_streaming(loop: For) -> bool:
     """Does the loop store past the caches? Then a thread that runs a part of it says when it is done."""
-    return any(isinstance(stmt, Call) and stmt.text.startswith("tt_stream(") for stmt in nested(loop.body))
+    return any(isinstance(stmt, Call) and stmt.procedure.streams for stmt in nested(loop.body))
 
 
 def _streamed(body: Sequence[Stmt]) -> list[Stmt]:
@@ -93,9 +94,8 @@ def _in_strips(loop: For, large: Sequence[Buffer]) -> list[Stmt]:
     for stmt in Replacement({loop.axis: linear(0, [(strip, STRIP), (lane, 1)])}).of(loop.body):
         if isinstance(stmt, Store) and isinstance(stmt.place, tuple) and stmt.place[0] in parts:
             array, offset = stmt.place
-            text = f"tt_stream({{to}}, {{part}}, {STRIP * element_size(array.dtype)});"
             places: dict[str, Place] = {"to": (array, subtract(offset, lane)), "part": (parts[array], number(0))}
-            streams.append(Call(text, places, ("to",)))
+            streams.append(Call(stream(STRIP * element_size(array.dtype)), places, ("to",)))
             stmt = Store((parts[array], lane), stmt.value)
         iterations.append(stmt)
     between, bodies = fission(iterations, lane, STRIP)

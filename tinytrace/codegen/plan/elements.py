@@ -9,10 +9,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from tinytrace.codegen.c.types import spelled
 from tinytrace.codegen.ir import arithmetic as ar
 from tinytrace.codegen.ir.nodes import Node, apply, axis, cast, literal, local, number
-from tinytrace.codegen.ir.reductions import accumulator_type, fold_of, propagating
+from tinytrace.codegen.ir.operations import converted, fold_operation
+from tinytrace.codegen.ir.reductions import fold_of, propagating
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import DType
@@ -100,10 +100,8 @@ class Elements:
             return found
 
         match kind:
-            case Scalar(text):
-                text = text if isinstance(text, str) else text[producer.position]
-                operands = [read(x, aligned(index, var.aval, x.aval)) for x in eqn.invars] if "{" in text else []
-                node = apply(text, operands, var.aval.dtype)
+            case Scalar(operation):
+                node = apply(operation, [read(x, aligned(index, var.aval, x.aval)) for x in eqn.invars])
                 if not missing and not node.hint:
                     node.hint = self.names.get(var, "")
                 return node
@@ -130,22 +128,21 @@ def aligned(index: Index, aval: ShapedArray, operand: ShapedArray) -> Index:
 
 def literal_node(atom: Literal) -> Node:
     """Return the number that a literal stands for."""
-    return literal(spelled(atom.val, atom.aval.dtype), atom.aval.dtype)
+    return literal(atom.val, atom.aval.dtype)
 
 
 def _unrolled(kind: Reduction, eqn: JaxprEqn, index: Index, dtype: DType, read: Callable[[Atom, Index], Node]) -> Node:
     """Return a short reduction as one expression."""
     operand = eqn.invars[0]
-    wide = accumulator_type(dtype)
     fold = fold_of(propagating(kind.combine, dtype), dtype)
     total: Node | None = None
     for position in itertools.product(*(range(operand.aval.shape[a]) for a in kind.axes)):
         kept = iter(index)
         place = dict(zip(kind.axes, position, strict=True))
         element = read(operand, tuple(number(place[a]) if a in place else next(kept) for a in range(operand.aval.ndim)))
-        total = element if total is None else apply(fold.text, (total, element), wide)
+        total = element if total is None else apply(fold.operation, (total, element))
     assert total is not None
-    return total if wide == dtype else apply("{0}", (total,), dtype)
+    return converted(total, dtype)
 
 
 def _windowed(kind: Window, eqn: JaxprEqn, index: Index, read: Callable[[Atom, Index], Node]) -> Node:
@@ -163,7 +160,7 @@ def _windowed(kind: Window, eqn: JaxprEqn, index: Index, read: Callable[[Atom, I
     new = read(updates, tuple(at))
     if kind.combine != "set":
         dtype = operand.aval.dtype
-        new = apply(fold_of(propagating(UPDATES[kind.combine], dtype), dtype).text, (old, new), dtype)
+        new = apply(fold_operation(propagating(UPDATES[kind.combine], dtype), dtype), (old, new))
     return ar.where(inside, new, old)
 
 
@@ -219,9 +216,7 @@ def node_of(expr: Expr) -> Node:
     if op == "cast":
         return as_element(node_of(args[0]), args[1])
     if op == "literal":
-        return literal(spelled(*args), args[1])
-    if op == "literal":
-        return literal(spelled(args[0], args[1]), args[1])
+        return literal(*args)
     if op == "where":
         guard, if_true, if_false = as_index(node_of(args[0])), node_of(args[1]), node_of(args[2])
         dtype = if_true.dtype or if_false.dtype
@@ -239,8 +234,8 @@ def as_index(node: Node) -> Node:
 def as_element(node: Node, dtype: DType) -> Node:
     """Return a node as an element of type `dtype`."""
     if node.dtype is not None:
-        return node if node.dtype == dtype else apply("{0}", (node,), dtype)
+        return converted(node, dtype)
     k = ar.constant_of(node)
-    return cast(node, dtype) if k is None else literal(spelled(k, dtype), dtype)
+    return cast(node, dtype) if k is None else literal(k, dtype)
 
 

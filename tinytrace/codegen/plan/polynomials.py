@@ -5,18 +5,17 @@ are known where x is read:
 
     (x - c)^2 = (x - p)^2 - 2 (x - p) d + d^2        so  sum (x - c)^2 = sum (x - p)^2 - 2 d sum (x - p) + n d^2
 
-An identity whatever p is; the nearer to c, the fewer digits are lost. Arithmetic is read from the C text of operations.
+An identity whatever p is; the nearer to c, the fewer digits are lost. Arithmetic is read off the operations' formulas.
 """
 from __future__ import annotations
 
-import ast
-import functools
 from collections.abc import Container, Sequence
 from typing import NamedTuple, TypeAlias
 
-from tinytrace.codegen.c.types import spelled
 from tinytrace.codegen.ir.nodes import Node, apply, literal, walk
+from tinytrace.codegen.ir.operations import add, div, mul, neg, sub
 from tinytrace.core.dtypes import DType
+from tinytrace.core.formulas import Formula
 
 Monomial: TypeAlias = tuple[Node, ...]
 """The late values whose errors are multiplied, in order."""
@@ -87,53 +86,42 @@ class _Reader:
             return Polynomial(self.late[node], {(node,): {None: 1.0}})
         if node not in self.dependent:
             return Polynomial(node, {}) if node.dtype == self.dtype else None
-        formula = _formula(str(node.args[0])) if node.op == "apply" and node.dtype == self.dtype else None
-        if formula is None:
+        if node.op != "apply" or node.dtype != self.dtype:
             return None
         operands = [operand for operand in map(self.read, node.children) if operand is not None]
-        return self._evaluated(formula, operands) if len(operands) == len(node.children) else None
+        return self._evaluated(node.args[0].formula, operands) if len(operands) == len(node.children) else None
 
-    def _evaluated(self, formula: ast.expr, operands: list[Polynomial]) -> Polynomial | None:
-        match formula:
-            case ast.Name(name):
-                return operands[int(name.removeprefix("x"))]
-            case ast.UnaryOp(ast.USub(), inner):
+    def _evaluated(self, formula: Formula, operands: list[Polynomial]) -> Polynomial | None:
+        match formula.op, *formula.args:
+            case "operand", int(k):
+                return operands[k]
+            case "prefix", "-", Formula() as inner:
                 a = self._evaluated(inner, operands)
-                return a and Polynomial(self._apply("-{0}", a.known), _times({(): {None: -1.0}}, a.errors))
-            case ast.BinOp(left, op, right):
+                return a and Polynomial(apply(neg(self._type), (a.known,)), _times({(): {None: -1.0}}, a.errors))
+            case "infix", str(symbol), Formula() as left, Formula() as right:
                 a, b = self._evaluated(left, operands), self._evaluated(right, operands)
-                return None if a is None or b is None else self._combined(op, a, b)
+                return None if a is None or b is None else self._combined(symbol, a, b)
         return None
 
-    def _combined(self, op: ast.operator, a: Polynomial, b: Polynomial) -> Polynomial | None:
-        match op:
-            case ast.Add():
-                return Polynomial(self._apply("{0} + {1}", a.known, b.known), _plus(a.errors, b.errors))
-            case ast.Sub():
-                negative = _times({(): {None: -1.0}}, b.errors)
-                return Polynomial(self._apply("{0} - {1}", a.known, b.known), _plus(a.errors, negative))
-            case ast.Mult():
+    def _combined(self, symbol: str, a: Polynomial, b: Polynomial) -> Polynomial | None:
+        dtype, known = self._type, (a.known, b.known)
+        match symbol:
+            case "+":
+                return Polynomial(apply(add(dtype), known), _plus(a.errors, b.errors))
+            case "-":
+                return Polynomial(apply(sub(dtype), known), _plus(a.errors, _times({(): {None: -1.0}}, b.errors)))
+            case "*":
                 errors = _plus(_times(a.errors, {(): {b.known: 1.0}}), _times({(): {a.known: 1.0}}, b.errors))
-                return Polynomial(self._apply("{0} * {1}", a.known, b.known), _plus(errors, _times(a.errors, b.errors)))
-            case ast.Div() if not b.errors:
-                one = literal(spelled(1, b.known.dtype), b.known.dtype) if b.known.dtype else b.known
-                inverse = self._apply("{0} / {1}", one, b.known)
-                return Polynomial(self._apply("{0} / {1}", a.known, b.known),
-                                  _times(a.errors, {(): {inverse: 1.0}}))
+                return Polynomial(apply(mul(dtype), known), _plus(errors, _times(a.errors, b.errors)))
+            case "/" if not b.errors:
+                inverse = apply(div(dtype), (literal(1, dtype), b.known))
+                return Polynomial(apply(div(dtype), known), _times(a.errors, {(): {inverse: 1.0}}))
         return None
 
-    def _apply(self, text: str, *operands: Node) -> Node:
+    @property
+    def _type(self) -> DType:
         assert self.dtype is not None
-        return apply(text, operands, self.dtype)
-
-
-@functools.cache
-def _formula(text: str) -> ast.expr | None:
-    """Return C text as Python reads it, with operand k called xk: arithmetic is the same in both."""
-    try:
-        return ast.parse(text.format(*(f"x{k}" for k in range(8))), mode="eval").body
-    except (SyntaxError, IndexError):
-        return None
+        return self.dtype
 
 
 def _plus(a: Errors, b: Errors) -> Errors:
@@ -161,4 +149,4 @@ def _product(x: Node | None, y: Node | None) -> Node | None:
     if x is None or y is None:
         return y if x is None else x
     assert x.dtype is not None
-    return apply("{0} * {1}", (x, y), x.dtype)
+    return apply(mul(x.dtype), (x, y))

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tinytrace.codegen.c.types import spelled
 from tinytrace.codegen.ir.arithmetic import linear
 from tinytrace.codegen.ir.nodes import Node, apply, cast, element, literal, number
+from tinytrace.codegen.ir.operations import converted, fold_operation, mul, position_of
 from tinytrace.codegen.plan.elements import Elements, Index, domain_axes
 from tinytrace.codegen.plan.lowering import Spread
 from tinytrace.codegen.plan.partition import Root
@@ -56,10 +56,9 @@ def _position_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[
     extreme = Var(ShapedArray(domain[:free], operand.aval.dtype))
     value = elements(operand, at)
     position = cast(domain_axes(domain)[-1], dtype)
-    test = "({0} == {1} || {0} != {0})" if is_float(operand.aval.dtype) else "{0} == {1}"
-    none = literal(spelled(np.iinfo(dtype).max, dtype), dtype)
-    found = apply(f"{test} ? {{2}} : {{3}}",
-                  (value, element(extreme, domain_axes(domain)[:free]), position, none), dtype)
+    none = literal(np.iinfo(dtype).max, dtype)
+    found = apply(position_of(operand.aval.dtype, dtype, is_float(operand.aval.dtype)),
+                  (value, element(extreme, domain_axes(domain)[:free]), position, none))
     return [Root(extreme, eqn, domain, free, value, kind.combine.removeprefix("arg")),
             Root(var, eqn, domain, free, found, "min")]
 
@@ -85,14 +84,9 @@ def product_root(eqn: JaxprEqn, kind: Contraction, elements: Elements) -> Root:
     left = elements(lhs, _operand_index(lhs, kind.lhs_batch, kind.lhs_contract, batch, rest[:rows], inner))
     right = elements(rhs, _operand_index(rhs, kind.rhs_batch, kind.rhs_contract, batch, rest[rows:], inner))
     dtype = var.aval.dtype
-    text = "{0} & {1}" if dtype.kind == "b" else "{0} * {1}"
-    return Root(var, eqn, domain, var.aval.ndim, apply(text, (as_type(left, var), as_type(right, var)), dtype),
+    product = fold_operation("and", dtype) if dtype.kind == "b" else mul(dtype)
+    return Root(var, eqn, domain, var.aval.ndim, apply(product, (converted(left, dtype), converted(right, dtype))),
                 "or" if dtype.kind == "b" else "sum")
-
-
-def as_type(node: Node, var: Var) -> Node:
-    """Return an element as one of the type of `var`."""
-    return node if node.dtype == var.aval.dtype else apply("{0}", (node,), var.aval.dtype)
 
 
 def _operand_index(operand: Atom, batch_dims: tuple[int, ...], summed_dims: tuple[int, ...], batch: Index, free: Index,

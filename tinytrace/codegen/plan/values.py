@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, stride_along
+from tinytrace.codegen.ir.cost import REMEMBERING, steps
 from tinytrace.codegen.ir.nodes import Node, load, local
 from tinytrace.codegen.plan.chain_splitting import ends_of_chains
 from tinytrace.codegen.plan.elements import (
@@ -30,10 +31,6 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Contraction, Gather, IndexMap, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
 
-REMEMBERING = 12
-"""What it costs to write an element and read it again, in simple operations."""
-CALL = 12
-"""What a `tt_` function costs."""
 SMALL_PRODUCT = 16 * 1024
 """Matrix products of at most this many multiplications are loops of our own; larger ones go to the BLAS."""
 
@@ -248,8 +245,7 @@ def domain_order(operand: ShapedArray, kind: Reduction | Scan1D) -> tuple[int, .
 
 def _own_cost(kind: Lowered, eqn: JaxprEqn) -> int:
     if isinstance(kind, Scalar):
-        text = kind.text if isinstance(kind.text, str) else " ".join(kind.text)
-        return 1 + CALL * text.count("tt_") + 3 * text.count("/")
+        return steps(kind.operation)
     if isinstance(kind, Reduction):
         return SHORT
     return 0

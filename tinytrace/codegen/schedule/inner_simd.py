@@ -168,4 +168,4 @@ def has_clause(task: Task) -> bool:
     """Can a running fold be vectorised, by what OpenMP knows of its operation?"""
     (x, op, _), *_others = folds(task)
     assert x.dtype is not None
-    return bool(fold_of(op, x.dtype).clause)
+    return fold_of(op, x.dtype).is_vectorised

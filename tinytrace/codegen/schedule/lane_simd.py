@@ -16,6 +16,7 @@ from dataclasses import replace
 from tinytrace.codegen.ir.arithmetic import linear, rebuild
 from tinytrace.codegen.ir.kernel import Buffer, Combine, For, Row, Stmt, Store
 from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, number, rewrite, walk
+from tinytrace.codegen.ir.operations import add, converted
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, computed, variable
 from tinytrace.core.dtypes import is_float
@@ -78,8 +79,7 @@ class LaneSimd:
 
 def _value(task: Task, row: Buffer, lane: Node) -> Node:
     """Return the result of a task as its readers see it."""
-    node = load(row, lane, row.dtype)
-    return node if row.dtype == task.root.var.aval.dtype else apply("{0}", (node,), task.root.var.aval.dtype)
+    return converted(load(row, lane, row.dtype), task.root.var.aval.dtype)
 
 
 class _Lanes:
@@ -172,7 +172,7 @@ class _Lanes:
             assert row is not None
             parts = [rewrite([task.value], {a: iteration}, rebuild)[0] for iteration in iterations]
             while len(parts) > 1:  # pairs of pairs: fewer additions wait for each other
-                parts = [apply("{0} + {1}", (x, y), row.dtype) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+                parts = [apply(add(row.dtype), (x, y)) for x, y in zip(parts[::2], parts[1::2], strict=True)]
             body.append(Combine((row, self.lane), "sum", parts[0]))
         return self._over(body)
 

@@ -23,10 +23,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tinytrace.codegen.c.types import spelled
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, minimum, rebuild
 from tinytrace.codegen.ir.kernel import Buffer, Stmt
 from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, local, number, rewrite, walk
+from tinytrace.codegen.ir.operations import add, finite_or_zero, if_finite, mul, nan_unless_finite, sub
 from tinytrace.codegen.ir.reductions import accumulator_type
 from tinytrace.codegen.plan.elements import as_element
 from tinytrace.codegen.plan.partition import Root, is_total
@@ -122,13 +122,13 @@ class SplitReduction:
                 near = replace(task, value=value, targets=[], name=f"{task.name}_near{suffix}", remembered=True)
                 sums.append(near)
                 dtype = task.root.var.aval.dtype
-                share = literal(spelled(self.extent / iterations, dtype), dtype)
-                whole[total] = apply("{0} * {1}", (variable(near), share), dtype)
+                share = literal(self.extent / iterations, dtype)
+                whole[total] = apply(mul(dtype), (variable(near), share))
         root = replace(self.seconds[0].root, combine="", reads=[], inputs=set())
         centres = []
         for c, value in zip(self.late, rewrite(list(self.late), whole, rebuild), strict=True):
             assert c.dtype is not None
-            value = apply("{0} - {0} == 0 ? {0} : 0", (value,), c.dtype)  # any number is an estimate, infinity is not
+            value = apply(finite_or_zero(c.dtype), (value,))  # any number is an estimate, infinity is not
             name = str(self._centre(c).args[0])
             task = Task(root, value, [], 0, name, remembered=True)
             centres.append(replace(task, targets=[self._part(task, name, piece)], name=f"{name}{suffix}"))
@@ -171,8 +171,8 @@ class SplitReduction:
         known = overflown = self._nested(task, terms[:1])
         for moment, *_ in terms[1:]:
             if moment is not None:
-                overflown = apply("{0} + 0 * {1}", (overflown, self._load(moment, moment.name)), dtype)
-        return apply("{0} - {0} == 0 ? {1} : {2}", (known, self._nested(task, terms), overflown), dtype)
+                overflown = apply(nan_unless_finite(dtype), (overflown, self._load(moment, moment.name)))
+        return apply(if_finite(dtype), (known, self._nested(task, terms), overflown))
 
     def _nested(self, task: Task, terms: Sequence[Term]) -> Node:
         """Return the sum of `terms` with errors factored out, as m + d (n d - 2 e): so it overflows last."""
@@ -181,19 +181,19 @@ class SplitReduction:
                  for moment, factor, errors in terms if not errors]
         for c in dict.fromkeys(errors[0] for *_, errors in terms if errors):
             rest = [(moment, factor, errors[1:]) for moment, factor, errors in terms if c in errors[:1]]
-            parts.append((1.0, apply("{0} * {1}", (self._error(task, c), self._nested(task, rest)), dtype)))
+            parts.append((1.0, apply(mul(dtype), (self._error(task, c), self._nested(task, rest)))))
         value: Node | None = None
         for factor, part in parts:
             if factor != 1:
-                part = apply("{0} * {1}", (literal(spelled(factor, dtype), dtype), part), dtype)
-            value = part if value is None else apply("{0} + {1}", (value, part), dtype)
+                part = apply(mul(dtype), (literal(factor, dtype), part))
+            value = part if value is None else apply(add(dtype), (value, part))
         assert value is not None
         return value
 
     def _error(self, task: Task, c: Node) -> Node:
         """Return by how much the piece's estimate of a late value is too small."""
         near = self._load(task, str(self._centre(c).args[0]))
-        return apply("{0} - {1}", (c, near), task.root.var.aval.dtype)
+        return apply(sub(task.root.var.aval.dtype), (c, near))
 
     def _count(self, dtype: DType) -> Node:
         """Return how many elements a piece has."""

@@ -53,4 +53,4 @@ class SplitScan(InnerSimd):
 
 
 def _is_dear(value: Node) -> bool:
-    return any(node.op == "apply" and "tt_" in node.args[0] for node in walk([value]))
+    return any(node.op == "apply" and node.args[0].calls for node in walk([value]))

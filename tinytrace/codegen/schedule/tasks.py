@@ -4,10 +4,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tinytrace.codegen.c.types import spelled
+import numpy as np
+
 from tinytrace.codegen.ir.arithmetic import rebuild
 from tinytrace.codegen.ir.kernel import Buffer
 from tinytrace.codegen.ir.nodes import Node, apply, literal, local, rewrite
+from tinytrace.codegen.ir.operations import converted, is_nan, select
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.plan.partition import Root
 from tinytrace.core.dtypes import BOOL
@@ -63,9 +65,9 @@ def folds(task: Task) -> list[tuple[Node, str, Node]]:
     if propagating(root.combine, wide) == root.combine or root.running:
         name = task.name if wide == dtype else f"{task.name}_{root.combine}"
         return [(local(name, wide), propagating(root.combine, wide), task.value)]
-    is_nan = apply("{0} != {0}", (task.value,), BOOL)
+    nan_seen = apply(is_nan(wide), (task.value,))
     return [(local(f"{task.name}_{root.combine}", wide), root.combine, task.value),
-            (local(f"{task.name}_nan", BOOL), "or", is_nan)]
+            (local(f"{task.name}_nan", BOOL), "or", nan_seen)]
 
 
 def result_of(task: Task) -> Node:
@@ -75,8 +77,8 @@ def result_of(task: Task) -> Node:
     wide = first.dtype
     assert wide is not None
     if others:
-        first = apply(f"{{1}} ? {spelled(float('nan'), wide)} : {{0}}", (first, others[0]), wide)
-    return first if wide == dtype else apply("{0}", (first,), dtype)
+        first = apply(select(wide), (others[0], literal(np.nan, wide), first))
+    return converted(first, dtype)
 
 
 def start_of(x: Node, op: str) -> Node:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from tinytrace.codegen.c.types import spelled
 from tinytrace.codegen.ir.arithmetic import flat_offset
 from tinytrace.codegen.ir.kernel import (
     Buffer,
@@ -25,6 +24,7 @@ from tinytrace.codegen.ir.kernel import (
     View,
 )
 from tinytrace.codegen.ir.nodes import Node, apply, literal, load, local, number
+from tinytrace.codegen.ir.operations import select
 from tinytrace.codegen.plan.elements import domain_axes
 from tinytrace.codegen.plan.partition import Root
 from tinytrace.codegen.plan.scope import Scope
@@ -221,7 +221,7 @@ class _Conditional(_Repetition):
                 axes = domain_axes(target.shape)
                 wanted = load(wants, flat_offset(axes[:len(shape)], shape), BOOL)
                 old = body.elements(carry.inside, axes)
-                value = apply("{0} ? {1} : {2}", (wanted, body.elements(carry.after, axes), old), target.dtype)
+                value = apply(select(target.dtype), (wanted, body.elements(carry.after, axes), old))
                 body.add_output(Root(Var(carry.inside.aval), None, target.shape, len(axes), value), target)
         return Repeat(condition=asked, wanted=local(names[any_wants], BOOL), body=body.kernels())
 
@@ -246,7 +246,7 @@ def branch(scope: Scope, eqn: JaxprEqn, kind: Branch) -> list[Kernel]:
             results.variables.append(None)
         else:
             variable = local(scope.unit.names[v], v.aval.dtype)
-            results.declared.append(Declare(variable, literal(spelled(0, v.aval.dtype), v.aval.dtype)))
+            results.declared.append(Declare(variable, literal(0, v.aval.dtype)))
             scope.homes[v] = variable
             results.arrays.append(None)
             results.variables.append(variable)

@@ -3,17 +3,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, stride_along
 from tinytrace.codegen.ir.kernel import Buffer, Call, For, Kernel, Nest, Place, Stmt
 from tinytrace.codegen.ir.nodes import Node, number, rewrite
+from tinytrace.codegen.ir.procedures import Procedure
 from tinytrace.codegen.plan.elements import Index, domain_axes
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.schedule.collapse import merge_loops
 from tinytrace.codegen.schedule.copies import store_nest
+from tinytrace.core.formulas import call_host, constant, place
 from tinytrace.core.jaxpr import Atom, JaxprEqn
 from tinytrace.core.kinds import Contraction
 
@@ -26,6 +28,13 @@ class Matrix(NamedTuple):
     """Where the matrix begins; varies with the batch axes."""
     stride: int
     transposed: bool
+
+    def seen(self, memory: np.ndarray[Any, Any], rows: int, columns: int) -> np.ndarray[Any, Any]:
+        """Return the matrix that lies at the beginning of `memory`."""
+        height, width = (columns, rows) if self.transposed else (rows, columns)
+        size = memory.itemsize
+        matrix = np.lib.stride_tricks.as_strided(memory, (height, width), (self.stride * size, size), writeable=False)
+        return matrix.T if self.transposed else matrix
 
 
 def product(scope: Scope, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
@@ -42,18 +51,27 @@ def product(scope: Scope, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
     left = _matrix(scope, lhs, axes, kind.lhs_batch, rows, kind.lhs_contract, before)
     right = _matrix(scope, rhs, axes, kind.rhs_batch, kind.rhs_contract, columns, before)
     result = scope.result_array(out)
-    number_type = "float" if out.aval.dtype == np.float32 else "double"
-    call = "sgemm" if number_type == "float" else "dgemm"
-    one, zero = ("1.0f", "0.0f") if number_type == "float" else ("1.0", "0.0")
-    text = (f"host->{call}{{_then}}({left.transposed:d}, {right.transposed:d}, {m}, {n}, {k}, {one}, {{lhs}}, "
-            f"{left.stride}, {{rhs}}, {right.stride}, {zero}, {{out}}, {n}{{then}});")
+    gemm = _gemm("sgemm" if out.aval.dtype == np.float32 else "dgemm", m, n, k, left, right)
     loops, offsets = merge_loops(axes, [left.offset, right.offset, linear(0, [(flat_offset(axes, batch), m * n)])])
     places: dict[str, Place] = {"lhs": (left.array, offsets[0]), "rhs": (right.array, offsets[1]),
                                 "out": (result, offsets[2])}
-    body: list[Stmt] = [Call(text, places, ("out",), flops=2 * m * n * k, rows=m)]
+    body: list[Stmt] = [Call(gemm, places, ("out",), flops=2 * m * n * k, rows=m)]
     for axis in reversed(loops):
         body = [For(axis, number(0), number(axis.args[1]), body, independent=True)]
     return [*before, Nest([scope.unit.names.text(eqn)], body=body)]
+
+
+def _gemm(name: str, m: int, n: int, k: int, left: Matrix, right: Matrix) -> Procedure:
+    """Return the product of an m * k and a k * n matrix at the places lhs and rhs, stored at the place out."""
+    one, zero = ("1.0f", "0.0f") if name == "sgemm" else ("1.0", "0.0")
+    call = call_host(name, int(left.transposed), int(right.transposed), m, n, k, constant(one), place("lhs"),
+                     left.stride, place("rhs"), right.stride, constant(zero), place("out"), n)
+
+    def meaning(places: dict[str, np.ndarray[Any, Any]]) -> None:
+        a, b = left.seen(places["lhs"], m, k), right.seen(places["rhs"], k, n)
+        places["out"][:m * n] = (a @ b).reshape(-1)
+
+    return Procedure(name, (call,), meaning)
 
 
 def _others(operand: Atom, *axes: tuple[int, ...]) -> tuple[int, ...]:

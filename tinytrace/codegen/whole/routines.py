@@ -1,27 +1,33 @@
 """Calls of hand-written C and of Python, which take whole arrays by address."""
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from tinytrace.codegen.c.types import is_half, spelled
 from tinytrace.codegen.ir.kernel import Buffer, Call, Declare, Kernel, Nest, Place, Stmt, Store
 from tinytrace.codegen.ir.nodes import Node, literal, local, number
+from tinytrace.codegen.ir.procedures import Procedure
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.plan.unit import Callback
+from tinytrace.core.dtypes import is_half
+from tinytrace.core.formulas import call_host, item, place, pointers
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
 from tinytrace.core.kinds import HostCall, Routine
+
+NDArray: TypeAlias = "np.ndarray[Any, Any]"
 
 
 def routine(scope: Scope, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
     """Return the kernel that calls a function of csrc/math on the operands."""
     declared, places, outs = _places(scope, eqn)
-    if "{scratch}" in kind.text:
+    if kind.scratch is not None:
         scratch = Buffer(scope.unit.names.fresh("scratch"), (max(kind.scratch, 1),), np.dtype(np.uint8), "workspace")
         places["scratch"] = scratch, number(0)
         outs = (*outs, "scratch")
-    return [Nest([scope.unit.names.text(eqn)], body=[*declared, Call(kind.text, places, outs)])]
+    procedure = Procedure(eqn.primitive.name, kind.calls, _meaning(eqn, eqn.primitive.in_numpy(eqn.params)))
+    return [Nest([scope.unit.names.text(eqn)], body=[*declared, Call(procedure, places, outs)])]
 
 
 def host_call(scope: Scope, eqn: JaxprEqn, kind: HostCall) -> list[Kernel]:
@@ -29,10 +35,24 @@ def host_call(scope: Scope, eqn: JaxprEqn, kind: HostCall) -> list[Kernel]:
     declared, places, outs = _places(scope, eqn)
     callback = Callback(kind.function, tuple(x.aval for x in eqn.invars), tuple(v.aval for v in eqn.outvars))
     k = scope.unit.add_callback(callback)
-    pointers = ", ".join(f"(void *){{{name}}}" for name in places) or "0"
+    call = call_host("callback", item(place("ids"), k), pointers([place(name) for name in places]))
     places["ids"] = scope.unit.callback_ids, number(0)
-    text = f"if (host->callback({{ids}}[{k}], (void *[]){{{pointers}}})) return TT_CALLBACK_RAISED;"
-    return [Nest([scope.unit.names.text(eqn)], body=[*declared, Call(text, places, outs)])]
+    procedure = Procedure("callback", (call,), _meaning(eqn, kind.function), failure="TT_CALLBACK_RAISED")
+    return [Nest([scope.unit.names.text(eqn)], body=[*declared, Call(procedure, places, outs)])]
+
+
+def _meaning(eqn: JaxprEqn, function: Callable[..., Any]) -> Callable[[dict[str, NDArray]], None]:
+    """Return what `function`, of the arrays in0, in1, ..., does to memory: it leaves its results at out0, ..."""
+    in_avals, out_avals = [x.aval for x in eqn.invars], [v.aval for v in eqn.outvars]
+
+    def meaning(places: dict[str, NDArray]) -> None:
+        ins = [places[f"in{k}"][:aval.size].reshape(aval.shape) for k, aval in enumerate(in_avals)]
+        results = function(*ins)
+        outs = results if isinstance(results, (list, tuple)) else [results]
+        for k, (aval, out) in enumerate(zip(out_avals, outs, strict=True)):
+            places[f"out{k}"][:aval.size] = np.asarray(out).reshape(-1)
+
+    return meaning
 
 
 def _places(scope: Scope, eqn: JaxprEqn) -> tuple[list[Stmt], dict[str, Place], tuple[str, ...]]:
@@ -51,7 +71,7 @@ def _places(scope: Scope, eqn: JaxprEqn) -> tuple[list[Stmt], dict[str, Place], 
             places[f"out{k}"] = scope.result_array(v), number(0)
         else:
             made = local(scope.unit.names[v], v.aval.dtype)
-            declared.append(Declare(made, literal(spelled(0, v.aval.dtype), v.aval.dtype)))
+            declared.append(Declare(made, literal(0, v.aval.dtype)))
             scope.homes[v] = places[f"out{k}"] = made
     return declared, places, tuple(f"out{k}" for k in range(len(eqn.outvars)))
 
@@ -75,7 +95,3 @@ def _in_memory(scope: Scope, x: Atom, home: Node, declared: list[Stmt]) -> Place
 def _name(scope: Scope, x: Atom) -> str:
     return scope.unit.names.fresh(scope.unit.names[x] if isinstance(x, Var) else "given")
 
-
-def filled(text: str, places: dict[str, str]) -> str:
-    """Return a statement with addresses in the place of {in0}, {out0}, ...; other braces are C's."""
-    return re.sub(r"\{(\w+)\}", lambda match: places.get(match[1], match[0]), text)

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, minimum, rebuild, stride_along, subtract
+from tinytrace.codegen.ir.cost import WORTH_SPREADING, duration
 from tinytrace.codegen.ir.kernel import (
     Buffer,
     Combine,
@@ -32,7 +33,6 @@ from tinytrace.codegen.ir.kernel import (
 from tinytrace.codegen.ir.nodes import Node, axis, literal, load, number, rewrite, walk
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.rewriting import Replacement
-from tinytrace.codegen.passes.threads import WORTH_SPREADING, duration
 from tinytrace.codegen.plan.elements import UPDATES, as_index, domain_axes, node_of, reader, wrapped
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.schedule.collapse import merge_loops

@@ -1,0 +1,67 @@
+"""Formulas as C: the one place where what an operation computes becomes text."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tinytrace.core.dtypes import FLOAT32, FLOAT64
+from tinytrace.core.formulas import Formula, suffix
+
+
+class Text(NamedTuple):
+    """An expression in C."""
+
+    text: str
+    whole: bool
+    """Is it one word or call, which needs no parentheses wherever it stands?"""
+    is_sum: bool = True
+    """May it be a sum, which a compiler would negate term by term, so that a zero has the wrong sign?"""
+
+    @property
+    def operand(self) -> str:
+        """As an operand of others: in parentheses, unless it needs none."""
+        return self.text if self.whole else f"({self.text})"
+
+
+def spelled_formula(formula: Formula, operands: Callable[[Formula], Text]) -> Text:
+    """Return a formula in C; `operands` says what its operands and places are."""
+    def spell(part: Formula) -> Text:
+        return spelled_formula(part, operands)
+
+    args = formula.args
+    match formula.op:
+        case "operand" | "place":
+            return operands(formula)
+        case "number":
+            return Text(str(args[0]), args[0] >= 0)
+        case "constant":
+            return Text(args[0], True)
+        case "call":
+            return Text(f"{args[0]}({', '.join(spell(x).text for x in args[1:])})", True)
+        case "host":
+            return Text(f"host->{args[0]}({', '.join(spell(x).text for x in args[1:])})", True)
+        case "cast":
+            return Text(f"({args[0]}){spell(args[1]).operand}", False)
+        case "item":
+            return Text(f"{spell(args[0]).operand}[{args[1]}]", True)
+        case "pointers":
+            return Text(f"(void *[]){{{', '.join(f'(void *){spell(x).operand}' for x in args) or '0'}}}", True)
+        case "prefix":
+            return _with_sign(args[0], args[1], spell(args[1]))
+        case "infix":
+            symbol, a, b = args
+            left = spell(a)
+            chain = a.op == "infix" and a.args[0] == symbol
+            return Text(f"{left.text if chain else left.operand} {symbol} {spell(b).operand}", False)
+        case "choose":
+            guard, if_true, if_false = map(spell, args)
+            test = guard.text if args[0].op == "infix" else guard.operand
+            return Text(f"{test} ? {if_true.operand} : {if_false.operand}", False)
+    raise AssertionError(f"a formula has no operation {formula.op}")
+
+
+def _with_sign(symbol: str, formula: Formula, x: Text) -> Text:
+    """Return `-x` (or `!x`, `~x`); what may be a sum is negated by a function that looks at it as a whole."""
+    if symbol == "-" and formula.dtype in (FLOAT32, FLOAT64) and x.is_sum:
+        return Text(f"tt_neg_{suffix(formula.dtype)}({x.text})", True)
+    return Text(f"{symbol}{x.operand}", False)

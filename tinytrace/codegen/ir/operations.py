@@ -1,0 +1,148 @@
+"""The operations that the code generator puts in itself: arithmetic on partial results, tests for NaN, folds.
+
+Each has a record like those of rooms (`core/operations.py`), so that passes, the C writer and the interpreter need not
+know where an operation comes from. Arithmetic has the names and formulas that rooms use: equal expressions are one.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from tinytrace.codegen.ir.nodes import Node, apply
+from tinytrace.core.dtypes import BOOL, DType
+from tinytrace.core.formulas import Formula, call, choose, either, operand
+from tinytrace.core.operations import Operation, operation
+
+# --- arithmetic --------------------------------------------------------------------------------------------------
+
+@functools.cache
+def add(dtype: DType) -> Operation:
+    """Return `x + y`."""
+    return _of_two("add", dtype, lambda x, y: x + y, np.add, "commutative")
+
+
+@functools.cache
+def sub(dtype: DType) -> Operation:
+    """Return `x - y`."""
+    return _of_two("sub", dtype, lambda x, y: x - y, np.subtract)
+
+
+@functools.cache
+def mul(dtype: DType) -> Operation:
+    """Return `x * y`."""
+    return _of_two("mul", dtype, lambda x, y: x * y, np.multiply, "commutative")
+
+
+@functools.cache
+def div(dtype: DType) -> Operation:
+    """Return `x / y`, of floats."""
+    return _of_two("div", dtype, lambda x, y: x / y, np.divide)
+
+
+@functools.cache
+def neg(dtype: DType) -> Operation:
+    """Return `-x`."""
+    return operation("neg", (dtype,), dtype, -operand(0, dtype), np.negative, laws=("odd", "involution"))
+
+
+def converted(node: Node, dtype: DType) -> Node:
+    """Return an element as one of type `dtype`: `node` itself, if it is one."""
+    if node.dtype == dtype:
+        return node
+    assert node.dtype is not None
+    return apply(_convert(node.dtype, dtype), (node,))
+
+
+@functools.cache
+def _convert(source: DType, dtype: DType) -> Operation:
+    return operation("convert", (source,), dtype, operand(0, source), lambda x: x.astype(dtype))
+
+
+# --- choices and tests -------------------------------------------------------------------------------------------
+
+@functools.cache
+def select(dtype: DType) -> Operation:
+    """Return `which ? x : y`."""
+    formula = choose(operand(0, BOOL), operand(1, dtype), operand(2, dtype))
+    return operation("select", (BOOL, dtype, dtype), dtype, formula, np.where)
+
+
+@functools.cache
+def is_nan(dtype: DType) -> Operation:
+    """Return `x != x`."""
+    x = operand(0, dtype)
+    return operation("is_nan", (dtype,), BOOL, x.differs(x), np.isnan)
+
+
+@functools.cache
+def finite_or_zero(dtype: DType) -> Operation:
+    """Return x, or 0 for an infinity or NaN."""
+    x = operand(0, dtype)
+    return operation("finite_or_zero", (dtype,), dtype, choose((x - x).equals(0), x, 0),
+                     lambda x: np.where(np.isfinite(x), x, x.dtype.type(0)), 0, ("idempotent",))
+
+
+@functools.cache
+def if_finite(dtype: DType) -> Operation:
+    """Return y where x is finite, else z."""
+    x, y, z = (operand(k, dtype) for k in range(3))
+    return operation("if_finite", (dtype, dtype, dtype), dtype, choose((x - x).equals(0), y, z),
+                     lambda x, y, z: np.where(np.isfinite(x), y, z), 0)
+
+
+@functools.cache
+def nan_unless_finite(dtype: DType) -> Operation:
+    """Return x, or NaN where y is infinite or NaN: x + 0 * y."""
+    return _of_two("nan_unless_finite", dtype, lambda x, y: x + 0 * y, lambda x, y: x + x.dtype.type(0) * y)
+
+
+@functools.cache
+def position_of(dtype: DType, positions: DType, propagates: bool) -> Operation:
+    """Return `position` where x is the extreme, else `none`; where a NaN is the extreme, every NaN is it."""
+    x, extreme, position, none = operand(0, dtype), operand(1, dtype), operand(2, positions), operand(3, positions)
+    test = either(x.equals(extreme), x.differs(x)) if propagates else x.equals(extreme)
+    return operation("position_of", (dtype, dtype, positions, positions), positions, choose(test, position, none),
+                     lambda x, extreme, position, none: np.where((x == extreme) | (x != x), position, none))
+
+
+# --- folds -------------------------------------------------------------------------------------------------------
+
+@functools.cache
+def fold_operation(combine: str, dtype: DType) -> Operation:
+    """Return the operation that takes one more element, its second operand, into what is folded so far.
+
+    max and min are right for numbers; nan_max and nan_min keep a NaN that they have, for then neither comparison holds
+    for a number, and take one that comes.
+    """
+    match combine:
+        case "sum":
+            return add(dtype)
+        case "sub":
+            return sub(dtype)
+        case "prod":
+            return mul(dtype)
+        case "and":
+            return _of_two("and", dtype, lambda x, y: x & y, np.bitwise_and, "commutative associative idempotent")
+        case "or":
+            return _of_two("or", dtype, lambda x, y: x | y, np.bitwise_or, "commutative associative idempotent")
+        case "xor":
+            return _of_two("xor", dtype, lambda x, y: x ^ y, np.bitwise_xor, "commutative associative")
+        case "max":
+            return _of_two("fold_max", dtype, lambda x, y: choose(y > x, y, x), lambda x, y: np.where(y > x, y, x))
+        case "min":
+            return _of_two("fold_min", dtype, lambda x, y: choose(y < x, y, x), lambda x, y: np.where(y < x, y, x))
+        case "nan_max":
+            return _of_two("nan_max", dtype, lambda x, y: choose(either(y > x, y.differs(y)), y, x), np.maximum)
+        case "nan_min":
+            return _of_two("nan_min", dtype, lambda x, y: choose(either(y < x, y.differs(y)), y, x), np.minimum)
+        case "logsumexp":
+            return _of_two("logaddexp", dtype, lambda x, y: call("logaddexp", x, y), np.logaddexp)
+    raise AssertionError(f"no fold is called {combine}")
+
+
+def _of_two(name: str, dtype: DType, formula: Callable[[Formula, Formula], Formula], numpy: Callable[..., object],
+            laws: str = "") -> Operation:
+    x, y = operand(0, dtype), operand(1, dtype)
+    return operation(name, (dtype, dtype), dtype, formula(x, y), numpy, laws=laws.split())

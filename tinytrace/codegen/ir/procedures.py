@@ -1,0 +1,44 @@
+"""What a `Call` statement calls: functions of csrc/ and of the host over whole arrays, with what they mean in NumPy."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.formulas import Formula, call_named, parts, place
+
+
+@dataclass(frozen=True, eq=False)
+class Procedure:
+    """Calls of C functions, one after the other, over the places of a `Call` statement."""
+
+    name: str
+    calls: tuple[Formula, ...]
+    """What C writes: over the statement's places, by their names, which stand for addresses."""
+    meaning: Callable[[dict[str, np.ndarray[Any, Any]]], None]
+    """Does the same to memory: for each place a one-dimensional array, of what lies at its address and behind it."""
+    failure: str = ""
+    """What a program returns if a call's answer is not 0; nothing: there is no answer."""
+    streams: bool = False
+    """Does it store past the caches? Then a thread that is done with such stores says so."""
+
+    @property
+    def uses_host(self) -> bool:
+        """Does it call an entry of `struct tt_host`?"""
+        return any(part.op == "host" for call in self.calls for part in parts(call))
+
+
+def stream(nbytes: int) -> Procedure:
+    """Return the copy of `nbytes` from the place `part` to the place `to`, past the caches."""
+
+    def copy(places: dict[str, np.ndarray[Any, Any]]) -> None:
+        count = nbytes // places["part"].itemsize
+        places["to"][:count] = places["part"][:count]
+
+    return Procedure("stream", (call_named("tt_stream", place("to"), place("part"), nbytes),), copy, streams=True)
+
+
+PREFETCH = Procedure("prefetch", (call_named("__builtin_prefetch", place("row")),), lambda places: None)
+"""Asks for the cache line of the place `row`; computes nothing."""

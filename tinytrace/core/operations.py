@@ -1,0 +1,106 @@
+"""Operations on elements, each with a record: its name, its types, how C spells it, what NumPy does, how exact it is.
+
+A record stands with its primitive: `Elementwise` makes it from the one statement of the room. What the code generator
+puts in itself is in `codegen/ir/operations.py`. Two operations that are the same are one object.
+
+    op = add_p.operation(f32, f32)
+    op.name, op.arity, op.result, op.ulp, op.laws       'add', 2, float32, 0.5, {'commutative'}
+    op.calls, op.divisions, op.mentions                 (), 0, (1, 1)
+    op.numpy(x, y)                                      x + y
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from tinytrace.core.dtypes import DType, is_float
+from tinytrace.core.formulas import Formula, parts
+
+LAWS: Final = {
+    "commutative": "f(x, y) is f(y, x)",
+    "associative": "f(f(x, y), z) is f(x, f(y, z)), but for rounding",
+    "idempotent": "f(x, x) is x; of one operand: f(f(x)) is f(x)",
+    "monotone": "larger operands give no smaller result",
+    "odd": "f(-x) is -f(x)",
+    "even": "f(-x) is f(x)",
+    "involution": "f(f(x)) is x",
+}
+"""What may be said of the algebra of an operation, for operands that are numbers; tests hold every record to it."""
+
+
+class Operation:
+    """One operation on elements of given types; made by `operation` alone, so equal ones are one object."""
+
+    __slots__ = ("arity", "calls", "divisions", "formula", "laws", "mentions", "name", "numpy", "operands", "result",
+                 "sides", "steps", "ulp")
+
+    def __init__(self, name: str, operands: tuple[DType, ...], result: DType, formula: Formula,
+                 numpy: Callable[..., Any], ulp: float | None, laws: frozenset[str]) -> None:
+        self.name = name
+        self.operands = operands
+        self.arity = len(operands)
+        self.result = result
+        self.formula = formula
+        """What C computes."""
+        self.numpy = numpy
+        """The meaning: maps arrays of the operands' types, which broadcast, to an array of the result's."""
+        self.ulp = ulp
+        """The result is off by at most so many units in the last place. 0: it is exact; 0.5: rounded once, and so the
+        same wherever it is computed; None: nobody has stated a bound."""
+        self.laws = laws
+        found = list(parts(formula))
+        self.calls = tuple(part.args[0] for part in found if part.op == "call")
+        """The functions of csrc/math that it calls, as often as it does."""
+        self.divisions: int = sum(part.op == "infix" and part.args[0] == "/" for part in found)
+        self.steps = sum(part.op in ("infix", "prefix", "choose", "call") for part in found)
+        """How many operations of C it consists of, a call counted as one."""
+        numbers = [part.args[0] for part in found if part.op == "operand"]
+        self.mentions = tuple(numbers.count(k) for k in range(len(operands)))
+        """How often each operand stands in the formula."""
+        chosen = [part for choice in found if choice.op == "choose" for side in choice.args[1:] for part in parts(side)]
+        self.sides = frozenset(part.args[0] for part in chosen if part.op == "operand")
+        """The operands that stand on one side of a choice: they may not be evaluated."""
+
+    @property
+    def is_conversion(self) -> bool:
+        """Is the result the operand, at most in another type?"""
+        return self.formula.op == "operand"
+
+    @property
+    def is_exact(self) -> bool:
+        """Is the result the same wherever it is computed: exact, or rounded once?"""
+        return self.ulp is not None and self.ulp <= 0.5
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+_operations: dict[tuple[Any, ...], Operation] = {}
+
+
+def operation(name: str, operands: tuple[DType, ...], result: DType, formula: Formula, numpy: Callable[..., Any],
+              ulp: float | None = None, laws: Iterable[str] = ()) -> Operation:
+    """Return the operation with this name, these types and this formula: the one that exists, or a new one.
+
+    ulp: the bound that its room states; None: what the formula tells.
+    """
+    key = name, operands, result, formula.key
+    found = _operations.get(key)
+    if found is None:
+        stated = _plain_ulp(formula, operands, result) if ulp is None else ulp
+        found = _operations.setdefault(key, Operation(name, operands, result, formula, numpy, stated, frozenset(laws)))
+    return found
+
+
+def _plain_ulp(formula: Formula, operands: tuple[DType, ...], result: DType) -> float | None:
+    """Return the bound of an operation without a statement: what C guarantees of a formula of at most one rounding."""
+    found = list(parts(formula))
+    rounding = sum(part.op == "infix" and part.args[0] in ("+", "-", "*", "/") for part in found)
+    if not is_float(result):
+        return None if rounding and any(map(is_float, operands)) else 0.0
+    if any(part.op == "call" for part in found):
+        return None
+    if formula.op in ("operand", "cast"):
+        return 0.5
+    return None if rounding > 1 else 0.5 * rounding
+
