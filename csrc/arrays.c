@@ -1,5 +1,5 @@
-/* Arrays as the hit path of jitted calls sees them: Buffer, a block of the pool, and ArrayBase, the four fields of an
-   Array (tinytrace/core/array.py says what they mean). */
+/* Arrays as the hit path of jitted calls sees them: Buffer, a block of the pool, and ArrayBase, the fields of an Array
+   (tinytrace/core/array.py says what they mean). */
 
 #include "dispatch.h"
 
@@ -37,6 +37,14 @@ static void buffer_dealloc(PyObject *self) {
     PyObject_Free(self);
 }
 
+/* The buffer protocol, for reading: a NumPy array made of it can never be made writable. */
+static int buffer_get(PyObject *self, Py_buffer *view, int flags) {
+    Buffer *buffer = (Buffer *)self;
+    return PyBuffer_FillInfo(view, self, (void *)buffer->address, (Py_ssize_t)buffer->nbytes, 1, flags);
+}
+
+static PyBufferProcs buffer_protocol = {.bf_getbuffer = buffer_get};
+
 static PyMemberDef buffer_members[] = {
     {"address", T_ULONGLONG, offsetof(Buffer, address), READONLY, "where the block lies"},
     {"nbytes", T_PYSSIZET, offsetof(Buffer, nbytes), READONLY, "its size"},
@@ -46,20 +54,34 @@ PyTypeObject BufferType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.Buffer",
     .tp_doc = "Buffer(nbytes): a block from the runtime's pool, given back when the last array that sees it dies.",
     .tp_basicsize = sizeof(Buffer), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = buffer_new,
-    .tp_dealloc = buffer_dealloc, .tp_members = buffer_members};
+    .tp_dealloc = buffer_dealloc, .tp_members = buffer_members, .tp_as_buffer = &buffer_protocol};
 
 /* --- ArrayBase ------------------------------------------------------------------------------------------------ */
 
-static int array_init(PyObject *self, PyObject *args, PyObject *kwargs) {
+/* A given object, NULL for None. */
+static PyObject *or_null(PyObject *x) { return x == Py_None ? NULL : Py_NewRef(x); }
+
+/* ArrayBase(aval, buffer, view): all of an Array is there from the beginning, and __init__ changes nothing. */
+static PyObject *array_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *aval, *buffer, *view = Py_None;
     static char *names[] = {"aval", "buffer", "view", NULL};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O", names, &aval, &buffer, &view))
-        return -1;
-    Array *array = (Array *)self;
-    Py_XSETREF(array->aval, Py_NewRef(aval));
-    Py_XSETREF(array->buffer, Py_NewRef(buffer));
-    Py_XSETREF(array->view, Py_NewRef(view));
-    array->address = Py_IS_TYPE(buffer, &BufferType) ? ((Buffer *)buffer)->address : 0;
+        return NULL;
+    if (buffer != Py_None && Py_TYPE(buffer) != &BufferType)
+        return PyErr_Format(PyExc_TypeError, "an Array's elements are in a Buffer or a NumPy array, got %R", buffer);
+    if (buffer == Py_None && !PyObject_TypeCheck(view, numpy_type))
+        return PyErr_Format(PyExc_TypeError, "an Array needs elements: a Buffer or a NumPy array, got %R", view);
+    Array *array = (Array *)type->tp_alloc(type, 0);
+    if (!array)
+        return NULL;
+    array->aval = Py_NewRef(aval);
+    array->buffer = or_null(buffer);
+    array->view = or_null(view);
+    return (PyObject *)array;
+}
+
+static int array_init(PyObject *self, PyObject *args, PyObject *kwargs) {
+    (void)self, (void)args, (void)kwargs;
     return 0;
 }
 
@@ -70,21 +92,68 @@ static void array_dealloc(PyObject *self) {
     Py_XDECREF(array->aval);
     Py_XDECREF(array->buffer);
     Py_XDECREF(array->view);
+    Py_XDECREF(array->seen);
     Py_TYPE(self)->tp_free(self); /* the subclass's own deallocator, which called this one, gives its type back */
+}
+
+void array_settle(Array *array, PyObject *buffer) {
+    if (array->buffer) /* another thread reads that block: it stays */
+        return;
+    PyObject *view = array->view, *seen = array->seen;
+    array->buffer = Py_NewRef(buffer);
+    array->view = array->seen = NULL;
+    Py_XDECREF(view); /* may run Python code: everything is in place */
+    Py_XDECREF(seen);
+}
+
+/* _settle(buffer): the block that holds the elements for good; `buffer`, or the one that another thread filled first */
+static PyObject *array_settle_method(PyObject *self, PyObject *buffer) {
+    if (Py_TYPE(buffer) != &BufferType)
+        return PyErr_Format(PyExc_TypeError, "expected a Buffer, got %R", buffer);
+    array_settle((Array *)self, buffer);
+    return Py_NewRef(((Array *)self)->buffer);
+}
+
+static PyObject *array_value(PyObject *self, void *unused) {
+    Array *array = (Array *)self;
+    (void)unused;
+    if (array->seen)
+        return Py_NewRef(array->seen);
+    PyObject *aval = Py_NewRef(array->aval), *buffer = Py_NewRef(array->buffer ? array->buffer : Py_None);
+    PyObject *view = Py_NewRef(array->view ? array->view : Py_None);
+    PyObject *seen = PyObject_CallFunctionObjArgs(read_only_view, aval, buffer, view, NULL);
+    Py_DECREF(aval);
+    Py_DECREF(buffer);
+    Py_DECREF(view);
+    if (seen && !array->seen)
+        array->seen = Py_NewRef(seen);
+    return seen;
+}
+
+PyObject *array_elements(Array *array) {
+    return array->view ? Py_NewRef(array->view) : array_value((PyObject *)array, NULL);
 }
 
 static PyMemberDef array_members[] = {
     {"aval", T_OBJECT_EX, offsetof(Array, aval), READONLY, "the type of the array"},
-    {"_buffer", T_OBJECT, offsetof(Array, buffer), 0, "the pooled block, None while the elements are NumPy's"},
-    {"_view", T_OBJECT, offsetof(Array, view), 0, "the NumPy view, None until somebody looks"},
-    {"_address", T_ULONGLONG, offsetof(Array, address), 0, "where the elements lie, 0 if not known yet"},
+    {"_buffer", T_OBJECT, offsetof(Array, buffer), READONLY, "the pooled block, None while the elements are NumPy's"},
+    {"_view", T_OBJECT, offsetof(Array, view), READONLY, "the NumPy array that holds the elements, or None"},
     {NULL, 0, 0, 0, NULL}};
+
+static PyGetSetDef array_getset[] = {
+    {"_value", array_value, NULL, "the elements as a NumPy array that cannot be written (no copy)", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMethodDef array_methods[] = {
+    {"_settle", array_settle_method, METH_O, "_settle(buffer): the block that holds the elements from now on"},
+    {NULL, NULL, 0, NULL}};
 
 PyTypeObject ArrayBaseType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.ArrayBase",
-    .tp_doc = "The four fields of an Array; see core/array.py.", .tp_basicsize = sizeof(Array),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .tp_new = PyType_GenericNew, .tp_init = array_init,
-    .tp_dealloc = array_dealloc, .tp_members = array_members, .tp_weaklistoffset = offsetof(Array, weakrefs)};
+    .tp_doc = "The fields of an Array; see core/array.py.", .tp_basicsize = sizeof(Array),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .tp_new = array_new, .tp_init = array_init,
+    .tp_dealloc = array_dealloc, .tp_members = array_members, .tp_getset = array_getset, .tp_methods = array_methods,
+    .tp_weaklistoffset = offsetof(Array, weakrefs)};
 
 PyObject *array_of(PyObject *aval, PyObject *buffer) {
     Array *array = (Array *)array_type->tp_alloc(array_type, 0);
@@ -92,21 +161,20 @@ PyObject *array_of(PyObject *aval, PyObject *buffer) {
         return NULL;
     array->aval = Py_NewRef(aval);
     array->buffer = Py_NewRef(buffer);
-    array->view = Py_NewRef(Py_None);
-    array->address = ((Buffer *)buffer)->address;
     return (PyObject *)array;
 }
 
-/* array_of_view(aval, view): what ArrayBase.__init__ does for the result of a NumPy operation, at a quarter of its cost */
+/* array_of_view(aval, view): what ArrayBase(...) does for the result of a NumPy operation, at a quarter of its cost */
 PyObject *array_of_view(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     (void)module;
     if (n != 2)
         return PyErr_Format(PyExc_TypeError, "array_of_view takes 2 arguments, got %zd", n);
+    if (!PyObject_TypeCheck(args[1], numpy_type))
+        return PyErr_Format(PyExc_TypeError, "array_of_view takes a NumPy array, got %R", args[1]);
     Array *array = (Array *)array_type->tp_alloc(array_type, 0);
     if (!array)
         return NULL;
     array->aval = Py_NewRef(args[0]);
-    array->buffer = Py_NewRef(Py_None);
     array->view = Py_NewRef(args[1]);
     return (PyObject *)array;
 }

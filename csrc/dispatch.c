@@ -2,89 +2,132 @@
 
 #include "dispatch.h"
 #include <math.h>
+#include <string.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/ndarraytypes.h>
-
-enum { MAX_TOKENS = 128, MAX_LEAVES = 64 };
 
 uintptr_t (*pool_alloc)(size_t);
 void (*pool_free)(uintptr_t, size_t);
 int32_t (*program_call)(uintptr_t, uintptr_t *);
 PyTypeObject *array_type, *numpy_type;
-PyObject *raise_status;
+PyObject *read_only_view, *raise_status;
 static PyObject *trace_state, *eval_trace, *trace_name; /* calls are fast while trace_state.trace is eval_trace */
-static long long epoch;                                 /* tables filled in an earlier epoch are empty */
+static long long epoch;                                 /* what was learnt for an earlier epoch is out of date */
 static int paused;                                      /* settings are overridden somewhere: everything is a miss */
+
+int drop_exception(void) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+        return 0;
+    PyErr_Clear();
+    return 1;
+}
 
 /* --- keys ----------------------------------------------------------------------------------------------------- */
 
+enum {
+    FEW = 64,       /* as many objects need no memory of their own */
+    MOST = 1 << 18, /* a list that is in itself twice has a key of 2^depth tokens: Python says so better */
+    DEEPEST = 100,
+};
+
+struct objects { /* all of them owned */
+    PyObject **items, **next, **end, *few[FEW];
+};
+
 typedef struct {
-    PyObject *tokens[MAX_TOKENS]; /* borrowed: types, avals, dict keys, lengths, static values */
-    PyObject *leaves[MAX_LEAVES]; /* borrowed: the dynamic leaves, in the order of reading */
-    PyObject *shapes[MAX_LEAVES]; /* owned: of NumPy arrays, among the tokens */
-    int n_tokens, n_leaves, n_shapes;
+    struct objects tokens; /* types, avals, dict keys, lengths, static values */
+    struct objects leaves; /* the dynamic leaves, in the order of reading */
+    int depth;
 } Key;
+
+static inline void objects_init(struct objects *self) {
+    self->items = self->next = self->few;
+    self->end = self->few + FEW;
+}
+
+static inline void objects_clear(struct objects *self) {
+    PyObject **items = self->items;
+    for (PyObject **each = self->next; each != items;)
+        Py_DECREF(*--each);
+    if (items != self->few)
+        PyMem_Free(items);
+}
+
+static __attribute__((cold, noinline)) int objects_grow(struct objects *self) {
+    size_t count = (size_t)(self->next - self->items), bytes = count * sizeof(PyObject *);
+    if (count >= MOST)
+        return 0;
+    PyObject **more = PyMem_Realloc(self->items == self->few ? NULL : self->items, 2 * bytes);
+    if (!more)
+        return 0;
+    if (self->items == self->few)
+        memcpy(more, self->few, bytes);
+    self->items = more;
+    self->next = more + count;
+    self->end = more + 2 * count;
+    return 1;
+}
 
 /* Each returns 1 when the argument has a key here, 0 when Python must look at it. */
 static int read_argument(Key *key, PyObject *x);
 
-static int push(Key *key, PyObject *token) {
-    if (key->n_tokens == MAX_TOKENS)
+static inline int append(struct objects *self, PyObject *x) {
+    if (self->next == self->end && !objects_grow(self))
         return 0;
-    key->tokens[key->n_tokens++] = token;
+    *self->next++ = Py_NewRef(x);
     return 1;
 }
 
-static int read_leaf(Key *key, PyObject *x, PyObject *token) {
-    if (key->n_leaves == MAX_LEAVES)
+static inline int push(Key *key, PyObject *token) { return append(&key->tokens, token); }
+
+static inline int read_leaf(Key *key, PyObject *x, PyObject *token) {
+    return append(&key->leaves, x) && push(key, token);
+}
+
+/* Takes the reference to a token that was made for the key. */
+static int push_new(Key *key, PyObject *token) {
+    if (!token) {
+        PyErr_Clear(); /* no memory for it here */
         return 0;
-    key->leaves[key->n_leaves++] = x;
-    return push(key, token);
+    }
+    int pushed = push(key, token);
+    Py_DECREF(token);
+    return pushed;
 }
 
 /* A NumPy array: its dtype and shape. */
 static int read_numpy(Key *key, PyObject *x) {
     PyArrayObject *array = (PyArrayObject *)x;
     Py_ssize_t size = (Py_ssize_t)sizeof(npy_intp) * PyArray_NDIM(array);
-    if (!read_leaf(key, x, (PyObject *)numpy_type) || !push(key, (PyObject *)PyArray_DESCR(array)))
-        return 0;
-    PyObject *shape = PyBytes_FromStringAndSize((const char *)PyArray_DIMS(array), size);
-    if (!shape) {
-        PyErr_Clear();
-        return 0;
-    }
-    key->shapes[key->n_shapes++] = shape;
-    return push(key, shape);
+    return read_leaf(key, x, (PyObject *)numpy_type) && push(key, (PyObject *)PyArray_DESCR(array))
+           && push_new(key, PyBytes_FromStringAndSize((const char *)PyArray_DIMS(array), size));
 }
 
 static int read_items(Key *key, PyObject *x, PyObject **items, Py_ssize_t n) {
-    if (!push(key, (PyObject *)Py_TYPE(x)) || n > 100)
+    if (key->depth == DEEPEST || !push(key, (PyObject *)Py_TYPE(x)) || !push_new(key, PyLong_FromSsize_t(n)))
         return 0;
-    PyObject *length = PyLong_FromSsize_t(n); /* a cached small int: borrowing it is safe */
-    Py_DECREF(length);
-    if (!push(key, length))
-        return 0;
+    key->depth++;
     for (Py_ssize_t i = 0; i < n; i++)
         if (!read_argument(key, items[i]))
             return 0;
+    key->depth--;
     return 1;
 }
 
 static int read_dict(Key *key, PyObject *x) {
     PyObject *name, *value;
     Py_ssize_t position = 0, n = PyDict_GET_SIZE(x);
-    if (!push(key, (PyObject *)Py_TYPE(x)) || n > 100)
+    if (key->depth == DEEPEST || !push(key, (PyObject *)Py_TYPE(x)) || !push_new(key, PyLong_FromSsize_t(n)))
         return 0;
-    PyObject *length = PyLong_FromSsize_t(n);
-    Py_DECREF(length);
-    if (!push(key, length))
-        return 0;
+    key->depth++;
     while (PyDict_Next(x, &position, &name, &value))
         if (!PyUnicode_CheckExact(name) || !push(key, name) || !read_argument(key, value))
             return 0;
+    key->depth--;
     return 1;
 }
 
+/* Reading runs no Python code: the containers of a call stay as they are until all of it is read. */
 static int read_argument(Key *key, PyObject *x) {
     PyTypeObject *type = Py_TYPE(x);
     if (type == array_type)
@@ -110,13 +153,27 @@ static int read_static(Key *key, PyObject *x) {
 
 /* --- FastCallable --------------------------------------------------------------------------------------------- */
 
-typedef struct {
+typedef struct Callable {
     PyObject_HEAD
-    PyObject *table, *miss, *static_names, *attributes, *weakrefs;
+    PyObject *table; /* key -> entry; NULL while nothing is known */
+    PyObject *miss;  /* miss(self, *args, **kwargs) answers what the table does not */
+    PyObject *static_names, *attributes, *weakrefs;
     uint64_t static_bits; /* which positional arguments are static */
-    long long epoch;
     int enabled;
+    struct Callable *before, *after; /* all of them, in a ring */
 } Callable;
+
+enum { MOST_ENTRIES = 4096 }; /* of one table */
+
+static Callable ring = {.before = &ring, .after = &ring};
+
+/* Is a keyword's argument static? All names are plain strings: no Python code runs. */
+static int is_static_name(PyObject *names, PyObject *name) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++)
+        if (PyTuple_GET_ITEM(names, i) == name || PyUnicode_Compare(PyTuple_GET_ITEM(names, i), name) == 0)
+            return 1;
+    return 0;
+}
 
 static int read_call(Callable *self, PyObject *args, PyObject *kwargs, Key *key) {
     Py_ssize_t n = PyTuple_GET_SIZE(args);
@@ -129,30 +186,31 @@ static int read_call(Callable *self, PyObject *args, PyObject *kwargs, Key *key)
         return 1;
     PyObject *name, *x;
     Py_ssize_t position = 0;
-    while (PyDict_Next(kwargs, &position, &name, &x)) {
-        int is_static = PySequence_Contains(self->static_names, name);
-        if (is_static < 0)
-            PyErr_Clear();
-        if (is_static < 0 || !push(key, (PyObject *)self->static_names) || !push(key, name)
-            || !(is_static ? read_static(key, x) : read_argument(key, x)))
+    while (PyDict_Next(kwargs, &position, &name, &x))
+        if (!PyUnicode_CheckExact(name) || !push(key, self->static_names) || !push(key, name)
+            || !(is_static_name(self->static_names, name) ? read_static(key, x) : read_argument(key, x)))
             return 0;
-    }
     return 1;
 }
 
-/* The key of a call as a tuple; NULL, perhaps without an exception, when it has none here. */
+/* The key of a call as a tuple, which takes the tokens; NULL, perhaps with an exception, when it has none here. */
 static PyObject *key_of(Callable *self, PyObject *args, PyObject *kwargs, Key *key) {
-    key->n_tokens = key->n_leaves = key->n_shapes = 0;
-    PyObject *tuple = read_call(self, args, kwargs, key) ? PyTuple_New(key->n_tokens) : NULL;
-    for (int i = 0; tuple && i < key->n_tokens; i++)
-        PyTuple_SET_ITEM(tuple, i, Py_NewRef(key->tokens[i]));
-    for (int i = 0; i < key->n_shapes; i++)
-        Py_DECREF(key->shapes[i]);
+    objects_init(&key->tokens);
+    objects_init(&key->leaves);
+    key->depth = 0;
+    PyObject *tuple = NULL;
+    if (read_call(self, args, kwargs, key) && (tuple = PyTuple_New(key->tokens.next - key->tokens.items))) {
+        PyObject **tokens = key->tokens.items;
+        for (Py_ssize_t i = key->tokens.next - tokens; i > 0; i--)
+            PyTuple_SET_ITEM(tuple, i - 1, tokens[i - 1]);
+        key->tokens.next = tokens;
+    }
+    objects_clear(&key->tokens);
     return tuple;
 }
 
 static int may_be_fast(Callable *self) {
-    if (!self->enabled || paused || self->epoch != epoch)
+    if (!self->table || paused || !self->enabled)
         return 0;
     PyObject *trace = PyObject_GetAttr(trace_state, trace_name);
     Py_XDECREF(trace);
@@ -167,77 +225,128 @@ static PyObject *run(PyObject *entry, PyObject **leaves, PyObject *args, PyObjec
     return Py_TYPE(entry) == &EagerType ? run_eagerly(entry, leaves) : PyObject_Call(entry, args, kwargs);
 }
 
+/* What answers calls of this key: a new reference, or NULL, perhaps with an exception. Takes the reference to the key. */
+static PyObject *look_up(Callable *self, PyObject *key) {
+    PyObject *table = Py_NewRef(self->table); /* hashing or comparing may forget it */
+    PyObject *entry = PyDict_GetItemWithError(table, key);
+    Py_XINCREF(entry);
+    if (!entry)
+        drop_exception(); /* an unhashable static, or an __eq__ that raised: Python says so better */
+    Py_DECREF(table);
+    Py_DECREF(key);
+    return entry;
+}
+
 /* The result of a call that is known; NULL, perhaps with an exception, when it is Python's. */
 static PyObject *answer(Callable *self, PyObject *args, PyObject *kwargs) {
     Key key;
-    PyObject *tuple = key_of(self, args, kwargs, &key);
-    if (!tuple)
-        return NULL;
-    PyObject *entry = PyDict_GetItemWithError(self->table, tuple);
-    Py_DECREF(tuple);
-    if (!entry) {
-        PyErr_Clear(); /* an unhashable static, or an __eq__ that raised: Python says so better */
-        return NULL;
+    PyObject *tuple = key_of(self, args, kwargs, &key), *result = NULL;
+    PyObject *entry = tuple && self->table ? look_up(self, tuple) : (Py_XDECREF(tuple), NULL);
+    if (entry) {
+        result = run(entry, key.leaves.items, args, kwargs);
+        Py_DECREF(entry);
     }
-    Py_INCREF(entry);
-    for (int i = 0; i < key.n_leaves; i++) /* another thread may empty the list or dict they came from */
-        Py_INCREF(key.leaves[i]);
-    PyObject *result = run(entry, key.leaves, args, kwargs);
-    for (int i = 0; i < key.n_leaves; i++)
-        Py_DECREF(key.leaves[i]);
-    Py_DECREF(entry);
+    objects_clear(&key.leaves);
+    return result;
+}
+
+/* miss(self, *args, **kwargs). The table holds no reference to the callable itself, and so no cycle. */
+static PyObject *call_miss(Callable *self, PyObject *args, PyObject *kwargs) {
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    if (!self->miss)
+        return PyErr_Format(PyExc_TypeError, "a %s that is not configured cannot be called", Py_TYPE(self)->tp_name);
+    PyObject *all = PyTuple_New(n + 1), *miss = Py_NewRef(self->miss), *result = NULL;
+    if (all) {
+        PyTuple_SET_ITEM(all, 0, Py_NewRef(self));
+        for (Py_ssize_t i = 0; i < n; i++)
+            PyTuple_SET_ITEM(all, i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
+        result = PyObject_Call(miss, all, kwargs);
+        Py_DECREF(all);
+    }
+    Py_DECREF(miss);
     return result;
 }
 
 static PyObject *callable_call(PyObject *object, PyObject *args, PyObject *kwargs) {
     Callable *self = (Callable *)object;
     PyObject *result = may_be_fast(self) ? answer(self, args, kwargs) : NULL;
-    return result || PyErr_Occurred() ? result : PyObject_Call(self->miss, args, kwargs);
+    return result || PyErr_Occurred() ? result : call_miss(self, args, kwargs);
+}
+
+/* Puts an entry into the table, which is emptied first when it is full. */
+static int put(Callable *self, PyObject *key, PyObject *entry) {
+    PyObject *full = NULL;
+    if (self->table && PyDict_GET_SIZE(self->table) >= MOST_ENTRIES)
+        full = self->table, self->table = NULL;
+    if (!self->table && !(self->table = PyDict_New())) {
+        Py_XDECREF(full);
+        return -1;
+    }
+    PyObject *table = Py_NewRef(self->table); /* hashing or comparing may forget it */
+    int failed = PyDict_SetItem(table, key, entry);
+    Py_DECREF(table);
+    Py_XDECREF(full);
+    return failed;
 }
 
 static PyObject *callable_learn(PyObject *object, PyObject *arguments) {
     Callable *self = (Callable *)object;
     PyObject *args, *kwargs, *entry;
+    long long begun = epoch;
     Key key;
-    if (!PyArg_ParseTuple(arguments, "O!O!O", &PyTuple_Type, &args, &PyDict_Type, &kwargs, &entry))
+    if (!PyArg_ParseTuple(arguments, "O!O!O|L", &PyTuple_Type, &args, &PyDict_Type, &kwargs, &entry, &begun))
         return NULL;
-    if (self->epoch != epoch || PyDict_GET_SIZE(self->table) > 4096)
-        PyDict_Clear(self->table);
-    self->epoch = epoch;
-    if (paused) /* an answer under overridden settings is no answer under others */
+    /* An answer under overridden settings, or under those of an earlier epoch, is no answer under others. */
+    if (!self->enabled || paused || begun != epoch)
         Py_RETURN_FALSE;
     PyObject *tuple = key_of(self, args, PyDict_GET_SIZE(kwargs) ? kwargs : NULL, &key);
+    objects_clear(&key.leaves);
     if (!tuple)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
-    int failed = PyDict_SetItem(self->table, tuple, entry);
+    int failed = put(self, tuple, entry);
     Py_DECREF(tuple);
-    if (failed && !PyErr_ExceptionMatches(PyExc_TypeError))
+    if (failed && !drop_exception()) /* an unhashable static value: such calls are Python's */
         return NULL;
-    PyErr_Clear(); /* an unhashable static value: such calls are Python's */
     return PyBool_FromLong(!failed);
 }
 
-/* _configure(miss, static_positions, static_names): called once by JitFunction.__init__ */
+/* _configure(miss, static_positions, static_names): called once by the subclass's __init__ */
 static PyObject *callable_configure(PyObject *object, PyObject *args) {
     Callable *self = (Callable *)object;
     PyObject *miss, *positions, *names;
+    uint64_t bits = 0;
+    int enabled = 1;
     if (!PyArg_ParseTuple(args, "OO!O!", &miss, &PyTuple_Type, &positions, &PyTuple_Type, &names))
         return NULL;
-    Py_XSETREF(self->miss, Py_NewRef(miss));
-    Py_XSETREF(self->static_names, Py_NewRef(names));
-    Py_XSETREF(self->table, PyDict_New());
-    self->enabled = self->table != NULL;
-    self->epoch = epoch;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++)
+        enabled &= PyUnicode_CheckExact(PyTuple_GET_ITEM(names, i)); /* others may be equal to anything */
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
         long place = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
+        if (place == -1 && PyErr_Occurred())
+            return NULL;
         if (place < 0 || place >= 64)
-            self->enabled = 0; /* counted from the end: depends on the call */
+            enabled = 0; /* counted from the end: depends on the call */
         else
-            self->static_bits |= (uint64_t)1 << place;
+            bits |= (uint64_t)1 << place;
     }
-    if (PyErr_Occurred())
-        return NULL;
+    self->static_bits = bits;
+    self->enabled = enabled;
+    Py_XSETREF(self->miss, Py_NewRef(miss));
+    Py_XSETREF(self->static_names, Py_NewRef(names));
+    Py_CLEAR(self->table);
     Py_RETURN_NONE;
+}
+
+static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    (void)args, (void)kwargs;
+    Callable *self = (Callable *)type->tp_alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->before = ring.before;
+    self->after = &ring;
+    ring.before->after = self;
+    ring.before = self;
+    return (PyObject *)self;
 }
 
 static int callable_traverse(PyObject *object, visitproc visit, void *arg) {
@@ -251,26 +360,50 @@ static int callable_traverse(PyObject *object, visitproc visit, void *arg) {
 
 static int callable_clear(PyObject *object) {
     Callable *self = (Callable *)object;
+    self->enabled = 0;
     Py_CLEAR(self->table);
     Py_CLEAR(self->miss);
-    Py_CLEAR(self->static_names);
     Py_CLEAR(self->attributes);
-    self->enabled = 0;
     return 0;
 }
 
 static void callable_dealloc(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
+    Callable *self = (Callable *)object;
     PyObject_GC_UnTrack(object);
-    if (((Callable *)object)->weakrefs)
+    self->before->after = self->after;
+    self->after->before = self->before;
+    if (self->weakrefs)
         PyObject_ClearWeakRefs(object);
     callable_clear(object);
+    Py_CLEAR(self->static_names);
     type->tp_free(object); /* the subclass's own deallocator, which called this one, gives its type back */
 }
 
+/* Empties every table, at once. What is given up may run Python code, so all tables are taken out of the ring first. */
+static PyObject *forget(PyObject *module, PyObject *nothing) {
+    size_t count = 0, taken = 0;
+    (void)module, (void)nothing;
+    epoch++;
+    for (Callable *each = ring.after; each != &ring; each = each->after)
+        count += each->table != NULL;
+    PyObject **tables = PyMem_Calloc(count + 1, sizeof *tables);
+    if (!tables)
+        return PyErr_NoMemory();
+    for (Callable *each = ring.after; each != &ring; each = each->after)
+        if (each->table)
+            tables[taken++] = each->table, each->table = NULL;
+    while (taken > 0)
+        Py_DECREF(tables[--taken]);
+    PyMem_Free(tables);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef callable_methods[] = {
-    {"_configure", callable_configure, METH_VARARGS, "_configure(miss, static_positions, static_names)"},
-    {"_learn", callable_learn, METH_VARARGS, "_learn(args, kwargs, entry): answer such calls with `entry` from now on"},
+    {"_configure", callable_configure, METH_VARARGS,
+     "_configure(miss, static_positions, static_names): miss(self, *args, **kwargs) answers what is not known"},
+    {"_learn", callable_learn, METH_VARARGS,
+     "_learn(args, kwargs, entry, epoch): answer such calls with `entry` from now on, unless the epoch has ended"},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef callable_getset[] = {
@@ -280,7 +413,7 @@ static PyTypeObject CallableType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.FastCallable",
     .tp_doc = "A function whose known calls are answered from a table; all others go to `miss`.",
     .tp_basicsize = sizeof(Callable), .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
-    .tp_new = PyType_GenericNew, .tp_dealloc = callable_dealloc, .tp_traverse = callable_traverse,
+    .tp_new = callable_new, .tp_dealloc = callable_dealloc, .tp_traverse = callable_traverse,
     .tp_clear = callable_clear, .tp_call = callable_call, .tp_methods = callable_methods, .tp_getset = callable_getset,
     .tp_dictoffset = offsetof(Callable, attributes), .tp_weaklistoffset = offsetof(Callable, weakrefs)};
 
@@ -299,11 +432,13 @@ static PyObject *set_pool(PyObject *module, PyObject *args) {
 
 static PyObject *set_array_types(PyObject *module, PyObject *args) {
     PyTypeObject *own, *numpy;
+    PyObject *view;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &own, &PyType_Type, &numpy))
+    if (!PyArg_ParseTuple(args, "O!O!O", &PyType_Type, &own, &PyType_Type, &numpy, &view))
         return NULL;
     Py_XSETREF(array_type, (PyTypeObject *)Py_NewRef(own));
     Py_XSETREF(numpy_type, (PyTypeObject *)Py_NewRef(numpy));
+    Py_XSETREF(read_only_view, Py_NewRef(view));
     Py_RETURN_NONE;
 }
 
@@ -319,26 +454,30 @@ static PyObject *set_trace_state(PyObject *module, PyObject *args) {
 }
 
 static PyObject *set_paused(PyObject *module, PyObject *on) {
+    int truth = PyObject_IsTrue(on);
     (void)module;
-    paused = PyObject_IsTrue(on);
+    if (truth < 0)
+        return NULL;
+    paused = truth;
     Py_RETURN_NONE;
 }
 
-static PyObject *forget(PyObject *module, PyObject *nothing) {
+static PyObject *current_epoch(PyObject *module, PyObject *nothing) {
     (void)module, (void)nothing;
-    epoch++;
-    Py_RETURN_NONE;
+    return PyLong_FromLongLong(epoch);
 }
 
 static PyMethodDef functions[] = {
     {"set_pool", set_pool, METH_VARARGS, "set_pool(alloc, free, call): the addresses of the runtime's functions"},
-    {"set_array_types", set_array_types, METH_VARARGS, "set_array_types(Array, ndarray): what results are made as"},
+    {"set_array_types", set_array_types, METH_VARARGS,
+     "set_array_types(Array, ndarray, read_only_view): what results are made as, and how Python sees them"},
     {"array_of_view", (PyCFunction)(void (*)(void))array_of_view, METH_FASTCALL,
      "array_of_view(aval, view): an array whose elements are those of a read-only NumPy array"},
     {"set_numpy", set_numpy, METH_VARARGS, "set_numpy(asarray, quiet_context): what eager calls need of NumPy"},
     {"set_trace_state", set_trace_state, METH_VARARGS, "set_trace_state(state, bottom, raise_status)"},
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},
-    {"forget", forget, METH_NOARGS, "forget(): every table is empty from now on"},
+    {"forget", forget, METH_NOARGS, "forget(): every table is empty from now on, and a new epoch begins"},
+    {"current_epoch", current_epoch, METH_NOARGS, "current_epoch(): its number, to be read before a call is looked at"},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "tinytrace._dispatch",

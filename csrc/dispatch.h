@@ -2,7 +2,11 @@
 
    The module is the hit path of a jitted call, in the fewest steps: a key of interned avals, one lookup, one call by
    address. What it does is defined by tinytrace/api/jit.py, which stands behind every miss; tests hold both equal. A
-   call that is in any way unusual is a miss, and Python decides. */
+   call that is in any way unusual is a miss, and Python decides.
+
+   The rule of ownership: whatever is used after Python code may have run is owned, not borrowed. Python code runs
+   wherever something is hashed, compared, called, allocated with a garbage collection or given up, and it may empty the
+   very list, table or argument that an object came from. */
 
 #ifndef TT_DISPATCH_H
 #define TT_DISPATCH_H
@@ -18,15 +22,20 @@ typedef struct { /* a block of the pool */
     size_t nbytes;
 } Buffer;
 
+/* An Array. Its elements are in `buffer`, which is set once and stays, or as long as that is NULL in `view`. */
 typedef struct {
     PyObject_HEAD
-    PyObject *aval, *buffer, *view, *weakrefs;
-    uintptr_t address; /* 0: not known yet, the elements are in the view */
+    PyObject *aval;
+    PyObject *buffer; /* a Buffer, or NULL */
+    PyObject *view;   /* the NumPy array that holds the elements, or NULL */
+    PyObject *seen;   /* what Python sees of them, which cannot be written; NULL until somebody looks */
+    PyObject *weakrefs;
 } Array;
 
 extern PyTypeObject BufferType, ArrayBaseType, EntryType, EagerType;
 extern PyTypeObject *array_type; /* the Python subclass of ArrayBase */
 extern PyTypeObject *numpy_type; /* numpy.ndarray */
+extern PyObject *read_only_view; /* (aval, buffer or None, view or None) -> what Python sees of an Array */
 extern PyObject *raise_status;   /* called with a program's non-zero status */
 
 extern uintptr_t (*pool_alloc)(size_t);
@@ -38,12 +47,22 @@ PyObject *buffer_of(size_t nbytes);
 PyObject *array_of(PyObject *aval, PyObject *buffer);
 PyObject *array_of_view(PyObject *module, PyObject *const *args, Py_ssize_t n);
 
-/* Runs the program of a FastEntry on these leaves. Returns NULL without an exception when Python must do it. */
+/* What NumPy computes with: the view, or what Python sees. */
+PyObject *array_elements(Array *array);
+
+/* Gives an Array whose elements are NumPy's their copy in a block of the pool, unless another thread was faster. */
+void array_settle(Array *array, PyObject *buffer);
+
+/* Runs the program of a FastEntry on these leaves, which the caller owns. Returns NULL without an exception when Python
+   must do it. */
 PyObject *run_entry(PyObject *entry, PyObject **leaves);
 
 /* The same for an EagerEntry: NumPy computes. */
 PyObject *run_eagerly(PyObject *entry, PyObject **leaves);
 PyObject *set_numpy(PyObject *module, PyObject *args);
+
+/* Drops an exception that Python finds again and says better; 0 when it must be passed on, as Ctrl-C must. */
+int drop_exception(void);
 
 int add_entry_constants(PyObject *module); /* 0, or -1 with an exception */
 

@@ -20,13 +20,23 @@ static PyObject *as_ndarray, *quiet_context; /* numpy.asarray; makes a context i
 static PyObject *spare[SPARE_CONTEXTS];      /* contexts that nobody is in: each serves one call at a time */
 static int n_spare;
 
+static int eager_traverse(PyObject *self, visitproc visit, void *arg) {
+    Eager *e = (Eager *)self;
+    Py_VISIT(e->function);
+    Py_VISIT(e->scalar_types);
+    Py_VISIT(e->out_avals);
+    Py_VISIT(e->unflatten);
+    return 0;
+}
+
 static void eager_dealloc(PyObject *self) {
     Eager *e = (Eager *)self;
+    PyObject_GC_UnTrack(self);
     Py_XDECREF(e->function);
     Py_XDECREF(e->scalar_types);
     Py_XDECREF(e->out_avals);
     Py_XDECREF(e->unflatten);
-    PyObject_Free(self);
+    PyObject_GC_Del(self);
 }
 
 /* EagerEntry(function, scalar_types, out_avals, unflatten) */
@@ -38,20 +48,22 @@ static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     if (PyTuple_GET_SIZE(scalar_types) > MAX_OPERANDS)
         return PyErr_Format(PyExc_ValueError, "more than %d operands", MAX_OPERANDS);
-    Eager *e = PyObject_New(Eager, &EagerType);
+    Eager *e = PyObject_GC_New(Eager, &EagerType);
     if (!e)
         return NULL;
     e->function = Py_NewRef(function);
     e->scalar_types = Py_NewRef(scalar_types);
     e->out_avals = Py_NewRef(out_avals);
     e->unflatten = Py_NewRef(unflatten);
+    PyObject_GC_Track(e);
     return (PyObject *)e;
 }
 
 PyTypeObject EagerType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.EagerEntry",
     .tp_doc = "A call that NumPy answers: its function, and the types of scalars and results.",
-    .tp_basicsize = sizeof(Eager), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = eager_new, .tp_dealloc = eager_dealloc};
+    .tp_basicsize = sizeof(Eager), .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_new = eager_new,
+    .tp_dealloc = eager_dealloc, .tp_traverse = eager_traverse};
 
 /* set_numpy(asarray, quiet_context) */
 PyObject *set_numpy(PyObject *module, PyObject *args) {
@@ -68,13 +80,11 @@ PyObject *set_numpy(PyObject *module, PyObject *args) {
 
 /* What NumPy sees of a leaf; NULL without an exception when Python must look at it. */
 static PyObject *operand_of(PyObject *leaf, PyObject *scalar_type) {
-    if (Py_TYPE(leaf) == array_type) {
-        PyObject *view = ((Array *)leaf)->view;
-        return view && view != Py_None ? Py_NewRef(view) : PyObject_GetAttrString(leaf, "_value");
-    }
+    if (Py_TYPE(leaf) == array_type)
+        return array_elements((Array *)leaf);
     PyObject *scalar = PyObject_CallOneArg(scalar_type, leaf);
     if (!scalar)
-        PyErr_Clear(); /* it does not fit: Python says so better */
+        drop_exception(); /* it does not fit: Python says so better */
     return scalar;
 }
 

@@ -6,13 +6,13 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/ndarraytypes.h>
 
-enum { MAX_BUFFERS = 192, NO_MEMORY = 1 }; /* TT_NO_MEMORY of tt_host.h */
+enum { NO_MEMORY = 1 }; /* TT_NO_MEMORY of tt_host.h */
 
 enum { FROM_KERNEL, FROM_LEAF, CONSTANT };
 
 struct input {
     uintptr_t fixed; /* the address of a closed-over constant, 0 for a leaf */
-    size_t nbytes;
+    size_t nbytes, size; /* size: how many elements */
     int leaf; /* which leaf it is */
     int type; /* NumPy's number of its dtype, -1 for one that only Arrays have */
 };
@@ -35,8 +35,20 @@ typedef struct {
     struct output *outputs;
 } Entry;
 
+/* A program's callback may hold the jitted function whose table holds the entry: the garbage collector must see it. */
+static int entry_traverse(PyObject *self, visitproc visit, void *arg) {
+    Entry *e = (Entry *)self;
+    for (int i = 0; e->outputs && i < e->n_outputs; i++)
+        Py_VISIT(e->outputs[i].constant);
+    Py_VISIT(e->owner);
+    Py_VISIT(e->out_avals);
+    Py_VISIT(e->unflatten);
+    return 0;
+}
+
 static void entry_dealloc(PyObject *self) {
     Entry *e = (Entry *)self;
+    PyObject_GC_UnTrack(self);
     for (int i = 0; e->outputs && i < e->n_outputs; i++)
         Py_XDECREF(e->outputs[i].constant);
     PyMem_Free(e->inputs);
@@ -45,18 +57,19 @@ static void entry_dealloc(PyObject *self) {
     Py_XDECREF(e->owner);
     Py_XDECREF(e->out_avals);
     Py_XDECREF(e->unflatten);
-    PyObject_Free(self);
+    PyObject_GC_Del(self);
 }
 
 static int read_tables(Entry *e, PyObject *inputs, PyObject *out_bytes, PyObject *outputs) {
     for (int i = 0; i < e->n_inputs; i++) {
         struct input *in = &e->inputs[i];
         unsigned long long fixed;
-        Py_ssize_t nbytes;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(inputs, i), "Kiin", &fixed, &in->leaf, &in->type, &nbytes))
+        Py_ssize_t nbytes, size;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(inputs, i), "Kiinn", &fixed, &in->leaf, &in->type, &nbytes, &size))
             return 0;
         in->fixed = (uintptr_t)fixed;
         in->nbytes = (size_t)nbytes;
+        in->size = (size_t)size;
     }
     for (int i = 0; i < e->n_computed; i++)
         e->out_bytes[i] = PyLong_AsSize_t(PyTuple_GET_ITEM(out_bytes, i));
@@ -71,7 +84,7 @@ static int read_tables(Entry *e, PyObject *inputs, PyObject *out_bytes, PyObject
 }
 
 /* FastEntry(owner, entry, workspace, inputs, out_bytes, outputs, out_avals, unflatten)
-     inputs: (address or 0, leaf, type, nbytes) each;  outputs: (source, index, constant or None) each */
+     inputs: (address or 0, leaf, type, nbytes, size) each;  outputs: (source, index, constant or None) each */
 static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *owner, *inputs, *out_bytes, *outputs, *out_avals, *unflatten;
     unsigned long long address;
@@ -82,9 +95,7 @@ static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     Py_ssize_t n_in = PyTuple_GET_SIZE(inputs), n_computed = PyTuple_GET_SIZE(out_bytes);
     Py_ssize_t n_out = PyTuple_GET_SIZE(outputs);
-    if (n_in + n_computed + 1 > MAX_BUFFERS || n_out > MAX_BUFFERS)
-        return PyErr_Format(PyExc_ValueError, "too many buffers for the fast path: %zd", n_in + n_computed + 1);
-    Entry *e = PyObject_New(Entry, &EntryType);
+    Entry *e = PyObject_GC_New(Entry, &EntryType);
     if (!e)
         return NULL;
     e->owner = Py_NewRef(owner);
@@ -96,7 +107,9 @@ static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     e->inputs = PyMem_Calloc((size_t)n_in, sizeof *e->inputs);
     e->out_bytes = PyMem_Calloc((size_t)n_computed, sizeof *e->out_bytes);
     e->outputs = PyMem_Calloc((size_t)n_out, sizeof *e->outputs);
-    if (e->inputs && e->out_bytes && e->outputs && read_tables(e, inputs, out_bytes, outputs))
+    int complete = e->inputs && e->out_bytes && e->outputs && read_tables(e, inputs, out_bytes, outputs);
+    PyObject_GC_Track(e);
+    if (complete)
         return (PyObject *)e;
     Py_DECREF(e);
     return PyErr_Occurred() ? NULL : PyErr_NoMemory();
@@ -105,7 +118,8 @@ static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 PyTypeObject EntryType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.FastEntry",
     .tp_doc = "A compiled call: where its inputs, outputs and constants are.", .tp_basicsize = sizeof(Entry),
-    .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = entry_new, .tp_dealloc = entry_dealloc};
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_new = entry_new, .tp_dealloc = entry_dealloc,
+    .tp_traverse = entry_traverse};
 
 int add_entry_constants(PyObject *module) {
     return PyModule_AddIntConstant(module, "FROM_KERNEL", FROM_KERNEL)
@@ -115,7 +129,8 @@ int add_entry_constants(PyObject *module) {
 
 /* --- inputs ----------------------------------------------------------------------------------------------------
 
-   Each function returns the address of the elements, or 0 when Python must look at the argument. */
+   A call owns every block that it reads for as long as it reads: `pins` holds them. Each function returns the address
+   of the elements, or 0 when Python must look at the argument. */
 
 /* A Python scalar, as the array element it stands for. */
 static uintptr_t store_scalar(PyObject *x, int type, uint64_t *slot) {
@@ -137,49 +152,54 @@ static uintptr_t store_scalar(PyObject *x, int type, uint64_t *slot) {
     return type == NPY_INT && integer != (int32_t)integer ? 0 : (uintptr_t)slot;
 }
 
+/* Has the array as many elements as its aval says? It had when the key was read; its owner may have changed it since. */
+static int has_size(PyArrayObject *array, size_t wanted) {
+    size_t size = 1;
+    for (int i = 0; i < PyArray_NDIM(array); i++)
+        size *= (size_t)PyArray_DIM(array, i);
+    return size == wanted;
+}
+
 /* The elements of a NumPy array in a new buffer; 64-bit numbers may become 32-bit ones, as they do without x64. */
 static uintptr_t copy_elements(PyObject *x, const struct input *in, PyObject **buffer) {
     PyArrayObject *array = (PyArrayObject *)x;
     int type = PyArray_DESCR(array)->type_num;
     int narrows = (type == NPY_DOUBLE && in->type == NPY_FLOAT) || (type == NPY_LONG && in->type == NPY_INT);
     if (!PyArray_CHKFLAGS(array, NPY_ARRAY_CARRAY_RO) || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder)
-        || (type != in->type && !narrows) || !(*buffer = buffer_of(in->nbytes)))
+        || (type != in->type && !narrows) || !has_size(array, in->size) || !(*buffer = buffer_of(in->nbytes)))
         return 0;
     const void *from = PyArray_DATA(array);
     uintptr_t to = ((Buffer *)*buffer)->address;
-    size_t count = in->nbytes / sizeof(float);
     if (!narrows)
         memcpy((void *)to, from, in->nbytes);
     else if (type == NPY_DOUBLE)
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < in->size; i++)
             ((float *)to)[i] = (float)((const double *)from)[i];
     else
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < in->size; i++)
             ((int32_t *)to)[i] = (int32_t)((const npy_long *)from)[i];
     return to;
 }
 
-/* An Array; one whose elements are NumPy's gets a buffer for good. */
-static uintptr_t array_address(Array *array, const struct input *in) {
-    PyObject *buffer = NULL;
-    if (array->address || !array->view || Py_TYPE(array->view) != numpy_type)
-        return array->address;
-    uintptr_t address = copy_elements(array->view, in, &buffer);
-    if (address) {
-        Py_XSETREF(array->buffer, buffer);
-        Py_XSETREF(array->view, Py_NewRef(Py_None));
-        array->address = address;
-    }
-    return address;
+/* An Array; one whose elements are NumPy's gets a block for good. */
+static uintptr_t array_address(Array *array, const struct input *in, PyObject **pin) {
+    PyObject *view = array->view, *buffer = NULL;
+    if (!array->buffer && view && Py_TYPE(view) == numpy_type && copy_elements(view, in, &buffer))
+        array_settle(array, buffer);
+    Py_XDECREF(buffer);
+    if (!array->buffer)
+        return 0;
+    *pin = Py_NewRef(array->buffer);
+    return ((Buffer *)array->buffer)->address;
 }
 
-static uintptr_t address_of(const struct input *in, PyObject **leaves, uint64_t *slot, PyObject **copy) {
+static inline uintptr_t address_of(const struct input *in, PyObject **leaves, uint64_t *slot, PyObject **pin) {
     if (in->fixed)
         return in->fixed;
     PyObject *leaf = leaves[in->leaf];
     if (Py_TYPE(leaf) == array_type)
-        return array_address((Array *)leaf, in);
-    return Py_TYPE(leaf) == numpy_type ? copy_elements(leaf, in, copy) : store_scalar(leaf, in->type, slot);
+        return array_address((Array *)leaf, in, pin);
+    return Py_TYPE(leaf) == numpy_type ? copy_elements(leaf, in, pin) : store_scalar(leaf, in->type, slot);
 }
 
 /* --- outputs --------------------------------------------------------------------------------------------------- */
@@ -230,17 +250,14 @@ static int32_t call_program(Entry *e, uintptr_t *buffers) {
     return status;
 }
 
-PyObject *run_entry(PyObject *entry, PyObject **leaves) {
-    Entry *e = (Entry *)entry;
-    uintptr_t buffers[MAX_BUFFERS];
-    uint64_t scalars[MAX_BUFFERS];
-    PyObject *copies[MAX_BUFFERS], *made[MAX_BUFFERS], *result = NULL;
+/* A call needs three words per buffer: addresses (inputs, computed outputs, workspace); scalars, one per input; and pins,
+   which are owned: the block that an input is in, or NULL, then the blocks of computed outputs. */
+static PyObject *run_in(Entry *e, PyObject **leaves, uintptr_t *buffers, uint64_t *scalars, PyObject **pins) {
+    PyObject **made = pins + e->n_inputs, *result = NULL;
     int n_read = 0, n_made = 0;
-    if (!can_hand_through(e, leaves))
-        return NULL;
     for (; n_read < e->n_inputs; n_read++) {
-        copies[n_read] = NULL;
-        if (!(buffers[n_read] = address_of(&e->inputs[n_read], leaves, &scalars[n_read], &copies[n_read])))
+        pins[n_read] = NULL;
+        if (!(buffers[n_read] = address_of(&e->inputs[n_read], leaves, &scalars[n_read], &pins[n_read])))
             goto done;
     }
     for (; n_made < e->n_computed; n_made++) {
@@ -257,6 +274,22 @@ done:
     while (n_made > 0)
         Py_DECREF(made[--n_made]);
     while (n_read > 0)
-        Py_XDECREF(copies[--n_read]);
+        Py_XDECREF(pins[--n_read]);
+    return result;
+}
+
+enum { FEW = 64 };
+
+PyObject *run_entry(PyObject *entry, PyObject **leaves) {
+    Entry *e = (Entry *)entry;
+    if (!can_hand_through(e, leaves))
+        return NULL;
+    uint64_t few[3 * FEW], *memory = few;
+    size_t n = (size_t)e->n_inputs + (size_t)e->n_computed + 1;
+    if (n > FEW && !(memory = PyMem_Malloc(3 * n * sizeof *memory)))
+        return PyErr_NoMemory();
+    PyObject *result = run_in(e, leaves, (uintptr_t *)memory, memory + n, (PyObject **)(memory + 2 * n));
+    if (memory != few)
+        PyMem_Free(memory);
     return result;
 }

@@ -29,7 +29,7 @@ class Watched:
         self.misses = 0
         self.jitted._configure(self._miss, *self.jitted._options.statics)
 
-    def _miss(self, *args, **kwargs):
+    def _miss(self, jitted, *args, **kwargs):
         self.misses += 1
         return self.jitted._missed(*args, **kwargs)
 

@@ -42,7 +42,7 @@ class EagerFunction(FastCallable):
     def __init__(self, plain: Callable[..., Any], jitted: JitFunction, arrays_alone: bool = False) -> None:
         self.plain, self.jitted = plain, jitted
         self.leaf_types = (Array,) if arrays_alone else (Array, float, int, bool)
-        self._configure(self._first_call, *jitted.statics)
+        self._configure(EagerFunction._first_call, *jitted.statics)
 
     def _first_call(self, *args: Any, **kwargs: Any) -> Any:
         result = self.plain(*args, **kwargs)

@@ -153,7 +153,7 @@ class JitFunction(FastCallable):
         self._cache = _shared_cache(fun, options)
         self._all_dynamic = options.statics == Statics((), ())
         self._name = function_name(fun)
-        self._configure(self._missed, options.statics.nums, options.statics.names)
+        self._configure(JitFunction._missed, options.statics.nums, options.statics.names)
 
     def _missed(self, *args: Any, **kwargs: Any) -> Any:
         """Answer a call; `FastCallable.__call__` (csrc/dispatch.c) comes here with every call it has not learnt."""

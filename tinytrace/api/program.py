@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from tinytrace.codegen.generate import Generated
     from tinytrace.runtime.executable import Executable
 
-MAX_FAST_BUFFERS = 190
-"""How many buffers a program may have to be called on the hit path; csrc/dispatch.c."""
-
 
 class Program:
     """The compiled form of one ClosedJaxpr: `program(flat_args) -> flat_outputs`, all of them Arrays."""
@@ -139,16 +136,14 @@ class Program:
         if self.is_compiling() or (self.executable is None and self.kernel_jaxpr.jaxpr.eqns):
             return None
         n = len(consts)
-        inputs = [(x.address, 0, 0, 0) for x in self._consts]
+        inputs = [(x.address, 0, 0, 0, 0) for x in self._consts]
         for i in self.kept:
             aval = self.in_avals[i]
-            inputs.append((consts[i].address, 0, 0, 0) if i < n else
-                          (0, leaf_order[i - n], _type_number(aval.dtype), aval.nbytes))
-        inputs += [(x.address, 0, 0, 0) for x in self._hidden]
+            inputs.append((consts[i].address, 0, 0, 0, 0) if i < n else
+                          (0, leaf_order[i - n], _type_number(aval.dtype), aval.nbytes, aval.size))
+        inputs += [(x.address, 0, 0, 0, 0) for x in self._hidden]
         sizes = tuple([aval.nbytes for aval in self._computed_avals])
         entry, workspace = (self.executable.entry, self.source.workspace) if self.executable else (0, 0)
-        if len(inputs) + len(sizes) + 1 > MAX_FAST_BUFFERS or len(self._outputs) > MAX_FAST_BUFFERS:
-            return None
         outputs = []
         for (source, index, constant), aval in zip(self._outputs, self.out_avals, strict=True):
             if source != FROM_LEAF:

@@ -37,18 +37,25 @@ CPU = Device()
 
 
 class _Window:
-    """What `np.asarray` reads to make a view of a buffer, and what keeps the buffer alive behind the view."""
+    """What `np.asarray` reads to make a view of memory, and what keeps the memory's owner alive behind the view.
 
-    __slots__ = ("__array_interface__", "buffer")
+    NumPy takes it for a foreign owner: what is read-only behind a window cannot be made writable again.
+    """
 
-    def __init__(self, buffer: Buffer, shape: tuple[int, ...], itemsize: int, readonly: bool = True) -> None:
-        self.buffer = buffer
-        self.__array_interface__ = {
-            "data": (buffer.address, readonly), "shape": shape, "typestr": f"|V{itemsize}", "version": 3}
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(self, owner: Any, address: int, shape: tuple[int, ...], itemsize: int, readonly: bool,
+                 strides: tuple[int, ...] | None = None) -> None:
+        self._owner = owner
+        self.__array_interface__ = {"data": (address, readonly), "shape": shape, "strides": strides,
+                                    "typestr": f"|V{itemsize}", "version": 3}
 
 
 class Array(ArrayBase):
     """An immutable n-dimensional array; made by `tinytrace.numpy` functions and compiled calls.
+
+    The block of the pool that holds its elements is set once, and never taken away while the array lives. Who looks at
+    them (`np.asarray`) shares memory that cannot be written, by no flag and through no base.
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.Array.html.
     """
@@ -58,24 +65,12 @@ class Array(ArrayBase):
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def _value(self) -> np.ndarray[Any, Any]:
-        """The contents as a read-only NumPy array (no copy)."""
-        if self._view is None:
-            assert self._buffer is not None
-            raw = np.asarray(_Window(self._buffer, self.aval.shape, self.aval.dtype.itemsize))
-            self._view = raw.view(storage_dtype(self.aval))
-        view: np.ndarray[Any, Any] = self._view
-        return view
-
-    @property
     def address(self) -> int:
-        """Where the contiguous elements lie; valid as long as this array lives."""
-        if not self._address:
-            # Programs want 64-byte alignment and readable bytes after the end, which NumPy does not promise.
-            self._buffer = _copy_to_pool(self._value)
-            self._view = None
-            self._address = self._buffer.address
-        return self._address
+        """Where the contiguous elements lie; valid as long as this array lives, whatever other threads do."""
+        # Programs want 64-byte alignment and readable bytes after the end, which NumPy does not promise.
+        buffer = self._buffer or self._settle(_copy_to_pool(self._value))
+        address: int = buffer.address
+        return address
 
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)
@@ -195,7 +190,20 @@ class Array(ArrayBase):
 
 Array.__name__ = Array.__qualname__ = "ArrayImpl"  # what `type(x)` prints in JAX
 basearray.Array.register(Array)
-_dispatch.set_array_types(Array, np.ndarray)
+
+
+def _read_only_view(aval: ShapedArray, buffer: Buffer | None, view: np.ndarray[Any, Any] | None
+                    ) -> np.ndarray[Any, Any]:
+    """Return what Python sees of an Array whose elements are in `buffer`, or else in NumPy's memory."""
+    dtype = storage_dtype(aval)
+    if buffer is not None:
+        return np.ndarray(aval.shape, dtype, buffer)
+    assert view is not None
+    window = _Window(view, view.ctypes.data, view.shape, view.itemsize, True, view.strides)
+    return np.asarray(window).view(dtype)
+
+
+_dispatch.set_array_types(Array, np.ndarray, _read_only_view)
 
 
 def array_from_numpy(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
@@ -221,14 +229,18 @@ def array_from_host(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
 def _copy_to_pool(value: np.ndarray[Any, Any]) -> Buffer:
     buffer = Buffer(value.nbytes)
     if value.nbytes:
-        np.copyto(np.asarray(_Window(buffer, value.shape, value.dtype.itemsize, False)).view(value.dtype), value)
+        np.copyto(_to_fill(buffer, value.shape, value.dtype), value)
     return buffer
 
 
 def fresh_elements(aval: ShapedArray) -> tuple[Buffer, np.ndarray[Any, Any]]:
     """Return a new block of the pool and a view through which NumPy can fill it."""
     buffer = Buffer(aval.nbytes)
-    return buffer, np.asarray(_Window(buffer, aval.shape, aval.dtype.itemsize, False)).view(storage_dtype(aval))
+    return buffer, _to_fill(buffer, aval.shape, storage_dtype(aval))
+
+
+def _to_fill(buffer: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    return np.asarray(_Window(buffer, buffer.address, shape, dtype.itemsize, False)).view(dtype)
 
 
 def storage_dtype(aval: ShapedArray) -> np.dtype[Any]:
