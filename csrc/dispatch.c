@@ -1,17 +1,12 @@
 /* FastCallable: a function with a table from keys to what answers such calls; and the module. See dispatch.h. */
 
 #include "dispatch.h"
-#include <math.h>
-#include <string.h>
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
 
 uintptr_t (*pool_alloc)(size_t);
 void (*pool_free)(uintptr_t, size_t);
 int32_t (*program_call)(uintptr_t, uintptr_t *);
 PyTypeObject *array_type, *numpy_type;
 PyObject *read_only_view, *raise_status;
-static PyObject *trace_state, *eval_trace, *trace_name; /* calls are fast while trace_state.trace is eval_trace */
 static long long epoch;                                 /* what was learnt for an earlier epoch is out of date */
 static int paused;                                      /* settings are overridden somewhere: everything is a miss */
 
@@ -20,135 +15,6 @@ int drop_exception(void) {
         return 0;
     PyErr_Clear();
     return 1;
-}
-
-/* --- keys ----------------------------------------------------------------------------------------------------- */
-
-enum {
-    FEW = 64,       /* as many objects need no memory of their own */
-    MOST = 1 << 18, /* a list that is in itself twice has a key of 2^depth tokens: Python says so better */
-    DEEPEST = 100,
-};
-
-struct objects { /* all of them owned */
-    PyObject **items, **next, **end, *few[FEW];
-};
-
-typedef struct {
-    struct objects tokens; /* types, avals, dict keys, lengths, static values */
-    struct objects leaves; /* the dynamic leaves, in the order of reading */
-    int depth;
-} Key;
-
-static inline void objects_init(struct objects *self) {
-    self->items = self->next = self->few;
-    self->end = self->few + FEW;
-}
-
-static inline void objects_clear(struct objects *self) {
-    PyObject **items = self->items;
-    for (PyObject **each = self->next; each != items;)
-        Py_DECREF(*--each);
-    if (items != self->few)
-        PyMem_Free(items);
-}
-
-static __attribute__((cold, noinline)) int objects_grow(struct objects *self) {
-    size_t count = (size_t)(self->next - self->items), bytes = count * sizeof(PyObject *);
-    if (count >= MOST)
-        return 0;
-    PyObject **more = PyMem_Realloc(self->items == self->few ? NULL : self->items, 2 * bytes);
-    if (!more)
-        return 0;
-    if (self->items == self->few)
-        memcpy(more, self->few, bytes);
-    self->items = more;
-    self->next = more + count;
-    self->end = more + 2 * count;
-    return 1;
-}
-
-/* Each returns 1 when the argument has a key here, 0 when Python must look at it. */
-static int read_argument(Key *key, PyObject *x);
-
-static inline int append(struct objects *self, PyObject *x) {
-    if (self->next == self->end && !objects_grow(self))
-        return 0;
-    *self->next++ = Py_NewRef(x);
-    return 1;
-}
-
-static inline int push(Key *key, PyObject *token) { return append(&key->tokens, token); }
-
-static inline int read_leaf(Key *key, PyObject *x, PyObject *token) {
-    return append(&key->leaves, x) && push(key, token);
-}
-
-/* Takes the reference to a token that was made for the key. */
-static int push_new(Key *key, PyObject *token) {
-    if (!token) {
-        PyErr_Clear(); /* no memory for it here */
-        return 0;
-    }
-    int pushed = push(key, token);
-    Py_DECREF(token);
-    return pushed;
-}
-
-/* A NumPy array: its dtype and shape. */
-static int read_numpy(Key *key, PyObject *x) {
-    PyArrayObject *array = (PyArrayObject *)x;
-    Py_ssize_t size = (Py_ssize_t)sizeof(npy_intp) * PyArray_NDIM(array);
-    return read_leaf(key, x, (PyObject *)numpy_type) && push(key, (PyObject *)PyArray_DESCR(array))
-           && push_new(key, PyBytes_FromStringAndSize((const char *)PyArray_DIMS(array), size));
-}
-
-static int read_items(Key *key, PyObject *x, PyObject **items, Py_ssize_t n) {
-    if (key->depth == DEEPEST || !push(key, (PyObject *)Py_TYPE(x)) || !push_new(key, PyLong_FromSsize_t(n)))
-        return 0;
-    key->depth++;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!read_argument(key, items[i]))
-            return 0;
-    key->depth--;
-    return 1;
-}
-
-static int read_dict(Key *key, PyObject *x) {
-    PyObject *name, *value;
-    Py_ssize_t position = 0, n = PyDict_GET_SIZE(x);
-    if (key->depth == DEEPEST || !push(key, (PyObject *)Py_TYPE(x)) || !push_new(key, PyLong_FromSsize_t(n)))
-        return 0;
-    key->depth++;
-    while (PyDict_Next(x, &position, &name, &value))
-        if (!PyUnicode_CheckExact(name) || !push(key, name) || !read_argument(key, value))
-            return 0;
-    key->depth--;
-    return 1;
-}
-
-/* Reading runs no Python code: the containers of a call stay as they are until all of it is read. */
-static int read_argument(Key *key, PyObject *x) {
-    PyTypeObject *type = Py_TYPE(x);
-    if (type == array_type)
-        return read_leaf(key, x, ((Array *)x)->aval);
-    if (type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type)
-        return read_leaf(key, x, (PyObject *)type);
-    if (type == numpy_type)
-        return read_numpy(key, x);
-    if (type == &PyTuple_Type)
-        return read_items(key, x, &PyTuple_GET_ITEM(x, 0), PyTuple_GET_SIZE(x));
-    if (type == &PyList_Type)
-        return read_items(key, x, ((PyListObject *)x)->ob_item, PyList_GET_SIZE(x));
-    if (type == &PyDict_Type)
-        return read_dict(key, x);
-    return x == Py_None && push(key, x);
-}
-
-static int read_static(Key *key, PyObject *x) {
-    if (PyFloat_Check(x) && isnan(PyFloat_AS_DOUBLE(x))) /* nan equals nothing, itself included */
-        return 0;
-    return push(key, (PyObject *)Py_TYPE(x)) && push(key, x);
 }
 
 /* --- FastCallable --------------------------------------------------------------------------------------------- */
@@ -167,56 +33,8 @@ enum { MOST_ENTRIES = 4096 }; /* of one table */
 
 static Callable ring = {.before = &ring, .after = &ring};
 
-/* Is a keyword's argument static? All names are plain strings: no Python code runs. */
-static int is_static_name(PyObject *names, PyObject *name) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++)
-        if (PyTuple_GET_ITEM(names, i) == name || PyUnicode_Compare(PyTuple_GET_ITEM(names, i), name) == 0)
-            return 1;
-    return 0;
-}
-
-static int read_call(Callable *self, PyObject *args, PyObject *kwargs, Key *key) {
-    Py_ssize_t n = PyTuple_GET_SIZE(args);
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *x = PyTuple_GET_ITEM(args, i);
-        if (!(i < 64 && (self->static_bits >> i & 1) ? read_static(key, x) : read_argument(key, x)))
-            return 0;
-    }
-    if (!kwargs)
-        return 1;
-    PyObject *name, *x;
-    Py_ssize_t position = 0;
-    while (PyDict_Next(kwargs, &position, &name, &x))
-        if (!PyUnicode_CheckExact(name) || !push(key, self->static_names) || !push(key, name)
-            || !(is_static_name(self->static_names, name) ? read_static(key, x) : read_argument(key, x)))
-            return 0;
-    return 1;
-}
-
-/* The key of a call as a tuple, which takes the tokens; NULL, perhaps with an exception, when it has none here. */
-static PyObject *key_of(Callable *self, PyObject *args, PyObject *kwargs, Key *key) {
-    objects_init(&key->tokens);
-    objects_init(&key->leaves);
-    key->depth = 0;
-    PyObject *tuple = NULL;
-    if (read_call(self, args, kwargs, key) && (tuple = PyTuple_New(key->tokens.next - key->tokens.items))) {
-        PyObject **tokens = key->tokens.items;
-        for (Py_ssize_t i = key->tokens.next - tokens; i > 0; i--)
-            PyTuple_SET_ITEM(tuple, i - 1, tokens[i - 1]);
-        key->tokens.next = tokens;
-    }
-    objects_clear(&key->tokens);
-    return tuple;
-}
-
-static int may_be_fast(Callable *self) {
-    if (!self->table || paused || !self->enabled)
-        return 0;
-    PyObject *trace = PyObject_GetAttr(trace_state, trace_name);
-    Py_XDECREF(trace);
-    if (!trace)
-        PyErr_Clear();
-    return trace == eval_trace;
+static inline int may_be_fast(Callable *self) {
+    return self->table && !paused && self->enabled && at_bottom();
 }
 
 static PyObject *run(PyObject *entry, PyObject **leaves, PyObject *args, PyObject *kwargs) {
@@ -240,7 +58,7 @@ static PyObject *look_up(Callable *self, PyObject *key) {
 /* The result of a call that is known; NULL, perhaps with an exception, when it is Python's. */
 static PyObject *answer(Callable *self, PyObject *args, PyObject *kwargs) {
     Key key;
-    PyObject *tuple = key_of(self, args, kwargs, &key), *result = NULL;
+    PyObject *tuple = key_of(self->static_names, self->static_bits, args, kwargs, &key), *result = NULL;
     PyObject *entry = tuple && self->table ? look_up(self, tuple) : (Py_XDECREF(tuple), NULL);
     if (entry) {
         result = run(entry, key.leaves.items, args, kwargs);
@@ -299,7 +117,7 @@ static PyObject *callable_learn(PyObject *object, PyObject *arguments) {
     /* An answer under overridden settings, or under those of an earlier epoch, is no answer under others. */
     if (!self->enabled || paused || begun != epoch)
         Py_RETURN_FALSE;
-    PyObject *tuple = key_of(self, args, PyDict_GET_SIZE(kwargs) ? kwargs : NULL, &key);
+    PyObject *tuple = key_of(self->static_names, self->static_bits, args, PyDict_GET_SIZE(kwargs) ? kwargs : NULL, &key);
     objects_clear(&key.leaves);
     if (!tuple)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
@@ -442,14 +260,9 @@ static PyObject *set_array_types(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyObject *set_trace_state(PyObject *module, PyObject *args) {
-    PyObject *state, *bottom, *status;
+static PyObject *set_raise_status(PyObject *module, PyObject *function) {
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOO", &state, &bottom, &status))
-        return NULL;
-    Py_XSETREF(trace_state, Py_NewRef(state));
-    Py_XSETREF(eval_trace, Py_NewRef(bottom));
-    Py_XSETREF(raise_status, Py_NewRef(status));
+    Py_XSETREF(raise_status, Py_NewRef(function));
     Py_RETURN_NONE;
 }
 
@@ -474,7 +287,7 @@ static PyMethodDef functions[] = {
     {"array_of_view", (PyCFunction)(void (*)(void))array_of_view, METH_FASTCALL,
      "array_of_view(aval, view): an array whose elements are those of a read-only NumPy array"},
     {"set_numpy", set_numpy, METH_VARARGS, "set_numpy(asarray, quiet_context): what eager calls need of NumPy"},
-    {"set_trace_state", set_trace_state, METH_VARARGS, "set_trace_state(state, bottom, raise_status)"},
+    {"set_raise_status", set_raise_status, METH_O, "set_raise_status(function): called with a status that is not 0"},
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},
     {"forget", forget, METH_NOARGS, "forget(): every table is empty from now on, and a new epoch begins"},
     {"current_epoch", current_epoch, METH_NOARGS, "current_epoch(): its number, to be read before a call is looked at"},
@@ -485,9 +298,10 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "tinytrace.
                                     .m_size = -1, .m_methods = functions};
 
 PyMODINIT_FUNC PyInit__dispatch(void) {
-    PyTypeObject *types[] = {&BufferType, &ArrayBaseType, &EntryType, &EagerType, &CallableType};
+    PyTypeObject *types[] = {&BufferType, &ArrayBaseType, &EntryType, &EagerType, &CallableType, &TraceStateType,
+                             &TraceScopeType};
     PyObject *self = PyModule_Create(&module);
-    if (!self || !(trace_name = PyUnicode_InternFromString("trace")))
+    if (!self)
         return NULL;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (PyModule_AddType(self, types[i]) < 0)

@@ -32,7 +32,19 @@ typedef struct {
     PyObject *weakrefs;
 } Array;
 
-extern PyTypeObject BufferType, ArrayBaseType, EntryType, EagerType;
+enum { FEW = 64 }; /* as many objects need no memory of their own */
+
+struct objects { /* all of them owned */
+    PyObject **items, **next, **end, *few[FEW];
+};
+
+typedef struct {
+    struct objects tokens; /* types, avals, dict keys, lengths, static values */
+    struct objects leaves; /* the dynamic leaves, in the order of reading */
+    int depth;
+} Key;
+
+extern PyTypeObject BufferType, ArrayBaseType, EntryType, EagerType, TraceStateType, TraceScopeType;
 extern PyTypeObject *array_type; /* the Python subclass of ArrayBase */
 extern PyTypeObject *numpy_type; /* numpy.ndarray */
 extern PyObject *read_only_view; /* (aval, buffer or None, view or None) -> what Python sees of an Array */
@@ -52,6 +64,14 @@ PyObject *array_elements(Array *array);
 
 /* Gives an Array whose elements are NumPy's their copy in a block of the pool, unless another thread was faster. */
 void array_settle(Array *array, PyObject *buffer);
+
+/* The key of a call as a tuple, and its leaves, which the caller gives up by objects_clear; NULL, perhaps with an
+   exception, when it has none here. All of static_names are plain strings. */
+PyObject *key_of(PyObject *static_names, uint64_t static_bits, PyObject *args, PyObject *kwargs, Key *key);
+void objects_clear(struct objects *self);
+
+/* Is nothing being traced in this thread? */
+int at_bottom(void);
 
 /* Runs the program of a FastEntry on these leaves, which the caller owns. Returns NULL without an exception when Python
    must do it. */

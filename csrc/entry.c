@@ -278,8 +278,6 @@ done:
     return result;
 }
 
-enum { FEW = 64 };
-
 PyObject *run_entry(PyObject *entry, PyObject **leaves) {
     Entry *e = (Entry *)entry;
     if (!can_hand_through(e, leaves))

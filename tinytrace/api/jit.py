@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinytrace._dispatch import FastCallable, FastEntry, forget, set_trace_state
+from tinytrace._dispatch import FastCallable, FastEntry, forget, set_raise_status
 from tinytrace.api.devices import devices
 from tinytrace.api.flattening import check_callable
 from tinytrace.api.program import Program, as_array, forget_programs, shared_program
@@ -47,9 +47,7 @@ from tinytrace.core.dtypes import canonicalized
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trace import (
     Tracer,
-    bottom_trace,
     current_trace,
-    current_trace_state,
     is_eager,
     leaked_tracer_error,
 )
@@ -470,4 +468,4 @@ def _leaf_key(leaf: Any) -> Any:
     return kind
 
 
-set_trace_state(current_trace_state, bottom_trace, raise_status)
+set_raise_status(raise_status)

@@ -101,9 +101,10 @@ class Array(ArrayBase):
         if isinstance(self.aval.dtype, KeyType):
             raise TypeError("JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use "
                             "jax.random.key_data(arr) if you wish to extract the underlying integer array.")
+        value: np.ndarray[Any, Any] = self._value
         if dtype is None and not copy:
-            return self._value
-        return np.array(self._value, dtype=dtype) if copy else np.asarray(self._value, dtype=dtype)
+            return value
+        return np.array(value, dtype=dtype) if copy else np.asarray(value, dtype=dtype)
 
     def __len__(self) -> int:
         if not self.aval.shape:
@@ -197,7 +198,7 @@ def _read_only_view(aval: ShapedArray, buffer: Buffer | None, view: np.ndarray[A
     """Return what Python sees of an Array whose elements are in `buffer`, or else in NumPy's memory."""
     dtype = storage_dtype(aval)
     if buffer is not None:
-        return np.ndarray(aval.shape, dtype, buffer)
+        return np.ndarray(aval.shape, dtype, buffer)  # type: ignore[arg-type]
     assert view is not None
     window = _Window(view, view.ctypes.data, view.shape, view.itemsize, True, view.strides)
     return np.asarray(window).view(dtype)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from tinytrace import errors
-from tinytrace._dispatch import array_of_view, set_numpy
+from tinytrace._dispatch import TraceScope, TraceState, array_of_view, set_numpy
 from tinytrace.config import config
 from tinytrace.core import basearray
 from tinytrace.core.array import Array
@@ -315,27 +315,18 @@ def _check_nans(primitive: Primitive, arrays: Sequence[Array]) -> None:
 bottom_trace = EvalTrace()
 
 
-class _TraceState(threading.local):
-    trace: Trace = bottom_trace
-
-
-current_trace_state = _TraceState()
+current_trace_state = TraceState(bottom_trace)
 
 
 def current_trace() -> Trace:
     """Return the trace that operations of this thread go to."""
-    return current_trace_state.trace
+    trace: Trace = current_trace_state.trace
+    return trace
 
 
-@contextlib.contextmanager
-def set_current_trace(trace: Trace) -> Iterator[None]:
-    """Send the operations inside the `with` block to `trace`."""
-    previous = current_trace_state.trace
-    current_trace_state.trace = trace
-    try:
-        yield
-    finally:
-        current_trace_state.trace = previous
+def set_current_trace(trace: Trace) -> contextlib.AbstractContextManager[None]:
+    """Send the operations inside the `with` block to `trace`; whatever ends it, Ctrl-C too, they go on as before it."""
+    return TraceScope(trace)
 
 
 def eval_context() -> contextlib.AbstractContextManager[None]:
