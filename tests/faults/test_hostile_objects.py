@@ -1,0 +1,233 @@
+"""Objects whose methods do what nobody expects: a jitted call gives the right answer or a clear error, never a crash."""
+
+from __future__ import annotations
+
+import pytest
+
+BEGIN = """\
+import dataclasses, gc, threading
+import numpy as np
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace._dispatch import FastCallable
+from tinytrace.core.array import Array
+def raises(kind, text, function, *args, **kwargs):
+    try:
+        result = function(*args, **kwargs)
+    except kind as error:
+        assert text in str(error), repr(error)
+    else:
+        raise AssertionError(f"no error: {result!r}")
+"""
+
+PROGRAMS = {
+    "a static whose hash empties the list of arrays": """
+        class Static:
+            def __hash__(self):
+                shared.clear()
+                gc.collect()
+                return 7
+            def __eq__(self, other):
+                return isinstance(other, Static)
+        f = jax.jit(lambda xs, s: xs[0] + 1, static_argnums=1)
+        for _ in range(50):
+            shared = [jnp.asarray(np.full(1000, 3.0, np.float32)) for _ in range(20)]
+            try:
+                out = f(shared, Static())
+            except (IndexError, TypeError, ValueError) as error:
+                pass  # what f itself says of an empty list
+            else:
+                assert (np.asarray(out) == 4).all()
+        """,
+    "a static whose comparison empties the list of arrays": """
+        armed = False
+        class Static:
+            def __hash__(self): return 7
+            def __eq__(self, other):
+                if armed: shared.clear(); gc.collect()
+                return True
+        f = jax.jit(lambda xs, s: xs[0] + 1, static_argnums=1)
+        for turn in range(50):
+            armed = False
+            shared = [jnp.asarray(np.full(1000, 3.0, np.float32)) for _ in range(20)]
+            assert (np.asarray(f(shared, Static())) == 4).all()
+            armed = True
+            assert (np.asarray(f(shared, Static())) == 4).all()
+        """,
+    "a static whose comparison clears the caches": """
+        armed = False
+        class Static:
+            def __hash__(self): return 7
+            def __eq__(self, other):
+                if armed: f.clear_cache(); jax.clear_caches(); gc.collect()
+                return True
+        f = jax.jit(lambda x, s: x + 1, static_argnums=1)
+        for turn in range(20):
+            armed = False
+            f(jnp.ones(3), Static())
+            armed = True
+            assert (np.asarray(f(jnp.ones(3), Static())) == 2).all()
+        """,
+    "a frozen dataclass as a static, and a list that another thread renews": """
+        @dataclasses.dataclass(frozen=True)
+        class Options:
+            name: str
+            size: int
+        sys.setswitchinterval(1e-6)
+        f = jax.jit(lambda xs, o: xs[0] + o.size, static_argnums=1)
+        shared = [jnp.ones(100) for _ in range(30)]
+        f(shared, Options("a", 1))
+        stop = []
+        def renew():
+            while not stop:
+                shared[:] = [jnp.ones(100) for _ in range(30)]
+        thread = threading.Thread(target=renew)
+        thread.start()
+        for i in range(3000):
+            assert float(f(shared, Options("a", 1))[0]) == 2
+        stop.append(1)
+        thread.join()
+        """,
+    "a finalizer in a garbage collection empties the list of arrays": """
+        class Bomb:
+            def __init__(self): self.me = self
+            def __del__(self): shared.clear()
+        f = jax.jit(lambda xs: xs[0] + 1)
+        shared = [jnp.asarray(np.full(1000, 3.0, np.float32)) for _ in range(20)]
+        f(shared)
+        gc.set_threshold(1, 1, 1)
+        for _ in range(300):
+            shared = [jnp.asarray(np.full(1000, 3.0, np.float32)) for _ in range(20)]
+            Bomb()
+            try:
+                out = f(shared)
+            except (IndexError, TypeError, ValueError):
+                continue
+            assert (np.asarray(out) == 4).all()
+        """,
+    "a finalizer of a static forgets everything": """
+        class Static:
+            def __init__(self, n): self.n = n
+            def __hash__(self): return hash(self.n)
+            def __eq__(self, other): return self.n == other.n
+            def __del__(self): jax.clear_caches()
+        f = jax.jit(lambda x, s: x + s.n, static_argnums=1)
+        for i in range(30):
+            for _ in range(3):
+                assert float(f(jnp.ones(2), Static(i % 3))[0]) == i % 3 + 1
+        """,
+    "statics that cannot be compared or hashed": """
+        class Uncomparable:
+            def __hash__(self): return 1
+            def __eq__(self, other): raise RuntimeError("no comparison")
+        class Unhashable:
+            def __hash__(self): raise RuntimeError("no hash")
+        f = jax.jit(lambda x, s: x + 1, static_argnums=1)
+        f(jnp.ones(2), Uncomparable())
+        raises(RuntimeError, "no comparison", f, jnp.ones(2), Uncomparable())
+        raises(RuntimeError, "no hash", f, jnp.ones(2), Unhashable())
+        raises(ValueError, "Non-hashable static arguments", f, jnp.ones(2), [])
+        """,
+    "Ctrl-C in a comparison": """
+        armed = False
+        class Static:
+            def __hash__(self): return 1
+            def __eq__(self, other):
+                if armed: raise KeyboardInterrupt
+                return True
+        f = jax.jit(lambda x, s: x + 1, static_argnums=1)
+        s = Static()
+        f(jnp.ones(2), s)
+        armed = True
+        raises(KeyboardInterrupt, "", f, jnp.ones(2), Static())
+        armed = False
+        assert float(f(jnp.ones(2), Static())[0]) == 2
+        """,
+    "static values of other types that are equal": """
+        f = jax.jit(lambda x, s: x + (10 if s is True else 20 if type(s) is int else 30), static_argnums=1)
+        for _ in range(3):
+            for static, wanted in ((True, 11), (1, 21), (1.0, 31), (np.float64(1), 31)):
+                assert float(f(1.0, static)) == wanted, (static, f(1.0, static))
+        """,
+    "static names that are equal to others": """
+        class Name(str):
+            def __eq__(self, other): return str(other) == "mode"
+            def __hash__(self): return hash("mode")
+        f = jax.jit(lambda x, mode: x + mode.bit_length(), static_argnames=Name("mode"))
+        for mode in (1, 2, 3, 4, 1, 2, 3, 4):
+            assert float(f(1.0, mode=mode)) == 1 + mode.bit_length()
+        """,
+    "objects that were never initialised": """
+        raises(TypeError, "not configured", FastCallable(), 1)
+        assert FastCallable()._learn((), {}, 1) is False
+        raises(TypeError, "'aval'", lambda: jax.jit(lambda x: x)(Array.__new__(Array)))
+        raises(TypeError, "needs elements", lambda: Array.__new__(Array, jnp.ones(2).aval, None))
+        raises(TypeError, "", lambda: Array.__new__(Array, jnp.ones(2).aval, 5))
+        x = jnp.ones(2) + 1
+        x.__init__(1, 2, 3)
+        assert (np.asarray(x) == 2).all()
+        """,
+    "containers in themselves": """
+        f = jax.jit(lambda x: x)
+        once, twice, deep = [], [], []
+        once.append(once)
+        twice += [twice, twice]
+        for _ in range(100_000): deep = [deep]
+        raises((RecursionError, ValueError), "", f, once)
+        raises((RecursionError, ValueError), "", f, twice)
+        raises((RecursionError, ValueError), "", f, deep)
+        while deep: deep = deep[0]
+        nested = jnp.ones(2)
+        for _ in range(150): nested = [nested]
+        for _ in range(3):
+            out = f(nested)
+        while isinstance(out, list): out = out[0]
+        assert (np.asarray(out) == 1).all()
+        """,
+    "arrays of NumPy's that change their size": """
+        f = jax.jit(lambda x: x + 1)
+        x = np.ones(1000, np.float32)
+        f(x)
+        sys.setswitchinterval(1e-6)
+        stop = []
+        def resize():
+            while not stop:
+                x.resize(10, refcheck=False)
+                x.resize(1000, refcheck=False)
+        thread = threading.Thread(target=resize)
+        thread.start()
+        for _ in range(3000):
+            try: f(x)
+            except (TypeError, ValueError): pass
+        stop.append(1)
+        thread.join()
+        """,
+    "many leaves": """
+        f = jax.jit(lambda xs: xs[0] + xs[-1])
+        import time
+        def seconds(n):
+            xs = [jnp.ones(()) for _ in range(n)]
+            for _ in range(3): assert float(f(xs)) == 2
+            def once():
+                begun = time.perf_counter()
+                for _ in range(20): f(xs)
+                return time.perf_counter() - begun
+            return min(once() for _ in range(5))
+        misses = 0
+        def miss(self, *args, **kwargs):
+            global misses
+            misses += 1
+            return type(f)._missed(self, *args, **kwargs)
+        f._configure(miss, (), ())
+        for n in (64, 65, 130, 1000, 10_000):
+            seconds(n)
+            assert misses == 1, (n, misses)
+            misses = 0
+        """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_hostile(sandbox, name):
+    program = "\n".join(line[8:] for line in PROGRAMS[name].splitlines())
+    sandbox.run(BEGIN + program + "\nprint('right')").require_right()
