@@ -13,13 +13,16 @@ typedef int32_t (*program)(void *const *buffers, const struct tt_host *host);
 static void *host_alloc(size_t size) { return (void *)tt_alloc(size); }
 static void host_free(void *block, size_t size) { tt_free((uintptr_t)block, size); }
 
-/* Defined by cffi: takes the GIL and calls what runtime/callbacks.py registered. */
+/* Defined by cffi: takes the GIL and calls what runtime/callbacks.py registered. Success must be said: whatever keeps
+   Python from it, an interrupt before its first line or an interpreter that is shutting down, is an error. */
+enum { CALLBACK_DONE = 0x600D };
 static int32_t (*python_callback)(int64_t id, uintptr_t *buffers);
 
 void tt_set_callback(int32_t (*function)(int64_t id, uintptr_t *buffers)) { python_callback = function; }
 
 static int32_t host_callback(int64_t id, void *const *buffers) {
-    return python_callback ? python_callback(id, (uintptr_t *)buffers) : TT_CALLBACK_RAISED;
+    int done = python_callback && python_callback(id, (uintptr_t *)buffers) == CALLBACK_DONE;
+    return done ? TT_OK : TT_CALLBACK_RAISED;
 }
 
 static const struct tt_host host = {

@@ -416,6 +416,6 @@ def test_eager_loops_over_fresh_functions_share_one_program():
         return int(lax.fori_loop(0, 3, lambda i, c: c + 1, 0))
 
     count()
-    found = program._shared.cache_info().hits
+    shared = len(program._shared)
     assert [count() for _ in range(5)] == [3] * 5
-    assert program._shared.cache_info().hits == found + 5
+    assert len(program._shared) == shared

@@ -8,6 +8,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace.core import array
 
 
 @pytest.mark.parametrize(("make", "text"), [
@@ -77,3 +78,40 @@ def test_iteration_and_length():
 def test_too_much_memory_is_an_error_not_a_crash():
     with pytest.raises(MemoryError):
         jax.jit(lambda x: jnp.zeros((1 << 40,), jnp.float32) + x)(1.0)
+
+
+def test_the_block_of_an_array_is_set_once(monkeypatch):
+    """Two threads that copy NumPy's elements into the pool: the block that the first one reads stays."""
+    x = jnp.reshape(np.ones(6, np.float32), (2, 3))
+    assert x._buffer is None
+    copy_to_pool, faster = array._copy_to_pool, []
+
+    def overtaken(value):
+        buffer = copy_to_pool(value)
+        if not faster:
+            faster.append(0)
+            faster[0] = x.address  # another thread has copied meanwhile, and its program reads this block
+        return buffer
+
+    monkeypatch.setattr(array, "_copy_to_pool", overtaken)
+    assert x.address == faster[0] == x._buffer.address
+    np.testing.assert_array_equal(x, np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("make", [
+    lambda: jnp.sin(jnp.arange(4.0)), lambda: jnp.arange(4.0)[::-1], lambda: jnp.reshape(np.ones(4), (2, 2)).T,
+    lambda: jax.jit(lambda x: x + 1)(np.arange(4.0)), lambda: jnp.array([1, 2, 3, 4]), lambda: jnp.zeros((0, 2)),
+    lambda: jnp.asarray(np.arange(4)), lambda: jnp.ones(4, jnp.bfloat16), lambda: jnp.broadcast_to(1.0, (2, 2)),
+    lambda: next(iter(jnp.ones((2, 2)))), lambda: jax.random.key_data(jax.random.key(0)), lambda: jnp.float32(3),
+    lambda: jax.device_get(jnp.sin(jnp.ones(3))),
+])
+def test_what_numpy_sees_cannot_be_made_writable(make):
+    x = make()
+    before = np.array(x)
+    seen = np.asarray(x)
+    while isinstance(seen, np.ndarray):
+        assert not seen.flags.writeable
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag to True"):
+            seen.flags.writeable = True
+        seen = seen.base
+    np.testing.assert_array_equal(np.asarray(x), before)

@@ -1,4 +1,4 @@
-"""Objects whose methods do what nobody expects: a jitted call gives the right answer or a clear error, never a crash."""
+"""Objects whose methods do what nobody expects: a call gives the right answer or a clear error, and never crashes."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ PROGRAMS = {
             size: int
         sys.setswitchinterval(1e-6)
         f = jax.jit(lambda xs, o: xs[0] + o.size, static_argnums=1)
-        shared = [jnp.ones(100) for _ in range(30)]
+        shared = [jnp.ones(2000 + i % 7) for i in range(30)]
         f(shared, Options("a", 1))
         stop = []
         def renew():
             while not stop:
-                shared[:] = [jnp.ones(100) for _ in range(30)]
+                shared[:] = [jnp.ones(2000 + i % 7) + 0 for i in range(30)]
         thread = threading.Thread(target=renew)
         thread.start()
         for i in range(3000):

@@ -142,12 +142,9 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
 
 
 def call_back(function, *arrays: np.ndarray) -> None:
-    number = callbacks.register(function, len(arrays))
-    cell = np.array([number], np.int64)
-    try:
-        load(CALLER)([cell.ctypes.data, *(array.ctypes.data for array in arrays)])
-    finally:
-        callbacks.release(number)
+    called = callbacks.HostFunction(function, len(arrays))
+    cell = np.array([called.number], np.int64)
+    load(CALLER)([cell.ctypes.data, *(array.ctypes.data for array in arrays)])
 
 
 def test_a_callback_gets_the_addresses():

@@ -1,7 +1,6 @@
 """From compiled code to Python functions of arrays: buffers at addresses become arrays, results fill buffers."""
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +8,7 @@ import numpy as np
 
 from tinytrace.core.array import storage_dtype
 from tinytrace.core.avals import ShapedArray
-from tinytrace.runtime.callbacks import register, release
+from tinytrace.runtime.callbacks import HostFunction
 
 if TYPE_CHECKING:
     from tinytrace.codegen.plan.unit import Callback
@@ -19,11 +18,9 @@ class HostCalls:
     """The callbacks of one program; they may be called as long as this object lives. `ids`: i64[n], their numbers."""
 
     def __init__(self, callbacks: Sequence[Callback]) -> None:
-        numbers = [register(_on_addresses(callback), len(callback.in_avals) + len(callback.out_avals))
-                   for callback in callbacks]
-        for number in numbers:
-            weakref.finalize(self, release, number).atexit = False
-        self.ids = np.array(numbers, np.int64)
+        self._callable = [HostFunction(_on_addresses(callback), len(callback.in_avals) + len(callback.out_avals))
+                          for callback in callbacks]
+        self.ids = np.array([each.number for each in self._callable], np.int64)
 
 
 def _on_addresses(callback: Callback) -> Any:

@@ -24,10 +24,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinytrace._dispatch import FastCallable, FastEntry, forget, set_raise_status
+from tinytrace import runtime
+from tinytrace._dispatch import FastCallable, FastEntry, current_epoch, forget, set_raise_status
 from tinytrace.api.devices import devices
 from tinytrace.api.flattening import check_callable
-from tinytrace.api.program import Program, as_array, forget_programs, shared_program
+from tinytrace.api.program import Program, as_array, forget_program, forget_programs, shared_program
 from tinytrace.api.signatures import (
     ArgNames,
     ArgNums,
@@ -39,6 +40,7 @@ from tinytrace.api.signatures import (
     resolve_argnums,
     signature_of,
 )
+from tinytrace.api.tables import RecentTable
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.array import Array
@@ -57,7 +59,7 @@ from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 from tinytrace.util import cache_context
 
 MAX_ENTRIES = 4096
-"""How many calls of one function are remembered; the oldest goes first."""
+"""How many calls, traces and programs of one function are remembered; what was not used for longest goes first."""
 
 
 class JitOptions(NamedTuple):
@@ -126,11 +128,14 @@ class JitCache:
     """The tables of one function with one set of options."""
 
     def __init__(self) -> None:
-        self.calls: dict[Any, CompiledCall] = {}
-        self.traces: dict[TraceKey, TracedFunction] = {}
-        self.programs: dict[ClosedJaxpr, Program] = {}
+        self.calls: RecentTable[CallKey, CompiledCall] = RecentTable(MAX_ENTRIES)
+        self.traces: RecentTable[TraceKey, TracedFunction] = RecentTable(MAX_ENTRIES)
+        self.programs: RecentTable[ClosedJaxpr, Program] = RecentTable(MAX_ENTRIES)
 
     def clear(self) -> None:
+        """Forget everything, and the programs that equal functions would share."""
+        for program in self.programs.values():
+            forget_program(program)
         self.calls.clear()
         self.traces.clear()
         self.programs.clear()
@@ -179,6 +184,7 @@ class JitFunction(FastCallable):
     # --- a call outside any trace ---
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        epoch = current_epoch()
         dynamic, statics = self._split(args, kwargs)
         leaves, tree = tree_flatten(dynamic)
         key = CallKey(tree, tuple(map(_leaf_key, leaves)), statics, trace_context())
@@ -188,8 +194,8 @@ class JitFunction(FastCallable):
             if self._options.background:
                 call.program.compile_in_background()
         result = call(leaves)  # may raise: then nothing is remembered
-        _remember(self._cache.calls, key, call)
-        self._teach(args, kwargs, dynamic, tree, call)
+        self._cache.calls[key] = call
+        self._teach(args, kwargs, dynamic, tree, call, epoch)
         return result
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], tree: PyTreeDef,
@@ -197,19 +203,19 @@ class JitFunction(FastCallable):
         traced = self._traced(args, kwargs, leaves, tree, statics)
         program = self._cache.programs.get(traced.closed)
         if program is None:
-            program = self._cache.programs[traced.closed] = shared_program(traced.closed.jaxpr)
+            program = self._cache.programs.setdefault(traced.closed, shared_program(traced.closed.jaxpr))
         return CompiledCall(program, traced.closed.consts, traced.out_tree)
 
     def _teach(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, tree: PyTreeDef,
-               call: CompiledCall) -> None:
-        """Let the hit path answer such calls itself from now on."""
+               call: CompiledCall, epoch: int) -> None:
+        """Let the hit path answer such calls itself from now on, unless settings have changed since `epoch`."""
         if config.debug_nans:
             return
         order = dict(zip(reading_order(dynamic, tree.unflatten(range(tree.num_leaves))), itertools.count()))
         if len(order) == tree.num_leaves:
             entry = call.fast_entry([order[i] for i in range(len(order))])
             if entry is not None:
-                self._learn(args, kwargs, entry)
+                self._learn(args, kwargs, entry, epoch)
 
     # --- a call inside a trace ---
 
@@ -279,7 +285,7 @@ class JitFunction(FastCallable):
             if traced.consts:  # closed-over tracers belong to one enclosing trace only
                 current_trace().memo[self._cache, key] = traced
             else:
-                _remember(self._cache.traces, key, traced)
+                self._cache.traces[key] = traced
         return traced
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], tree: PyTreeDef, avals: Sequence[ShapedArray],
@@ -400,6 +406,7 @@ def clear_caches() -> None:
         for cache in caches.values():
             cache.clear()
     forget_programs()
+    runtime.ladder.clear_memory()
     forget()
 
 
@@ -414,12 +421,6 @@ def _shared_cache(fun: Callable[..., Any], options: JitOptions) -> JitCache:
         return _caches.setdefault(fun, {}).setdefault(options, JitCache())
     except TypeError:  # not hashable or not weakly referable: a cache of its own
         return JitCache()
-
-
-def _remember(table: dict[Any, Any], key: Any, value: Any) -> None:
-    if len(table) >= MAX_ENTRIES:
-        del table[next(iter(table))]
-    table[key] = value
 
 
 class StaticValue:

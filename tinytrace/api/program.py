@@ -7,17 +7,20 @@ tracing.
 """
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import threading
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tinytrace import codegen, runtime
-from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry
+from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry, forget
 from tinytrace.api.host_calls import HostCalls
+from tinytrace.api.tables import RecentTable
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
@@ -48,6 +51,8 @@ class Program:
         self.in_avals = tuple(closed.in_avals)
         self.out_avals = tuple(v.aval.update(weak_type=o.weak_type)
                                for v, o in zip(self.jaxpr.jaxpr.outvars, closed.out_avals, strict=True))
+        self.shared_as: _Equal | None = None
+        """How equal jaxprs find this program, if they do."""
         self._compiling: threading.Thread | None = None
         self._plan_outputs()
 
@@ -99,7 +104,9 @@ class Program:
         if not self.kernel_jaxpr.jaxpr.eqns:
             return None
         try:
-            return runtime.ladder.load(self.source)
+            executable = runtime.ladder.load(self.source)
+            _note_loaded(self)
+            return executable
         except NoCompiler:
             forget_programs()  # there may be a compiler when an equal program is made
             return None
@@ -133,7 +140,8 @@ class Program:
 
         consts: the first inputs, the same in every call.  leaf_order: where the call's reading order meets the others.
         """
-        if self.is_compiling() or (self.executable is None and self.kernel_jaxpr.jaxpr.eqns):
+        executable = None if self.is_compiling() else self.executable
+        if executable is None and self.kernel_jaxpr.jaxpr.eqns:
             return None
         n = len(consts)
         inputs = [(x.address, 0, 0, 0, 0) for x in self._consts]
@@ -143,7 +151,7 @@ class Program:
                           (0, leaf_order[i - n], _type_number(aval.dtype), aval.nbytes, aval.size))
         inputs += [(x.address, 0, 0, 0, 0) for x in self._hidden]
         sizes = tuple([aval.nbytes for aval in self._computed_avals])
-        entry, workspace = (self.executable.entry, self.source.workspace) if self.executable else (0, 0)
+        entry, workspace = (executable.entry, self.source.workspace) if executable else (0, 0)
         outputs = []
         for (source, index, constant), aval in zip(self._outputs, self.out_avals, strict=True):
             if source != FROM_LEAF:
@@ -152,8 +160,8 @@ class Program:
                 outputs.append((CONSTANT, 0, as_array(consts[index], aval)))
             else:
                 outputs.append((FROM_LEAF, leaf_order[index - n], None))
-        return FastEntry((self, consts), entry, workspace, tuple(inputs), sizes, tuple(outputs), self.out_avals,
-                         unflatten)
+        return FastEntry((self, consts, executable), entry, workspace, tuple(inputs), sizes, tuple(outputs),
+                         self.out_avals, unflatten)
 
     def _run(self, args: Sequence[Array]) -> list[Array]:
         inputs = [*self._consts, *(args[i] for i in self.kept)]
@@ -196,22 +204,59 @@ class _Equal:
         return isinstance(other, _Equal) and self.key == other.key
 
 
-@functools.lru_cache(maxsize=2048)
-def _shared(equal: _Equal) -> Program:
-    return Program(equal.closed)
+_shared: RecentTable[_Equal, Program] = RecentTable(2048)
 
 
 def shared_program(jaxpr: Jaxpr) -> Program:
     """Return the program of `jaxpr`, whose constants are its first inputs; an equal jaxpr's if there was one."""
     closed = ClosedJaxpr(hoist_consts(jaxpr), [])
     structure = structure_of(closed.jaxpr)
-    return Program(closed) if structure is None else _shared(_Equal(closed, structure))
+    if structure is None:
+        return Program(closed)
+    equal = _Equal(closed, structure)
+    program = _shared.get(equal)
+    if program is None:
+        program = _shared.setdefault(equal, Program(closed))
+        program.shared_as = equal
+    return program
+
+
+def forget_program(program: Program) -> None:
+    """Forget that equal jaxprs share a program; its machine code goes when nobody holds it."""
+    if program.shared_as is not None:
+        _shared.pop(program.shared_as)
+    if (executable := program.__dict__.get("executable")) is not None:
+        runtime.ladder.forget(executable)
 
 
 def forget_programs() -> None:
     """Forget every program that equal jaxprs share, and those of eager loops, branches and calls."""
-    _shared.cache_clear()
+    _shared.clear()
     _program_of.cache_clear()
+
+
+# --- how much machine code is loaded ---------------------------------------------------------------------------
+
+MAX_LOADED = 4096
+"""How many programs hold machine code at a time. Each takes four mappings, of which Linux gives a process 65,530."""
+
+_loaded: collections.deque[weakref.ref[Program]] = collections.deque()
+
+
+def _note_loaded(program: Program) -> None:
+    """Count a program that has loaded its code; beyond MAX_LOADED the half that was loaded first lets go of its own.
+
+    They load it again when they are called: what is lost is time, a millisecond for each.
+    """
+    _loaded.append(weakref.ref(program))
+    if len(_loaded) <= MAX_LOADED:
+        return
+    with contextlib.suppress(IndexError):  # other threads do the same
+        while len(_loaded) > MAX_LOADED // 2:
+            first = _loaded.popleft()()
+            if first is not None:
+                first.__dict__.pop("executable", None)
+    forget()  # the entries of the hit path hold code too
 
 
 def as_array(x: Any, aval: ShapedArray) -> Any:

@@ -17,10 +17,10 @@ from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, subjaxprs
 def structure_of(jaxpr: Jaxpr) -> Hashable | None:
     """Return a key that is equal for two jaxprs only if they compute the same, whatever their variables are called.
 
-    Returns: None where that cannot be told: a parameter is not hashable, or a program inside has constants of its own,
-    which a key would keep alive.
+    Returns: None where that cannot be told: a parameter is not hashable, or the program has constants or callbacks of
+    its own, which a key would keep alive.
     """
-    if _holds_constants(jaxpr):
+    if _holds_values(jaxpr):
         return None
     key = _program(jaxpr)
     try:
@@ -50,9 +50,10 @@ def literal_key(literal: Literal) -> Hashable:
     return aval, np.asarray(literal.val, aval.dtype).tobytes() if isinstance(aval.dtype, np.dtype) else literal.val
 
 
-def _holds_constants(jaxpr: Jaxpr) -> bool:
-    return any(inner.constvars or _holds_constants(inner)
-               for eqn in jaxpr.eqns if eqn.params for inner in subjaxprs(eqn.params))
+def _holds_values(jaxpr: Jaxpr) -> bool:
+    return any("callback" in eqn.params or any(inner.constvars or _holds_values(inner)
+                                               for inner in subjaxprs(eqn.params))
+               for eqn in jaxpr.eqns if eqn.params)
 
 
 def _program(jaxpr: Jaxpr) -> Hashable:

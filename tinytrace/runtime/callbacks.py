@@ -7,47 +7,53 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from collections.abc import Callable
+from typing import Any
 
 from tinytrace._runtime import ffi, lib
 
+DONE = 0x600D
+"""What a callback returns to C when it is done (csrc/call.c). Anything else is an error: also the 0 that cffi returns
+for a function that could not be called at all."""
+
 _ids = itertools.count(1)
-_functions: dict[int, tuple[Callable[[list[int]], None], int]] = {}
+_functions: weakref.WeakValueDictionary[int, HostFunction] = weakref.WeakValueDictionary()
 _raised = threading.local()
 
 
-def register(function: Callable[[list[int]], None], buffers: int) -> int:
-    """Make a function callable from compiled programs and return its id.
+class HostFunction:
+    """A function that compiled programs can call, by its `number`, as long as this object lives.
 
     Args:
       function: takes the addresses of its buffers, inputs then outputs, and fills the outputs.
       buffers: how many there are.
     """
-    number = next(_ids)
-    _functions[number] = function, buffers
-    return number
 
-
-def release(number: int) -> None:
-    """Forget a function; no program may call it any more."""
-    del _functions[number]
+    def __init__(self, function: Callable[[list[int]], None], buffers: int) -> None:
+        self.function, self.buffers = function, buffers
+        self.number = next(_ids)
+        _functions[self.number] = self
 
 
 def pending_exception() -> BaseException:
     """The exception that the callback which has just failed in this thread raised."""
-    exception: BaseException = _raised.__dict__.pop("exception")
-    return exception
+    exception = _raised.__dict__.pop("exception", None)
+    # None: what interrupted the callback was itself interrupted before it could be kept.
+    return exception if exception is not None else KeyboardInterrupt("a callback of a compiled program was interrupted")
 
 
-@ffi.def_extern(name="tt_python_callback")  # type: ignore[untyped-decorator]
+def _keep(kind: type[BaseException], exception: BaseException, traceback: Any) -> None:
+    """Keep what a callback raised, wherever it was raised: Ctrl-C may come before its first line."""
+    _raised.exception = exception
+
+
+@ffi.def_extern(name="tt_python_callback", error=0, onerror=_keep)  # type: ignore[untyped-decorator]
 def _call(number: int, buffers: ffi.CData) -> int:
-    try:
-        function, count = _functions[number]
-        function(ffi.unpack(buffers, count))
-    except BaseException as exception:  # C cannot pass it on: it waits until the program has returned
-        _raised.exception = exception
-        return 2
-    return 0
+    """Call one back. C cannot pass exceptions on: they wait, in `_keep`, until the program has returned."""
+    callback = _functions[number]
+    callback.function(ffi.unpack(buffers, callback.buffers))
+    return DONE
 
 
 lib.tt_set_callback(lib.tt_python_callback)

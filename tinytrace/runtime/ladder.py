@@ -110,6 +110,12 @@ def clear_memory() -> None:
         _memory.clear()
 
 
+def forget(executable: Executable) -> None:
+    """Forget one loaded program; it stays usable as long as somebody holds it."""
+    with _lock:
+        _memory.pop(executable.key, None)
+
+
 def _from_memory(key: ArtifactKey) -> Executable | None:
     with _lock:
         executable = _memory.get(key)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -260,7 +260,7 @@ def _literal_value(x: Any, aval: ShapedArray) -> Any:
 # --- the user's line -------------------------------------------------------------------------------------------
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_is_internal: dict[CodeType, bool] = {}
+_is_internal: dict[str, bool] = {}  # by file name: code objects as keys would live for ever
 
 
 def user_source() -> SourceInfo | None:
@@ -270,11 +270,13 @@ def user_source() -> SourceInfo | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        internal = _is_internal.get(code)
+        file = code.co_filename
+        internal = _is_internal.get(file)
         if internal is None:
-            file = code.co_filename
+            if len(_is_internal) > 8192:  # as many files are cells of notebooks, or texts that were executed
+                _is_internal.clear()
             internal = file.startswith(_PACKAGE) or file.endswith(("contextlib.py", "functools.py"))
-            _is_internal[code] = internal
+            _is_internal[file] = internal
         if not internal:
             return SourceInfo(code, frame.f_lasti)
         frame = frame.f_back

@@ -1,0 +1,74 @@
+"""Tables that remember what was used last, for any number of threads and whatever the keys' `__eq__` may do."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+_clock = itertools.count()
+
+
+class RecentTable(Generic[Key, Value]):
+    """A mapping of at most `bound` keys: when one more comes, the quarter that was not used for longest is forgotten.
+
+    There is no lock: each step is one operation of a dict, which threads cannot divide, and a thread that is overtaken
+    by another one forgets or remembers a key more. What is forgotten must be cheap to lose: it is made again.
+
+    >>> table = RecentTable(4)
+    >>> for number in range(5):
+    ...     table[number] = str(number)
+    >>> len(table), table.get(0), table.get(4)
+    (4, None, '4')
+    """
+
+    __slots__ = ("_bound", "_slots")
+
+    def __init__(self, bound: int) -> None:
+        self._bound = bound
+        self._slots: dict[Key, tuple[Value, list[int]]] = {}  # the list: when it was last used
+
+    def get(self, key: Key) -> Value | None:
+        """Return the value of a key, None if it is not remembered."""
+        slot = self._slots.get(key)
+        if slot is None:
+            return None
+        slot[1][0] = next(_clock)
+        return slot[0]
+
+    def __setitem__(self, key: Key, value: Value) -> None:
+        self._slots[key] = value, [next(_clock)]
+        if len(self._slots) > self._bound:
+            self._forget_oldest()
+
+    def setdefault(self, key: Key, value: Value) -> Value:
+        """Return the value of a key, which is `value` from now on if it had none."""
+        found = self._slots.setdefault(key, (value, [next(_clock)]))
+        if len(self._slots) > self._bound:
+            self._forget_oldest()
+        return found[0]
+
+    def pop(self, key: Key) -> None:
+        """Forget a key, if it is remembered."""
+        self._slots.pop(key, None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        forgotten, self._slots = self._slots, {}  # nobody sees the table while what it held is given up
+        del forgotten
+
+    def values(self) -> Iterator[Value]:
+        """Yield the values that are remembered now."""
+        return (value for value, _ in list(self._slots.copy().values()))
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def _forget_oldest(self) -> None:
+        copy = self._slots.copy()
+        by_age = sorted(((used[0], number, key) for number, (key, (_, used)) in enumerate(copy.items())),
+                        key=lambda item: item[:2])
+        for _, _, key in by_age[:max(1, self._bound // 4)]:
+            self._slots.pop(key, None)
