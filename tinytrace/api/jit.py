@@ -141,6 +141,8 @@ class JitCache:
         self.programs.clear()
 
 
+# What a trace holds lives as long as its function. A trace that holds the function itself, as one does whose callback
+# calls it, is given up by clear_caches() only; it is so in JAX.
 _caches: weakref.WeakKeyDictionary[Callable[..., Any], dict[JitOptions, JitCache]] = weakref.WeakKeyDictionary()
 
 
