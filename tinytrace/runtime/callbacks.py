@@ -45,7 +45,7 @@ def pending_exception() -> BaseException:
 
 def _keep(kind: type[BaseException], exception: BaseException, traceback: Any) -> None:
     """Keep what a callback raised, wherever it was raised: Ctrl-C may come before its first line."""
-    _raised.exception = exception
+    _raised.exception = exception.with_traceback(traceback)
 
 
 @ffi.def_extern(name="tt_python_callback", error=0, onerror=_keep)  # type: ignore[untyped-decorator]
