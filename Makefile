@@ -17,7 +17,7 @@ COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives rand
 MATRIX := "--threads=1" "--threads=5" "--exact --threads=1" "--exact --threads=2" "--exact --threads=5"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-matrix sanitize dist-check mutants lint exhaustive golden tutorials bench clean
+.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check mutants lint exhaustive golden tutorials bench clean
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of"
@@ -42,6 +42,9 @@ test-matrix: $(VENV)/.dev  ## run what runs compiled programs with 1, 2 and 5 th
 sanitize: $(VENV)/.dev  ## run compiled programs under the address and undefined behaviour sanitizers (minutes)
 	@echo "==> gcc's sanitizers"
 	@$(BIN)/python -m tests.sanitized
+
+test-compilers: $(VENV)/.dev  ## run what runs compiled programs with each gcc and clang that is installed (minutes)
+	@$(BIN)/python -m tests.compilers
 
 dist-check: $(VENV)/.dev  ## build sdist and wheel, install each in a fresh environment, run compiled functions there
 	@$(BIN)/python -m tests.distribution

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
     faults = [fault for fault in sample(folder / "tree", options.seed, options.size)
               if (fault.path.startswith(options.only) or fault.name.startswith(options.only))
               and (fault.name not in results or (options.again and results[fault.name].outcome == "survived"))]
-    waiting: queue.SimpleQueue[tuple[Fault, tuple[list[str], ...]]] = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[tuple[Fault, list[list[str]]]] = queue.SimpleQueue()
     for fault in faults:
         waiting.put((fault, selection.tests(fault)))
     print(f"{len(faults)} faults to try", flush=True)
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
                 return
             known = sum(selection.seconds.get(test, 20.0) for tests in stages for test in tests)
             if options.again:  # tests that are new here stand in the files of the old ones
-                stages = ([], sorted({test.partition("::")[0] for tests in stages for test in tests}))
+                stages = [sorted({test.partition("::")[0] for tests in stages for test in tests})]
             result = copy.try_out(fault, stages, known)
             with lock, (folder / "results.jsonl").open("a") as file:
                 file.write(json.dumps({"fault": fault.name, "text": str(fault), **result._asdict()}) + "\n")

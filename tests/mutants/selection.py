@@ -13,8 +13,10 @@ from coverage import CoverageData
 from tests.mutants.faults import Fault
 from tests.mutants.trial import LEFT_OUT
 
-FIRST, REST = 15.0, 60.0
-"""Seconds of tests that try a fault at first, and once more if it survives that: as recorded, which is half as fast."""
+SECONDS = (4.0, 15.0, 50.0)
+"""Of tests that try a fault at first, then if it survives that, and at last: as recorded, which is half as fast."""
+FILES = 4
+"""From how many files the first ones come: reading a file of tests costs more than most of the tests in it."""
 MANY = 1500
 
 # What no recording sees: C, and Python in processes that tests start.
@@ -45,20 +47,23 @@ class Selection:
                 test = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
                 self.seconds[test] = float(case.get("time", 0))
 
-    def tests(self, fault: Fault) -> tuple[list[str], list[str]]:
-        """Return the tests to run first, and those to run when all of these pass."""
+    def tests(self, fault: Fault) -> list[list[str]]:
+        """Return the tests to run first, those to run when all of these pass, and so on."""
         inside = [test for path, tests in BY_PATH.items() if fault.path.startswith(path) for test in tests]
         if fault.path not in self.files:
-            return list(dict.fromkeys(inside))[:4], []
+            return [[test] for test in dict.fromkeys(inside)]
         lines = self.data.contexts_by_lineno(self.files[fault.path])
         last = fault.line + fault.before.count("\n")
         ran = self.known(context for line in range(fault.line, last + 1) for context in lines.get(line, []))
         if not ran:  # at import time, or never: whoever uses the file
             ran = self.known(itertools.chain.from_iterable(lines.values()))
         ordered = list(self.mixed(ran, fault.path.split("/")[1]))
-        first = self.within(ordered, FIRST)
-        rest = self.within(ordered[len(first):], REST)
-        return first, [*rest, *inside]
+        files = list(dict.fromkeys(test.partition("::")[0] for test in ordered))[:FILES]
+        stages, used = [self.within([test for test in ordered if test.partition("::")[0] in files], SECONDS[0])], set()
+        for seconds in SECONDS[1:]:
+            used.update(stages[-1])
+            stages.append(self.within([test for test in ordered if test not in used], seconds))
+        return [*stages, inside]
 
     def known(self, contexts: Iterable[str]) -> set[str]:
         """The tests that were recorded and passed."""

@@ -43,11 +43,13 @@ class Copy:
         cache = str(self.folder / "cache")
         return {**os.environ, "PYTHONPATH": str(self.tree), "TINYTRACE_CACHE_DIR": cache, "HYPOTHESIS_PROFILE": "fast"}
 
-    def try_out(self, fault: Fault | None, stages: tuple[list[str], ...], seconds: float) -> Result:
+    def try_out(self, fault: Fault | None, stages: list[list[str]], seconds: float) -> Result:
         """Run the tests in stages, until one fails; without a fault they must pass."""
         began = time.monotonic()
         outcome = ("survived", "")
-        self.renew_cache()
+        leaves_traces = fault is None or fault.path.startswith(("tinytrace/runtime", "csrc/"))
+        if leaves_traces or not (self.folder / "cache").exists():
+            self.renew_cache()
         path = self.tree / (fault.path if fault else "setup.py")
         kept, times = path.read_text(), path.stat()
         modules = {module: module.read_bytes() for module in (self.tree / "tinytrace").glob("*.so")}
@@ -65,13 +67,18 @@ class Copy:
             path.write_text(kept)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
             self.forget(path)
+            if leaves_traces:
+                shutil.rmtree(self.folder / "cache", ignore_errors=True)
             if fault and fault.path.startswith("csrc/"):
                 for module, content in modules.items():
                     module.write_bytes(content)
         return Result(*outcome, round(time.monotonic() - began, 1))
 
     def renew_cache(self) -> None:
-        """Programs that a fault made must not be found by the next one: files are shared, folders are not."""
+        """Programs that a fault in how they are made or kept left behind must not be found by the next one.
+
+        Other faults leave nothing wrong: programs are found by their text. Files are shared, folders are not.
+        """
         shutil.rmtree(self.folder / "cache", ignore_errors=True)
         if self.pristine.exists():
             subprocess.run(["cp", "-al", self.pristine, self.folder / "cache"], check=True)

@@ -8,36 +8,17 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tinytrace.config import config
 from tinytrace.runtime.failures import CompileError, TimeLimitError
+from tinytrace.runtime.flags import CONTRACT, LINK, NATIVE, SUPPORT, own_flags, quick_flags, remedy_for
 from tinytrace.runtime.process import TIME_IS_UP, Finished, idle, run_together
 
 SOURCE, LIBRARY = "kernel.c", "kernel.so"
 PARTS = (("-DTT_PART=1",), ("-DTT_PART=2",))  # of a large program: codegen/c/split_compile.py
-
-# -O2 with the cost model of -O3's vectoriser: the same loops, for two thirds of the compile time at 100 operations.
-# No vectors from straight-line code: gcc 12 makes 255 of the maximum of a few unsigned bytes that are 0 or 1.
-# No jump threading: it duplicates parts of a loop's body, and where the use of a variable that `omp simd` makes one per
-# lane becomes conditional so, gcc 12 reads past the lanes: a sum, or whether there was a NaN, comes from other memory.
-# Functions that are declared inline are inlined however long they are: a loop with a call in it has no vectors.
-# Never -ffast-math: NaN, infinities and -0 are exact here, and linking it sets flush-to-zero for the whole thread.
-FLAGS = (
-    "-std=gnu11", "-O2", "-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "-fno-tree-slp-vectorize",
-    "-fno-thread-jumps", "--param=max-inline-insns-single=400", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno",
-    "-fno-trapping-math", "-fopenmp-simd", "-fPIC",
-)  # fmt: skip
-LINK_FLAGS = ("-shared", "-nostdlib")  # libc and libm are in the process that loads the object...
-SUPPORT = ("-lgcc",) if sys.platform == "linux" else ()  # ...but not gcc's helpers, such as complex division
-CONTRACT = {False: "-ffp-contract=fast", True: "-ffp-contract=off"}  # by `exact`
-# By `quick`; what vectorises is named in FLAGS, and without the expensive ones a loop of 20 operations takes 1.4 times
-# as long as with -O2, with them 1.06 times.
-QUICK: dict[bool, tuple[str, ...]] = {False: (), True: ("-O1", "-fexpensive-optimizations")}
-NATIVE = ("-march=native",)
 
 
 class Compiler(NamedTuple):
@@ -65,7 +46,8 @@ class Compiler(NamedTuple):
         return (*self.command[1:], *self._own_flags(exact, quick))
 
     def _own_flags(self, exact: bool, quick: bool) -> tuple[str, ...]:
-        return (*FLAGS, *QUICK[quick], CONTRACT[exact], *self.target, *LINK_FLAGS, *SUPPORT)
+        return (*own_flags(self.identity), *quick_flags(self.identity, quick), CONTRACT[exact], *self.target, *LINK,
+                *SUPPORT)
 
     def compile(self, folder: str, exact: bool, quick: bool = False, parts: bool = False,
                 pulse: Callable[[], None] = idle) -> None:
@@ -77,7 +59,7 @@ class Compiler(NamedTuple):
         Raises: CompileError with the command and its output when it fails, TimeLimitError when it takes too long.
         """
         source, library = os.path.join(folder, SOURCE), os.path.join(folder, LIBRARY)
-        options = (*QUICK[quick], CONTRACT[exact])
+        options = (*quick_flags(self.identity, quick), CONTRACT[exact])
         if self.stages and self._run_stages(folder, options, PARTS if parts and _has_two_cores() else ((),), pulse):
             return
         driver = (*self.command, "-x", "c", "-", *self._own_flags(exact, quick), "-o", library)
@@ -86,9 +68,11 @@ class Compiler(NamedTuple):
         if finished.status or not os.path.exists(library):
             how = finished.stopped or (f"failed with status {finished.status}" if finished.status else
                                        "ended with status 0 and made no file")
-            argv = (*self.command, *FLAGS, *QUICK[quick], CONTRACT[exact], *NATIVE, *LINK_FLAGS, *SUPPORT, "-x", "c",
-                    SOURCE)
-            raise _error(finished)(f"the C compiler {how}", argv, finished.output)
+            argv = (*self.command, *own_flags(self.identity), *options, *NATIVE, *LINK, *SUPPORT, "-x", "c", SOURCE)
+            if finished.stopped:
+                raise _error(finished)(f"the C compiler {how}", argv, finished.output)
+            remedy = remedy_for(finished.output)
+            raise CompileError(f"the C compiler {how}", argv, finished.output, remedy=remedy)
 
     def _run_stages(self, folder: str, options: tuple[str, ...], parts: tuple[tuple[str, ...], ...],
                     pulse: Callable[[], None]) -> bool:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from tinytrace.config import config
 
+READ_IT = "read what the compiler printed, or set CC to another C compiler"
+
 
 class CompileError(RuntimeError):
     """There is no C compiler, it failed, it was stopped after its time limit, or what it made does not load.
@@ -26,7 +28,7 @@ class CompileError(RuntimeError):
         command: tuple[str, ...] = (),
         output: str = "",
         source_path: str = "",
-        remedy: str = "read what the compiler printed, or set CC to another C compiler",
+        remedy: str = READ_IT,
     ) -> None:
         self.reason, self.command, self.output = reason, command, output
         self.source_path, self.remedy = source_path, remedy

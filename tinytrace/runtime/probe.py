@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from tinytrace.runtime.compiler import FLAGS, LIBRARY, LINK_FLAGS, NATIVE, SOURCE, Compiler, run_compiler, which
+from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler, run_compiler, which
 from tinytrace.runtime.failures import CompileError, TimeLimitError
+from tinytrace.runtime.flags import EVERY, LINK, NATIVE, own_flags
 from tinytrace.runtime.process import TIME_IS_UP, idle
 
 _SAMPLE = 1 << 16  # bytes at the start and at the end of a program that its digest is of
@@ -69,7 +70,7 @@ def probe(command: tuple[str, ...], pulse: Callable[[], None] = idle) -> Known:
     """
     version = _version(command, pulse)
     machine = _answer((*command, "-dumpmachine"), pulse)
-    asked = (*command, "-###", *FLAGS, *NATIVE, *LINK_FLAGS, SOURCE, "-o", LIBRARY)
+    asked = (*command, "-###", *own_flags(f"{version}, {machine}"), *NATIVE, *LINK, SOURCE, "-o", LIBRARY)
     plan = run_compiler((asked,), pulse=pulse, variables={"TMPDIR": "/tmp"})
     driver, target, stages = _read_plan(command, plan.output, pulse) if not plan.status else ("", (), ())
     is_wrapper = not driver or not _is_same_program(command[0], driver)
@@ -83,7 +84,7 @@ def probe(command: tuple[str, ...], pulse: Callable[[], None] = idle) -> Known:
 
 def note_name(command: tuple[str, ...]) -> str:
     """The name under which a compiler is remembered: its command line, the flags that it was asked with, the CPU."""
-    return "\n".join((*command, *FLAGS, cpu_kind()))
+    return "\n".join((*command, *EVERY, cpu_kind()))
 
 
 def cpu_kind() -> str:

@@ -156,7 +156,7 @@ class Code:
         """Return the elements that are read below one side of a choice, which can be read whatever is chosen.
 
         In C the side that is not chosen is not evaluated: a vectorised load has a condition then, and gcc 12 gives
-        loads that lie side by side each other's conditions (see `grouped_loads`).
+        loads that lie side by side each other's conditions (GROUPED_LOADS in quirks.py).
         """
         found: set[Node] = set()
         for node in nodes:

@@ -2,7 +2,8 @@
 
     for i < 5: { y[4*i] = i >= 1 ? x[3*i] : 0;  y[4*i + 1] = i >= 1 ? x[3*i + 1] : 0; ... }
 
-gcc 12 makes one load of a group of these, whose lanes get each other's conditions: elements that should be read are 0.
+gcc 12 makes one load of a group of these, whose lanes get each other's conditions (GROUPED_LOADS in quirks.py, with a
+program that shows it): elements that should be read are 0.
 """
 from __future__ import annotations
 

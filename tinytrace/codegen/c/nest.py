@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
+from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.spelling import Text, spelled_formula
 from tinytrace.codegen.c.types import memory_type, narrowed, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of
@@ -164,7 +165,8 @@ class NestWriter:
                 code.line(f"#pragma omp simd{clause}")
         with code.block(f"for (int64_t {name} = {begin}; {name} < {end}; {name}++)"):
             if one_by_one:
-                code.line('__asm__ volatile(""); /* no vectors: side_by_side.py */')
+                for line in GROUPED_LOADS.in_text():
+                    code.line(line)
             self._turn(loop.body)
 
     def _turn(self, body: Sequence[Stmt]) -> None:

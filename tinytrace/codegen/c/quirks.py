@@ -1,0 +1,157 @@
+"""Work-arounds for compilers that make wrong programs: which versions, a program that shows the fault, and the switch.
+
+An entry names what goes wrong, since which version and until which, and how it is avoided: by flags, which the runtime
+adds for these versions only, or by a line in the C text, which stands between `#if` and `#endif`. Tests compile each
+program with every compiler that is installed: with the switch its answer is right; without it, it is wrong in the
+versions named here and in no earlier one. A version that is right without the switch is the one to put into `until`.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Quirk(NamedTuple):
+    """A fault of a compiler.
+
+    Args:
+      name: a word for it.
+      compiler: the family, "gcc" or "clang".
+      since: the first major version that has the fault.
+      until: the first one that has it no more; None as long as none is known.
+      fault: what goes wrong.
+      program: C whose `main` returns 0 if the compiler is right; `SWITCH` stands where `line` belongs.
+      needs: the processor's feature without which the fault does not show, and the flag that turns it on.
+      beside: other flags under which the fault shows.
+      flags: the switch, if it is flags.
+      line: the switch, if it is a line of C.
+    """
+
+    name: str
+    compiler: str
+    since: int
+    until: int | None
+    fault: str
+    program: str
+    needs: tuple[str, str]
+    beside: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    line: str = ""
+
+    def concerns(self, compiler: str, version: int) -> bool:
+        """Does this version have the fault? A version of 0 is not known and may have all of them."""
+        if compiler != self.compiler:
+            return False
+        return not version or (self.since <= version and (self.until is None or version < self.until))
+
+    def in_text(self) -> list[str]:
+        """Return the lines of C that avoid the fault, for the versions that have it."""
+        versions = "defined(__clang__)" if self.compiler == "clang" else "!defined(__clang__)"
+        number = "__clang_major__" if self.compiler == "clang" else "__GNUC__"
+        versions += f" && {number} >= {self.since}" + (f" && {number} < {self.until}" if self.until else "")
+        return [f"#if {versions} /* {self.name}: quirks.py */", self.line, "#endif"]
+
+
+SMALL_MAXIMA = Quirk(
+    "small maxima", "gcc", 12, None,
+    "Straight-line code that becomes vectors: of a few unsigned bytes that are 0 or 1 the maximum is 255.",
+    needs=("avx2", "-march=x86-64-v3"),
+    flags=("-fno-tree-slp-vectorize",),
+    program="""
+#include <stdint.h>
+
+__attribute__((noipa)) void f(const uint8_t *a, uint8_t *c) {
+    for (int64_t i = 0; i < 3; i++) {
+        const uint8_t x = a[4 * i] != 0, y = a[4 * i + 1] != 0, z = a[4 * i + 2] != 0, w = a[4 * i + 3] != 0;
+        const uint8_t s = y > x ? y : x;
+        const uint8_t t = z > s ? z : s;
+        c[i] = w > t ? w : t;
+    }
+}
+
+int main(void) {
+    const uint8_t a[12] = {0, 1, 2, 0, 3, 0, 0, 1, 0, 0, 0, 7};
+    uint8_t c[3];
+    f(a, c);
+    return c[0] != 1 || c[1] != 1 || c[2] != 1;
+}
+""")
+
+LOST_LANES = Quirk(
+    "lost lanes", "gcc", 12, None,
+    "Jump threading duplicates parts of a loop's body. Where the use of a variable that `omp simd` makes one per lane "
+    "becomes conditional so, it is read past its lanes: a sum, or whether there was a NaN, comes from other memory.",
+    needs=("avx512f", "-march=x86-64-v4"),
+    flags=("-fno-thread-jumps",),
+    program="""
+#include <stdint.h>
+
+enum { N = 3000 };
+
+__attribute__((noipa)) int f(const float *a, const float *b, float *out) {
+    float max = -__builtin_inff(), count = 0.0f, sum = 0.0f;
+    uint8_t nan = 0;
+    #pragma omp simd reduction(max: max) reduction(|: nan) reduction(+: count, sum)
+    for (int64_t i = 0; i < N; i++) {
+        const uint8_t c = b[i] > 0.0f;
+        const float x = c ? __builtin_fabsf(a[i]) : -__builtin_inff();
+        max = x > max ? x : max;
+        nan |= x != x;
+        count += (float)(int32_t)c;
+        sum += c ? a[i] : 0.0f;
+    }
+    out[0] = max, out[1] = count, out[2] = sum;
+    return nan;
+}
+
+int main(void) {
+    static float a[N], b[N];
+    float out[3];
+    for (int i = 0; i < N; i++)
+        a[i] = (float)(i % 7), b[i] = i % 2 ? 1.0f : -1.0f;
+    return f(a, b, out) != 0 || out[0] != 6.0f || out[1] != 1500.0f || out[2] != 4498.0f;
+}
+""")
+
+GROUPED_LOADS = Quirk(
+    "grouped loads", "gcc", 12, None,
+    "Loads that depend on conditions and lie side by side become one load, whose lanes get each other's conditions: "
+    "elements that should be read are 0. See grouped_loads.py for where this may happen.",
+    needs=("avx2", "-march=x86-64-v3"),
+    beside=("-fno-thread-jumps",),
+    line='__asm__ volatile(""); /* so the loop has no vectors */',
+    program="""
+#include <stdint.h>
+
+__attribute__((noipa)) void f(const float *restrict a, float *restrict o) {
+    for (int64_t i = 0; i < 8; i++) {
+        SWITCH
+        o[4 * i] = (i < 6) ? ((i >= 1) ? a[3 * i - 3] : 9.0f) : 9.0f;
+        o[4 * i + 1] = (i < 6) ? ((i >= 1) ? a[3 * i - 2] : 9.0f) : 9.0f;
+        o[4 * i + 2] = (i < 6) ? ((i >= 1) ? a[3 * i - 1] : 9.0f) : 9.0f;
+        o[4 * i + 3] = 9.0f;
+    }
+}
+
+int main(void) {
+    float a[15], o[32];
+    int wrong = 0;
+    for (int i = 0; i < 15; i++)
+        a[i] = (float)i + 1.0f;
+    f(a, o);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 3; j++)
+            wrong += o[4 * i + j] != (i >= 1 && i < 6 ? a[3 * i - 3 + j] : 9.0f);
+    return wrong;
+}
+""")
+
+QUIRKS = (SMALL_MAXIMA, LOST_LANES, GROUPED_LOADS)
+
+
+def switches(compiler: str, version: int) -> tuple[str, ...]:
+    """Return the flags that avoid the faults of a compiler's version.
+
+    >>> switches("gcc", 11), switches("gcc", 12)
+    ((), ('-fno-tree-slp-vectorize', '-fno-thread-jumps'))
+    """
+    return tuple(flag for quirk in QUIRKS if quirk.concerns(compiler, version) for flag in quirk.flags)

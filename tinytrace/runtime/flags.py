@@ -1,0 +1,80 @@
+"""The flags of C compilers: what shapes a compiled program, for gcc and for clang.
+
+Which faults of a compiler are avoided by flags, and in which versions, is told by `codegen/c/quirks.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from tinytrace.codegen.c.quirks import QUIRKS, switches
+from tinytrace.runtime.failures import READ_IT
+
+# -O2: at -O3 a program of 100 operations takes half as long again to compile, and runs as fast.
+# Never -ffast-math: NaN, infinities and -0 are exact here, and linking it sets flush-to-zero for the whole thread.
+COMMON = ("-std=gnu11", "-O2", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math",
+          "-fopenmp-simd", "-fPIC")  # fmt: skip
+
+# By family. Both make vectors of all loops that pay, by the cost model that gcc has at -O3. Functions that are declared
+# inline are inlined however long they are: a loop with a call in it has no vectors. clang warns of pragmas that are
+# gcc's alone, and of vectors that a loop asked for and does not get.
+OWN = {
+    "gcc": ("-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "--param=max-inline-insns-single=400"),
+    "clang": ("-mllvm", "-inlinehint-threshold=4000", "-Wno-unknown-pragmas", "-Wno-pass-failed"),
+}
+
+CONTRACT = {False: "-ffp-contract=fast", True: "-ffp-contract=off"}  # by `exact`
+# By `quick`; what vectorises is named above, and without the expensive ones a loop of 20 operations takes 1.4 times as
+# long as with -O2, with them 1.06 times.
+QUICK: dict[str, tuple[str, ...]] = {"gcc": ("-O1", "-fexpensive-optimizations"), "clang": ()}
+
+# libc and libm are in the process that loads the object; not so the compiler's helpers, such as complex division. macOS
+# must be told that symbols may be found later; there the helpers are in libSystem.
+LINK = ("-shared", "-nostdlib") + (("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ())
+SUPPORT = ("-lgcc",) if sys.platform == "linux" else ()
+NATIVE = ("-march=native",)
+
+OLD_CLANG = ("-D_Float16=__fp16",)  # which stores and converts, and that is all that programs do
+EVERY = (*COMMON, *(flag for flags in OWN.values() for flag in flags), *OLD_CLANG,
+         *(flag for quirk in QUIRKS for flag in quirk.flags))  # fmt: skip
+"""All that may be among a compiler's flags: a change of these makes another compiler of it."""
+
+LACKS = {
+    "_Float16": "take gcc 12, clang 14 or newer: older ones have no float16 on x86",
+    "-fvect-cost-model": "set CC to gcc or clang, whose flags tinytrace knows",
+}
+"""What a compiler may complain of, and what to do then."""
+
+
+def family(identity: str) -> tuple[str, int]:
+    """Return what a compiler is, gcc or clang, and its major version (0 if it is not told), out of what it says.
+
+    >>> family("gcc (Debian 12.2.0-14+deb12u1) 12.2.0, x86_64-linux-gnu")
+    ('gcc', 12)
+    >>> family("Apple clang version 15.0.0 (clang-1500.3.9.4), arm64-apple-darwin23.4.0")
+    ('clang', 15)
+    """
+    version = identity.partition(", ")[0]
+    if "clang" in version:
+        found = re.search(r"version (\d+)", version)
+        return "clang", int(found[1]) if found else 0
+    numbers = re.findall(r"(?<![\w.])(\d+)\.\d+(?:\.\d+)?(?![\w.-])", version)
+    return "gcc", int(numbers[-1]) if numbers else 0
+
+
+def own_flags(identity: str) -> tuple[str, ...]:
+    """Return the flags for a compiler that calls itself `identity`; those of gcc for one that is not known."""
+    kind, version = family(identity)
+    is_old = kind == "clang" and 0 < version < 15 and "x86_64" in identity
+    return (*COMMON, *OWN[kind], *(OLD_CLANG if is_old else ()), *switches(kind, version))
+
+
+def quick_flags(identity: str, quick: bool) -> tuple[str, ...]:
+    """Return the flags of a program that is wanted soon."""
+    return QUICK[family(identity)[0]] if quick else ()
+
+
+def remedy_for(output: str) -> str:
+    """Return what to do about a compiler that printed `output`."""
+    return next((remedy for word, remedy in LACKS.items() if word in output), READ_IT)
