@@ -8,7 +8,8 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.codegen.c.split_compile import LARGE, split_compile
-from tinytrace.runtime import compiler, ladder
+from tinytrace.runtime import compiler
+from tinytrace.runtime.probe import probe
 
 
 def long(x):
@@ -55,7 +56,7 @@ def test_each_part_is_c_without_warnings(source, part):
 
 
 def test_the_bits_are_those_of_one_compiler(source, tmp_path, monkeypatch):
-    found = ladder.current_compiler(ladder.current_store())
+    found = probe(("gcc",)).compiler
     libraries = []
     for cores in (True, False):
         monkeypatch.setattr(compiler, "_has_two_cores", lambda cores=cores: cores)
