@@ -9,6 +9,8 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.codegen.c.split_compile import LARGE, split_compile
 from tinytrace.runtime import compiler
+from tinytrace.runtime.executable import Executable
+from tinytrace.runtime.ladder import artifact_key
 from tinytrace.runtime.probe import probe
 
 
@@ -56,7 +58,7 @@ def test_each_part_is_c_without_warnings(source, part):
 
 
 def test_the_bits_are_those_of_one_compiler(source, tmp_path, monkeypatch):
-    found = probe(("gcc",)).compiler
+    found = probe(compiler.find_command()).compiler
     libraries = []
     for cores in (True, False):
         monkeypatch.setattr(compiler, "_has_two_cores", lambda cores=cores: cores)
@@ -67,7 +69,7 @@ def test_the_bits_are_those_of_one_compiler(source, tmp_path, monkeypatch):
     assert libraries[0] != libraries[1]
     results = []
     for library in libraries:
-        executable = ladder.Executable(ladder.artifact_key(source, found), source, "", library)
+        executable = Executable(artifact_key(source, found), source, "", library)
         inputs = jnp.asarray(X)
         outputs = [jnp.zeros(aval.shape, aval.dtype) + 0 for aval in source.outputs]
         workspace = jnp.zeros(source.workspace, np.uint8) + np.uint8(0)
