@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from types import ModuleType
@@ -41,9 +43,35 @@ def lazy_submodules(package: str, *names: str) -> Callable[[str], ModuleType]:
     def __getattr__(name: str) -> ModuleType:  # noqa: N807
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return importlib.import_module(f"{package}.{name}")
+        return _imported(f"{package}.{name}")
 
     return __getattr__
+
+
+_importing: list[int] = []
+"""The threads that are importing a submodule."""
+
+
+def _imported(name: str) -> ModuleType:
+    _importing.append(threading.get_ident())
+    try:
+        return importlib.import_module(name)
+    finally:
+        _importing.remove(threading.get_ident())
+
+
+def _await_imports() -> None:
+    """Before a fork: let the imports of other threads end: their locks would be held in the child for ever."""
+    deadline, this_thread = time.monotonic() + 10, threading.get_ident()
+    while any(thread != this_thread for thread in tuple(_importing)) and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def _forget_imports() -> None:
+    _importing[:] = [thread for thread in _importing if thread == threading.get_ident()]
+
+
+os.register_at_fork(before=_await_imports, after_in_child=_forget_imports)
 
 
 def lazy_names(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
@@ -55,7 +83,7 @@ def lazy_names(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        return getattr(_imported(f"{package}.{homes[name]}"), name)
 
     return __getattr__
 

@@ -63,7 +63,7 @@ print(jax.jit(lambda x: chain(x, 1.0625), compile="background")(np.float32(1)))
         assert "tinytrace" not in done.stderr
     if "kill" not in ending:
         assert not list((tmp_path / "store").glob("*/building/*"))
-        assert len(list((tmp_path / "store").glob("??/*/kernel.so"))) == 1
+        assert len(list((tmp_path / "store").glob("*/entries/??/*/kernel.so"))) == 1
 
 
 def test_without_a_compiler_it_stays_interpreted(monkeypatch):

@@ -20,6 +20,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+import tinytrace as jax
+from tinytrace.runtime import discovery, ladder
+
 ROOT = pathlib.Path(__file__).parent.parent.parent
 LIMIT = 60.0
 """Seconds that a program may take, on a machine that does other things too; then it hangs."""
@@ -41,11 +44,35 @@ ANSWER = """\
 import numpy as np
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.faults.harness import forget
 X = np.linspace(-1, 1, 16, dtype=np.float32)
 def check(n=2):
     np.testing.assert_allclose(jax.jit(lambda x: jnp.sin(x) * n + x)(X), np.sin(X) * n + X, 1e-5)
 """
-"""Begins a program: `check(n)` compiles a function that is another for each n, and raises if its answer is wrong."""
+"""Begins a program: `check(n)` compiles a function that is another for each n, and raises if its answer is wrong.
+
+After `forget()` it is as if a new process came to the same store and compiler.
+"""
+
+
+LOADING = """\
+from tests.faults.harness import forget
+from tests.runtime.programs import adder, answer, expected
+from tinytrace.config import config
+from tinytrace.runtime.ladder import load, stats
+def right(n=1):
+    assert answer(load(adder(n))) == expected(n)
+"""
+"""Begins a program that traces nothing: `right(n)` loads a program that is another for each n."""
+
+
+def forget() -> None:
+    """Forget the programs, the store and the compilers, as a new process would not know them."""
+    jax.clear_caches()
+    ladder.clear_memory()
+    for table in (discovery._compilers, discovery._stores, discovery._silent, discovery._remembered):
+        table.clear()
+    ladder.stats.reset()
 
 
 @dataclass
@@ -87,14 +114,14 @@ class Running:
     """A program that runs: it can be sent signals, and must be waited for."""
 
     def __init__(self, sandbox: Sandbox, program: str, environment: Mapping[str, str], cwd: str | os.PathLike[str],
-                 arguments: Sequence[str] = ()) -> None:
+                 arguments: Sequence[str] = (), prefix: Sequence[str] = ()) -> None:
         self.sandbox = sandbox
         self.mark = uuid.uuid4().hex
         self.begun = time.monotonic()
         self._report, writer = os.pipe()
         os.set_blocking(self._report, False)
         whole = {**environment, "FAULTS_REPORT": str(writer), "FAULTS_MARK": self.mark}
-        command = [sys.executable, "-X", "faulthandler", "-c", _PRELUDE + textwrap.dedent(program), *arguments]
+        command = [*prefix, sys.executable, "-X", "faulthandler", "-c", _PRELUDE + textwrap.dedent(program), *arguments]
         # A group of its own: Ctrl-C at the terminal of the tests is not for it.
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env=whole, cwd=cwd, pass_fds=[writer], process_group=0)
@@ -163,17 +190,37 @@ class Sandbox:
         }  # fmt: skip
 
     def start(self, program: str, env: Mapping[str, str | None] | None = None,
-              cwd: str | os.PathLike[str] | None = None, arguments: Sequence[str] = ()) -> Running:
-        """Start a program; `env` adds variables to the sandbox's, or removes those that are None."""
+              cwd: str | os.PathLike[str] | None = None, arguments: Sequence[str] = (),
+              prefix: Sequence[str] = ()) -> Running:
+        """Start a program; `env` adds variables to the sandbox's, or removes those that are None.
+
+        prefix: a command that runs the program, such as `unshare`.
+        """
         merged = {**self.environment, **(env or {})}
         whole = {name: value for name, value in merged.items() if value is not None}
-        return Running(self, program, whole, cwd or self.work, arguments)
+        return Running(self, program, whole, cwd or self.work, arguments, prefix)
 
     def run(self, program: str, env: Mapping[str, str | None] | None = None,
             cwd: str | os.PathLike[str] | None = None, timeout: float = LIMIT,
-            arguments: Sequence[str] = ()) -> Ended:
+            arguments: Sequence[str] = (), prefix: Sequence[str] = ()) -> Ended:
         """Run a program to its end, at most `timeout` seconds."""
-        return self.start(program, env, cwd, arguments).wait(timeout)
+        return self.start(program, env, cwd, arguments, prefix).wait(timeout)
+
+    def entries(self) -> list[pathlib.Path]:
+        """The folders of the entries in the store."""
+        return sorted(self.cache.glob("*/entries/??/*"))
+
+    def leftovers(self) -> list[pathlib.Path]:
+        """What is in the store that is neither an entry nor a note."""
+        return sorted(path for name in ("building", "locks", "aside") for path in self.cache.glob(f"*/{name}/*"))
+
+    def script(self, text: str, name: str = "bin/cc") -> str:
+        """Write an executable shell script and return its path."""
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o700)
+        return str(path)
 
     def files_left(self) -> list[str]:
         """What is in the temporary, home and working directories, where nothing should be."""

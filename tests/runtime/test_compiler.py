@@ -19,7 +19,7 @@ from tinytrace.runtime.compiler import Compiler, find_command
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import CompileError
 from tinytrace.runtime.ladder import artifact_key
-from tinytrace.runtime.places import read_file
+from tinytrace.runtime.places import read_library
 from tinytrace.runtime.probe import Known, probe
 
 
@@ -32,7 +32,7 @@ def compiled(compiler: Compiler, folder, source=None) -> Executable:
     source = source or adder(1)
     (folder / "kernel.c").write_text(source.text)
     compiler.compile(str(folder), source.exact)
-    return Executable(artifact_key(source, compiler), source, "", read_file(str(folder / "kernel.so")))
+    return Executable(artifact_key(source, compiler), source, "", read_library(str(folder)))
 
 
 def test_cc_names_the_compiler_and_may_have_arguments(tmp_path):

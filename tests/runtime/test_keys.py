@@ -39,13 +39,14 @@ def test_diff_names_the_fields():
 
 
 def test_no_path_time_or_process_enters(store_folder, tmp_path):
-    """The same program in another folder, under another name of the compiler, has the same key."""
+    """The same program in another store, with the compiler in another folder, has the same key."""
     key = load(adder(1)).key
     text = json.dumps(key.to_json())
     assert str(store_folder) not in text
     assert "/" not in " ".join(key.argv)
-    (tmp_path / "another name").symlink_to(find_command()[0])
-    config.update("compiler", f"'{tmp_path}/another name'")
+    (tmp_path / "another folder").mkdir()
+    (tmp_path / "another folder" / "gcc").symlink_to(find_command()[0])
+    config.update("compiler", f"'{tmp_path}/another folder/gcc'")
     assert artifact_key(adder(1), current_compiler(None, [], idle)) == key
 
 

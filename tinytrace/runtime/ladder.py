@@ -19,7 +19,7 @@ from tinytrace._runtime import lib
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
 from tinytrace.runtime.blas import provide_blas
-from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler
+from tinytrace.runtime.compiler import SOURCE, Compiler
 from tinytrace.runtime.discovery import (
     compiler_asked_again,
     current_compiler,
@@ -31,7 +31,7 @@ from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import CompileError, NoCompiler, Step, TimeLimitError, step_down
 from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.locks import Turn
-from tinytrace.runtime.places import read_file, scratch_folder, write_file
+from tinytrace.runtime.places import read_library, scratch_folder, write_file
 from tinytrace.runtime.process import TIME_IS_UP
 from tinytrace.runtime.store import Store
 from tinytrace.runtime.worker import run_apart
@@ -218,7 +218,7 @@ class _Search:
 
         write_file(os.path.join(folder, SOURCE), self.source.text.encode())
         compiler.compile(folder, self.source.exact, self.source.quick, self.source.parts, pulse)
-        return read_file(os.path.join(folder, LIBRARY))
+        return read_library(folder)
 
 
 def _count(name: str) -> None:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from tinytrace.config import config
-from tinytrace.runtime.failures import printable
+from tinytrace.runtime.compiler import LIBRARY
+from tinytrace.runtime.failures import CompileError, printable
 from tinytrace.runtime.folders import Folder
 from tinytrace.runtime.store import Store, StoreUnusableError
+from tinytrace.runtime.store_layout import LARGEST_OBJECT
 
 
 def open_store() -> Store:
@@ -89,7 +91,10 @@ def write_file(path: str, data: bytes) -> None:
         file.write(data)
 
 
-def read_file(path: str) -> bytes:
-    """The bytes of a file."""
-    with open(path, "rb") as file:
-        return file.read()
+def read_library(folder: str) -> bytes:
+    """The bytes that a compiler wrote into a folder of ours, under any umask; CompileError if it is no plain file."""
+    try:
+        with Folder(os.path.realpath(folder), private=False) as opened:
+            return opened.read(LIBRARY, LARGEST_OBJECT, private=False)
+    except OSError as error:
+        raise CompileError(f"what the C compiler made cannot be read: {error}") from error

@@ -39,6 +39,7 @@ from tinytrace.runtime.store_layout import (
     ENTRIES,
     ENTRY_FILES,
     FAILED,
+    LARGEST_OBJECT,
     LAYOUT,
     LOCKS,
     MARKER,
@@ -49,7 +50,6 @@ from tinytrace.runtime.store_layout import (
 from tinytrace.runtime.sweeping import clear, remove_leftovers, sweep, sweep_is_due
 
 _LARGEST_NOTE = 1 << 20  # bytes of a JSON file that is believed
-_LARGEST_OBJECT = 1 << 28
 
 
 class StoreUnusableError(Exception):
@@ -89,7 +89,7 @@ class Store:
                 meta = _parse(folder.read(META, _LARGEST_NOTE))
                 if meta["key"] != key.to_json() or folder.read(SOURCE, len(source)) != source:
                     return None
-                library = folder.read(LIBRARY, min(meta["size"], _LARGEST_OBJECT))
+                library = folder.read(LIBRARY, min(meta["size"], LARGEST_OBJECT))
                 if meta["size"] != len(library) or meta["sha256"] != sha256(library):
                     return None
                 with suppress(OSError):  # a store that can only be read is not pruned either

@@ -18,6 +18,8 @@ META = "meta.json"
 ENTRY_FILES = (SOURCE, LIBRARY, META)
 ENTRIES, LOCKS, BUILDING, COMPILERS, FAILED, ASIDE = "entries", "locks", "building", "compilers", "failed", "aside"
 SWEPT = "swept"
+LARGEST_OBJECT = 1 << 28
+"""Bytes of a library that is read at all."""
 LAYOUT = frozenset([MARKER, ENTRIES, LOCKS, BUILDING, COMPILERS, FAILED, ASIDE, SWEPT])
 
 IS_SHARD = re.compile(r"[0-9a-f]{2}").fullmatch
