@@ -7,6 +7,7 @@ neither processes nor temporary files behind: `Ended.require_right()` asks for a
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import pathlib
@@ -15,13 +16,17 @@ import subprocess
 import sys
 import textwrap
 import time
+import traceback
 import uuid
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import tinytrace as jax
 from tinytrace.runtime import discovery, ladder
+from tinytrace.runtime.failures import forget_announcements
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 LIMIT = 60.0
@@ -64,6 +69,12 @@ def right(n=1):
     assert answer(load(adder(n))) == expected(n)
 """
 """Begins a program that traces nothing: `right(n)` loads a program that is another for each n."""
+
+
+SILENT = """
+from tinytrace.runtime import locks
+locks.SILENCE = 0.6  # seconds: that a holder stands still is noticed sooner
+"""
 
 
 def forget() -> None:
@@ -206,6 +217,28 @@ class Sandbox:
         """Run a program to its end, at most `timeout` seconds."""
         return self.start(program, env, cwd, arguments, prefix).wait(timeout)
 
+    def fork(self, program: str, timeout: float = LIMIT) -> Ended:
+        """Run a program as `run` does, in a fork of this process: it starts at once, for it has imported everything.
+
+        For programs to which it does not matter how their process begins.
+        """
+        names = ("output", "errors", "report")
+        begun, mark = time.monotonic(), uuid.uuid4().hex
+        files = [os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND) for name in names]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks beside threads
+            pid = os.fork()
+        if pid == 0:
+            environment = {**self.environment, "FAULTS_REPORT": str(files[2]), "FAULTS_MARK": mark}
+            _be_a_program(_PRELUDE + textwrap.dedent(program), environment, self.work, files)
+        timed_out, status = _wait_for(pid, timeout)
+        output, errors, report = ((self.folder / name).read_text(errors="replace") for name in names)
+        for descriptor in files:
+            os.close(descriptor)
+        told = [": ".join(json.loads(line)) for line in report.splitlines()]
+        return Ended(status, output, errors, told, time.monotonic() - begun, timed_out, _end_processes(mark),
+                     self.files_left())
+
     def entries(self) -> list[pathlib.Path]:
         """The folders of the entries in the store."""
         return sorted(self.cache.glob("*/entries/??/*"))
@@ -226,6 +259,44 @@ class Sandbox:
         """What is in the temporary, home and working directories, where nothing should be."""
         return sorted(str(path.relative_to(self.folder))
                       for base in (self.tmp, self.home, self.work) for path in base.rglob("*"))
+
+
+def _be_a_program(code: str, environment: Mapping[str, str], folder: pathlib.Path, files: Sequence[int]) -> NoReturn:
+    status = 1
+    try:
+        os.setpgid(0, 0)
+        os.environ.clear()
+        os.environ.update(environment)
+        os.chdir(folder)
+        for stream, descriptor in ((1, files[0]), (2, files[1])):
+            os.dup2(descriptor, stream)
+        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+        faulthandler.enable(sys.stderr)
+        jax.config.update("tinytrace_cache_dir", environment["TINYTRACE_CACHE_DIR"])
+        forget()
+        forget_announcements()
+        exec(compile(code, "<program>", "exec"), {"__name__": "__main__"})
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _wait_for(pid: int, timeout: float) -> tuple[bool, int]:
+    """Whether a child exceeded its time, and its exit status."""
+    deadline, timed_out = time.monotonic() + timeout, False
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return timed_out, os.waitstatus_to_exitcode(status)
+        if time.monotonic() > deadline:
+            for number in (signal.SIGCONT, signal.SIGKILL if timed_out else signal.SIGABRT):
+                os.kill(pid, number)
+            timed_out, deadline = True, deadline + 5
+        time.sleep(0.01)
 
 
 def _end_processes(mark: str) -> list[str]:

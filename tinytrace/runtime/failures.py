@@ -111,7 +111,17 @@ def _first_lines(output: str, limit: int = 20) -> list[str]:
     return [f"  | {printable(line)}" for line in lines]
 
 
-def printable(text: str, limit: int = 300) -> str:
-    """A text for a message: in one line, of a bounded length, whatever bytes it is of."""
-    cut = text if len(text) <= limit else f"{text[:limit]}... ({len(text) - limit} more characters)"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in cut)
+def printable(text: str, limit: int = 200) -> str:
+    """A text for a message: in one line, of a bounded length, whatever bytes it is of.
+
+    >>> printable("a\\nb\\udcff")
+    'a\\\\nb\\\\xff'
+    """
+    shown = "".join(c if c.isprintable() else _escape(c) for c in text[:limit])
+    return shown if len(text) <= limit and len(shown) <= limit else f"{shown[:limit]}... ({len(text)} characters)"
+
+
+def _escape(c: str) -> str:
+    if "\udc80" <= c <= "\udcff":  # a byte that is no UTF-8
+        return f"\\x{ord(c) - 0xDC00:02x}"
+    return c.encode("unicode_escape", "backslashreplace").decode()

@@ -50,6 +50,7 @@ from tinytrace.runtime.store_layout import (
 from tinytrace.runtime.sweeping import clear, remove_leftovers, sweep, sweep_is_due
 
 _LARGEST_NOTE = 1 << 20  # bytes of a JSON file that is believed
+_PATIENCE = 20  # how often the own folder is made again when it goes while it is made
 
 
 class StoreUnusableError(Exception):
@@ -187,6 +188,12 @@ class Store:
 
     def _open(self) -> Folder:
         """The own folder, made and marked if it is not there."""
+        for _ in range(_PATIENCE):
+            with suppress(FileNotFoundError):  # somebody removes it at this moment
+                return self._opened()
+        return self._opened()
+
+    def _opened(self) -> Folder:
         make_folders(self.given)
         with Folder(self.given) as given:
             root = given.made(NAME)
