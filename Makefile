@@ -71,6 +71,10 @@ tutorials: $(VENV)/.dev  ## execute the notebooks: they must run and show what t
 	@echo "==> the tutorials"
 	@$(BIN)/python tutorials/execute.py
 
+.PHONY: step
+step: $(VENV)/.dev  ## run the tests of a step of tutorials/build: make step N=7; MODULE=mine.py for your own module
+	@STEP_MODULE="$(MODULE)" $(BIN)/python -m pytest -q tutorials/build/step_$$(printf %02d $(N))_*
+
 bench: $(VENV)/.installed $(RIVAL)/.installed  ## time us against JAX, torch, Numba and NumPy (minutes); BENCH=--quick for less
 	@echo "==> the benchmarks"
 	@$(BIN)/python benchmarks/run.py $(BENCH) --python tinytrace=$(BIN)/python \
