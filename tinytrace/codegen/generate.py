@@ -5,24 +5,17 @@ from typing import Any, NamedTuple
 
 from tinytrace.codegen.c.translation_unit import emit
 from tinytrace.codegen.csource import CSource
-from tinytrace.codegen.ir.kernel import Buffer, Home, Kernel
+from tinytrace.codegen.ir.kernel import Buffer, Home
 from tinytrace.codegen.ir.nodes import fresh_nodes
-from tinytrace.codegen.memory import assign
 from tinytrace.codegen.passes.pipeline import run_passes
 from tinytrace.codegen.plan.unit import Callback, Unit
 from tinytrace.codegen.planner import Planner
+from tinytrace.codegen.program import Kernels
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 
 LONG_KERNEL = 200
 """From how many equations in one kernel on the compiler is told to be quick: -O2 takes half as long again."""
-
-
-class Kernels(list[Kernel]):
-    """The kernels of a program, in the order in which they run."""
-
-    def __str__(self) -> str:
-        return "\n".join(str(kernel) for kernel in self if kernel.equations)
 
 
 class Generated(NamedTuple):
@@ -49,8 +42,9 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         arrays = [Buffer(unit.names[v], v.aval.shape, v.aval.dtype, "input") for v in inputs]
         outputs = _output_arrays(jaxpr, unit)
         homes: dict[Var, Home] = dict(zip(inputs, arrays, strict=True))
-        kernels = Kernels(run_passes(Planner(unit, closed, homes, outputs).kernels()))
-        memory = assign(kernels)
+        planned = Planner(unit, closed, homes, outputs).kernels()
+        kernels = Kernels(run_passes(planned), arrays, outputs, list(unit.constants.values()))
+        memory = kernels.memory()
         hidden = unit.hidden_inputs()
         text, parts = emit(kernels, [*arrays, *hidden], outputs, memory)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]

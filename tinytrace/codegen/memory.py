@@ -1,6 +1,6 @@
 """Where temporary arrays lie in the one workspace of a program: arrays that are never needed together share bytes.
 
-This is decided last, when kernels are final: an array is a value until here. `chart` draws it.
+This is decided last, when kernels are final: an array is a value until here. Printed, it is a chart.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Memory(NamedTuple):
                 if self.lives[a].meets(self.lives[b]) and self.offsets[a] < self.offsets[b] + b.nbytes
                 and self.offsets[b] < self.offsets[a] + a.nbytes]
 
-    def chart(self) -> str:
+    def __str__(self) -> str:
         """Return the lives of arrays as text: one line each, a column for each kernel."""
         if not self.offsets:
             return "no temporary arrays"

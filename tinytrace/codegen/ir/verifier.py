@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of
+from tinytrace.codegen.ir.evaluation import KernelError
 from tinytrace.codegen.ir.kernel import (
     Buffer,
     Call,
@@ -30,10 +31,6 @@ from tinytrace.codegen.ir.kernel import (
 )
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.reductions import accumulator_type
-
-
-class KernelError(AssertionError):
-    """A kernel is not well formed: a mistake in the code generator, not in the user's program."""
 
 
 def verify(kernels: Sequence[Kernel]) -> None:
