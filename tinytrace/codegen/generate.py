@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from tinytrace.codegen.c.translation_unit import emit
 from tinytrace.codegen.csource import CSource
-from tinytrace.codegen.ir.kernel import Buffer, Home
 from tinytrace.codegen.ir.nodes import fresh_nodes
+from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.passes.pipeline import run_passes
 from tinytrace.codegen.plan.unit import Callback, Unit
 from tinytrace.codegen.planner import Planner
@@ -43,7 +43,8 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         outputs = _output_arrays(jaxpr, unit)
         homes: dict[Var, Home] = dict(zip(inputs, arrays, strict=True))
         planned = Planner(unit, closed, homes, outputs).kernels()
-        kernels = Kernels(run_passes(planned), arrays, outputs, list(unit.constants.values()))
+        ids = [(unit.callback_ids, 0)] if unit.callbacks else []
+        kernels = Kernels(run_passes(planned), arrays, outputs, [*unit.constants.values(), *ids])
         memory = kernels.memory()
         hidden = unit.hidden_inputs()
         text, parts = emit(kernels, [*arrays, *hidden], outputs, memory)

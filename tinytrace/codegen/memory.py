@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tinytrace.codegen.ir.kernel import Buffer, Kernel, Repeat, inner_programs
+from tinytrace.codegen.ir.kernel import Kernel, Repeat, inner_programs
+from tinytrace.codegen.ir.statements import Buffer
 
 ALIGNMENT = 64
 PAGE = 4096

@@ -12,8 +12,9 @@ from functools import partial
 
 from tinytrace.codegen.ir.arithmetic import flat_offset
 from tinytrace.codegen.ir.cost import CALL
-from tinytrace.codegen.ir.kernel import Buffer, Home, Kernel, Nest
+from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import Node, load, local, walk
+from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.plan.elements import Index, domain_axes
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map
 from tinytrace.codegen.plan.partition import Group, Grouping, Root

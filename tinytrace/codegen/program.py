@@ -7,9 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.codegen.ir.interpreter import element_type, run, unwritten
-from tinytrace.codegen.ir.kernel import Buffer, Kernel
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.printer import to_text
+from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.memory import Memory, assign
+from tinytrace.core.array import Array
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -83,7 +85,7 @@ class Kernels(list[Kernel]):
         return [contents[buffer][:buffer.size].reshape(buffer.shape).copy() for buffer in self.outputs]
 
     def _checked(self, buffer: Buffer, x: Any) -> NDArray:
-        found = np.asarray(x)
+        found = x._value if isinstance(x, Array) else np.asarray(x)
         if found.shape != buffer.shape or found.dtype.itemsize != element_type(buffer.dtype).itemsize:
             raise TypeError(f"input {buffer} was given an array of type {found.dtype.name}"
                             f"[{','.join(map(str, found.shape))}]")

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from tinytrace.codegen.c.spelling import Text, spelled_formula
 from tinytrace.codegen.c.types import is_negative, rounded, spelled, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
-from tinytrace.codegen.ir.kernel import Buffer
 from tinytrace.codegen.ir.nodes import Node, value_of
+from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import BOOL, is_half
 from tinytrace.core.formulas import Formula
 

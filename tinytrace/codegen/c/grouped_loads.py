@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tinytrace.codegen.ir.arithmetic import stride_along
-from tinytrace.codegen.ir.kernel import Buffer, Combine, For, Stmt, Store, When, expressions, nested
 from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.statements import Buffer, Combine, For, Stmt, Store, When, expressions, nested
 
 SHORT = 16
 """Loops with so few iterations may be written out by the compiler."""

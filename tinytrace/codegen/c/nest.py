@@ -13,14 +13,16 @@ from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.spelling import Text, spelled_formula
 from tinytrace.codegen.c.types import memory_type, narrowed, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of
-from tinytrace.codegen.ir.kernel import (
+from tinytrace.codegen.ir.kernel import Nest
+from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.reductions import fold_of
+from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
     Combine,
     Declare,
     For,
     Inclusive,
-    Nest,
     Place,
     Row,
     Stmt,
@@ -31,8 +33,6 @@ from tinytrace.codegen.ir.kernel import (
     touched,
     written,
 )
-from tinytrace.codegen.ir.nodes import Node, walk
-from tinytrace.codegen.ir.reductions import fold_of
 from tinytrace.codegen.passes.streaming_stores import is_streaming
 from tinytrace.core.dtypes import is_half
 from tinytrace.core.formulas import Formula, call_host, constant

@@ -7,7 +7,8 @@ from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.comments import comment
 from tinytrace.codegen.c.nest import NestWriter, is_spread
 from tinytrace.codegen.c.types import memory_type
-from tinytrace.codegen.ir.kernel import Buffer, Choose, Declare, Kernel, Nest, Repeat, Row, inner_programs, nested
+from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs
+from tinytrace.codegen.ir.statements import Buffer, Declare, Row, nested
 
 
 class ProgramWriter:

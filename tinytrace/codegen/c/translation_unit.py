@@ -9,7 +9,8 @@ from tinytrace.codegen.c.comments import without_comments
 from tinytrace.codegen.c.program import ProgramWriter, names_in
 from tinytrace.codegen.c.split_compile import split_compile
 from tinytrace.codegen.c.types import memory_type
-from tinytrace.codegen.ir.kernel import Buffer, Kernel, Nest, Row, inner_programs, nested
+from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs
+from tinytrace.codegen.ir.statements import Buffer, Row, nested
 from tinytrace.codegen.memory import Memory
 from tinytrace.codegen.schedule.lane_simd import TILE_BYTES
 from tinytrace.csources import host_source, math_functions

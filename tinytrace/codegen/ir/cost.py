@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract
-from tinytrace.codegen.ir.kernel import Combine, For, Stmt, Store, When, expressions
 from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.statements import Combine, For, Stmt, Store, When, expressions
 from tinytrace.core.operations import Operation
 
 CALL = 12

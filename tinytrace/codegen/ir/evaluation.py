@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tinytrace.codegen.ir.kernel import Buffer
 from tinytrace.codegen.ir.nodes import Node, value_of, walk
+from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import KeyType
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"

@@ -14,26 +14,23 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.codegen.ir.evaluation import Evaluation, KernelError
-from tinytrace.codegen.ir.kernel import (
+from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat
+from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.reductions import accumulator_type, fold_of
+from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
-    Choose,
     Combine,
     Declare,
     For,
     Inclusive,
-    Kernel,
-    Nest,
     Place,
-    Repeat,
     Row,
     Stmt,
     Store,
     When,
     expressions,
 )
-from tinytrace.codegen.ir.nodes import Node, walk
-from tinytrace.codegen.ir.reductions import accumulator_type, fold_of
 from tinytrace.core.dtypes import DType, KeyType
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"

@@ -1,188 +1,33 @@
-"""The language of kernels: what is left of a program when equations have become loops.
+"""Kernels: the parts of a program that run one after the other, and what they read, write and compute.
 
     program ::= kernel*
-    kernel  ::= Nest                                 loops over elements
+    kernel  ::= Nest stmt*                           loops over elements: `statements`
               | Repeat program                       a loop around a program
               | Choose program*                      one of several programs
-    stmt    ::= For axis in [begin, end): stmt*      one after the other, vectorised, or over threads
-              | Declare local = node                 a C variable that may change
-              | Row buffer                           an array on the stack
-              | Store place = node
-              | Combine place op= node
-              | Inclusive local                      what is folded so far is read from here on, iteration by iteration
-              | When guard: stmt*
-              | Call procedure, place* [For]         of the BLAS, a hand-written routine or Python
-    place   ::= local | buffer[offset]
 
-Expressions are those of `nodes`. All of these are values: passes make new ones and never change one. What a kernel
-reads, writes and computes is derived from its statements when it is asked for.
+All of these are values: passes make new ones and never change one. What a kernel reads, writes and computes is derived
+from its statements when it is asked for. A kernel prints itself with its equations and what it costs.
 """
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias, TypeVar
 
 from tinytrace.codegen.ir.nodes import Node, walk
-from tinytrace.codegen.ir.procedures import Procedure
-from tinytrace.core.dtypes import DType, element_size, short_name
+from tinytrace.codegen.ir.statements import (
+    Buffer,
+    Call,
+    For,
+    Stmt,
+    are_same,
+    expressions,
+    nested,
+    operations,
+    touched,
+    written,
+)
 
-
-@dataclass(frozen=True, eq=False)
-class Buffer:
-    """A contiguous array that C sees through a pointer called `name`; two arrays are one if they are one object.
-
-    Which bytes it gets is decided last, by `memory`.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: DType
-    space: str
-    """input, output, workspace, row (an array on the stack) or view (a pointer that the program around it moves)."""
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * element_size(self.dtype)
-
-    def __str__(self) -> str:
-        return f"{self.name}:{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
-
-
-# --- statements --------------------------------------------------------------------------------------------------
-
-@dataclass(frozen=True, eq=False)
-class For:
-    """Run `body` for every value of `axis` from `begin` up to `end`."""
-
-    axis: Node
-    begin: Node
-    end: Node
-    body: Sequence[Stmt]
-    simd: bool = False
-    """Is it the vectorised one? Its iterations are independent but for folds into variables."""
-    independent: bool = False
-    """May its iterations run in any order, on any thread?"""
-    grain: int = 0
-    """Iterations that one thread takes at least, when the loop is spread over threads; 0: it is not."""
-
-
-@dataclass(frozen=True, eq=False)
-class Declare:
-    """A new C variable; a `fixed` one never changes."""
-
-    local: Node
-    value: Node
-    fixed: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """A new array on the stack."""
-
-    buffer: Buffer
-
-
-@dataclass(frozen=True, eq=False)
-class Store:
-    """`place = value`; place is a local, or (buffer, offset)."""
-
-    place: Place
-    value: Node
-
-
-@dataclass(frozen=True, eq=False)
-class Combine:
-    """`place = place op value`, an operation of `reductions`."""
-
-    place: Place
-    op: str
-    value: Node
-
-
-@dataclass(frozen=True, eq=False)
-class Inclusive:
-    """From here to the end of a loop's body `local`, into which the loop folds, is read: a running fold."""
-
-    local: Node
-
-
-@dataclass(frozen=True, eq=False)
-class When:
-    """Run `body` where the guard holds."""
-
-    guard: Node
-    body: Sequence[Stmt]
-
-
-@dataclass(frozen=True, eq=False)
-class Call:
-    """A call of functions that take places by their addresses."""
-
-    procedure: Procedure
-    places: dict[str, Place]
-    written: tuple[str, ...]
-    """The names of the places that the statement changes."""
-    flops: int = 0
-    """Operations on elements that it takes."""
-    rows: int = 0
-    """For a product of matrices: how many rows its result has."""
-    then: For | None = None
-    """A loop over these rows, or over equal parts of them, which starts with a row when that is done (`epilogue`)."""
-
-
-Place: TypeAlias = "Node | tuple[Buffer, Node]"
-Home: TypeAlias = "Node | Buffer"
-"""Where a value is: in an array, or (a scalar) in a C variable or a literal."""
-Stmt: TypeAlias = "For | Declare | Row | Store | Combine | Inclusive | When | Call"
-
-
-def nested(body: Sequence[Stmt]) -> Iterator[Stmt]:
-    """Yield every statement of `body`, outer ones first."""
-    for stmt in body:
-        yield stmt
-        if isinstance(stmt, (For, When)):
-            yield from nested(stmt.body)
-        elif isinstance(stmt, Call) and stmt.then is not None:
-            yield from nested([stmt.then])
-
-
-def expressions(stmt: Stmt) -> list[Node]:
-    """Return the expressions that a statement evaluates itself."""
-    match stmt:
-        case For(_, begin, end):
-            return [begin, end]
-        case Declare(_, value):
-            return [value]
-        case Store(place, value) | Combine(place, _, value):
-            return [value] if isinstance(place, Node) else [place[1], value]
-        case When(guard):
-            return [guard]
-        case Call(_, places):
-            return [place if isinstance(place, Node) else place[1] for place in places.values()]
-    return []
-
-
-def written(stmt: Stmt) -> list[Place]:
-    """Return the places that a statement changes itself."""
-    if isinstance(stmt, (Store, Combine)):
-        return [stmt.place]
-    return [stmt.places[name] for name in stmt.written] if isinstance(stmt, Call) else []
-
-
-def touched(stmt: Stmt) -> list[Buffer]:
-    """Return the arrays that a statement reads or writes itself, other than by loads in its expressions."""
-    places = list(stmt.places.values()) if isinstance(stmt, Call) else written(stmt)
-    return [place[0] for place in places if not isinstance(place, Node)]
-
-
-# --- kernels -----------------------------------------------------------------------------------------------------
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
@@ -268,6 +113,10 @@ class Nest(Kernel):
     @property
     def flops(self) -> int:
         return operations(self.body)
+
+    def with_body(self, body: Sequence[Stmt]) -> Nest:
+        """Return the nest of other statements; itself when these are the same."""
+        return self if are_same(body, self.body) else replace(self, body=body)
 
     def title(self) -> str:
         if self.heading:
@@ -381,21 +230,6 @@ def _real(buffers: Iterable[Buffer], behind: dict[Buffer, list[Buffer]]) -> dict
     return {real: None for buffer in buffers for real in behind.get(buffer, [buffer])}
 
 
-def operations(body: Sequence[Stmt], times: int = 1) -> int:
-    """Return how many operations on elements statements take, done `times` times."""
-    total = 0
-    for stmt in body:
-        total += times * sum(node.op == "apply" and not node.args[0].is_conversion for node in walk(expressions(stmt)))
-        total += times * isinstance(stmt, Combine)
-        if isinstance(stmt, For):
-            total += operations(stmt.body, times * stmt.axis.args[1])
-        elif isinstance(stmt, When):
-            total += operations(stmt.body, times)
-        elif isinstance(stmt, Call):
-            total += times * stmt.flops + (operations([stmt.then], times) if stmt.then is not None else 0)
-    return total
-
-
 def inner_programs(kernel: Kernel) -> list[Sequence[Kernel]]:
     """Return the programs inside a kernel."""
     if isinstance(kernel, Repeat):
@@ -412,18 +246,9 @@ def with_programs(kernel: Kernel, programs: Sequence[Sequence[Kernel]]) -> Kerne
     return replace(kernel, branches=programs) if isinstance(kernel, Choose) else kernel
 
 
-OwnerT = TypeVar("OwnerT", bound="For | When | Nest")
-
-
-def with_body(owner: OwnerT, body: Sequence[Stmt]) -> OwnerT:
-    """Return a loop, guard or nest with another body; itself when that is the same."""
-    same = len(body) == len(owner.body) and all(a is b for a, b in zip(body, owner.body, strict=True))
-    return owner if same else replace(owner, body=body)
-
-
 def map_bodies(kernels: Sequence[Kernel], change: Callable[[Sequence[Stmt]], Sequence[Stmt]]) -> list[Kernel]:
     """Return a program with the statements of every nest changed, those of programs inside it too."""
-    return map_nests(kernels, lambda nest: with_body(nest, change(nest.body)))
+    return map_nests(kernels, lambda nest: nest.with_body(change(nest.body)))
 
 
 def map_nests(kernels: Sequence[Kernel], change: Callable[[Nest], Nest]) -> list[Kernel]:

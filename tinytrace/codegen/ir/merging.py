@@ -11,26 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import rebuild
-from tinytrace.codegen.ir.kernel import (
-    Buffer,
-    Choose,
-    Declare,
-    Exchange,
-    For,
-    Kernel,
-    Nest,
-    Repeat,
-    Stmt,
-    View,
-    When,
-    expressions,
-    inner_programs,
-    nested,
-    with_programs,
-    written,
-)
+from tinytrace.codegen.ir.kernel import Choose, Exchange, Kernel, Nest, Repeat, View, inner_programs, with_programs
 from tinytrace.codegen.ir.nodes import Node, load, local, rewrite, walk
 from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.ir.statements import Buffer, Declare, For, Stmt, When, expressions, nested, written
 
 Places = Mapping[Buffer, Buffer]
 

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tinytrace.codegen.ir.kernel import (
+from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat
+from tinytrace.codegen.ir.nodes import Node, show
+from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
-    Choose,
     Combine,
     Declare,
     For,
     Inclusive,
-    Kernel,
-    Nest,
     Place,
-    Repeat,
     Row,
     Stmt,
     Store,
     When,
 )
-from tinytrace.codegen.ir.nodes import Node, show
 from tinytrace.core.dtypes import short_name
 
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import rebuild
-from tinytrace.codegen.ir.kernel import (
+from tinytrace.codegen.ir.nodes import Node, rewrite
+from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
     Combine,
@@ -20,7 +21,6 @@ from tinytrace.codegen.ir.kernel import (
     expressions,
     nested,
 )
-from tinytrace.codegen.ir.nodes import Node, rewrite
 
 
 class Replacement:

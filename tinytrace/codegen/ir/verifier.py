@@ -11,17 +11,16 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.evaluation import KernelError
-from tinytrace.codegen.ir.kernel import (
+from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat
+from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.reductions import accumulator_type
+from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
-    Choose,
     Combine,
     Declare,
     For,
-    Kernel,
-    Nest,
     Place,
-    Repeat,
     Row,
     Stmt,
     Store,
@@ -29,8 +28,6 @@ from tinytrace.codegen.ir.kernel import (
     expressions,
     written,
 )
-from tinytrace.codegen.ir.nodes import Node, walk
-from tinytrace.codegen.ir.reductions import accumulator_type
 
 
 def verify(kernels: Sequence[Kernel]) -> None:

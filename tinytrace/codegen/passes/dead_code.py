@@ -6,27 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tinytrace.codegen.ir.kernel import (
+from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs, with_programs
+from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.statements import (
     Call,
-    Choose,
     Combine,
     Declare,
     For,
-    Kernel,
-    Nest,
-    Repeat,
     Row,
     Stmt,
     Store,
     When,
     expressions,
-    inner_programs,
     nested,
     with_body,
-    with_programs,
     written,
 )
-from tinytrace.codegen.ir.nodes import Node, walk
 
 
 def remove_dead_code(kernels: Sequence[Kernel]) -> list[Kernel]:
@@ -39,7 +34,7 @@ def _program(kernels: Sequence[Kernel], used: set[object]) -> list[Kernel]:
     kept: list[Kernel] = []
     for kernel in reversed(kernels):
         if isinstance(kernel, Nest):
-            kept.append(with_body(kernel, _body(kernel.body, used)))
+            kept.append(kernel.with_body(_body(kernel.body, used)))
             continue
         if isinstance(kernel, Repeat):
             _note([kernel.wanted] if kernel.wanted is not None else [], used)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinytrace.codegen.ir.kernel import For, Kernel, Stmt, map_bodies, with_body
+from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.statements import For, Stmt, with_body
 
 
 def drop_empty_loops(kernels: Sequence[Kernel]) -> list[Kernel]:

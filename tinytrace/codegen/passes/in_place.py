@@ -10,23 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tinytrace.codegen.ir.kernel import (
-    Buffer,
-    Exchange,
-    For,
-    Kernel,
-    Nest,
-    Repeat,
-    Stmt,
-    Store,
-    expressions,
-    inner_programs,
-    touched,
-    with_programs,
-    written,
-)
+from tinytrace.codegen.ir.kernel import Exchange, Kernel, Nest, Repeat, inner_programs, with_programs
 from tinytrace.codegen.ir.merging import merge_places
 from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.statements import Buffer, For, Stmt, Store, expressions, touched, written
 
 
 def update_carries_in_place(kernels: Sequence[Kernel]) -> list[Kernel]:

@@ -7,22 +7,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
-from tinytrace.codegen.ir.kernel import (
+from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.nodes import Node, axis_between, number, walk
+from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.ir.statements import (
     Call,
     Declare,
     For,
     Inclusive,
-    Kernel,
     Row,
     Stmt,
     When,
     expressions,
-    map_bodies,
     nested,
     with_body,
 )
-from tinytrace.codegen.ir.nodes import Node, axis_between, number, walk
-from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.plan.lowering import SHORT
 
 MOST_CUTS = 3

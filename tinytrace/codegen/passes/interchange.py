@@ -12,26 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, unflattened
-from tinytrace.codegen.ir.kernel import (
-    Buffer,
-    Choose,
-    Declare,
-    Exchange,
-    For,
-    Kernel,
-    Nest,
-    Repeat,
-    Row,
-    Stmt,
-    Store,
-    expressions,
-    inner_programs,
-    nested,
-    touched,
-    with_programs,
-)
+from tinytrace.codegen.ir.kernel import Choose, Exchange, Kernel, Nest, Repeat, inner_programs, with_programs
 from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
 from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.ir.statements import Buffer, Declare, For, Row, Stmt, Store, expressions, nested, touched
 from tinytrace.codegen.passes.in_place import update_carries_in_place
 from tinytrace.codegen.passes.index_set_splitting import split_at_guards
 from tinytrace.codegen.schedule.lane_simd import TILE_BYTES, TILE_ROWS

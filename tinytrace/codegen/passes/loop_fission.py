@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.cost import DIVISION, steps
-from tinytrace.codegen.ir.kernel import Buffer, Stmt, Store
 from tinytrace.codegen.ir.nodes import Node, load, walk
 from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.ir.statements import Buffer, Stmt, Store
 
 LONG_CHAIN = 30
 """Steps, each on the result of the one before, from which a loop is cut; side by side they need no cut."""

@@ -14,9 +14,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import add, compare, constant_of, linear, rebuild, stride_along
-from tinytrace.codegen.ir.kernel import Buffer, Call, For, Kernel, Nest, Stmt, When, expressions, map_nests, with_body
+from tinytrace.codegen.ir.kernel import Kernel, Nest, map_nests
 from tinytrace.codegen.ir.nodes import Node, axis, number, rewrite, walk
 from tinytrace.codegen.ir.procedures import PREFETCH
+from tinytrace.codegen.ir.statements import Buffer, Call, For, Stmt, When, expressions, with_body
 from tinytrace.codegen.passes.streaming_stores import LARGER_THAN_CACHES
 from tinytrace.core.dtypes import element_size
 
@@ -32,7 +33,7 @@ def prefetch_rows(kernels: Sequence[Kernel]) -> list[Kernel]:
 
 
 def _with_requests(nest: Nest) -> Nest:
-    changed = with_body(nest, _asking(nest.body))
+    changed = nest.with_body(_asking(nest.body))
     return nest if changed is nest else replace(changed, heading=nest.title())
 
 

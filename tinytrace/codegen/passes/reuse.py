@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinytrace.codegen.ir.kernel import Buffer, Kernel, Nest, Repeat
+from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat
 from tinytrace.codegen.ir.merging import merge_places
+from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.passes.in_place import copies, reads_before_writing
 
 

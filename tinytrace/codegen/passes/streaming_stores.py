@@ -13,26 +13,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import constant_of, linear, minimum, stride_along, subtract
-from tinytrace.codegen.ir.kernel import (
+from tinytrace.codegen.ir.kernel import Kernel, Nest, map_nests
+from tinytrace.codegen.ir.nodes import Node, axis, axis_between, number, walk
+from tinytrace.codegen.ir.procedures import stream
+from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
     Declare,
     For,
-    Kernel,
-    Nest,
     Place,
     Row,
     Stmt,
     Store,
     expressions,
-    map_nests,
     nested,
     touched,
     with_body,
 )
-from tinytrace.codegen.ir.nodes import Node, axis, axis_between, number, walk
-from tinytrace.codegen.ir.procedures import stream
-from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.passes.loop_fission import fission
 from tinytrace.core.dtypes import element_size
 
@@ -48,7 +46,7 @@ def stream_results(kernels: Sequence[Kernel]) -> list[Kernel]:
 
 
 def _with_streams(nest: Nest) -> Nest:
-    changed = with_body(nest, _streamed(nest.body))
+    changed = nest.with_body(_streamed(nest.body))
     return nest if changed is nest else replace(changed, heading=nest.title())
 
 

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tinytrace.codegen.ir.cost import PIECE, PRODUCT, WORTH_SPREADING, duration
-from tinytrace.codegen.ir.kernel import Call, For, Kernel, Stmt, When, expressions, map_bodies, nested, operations
+from tinytrace.codegen.ir.kernel import Kernel, map_bodies
 from tinytrace.codegen.ir.nodes import walk
+from tinytrace.codegen.ir.statements import Call, For, Stmt, When, expressions, nested, operations
 
 MOST_PIECES = 64
 MANY_PRODUCTS = 8

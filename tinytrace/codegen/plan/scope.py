@@ -8,8 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, rebuild
-from tinytrace.codegen.ir.kernel import Buffer, Home, Kernel
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, element, load, walk
+from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.plan.elements import Elements, Index, literal_node
 from tinytrace.codegen.plan.partition import Root
 from tinytrace.codegen.plan.unit import Unit

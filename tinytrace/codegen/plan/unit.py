@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinytrace.codegen.ir.kernel import Buffer
+from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.plan.names import Names
 from tinytrace.core.avals import ShapedArray
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import rebuild
-from tinytrace.codegen.ir.kernel import Stmt
 from tinytrace.codegen.ir.nodes import Node, rewrite
+from tinytrace.codegen.ir.statements import Stmt
 from tinytrace.codegen.schedule.lane_simd import STREAM_LANES, LaneSimd, uses_again
 from tinytrace.codegen.schedule.split_reduction import SplitReduction, are_around, is_whole
 from tinytrace.codegen.schedule.tasks import StagePlan, variable

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from tinytrace.codegen.ir.arithmetic import flat_offset
-from tinytrace.codegen.ir.kernel import Buffer, For, Nest, Stmt, Store
+from tinytrace.codegen.ir.kernel import Nest
 from tinytrace.codegen.ir.nodes import Node, number
+from tinytrace.codegen.ir.statements import Buffer, For, Stmt, Store
 from tinytrace.codegen.plan.elements import Index
 from tinytrace.codegen.schedule.collapse import merge_loops
 

@@ -12,9 +12,9 @@ from dataclasses import replace as replaced
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import linear
-from tinytrace.codegen.ir.kernel import Combine, Declare, For, Inclusive, Row, Stmt, Store
 from tinytrace.codegen.ir.nodes import Node, axis, local, number
 from tinytrace.codegen.ir.reductions import fold_of
+from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive, Row, Stmt, Store
 from tinytrace.codegen.schedule.lane_simd import LaneSimd
 from tinytrace.codegen.schedule.simd_axis import lanes_pay, packed
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, folds, replace, result_of, start_of, variable

@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.cost import duration
-from tinytrace.codegen.ir.kernel import Stmt
 from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.statements import Stmt
 from tinytrace.codegen.passes.threads import pieces
 from tinytrace.codegen.schedule.collapse import can_merge, merged
 from tinytrace.codegen.schedule.column_folds import fold_columns

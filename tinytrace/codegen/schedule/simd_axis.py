@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, stride_along
-from tinytrace.codegen.ir.kernel import Buffer, Stmt
 from tinytrace.codegen.ir.nodes import Node, load, walk
+from tinytrace.codegen.ir.statements import Buffer, Stmt
 from tinytrace.codegen.schedule.copies import loops_that_store
 from tinytrace.codegen.schedule.tasks import StagePlan, computed, replace
 

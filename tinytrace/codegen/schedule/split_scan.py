@@ -9,8 +9,8 @@ How many pieces there are depends on the amount of work, not on the number of th
 from __future__ import annotations
 
 from tinytrace.codegen.ir.arithmetic import linear, minimum
-from tinytrace.codegen.ir.kernel import Buffer, Combine, Declare, For, Stmt, Store
 from tinytrace.codegen.ir.nodes import Node, axis, load, local, number, walk
+from tinytrace.codegen.ir.statements import Buffer, Combine, Declare, For, Stmt, Store
 from tinytrace.codegen.schedule.inner_simd import BLOCK, InnerSimd, has_clause, part_of
 from tinytrace.codegen.schedule.tasks import StagePlan, folds, replace, start_of
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, stride_along
-from tinytrace.codegen.ir.kernel import Buffer, Call, For, Kernel, Nest, Place, Stmt
+from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import Node, number, rewrite
 from tinytrace.codegen.ir.procedures import Procedure
+from tinytrace.codegen.ir.statements import Buffer, Call, For, Place, Stmt
 from tinytrace.codegen.plan.elements import Index, domain_axes
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.schedule.collapse import merge_loops

@@ -6,9 +6,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tinytrace.codegen.ir.kernel import Buffer, Call, Declare, Kernel, Nest, Place, Stmt, Store
+from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import Node, literal, local, number
 from tinytrace.codegen.ir.procedures import Procedure
+from tinytrace.codegen.ir.statements import Buffer, Call, Declare, Place, Stmt, Store
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.plan.unit import Callback
 from tinytrace.core.dtypes import is_half

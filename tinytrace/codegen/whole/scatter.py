@@ -16,23 +16,11 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, minimum, rebuild, stride_along, subtract
 from tinytrace.codegen.ir.cost import WORTH_SPREADING, duration
-from tinytrace.codegen.ir.kernel import (
-    Buffer,
-    Combine,
-    For,
-    Kernel,
-    Nest,
-    Place,
-    Row,
-    Stmt,
-    Store,
-    When,
-    expressions,
-    nested,
-)
+from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import Node, axis, literal, load, number, rewrite, walk
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.ir.statements import Buffer, Combine, For, Place, Row, Stmt, Store, When, expressions, nested
 from tinytrace.codegen.plan.elements import UPDATES, as_index, domain_axes, node_of, reader, wrapped
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.schedule.collapse import merge_loops

@@ -1,0 +1,204 @@
+"""Statements: what is left of a program inside of its kernels when equations have become loops.
+
+    stmt    ::= For axis in [begin, end): stmt*      one after the other, vectorised, or over threads
+              | Declare local = node                 a C variable that may change
+              | Row buffer                           an array on the stack
+              | Store place = node
+              | Combine place op= node
+              | Inclusive local                      what is folded so far is read from here on, iteration by iteration
+              | When guard: stmt*
+              | Call procedure, place* [For]         of the BLAS, a hand-written routine or Python
+    place   ::= local | buffer[offset]
+
+Expressions are those of `nodes`. All of these are values: passes make new ones and never change one.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.procedures import Procedure
+from tinytrace.core.dtypes import DType, element_size, short_name
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """A contiguous array that C sees through a pointer called `name`; two arrays are one if they are one object.
+
+    Which bytes it gets is decided last, by `memory`.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+    space: str
+    """input, output, workspace, row (an array on the stack) or view (a pointer that the program around it moves)."""
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * element_size(self.dtype)
+
+    def __str__(self) -> str:
+        return f"{self.name}:{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+
+# --- statements --------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True, eq=False)
+class For:
+    """Run `body` for every value of `axis` from `begin` up to `end`."""
+
+    axis: Node
+    begin: Node
+    end: Node
+    body: Sequence[Stmt]
+    simd: bool = False
+    """Is it the vectorised one? Its iterations are independent but for folds into variables."""
+    independent: bool = False
+    """May its iterations run in any order, on any thread?"""
+    grain: int = 0
+    """Iterations that one thread takes at least, when the loop is spread over threads; 0: it is not."""
+
+
+@dataclass(frozen=True, eq=False)
+class Declare:
+    """A new C variable; a `fixed` one never changes."""
+
+    local: Node
+    value: Node
+    fixed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A new array on the stack."""
+
+    buffer: Buffer
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """`place = value`; place is a local, or (buffer, offset)."""
+
+    place: Place
+    value: Node
+
+
+@dataclass(frozen=True, eq=False)
+class Combine:
+    """`place = place op value`, an operation of `reductions`."""
+
+    place: Place
+    op: str
+    value: Node
+
+
+@dataclass(frozen=True, eq=False)
+class Inclusive:
+    """From here to the end of a loop's body `local`, into which the loop folds, is read: a running fold."""
+
+    local: Node
+
+
+@dataclass(frozen=True, eq=False)
+class When:
+    """Run `body` where the guard holds."""
+
+    guard: Node
+    body: Sequence[Stmt]
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A call of functions that take places by their addresses."""
+
+    procedure: Procedure
+    places: dict[str, Place]
+    written: tuple[str, ...]
+    """The names of the places that the statement changes."""
+    flops: int = 0
+    """Operations on elements that it takes."""
+    rows: int = 0
+    """For a product of matrices: how many rows its result has."""
+    then: For | None = None
+    """A loop over these rows, or over equal parts of them, which starts with a row when that is done (`epilogue`)."""
+
+
+Place: TypeAlias = "Node | tuple[Buffer, Node]"
+Home: TypeAlias = "Node | Buffer"
+"""Where a value is: in an array, or (a scalar) in a C variable or a literal."""
+Stmt: TypeAlias = "For | Declare | Row | Store | Combine | Inclusive | When | Call"
+
+
+def nested(body: Sequence[Stmt]) -> Iterator[Stmt]:
+    """Yield every statement of `body`, outer ones first."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, (For, When)):
+            yield from nested(stmt.body)
+        elif isinstance(stmt, Call) and stmt.then is not None:
+            yield from nested([stmt.then])
+
+
+def expressions(stmt: Stmt) -> list[Node]:
+    """Return the expressions that a statement evaluates itself."""
+    match stmt:
+        case For(_, begin, end):
+            return [begin, end]
+        case Declare(_, value):
+            return [value]
+        case Store(place, value) | Combine(place, _, value):
+            return [value] if isinstance(place, Node) else [place[1], value]
+        case When(guard):
+            return [guard]
+        case Call(_, places):
+            return [place if isinstance(place, Node) else place[1] for place in places.values()]
+    return []
+
+
+def written(stmt: Stmt) -> list[Place]:
+    """Return the places that a statement changes itself."""
+    if isinstance(stmt, (Store, Combine)):
+        return [stmt.place]
+    return [stmt.places[name] for name in stmt.written] if isinstance(stmt, Call) else []
+
+
+def touched(stmt: Stmt) -> list[Buffer]:
+    """Return the arrays that a statement reads or writes itself, other than by loads in its expressions."""
+    places = list(stmt.places.values()) if isinstance(stmt, Call) else written(stmt)
+    return [place[0] for place in places if not isinstance(place, Node)]
+
+
+OwnerT = TypeVar("OwnerT", bound="For | When")
+
+
+def with_body(owner: OwnerT, body: Sequence[Stmt]) -> OwnerT:
+    """Return a loop or guard with another body; itself when that is the same."""
+    return owner if are_same(body, owner.body) else replace(owner, body=body)
+
+
+def are_same(body: Sequence[Stmt], other: Sequence[Stmt]) -> bool:
+    """Do both consist of the same objects?"""
+    return len(body) == len(other) and all(a is b for a, b in zip(body, other, strict=True))
+
+
+def operations(body: Sequence[Stmt], times: int = 1) -> int:
+    """Return how many operations on elements statements take, done `times` times."""
+    total = 0
+    for stmt in body:
+        total += times * sum(node.op == "apply" and not node.args[0].is_conversion for node in walk(expressions(stmt)))
+        total += times * isinstance(stmt, Combine)
+        if isinstance(stmt, For):
+            total += operations(stmt.body, times * stmt.axis.args[1])
+        elif isinstance(stmt, When):
+            total += operations(stmt.body, times)
+        elif isinstance(stmt, Call):
+            total += times * stmt.flops + (operations([stmt.then], times) if stmt.then is not None else 0)
+    return total
