@@ -66,10 +66,11 @@ if TYPE_CHECKING:
     from tinytrace import random as random
     from tinytrace import scipy as scipy
     from tinytrace import typing as typing
+    from tinytrace.inspection.debugger import debugger as debugger
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
 _submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
-_LATER = {"parse_jaxpr": "parsing"}
+_LATER = {"debugger": "inspection.debugger", "parse_jaxpr": "parsing"}
 _later = lazy_names(__name__, _LATER)
 
 
@@ -100,6 +101,7 @@ __all__ = [
     "custom_vjp",
     "debug",
     "debug_nans",
+    "debugger",
     "default_backend",
     "device_count",
     "device_get",

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import string
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from tinytrace.control_flow.callbacks import CallOnLeaves, debug_callback_p
@@ -74,3 +76,14 @@ class _FormatChecker(string.Formatter):
 
 
 __all__ = ["callback", "print"]
+
+
+class _CallableModule(ModuleType):
+    """`tinytrace.debug(f)(x)` runs `f` in the debugger: see `tinytrace.inspection.debugger`."""
+
+    def __call__(self, fun: Callable[..., Any], limit: int = 100_000) -> Callable[..., Any]:
+        run: Callable[..., Any] = importlib.import_module("tinytrace.inspection.debugger").debug(fun, limit)
+        return run
+
+
+sys.modules[__name__].__class__ = _CallableModule

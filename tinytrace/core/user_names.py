@@ -38,8 +38,12 @@ def assigned_name(source: SourceInfo | None) -> str | None:
     return _assignments(source.code).get(source.instruction) if source is not None else None
 
 
-def _wanted(jaxpr: Jaxpr, assignments: dict[CodeType, dict[int, str]]) -> Iterator[tuple[Var, str]]:
-    """Yield variables with the names that they should have, in the order of printing."""
+def _wanted(jaxpr: Jaxpr, assignments: dict[CodeType, dict[int, str]], around: SourceInfo | None = None
+            ) -> Iterator[tuple[Var, str]]:
+    """Yield variables with the names that they should have, in the order of printing.
+
+    Args: around: where the equation was written whose program this is; what a library wrote for it has no name.
+    """
     paths = jaxpr.debug_info.arg_names if jaxpr.debug_info is not None else ()
     for var, path in zip(jaxpr.invars, paths, strict=False):
         if path and (name := re.sub(r"\W+", "_", path).strip("_")):
@@ -51,10 +55,10 @@ def _wanted(jaxpr: Jaxpr, assignments: dict[CodeType, dict[int, str]]) -> Iterat
             assignments[source.code] = found
             assigned = found.get(source.instruction)
             results = [v for v in eqn.outvars if not isinstance(v, DropVar)]
-            if assigned is not None and len(results) == 1:
+            if assigned is not None and len(results) == 1 and not (around and _same_place(source, around)):
                 yield results[0], assigned
         for inner in subjaxprs(eqn.params):
-            yield from _wanted(inner, assignments)
+            yield from _wanted(inner, assignments, source)
 
 
 def _same_place(source: SourceInfo, other: SourceInfo | None) -> bool:

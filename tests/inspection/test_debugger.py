@@ -1,0 +1,138 @@
+"""The debugger: moves, values under the user's names, changes, and the commands of the terminal."""
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace import lax
+from tinytrace.inspection.debugger import Terminal, debugger
+from tinytrace.inspection.recording import record
+from tinytrace.testing.strategies import programs_with_arguments
+
+FULL = settings.get_current_profile_name() == "full"
+
+
+def f(x):
+    y = jnp.sin(x) * 2
+    z = lax.fori_loop(0, 3, lambda i, c: c * y, x)
+    w = jnp.log(z - 100)
+    return w.sum()
+
+
+LINE = f.__code__.co_firstlineno
+X = jnp.arange(1.0, 4.0)
+
+
+def primitive(session):
+    return session.event.equation.primitive.name
+
+
+@settings(max_examples=150 if FULL else 15)
+@given(programs_with_arguments())
+def test_a_recording_computes_what_the_program_computes(case):
+    program, arguments = case
+    closed = jax.make_jaxpr(program.function())(*arguments)
+    recording = record(closed, [jnp.asarray(x) for x in arguments])
+    assert recording.error is None
+    with jax.disable_jit():
+        expected = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *arguments)
+    for got, want in zip(recording.results, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+    for event in recording.events:
+        known = recording.values_at(event.number)
+        assert all(atom in known for atom in event.equation.invars if isinstance(atom, jax.core.Var))
+
+
+def test_step_next_out_and_back():
+    session = debugger(f)(X)
+    assert primitive(session) == "sin"
+    assert primitive(session.step()) == "mul"
+    assert primitive(session.step()) == "scan"
+    assert primitive(session.step()) == "add"
+    assert session.where()[0] == "in scan, run 0"
+    assert primitive(session.out()) == "sub"
+    assert primitive(session.back()) == "mul"
+    assert session.where()[0] == "in scan, run 2"
+    assert primitive(session.to(2).next()) == "sub"
+    assert session.to(10**6).event is None
+    assert session.where() == ["the end"]
+    assert session.next().out().step().event is None
+
+
+def test_until_line_primitive_nan_and_condition():
+    session = debugger(f)(X)
+    assert primitive(session.until(primitive="scan")) == "scan"
+    assert primitive(session.to(0).until(line=LINE + 3)) == "sub"
+    assert primitive(session.to(0).until(nan=True)) == "log"
+    assert "z" in session.values
+    assert primitive(session.to(0).until(condition=lambda v: bool((v["z"] > 10).any()))) == "sub"
+    assert session.until(primitive="nothing").event is None
+
+
+def test_values_have_the_users_names():
+    session = debugger(f)(X).until(primitive="log")
+    np.testing.assert_allclose(session["y"], np.sin(X) * 2, rtol=1e-6)
+    assert list(session.values)[:3] == ["x", "a", "y"]
+    with pytest.raises(KeyError, match="no variable 'w' has a value here; there are: x, a, y"):
+        session["w"]
+
+
+def test_a_changed_value_is_followed_by_everything_behind_it():
+    session = debugger(f)(X).until(primitive="scan")
+    session["y"] = np.full(3, 10.0, np.float32)
+    session.until(primitive="log")
+    np.testing.assert_array_equal(session["z"], np.arange(1, 4) * 1000)
+    np.testing.assert_allclose(session.results[0], np.log(np.arange(1, 4) * 1000 - 100).sum(), rtol=1e-6)
+    session["x"] = jnp.zeros(3)
+    np.testing.assert_array_equal(session.until(primitive="log")["x"], 0)
+    with pytest.raises(TypeError, match=r"f32\[3\] is wanted, not one of type f32\[2\]"):
+        session["y"] = jnp.zeros(2)
+
+
+def test_one_iteration_can_be_changed():
+    session = debugger(lambda x: lax.fori_loop(0, 3, lambda i, c: c + 1.0, x))(0.0)
+    session.until(primitive="add").until(primitive="add")
+    inside = next(name for name, value in session.values.items() if value.dtype == jnp.float32)
+    with pytest.raises(ValueError, match="comes into this program from outside"):
+        session[inside] = 5.0
+
+
+def test_errors_end_the_recording_and_are_raised_for_results():
+    def broken(x):
+        return jax.pure_callback(lambda y: 1 / 0, x, jnp.sin(x))
+    session = debugger(broken)(1.0)
+    assert primitive(session.step()) == "pure_callback"
+    assert "ZeroDivisionError" in session.step().step().where()[0]
+    with pytest.raises(ZeroDivisionError):
+        session.results  # noqa: B018
+    short = debugger(lambda x: lax.fori_loop(0, 100, lambda i, c: c + 1.0, x), limit=10)(0.0)
+    with pytest.raises(RuntimeError, match="more than 10 equations"):
+        short.results  # noqa: B018
+
+
+def test_the_terminal_speaks_all_commands():
+    script = "s\nn\n\nb 2\nu\nu nan\np z\nset y = 1\nset q = 1\nu scan\ns\no\nw\nh\nc\nq\n"
+    terminal = Terminal(debugger(f)(X), stdin=io.StringIO(script), stdout=io.StringIO())
+    terminal.use_rawinput = False
+    terminal.cmdloop()
+    said = terminal.stdout.getvalue()
+    assert "->    w:f32[3] = log b" not in said
+    assert "-> w:f32[3] = log b" in said
+    assert "until what?" in said
+    assert "no variable 'q' has a value here" in said
+    assert "z = Array([" in said
+    assert said.count("(jaxpr)") == script.count("\n")
+    assert "h: this list" in said
+
+
+def test_tinytrace_debug_is_the_terminal_and_still_the_module(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("s\nq\n"))
+    monkeypatch.setattr(Terminal, "use_rawinput", False)
+    (result,) = jax.debug(jnp.sin)(0.0)
+    assert result == 0.0
+    assert "-> a:f32[] = sin x" in capsys.readouterr().out
+    assert callable(jax.debug.print)
+    assert "<table><tr><td>x</td>" in jax.debugger(f)(X)._repr_html_()
