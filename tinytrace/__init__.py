@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from tinytrace import random as random
     from tinytrace import scipy as scipy
     from tinytrace import typing as typing
-    from tinytrace.inspection.debugger import debugger as debugger
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
 _submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
