@@ -218,7 +218,7 @@ def debugger(fun: Callable[..., Any], limit: int = 100_000) -> Callable[..., Ses
     ...     return y - jnp.inf * 0
     >>> session = debugger(f)(1.0)
     >>> session.step()["y"]
-    Array(2.7182817, dtype=float32)
+    Array(2.7182817, dtype=float32, weak_type=True)
     """
     def start(*args: Any, **kwargs: Any) -> Session:
         program = make_jaxpr(fun)(*args, **kwargs)
