@@ -114,7 +114,8 @@ static inline double tt_zeta_f64(double x, double q) {
         sum += bernoulli[k] * factor;
         factor *= (x + 2 * k + 1) * (x + 2 * k + 2) * square;
     }
-    double pole = __builtin_rint(q) == q ? __builtin_inf() : __builtin_nan("");
+    /* A pole of odd order has no limit. */
+    double pole = (__builtin_rint(q) == q) & (__builtin_rint(0.5 * x) == 0.5 * x) ? __builtin_inf() : __builtin_nan("");
     sum = q <= 0.0 ? (__builtin_rint(x) == x) & (__builtin_rint(q) != q) ? sum : pole : sum;
     sum = x == 1.0 ? __builtin_inf() : sum;
     return x < 1.0 ? __builtin_nan("") : sum;

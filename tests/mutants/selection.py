@@ -13,7 +13,7 @@ from coverage import CoverageData
 from tests.mutants.faults import Fault
 from tests.mutants.trial import LEFT_OUT
 
-SECONDS = (4.0, 15.0, 50.0)
+SECONDS = (3.0, 8.0, 20.0)
 """Of tests that try a fault at first, then if it survives that, and at last: as recorded, which is half as fast."""
 FILES = 4
 """From how many files the first ones come: reading a file of tests costs more than most of the tests in it."""

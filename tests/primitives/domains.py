@@ -45,6 +45,15 @@ HELD = {"polygamma": (0,), "regularized_incomplete_beta": (0, 1), "igamma": (0,)
 TANGENT_BY_CONVENTION = {"reduce_precision", "stop_gradient"}
 """Their jvp is not their derivative, by definition."""
 
+MOVES = {
+    "abs", "bitcast_convert_type", "broadcast_in_dim", "clamp", "concatenate", "copy", "copy_p", "cummax", "cummin",
+    "device_put", "dynamic_slice", "dynamic_update_slice", "gather", "iota", "max", "min", "neg",
+    "optimization_barrier", "pad", "reduce_max", "reduce_min", "reduce_window_max", "reduce_window_min", "reshape",
+    "rev", "scatter", "scatter-max", "scatter-min", "select_n", "sign", "slice", "sort", "squeeze", "stop_gradient",
+    "top_k", "transpose", "windows",
+}
+"""What gives elements as they are, or with another sign: compiled, interpreted and mapped to the same bits."""
+
 INTERVALS: dict[str, tuple[float, float]] = {
     "log": (0.1, 4), "sqrt": (0.1, 4), "rsqrt": (0.1, 4), "log1p": (-0.9, 4), "asin": (-0.9, 0.9), "acos": (-0.9, 0.9),
     "atanh": (-0.9, 0.9), "acosh": (1.1, 4), "pow": (0.3, 3), "div": (0.5, 3), "cbrt": (0.2, 4), "tan": (-1.2, 1.2),

@@ -14,7 +14,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0, FLOAT32, KeyType, is_float
 from tinytrace.core.kinds import Kind, Scan1D
 from tinytrace.core.primitive import Primitive, refuse
-from tinytrace.primitives.arithmetic import abs, add, add_p, max, max_p, min_p, mul, mul_p, neg, sub
+from tinytrace.primitives.arithmetic import add, add_p, max, max_p, min, min_p, mul, mul_p, neg, sub
 from tinytrace.primitives.comparison import eq, ne
 from tinytrace.primitives.concatenation import concatenate_p
 from tinytrace.primitives.duals import Dual
@@ -144,11 +144,15 @@ def _by(primitive: Primitive) -> Combine:
 
 
 def _logaddexp(x: Dual, y: Dual) -> Dual:
-    """Return log(exp(x) + exp(y)); each tangent counts by its share of the sum, and infinities are no difference."""
+    """Return log(exp(x) + exp(y)); each tangent counts by its share of the sum, and infinities are no difference.
+
+    What is returned is differentiated again: at a tie each operand has half of it. So the size of the difference is
+    `-min(d, -d)` and not `abs(d)`, whose derivative at 0 is 1.
+    """
     largest, difference = max(x.primal, y.primal), sub(x.primal, y.primal)
     undefined = ne(difference, difference)  # infinities of one sign, or NaN
     total = add(x.primal, y.primal)
-    out = select(undefined, total, add(largest, log1p(exp(neg(abs(difference))))))
+    out = select(undefined, total, add(largest, log1p(exp(min(difference, neg(difference))))))
 
     def share(operand: Dual) -> Any:
         return mul(operand.tangent, exp(sub(_finite(operand.primal), _finite(out))))

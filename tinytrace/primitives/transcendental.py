@@ -288,7 +288,10 @@ def rounded_once(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _pow(x: NDArray, y: NDArray) -> Any:
-    return np.power(x, y.astype(x.dtype))
+    """NumPy takes the root where the exponent is 0.5 and a scalar: of -0 and -inf that is another number."""
+    y = y.astype(x.dtype)
+    power, is_root = np.power(x, y), y == 0.5
+    return np.where(is_root & ((x == 0) | np.isneginf(x)), abs(x), power) if is_root.any() else power
 
 
 def _pow_tangent_x(g: Any, out: Any, x: Any, y: Any) -> Any:
