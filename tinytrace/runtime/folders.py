@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
@@ -57,6 +57,20 @@ class Folder:
             os.mkdir(name, 0o700, dir_fd=self.descriptor)
             os.chmod(name, 0o700, dir_fd=self.descriptor)  # whatever the umask is
         return self.inner(name)
+
+    @contextmanager
+    def temporary(self, name: str) -> Iterator[Folder]:
+        """A new directory `name` in this one, removed with all that is in it at the end."""
+        spare: list[int] = []
+        try:
+            for _ in range(2):  # to remove it also when no descriptor is free then
+                spare.append(os.dup(self.descriptor))
+            with self.made(name) as folder:
+                yield folder
+        finally:
+            for descriptor in spare:
+                os.close(descriptor)
+            self.remove_tree(name)
 
     def names(self) -> list[str]:
         """What is in it, in no order; nothing if it cannot be read."""
@@ -126,15 +140,26 @@ class Folder:
 
 
 def make_folders(path: str) -> None:
-    """Make the directory of an absolute path and those above it that are missing, for this user alone."""
-    if os.path.isdir(path):
-        return
-    above = os.path.dirname(path)
-    if above != path:
-        make_folders(above)
-    with suppress(FileExistsError):
-        os.mkdir(path, 0o700)
-        os.chmod(path, 0o700)  # whatever the umask is
+    """Make the directory of an absolute path and those above it that are missing, for this user alone.
+
+    Raises: OSError if that fails, before anything is made for a path that is too long.
+    """
+    missing = []
+    while not _is_there(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for path in reversed(missing):
+        with suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+            os.chmod(path, 0o700)  # whatever the umask is
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def require_private(status: os.stat_result) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from tinytrace.config import config
 from tinytrace.runtime.compiler import LIBRARY
@@ -35,27 +35,19 @@ def scratch_folder() -> Iterator[str]:
 
     Raises: OSError if there is no directory that can be written.
     """
-    base, name = _make_scratch_folder()
-    try:
-        yield os.path.join(base, name)
-    finally:
-        with suppress(OSError), Folder(os.path.realpath(base), private=False) as folder:
-            folder.remove_tree(name)
-
-
-def _make_scratch_folder() -> tuple[str, str]:
     name = f"tinytrace-{os.getpid()}-{os.urandom(8).hex()}"
-    reasons = []
-    for base in filter(None, (os.environ.get("TMPDIR"), "/tmp", "/dev/shm")):
-        path = os.path.join(base, name)
-        try:
-            os.mkdir(path, 0o700)
-            os.chmod(path, 0o700)  # whatever the umask is
-        except OSError as error:
-            reasons.append(f"{printable(base)}: {error.strerror}")
-            continue
-        return base, name
-    raise OSError(f"no temporary directory can be written ({', '.join(reasons)})")
+    with ExitStack() as stack:
+        reasons = []
+        for base in filter(None, (os.environ.get("TMPDIR"), "/tmp", "/dev/shm")):
+            try:
+                folder = stack.enter_context(Folder(os.path.realpath(base), private=False))
+                stack.enter_context(folder.temporary(name))
+            except OSError as error:
+                reasons.append(f"{printable(base)}: {error.strerror or error}")
+                continue
+            yield os.path.join(base, name)
+            return
+        raise OSError(f"no temporary directory can be written ({', '.join(reasons)})")
 
 
 def _cache_home() -> str:

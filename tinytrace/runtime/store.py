@@ -105,12 +105,9 @@ class Store:
         with self._open() as root, root.made(BUILDING) as building:
             while True:
                 name = f"{os.getpid()}-{os.urandom(8).hex()}"
-                with building.made(name) as folder, locks.live(folder) as is_there:
+                with building.temporary(name) as folder, locks.live(folder) as is_there:
                     if is_there:
-                        try:
-                            yield os.path.join(self.root, BUILDING, name)
-                        finally:
-                            building.remove_tree(name)
+                        yield os.path.join(self.root, BUILDING, name)
                         return
 
     def publish(self, key: ArtifactKey, text: str, library: bytes) -> Entry:
