@@ -39,7 +39,7 @@ test-matrix: $(VENV)/.dev  ## run what runs compiled programs with 1, 2 and 5 th
 	@for options in $(MATRIX); do echo "==> $$options"; \
 		HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -q -n auto $$options $(COMPILED) || exit 1; done
 
-sanitize: $(VENV)/.dev  ## run compiled programs under the address and undefined behaviour sanitizers (minutes)
+sanitize: $(VENV)/.dev  ## run compiled programs under the address, undefined behaviour and thread sanitizers (minutes)
 	@echo "==> gcc's sanitizers"
 	@$(BIN)/python -m tests.sanitized
 

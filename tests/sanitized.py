@@ -1,15 +1,19 @@
 """Runs tests with the C runtime and all compiled programs under gcc's sanitizers: `make sanitize`.
 
-`python -m tests.sanitized [pytest's arguments]` builds the extension modules with -fsanitize=address,undefined in a
-folder of their own, build/sanitized, and runs pytest on that copy of the package. The arguments of CC make compiled
-programs the same way; they are part of a program's key, so the two sorts are never taken for each other. Python itself
-is not instrumented: it is started with the sanitizers' libraries loaded.
+`python -m tests.sanitized [pytest's arguments]` builds the extension modules with a sanitizer in a folder of their own
+under build/ and runs that copy of the package. The arguments of CC make compiled programs the same way; they are part
+of a program's key, so the sorts are never taken for each other. Python itself is not instrumented: it is started with
+the sanitizers' libraries loaded. `python -m tests.sanitized threads` runs the part that is about threads alone.
 
-What counts as an error: an access outside of what was asked for, be it a block of the pool (csrc/alloc.c hides free
-blocks, and the spare bytes after one in use, from the sanitizer's point of view), an array on the stack or NumPy's
-memory; a misaligned access, a shift by too much, an integer division by zero, an index outside of an array's bounds, a
-float that does not fit the integer it is converted to. Signed overflow is no error in compiled programs: -fwrapv
-defines it.
+What counts as an error, with -fsanitize=address,undefined: an access outside of what was asked for, be it a block of
+the pool (csrc/alloc.c hides free blocks, and the spare bytes after one in use, from the sanitizer's point of view), an
+array on the stack or NumPy's memory; a misaligned access, a shift by too much, an integer division by zero, an index
+outside of an array's bounds, a float that does not fit the integer it is converted to. Signed overflow is no error in
+compiled programs: -fwrapv defines it.
+
+With -fsanitize=thread: two threads at one place in memory, one of which writes, with nothing that orders them. Nothing
+is suppressed: what CPython's own locks order (the GIL is a pthread mutex and a condition) the sanitizer sees, and code
+that it did not instrument, CPython's and NumPy's, it does not report.
 
 The first error ends the process. With -n (pytest-xdist) the test is then named, and the other tests go on.
 """
@@ -20,10 +24,31 @@ import os
 import pathlib
 import subprocess
 import sys
+from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).parent.parent
-FOLDER = ROOT / "build" / "sanitized"
-FLAGS = "-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
+SECONDS = 60
+"""How long threads share objects, under each of the sanitizers."""
+
+
+class Sanitizer(NamedTuple):
+    """One build of the package: where it is, gcc's flags for it, the libraries that must be loaded first, options."""
+
+    folder: pathlib.Path
+    flags: str
+    libraries: tuple[str, ...]
+    options: dict[str, str]
+
+
+ADDRESSES = Sanitizer(
+    ROOT / "build" / "sanitized",
+    "-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1",
+    ("libasan.so", "libubsan.so"),
+    {"ASAN_OPTIONS": "detect_leaks=0",  # Python ends without freeing everything
+     "UBSAN_OPTIONS": "print_stacktrace=1"})
+# The fences of csrc/pool.c are not modelled, which gcc warns of: what they order is atomic, and ordered by `turn` too.
+THREADS = Sanitizer(ROOT / "build" / "sanitized-threads", "-fsanitize=thread -fno-omit-frame-pointer -g1 -Wno-tsan",
+                    ("libtsan.so",), {"TSAN_OPTIONS": "halt_on_error=1 exitcode=66"})
 
 PARTS = ["tests/api", "tests/codegen", "tests/control_flow", "tests/csrc", "tests/lax", "tests/numpy/test_goldens.py",
          "tests/primitives", "tests/random", "tests/runtime", "tests/testing"]  # fmt: skip
@@ -37,29 +62,27 @@ LEFT_OUT = [
 ]
 
 
-def build() -> None:
+def build(sanitizer: Sanitizer) -> None:
     """Compile the extension modules and copy the package beside them."""
     subprocess.run(
-        [sys.executable, "-W", "ignore", "setup.py", "-q", "build", "--build-base", FOLDER / "objects", "--build-lib",
-         FOLDER / "lib"],
-        env={**os.environ, "CFLAGS": FLAGS, "LDFLAGS": FLAGS}, cwd=ROOT, check=True,
+        [sys.executable, "-W", "ignore", "setup.py", "-q", "build", "--build-base", sanitizer.folder / "objects",
+         "--build-lib", sanitizer.folder / "lib"],
+        env={**os.environ, "CFLAGS": sanitizer.flags, "LDFLAGS": sanitizer.flags}, cwd=ROOT, check=True,
     )  # fmt: skip
 
 
-def environment() -> dict[str, str]:
-    """What makes a Python process use what `build` made."""
-    libraries = [library(name) for name in ("libasan.so", "libubsan.so")]
-    return {
-        **os.environ,
-        "LD_PRELOAD": " ".join(libraries),
-        "ASAN_OPTIONS": "detect_leaks=0",  # Python ends without freeing everything
-        "UBSAN_OPTIONS": "print_stacktrace=1",
-        "CC": f"gcc {FLAGS}",
-        "TINYTRACE_CACHE_DIR": str(ROOT / ".cache" / "sanitized"),
+def run(sanitizer: Sanitizer, *arguments: str) -> int:
+    """Run Python with these arguments on what `build` made; its exit status."""
+    environment = {
+        **os.environ, **sanitizer.options,
+        "LD_PRELOAD": " ".join(map(library, sanitizer.libraries)),
+        "CC": f"gcc {sanitizer.flags}",
+        "TINYTRACE_CACHE_DIR": str(ROOT / ".cache" / sanitizer.folder.name),
         # This copy of the package, not the one in ROOT, which is there for the tests.
-        "PYTHONPATH": os.pathsep.join([str(FOLDER / "lib"), str(ROOT)]), "PYTHONSAFEPATH": "1",
+        "PYTHONPATH": os.pathsep.join([str(sanitizer.folder / "lib"), str(ROOT)]), "PYTHONSAFEPATH": "1",
         "HYPOTHESIS_PROFILE": "fast",
     }  # fmt: skip
+    return subprocess.run([sys.executable, *arguments], env=environment, cwd=ROOT).returncode
 
 
 def library(name: str) -> str:
@@ -71,13 +94,28 @@ def library(name: str) -> str:
     return path
 
 
+def run_threads() -> int:
+    """Let threads share objects under each sanitizer, and plant a race, which must be seen."""
+    failed = run(THREADS, *PYTEST, "-q", "tests/runtime/test_planted.py")
+    for each in (THREADS, ADDRESSES):
+        failed |= run(each, "-m", "tests.shared_by_threads", str(SECONDS))
+    return failed
+
+
+PYTEST = ["-m", "pytest", "--import-mode=append"]
+
+
 def main(arguments: list[str]) -> int:
-    """Run pytest with these arguments, or on all parts; its exit status."""
-    build()
-    chosen = arguments or [*PARTS, *(f"--ignore={path}" for path in OTHERS),
-                           *(f"--deselect={test}" for test in LEFT_OUT), "-q", "-n", "auto"]
-    command = [sys.executable, "-m", "pytest", "--import-mode=append", *chosen]
-    return subprocess.run(command, env=environment(), cwd=ROOT).returncode
+    """Run pytest with these arguments, or all parts and the threads; the exit status."""
+    build(ADDRESSES)
+    if arguments and arguments != ["threads"]:
+        return run(ADDRESSES, *PYTEST, *arguments)
+    build(THREADS)
+    failed = run_threads()
+    if not arguments:
+        chosen = [*PARTS, *(f"--ignore={path}" for path in OTHERS), *(f"--deselect={test}" for test in LEFT_OUT)]
+        failed |= run(ADDRESSES, *PYTEST, *chosen, "-q", "-n", "auto")
+    return failed
 
 
 if __name__ == "__main__":

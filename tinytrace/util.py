@@ -19,6 +19,7 @@ Result = TypeVar("Result")
 class lazy(Generic[Result]):  # noqa: N801  (a decorator)
     """A property that is computed when it is first read, and kept in the instance.
 
+    Threads may compute it at the same time; what the first of them gets is what all of them get.
     Python 3.11's functools.cached_property does so under one lock for all instances, which makes compiles of different
     programs wait for each other, and hangs a child that is forked meanwhile.
     """
@@ -33,7 +34,7 @@ class lazy(Generic[Result]):  # noqa: N801  (a decorator)
     def __get__(self, instance: Any, owner: type | None = None) -> Result:
         if instance is None:
             return self  # type: ignore[return-value]
-        value = instance.__dict__[self.name] = self.compute(instance)
+        value: Result = instance.__dict__.setdefault(self.name, self.compute(instance))
         return value
 
 

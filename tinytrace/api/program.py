@@ -100,6 +100,13 @@ class Program:
         """Is a thread at it? Then nobody should wait for `executable`."""
         return self._compiling is not None and self._compiling.is_alive()
 
+    def _code(self) -> Executable | None:
+        """Return the machine code if this call can have it: none is there while it is made in the background, and in a
+        signal's handler that interrupts the first import of the compiler."""
+        if "executable" not in self.__dict__ and (self.is_compiling() or not _compiler_is_imported()):
+            return None
+        return self.executable
+
     def _load(self) -> Executable | None:
         if not self.kernel_jaxpr.jaxpr.eqns:
             return None
@@ -118,10 +125,13 @@ class Program:
             return []
         arrays = [as_array(x, aval_of(x)) for x in self.generated.constants]
         if self.generated.callbacks:
-            self._host_calls = HostCalls(self.generated.callbacks)
             ids = self._host_calls.ids
             arrays.append(array_from_host(ids, ShapedArray(ids.shape, ids.dtype)))
         return arrays
+
+    @lazy
+    def _host_calls(self) -> HostCalls:
+        return HostCalls(self.generated.callbacks)
 
     def __call__(self, args: Sequence[Array]) -> list[Array]:
         """Run on `args`, one Array of the right aval per input."""
@@ -140,7 +150,7 @@ class Program:
 
         consts: the first inputs, the same in every call.  leaf_order: where the call's reading order meets the others.
         """
-        executable = None if self.is_compiling() else self.executable
+        executable = self._code()
         if executable is None and self.kernel_jaxpr.jaxpr.eqns:
             return None
         n = len(consts)
@@ -165,7 +175,7 @@ class Program:
 
     def _run(self, args: Sequence[Array]) -> list[Array]:
         inputs = [*self._consts, *(args[i] for i in self.kept)]
-        executable = None if self.is_compiling() else self.executable
+        executable = self._code()
         if executable is None:
             with eval_context():
                 return [as_array(x, aval) for x, aval in
@@ -185,6 +195,13 @@ class Program:
             with eval_context():
                 eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *args)  # names the operation, if it finds it
             raise FloatingPointError("invalid value (nan) encountered in a compiled function")
+
+
+def _compiler_is_imported() -> bool:
+    try:
+        return hasattr(codegen.generate, "generate") and hasattr(runtime.ladder, "load")
+    except ImportError:  # of a module whose import has begun
+        return False
 
 
 class _Equal:
@@ -300,7 +317,7 @@ def execute(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -
     arrays = [as_array(arg, aval) for arg, aval in zip(args, avals, strict=True)]
     if not config.disable_jit:
         program = _program_of(primitive, avals, tuple(params.items()), config.exact)
-        if program.executable is not None or not program.kernel_jaxpr.eqns:
+        if program._code() is not None or not program.kernel_jaxpr.eqns:
             return program(arrays)
     with eval_context():
         return [as_array(x, aval) for x, aval in zip(primitive.impl(*arrays, **params),

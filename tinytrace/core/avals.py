@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import sys
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -111,7 +112,8 @@ def aval_of(x: Any) -> ShapedArray:
 
 def refuse_masked(x: Any) -> None:
     """Raise ValueError for one of NumPy's masked arrays: its mask would be lost."""
-    if isinstance(x, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # `np.ma` would import it, and there are no such arrays before that
+    if masked is not None and isinstance(x, getattr(masked, "MaskedArray", ())):
         raise ValueError("numpy masked arrays are not supported as direct inputs to JAX functions. Use arr.filled() to "
                          "convert the value to a standard numpy array.")
 

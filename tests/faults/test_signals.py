@@ -1,0 +1,175 @@
+"""Signals at any moment: Ctrl-C is never lost and loses nothing, and handlers may call what they interrupt."""
+
+from __future__ import annotations
+
+import pytest
+
+BEGIN = """\
+import gc, pathlib, random, signal, threading, time
+import numpy as np
+import tinytrace as jax
+import tinytrace.numpy as jnp
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+def descriptors():
+    paths = [pathlib.Path("/proc/self/fd", name) for name in os.listdir("/proc/self/fd")]
+    return {os.readlink(path) for path in paths if path.is_symlink()}
+def soon(seconds, number=signal.SIGINT):
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), number))
+    timer.start()
+    return timer
+def interrupted(function, seconds):
+    "Call a function that a signal meets after so many seconds; its result, or None if it was interrupted."
+    result = None
+    try:
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-5))
+        result = function()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        pass
+    return result
+"""
+
+PROGRAMS = {
+    # The signal comes while C computes between two callbacks; the second one must not take it for its own success.
+    "Ctrl-C between two callbacks": """
+        def program(x):
+            x = jax.pure_callback(begin, x, x)
+            x = jax.lax.fori_loop(0, 3_000_000, lambda i, x: jnp.sin(x) + x * 0.5, x)
+            return jax.pure_callback(lambda y: y + 1, x, x)
+        timers = []
+        armed = False
+        def begin(y):
+            if armed: timers.append(soon(0.005))
+            return y
+        f = jax.jit(program)
+        expected = f(np.float32(1))
+        armed = True
+        for _ in range(10):
+            try:
+                f(np.float32(1))
+            except KeyboardInterrupt:
+                timers.pop().join()
+            else:
+                raise AssertionError("Ctrl-C was lost")
+        armed = False
+        assert f(np.float32(1)) == expected
+        """,
+    "Ctrl-C before the first line of a callback": """
+        from tinytrace.runtime import callbacks
+        calls = 0
+        def trace(frame, event, argument):
+            global calls
+            if event == "call" and frame.f_code.co_name == "_call" and frame.f_code.co_filename == callbacks.__file__:
+                calls += 1
+                raise KeyboardInterrupt
+        f = jax.jit(lambda x: jax.pure_callback(lambda y: y + 1, x, x))
+        assert f(np.float32(1)) == 2
+        sys.settrace(trace)
+        try:
+            f(np.float32(1))
+        except KeyboardInterrupt:
+            pass
+        else:
+            raise AssertionError("Ctrl-C was lost")
+        finally:
+            sys.settrace(None)
+        assert calls == 1 and f(np.float32(1)) == 2
+        """,
+    "what a callback raises, of any class": """
+        class Odd(BaseException): pass
+        for error in (ValueError("a"), KeyboardInterrupt(), SystemExit(3), Odd(), StopIteration(), GeneratorExit()):
+            def fail(y): raise error
+            f = jax.jit(lambda x: jax.pure_callback(fail, x, x))
+            for _ in range(3):
+                try:
+                    f(np.float32(1))
+                except BaseException as caught:
+                    assert caught is error, caught
+                else:
+                    raise AssertionError("lost")
+        """,
+    "Ctrl-C at random moments of tracing": """
+        def deep(x, depth):
+            for _ in range(depth):
+                x = jax.vmap(lambda y: jnp.where(y > 0, jnp.sin(y), y))(x)
+                x = jax.lax.cond(x[0] > 0, lambda z: z * 2, lambda z: z, x)
+            return x
+        x = np.linspace(-1, 1, 7, dtype=np.float32)
+        def trace():
+            return str(jax.make_jaxpr(jax.grad(lambda x: deep(x, 2).sum()))(x))
+        expected = trace()
+        begun = time.perf_counter(); trace(); whole = time.perf_counter() - begun
+        random.seed(0)
+        for _ in range(60):
+            result = interrupted(trace, random.random() * whole)
+            assert result is None or result == expected
+            assert jnp.sin(0.0) == 0 and isinstance(jnp.ones(2) + 1, jax.Array)
+        assert trace() == expected
+        """,
+    "Ctrl-C at random moments of compiling": """
+        check = lambda n: np.testing.assert_allclose(jax.jit(lambda x: jnp.sin(x) * n + x)(X), np.sin(X) * n + X, 1e-5)
+        X = np.linspace(-1, 1, 16, dtype=np.float32)
+        check(1)
+        gc.collect()
+        before = descriptors()
+        random.seed(1)
+        for n in range(2, 32):
+            interrupted(lambda: check(n), random.random() * 0.15)
+        check(100)
+        for n in range(2, 32): check(n)
+        gc.collect()
+        assert descriptors() - before == set(), descriptors() - before
+        store = pathlib.Path(os.environ["TINYTRACE_CACHE_DIR"])
+        left = [path for path in store.rglob("*") if path.parent.name == "building" or path.suffix == ".lock"]
+        assert not left, left
+        """,
+    "Ctrl-C at random moments of running": """
+        f = jax.jit(lambda x: jnp.tanh(x @ x).sum())
+        x = np.ones((300, 300), np.float32) / 300
+        expected = float(f(x))
+        random.seed(2)
+        def run():
+            for _ in range(20): assert float(f(x)) == expected
+            return True
+        for _ in range(40):
+            interrupted(run, random.random() * 0.02)
+        assert run()
+        """,
+    # A handler runs on the main thread, in the middle of whatever that does.
+    "a handler that calls the function which is being compiled": """
+        answers = []
+        def handler(number, frame):
+            answers.append(float(f(np.float32(3))))
+        signal.signal(signal.SIGUSR1, handler)
+        for n in range(8):
+            f = jax.jit(lambda x, n=n: jnp.cos(x) * (n + 2))
+            timer = soon(0.01 + 0.01 * n, signal.SIGUSR1)
+            assert abs(float(f(np.float32(3))) - np.cos(3) * (n + 2)) < 1e-4
+            timer.join()
+            time.sleep(0.01)
+            assert abs(answers[-1] - np.cos(3) * (n + 2)) < 1e-4
+        assert len(answers) == 8
+        """,
+    "a handler that compiles at every moment": """
+        count = 0
+        def handler(number, frame):
+            global count
+            count += 1
+            with jax.ensure_compile_time_eval():
+                assert float(jax.jit(lambda x: x * 2 + 1)(3.0)) == 7
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.003, 0.003)
+        for n in range(6):
+            f = jax.jit(lambda x: jnp.sum(jnp.sin(x)) * (n + 1))
+            np.testing.assert_allclose(f(np.ones(5, np.float32)), np.sin(1) * 5 * (n + 1), 1e-5)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert count > 5, count
+        """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_signals(sandbox, name):
+    program = "\n".join(line[8:] for line in PROGRAMS[name].splitlines())
+    sandbox.run(BEGIN + program + "\nprint('right')", timeout=120).require_right()
