@@ -5,6 +5,7 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -134,7 +135,10 @@ static int32_t is_wide(const char *core) {
     return 0;
 }
 
-int32_t tt_blas_open(const char *path) {
+int32_t tt_blas_loaded(void) { return sgemm_blas && dgemm_blas; }
+
+static int32_t open_once(const char *path) {
+    if (tt_blas_loaded()) return 0;
     const char *before = getenv("OPENBLAS_NUM_THREADS");
     char *saved = before ? strdup(before) : NULL;
     setenv("OPENBLAS_NUM_THREADS", "1", 1); /* read while it loads: it then starts no threads */
@@ -155,10 +159,26 @@ int32_t tt_blas_open(const char *path) {
     return 0;
 }
 
+/* Threads that load their first programs at the same time find it loaded by one of them: others may be multiplying. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+int32_t tt_blas_open(const char *path) {
+    pthread_mutex_lock(&opening);
+    int32_t status = open_once(path);
+    pthread_mutex_unlock(&opening);
+    return status;
+}
+
+/* A fork waits until nobody is inside: the child would find the lock taken for ever. */
+static void stop_opening(void) { pthread_mutex_lock(&opening); }
+static void go_on_opening(void) { pthread_mutex_unlock(&opening); }
+__attribute__((constructor)) static void survive_fork(void) {
+    pthread_atfork(stop_opening, go_on_opening, go_on_opening);
+}
+
 int32_t tt_blas_set_unpacked(int32_t yes) {
     int32_t before = has_unpacked;
     has_unpacked = yes;
     return before;
 }
 
-int32_t tt_blas_loaded(void) { return sgemm_blas && dgemm_blas; }
