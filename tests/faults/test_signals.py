@@ -37,10 +37,9 @@ PROGRAMS = {
             x = jax.pure_callback(begin, x, x)
             x = jax.lax.fori_loop(0, 3_000_000, lambda i, x: jnp.sin(x) + x * 0.5, x)
             return jax.pure_callback(lambda y: y + 1, x, x)
-        timers = []
         armed = False
         def begin(y):
-            if armed: timers.append(soon(0.005))
+            if armed: signal.setitimer(signal.ITIMER_REAL, 0.005)
             return y
         f = jax.jit(program)
         expected = f(np.float32(1))
@@ -49,7 +48,7 @@ PROGRAMS = {
             try:
                 f(np.float32(1))
             except KeyboardInterrupt:
-                timers.pop().join()
+                pass
             else:
                 raise AssertionError("Ctrl-C was lost")
         armed = False
