@@ -1,10 +1,12 @@
 """The way from a jaxpr to C: plan kernels, lay out the workspace, write the translation unit."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tinytrace.codegen.c.translation_unit import emit
 from tinytrace.codegen.csource import CSource
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import fresh_nodes
 from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.passes.pipeline import run_passes
@@ -29,10 +31,12 @@ class Generated(NamedTuple):
     """Python functions that the program calls; an int64 array with their ids is then the last input."""
 
 
-def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
+def generate(closed: ClosedJaxpr, exact: bool = False,
+             watch: Callable[[str, Kernels], None] | None = None) -> Generated:
     """Return the kernels and the C of a program; its closed-over constants are the first inputs of the C entry.
 
     closed: any jaxpr whose equations can be lowered.  exact: compile without fused multiply-add.
+    watch: sees the kernels as they are planned and after each pass, with its name.
     """
     with fresh_nodes():
         unit = Unit()
@@ -44,7 +48,8 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         homes: dict[Var, Home] = dict(zip(inputs, arrays, strict=True))
         planned = Planner(unit, closed, homes, outputs).kernels()
         ids = [(unit.callback_ids, 0)] if unit.callbacks else []
-        kernels = Kernels(run_passes(planned), arrays, outputs, [*unit.constants.values(), *ids])
+        kernels = Kernels(planned, arrays, outputs, [*unit.constants.values(), *ids])
+        kernels = kernels.replaced(_watched_passes(kernels, watch) if watch is not None else run_passes(kernels))
         memory = kernels.memory()
         hidden = unit.hidden_inputs()
         text, parts = emit(kernels, [*arrays, *hidden], outputs, memory)
@@ -53,6 +58,11 @@ def generate(closed: ClosedJaxpr, exact: bool = False) -> Generated:
         results = tuple(v.aval for v in jaxpr.outvars)
         source = CSource(text, "tt_entry", tuple(avals), results, memory.nbytes, exact, quick, parts)
         return Generated(kernels, source, tuple(value for _, value in unit.constants.values()), tuple(unit.callbacks))
+
+
+def _watched_passes(kernels: Kernels, watch: Callable[[str, Kernels], None]) -> list[Kernel]:
+    watch("plan", kernels)
+    return run_passes(kernels, lambda name, changed: watch(name, kernels.replaced(changed)))
 
 
 def _output_arrays(jaxpr: Jaxpr, unit: Unit) -> list[Buffer]:

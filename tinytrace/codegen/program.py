@@ -31,6 +31,15 @@ class Kernels(list[Kernel]):
         self.constants = tuple(constants)
         """Arrays that loop bodies and branches close over, with their values."""
 
+    def replaced(self, kernels: Iterable[Kernel]) -> Kernels:
+        """Return other kernels with the same inputs and outputs."""
+        return Kernels(kernels, self.inputs, self.outputs, self.constants)
+
+    @property
+    def has_callbacks(self) -> bool:
+        """Do they call Python functions of the user's?"""
+        return any(buffer.name == "callback_ids" for buffer, _ in self.constants)
+
     def __str__(self) -> str:
         return "\n".join(str(kernel) for kernel in self if kernel.equations)
 

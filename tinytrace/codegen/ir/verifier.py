@@ -1,18 +1,22 @@
-"""Is this a well-formed list of kernels? Tests ask after planning; C compilers would find some of it, later and worse.
+"""Is this a well-formed list of kernels? Asked after every pass, in tests and by `lower(debug=True)`.
 
     scoping   an axis is used inside its loop, a variable or row after its declaration
-    bounds    an offset that is evaluated for certain lies inside its array, as far as ranges tell
-    types     an element goes where elements of its type are
+    types     an element goes where elements of its type are; operations get operands of their types
+    loops     a loop stays in the range of its axis; iterations that may run in any order store in different places
+    order     no expression has to be evaluated again because the same body has changed what it reads
+    bounds    an offset lies inside its array
+
+Bounds are proven by ranges. What ranges do not tell is an `Access` that `unproven` returns: it may be right because of
+the conditions around it. Tests ask a solver then, which must prove every one.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.evaluation import KernelError
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat
-from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.nodes import Node, number, walk
 from tinytrace.codegen.ir.reductions import accumulator_type
 from tinytrace.codegen.ir.statements import (
     Buffer,
@@ -26,75 +30,168 @@ from tinytrace.codegen.ir.statements import (
     Store,
     When,
     expressions,
+    nested,
     written,
 )
 
 
-def verify(kernels: Sequence[Kernel]) -> None:
-    """Raise KernelError when something in `kernels` is out of scope, out of bounds or of the wrong type."""
-    _Scope(set(), set()).program(kernels)
+@dataclass(frozen=True)
+class Access:
+    """One load or store: `size` elements of an array from an offset on, where `conditions` hold, inside `loops`."""
+
+    buffer: Buffer
+    offset: Node
+    conditions: tuple[tuple[Node, bool], ...]
+    """Guards, and whether they hold."""
+    loops: tuple[tuple[Node, Node, Node], ...]
+    """Axes and counters, each with its begin and end."""
+    size: int = 1
+
+    @property
+    def is_inside(self) -> bool:
+        """Do ranges tell that it lies inside the array?"""
+        return self.offset.low >= 0 and self.offset.high + self.size <= max(self.buffer.size, 1)
+
+    def __str__(self) -> str:
+        where = "".join(f" where {'' if holds else 'not '}{guard}" for guard, holds in self.conditions)
+        return f"{self.buffer}[{self.offset}]{where}"
+
+
+def verify(kernels: Sequence[Kernel]) -> list[Access]:
+    """Return the accesses that ranges do not prove; raises KernelError when `kernels` are not well formed."""
+    scope = _Scope(set(), set())
+    scope.program(kernels)
+    return list(scope.found)
+
+
+def accesses(kernels: Sequence[Kernel]) -> int:
+    """Return how many different loads and stores there are to be proven."""
+    scope = _Scope(set(), set())
+    scope.program(kernels)
+    return len(scope.seen)
 
 
 class _Scope:
     """What exists at one point of a program: loop axes whose loops are open, variables and rows."""
 
-    def __init__(self, axes: set[Node], made: set[object], guarded: bool = False) -> None:
+    def __init__(self, axes: set[Node], made: set[object]) -> None:
         self.axes = axes
         self.made = made
-        self.guarded = guarded
-        """Does a guard decide whether this point is reached? Then ranges tell nothing."""
+        self.conditions: tuple[tuple[Node, bool], ...] = ()
+        self.loops: tuple[tuple[Node, Node, Node], ...] = ()
+        self.found: dict[Access, None] = {}
+        self.seen: set[Access] = set()
+
+    def inner(self, axis: Node | None = None, begin: Node | None = None, end: Node | None = None,
+              guard: Node | None = None, shared: bool = False) -> _Scope:
+        """Return the scope of a block; `shared`: what is made in it is known after it."""
+        scope = _Scope(self.axes | {axis} if axis else self.axes, self.made if shared else set(self.made))
+        scope.found, scope.seen = self.found, self.seen
+        scope.conditions = self.conditions + (((guard, True),) if guard is not None else ())
+        scope.loops = self.loops + (((axis, begin, end),) if axis and begin and end else ())
+        return scope
+
+    # --- programs ----------------------------------------------------------------------------------------------
 
     def program(self, kernels: Sequence[Kernel]) -> None:
         for kernel in kernels:
-            if isinstance(kernel, Nest):
-                self.body(kernel.body)
-            elif isinstance(kernel, Repeat):
-                inside = _Scope(self.axes, self.made | ({kernel.iteration} if kernel.iteration is not None else set()))
-                inside.program(kernel.condition)
-                if kernel.wanted is not None:
-                    inside.expression(kernel.wanted)
-                inside.program(kernel.body)
-            elif isinstance(kernel, Choose):
-                assert kernel.index is not None
-                self.expression(kernel.index)
-                for branch in kernel.branches:
-                    _Scope(self.axes, set(self.made)).program(branch)
+            match kernel:
+                case Nest(body=body):
+                    self.body(body)
+                case Repeat():
+                    self._repeat(kernel)
+                case Choose(index=Node() as index, branches=branches):
+                    self.expression(index)
+                    for branch in branches:
+                        self.inner().program(branch)
+
+    def _repeat(self, loop: Repeat) -> None:
+        count = loop.iteration
+        scope = self.inner(count, number(0), number(loop.length)) if count is not None else self.inner()
+        if count is not None:
+            scope.made.add(count)
+        for variable in loop.variables:
+            if variable not in self.made:
+                raise KernelError(f"{variable} is carried before it is declared")
+        for pair in loop.exchanges:
+            if len({(b.nbytes, b.dtype) for b in (pair.before, pair.after, pair.first, pair.second)}) > 1:
+                raise KernelError(f"{pair.before} and {pair.first} are exchanged and differ")
+        for view in loop.views:
+            if loop.length * view.step > view.base.size or view.buffer.size > view.step:
+                raise KernelError(f"{view.buffer} leaves {view.base}")
+        scope.program(loop.condition)
+        if loop.wanted is not None:
+            scope.expression(loop.wanted)
+        scope.program(loop.body)
+
+    # --- statements --------------------------------------------------------------------------------------------
 
     def body(self, body: Sequence[Stmt]) -> None:
+        _check_order(body)
         for stmt in body:
             for node in expressions(stmt):
                 self.expression(node)
             for place in written(stmt):
                 self.place(place)
-            if isinstance(stmt, (Store, Combine)):
-                _check_type(stmt)
-            if isinstance(stmt, Declare):
-                self.made.add(stmt.local)
-            elif isinstance(stmt, Call) and stmt.then is not None:
-                self.body([stmt.then])
-            elif isinstance(stmt, Row):
-                self.made.add(stmt.buffer.name)  # two arrays of one name are one place in C
-            elif isinstance(stmt, For):
-                bounded = constant_of(stmt.end) == stmt.axis.high + 1
-                made = self.made | {stmt.axis} if bounded else set(self.made)
-                _Scope(self.axes | {stmt.axis}, made, self.guarded).body(stmt.body)
-            elif isinstance(stmt, When):
-                _Scope(self.axes, set(self.made), guarded=True).body(stmt.body)
+            match stmt:
+                case Store() | Combine():
+                    _check_type(stmt)
+                case Declare(local):
+                    self.made.add(local)
+                case Row(buffer):
+                    self.made.add(buffer)
+                case Call():
+                    self._call(stmt)
+                case For():
+                    self._loop(stmt)
+                case When(guard, inside):
+                    self.inner(guard=guard).body(inside)
+
+    def _call(self, call: Call) -> None:
+        for place in call.places.values():
+            if not isinstance(place, Node):
+                self.array(place[0])
+                self.access(place[0], place[1], 0 if place[0].size else 1)
+        if call.then is not None:
+            self.body([call.then])
+
+    def _loop(self, loop: For) -> None:
+        if not (loop.axis.low <= loop.begin.low and loop.end.high <= loop.axis.high + 1):
+            raise KernelError(f"a loop over {loop.axis} runs from {loop.begin} to {loop.end}")
+        if loop.independent:
+            _check_independent(loop)
+        self.inner(loop.axis, loop.begin, loop.end).body(loop.body)
+
+    # --- expressions and places --------------------------------------------------------------------------------
 
     def expression(self, root: Node) -> None:
         if not root.axes <= self.axes:
             raise KernelError(f"{root} uses {root.axes - self.axes} outside of its loop")
-        certain = set(walk([root], certain=True))
-        for node in walk([root]):
-            if node.op == "local" and node not in self.made:
-                raise KernelError(f"{node} is used before it is declared, in {root}")
-            if node.op == "load":
+        for node in walk([root], certain=True):
+            self.node(node)
+            if node.op == "where":
+                guard, *sides = node.args
+                for side, holds in zip(sides, (True, False), strict=True):
+                    inside = self.inner(shared=True)
+                    inside.conditions = (*self.conditions, (guard, holds))
+                    inside.expression(side)
+
+    def node(self, node: Node) -> None:
+        match node.op:
+            case "local" if node not in self.made:
+                raise KernelError(f"{node} is used before it is declared")
+            case "load":
                 self.array(node.args[0])
-                if node in certain:
-                    self.inside(node.args[0], node.args[1])
-            if node.op == "where" and node.args[1].dtype != node.args[2].dtype:
+                self.access(node.args[0], node.args[1])
+                if node.dtype != node.args[0].dtype:
+                    raise KernelError(f"{node} has type {node.dtype}")
+            case "where" if node.args[1].dtype != node.args[2].dtype:
                 raise KernelError(f"the sides of {node} have different types")
-            if node.op == "element":
+            case "apply":
+                operation, *operands = node.args
+                if [accumulator_type(t) for t in operation.operands] != [accumulator_type(x.dtype) for x in operands]:
+                    raise KernelError(f"{node} has operands of types {[str(x.dtype) for x in operands]}")
+            case "element":
                 raise KernelError(f"nobody has decided where {node} is")
 
     def place(self, place: Place) -> None:
@@ -104,17 +201,45 @@ class _Scope:
         else:
             self.array(place[0])
             self.expression(place[1])
-            self.inside(*place)
+            self.access(*place)
 
     def array(self, buffer: Buffer) -> None:
-        if buffer.space == "row" and buffer.name not in self.made:
+        if buffer.space == "row" and buffer not in self.made:
             raise KernelError(f"row {buffer} is used before it is declared")
 
-    def inside(self, buffer: Buffer, offset: Node) -> None:
-        finite = math.isfinite(offset.low) and math.isfinite(offset.high)
-        known = finite and not self.guarded and offset.axes <= self.made
-        if known and buffer.size and not 0 <= offset.low <= offset.high < buffer.size:
-            raise KernelError(f"{buffer}[{offset}] lies between {offset.low} and {offset.high}")
+    def access(self, buffer: Buffer, offset: Node, size: int = 1) -> None:
+        access = Access(buffer, offset, self.conditions, self.loops, size)
+        self.seen.add(access)
+        if buffer.size and not access.is_inside:
+            self.found.setdefault(access)
+
+
+def _check_order(body: Sequence[Stmt]) -> None:
+    """An expression is evaluated once in a body: nothing that it reads may change between two uses of it."""
+    changed: dict[tuple[Buffer, Node], None] = {}
+    before: set[Node] = set()
+    for stmt in body:
+        loads = [node for node in walk(expressions(stmt), certain=True) if node.op == "load"] \
+            if not isinstance(stmt, For) else []
+        for node in loads:
+            if (node.args[0], node.args[1]) in changed and node in before:
+                raise KernelError(f"{node} is read before and after it is changed")
+        before.update(loads)
+        changed |= {place: None for place in written(stmt) if not isinstance(place, Node)}
+
+
+def _check_independent(loop: For) -> None:
+    """Iterations that may run in any order change no variable of the others, and each its own elements."""
+    inside = list(nested(loop.body))
+    own: set[object] = {stmt.local for stmt in inside if isinstance(stmt, Declare)}
+    own |= {stmt.buffer for stmt in inside if isinstance(stmt, Row)}
+    for stmt in inside:
+        for place in written(stmt):
+            if isinstance(place, Node):
+                if place not in own:
+                    raise KernelError(f"iterations of an independent loop over {loop.axis} share {place}")
+            elif place[0] not in own and loop.axis not in place[1].axes and loop.axis.args[1] > 1 and place[0].size:
+                raise KernelError(f"iterations of an independent loop over {loop.axis} store in {place[0]}[{place[1]}]")
 
 
 def _check_type(stmt: Store | Combine) -> None:
