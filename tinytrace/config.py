@@ -69,6 +69,8 @@ class Config(threading.local):
     exact: bool = env_bool("TINYTRACE_EXACT", False)
     # A step down the failure ladder (no disk, no compiler) raises instead of warning.
     strict: bool = env_bool("TINYTRACE_STRICT", False)
+    # After every pass the program is verified, and run in NumPy to see that it gives what it gave before.
+    verify: bool = env_bool("TINYTRACE_VERIFY", False)
     # Where compiled programs are kept; empty means the user's cache home.
     cache_dir: str = os.environ.get("TINYTRACE_CACHE_DIR", "")
     # The store is pruned, oldest use first, when it grows over this many MiB.

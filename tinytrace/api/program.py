@@ -32,21 +32,27 @@ from tinytrace.core.primitive import Primitive
 from tinytrace.core.structure import structure_of
 from tinytrace.core.tangents import float0_zeros
 from tinytrace.core.trace import eval_context, install_executor, to_numpy
+from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.passes.simplify import simplify
 from tinytrace.runtime.failures import NoCompiler, StrictError
 from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr
 from tinytrace.util import lazy
 
 if TYPE_CHECKING:
+    from tinytrace.api.steps import Steps
     from tinytrace.codegen.generate import Generated
+    from tinytrace.codegen.program import Kernels
     from tinytrace.runtime.executable import Executable
 
 
 class Program:
     """The compiled form of one ClosedJaxpr: `program(flat_args) -> flat_outputs`, all of them Arrays."""
 
-    def __init__(self, closed: ClosedJaxpr, exact: bool | None = None) -> None:
-        self.jaxpr = simplify(_without_float0(closed))
+    def __init__(self, closed: ClosedJaxpr, exact: bool | None = None, steps: Steps | None = None,
+                 debug: bool = False) -> None:
+        self._steps = steps
+        self._debug = debug or config.verify
+        self.jaxpr = simplify(_without_float0(closed), self._see if steps is not None or self._debug else None)
         self.exact = config.exact if exact is None else exact
         self.in_avals = tuple(closed.in_avals)
         self.out_avals = tuple(v.aval.update(weak_type=o.weak_type)
@@ -75,7 +81,26 @@ class Program:
     @lazy
     def generated(self) -> Generated:
         """The kernels and the C text."""
-        return codegen.generate.generate(self.kernel_jaxpr, exact=self.exact)
+        if self._steps is None and not self._debug:
+            return codegen.generate.generate(self.kernel_jaxpr, exact=self.exact)
+        checker = codegen.checking.Checker() if self._debug else None
+
+        def watch(name: str, kernels: Kernels) -> None:
+            self._see(name, kernels)
+            if checker is not None:
+                checker(name, kernels)
+
+        generated = codegen.generate.generate(self.kernel_jaxpr, exact=self.exact, watch=watch)
+        if checker is not None:
+            checker.finish(generated.kernels)
+        return generated
+
+    def _see(self, name: str, form: ClosedJaxpr | Kernels) -> None:
+        """Remember what a pass made, and check the jaxpr that it is, where that was asked for."""
+        if self._debug and isinstance(form, ClosedJaxpr):
+            check_jaxpr(form.jaxpr)
+        if self._steps is not None:
+            self._steps.see(name, form)
 
     @property
     def source(self) -> CSource:

@@ -13,6 +13,7 @@ from tinytrace.api.jit import JitFunction, TracedFunction
 from tinytrace.api.program import Program, as_array
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.signatures import Statics, argument_names
+from tinytrace.api.steps import Steps
 from tinytrace.codegen.csource import CSource
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
@@ -54,9 +55,15 @@ class Traced:
         return self.out_tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
                                         for a in self.jaxpr.out_avals])
 
-    def lower(self) -> Lowered:
-        """Simplify, fuse and emit: everything short of running the C compiler."""
-        return Lowered(self, Program(self.jaxpr))
+    def lower(self, debug: bool = False) -> Lowered:
+        """Simplify, fuse and emit: everything short of running the C compiler.
+
+        debug: after every pass the program is verified, and run in NumPy to see that it gives what it gave before.
+
+        Raises: KernelError or JaxprTypeError when a pass is wrong; that is a mistake in tinytrace.
+        """
+        steps = Steps(self.jaxpr)
+        return Lowered(self, Program(self.jaxpr, steps=steps, debug=debug), steps)
 
     def __str__(self) -> str:
         return str(self.jaxpr)
@@ -91,6 +98,16 @@ class _Stage:
 
 class Lowered(_Stage):
     """A program as kernels and C text."""
+
+    def __init__(self, traced: Traced, program: Program, steps: Steps) -> None:
+        super().__init__(traced, program)
+        self._steps = steps
+
+    @property
+    def passes(self) -> Steps:
+        """What each pass made of the program, jaxpr passes first; printed, what it changed."""
+        self._program.generated  # noqa: B018  (the kernel passes run)
+        return self._steps
 
     @property
     def jaxpr(self) -> ClosedJaxpr:

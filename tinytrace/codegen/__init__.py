@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tinytrace.util import lazy_submodules
 
 if TYPE_CHECKING:
+    from tinytrace.codegen import checking as checking
     from tinytrace.codegen import generate as generate
 
-__getattr__ = lazy_submodules(__name__, "generate")
+__getattr__ = lazy_submodules(__name__, "checking", "generate")

@@ -19,12 +19,20 @@ PASSES: tuple[Callable[[ClosedJaxpr], ClosedJaxpr], ...] = (
 )
 
 
-def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Return a program of the same type and meaning that is simpler to compile, loop bodies and branches included."""
+def simplify(closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None] | None = None) -> ClosedJaxpr:
+    """Return a program of the same type and meaning that is simpler to compile, loop bodies and branches included.
+
+    watch: sees the program after each pass, with its name.
+    """
     for run in PASSES:
         closed = run(closed)
+        if watch is not None:
+            watch(run.__name__, closed)
     eqns = [_with_simple_bodies(eqn) for eqn in closed.jaxpr.eqns]
-    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
+    closed = ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
+    if watch is not None:
+        watch("bodies", closed)
+    return closed
 
 
 def _with_simple_bodies(eqn: JaxprEqn) -> JaxprEqn:

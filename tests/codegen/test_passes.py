@@ -1,0 +1,150 @@
+"""After every pass kernels are well formed and give, run in NumPy, what they gave before it: to the bit.
+
+Over the registry, the golden programs and random programs. Every load and store is proven to lie inside its array, by
+ranges or by a solver.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tests.codegen import test_goldens as golden
+from tests.codegen.ir.solver import outside
+from tests.codegen.test_programs import generated
+from tests.primitives import domains
+from tests.primitives import test_registry as registry
+from tinytrace.codegen import memory
+from tinytrace.codegen.checking import Checker
+from tinytrace.codegen.ir.evaluation import KernelError
+from tinytrace.codegen.ir.statements import For
+from tinytrace.codegen.ir.verifier import accesses
+from tinytrace.codegen.passes import loop_fission, pipeline, prefetch, streaming_stores, threads
+from tinytrace.codegen.plan import values
+from tinytrace.codegen.schedule import column_folds, inner_simd
+from tinytrace.codegen.whole import scatter
+from tinytrace.testing.strategies import programs_with_arguments
+
+f32 = golden.f32
+FULL = settings.get_current_profile_name() == "full"
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """What pays for large arrays only is done for small ones."""
+    for module in (threads, scatter):
+        monkeypatch.setattr(module, "WORTH_SPREADING", 20.0)
+    monkeypatch.setattr(threads, "PIECE", 5.0)
+    for module, name, value in [
+        (streaming_stores, "LARGER_THAN_CACHES", 256), (prefetch, "LARGER_THAN_CACHES", 256), (prefetch, "LEAST", 16),
+        (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "PIECES", 4), (scatter, "USES", 1),
+        (inner_simd, "BLOCK", 16), (column_folds, "GROUP_ROWS", 8), (loop_fission, "LONG_CHAIN", 6),
+        (values, "SMALL_PRODUCT", 64),
+    ]:  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+
+
+def checked(function, *args, inputs=None):
+    """Compiles a function as far as kernels, every pass held to its word; Returns the checker."""
+    checker = Checker(inputs)
+    checker.finish(generated(function, *args, watch=checker).kernels)
+    for access in checker.unproven:
+        assert outside(access) == "", f"{access}: nobody has proven that it lies inside"
+    return checker
+
+
+def shrunk(spec):
+    """Smaller dimensions, equal ones where they were equal."""
+    return jax.ShapeDtypeStruct(tuple(d if d <= 64 else 32 + d % 37 for d in spec.shape), spec.dtype)
+
+
+@pytest.mark.parametrize("name", golden.PROGRAMS)
+def test_of_golden_programs(name, small):
+    function, *args = golden.PROGRAMS[name]
+    assert checked(function, *map(shrunk, args)).runs == len(pipeline.PASSES) + 2
+
+
+@pytest.mark.parametrize("name", golden.PROGRAMS)
+def test_every_access_of_golden_programs_is_proven(name, capsys):
+    function, *args = golden.PROGRAMS[name]
+    checker = Checker()
+    checker.inputs, checker._is_worth_running = [], lambda kernels: False
+    kernels = generated(function, *args, watch=checker).kernels
+    left = [access for access in checker.unproven if outside(access)]
+    with capsys.disabled():
+        by_solver = len(checker.unproven) - len(left)
+        print(f"{name}: {accesses(kernels)} accesses, {by_solver} proven by the solver, {len(left)} left unproven")
+    assert left == []
+
+
+@pytest.mark.parametrize("primitive", domains.tried(), ids=lambda p: p.name)
+def test_of_the_registry(primitive):
+    samples = domains.samples(primitive.name)
+    arguments = [sample.args for sample in samples]
+
+    def function(*args):
+        return [registry.bound(primitive, sample, xs) for sample, xs in zip(samples, args, strict=True)]
+
+    assert checked(function, *arguments, inputs=jax.tree.leaves(arguments)).unproven is not None
+
+
+@settings(max_examples=500 if FULL else 25)
+@given(programs_with_arguments(contraction=True))
+def test_of_random_programs(case):
+    program, arguments = case
+    checked(program.function(), *arguments)
+
+
+def test_all_passes_have_something_to_do(small):
+    """The programs above try every pass, so none of them is right for want of work."""
+    own = [(lambda x: x[:, 1:].sum(), f32(3, 1)), (lambda x: jnp.sin(x).sum(0), f32(5, 0))]
+    idle = {change.__name__ for change in pipeline.PASSES}
+    for function, *args in [*golden.PROGRAMS.values(), *own]:
+        last = []
+
+        def watch(name, kernels, last=last):
+            if last and (len(last[-1]) != len(kernels)
+                         or any(a is not b for a, b in zip(last[-1], kernels, strict=True))):
+                idle.discard(name)
+            last.append(kernels)
+
+        generated(function, *map(shrunk, args), watch=watch)
+    assert idle == set()
+
+
+# --- planted faults ----------------------------------------------------------------------------------------------
+
+def fault(monkeypatch, name, change):
+    """Puts a wrong pass in the place of one."""
+    k = next(k for k, known in enumerate(pipeline.PASSES) if known.__name__ == name)
+    right = pipeline.PASSES[k]
+
+    def wrong(kernels):
+        return change(right(kernels))
+
+    wrong.__name__ = name
+    monkeypatch.setattr(pipeline, "PASSES", [*pipeline.PASSES[:k], wrong, *pipeline.PASSES[k + 1:]])
+
+
+def test_a_pass_that_loses_a_kernel_is_found(monkeypatch):
+    fault(monkeypatch, "reuse_temporaries", lambda kernels: kernels[1:])
+    with pytest.raises(KernelError, match="after reuse_temporaries"):
+        checked(lambda x: jnp.cumsum(x.sum(0)) * x, np.ones((5, 4), np.float32))
+
+
+def test_a_pass_that_cuts_a_loop_short_is_found(monkeypatch):
+    def shorter(kernels):
+        loop = kernels[0].body[0]
+        assert isinstance(loop, For)
+        return [kernels[0].with_body([For(loop.axis, loop.begin, loop.begin, loop.body, loop.simd)]), *kernels[1:]]
+
+    fault(monkeypatch, "split_index_sets", shorter)
+    with pytest.raises(KernelError, match="after split_index_sets: element 0"):
+        checked(lambda x: x + 1, np.ones(5, np.float32))
+
+
+def test_arrays_that_share_bytes_too_early_are_found(monkeypatch):
+    monkeypatch.setattr(memory.Life, "meets", lambda self, other: False)
+    with pytest.raises(KernelError):
+        checked(lambda x: (x @ x) @ (x @ x.T), np.random.default_rng(0).normal(size=(40, 40)).astype(np.float32))
