@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
 _submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
-_LATER = {"debugger": "inspection.debugger", "parse_jaxpr": "parsing"}
+_LATER = {"debugger": "inspection.debugger", "parse_jaxpr": "parsing", "shrink": "inspection.shrink"}
 _later = lazy_names(__name__, _LATER)
 
 
@@ -143,6 +143,7 @@ __all__ = [
     "scipy",
     "show_rules",
     "show_stages",
+    "shrink",
     "tree",
     "tree_util",
     "typing",
