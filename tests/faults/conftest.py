@@ -1,8 +1,17 @@
-"""Every test of the fault suite gets a sandbox: a user with a cache of his own."""
+"""Every test of the fault suite gets a sandbox, a user with a cache of its own, and is slow."""
+
+import pathlib
 
 import pytest
 
 from tests.faults.harness import Sandbox
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if pathlib.Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

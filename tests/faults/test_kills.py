@@ -106,3 +106,30 @@ def test_killed(sandbox, point):
 @pytest.mark.parametrize("point", POINTS)
 def test_stopped(sandbox, point):
     strike(sandbox, point, "signal.SIGSTOP")
+
+
+def test_ctrl_c_at_random_moments_of_compiling(sandbox):
+    program = LOADING + """
+import glob, os, random, signal, threading
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+right(0)
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+before, interrupted = descriptors(), 0
+for n in range(1, 60):
+    forget()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, random.Random(n).random() * 0.1)
+        right(n)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        interrupted += 1
+assert interrupted > 5, interrupted
+assert descriptors() == before
+assert threading.active_count() == 1
+for n in range(60):
+    right(n)
+print("right")
+"""
+    sandbox.fork(program).require_right(warned=[0])
+    assert not sandbox.leftovers()
