@@ -111,7 +111,11 @@ def test_stopped(sandbox, point):
 def test_ctrl_c_at_random_moments_of_compiling(sandbox):
     program = LOADING + """
 import glob, os, random, signal, threading
-signal.signal(signal.SIGALRM, signal.default_int_handler)
+armed = False
+def interrupt(number, frame):
+    if armed:
+        raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, interrupt)
 right(0)
 def descriptors():
     return len(os.listdir("/proc/self/fd"))
@@ -119,11 +123,14 @@ before, interrupted = descriptors(), 0
 for n in range(1, 60):
     forget()
     try:
+        armed = True
         signal.setitimer(signal.ITIMER_REAL, random.Random(n).random() * 0.1)
         right(n)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        armed = False
     except KeyboardInterrupt:
         interrupted += 1
+    armed = False
+    signal.setitimer(signal.ITIMER_REAL, 0)
 assert interrupted > 5, interrupted
 assert descriptors() == before
 assert threading.active_count() == 1
