@@ -25,25 +25,22 @@ def test_the_stub_is_refused_as_a_stub(exercise):
     assert (verdict.accepted, verdict.message) == (False, STUB)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("exercise", "i"), WRONG, ids=names)
-def test_a_wrong_answer_gets_its_own_message(exercise, i):
+def test_a_wrong_answer_gets_its_own_message_and_a_small_counter_example(exercise, i):
+    """The difference is there when the case is run as it is shown, and the program in it has at most five equations."""
     program, message = exercise.wrong[i]
-    verdict = check(exercise, bench_of(exercise).answer(program))
-    assert (verdict.accepted, verdict.message) == (False, message)
-    assert verdict.counter_example.difference
-
-
-@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
-def test_a_counter_example_is_small_and_runs(exercise):
-    """At most five equations; and the difference that it shows is there when the case is run as it is shown."""
     bench = bench_of(exercise)
-    for program, _ in exercise.wrong:
-        answer = bench.answer(program)
-        shown = check(exercise, answer).counter_example
-        assert sum(" = " in line for line in shown.program.splitlines()) <= 8, shown.program
-        assert not bench.agrees(answer, shown.program)
+    answer = bench.answer(program)
+    verdict = check(exercise, answer)
+    assert (verdict.accepted, verdict.message) == (False, message)
+    shown = verdict.counter_example
+    assert shown.difference
+    assert not bench.agrees(answer, shown.program)
+    assert sum(line.startswith("    ") and " = " in line for line in shown.program.splitlines()) <= 5, shown.program
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES, ids=names)
 def test_impostors_are_refused(exercise):
     """What returns its input, repeats itself, or knows the examples by heart; an exercise may have better words."""
@@ -54,8 +51,8 @@ def test_impostors_are_refused(exercise):
     memorised = check(exercise, bench.repeating(bench.solution, bench.examples))
     assert not any([returned, constant, memorised])
     assert returned.message in [INPUT, STUB, *own]
-    assert constant.message in [CONSTANT, *own]
-    assert memorised.message in [MEMORISED, CONSTANT, *own]
+    assert constant.message in [CONSTANT, STUB, *own]
+    assert memorised.message in [MEMORISED, CONSTANT, STUB, *own]
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=names)

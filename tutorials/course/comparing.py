@@ -137,4 +137,4 @@ def without_addresses(text: str) -> str:
     >>> without_addresses("<function f at 0x7f00>")
     '<function f>'
     """
-    return re.sub(r" at 0x[0-9a-f]+", "", text)
+    return re.sub(r" at 0x[0-9a-f]+|\bid=\d+", "", text)

@@ -31,7 +31,7 @@ def draw_program(inputs: Sequence[str], eqns: Sequence[tuple[str, str, Sequence[
         boxes[out] = _box(axes, place[out], f"{out} = {operation} {numbers}".strip(), BOX)
         for x in dict.fromkeys(x for x in operands if x in column):
             _arrow(axes, boxes[x], boxes[out])
-    axes.set_title(title)
+    axes.set_title(title, loc="left", family="monospace", fontsize=9)
     axes.margins(0.15)
     axes.axis("off")
     plt.show()

@@ -11,6 +11,8 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from course.comparing import same
 from course.exercise import Prediction
 from course.running import namespace, observe
@@ -18,6 +20,8 @@ from course.verdict import markdown_line, shown
 
 NONE_YET = "No prediction yet: write yours in place of the dots."
 LETTERS = "abcdefgh"
+LIMIT = 60.0
+"""Seconds of processor time that a prediction's own program may take."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def settle(prediction: Prediction, guess: Any) -> Outcome:
 def answer(prediction: Prediction) -> Any:
     """The right answer: the value of the program, or the letter of the one reason whose experiment is true."""
     if not prediction.reasons:
-        return observe(prediction.program, namespace(prediction.setup))
+        return observe(prediction.program, namespace(prediction.setup), LIMIT)
     holding = [letter for letter, _, _, holds in tried(prediction).rows if holds]
     if len(holding) != 1:
         raise ValueError(f"prediction {prediction.id}: one reason must hold, not {holding}")
@@ -81,8 +85,8 @@ def tried(prediction: Prediction) -> Tried:
     """Runs the experiment of every reason, each in names of its own, after the program."""
     rows = []
     for letter, (reason, experiment) in zip(LETTERS, prediction.reasons, strict=False):
-        outcome = observe(prediction.program + "\n" + experiment, namespace(prediction.setup))
-        if not isinstance(outcome, bool):
+        outcome = observe(prediction.program + "\n" + experiment, namespace(prediction.setup), LIMIT)
+        if not isinstance(outcome, (bool, np.bool_)):
             raise ValueError(f"prediction {prediction.id}, {letter}: an experiment is true or false, not {outcome!r}")
-        rows.append((letter, reason, experiment, outcome))
+        rows.append((letter, reason, experiment, bool(outcome)))
     return Tried(tuple(rows))

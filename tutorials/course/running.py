@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 LIMIT = 2.0
-"""Seconds that one case may take."""
+"""Seconds of processor time that one case may take."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Raised:
 
 
 class OutOfTimeError(BaseException):
-    """A case takes longer than LIMIT. Not an Exception: an answer that catches those must not catch this."""
+    """A program takes too long. Not an Exception: an answer that catches those must not catch this."""
 
 
 def namespace(setup: str, **names: Any) -> dict[str, Any]:
@@ -56,13 +56,13 @@ def value_of(program: str, names: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(last.value), file, "eval", dont_inherit=True), names)
 
 
-def observe(program: str, names: dict[str, Any]) -> Any:
-    """What a program shows: its value, or `Raised`. What it prints is dropped; what never ends is ended."""
+def observe(program: str, names: dict[str, Any], seconds: float | None = None) -> Any:
+    """What a program shows: its value, or `Raised`. What it prints is dropped; what takes too long is ended."""
     try:
-        with contextlib.redirect_stdout(io.StringIO()), time_limit(LIMIT):
+        with contextlib.redirect_stdout(io.StringIO()), time_limit(seconds or LIMIT):
             return copied(value_of(program, names))
     except OutOfTimeError:
-        return Raised("OutOfTime", f"no answer within {LIMIT:g} s")
+        return Raised("OutOfTime", f"no answer within {seconds or LIMIT:g} s")
     except (Exception, SystemExit) as error:
         return Raised(type(error).__name__, str(error).strip().partition("\n")[0])
 
@@ -83,7 +83,10 @@ def copied(value: Any) -> Any:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raises OutOfTimeError in the block when the time is over; where there is no timer (a browser), never."""
+    """Raises OutOfTimeError in the block when it has used so much processor time; where there is no timer, never.
+
+    Processor time, so that a busy machine changes no verdict; again and again, should a first one be caught.
+    """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -91,10 +94,10 @@ def time_limit(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise OutOfTimeError
 
-    previous = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    previous = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)

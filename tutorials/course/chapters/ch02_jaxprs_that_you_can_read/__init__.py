@@ -1,0 +1,1 @@
+"""Chapter 2: jaxprs that you can read."""

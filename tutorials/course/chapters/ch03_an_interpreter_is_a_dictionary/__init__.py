@@ -1,0 +1,1 @@
+"""Chapter 3: an interpreter is a dictionary."""

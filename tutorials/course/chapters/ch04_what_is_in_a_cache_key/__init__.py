@@ -1,0 +1,1 @@
+"""Chapter 4: what is in a cache key."""
