@@ -13,7 +13,7 @@ setup(
     cffi_modules=["csrc/build.py:ffi"],  # tinytrace._runtime: pool, threads, BLAS, loading, calling
     ext_modules=[  # arrays and the hit path of jitted calls
         Extension("tinytrace._dispatch",
-                  [f"csrc/{name}.c" for name in ("arrays", "dispatch", "eager", "entry", "keys", "traces")],
+                  [f"csrc/{name}.c" for name in ("arrays", "dispatch", "eager", "entry", "indexing", "keys", "traces")],
                   depends=["csrc/dispatch.h"], include_dirs=[np.get_include()],
                   extra_compile_args=["-O2", "-fvisibility=hidden", "-Wall", "-Wextra"])],
 )

@@ -121,7 +121,9 @@ static PyObject *array_value(PyObject *self, void *unused) {
         return Py_NewRef(array->seen);
     PyObject *aval = Py_NewRef(array->aval), *buffer = Py_NewRef(array->buffer ? array->buffer : Py_None);
     PyObject *view = Py_NewRef(array->view ? array->view : Py_None);
-    PyObject *seen = PyObject_CallFunctionObjArgs(read_only_view, aval, buffer, view, NULL);
+    PyObject *seen = array->buffer ? view_of_buffer(aval, buffer) : Py_NewRef(Py_None);
+    if (seen == Py_None)
+        Py_SETREF(seen, PyObject_CallFunctionObjArgs(read_only_view, aval, buffer, view, NULL));
     Py_DECREF(aval);
     Py_DECREF(buffer);
     Py_DECREF(view);
@@ -148,12 +150,14 @@ static PyMethodDef array_methods[] = {
     {"_settle", array_settle_method, METH_O, "_settle(buffer): the block that holds the elements from now on"},
     {NULL, NULL, 0, NULL}};
 
+static PyMappingMethods array_mapping = {.mp_subscript = array_subscript};
+
 PyTypeObject ArrayBaseType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.ArrayBase",
     .tp_doc = "The fields of an Array; see core/array.py.", .tp_basicsize = sizeof(Array),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .tp_new = array_new, .tp_init = array_init,
     .tp_dealloc = array_dealloc, .tp_members = array_members, .tp_getset = array_getset, .tp_methods = array_methods,
-    .tp_weaklistoffset = offsetof(Array, weakrefs)};
+    .tp_as_mapping = &array_mapping, .tp_weaklistoffset = offsetof(Array, weakrefs)};
 
 PyObject *array_of(PyObject *aval, PyObject *buffer) {
     Array *array = (Array *)array_type->tp_alloc(array_type, 0);

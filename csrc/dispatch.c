@@ -134,9 +134,11 @@ static PyObject *callable_configure(PyObject *object, PyObject *args) {
     PyObject *miss, *positions, *names;
     uint64_t bits = 0;
     int enabled = 1;
-    if (!PyArg_ParseTuple(args, "OO!O!", &miss, &PyTuple_Type, &positions, &PyTuple_Type, &names))
+    if (!PyArg_ParseTuple(args, "OO!O", &miss, &PyTuple_Type, &positions, &names))
         return NULL;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++)
+    if (names != Py_None && !PyTuple_Check(names))
+        return PyErr_Format(PyExc_TypeError, "static_names is a tuple, or None: all keywords are static");
+    for (Py_ssize_t i = 0; names != Py_None && i < PyTuple_GET_SIZE(names); i++)
         enabled &= PyUnicode_CheckExact(PyTuple_GET_ITEM(names, i)); /* others may be equal to anything */
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
         long place = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
@@ -280,12 +282,24 @@ static PyObject *current_epoch(PyObject *module, PyObject *nothing) {
     return PyLong_FromLongLong(epoch);
 }
 
+/* call_entry(entry, *leaves): what a known call does; NotImplemented where Python must look at the leaves first. */
+static PyObject *call_entry(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    (void)module;
+    if (n < 1 || (Py_TYPE(args[0]) != &EntryType && Py_TYPE(args[0]) != &EagerType))
+        return PyErr_Format(PyExc_TypeError, "call_entry takes a FastEntry or an EagerEntry, and leaves");
+    PyObject *result = run(args[0], (PyObject **)args + 1, NULL, NULL);
+    return result || PyErr_Occurred() ? result : Py_NewRef(Py_NotImplemented);
+}
+
 static PyMethodDef functions[] = {
     {"set_pool", set_pool, METH_VARARGS, "set_pool(alloc, free, call): the addresses of the runtime's functions"},
     {"set_array_types", set_array_types, METH_VARARGS,
      "set_array_types(Array, ndarray, read_only_view): what results are made as, and how Python sees them"},
     {"array_of_view", (PyCFunction)(void (*)(void))array_of_view, METH_FASTCALL,
      "array_of_view(aval, view): an array whose elements are those of a read-only NumPy array"},
+    {"call_entry", (PyCFunction)(void (*)(void))call_entry, METH_FASTCALL,
+     "call_entry(entry, *leaves): what a known call does; NotImplemented where Python must look at the leaves"},
+    {"set_getitem", set_getitem, METH_O, "set_getitem(function): what answers x[index] where the index is not plain"},
     {"set_numpy", set_numpy, METH_VARARGS, "set_numpy(asarray, quiet_context): what eager calls need of NumPy"},
     {"set_raise_status", set_raise_status, METH_O, "set_raise_status(function): called with a status that is not 0"},
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},

@@ -81,6 +81,20 @@ PyObject *run_entry(PyObject *entry, PyObject **leaves);
 PyObject *run_eagerly(PyObject *entry, PyObject **leaves);
 PyObject *set_numpy(PyObject *module, PyObject *args);
 
+/* A read-only NumPy array over a block, which it keeps alive; None where Python must make it. */
+PyObject *view_of_buffer(PyObject *aval, PyObject *buffer);
+
+/* `x[index]`. */
+PyObject *array_subscript(PyObject *array, PyObject *index);
+PyObject *set_getitem(PyObject *module, PyObject *function);
+PyObject *view_of(PyObject *module, PyObject *array);
+
+/* `x[index]`. */
+PyObject *array_subscript(PyObject *array, PyObject *index);
+PyObject *set_getitem(PyObject *module, PyObject *function);
+
+int nothing_is_traced(void); /* by this thread */
+
 /* Drops an exception that Python finds again and says better; 0 when it must be passed on, as Ctrl-C must. */
 int drop_exception(void);
 

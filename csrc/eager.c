@@ -4,14 +4,15 @@
 
 #include "dispatch.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
+#define PY_ARRAY_UNIQUE_SYMBOL tinytrace_numpy
+#include <numpy/arrayobject.h>
 
 enum { MAX_OPERANDS = 64, SPARE_CONTEXTS = 8 };
 
 typedef struct {
     PyObject_HEAD
     PyObject *function;     /* of NumPy arrays; returns one, a Buffer that it has filled, or a sequence of arrays */
-    PyObject *scalar_types; /* per leaf: what a Python scalar becomes, None for an Array */
+    PyObject *scalar_types; /* per leaf: what a Python scalar or a NumPy array becomes, None for an Array */
     PyObject *out_avals;
     PyObject *unflatten; /* list of results -> result, None for a single one */
 } Eager;
@@ -19,6 +20,7 @@ typedef struct {
 static PyObject *as_ndarray, *quiet_context; /* numpy.asarray; makes a context in which NumPy does not warn */
 static PyObject *spare[SPARE_CONTEXTS];      /* contexts that nobody is in: each serves one call at a time */
 static int n_spare;
+static PyObject *dtype_name, *shape_name;
 
 static int eager_traverse(PyObject *self, visitproc visit, void *arg) {
     Eager *e = (Eager *)self;
@@ -71,9 +73,41 @@ PyObject *set_numpy(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "OO", &asarray, &quiet))
         return NULL;
+    if (PyArray_ImportNumPyAPI() < 0 || !(dtype_name = PyUnicode_InternFromString("dtype"))
+        || !(shape_name = PyUnicode_InternFromString("shape")))
+        return NULL;
     Py_XSETREF(as_ndarray, Py_NewRef(asarray));
     Py_XSETREF(quiet_context, Py_NewRef(quiet));
     Py_RETURN_NONE;
+}
+
+/* --- views ----------------------------------------------------------------------------------------------------- */
+
+static PyObject *view_of_elements(PyObject *buffer, PyObject *dtype, PyObject *shape) {
+    npy_intp dims[NPY_MAXDIMS];
+    Py_ssize_t ndim = PyTuple_Check(shape) ? PyTuple_GET_SIZE(shape) : -1;
+    if (!PyArray_DescrCheck(dtype) || ndim < 0 || ndim > NPY_MAXDIMS)
+        Py_RETURN_NONE;
+    for (Py_ssize_t i = 0; i < ndim; i++)
+        if ((dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i))) == -1 && PyErr_Occurred())
+            return NULL;
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(dtype), (int)ndim, dims, NULL,
+                                          (void *)((Buffer *)buffer)->address, NPY_ARRAY_CARRAY_RO, NULL);
+    if (view && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(buffer)) < 0)
+        Py_CLEAR(view);
+    return view;
+}
+
+PyObject *view_of_buffer(PyObject *aval, PyObject *buffer) {
+    if (!shape_name) /* during the import */
+        Py_RETURN_NONE;
+    PyObject *dtype = PyObject_GetAttr(aval, dtype_name), *view = NULL;
+    PyObject *shape = dtype ? PyObject_GetAttr(aval, shape_name) : NULL;
+    if (shape)
+        view = view_of_elements(buffer, dtype, shape);
+    Py_XDECREF(dtype);
+    Py_XDECREF(shape);
+    return view;
 }
 
 /* --- the call -------------------------------------------------------------------------------------------------- */

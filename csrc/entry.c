@@ -30,6 +30,8 @@ typedef struct {
     uintptr_t entry;
     size_t workspace;
     int n_inputs, n_computed, n_outputs;
+    Py_ssize_t block, count; /* block > 0: the program takes `block` elements, a call takes `count` */
+    size_t *steps;           /* then, per buffer: bytes from one block to the next, 0 for one that stays */
     struct input *inputs;
     size_t *out_bytes; /* of computed outputs */
     struct output *outputs;
@@ -52,6 +54,7 @@ static void entry_dealloc(PyObject *self) {
     for (int i = 0; e->outputs && i < e->n_outputs; i++)
         Py_XDECREF(e->outputs[i].constant);
     PyMem_Free(e->inputs);
+    PyMem_Free(e->steps);
     PyMem_Free(e->out_bytes);
     PyMem_Free(e->outputs);
     Py_XDECREF(e->owner);
@@ -83,15 +86,34 @@ static int read_tables(Entry *e, PyObject *inputs, PyObject *out_bytes, PyObject
     return !PyErr_Occurred();
 }
 
-/* FastEntry(owner, entry, workspace, inputs, out_bytes, outputs, out_avals, unflatten)
-     inputs: (address or 0, leaf, type, nbytes, size) each;  outputs: (source, index, constant or None) each */
+static int read_blocks(Entry *e, PyObject *blocks) {
+    PyObject *steps;
+    Py_ssize_t n = e->n_inputs + e->n_computed;
+    if (blocks == Py_None)
+        return 1;
+    if (!PyArg_ParseTuple(blocks, "nnO!", &e->block, &e->count, &PyTuple_Type, &steps))
+        return 0;
+    if (PyTuple_GET_SIZE(steps) != n || e->block <= 0 || e->count < 0 || e->workspace) {
+        PyErr_SetString(PyExc_ValueError, "a program on blocks has a step per buffer and no workspace");
+        return 0;
+    }
+    if (!(e->steps = PyMem_Calloc((size_t)n, sizeof *e->steps)))
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        e->steps[i] = PyLong_AsSize_t(PyTuple_GET_ITEM(steps, i));
+    return !PyErr_Occurred();
+}
+
+/* FastEntry(owner, entry, workspace, inputs, out_bytes, outputs, out_avals, unflatten, blocks=None)
+     inputs: (address or 0, leaf, type, nbytes, size) each;  outputs: (source, index, constant or None) each;
+     blocks: (elements that the program takes, elements of a call, bytes of a block per input and computed output) */
 static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *owner, *inputs, *out_bytes, *outputs, *out_avals, *unflatten;
+    PyObject *owner, *inputs, *out_bytes, *outputs, *out_avals, *unflatten, *blocks = Py_None;
     unsigned long long address;
     Py_ssize_t workspace;
     (void)type, (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OKnO!O!O!O!O", &owner, &address, &workspace, &PyTuple_Type, &inputs, &PyTuple_Type,
-                          &out_bytes, &PyTuple_Type, &outputs, &PyTuple_Type, &out_avals, &unflatten))
+    if (!PyArg_ParseTuple(args, "OKnO!O!O!O!O|O", &owner, &address, &workspace, &PyTuple_Type, &inputs, &PyTuple_Type,
+                          &out_bytes, &PyTuple_Type, &outputs, &PyTuple_Type, &out_avals, &unflatten, &blocks))
         return NULL;
     Py_ssize_t n_in = PyTuple_GET_SIZE(inputs), n_computed = PyTuple_GET_SIZE(out_bytes);
     Py_ssize_t n_out = PyTuple_GET_SIZE(outputs);
@@ -104,10 +126,13 @@ static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     e->entry = (uintptr_t)address;
     e->workspace = (size_t)workspace;
     e->n_inputs = (int)n_in, e->n_computed = (int)n_computed, e->n_outputs = (int)n_out;
+    e->block = e->count = 0;
+    e->steps = NULL;
     e->inputs = PyMem_Calloc((size_t)n_in, sizeof *e->inputs);
     e->out_bytes = PyMem_Calloc((size_t)n_computed, sizeof *e->out_bytes);
     e->outputs = PyMem_Calloc((size_t)n_out, sizeof *e->outputs);
-    int complete = e->inputs && e->out_bytes && e->outputs && read_tables(e, inputs, out_bytes, outputs);
+    int complete = e->inputs && e->out_bytes && e->outputs && read_tables(e, inputs, out_bytes, outputs)
+                   && read_blocks(e, blocks);
     PyObject_GC_Track(e);
     if (complete)
         return (PyObject *)e;
@@ -160,17 +185,39 @@ static int has_size(PyArrayObject *array, size_t wanted) {
     return size == wanted;
 }
 
-/* The elements of a NumPy array in a new buffer; 64-bit numbers may become 32-bit ones, as they do without x64. */
+/* Copies the elements of a strided array, in order; returns where the next ones go. */
+static char *copy_strided(char *to, const char *from, int ndim, const npy_intp *dims, const npy_intp *strides,
+                          size_t width) {
+    if (ndim == 0) {
+        memcpy(to, from, width);
+        return to + width;
+    }
+    if (ndim == 1 && width == 4) {
+        for (npy_intp i = 0; i < dims[0]; i++, to += 4, from += strides[0])
+            memcpy(to, from, 4);
+        return to;
+    }
+    for (npy_intp i = 0; i < dims[0]; i++, from += strides[0])
+        to = copy_strided(to, from, ndim - 1, dims + 1, strides + 1, width);
+    return to;
+}
+
+/* The elements of a NumPy array in a new buffer; 64-bit numbers may become 32-bit ones, as they do without x64. Typed
+   keys, of a type that NumPy does not number, are eight bytes each. */
 static uintptr_t copy_elements(PyObject *x, const struct input *in, PyObject **buffer) {
     PyArrayObject *array = (PyArrayObject *)x;
-    int type = PyArray_DESCR(array)->type_num;
+    int type = PyArray_DESCR(array)->type_num, contiguous = PyArray_CHKFLAGS(array, NPY_ARRAY_CARRAY_RO);
     int narrows = (type == NPY_DOUBLE && in->type == NPY_FLOAT) || (type == NPY_LONG && in->type == NPY_INT);
-    if (!PyArray_CHKFLAGS(array, NPY_ARRAY_CARRAY_RO) || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder)
-        || (type != in->type && !narrows) || !has_size(array, in->size) || !(*buffer = buffer_of(in->nbytes)))
+    int fits = type == in->type || (narrows && contiguous) || (in->type < 0 && type == NPY_ULONG);
+    if (!fits || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) || !has_size(array, in->size)
+        || !(*buffer = buffer_of(in->nbytes)))
         return 0;
     const void *from = PyArray_DATA(array);
     uintptr_t to = ((Buffer *)*buffer)->address;
-    if (!narrows)
+    if (!contiguous) /* then it has elements */
+        copy_strided((char *)to, from, PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
+                     in->nbytes / in->size);
+    else if (!narrows)
         memcpy((void *)to, from, in->nbytes);
     else if (type == NPY_DOUBLE)
         for (size_t i = 0; i < in->size; i++)
@@ -237,22 +284,59 @@ static PyObject *collect_outputs(Entry *e, PyObject **leaves, PyObject **made) {
 
 /* --- the call -------------------------------------------------------------------------------------------------- */
 
-static int32_t call_program(Entry *e, uintptr_t *buffers) {
+/* The last elements, fewer than a block: on copies that are filled up with the last of them. */
+static int32_t call_on_rest(Entry *e, uintptr_t *buffers, uintptr_t *copies, size_t left) {
+    int n = e->n_inputs + e->n_computed;
+    size_t size = 0, block = (size_t)e->block;
+    for (int i = 0; i < n; i++)
+        size += (e->steps[i] + 63) & ~(size_t)63;
+    uintptr_t scratch = pool_alloc(size), at = scratch;
+    if (!scratch)
+        return NO_MEMORY;
+    for (int i = 0; i < n; i++) {
+        size_t width = e->steps[i] / block;
+        copies[i] = width ? at : buffers[i];
+        at += (e->steps[i] + 63) & ~(size_t)63;
+        for (size_t k = 0; width && i < e->n_inputs && k < block; k++)
+            memcpy((void *)(copies[i] + k * width), (void *)(buffers[i] + (k < left ? k : left - 1) * width), width);
+    }
+    int32_t status = program_call(e->entry, copies);
+    for (int i = e->n_inputs; i < n; i++)
+        memcpy((void *)buffers[i], (void *)copies[i], left * (e->steps[i] / block));
+    pool_free(scratch, size);
+    return status;
+}
+
+/* A program that is elementwise takes arrays of any length, a block at a time. `copies` is room for the addresses. */
+static int32_t call_on_blocks(Entry *e, uintptr_t *buffers, uintptr_t *copies) {
+    size_t left = (size_t)e->count, block = (size_t)e->block;
+    int32_t status = 0;
+    for (; !status && left >= block; left -= block) {
+        status = program_call(e->entry, buffers);
+        for (int i = 0; i < e->n_inputs + e->n_computed; i++)
+            buffers[i] += e->steps[i];
+    }
+    return status || !left ? status : call_on_rest(e, buffers, copies, left);
+}
+
+static int32_t call_program(Entry *e, uintptr_t *buffers, uintptr_t *copies) {
     int32_t status;
     uintptr_t *workspace = &buffers[e->n_inputs + e->n_computed];
     if (e->workspace && !(*workspace = pool_alloc(e->workspace)))
         return NO_MEMORY;
     Py_BEGIN_ALLOW_THREADS
-    status = program_call(e->entry, buffers);
+    status = e->block ? call_on_blocks(e, buffers, copies) : program_call(e->entry, buffers);
     Py_END_ALLOW_THREADS
     if (e->workspace)
         pool_free(*workspace, e->workspace);
     return status;
 }
 
-/* A call needs three words per buffer: addresses (inputs, computed outputs, workspace); scalars, one per input; and pins,
-   which are owned: the block that an input is in, or NULL, then the blocks of computed outputs. */
-static PyObject *run_in(Entry *e, PyObject **leaves, uintptr_t *buffers, uint64_t *scalars, PyObject **pins) {
+/* A call needs four words per buffer: addresses (inputs, computed outputs, workspace); scalars, one per input; pins,
+   which are owned: the block that an input is in, or NULL, then the blocks of computed outputs; and addresses again,
+   for the last elements of a call on blocks. */
+static PyObject *run_in(Entry *e, PyObject **leaves, uintptr_t *buffers, uint64_t *scalars, PyObject **pins,
+                        uintptr_t *copies) {
     PyObject **made = pins + e->n_inputs, *result = NULL;
     int n_read = 0, n_made = 0;
     for (; n_read < e->n_inputs; n_read++) {
@@ -265,7 +349,7 @@ static PyObject *run_in(Entry *e, PyObject **leaves, uintptr_t *buffers, uint64_
             goto done;
         buffers[n_read + n_made] = ((Buffer *)made[n_made])->address;
     }
-    int32_t status = e->n_computed ? call_program(e, buffers) : 0;
+    int32_t status = e->n_computed ? call_program(e, buffers, copies) : 0;
     if (status)
         Py_XDECREF(PyObject_CallFunction(raise_status, "i", (int)status));
     else
@@ -282,11 +366,12 @@ PyObject *run_entry(PyObject *entry, PyObject **leaves) {
     Entry *e = (Entry *)entry;
     if (!can_hand_through(e, leaves))
         return NULL;
-    uint64_t few[3 * FEW], *memory = few;
+    uint64_t few[4 * FEW], *memory = few;
     size_t n = (size_t)e->n_inputs + (size_t)e->n_computed + 1;
-    if (n > FEW && !(memory = PyMem_Malloc(3 * n * sizeof *memory)))
+    if (n > FEW && !(memory = PyMem_Malloc(4 * n * sizeof *memory)))
         return PyErr_NoMemory();
-    PyObject *result = run_in(e, leaves, (uintptr_t *)memory, memory + n, (PyObject **)(memory + 2 * n));
+    PyObject *result = run_in(e, leaves, (uintptr_t *)memory, memory + n, (PyObject **)(memory + 2 * n),
+                              (uintptr_t *)(memory + 3 * n));
     if (memory != few)
         PyMem_Free(memory);
     return result;

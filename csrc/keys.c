@@ -123,8 +123,10 @@ static int read_static(Key *key, PyObject *x) {
     return push(key, (PyObject *)Py_TYPE(x)) && push(key, x);
 }
 
-/* Is a keyword's argument static? All names are plain strings: no Python code runs. */
+/* Is a keyword's argument static? All names are plain strings: no Python code runs. None: all of them are. */
 static int is_static_name(PyObject *names, PyObject *name) {
+    if (names == Py_None)
+        return 1;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++)
         if (PyTuple_GET_ITEM(names, i) == name || PyUnicode_Compare(PyTuple_GET_ITEM(names, i), name) == 0)
             return 1;

@@ -1,6 +1,12 @@
-"""Library functions outside of traces: the first call, the recipe of later ones and machine code give the same bits."""
+"""Operations and library functions outside of traces: who computes them, and what nobody may notice of it.
+
+That results are those of jit, to the bit, is tested over all of them by test_one_meaning.
+"""
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -8,9 +14,15 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace._dispatch import EagerEntry
-from tinytrace.api import eager, large_calls
+from tinytrace import lax
+from tinytrace._dispatch import EagerEntry, FastEntry
+from tinytrace.api import eager
+from tinytrace.api.blocks import on_blocks
+from tinytrace.api.exactness import has_one_answer
 from tinytrace.api.jit import jit
+from tinytrace.api.recipes import numpy_entry
+from tinytrace.core.trace import interpreting
+from tinytrace.runtime.ladder import stats
 
 X = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32)
 X[0, :3] = np.nan, np.inf, -0.0
@@ -55,7 +67,7 @@ def test_repeated_calls_give_the_same_bits(name):
         assert not np.asarray(result).flags.writeable
 
 
-def test_the_third_call_runs_numpy_alone():
+def test_a_function_is_traced_once_per_kind_of_call():
     traces = []
 
     def plain(x, y, n):
@@ -65,11 +77,99 @@ def test_the_third_call_runs_numpy_alone():
     function = eager.EagerFunction(plain, jit(plain, static_argnums=2))
     x = jnp.arange(3.0)
     results = [function(x, 1.5, n) for n in (2, 2, 2, 2, 3)]
-    assert traces == [2, 2, 2, 3]  # plain, traced, plain; and plain again for another static value
+    assert traces == [2, 3]
     assert [r.tolist() for r in results] == [[1.5, 3.5, 5.5]] * 4 + [[1.5, 4.5, 7.5]]
     with jax.enable_x64(True):  # settings are overridden: nothing that was learnt is used
         function(x, 1.5, 2)
-    assert len(traces) == 5
+    assert len(traces) == 3
+
+
+def entry_of(function, *args):
+    """What answers such calls."""
+    call = eager.EagerFunction(function, jit(function))
+    found = call._traced(args, {})
+    assert found is not None
+    traced, leaves, order = found
+    return eager._call_of(traced.closed, None, tuple(map(eager._leaf_type, leaves)), tuple(order), False, ()).entry
+
+
+def test_who_computes():
+    x = jnp.ones((3, 4))
+    by_numpy = {
+        "sum": lambda x: x + 1, "choice": lambda x: jnp.where(x > 0, x, -x), "move": lambda x: x.T[1:].reshape(-1),
+        "integers": lambda x: jnp.cumsum(x.astype(int) * 3 - 1), "root": jnp.sqrt,
+        "extreme": lambda x: jnp.clip(x, 0, 1),
+    }
+    compiled = {
+        "two roundings": lambda x: x * 2 + 1, "special": jnp.sin, "sum over an axis": jnp.sum,
+        "product": lambda x: x @ x.T,
+        "loop": lambda x: lax.fori_loop(0, 3, lambda i, c: c * 2, x),
+    }
+    assert {name for name, f in by_numpy.items() if isinstance(entry_of(f, x), EagerEntry)} == set(by_numpy)
+    assert {name for name, f in compiled.items() if isinstance(entry_of(f, x), FastEntry)} == set(compiled)
+
+
+def test_elementwise_functions_are_compiled_once_for_all_shapes():
+    jax.nn.gelu(jnp.ones(3)), jax.nn.gelu(jnp.ones((2, 3)), approximate=False)
+    before = stats.compiles, stats.disk_hits, stats.memory_hits
+    for shape in ((5,), (64,), (65,), (7, 3), (2, 2, 2, 2), (0, 3), (1000,)):
+        assert jax.nn.gelu(jnp.ones(shape)).shape == shape
+        assert jax.nn.gelu(jnp.ones(shape), approximate=False).shape == shape
+    assert (stats.compiles, stats.disk_hits, stats.memory_hits) == before
+
+
+def test_what_goes_on_blocks():
+    def blocked(function, *args):
+        return on_blocks(jax.make_jaxpr(function)(*args)) is not None
+
+    x, s = jnp.ones((3, 4)), jnp.float32(2)
+    assert blocked(jnp.sin, x)
+    assert blocked(jnp.hypot, s, 3.0)
+    assert blocked(jnp.sinc, s)
+    assert blocked(lambda x, s: jnp.logaddexp(x, s) * 2, x, s)
+    assert blocked(lambda x: jnp.exp(x) + jnp.full((3, 4), 2.0), x)
+    assert not blocked(lambda x: jnp.exp(x) + jnp.ones((3, 1)), x)
+    assert not blocked(jnp.sum, x)
+    assert not blocked(jnp.transpose, x)
+    assert not blocked(lambda x: x + np.ones((3, 4), np.float32), x)
+    assert not blocked(lambda x: jnp.zeros(3), x)
+    assert not blocked(lambda: jnp.zeros(3))
+
+
+def test_what_has_one_answer():
+    def one(function, *args):
+        return has_one_answer(jax.make_jaxpr(function)(*args).jaxpr)
+
+    x, i = jnp.ones(3), jnp.arange(3)
+    assert one(lambda x: x + x, x)
+    assert one(lambda x: -abs(x * 2.5), x)
+    assert one(lambda x, i: x[i], x, i)
+    assert one(lambda i: i * i + i // 3, i)
+    assert one(lambda x: x.astype(jnp.bfloat16), x)
+    assert not one(lambda x: x * x + x, x)  # may be fused
+    assert not one(lambda x: jnp.where(x > 0, x * x, x) - x, x)
+    assert not one(jnp.max, x)  # of two zeros
+    assert not one(jnp.exp, x)
+    assert not one(lambda i: i.astype(jnp.float16), i)  # by way of float32, or not
+    assert not one(lambda x: jax.debug.print("{}", x), x)
+
+
+def test_interpreting_is_numpy_and_compiles_nothing():
+    x = jnp.linspace(0.1, 3, 999)
+    before = stats.compiles + stats.disk_hits + stats.memory_hits
+    with interpreting():
+        results = jnp.var(x), jnp.tanh(x), jax.jit(jnp.cosh)(x), lax.scan(lambda c, x: (c + x, c * x), 0.0, x)
+    assert stats.compiles + stats.disk_hits + stats.memory_hits == before
+    for ours, numpys in zip(results[:3], (np.var(x), np.tanh(x), np.cosh(x)), strict=True):
+        np.testing.assert_allclose(ours, numpys, 1e-6)
+
+
+def test_without_a_compiler_numpy_computes_and_nothing_is_said(tmp_path):
+    program = ("import warnings; warnings.simplefilter('error'); import tinytrace as jax, tinytrace.numpy as jnp; "
+               "x = jnp.ones(3); print([float(jnp.var(x)), float(jnp.tanh(x)[0]), float(jax.grad(jnp.sin)(0.0))] * 3)")
+    env = {**os.environ, "CC": "no-such-compiler", "TINYTRACE_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env, timeout=60)
+    assert (done.stdout, done.stderr) == (f"{[0.0, float(np.float32(np.tanh(1.0))), 1.0] * 3}\n", "")
 
 
 def test_python_numbers_that_do_not_fit_are_left_to_python():
@@ -109,14 +209,6 @@ def test_debug_nans_sees_every_operation():
         x / x
 
 
-def test_a_recipe_is_refused_where_equations_hold_programs():
-    def function(x):
-        return jax.lax.cond(x[0] > 0, jnp.sin, jnp.cos, x)
-
-    traced, _, _ = jit(function).traced((jnp.ones(3),), {})
-    assert eager.entry_of(traced, [type(jnp.ones(3))]) is None
-
-
 def test_functions_that_look_at_values_stay_plain():
     def function(x):
         return x * 2 if x[0] > 0 else x[jnp.arange(int(x[1]))]
@@ -141,8 +233,7 @@ def test_recipes_keep_constants_and_forget_what_nobody_needs():
 
     x = jnp.ones(3)
     traced, leaves, _ = jit(function).traced((x,), {})
-    entry = eager.entry_of(traced, [type(x)])
-    assert isinstance(entry, EagerEntry)
+    assert isinstance(numpy_entry(traced.closed, [type(x)], traced.out_tree.unflatten), EagerEntry)
     assert leaves == [x]
     called = eager.EagerFunction(function, jit(function))
     results = [called(x) for _ in range(4)]
@@ -166,15 +257,3 @@ def test_large_calls_get_compiled_and_give_the_same_bits(name):
     first = np.asarray(call(x, y)).tobytes()
     for _ in range(4):
         assert np.asarray(call(x, y)).tobytes() == first
-
-
-def test_what_is_worth_compiling():
-    def worth(function, n, dtype=np.float32):
-        return large_calls.is_worth_compiling(jax.make_jaxpr(function)(np.ones(n, dtype)).jaxpr)
-
-    assert worth(lambda x: x * 2 + 1, 1 << 20)
-    assert worth(lambda x: jnp.where(x > 0, x, 1), 1 << 20)
-    assert not worth(lambda x: x * 2 + 1, 1 << 10)
-    assert not worth(jnp.exp, 1 << 20)
-    assert not worth(jnp.sum, 1 << 20)
-    assert not worth(lambda x: x * 2, 1 << 20, np.float16)

@@ -1,35 +1,45 @@
-"""Library functions outside of any trace: run plainly at first, and when calls repeat, as NumPy calls alone.
+"""Outside of traces: an operation or a library function that is called runs at once, with the bits of its jitted form.
 
-What `jnp.where(c, x, y)` does to arrays of certain types never changes: it is what its jaxpr says. So the third call
-with arguments of the same types runs a recipe, the meanings in NumPy of the equations, one after the other, with no
-promotion of types, no checks and no arrays in between. `FastCallable` (csrc/dispatch.c) finds the recipe and
-`EagerEntry` (csrc/eager.c) runs it. The numbers are the same to the bit, for the same NumPy functions compute them.
+The rule: **an un-jitted call is the call of the jitted function.** It is traced when it is first met, and its program
+runs, compiled as `jit` compiles it (or found in memory, or on disk). Two things make that cheap enough for single
+operations, and neither can be seen in a result:
+
+  * NumPy answers for functions that have one right answer (`exactness`) while their arrays are small: elements that
+    move or are chosen, comparisons, integers, one sum or product. Nothing is compiled for them (`recipes`).
+  * Elementwise functions are compiled once for all shapes (`blocks`).
+
+What cannot be traced because it looks at values runs in Python, operation by operation, and each of these by the rule.
+docs/eager.md says the same with figures.
 """
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinytrace._dispatch import Buffer, EagerEntry, FastCallable
+from tinytrace import runtime
+from tinytrace._dispatch import EagerEntry, FastCallable, FastEntry, call_entry, current_epoch
+from tinytrace.api.blocks import Blocks, on_blocks
+from tinytrace.api.exactness import has_one_answer, kind_of
 from tinytrace.api.jit import JitFunction, TracedFunction
-from tinytrace.api.large_calls import LARGE, compiled
+from tinytrace.api.program import as_array, cache_of_programs, one_equation, shared_program
+from tinytrace.api.recipes import numpy_entry
+from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
-from tinytrace.core.array import Array, fresh_elements
-from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
-from tinytrace.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
-from tinytrace.core.trace import to_numpy
-from tinytrace.errors import JAXIndexError, JAXTypeError
-from tinytrace.primitives.conversion import convert_element_type_p
+from tinytrace.core.array import Array
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.dtypes import FLOAT0
+from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.kinds import HostCall
+from tinytrace.core.primitive import Primitive
+from tinytrace.core.trace import apply_primitive, check_nans, install_executor, refuse_tracer
+from tinytrace.runtime.failures import CompileError
 
-NumPyFunction = Callable[..., Any]
-MAX_LEAVES = 64
-"""Of one call; csrc/eager.c."""
-FOLDED = {FLOAT32, FLOAT64}
-"""What Python's integers may become at once: the way over int32 gives the same."""
+LARGE = 1 << 20
+"""Bytes of the largest array from which on a program of its own, on all threads, is worth a compiler's time."""
+SCALARS = (float, int, bool)
 
 
 class EagerFunction(FastCallable):
@@ -40,194 +50,185 @@ class EagerFunction(FastCallable):
     """
 
     def __init__(self, plain: Callable[..., Any], jitted: JitFunction, arrays_alone: bool = False) -> None:
-        self.plain, self.jitted = plain, jitted
-        self.leaf_types = (Array,) if arrays_alone else (Array, float, int, bool)
+        self.plain, self.jitted, self.arrays_alone = plain, jitted, arrays_alone
         self._configure(EagerFunction._first_call, *jitted.statics)
 
     def _first_call(self, *args: Any, **kwargs: Any) -> Any:
-        result = self.plain(*args, **kwargs)
-        self._learn(args, kwargs, self._second_call)
-        return result
+        return self._answer(args, kwargs, repeated=False)
 
     def _second_call(self, *args: Any, **kwargs: Any) -> Any:
-        traced, entry = self._traced(args, kwargs)
-        self._learn(args, kwargs, (traced and _in_machine_code(traced)) or entry or self.plain)
-        return self.plain(*args, **kwargs)
+        return self._answer(args, kwargs, repeated=True)
+
+    def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], repeated: bool) -> Any:
+        epoch = current_epoch()
+        if config.disable_jit or config.debug_nans or not (found := self._traced(args, kwargs)):
+            self._learn(args, kwargs, self.plain, epoch)
+            return self.plain(*args, **kwargs)
+        traced, leaves, order = found
+        tree = traced.out_tree
+        single = tree.num_leaves == 1 and tree.num_nodes == 1
+        call = _call_of(traced.closed, None if single else tree.unflatten, tuple(map(_leaf_type, leaves)),
+                        tuple(order), repeated, trace_context())
+        if is_large(traced.closed) and not repeated:
+            self._learn(args, kwargs, self._second_call, epoch)
+        elif call.entry is not None:
+            self._learn(args, kwargs, call.entry, epoch)
+        return call(leaves)
 
     def _traced(self, args: tuple[Any, ...],
-                kwargs: dict[str, Any]) -> tuple[TracedFunction | None, EagerEntry | None]:
-        """Return what such calls trace to and what answers them; None where only the function itself can."""
+                kwargs: dict[str, Any]) -> tuple[TracedFunction, list[Any], list[int]] | None:
+        """Return what such calls trace to; None where only the function itself can answer: it looks at values."""
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             try:
                 traced, leaves, order = self.jitted.traced(args, kwargs)
-            except (JAXTypeError, JAXIndexError):  # it looks at values
-                return None, None
-        if warned or order != sorted(order) or not all(type(x) in self.leaf_types for x in leaves):
-            return None, None
-        entry = entry_of(traced, [type(x) for x in leaves])
-        return traced if entry else None, entry
-
-
-def entry_of(traced: TracedFunction, leaf_types: Sequence[type]) -> EagerEntry | None:
-    """Return the call of a traced function on Arrays and Python scalars; None where NumPy alone cannot answer it."""
-    jaxpr = traced.closed.jaxpr
-    if traced.consts or jaxpr.effects or not jaxpr.outvars or len(leaf_types) > MAX_LEAVES:
-        return None
-    if not all(isinstance(v, Var) and v not in jaxpr.invars for v in jaxpr.outvars):
-        return None  # an argument is handed through: it stays the same object
-    recipe = _Recipe(jaxpr, traced.closed.consts, leaf_types)
-    if recipe.refused or not recipe.steps:
-        return None
-    single = is_single(traced)
-    function = recipe.function(single)
-    return EagerEntry(function, recipe.scalar_types(function), tuple([v.aval for v in jaxpr.outvars]),
-                      None if single else traced.out_tree.unflatten)
-
-
-def _in_machine_code(traced: TracedFunction) -> Any:
-    """Return what answers such calls in C; None where that does not pay."""
-    program = compiled(traced.closed)
-    if program is None:
-        return None
-    count = len(traced.closed.jaxpr.invars)
-    return program.fast_entry((), range(count), None if is_single(traced) else traced.out_tree.unflatten)
-
-
-def is_single(traced: TracedFunction) -> bool:
-    """Is the result one array and no tree of them?"""
-    return traced.out_tree.num_leaves == 1 and traced.out_tree.num_nodes == 1
-
-
-class Step(NamedTuple):
-    """One NumPy call: which values it takes, and where its result goes."""
-
-    function: NumPyFunction
-    inputs: tuple[int, ...]
-    output: int
-    several: bool
-    """Are the results several? Then they go to `output` and the places after it."""
-    cast: DType | None
-    """The dtype that a scalar is converted to, if that is what the call does."""
-
-
-class _Recipe:
-    """The equations of a jaxpr as NumPy calls over numbered values: first the inputs, then constants and results."""
-
-    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any], kinds: Sequence[type]) -> None:
-        self.kinds, self.avals = kinds, [v.aval for v in jaxpr.invars]
-        self.out_aval: ShapedArray = jaxpr.outvars[0].aval
-        self.values: list[Any] = [None] * len(kinds)
-        self.steps: list[Step] = []
-        self.refused = False
-        self.outputs = self._run(jaxpr, list(range(len(kinds))), consts)
-        self.casts = [self._fold_cast(i) if kind is not Array else None for i, kind in enumerate(kinds)]
-
-    def _run(self, jaxpr: Jaxpr, inputs: Sequence[int], consts: Sequence[Any]) -> list[int]:
-        """Append the steps of `jaxpr`; return where its results are."""
-        places: dict[Var, int] = dict(zip(jaxpr.invars, inputs, strict=True))
-        for var, const in zip(jaxpr.constvars, consts, strict=True):
-            places[var] = self._places_for(to_numpy(const, var.aval))
-
-        def place(atom: Atom) -> int:
-            return self._places_for(to_numpy(atom.val, atom.aval)) if isinstance(atom, Literal) else places[atom]
-
-        for eqn in jaxpr.eqns:
-            operands = tuple(map(place, eqn.invars))
-            if eqn.primitive is pjit_p:
-                closed = eqn.params["jaxpr"]
-                found = self._run(closed.jaxpr, operands, closed.consts)
-            elif eqn.primitive is convert_element_type_p and eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype:
-                found = list(operands)  # the weak type alone has changed
-            else:
-                found = self._step(eqn, operands)
-            places.update(zip(eqn.outvars, found, strict=True))
-        return [place(v) for v in jaxpr.outvars]
-
-    def _step(self, eqn: JaxprEqn, operands: tuple[int, ...]) -> list[int]:
-        self.refused |= eqn.primitive.compiled_eagerly or any(True for _ in subjaxprs(eqn.params))
-        first = self._places_for(*[None] * len(eqn.outvars))
-        cast = eqn.params["new_dtype"] if eqn.primitive is convert_element_type_p else None
-        self.steps.append(Step(eqn.primitive.in_numpy(eqn.params), operands, first, eqn.primitive.multiple_results,
-                               cast))
-        return list(range(first, len(self.values)))
-
-    def _places_for(self, *values: Any) -> int:
-        self.values += values
-        return len(self.values) - len(values)
-
-    def _fold_cast(self, i: int) -> DType | None:
-        """Drop the conversion of a Python scalar, if it is all that happens to it; return the dtype that it is to."""
-        uses = [step for step in self.steps if i in step.inputs]
-        casts = {step.cast for step in uses}
-        # A float that becomes a half one has been rounded to 32 bits in the jaxpr, and not by the plain function.
-        self.refused |= self.kinds[i] is float and any(cast is not None and cast.itemsize < 4 for cast in casts)
-        if len(uses) != 1 or not casts <= FOLDED or self.kinds[i] is float or i in self.outputs:
+            except Exception:  # if it is the arguments' fault, the function itself says so
+                return None
+        for leaf in leaves:
+            refuse_tracer(leaf)
+        if warned or traced.consts or (self.arrays_alone and not all(type(x) is Array for x in leaves)):
             return None
-        self.steps.remove(uses[0])
-        self.steps = [step._replace(inputs=tuple(i if k == uses[0].output else k for k in step.inputs))
-                      for step in self.steps]
-        self.outputs = [i if k == uses[0].output else k for k in self.outputs]
-        return uses[0].cast
-
-    def scalar_types(self, function: NumPyFunction) -> tuple[Callable[[Any], Any] | None, ...]:
-        """Return, per input, what makes an operand of a Python scalar, None for an Array."""
-        wrap = None if isinstance(function, np.ufunc) else np.asarray
-        return tuple(None if kind is Array else _scalar_type(aval.dtype, cast, wrap)
-                     for kind, aval, cast in zip(self.kinds, self.avals, self.casts, strict=True))
-
-    def function(self, single: bool) -> NumPyFunction:
-        """Return the steps as one function of the inputs."""
-        first = self.steps[0]
-        if single and len(self.steps) == 1 and not first.several and first.inputs == tuple(range(len(self.kinds))):
-            return _into_pool(first.function, self.out_aval)
-        return _runner(self.values[len(self.kinds):], self._with_dead(), self.outputs[0] if single else self.outputs)
-
-    def _with_dead(self) -> list[tuple[Step, tuple[int, ...]]]:
-        """Pair each step with the values that nobody needs after it."""
-        needed = set(self.outputs)
-        paired = []
-        for step in reversed(self.steps):
-            paired.append((step, tuple({i for i in step.inputs if i not in needed})))
-            needed.update(step.inputs)
-        return paired[::-1]
+        return traced, leaves, order
 
 
-def _scalar_type(dtype: DType, cast: DType | None, wrap: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
-    made = dtype.type if cast is None else _through(dtype.type, cast.type)
-    return made if wrap is None else _through(made, wrap)
+class EagerPrimitive(FastCallable):
+    """An operation as it is called outside of traces, its parameters as keyword arguments."""
+
+    def __init__(self, primitive: Primitive) -> None:
+        self.primitive = primitive
+        self._configure(EagerPrimitive._first_call, (), None)
+
+    def _first_call(self, *args: Any, **params: Any) -> Any:
+        return self._answer(args, params, repeated=False)
+
+    def _second_call(self, *args: Any, **params: Any) -> Any:
+        return self._answer(args, params, repeated=True)
+
+    def _answer(self, args: tuple[Any, ...], params: dict[str, Any], repeated: bool) -> Any:
+        primitive, epoch = self.primitive, current_epoch()
+        for arg in args:
+            refuse_tracer(arg)
+        closed = _program_of(primitive, tuple(map(aval_of, args)), params)
+        if closed is None or (primitive.compiled_eagerly and config.disable_jit):
+            return apply_primitive(primitive, args, params)
+        call = _call_of(closed, list if primitive.multiple_results else None, tuple(map(_leaf_type, args)),
+                        tuple(range(len(args))), repeated, trace_context())
+        if is_large(closed) and not repeated:
+            self._learn(args, params, self._second_call, epoch)
+        elif call.entry is not None and not primitive.compiled_eagerly:  # bodies of loops come and go
+            self._learn(args, params, call.entry, epoch)
+        result = call(args)
+        if config.debug_nans:
+            check_nans(primitive, result if primitive.multiple_results else [result])
+        return result
 
 
-def _through(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda x: second(first(x))
+def execute(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Run one operation outside of any trace."""
+    call = _primitives.get(primitive)
+    if call is None:
+        call = _primitives.setdefault(primitive, EagerPrimitive(primitive))
+    return call(*args, **params)
 
 
-def _into_pool(function: NumPyFunction, aval: ShapedArray) -> NumPyFunction:
-    """Let a ufunc with a large result write it into a block of the pool: its pages are there, and C finds it there."""
-    plain = getattr(function, "for_large", function)
-    if aval.nbytes < LARGE or not isinstance(plain, np.ufunc):
-        return function
-
-    def call(*operands: Any) -> Buffer:
-        buffer, out = fresh_elements(aval)
-        plain(*operands, out=out)
-        return buffer
-
-    return call
+_primitives: dict[Primitive, EagerPrimitive] = {}
+install_executor(execute)
 
 
-def _runner(template: Sequence[Any], steps: Sequence[tuple[Step, tuple[int, ...]]],
-            outputs: int | Sequence[int]) -> NumPyFunction:
-    def run(*inputs: Any) -> Any:
-        values = [*inputs, *template]
-        for (function, places, output, several, _), dead in steps:
-            result = function(*[values[i] for i in places])
-            if several:
-                values[output:output + len(result)] = map(np.asarray, result)
-            else:
-                values[output] = result if type(result) is np.ndarray else np.asarray(result)
-            for i in dead:
-                values[i] = None
-        return values[outputs] if isinstance(outputs, int) else [values[i] for i in outputs]
+# --- who computes ----------------------------------------------------------------------------------------------
 
-    return run
+class Call(NamedTuple):
+    """How calls of a program with arguments of certain types are answered."""
+
+    closed: ClosedJaxpr
+    entry: FastEntry | EagerEntry | None
+    """None: only Python can."""
+    order: tuple[int, ...]
+    """Which argument each leaf is, in the order in which the hit path reads them."""
+    unflatten: Callable[[list[Any]], Any] | None
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Answer one call; leaves may be what only Python understands."""
+        closed, avals = self.closed, self.closed.in_avals
+        if self.entry is not None:
+            read = [leaves[i] if type(leaves[i]) in SCALARS else as_array(leaves[i], avals[i]) for i in self.order]
+            result = call_entry(self.entry, *read)
+            if result is not NotImplemented:
+                return result
+        program = shared_program(closed.jaxpr)
+        results = program([as_array(x, aval) for x, aval in zip([*closed.consts, *leaves], program.in_avals,
+                                                                strict=True)])
+        return results[0] if self.unflatten is None else self.unflatten(results)
+
+
+@cache_of_programs(2048)
+def _call_of(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None, leaf_types: tuple[type, ...],
+             order: tuple[int, ...], repeated: bool, context: Hashable) -> Call:
+    """Return how calls of a program are answered, under the settings of `context`: the rule of this page."""
+    in_order = order == tuple(range(len(order)))
+    cheaply, compiler = not (repeated and is_large(closed)), _has_compiler()
+    entry: FastEntry | EagerEntry | None = None
+    if in_order and (not compiler or (cheaply and has_one_answer(closed.jaxpr))):
+        entry = numpy_entry(closed, leaf_types, unflatten)
+    if entry is None and compiler and cheaply and (found := on_blocks(closed)):
+        entry = _program_entry(found[0], order, unflatten, found[1])
+    if entry is None and compiler:
+        entry = _program_entry(closed, order, unflatten)
+    return Call(closed, entry, order, unflatten)
+
+
+def is_large(closed: ClosedJaxpr) -> bool:
+    """Is an argument or a result so large that a program for its very shape pays when calls repeat?"""
+    return max((aval.nbytes for aval in (*closed.in_avals, *closed.out_avals)), default=0) >= LARGE
+
+
+def _program_entry(closed: ClosedJaxpr, order: tuple[int, ...], unflatten: Callable[[list[Any]], Any] | None,
+                   blocks: Blocks | None = None) -> FastEntry | None:
+    program = shared_program(closed.jaxpr)
+    consts = [as_array(x, aval) for x, aval in zip(closed.consts, program.in_avals, strict=False)]
+    places = {argument: place for place, argument in enumerate(order)}
+    return program.fast_entry(consts, [places[i] for i in range(len(order))], unflatten, blocks)
+
+
+def _has_compiler() -> bool:
+    """Nobody asked for a compiler: without one NumPy computes everything, and nothing is said."""
+    try:
+        runtime.compiler.find_command()
+    except CompileError:
+        return False
+    return True
+
+
+def _leaf_type(leaf: Any) -> type:
+    """Return what an entry sees of an argument: an Array where Python must look at it first."""
+    return type(leaf) if type(leaf) in (*SCALARS, np.ndarray) else Array
+
+
+# --- operations as programs --------------------------------------------------------------------------------------
+
+def _program_of(primitive: Primitive, avals: tuple[ShapedArray, ...], params: dict[str, Any]) -> ClosedJaxpr | None:
+    """Return the program of one operation; None for what has an effect, or is done by Python, however it is run."""
+    items = tuple(params.items())
+    try:
+        hash(items)
+    except TypeError:
+        return _new_program(primitive, avals, params)
+    return _remembered_program(primitive, avals, items, trace_context())
+
+
+@cache_of_programs(1024)
+def _remembered_program(primitive: Primitive, avals: tuple[ShapedArray, ...], items: tuple[tuple[str, Any], ...],
+                        context: Hashable) -> ClosedJaxpr | None:
+    return _new_program(primitive, avals, dict(items))
+
+
+def _new_program(primitive: Primitive, avals: tuple[ShapedArray, ...], params: dict[str, Any]) -> ClosedJaxpr | None:
+    if primitive is pjit_p:
+        return params["jaxpr"]  # type: ignore[no-any-return]
+    if primitive.compiled_eagerly:
+        return one_equation(primitive, avals, params)
+    if primitive.effects(*avals, **params) or any(aval.dtype == FLOAT0 for aval in avals):
+        return None
+    primitive.abstract_eval(*avals, **params)  # refuses what does not fit, also where no equation is written
+    closed = one_equation(primitive, avals, params)
+    return None if any(isinstance(kind_of(eqn), HostCall | None) for eqn in closed.eqns) else closed

@@ -51,6 +51,7 @@ from tinytrace.core.trace import (
     Tracer,
     current_trace,
     is_eager,
+    is_interpreting,
     leaked_tracer_error,
 )
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
@@ -164,7 +165,7 @@ class JitFunction(FastCallable):
         """Answer a call; `FastCallable.__call__` (csrc/dispatch.c) comes here with every call it has not learnt."""
         if not is_eager():
             return self._stage(args, kwargs)
-        if config.disable_jit:
+        if config.disable_jit or is_interpreting():
             return self._fun(*args, **kwargs)
         return self._call(args, kwargs)
 

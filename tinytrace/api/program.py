@@ -13,17 +13,17 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tinytrace import codegen, runtime
 from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry, forget
+from tinytrace.api.blocks import BLOCK, Blocks
 from tinytrace.api.host_calls import HostCalls
 from tinytrace.api.tables import RecentTable
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config, trace_context
-from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.core.array import Array, array_from_host
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, DType
@@ -31,7 +31,7 @@ from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_ja
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.structure import structure_of
 from tinytrace.core.tangents import float0_zeros
-from tinytrace.core.trace import eval_context, install_executor, to_numpy
+from tinytrace.core.trace import interpreting, to_numpy
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.passes.simplify import simplify
 from tinytrace.runtime.failures import NoCompiler, StrictError
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from tinytrace.codegen.generate import Generated
     from tinytrace.codegen.program import Kernels
     from tinytrace.runtime.executable import Executable
+
+Result = TypeVar("Result")
 
 
 class Program:
@@ -170,39 +172,51 @@ class Program:
         return results
 
     def fast_entry(self, consts: Sequence[Array], leaf_order: Sequence[int],
-                   unflatten: Callable[[list[Any]], Any] | None) -> FastEntry | None:
+                   unflatten: Callable[[list[Any]], Any] | None, blocks: Blocks | None = None) -> FastEntry | None:
         """Return the form of this program that the hit path calls, None where it must go through Python.
 
         consts: the first inputs, the same in every call.  leaf_order: where the call's reading order meets the others.
+        blocks: the avals of a call that is larger than the program, which is one on blocks.
         """
         executable = self._code()
         if executable is None and self.kernel_jaxpr.jaxpr.eqns:
             return None
-        n = len(consts)
         inputs = [(x.address, 0, 0, 0, 0) for x in self._consts]
+        in_avals = self.in_avals if blocks is None else (*self.in_avals[:len(consts)], *blocks.in_avals)
         for i in self.kept:
-            aval = self.in_avals[i]
-            inputs.append((consts[i].address, 0, 0, 0, 0) if i < n else
-                          (0, leaf_order[i - n], _type_number(aval.dtype), aval.nbytes, aval.size))
+            at, aval = i - len(consts), in_avals[i]
+            inputs.append((consts[i].address, 0, 0, 0, 0) if at < 0 else
+                          (0, leaf_order[at], _type_number(aval.dtype), aval.nbytes, aval.size))
         inputs += [(x.address, 0, 0, 0, 0) for x in self._hidden]
-        sizes = tuple([aval.nbytes for aval in self._computed_avals])
         entry, workspace = (executable.entry, self.source.workspace) if executable else (0, 0)
-        outputs = []
+        owner, outputs = (self, consts, executable), self._fast_outputs(consts, leaf_order)
+        if blocks is None:
+            sizes = tuple([aval.nbytes for aval in self._computed_avals])
+            return FastEntry(owner, entry, workspace, tuple(inputs), sizes, outputs, self.out_avals, unflatten)
+        if workspace or any(source == CONSTANT for source, _, _ in outputs):
+            return None
+        moving = [self.in_avals[i].nbytes if self.in_avals[i].shape else 0 for i in self.kept]
+        steps = [0] * len(self._consts) + moving + [0] * len(self._hidden) + [a.nbytes for a in self._computed_avals]
+        sizes = tuple([blocks.elements * aval.dtype.itemsize for aval in self._computed_avals])
+        return FastEntry(owner, entry, 0, tuple(inputs), sizes, outputs, blocks.out_avals, unflatten,
+                         (BLOCK, blocks.elements, tuple(steps)))
+
+    def _fast_outputs(self, consts: Sequence[Array], leaf_order: Sequence[int]) -> tuple[tuple[int, int, Any], ...]:
+        outputs: list[tuple[int, int, Any]] = []
         for (source, index, constant), aval in zip(self._outputs, self.out_avals, strict=True):
             if source != FROM_LEAF:
                 outputs.append((source, index, constant))
-            elif index < n:
+            elif index < len(consts):
                 outputs.append((CONSTANT, 0, as_array(consts[index], aval)))
             else:
-                outputs.append((FROM_LEAF, leaf_order[index - n], None))
-        return FastEntry((self, consts, executable), entry, workspace, tuple(inputs), sizes, tuple(outputs),
-                         self.out_avals, unflatten)
+                outputs.append((FROM_LEAF, leaf_order[index - len(consts)], None))
+        return tuple(outputs)
 
     def _run(self, args: Sequence[Array]) -> list[Array]:
         inputs = [*self._consts, *(args[i] for i in self.kept)]
         executable = self._code()
         if executable is None:
-            with eval_context():
+            with interpreting():
                 return [as_array(x, aval) for x, aval in
                         zip(eval_jaxpr(self.kernel_jaxpr.jaxpr, [], *inputs), self._computed_avals, strict=True)]
         outputs = [Buffer(aval.nbytes) for aval in self._computed_avals]
@@ -217,7 +231,7 @@ class Program:
 
     def _find_nan(self, args: Sequence[Array], results: Sequence[Array]) -> None:
         if any(x.dtype.kind == "f" and np.isnan(x._value).any() for x in results):
-            with eval_context():
+            with interpreting():
                 eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *args)  # names the operation, if it finds it
             raise FloatingPointError("invalid value (nan) encountered in a compiled function")
 
@@ -247,6 +261,18 @@ class _Equal:
 
 
 _shared: RecentTable[_Equal, Program] = RecentTable(2048)
+_made_of_programs: list[Callable[[], None]] = []
+
+
+def cache_of_programs(maxsize: int) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Decorate a function: its last `maxsize` results are remembered until programs are forgotten."""
+
+    def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
+        cached = functools.lru_cache(maxsize)(function)
+        _made_of_programs.append(cached.cache_clear)
+        return cached
+
+    return decorate
 
 
 def shared_program(jaxpr: Jaxpr) -> Program:
@@ -272,9 +298,14 @@ def forget_program(program: Program) -> None:
 
 
 def forget_programs() -> None:
-    """Forget every program that equal jaxprs share, and those of eager loops, branches and calls."""
+    """Forget every program that equal jaxprs share, and what is made of them."""
     _shared.clear()
-    _program_of.cache_clear()
+    _forget_what_is_made_of_them()
+
+
+def _forget_what_is_made_of_them() -> None:
+    for clear in _made_of_programs:
+        clear()
 
 
 # --- how much machine code is loaded ---------------------------------------------------------------------------
@@ -298,6 +329,7 @@ def _note_loaded(program: Program) -> None:
             first = _loaded.popleft()()
             if first is not None:
                 first.__dict__.pop("executable", None)
+    _forget_what_is_made_of_them()
     forget()  # the entries of the hit path hold code too
 
 
@@ -334,32 +366,11 @@ def _type_number(dtype: DType) -> int:
     return dtype.num if isinstance(dtype, np.dtype) else -1
 
 
-# --- eager loops, branches and calls ---------------------------------------------------------------------------
-
-def execute(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """Run one equation that holds jaxprs (scan, cond, pjit) outside any trace: compiled, cached by its parameters."""
-    avals = tuple(aval_of(arg) for arg in args)
-    arrays = [as_array(arg, aval) for arg, aval in zip(args, avals, strict=True)]
-    if not config.disable_jit:
-        program = _program_of(primitive, avals, tuple(params.items()), config.exact)
-        if program._code() is not None or not program.kernel_jaxpr.eqns:
-            return program(arrays)
-    with eval_context():
-        return [as_array(x, aval) for x, aval in zip(primitive.impl(*arrays, **params),
-                                                     primitive.abstract_eval(*avals, **params), strict=True)]
-
-
-@functools.lru_cache(maxsize=256)  # by the jaxprs themselves: a loop over a fresh lambda has new ones every time
-def _program_of(primitive: Primitive, avals: tuple[ShapedArray, ...], params: tuple[tuple[str, Any], ...],
-                exact: bool) -> Program:
-    inner = dict(params)
-    closed = inner["jaxpr"] if primitive is pjit_p else one_equation(primitive, avals, inner)
-    return Program(closed, exact) if closed.consts else shared_program(closed.jaxpr)
-
-
 def one_equation(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
     """Return the program whose only equation is `primitive` with `params` on inputs of type `avals`."""
-    return trace_to_closed_jaxpr(lambda *xs: primitive.bind(*xs, **params), avals)
 
+    def equation(*xs: Any) -> Any:
+        out = primitive.bind(*xs, **params)
+        return out if primitive.multiple_results else [out]
 
-install_executor(execute)
+    return trace_to_closed_jaxpr(equation, avals)

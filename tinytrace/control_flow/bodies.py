@@ -18,7 +18,7 @@ from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, UnusedVar, eval_jaxpr
 from tinytrace.core.key_paths import SequenceKey, keystr
-from tinytrace.core.trace import Tracer, current_trace, eval_context, to_numpy
+from tinytrace.core.trace import Tracer, current_trace, interpreting, to_numpy
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
@@ -156,7 +156,7 @@ evaluation = _Evaluation()
 def run_body(body: ClosedJaxpr, args: Iterable[Any]) -> list[Any]:
     """Evaluate a body on NumPy values (or Arrays), operation by operation; Returns NumPy values."""
     arrays = [array_from_numpy(stored(x), aval) for x, aval in zip(args, body.in_avals, strict=True)]
-    with eval_context():
+    with interpreting():
         outs = evaluation.run(body, arrays)
     return [to_numpy(x, aval_of(x)) for x in outs]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from tinytrace import errors
-from tinytrace._dispatch import TraceScope, TraceState, array_of_view, set_numpy
+from tinytrace._dispatch import ArrayBase, TraceScope, TraceState, array_of_view, set_getitem, set_numpy
 from tinytrace.config import config
 from tinytrace.core import basearray
 from tinytrace.core.array import Array
@@ -182,16 +182,19 @@ basearray.Array.register(Tracer)
 
 
 class EvalTrace(Trace):
-    """The bottom: operations on NumPy values, one at a time."""
+    """The bottom: operations run at once, one at a time, with the results that they have when they are jitted."""
 
     name = "EvalTrace"
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        if not primitive.compiled_eagerly:
-            return apply_primitive(primitive, args, params)
-        for arg in args:
-            _refuse_tracer(arg)
         return _executor[0](primitive, args, params)
+
+
+class Interpreter(EvalTrace):
+    """Runs operations as `impl` says, in NumPy: where there is no compiler, and what compiled programs are held to."""
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        return apply_primitive(primitive, args, params)
 
 
 def apply_primitive(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -203,7 +206,7 @@ def apply_primitive(primitive: Primitive, args: Sequence[Any], params: dict[str,
             view = x._view
             values.append(x._value if view is None else view)
         else:
-            _refuse_tracer(x)
+            refuse_tracer(x)
             aval = aval_of(x)
             avals.append(aval)
             values.append(_read_only(to_numpy(x, aval)))
@@ -213,11 +216,11 @@ def apply_primitive(primitive: Primitive, args: Sequence[Any], params: dict[str,
     if not primitive.multiple_results:
         result = _owned(out, out_avals, borrowed)
         if config.debug_nans:
-            _check_nans(primitive, [result])
+            check_nans(primitive, [result])
         return result
     results = [_owned(x, aval, borrowed) for x, aval in zip(out, out_avals, strict=True)]
     if config.debug_nans:
-        _check_nans(primitive, results)
+        check_nans(primitive, results)
     return results
 
 
@@ -280,7 +283,8 @@ def _owned(value: Any, aval: ShapedArray, borrowed: bool) -> Array:
     return result
 
 
-def _refuse_tracer(x: Any) -> None:
+def refuse_tracer(x: Any) -> None:
+    """Raise UnexpectedTracerError if `x` is a tracer: where values are computed it has none."""
     if isinstance(x, Tracer):
         x._assert_live()
         raise leaked_tracer_error(x)
@@ -304,7 +308,8 @@ def _out_avals(primitive: Primitive, avals: list[ShapedArray], params: dict[str,
     return cached
 
 
-def _check_nans(primitive: Primitive, arrays: Sequence[Array]) -> None:
+def check_nans(primitive: Primitive, arrays: Sequence[Array]) -> None:
+    """Raise FloatingPointError, naming the operation, if there is a NaN among its results."""
     for array in arrays:
         if array.dtype.kind == "f" and bool(np.isnan(array._value).any()):
             raise FloatingPointError(f"invalid value (nan) encountered in {primitive.name}")
@@ -313,6 +318,7 @@ def _check_nans(primitive: Primitive, arrays: Sequence[Array]) -> None:
 # --- the current trace -----------------------------------------------------------------------------------------
 
 bottom_trace = EvalTrace()
+_interpreter = Interpreter()
 
 
 current_trace_state = TraceState(bottom_trace)
@@ -334,9 +340,19 @@ def eval_context() -> contextlib.AbstractContextManager[None]:
     return set_current_trace(bottom_trace)
 
 
+def interpreting() -> contextlib.AbstractContextManager[None]:
+    """Compute inside the block by the meanings of operations in NumPy, and compile nothing."""
+    return set_current_trace(_interpreter)
+
+
 def is_eager() -> bool:
     """Is nothing being traced?"""
-    return current_trace_state.trace is bottom_trace
+    return isinstance(current_trace_state.trace, EvalTrace)
+
+
+def is_interpreting() -> bool:
+    """Is nothing compiled here (`interpreting`)?"""
+    return current_trace_state.trace is _interpreter
 
 
 # --- inversions: what higher layers install, once, at import ---------------------------------------------------
@@ -345,7 +361,7 @@ _executor: list[Callable[[Primitive, Sequence[Any], dict[str, Any]], Any]] = [ap
 
 
 def install_executor(executor: Callable[[Primitive, Sequence[Any], dict[str, Any]], Any]) -> None:
-    """Let `api` compile loops, branches and jit calls that are met outside a trace."""
+    """Let `api` decide who computes an operation that is met outside of a trace."""
     _executor[0] = executor
 
 
@@ -354,8 +370,9 @@ def install_methods(table: dict[str, Any]) -> None:
     for name, function in table.items():
         setattr(basearray.Array, name, function)
         setattr(Tracer, name, function)
-        if name not in Array.__dict__:
+        if name not in Array.__dict__ and name not in ArrayBase.__dict__:
             setattr(Array, name, function)
+    set_getitem(table["__getitem__"])
 
 
 # --- conversions and their errors ------------------------------------------------------------------------------
@@ -411,6 +428,6 @@ def raise_not_concrete(tracer: Tracer) -> NoReturn:
     raise errors.ConcretizationTypeError(tracer, "")
 
 
-__all__ = ["Array", "EvalTrace", "Trace", "Tracer", "apply_primitive", "aval_of", "current_trace", "dtype_of",
-           "eval_context", "install_executor", "install_methods", "is_eager", "leaked_tracer_error",
-           "set_current_trace", "to_numpy"]
+__all__ = ["Array", "EvalTrace", "Interpreter", "Trace", "Tracer", "apply_primitive", "aval_of", "check_nans",
+           "current_trace", "dtype_of", "eval_context", "install_executor", "install_methods", "interpreting",
+           "is_eager", "is_interpreting", "leaked_tracer_error", "refuse_tracer", "set_current_trace", "to_numpy"]

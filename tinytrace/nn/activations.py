@@ -6,7 +6,7 @@ import numpy as np
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.numpy.promotion import ArrayLike, Value, check_arraylike, promote_args_inexact
 
 
@@ -269,6 +269,7 @@ def hard_silu(x: ArrayLike) -> Value:
 hard_swish = hard_silu
 
 
+@remembered("approximate")
 def gelu(x: ArrayLike, approximate: bool = True) -> Value:
     """Return x times the probability that a normal variable is below x, by tanh or (not `approximate`) by erf.
 

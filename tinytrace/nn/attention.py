@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 import tinytrace.numpy as jnp
+from tinytrace.api.library import remembered
 from tinytrace.api.vmapping import vmap
 from tinytrace.nn.softmax import softmax
 from tinytrace.numpy.promotion import ArrayLike, Value
 
 
+@remembered("scale", "is_causal", "local_window_size", "implementation")
 def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bias: ArrayLike | None = None,
                           mask: ArrayLike | None = None, *, scale: float | None = None, is_causal: bool = False,
                           query_seq_lengths: ArrayLike | None = None, key_value_seq_lengths: ArrayLike | None = None,

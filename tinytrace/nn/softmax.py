@@ -5,7 +5,7 @@ from typing import Any
 
 import tinytrace.numpy as jnp
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.dtypes import canonicalize_dtype
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -18,6 +18,7 @@ from tinytrace.numpy.promotion import (
 )
 
 
+@remembered("axis")
 def softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike | None = None, initial: ArrayLike | None = None) -> Value:
     """Return `exp(x)` scaled so that it sums to 1 over `axis`, of the elements where `where`.
 

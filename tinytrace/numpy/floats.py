@@ -8,7 +8,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import FLOAT16, INT32, is_float
 from tinytrace.numpy.array_creation import asarray
@@ -50,6 +50,7 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     return choose_where(signbit(x2), lax.neg(lax.abs(x1)), lax.abs(x1))
 
 
+@remembered()
 def spacing(x: ArrayLike, /) -> Value:
     """Return the distance from `x` to the next float away from zero.
 

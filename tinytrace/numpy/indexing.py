@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.core.array import Array, array_from_numpy
-from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.array import Array
+from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_integer
-from tinytrace.core.trace import Tracer, is_eager
+from tinytrace.core.trace import Tracer
 from tinytrace.numpy.array_creation import zeros_like
 from tinytrace.numpy.index_parsing import complete, is_empty, parse, to_gather
 from tinytrace.numpy.promotion import Value, concrete, promote_dtypes
@@ -21,19 +21,7 @@ def getitem(x: Value, index: Any) -> Value:
     Integers out of range are clamped, as JAX does while tracing.
     See https://numpy.org/doc/stable/user/basics.indexing.html.
     """
-    if type(x) is Array and is_eager():
-        view = _as_numpy_view(x, index)
-        if view is not None:
-            return view
-    return take_index(x, index)
-
-
-def _as_numpy_view(x: Array, index: Any) -> Array | None:
-    """Let NumPy do it outside of a trace, where the index is plain and in range."""
-    if not is_plain(index, x.aval.shape):
-        return None
-    value = x._value[index]
-    return array_from_numpy(np.asarray(value), ShapedArray(value.shape, x.aval.dtype, x.aval.weak_type))
+    return take_index(x, index)  # outside of traces, integers and slices do not come here: csrc/indexing.c
 
 
 def is_plain(index: Any, shape: tuple[int, ...]) -> bool:

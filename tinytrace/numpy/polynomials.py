@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.numpy.arithmetic import abs, true_divide
 from tinytrace.numpy.array_creation import array, asarray, empty, full, ones, zeros
 from tinytrace.numpy.comparison import maximum
@@ -91,6 +91,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     return convolve(a1, a2, mode="full")
 
 
+@remembered("trim_leading_zeros")
 def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Value, Value]:
     """Return quotient and rest of the division of two polynomials.
 

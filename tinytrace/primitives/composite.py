@@ -12,7 +12,7 @@ from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive
-from tinytrace.core.trace import Trace, Tracer, current_trace, eval_context, set_current_trace
+from tinytrace.core.trace import Trace, Tracer, current_trace, interpreting, set_current_trace
 
 
 class Composite(Primitive):
@@ -25,7 +25,7 @@ class Composite(Primitive):
         raise NotImplementedError(f"'{self.name}' has no program")
 
     def impl(self, *args: Any, **params: Any) -> Any:
-        with eval_context():
+        with interpreting():
             return np.asarray(self.program(*args, **params))
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:

@@ -209,7 +209,8 @@ class AddAny(Elementwise):
         return self.bind(x, y), dim
 
 
-add_any_p = AddAny("add_any", [ANY, ANY], np.add, lambda x, y: x + y, laws="commutative", operation_name="add")
+add_any_p = AddAny("add_any", [ANY, ANY], np.add, {"fiu": lambda x, y: x + y, "b": lambda x, y: x | y},
+                   laws="commutative", operation_name="add")
 
 
 def add_any(x: Any, y: Any) -> Any:

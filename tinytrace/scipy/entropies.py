@@ -7,6 +7,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
+from tinytrace.api.library import remembered
 from tinytrace.numpy.array_creation import zeros_like
 from tinytrace.numpy.promotion import ArrayLike, Value, promote_args_inexact
 from tinytrace.numpy.searching import where
@@ -94,6 +95,7 @@ def _xlogx_jvp(primals: Any, tangents: Any) -> tuple[Value, Value]:
     return _xlogx(x), x_dot * (lax.log(x) + 1)
 
 
+@remembered()
 def entr(x: ArrayLike) -> Value:
     """Return the entropy `-x * log(x)` of each element; 0 at 0, -inf below.
 
@@ -106,6 +108,7 @@ def entr(x: ArrayLike) -> Value:
     return lax.select(lax.lt(x, const_like(x, 0)), lax.full_like(x, -np.inf), lax.neg(_xlogx(x)))
 
 
+@remembered()
 def rel_entr(p: ArrayLike, q: ArrayLike) -> Value:
     """Return the relative entropy `p * log(p / q)` of each pair; 0 where p is 0, inf where only q is.
 
@@ -123,6 +126,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Value:
     return where(both, value, where(one_is_zero, zero, np.inf))
 
 
+@remembered()
 def kl_div(p: ArrayLike, q: ArrayLike) -> Value:
     """Return `rel_entr(p, q) - p + q`, whose sum is the Kullback-Leibler divergence.
 

@@ -9,6 +9,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.autodiff import jvp
 from tinytrace.api.custom_rules import custom_jvp
+from tinytrace.api.library import remembered
 from tinytrace.numpy.comparison import maximum, minimum
 from tinytrace.numpy.cumulative import cumprod
 from tinytrace.numpy.promotion import ArrayLike, Value, concrete, promote_args_inexact
@@ -32,6 +33,7 @@ def gammaln(x: ArrayLike) -> Value:
     return lax.lgamma(x)
 
 
+@remembered()
 def gammasgn(x: ArrayLike) -> Value:
     """Return the sign of the gamma function.
 
@@ -45,6 +47,7 @@ def gammasgn(x: ArrayLike) -> Value:
     return where((x > 0) | (x == floor) | (floor % 2 == 0), 1.0, -1.0)
 
 
+@remembered()
 def gamma(x: ArrayLike) -> Value:
     """Return the gamma function: (x - 1)! for whole numbers.
 
@@ -57,6 +60,7 @@ def gamma(x: ArrayLike) -> Value:
     return gammasgn(x) * lax.exp(lax.lgamma(x))
 
 
+@remembered("exact")
 def factorial(n: ArrayLike, exact: bool = False) -> Value:
     """Return n!, as a float.
 
@@ -138,6 +142,7 @@ def gammaincc(a: ArrayLike, x: ArrayLike) -> Value:
 
 # --- beta ------------------------------------------------------------------------------------------------------
 
+@remembered()
 def beta(a: ArrayLike, b: ArrayLike) -> Value:
     """Return the beta function `gamma(a) gamma(b) / gamma(a + b)`.
 
@@ -151,6 +156,7 @@ def beta(a: ArrayLike, b: ArrayLike) -> Value:
     return sign * lax.exp(betaln(a, b))
 
 
+@remembered()
 def betaln(a: ArrayLike, b: ArrayLike) -> Value:
     """Return the logarithm of the size of the beta function.
 
@@ -265,6 +271,7 @@ def i0e(x: ArrayLike) -> Value:
     return lax.bessel_i0e(x)
 
 
+@remembered()
 def i0(x: ArrayLike) -> Value:
     """Return the modified Bessel function of order 0.
 
@@ -289,6 +296,7 @@ def i1e(x: ArrayLike) -> Value:
     return lax.bessel_i1e(x)
 
 
+@remembered()
 def i1(x: ArrayLike) -> Value:
     """Return the modified Bessel function of order 1.
 

@@ -7,10 +7,12 @@ import numpy as np
 
 import tinytrace.numpy as jnp
 from tinytrace import lax
+from tinytrace.api.library import remembered
 from tinytrace.numpy.promotion import ArrayLike, promote_args_inexact
 from tinytrace.numpy.reductions import reduction_axes
 
 
+@remembered("axis", "keepdims", "return_sign")
 def logsumexp(a: ArrayLike, axis: Any = None, b: ArrayLike | None = None, keepdims: bool = False,
               return_sign: bool = False, where: ArrayLike | None = None) -> Any:
     """Return the logarithm of the sum of `b * exp(a)` over `axis`, without overflow; with its sign if asked.

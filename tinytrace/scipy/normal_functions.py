@@ -8,6 +8,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
+from tinytrace.api.library import remembered
 from tinytrace.core.dtypes import dtype_of
 from tinytrace.numpy.array_creation import asarray, full, zeros_like
 from tinytrace.numpy.promotion import ArrayLike, Value, promote_args_inexact
@@ -56,6 +57,7 @@ def _check_float(dtype: Any) -> None:
         raise TypeError(f"x.dtype={dtype} is not supported, see docstring for supported types.")
 
 
+@remembered()
 def ndtr(x: ArrayLike) -> Value:
     """Return the distribution function of the standard normal distribution.
 
@@ -79,6 +81,7 @@ def _ndtr(x: Value) -> Value:
     return number(0.5) * y
 
 
+@remembered()
 def ndtri(p: ArrayLike) -> Value:
     """Return the inverse of ndtr: the quantiles of the standard normal distribution.
 

@@ -6,6 +6,7 @@ import operator
 import numpy as np
 
 from tinytrace.api.custom_rules import custom_jvp
+from tinytrace.api.library import remembered
 from tinytrace.numpy.array_creation import array, asarray, zeros
 from tinytrace.numpy.cumulative import cumprod
 from tinytrace.numpy.exponential import log
@@ -18,6 +19,7 @@ from tinytrace.numpy.searching import where
 from tinytrace.scipy.gamma_functions import digamma, gamma
 
 
+@remembered()
 def spence(x: ArrayLike) -> Value:
     """Return the dilogarithm: the integral of `log(t) / (1 - t)` from 1 to x; nan below 0.
 

@@ -9,7 +9,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.jit import jit
-from tinytrace.api.library import is_staging, library_jit
+from tinytrace.api.library import is_staging, library_jit, remembered
 from tinytrace.numpy.arithmetic import divide
 from tinytrace.numpy.array_creation import array, asarray, empty
 from tinytrace.numpy.classification import conj
@@ -21,6 +21,7 @@ from tinytrace.numpy.scalar_types import finfo
 from tinytrace.numpy.searching import where
 
 
+@remembered("rcond", "numpy_resid")
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False) -> Any:
     """Return the x that minimises the squares of `a @ x - b`, their sums, the rank, and the singular values of `a`.
 

@@ -1,0 +1,174 @@
+"""Results do not depend on how an operation is run: un-jitted and jitted, first call and tenth, any size, any threads.
+
+The law of docs/eager.md, to the bit but for the payload of NaNs.
+"""
+
+import functools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+from tests.primitives import domains
+from tinytrace import lax
+from tinytrace.core.dtypes import is_float
+from tinytrace.primitives.elementwise import Elementwise, accepts
+
+SIZES = (0, 1, 7, 1000)
+MILLION = 1_000_000
+CALLS = 10
+COMPARED = (0, 2, 9)
+F32, F16, BF16, I32, I8, U8 = domains.F32, domains.F16, domains.BF16, domains.I32, domains.I8, domains.U8
+
+
+def bits(x):
+    """The bytes of an array, every NaN being the same."""
+    x = np.asarray(jax.random.key_data(x) if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) else x)
+    if not is_float(x.dtype):
+        return x.tobytes()
+    return np.where(np.isnan(x.astype(np.float64)), np.array(np.nan, x.dtype), x).tobytes()
+
+
+def check(function, *args, **static):
+    """Hold the first, the third and the tenth call of a function to what it gives when it is jitted."""
+    jitted = jax.jit(functools.partial(function, **static))
+    expected = jax.tree.leaves(jitted(*args))
+    for n in range(CALLS):
+        results = jax.tree.leaves(function(*args, **static))
+        if n not in COMPARED:
+            continue
+        for result, wanted in zip(results, expected, strict=True):
+            assert (result.shape, result.dtype, result.weak_type) == (wanted.shape, wanted.dtype, wanted.weak_type)
+            assert bits(result) == bits(wanted), f"call {n}: {result} is not {wanted}"
+
+
+# --- primitives --------------------------------------------------------------------------------------------------
+
+ELEMENTWISE = [p for p in domains.tried() if isinstance(p, Elementwise)]
+HELD_TO_SAMPLES = [p for p in domains.tried() if not isinstance(p, Elementwise)]
+
+
+def operands(primitive, dtype, size, special=True):
+    """One array per operand: numbers of the primitive's domain, and at the end what has no number."""
+    numbers = domains.Numbers(primitive.name)
+    low, high = domains.INTERVALS.get(primitive.name, (-3.0, 3.0))
+    arrays = [numbers(size, dtype=dtype, low=low, high=high) for _ in primitive.accepts]
+    for array in arrays if special and dtype.kind in "fV" and size > 8 else ():
+        array[-8:] = numbers.rng.permutation(np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1, -1, 1e-30]).astype(dtype))
+    return arrays
+
+
+def dtypes_of(primitive):
+    return [d for d in domains.ANY if all(accepts(accepted, d) for accepted in primitive.accepts)]
+
+
+@pytest.mark.parametrize("size", [*SIZES, pytest.param(MILLION, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("primitive", ELEMENTWISE, ids=lambda p: p.name)
+def test_elementwise_primitives(primitive, size):
+    for sample in {s.args[0].dtype: s for s in domains.samples(primitive.name)[::-1]}.values():
+        if size == MILLION and sample.args[0].dtype not in (F32, BF16):
+            continue
+        if primitive.name in SHAPED:
+            args = [np.resize(x, size) for x in sample.args]
+        else:
+            args = operands(primitive, sample.args[0].dtype, size)
+        check(primitive.bind, *map(jax.numpy.asarray, args), **sample.params)
+
+
+SHAPED = {"polygamma", "convert_element_type", "bitcast_convert_type", "integer_pow", "reduce_precision", "clamp"}
+"""Their operands are not all of one kind."""
+
+
+@pytest.mark.parametrize("primitive", HELD_TO_SAMPLES, ids=lambda p: p.name)
+def test_all_other_primitives(primitive):
+    for sample in domains.samples(primitive.name):
+        check(primitive.bind, *map(jax.numpy.asarray, sample.args), **sample.params)
+
+
+# --- sizes and threads -------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("primitive", ELEMENTWISE, ids=lambda p: p.name)
+def test_an_element_does_not_depend_on_its_place(primitive):
+    """In vectors, in what is left over, in a block that is filled up, in a scalar: the same bits."""
+    if primitive.name in SHAPED:
+        return
+    many = [jax.numpy.asarray(x) for x in operands(primitive, dtypes_of(primitive)[0], 300)]
+    operation = functools.partial(primitive.bind, **domains.samples(primitive.name)[0].params)
+    jitted = jax.jit(operation)
+    whole = jitted(*many)
+    for part in (slice(292, 300), slice(285, 300), slice(0, 3), slice(17, 300), 297):
+        few = [x[part] for x in many]
+        assert bits(operation(*few)) == bits(jitted(*few)) == bits(whole[part])
+
+
+THREADED = """
+import hashlib, numpy as np, tinytrace as jax, tinytrace.numpy as jnp
+x = jnp.asarray(np.random.default_rng(0).standard_normal((1000, 1111)).astype(np.float32))
+functions = (jnp.sin, jnp.var, jax.nn.softmax, jnp.cumsum, jnp.sort, lambda x: x @ x.T, lambda x: x.sum(0))
+for f in functions:
+    for call in (f, f, f, jax.jit(f)):
+        print(hashlib.sha256(np.asarray(call(x)).tobytes()).hexdigest()[:16], end=" ")
+"""
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    texts = [subprocess.run([sys.executable, "-c", THREADED], capture_output=True, text=True, timeout=300, check=True,
+                            env={**os.environ, "TINYTRACE_NUM_THREADS": str(n)}).stdout for n in (1, 2, 5)]
+    assert texts[0] == texts[1] == texts[2]
+    words = texts[0].split()
+    assert len(words) == 28
+    assert all(len(set(words[k:k + 4])) == 1 for k in range(0, 28, 4))
+
+
+# --- public functions --------------------------------------------------------------------------------------------
+
+MODULES = {"numpy": jax.numpy, "lax": lax, "nn": jax.nn, "scipy.special": jax.scipy.special,
+           "numpy.linalg": jax.numpy.linalg, "numpy.fft": jax.numpy.fft}
+PUBLIC = [(module, name) for module, place in MODULES.items() for name in sorted(vars(place))
+          if not name.startswith("_") and callable(getattr(place, name)) and not isinstance(getattr(place, name), type)]
+NOT_PURE = {"empty", "empty_like", "save", "savez", "load", "fromfile", "fromfunction", "frompyfunc", "vectorize"}
+
+
+def candidates(dtype, size):
+    """Argument lists, one of which most functions accept."""
+    numbers = domains.Numbers(f"public {size}")
+    v, w, u = (numbers(size, dtype=dtype, low=0.25, high=3) for _ in range(3))
+    m = numbers(3, 3, dtype=dtype, low=0.5, high=2) + 3 * np.eye(3, dtype=dtype)
+    i = numbers(size, dtype=I32, low=0, high=5)
+    arrays = [(v,), (v, w), (v, w, u), (m,), (m, m[0]), (m, m), (i,), (i, i), (v, i), (i, v), (v > 1,), (v > 1, w, u)]
+    return [tuple(map(jax.numpy.asarray, args)) for args in arrays]
+
+
+def accepted_arguments(function, dtype, size):
+    """The first candidate that the function takes, un-jitted and jitted; None where there is none."""
+    for args in candidates(dtype, size):
+        try:
+            leaves = jax.tree.leaves(function(*args))
+            jax.make_jaxpr(function)(*args)
+        except Exception:
+            continue
+        if leaves and all(isinstance(leaf, jax.Array) for leaf in leaves):
+            return args
+    return None
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("module", "name"), PUBLIC, ids=lambda x: x)
+@pytest.mark.parametrize("size", [7, pytest.param(1000, marks=pytest.mark.slow),
+                                  pytest.param(MILLION, marks=pytest.mark.slow)])
+def test_public_functions(module, name, size):
+    function = getattr(MODULES[module], name)
+    dtypes = (F32,) if size != 1000 else (F32, BF16, F16, I32)
+    for dtype in dtypes:
+        args = accepted_arguments(function, dtype, size)
+        if args is None or name in NOT_PURE:
+            continue
+        check(function, *args)
+
+
+def test_most_public_functions_are_tried():
+    tried = sum(accepted_arguments(getattr(MODULES[module], name), F32, 7) is not None for module, name in PUBLIC)
+    assert tried > 300

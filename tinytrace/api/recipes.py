@@ -1,0 +1,159 @@
+"""A traced function as NumPy calls, one after the other: no promotion of types, no checks, no arrays in between.
+
+What `jnp.where(c, x, y)` does to arrays of certain types never changes: it is what its jaxpr says. `EagerEntry`
+(csrc/eager.c) runs such a recipe for functions that NumPy may answer (see `eager`).
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tinytrace._dispatch import EagerEntry
+from tinytrace.api.exactness import called_program
+from tinytrace.core.array import Array
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from tinytrace.core.trace import to_numpy
+from tinytrace.primitives.conversion import convert_element_type_p
+
+NumPyFunction = Callable[..., Any]
+MAX_LEAVES = 64
+"""Of one call; csrc/eager.c."""
+FOLDED = {FLOAT32, FLOAT64}
+"""What Python's integers may become at once: the way over int32 gives the same."""
+
+
+def numpy_entry(closed: ClosedJaxpr, leaf_types: Sequence[type],
+                unflatten: Callable[[list[Any]], Any] | None) -> EagerEntry | None:
+    """Return the call of a program on Arrays, NumPy arrays and Python scalars as NumPy calls.
+
+    None where a result is an Array among the arguments, which must stay the same object, or a constant.
+    """
+    jaxpr = closed.jaxpr
+    if jaxpr.effects or not jaxpr.outvars or len(leaf_types) > MAX_LEAVES:
+        return None
+    arrays = {v for v, kind in zip(jaxpr.invars, leaf_types, strict=True) if kind is Array}
+    if not all(isinstance(v, Var) and v not in arrays for v in jaxpr.outvars):
+        return None
+    recipe = _Recipe(jaxpr, closed.consts, leaf_types)
+    function = recipe.function(unflatten is None)
+    return EagerEntry(function, recipe.operand_types(function), tuple([v.aval for v in jaxpr.outvars]), unflatten)
+
+
+class Step(NamedTuple):
+    """One NumPy call: which values it takes, and where its result goes."""
+
+    function: NumPyFunction
+    inputs: tuple[int, ...]
+    output: int
+    several: bool
+    """Are the results several? Then they go to `output` and the places after it."""
+    cast: DType | None
+    """The dtype that a scalar is converted to, if that is what the call does."""
+
+
+class _Recipe:
+    """The equations of a jaxpr as NumPy calls over numbered values: first the inputs, then constants and results."""
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any], kinds: Sequence[type]) -> None:
+        self.kinds, self.avals = kinds, [v.aval for v in jaxpr.invars]
+        self.values: list[Any] = [None] * len(kinds)
+        self.steps: list[Step] = []
+        self.outputs = self._run(jaxpr, list(range(len(kinds))), consts)
+        self.casts = [self._fold_cast(i) if kind is not Array else None for i, kind in enumerate(kinds)]
+
+    def _run(self, jaxpr: Jaxpr, inputs: Sequence[int], consts: Sequence[Any]) -> list[int]:
+        """Append the steps of `jaxpr`; return where its results are."""
+        places: dict[Var, int] = dict(zip(jaxpr.invars, inputs, strict=True))
+        for var, const in zip(jaxpr.constvars, consts, strict=True):
+            places[var] = self._places_for(to_numpy(const, var.aval))
+
+        def place(atom: Atom) -> int:
+            return self._places_for(to_numpy(atom.val, atom.aval)) if isinstance(atom, Literal) else places[atom]
+
+        for eqn in jaxpr.eqns:
+            operands = tuple(map(place, eqn.invars))
+            closed = called_program(eqn)
+            if closed is not None:
+                found = self._run(closed.jaxpr, operands, closed.consts)
+            elif eqn.primitive is convert_element_type_p and eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype:
+                found = list(operands)  # the weak type alone has changed
+            else:
+                found = self._step(eqn, operands)
+            places.update(zip(eqn.outvars, found, strict=True))
+        return [place(v) for v in jaxpr.outvars]
+
+    def _step(self, eqn: JaxprEqn, operands: tuple[int, ...]) -> list[int]:
+        first = self._places_for(*[None] * len(eqn.outvars))
+        cast = eqn.params["new_dtype"] if eqn.primitive is convert_element_type_p else None
+        self.steps.append(Step(eqn.primitive.in_numpy(eqn.params), operands, first, eqn.primitive.multiple_results,
+                               cast))
+        return list(range(first, len(self.values)))
+
+    def _places_for(self, *values: Any) -> int:
+        self.values += values
+        return len(self.values) - len(values)
+
+    def _fold_cast(self, i: int) -> DType | None:
+        """Drop the conversion of a Python scalar, if it is all that happens to it; return the dtype that it is to."""
+        uses = [step for step in self.steps if i in step.inputs]
+        if len(uses) != 1 or uses[0].cast not in FOLDED or self.kinds[i] not in (int, bool) or i in self.outputs:
+            return None
+        self.steps.remove(uses[0])
+        self.steps = [step._replace(inputs=tuple(i if k == uses[0].output else k for k in step.inputs))
+                      for step in self.steps]
+        self.outputs = [i if k == uses[0].output else k for k in self.outputs]
+        return uses[0].cast
+
+    def operand_types(self, function: NumPyFunction) -> tuple[Callable[[Any], Any] | None, ...]:
+        """Return, per input, what makes an operand of a Python scalar or a NumPy array, None for an Array."""
+        wrap = None if isinstance(function, np.ufunc) else np.asarray
+        return tuple(None if kind is Array else functools.partial(np.array, dtype=aval.dtype) if kind is np.ndarray
+                     else _scalar_type(aval.dtype, cast, wrap)
+                     for kind, aval, cast in zip(self.kinds, self.avals, self.casts, strict=True))
+
+    def function(self, single: bool) -> NumPyFunction:
+        """Return the steps as one function of the inputs."""
+        if single and len(self.steps) == 1:
+            step, = self.steps
+            if not step.several and step.inputs == tuple(range(len(self.kinds))):
+                return step.function
+        return _runner(self.values[len(self.kinds):], self._with_dead(), self.outputs[0] if single else self.outputs)
+
+    def _with_dead(self) -> list[tuple[Step, tuple[int, ...]]]:
+        """Pair each step with the values that nobody needs after it."""
+        needed = set(self.outputs)
+        paired = []
+        for step in reversed(self.steps):
+            paired.append((step, tuple({i for i in step.inputs if i not in needed})))
+            needed.update(step.inputs)
+        return paired[::-1]
+
+
+def _scalar_type(dtype: DType, cast: DType | None, wrap: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+    made = dtype.type if cast is None else _through(dtype.type, cast.type)
+    return made if wrap is None else _through(made, wrap)
+
+
+def _through(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: second(first(x))
+
+
+def _runner(template: Sequence[Any], steps: Sequence[tuple[Step, tuple[int, ...]]],
+            outputs: int | Sequence[int]) -> NumPyFunction:
+    def run(*inputs: Any) -> Any:
+        values = [*inputs, *template]
+        for (function, places, output, several, _), dead in steps:
+            result = function(*[values[i] for i in places])
+            if several:
+                values[output:output + len(result)] = map(np.asarray, result)
+            else:
+                values[output] = result if type(result) is np.ndarray else np.asarray(result)
+            for i in dead:
+                values[i] = None
+        return values[outputs] if isinstance(outputs, int) else [values[i] for i in outputs]
+
+    return run
