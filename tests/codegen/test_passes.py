@@ -17,6 +17,7 @@ from tests.primitives import domains
 from tests.primitives import test_registry as registry
 from tinytrace.codegen import memory
 from tinytrace.codegen.checking import Checker
+from tinytrace.codegen.ir import cost
 from tinytrace.codegen.ir.evaluation import KernelError
 from tinytrace.codegen.ir.statements import For
 from tinytrace.codegen.ir.verifier import accesses
@@ -33,9 +34,10 @@ FULL = settings.get_current_profile_name() == "full"
 @pytest.fixture
 def small(monkeypatch):
     """What pays for large arrays only is done for small ones."""
-    for module in (threads, scatter):
+    for module in (cost, threads, scatter):
         monkeypatch.setattr(module, "WORTH_SPREADING", 20.0)
-    monkeypatch.setattr(threads, "PIECE", 5.0)
+    for module in (cost, threads):
+        monkeypatch.setattr(module, "PIECE", 5.0)
     for module, name, value in [
         (streaming_stores, "LARGER_THAN_CACHES", 256), (prefetch, "LARGER_THAN_CACHES", 256), (prefetch, "LEAST", 16),
         (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "PIECES", 4), (scatter, "USES", 1),
@@ -56,7 +58,7 @@ def checked(function, *args, inputs=None):
 
 def shrunk(spec):
     """Smaller dimensions, equal ones where they were equal."""
-    return jax.ShapeDtypeStruct(tuple(d if d <= 64 else 32 + d % 37 for d in spec.shape), spec.dtype)
+    return jax.ShapeDtypeStruct(tuple(d if d <= 64 else 8 + d % 13 for d in spec.shape), spec.dtype)
 
 
 @pytest.mark.parametrize("name", golden.PROGRAMS)

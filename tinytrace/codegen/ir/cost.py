@@ -37,6 +37,8 @@ WORTH_SPREADING = 50_000.0
 """Nanoseconds of work below which a loop stays on the caller's thread: waking the others takes about 5,000."""
 PIECE = 12_000.0
 """Nanoseconds of work that a thread takes at least."""
+MOST_PIECES = 64
+"""Into so many pieces at most work is cut."""
 
 
 def steps(operation: Operation) -> int:
@@ -67,3 +69,8 @@ def _once(stmt: Stmt) -> float:
         elif node.op == "apply":
             cost += STEP * steps(node.args[0])
     return cost
+
+
+def pieces(nanoseconds: float) -> int:
+    """Return into how many pieces a fold of everything is cut that takes so long on one thread."""
+    return 1 if nanoseconds < WORTH_SPREADING else min(MOST_PIECES, int(nanoseconds / PIECE))

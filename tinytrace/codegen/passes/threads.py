@@ -8,12 +8,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tinytrace.codegen.ir.cost import PIECE, PRODUCT, WORTH_SPREADING, duration
+from tinytrace.codegen.ir.cost import MOST_PIECES, PIECE, PRODUCT, WORTH_SPREADING, duration
 from tinytrace.codegen.ir.kernel import Kernel, map_bodies
 from tinytrace.codegen.ir.nodes import walk
 from tinytrace.codegen.ir.statements import Call, For, Stmt, When, expressions, nested, operations
 
-MOST_PIECES = 64
 MANY_PRODUCTS = 8
 """From how many matrix products on threads take whole ones, not blocks."""
 LONG = 120
@@ -57,11 +56,6 @@ def _grain_of_products(loop: For) -> int:
 def _even(pieces: float) -> int:
     """Return the largest power of two up to `pieces`: so many can be shared out evenly."""
     return 1 << min(int(pieces), MOST_PIECES).bit_length() - 1
-
-
-def pieces(nanoseconds: float) -> int:
-    """Return into how many pieces a fold of everything is cut that takes so long on one thread."""
-    return 1 if nanoseconds < WORTH_SPREADING else min(MOST_PIECES, int(nanoseconds / PIECE))
 
 
 def _calls(body: Sequence[Stmt]) -> bool:

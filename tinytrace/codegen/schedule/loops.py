@@ -7,10 +7,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tinytrace.codegen.ir.cost import duration
+from tinytrace.codegen.ir.cost import duration, pieces
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Stmt
-from tinytrace.codegen.passes.threads import pieces
 from tinytrace.codegen.schedule.collapse import can_merge, merged
 from tinytrace.codegen.schedule.column_folds import fold_columns
 from tinytrace.codegen.schedule.inner_simd import BLOCK, InnerSimd
