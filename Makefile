@@ -67,9 +67,11 @@ golden: $(ORACLE)/.installed  ## ask JAX 0.4.35 for the expected texts again and
 		echo "$$maker ..."; $(ORACLE)/bin/python -m tests.goldens.$$maker || exit 1; done
 	@git --no-pager diff --stat -- tests/goldens
 
-tutorials: $(VENV)/.dev  ## execute the notebooks: they must run and show what they say they show
+tutorials: $(VENV)/.dev  ## execute the notebooks, which must show what they say they show, and the tests of the twelve steps
 	@echo "==> the tutorials"
 	@$(BIN)/python tutorials/execute.py
+	@echo "==> the twelve steps"
+	@$(BIN)/python -m pytest -q -n auto tutorials/build
 
 .PHONY: step
 step: $(VENV)/.dev  ## run the tests of a step of tutorials/build: make step N=7; MODULE=mine.py for your own module

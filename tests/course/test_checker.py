@@ -9,7 +9,7 @@ import course
 from course.checker import CASES, bench_of, check
 from course.comparing import difference
 from course.exercise import Exercise, Property, edit
-from course.faults import FAULTS, fault, grade, load
+from course.faults import FAULTS, TRACER, fault, grade, load
 from course.running import Raised, observe
 
 DOUBLE = Exercise(
@@ -140,6 +140,8 @@ def test_differences(expected, got, said):
 
 # --- planted faults ---
 
+IN_THE_TRACER = [planted for planted in FAULTS if planted.file == TRACER]
+
 
 def program_agrees(compiler, run, f, *numbers):
     """The law of tracing: the program does what the function does."""
@@ -151,11 +153,9 @@ CASES_OF_TWO = st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(
 )
 
 
-@pytest.mark.parametrize("planted", [None, *FAULTS], ids=lambda planted: planted.id if planted else "right")
+@pytest.mark.parametrize("planted", [None, *IN_THE_TRACER], ids=lambda planted: planted.id if planted else "right")
 def test_a_law_accepts_the_right_compiler_and_catches_the_faulty_ones(planted):
-    if planted is not None and "ch01" not in planted.file:
-        pytest.skip("a compiler of another chapter")
-    tracer = load("chapters/ch01_a_tracer_in_60_lines/tracer.py", planted)
+    tracer = load(TRACER, planted)
     run = load("chapters/ch01_a_tracer_in_60_lines/meaning.py").run
     said = grade(lambda compiler, *case: program_agrees(compiler, run, *case), tracer, CASES_OF_TWO, where=tracer.where)
     assert said == ("catches" if planted else "accepts")
@@ -164,3 +164,44 @@ def test_a_law_accepts_the_right_compiler_and_catches_the_faulty_ones(planted):
 def test_a_property_that_always_holds_catches_nothing():
     planted = fault("operand-order")
     assert grade(lambda compiler, *case: True, load(planted.file, planted), st.just("1")) == "accepts"
+
+
+GRADED_SETUP = """
+from hypothesis import strategies as st
+from course.faults import TRACER, fault, grade, load
+CASES = st.sampled_from(["lambda x: 2.0 - x, 1.0", "lambda x: x * x, 1.0"])
+"""
+GRADED = Exercise(
+    id="0.2",
+    title="a property of tracers",
+    objective="You can state the law of tracing.",
+    needs=(),
+    out_of_scope="everything else.",
+    task="Write a law.",
+    setup=GRADED_SETUP,
+    entry="law",
+    stub="def law(compiler, f, x):\n    ...",
+    solution="def law(compiler, f, x):\n    return 'sub a 2.0' not in str(compiler.trace(f, 1))",
+    wrong=(
+        ("def law(compiler, f, x):\n    return True", "It holds of everything."),
+        ("def law(compiler, f, x):\n    return 'mul' in str(compiler.trace(f, 1))", "Right compilers break it."),
+    ),
+    hints=("a", "b", "c"),
+    properties=(
+        Property("It accepts the right compiler.", st.just("grade(law, load(TRACER), CASES)"),
+                 ("grade(law, load(TRACER), CASES)",)),
+        Property("It catches the faulty one.", st.just('grade(law, load(TRACER, fault("operand-order")), CASES)')),
+    ),
+    after="Well done.",
+    clues=("law(load(TRACER), lambda x: x, 1.0)",),
+)  # fmt: skip
+
+
+def test_a_learners_property_is_graded_by_compilers():
+    bench = bench_of(GRADED)
+    assert check(GRADED, bench.solution)
+    for program, message in GRADED.wrong:
+        assert check(GRADED, bench.answer(program)).message == message
+    blind = check(GRADED, bench.answer(GRADED.wrong[0][0]))
+    assert blind.counter_example.law == "It catches the faulty one."
+    assert blind.counter_example.difference == "expected 'catches', got 'accepts'"

@@ -95,9 +95,10 @@ def time_limit(seconds: float) -> Iterator[None]:
         raise OutOfTimeError
 
     previous = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds, seconds)
+    outer = signal.setitimer(signal.ITIMER_PROF, seconds, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, previous)
+        signal.setitimer(signal.ITIMER_PROF, *outer)
