@@ -32,6 +32,7 @@ NOT_ALONE = {
     "custom_lin": "stands only in jaxprs that linearize is about to transpose; tests/transforms",
     "custom_jvp_call": "is applied to functions; tests/control_flow",
     "custom_vjp_call_jaxpr": "is applied to functions; tests/control_flow",
+    "remat_opt": "is what the forward rule of a custom_vjp function becomes; tests/control_flow",
     "tie": "is a step in the transposition of custom_vjp; tests/control_flow",
     "closed_call": "is applied to programs by interpreters; tests/control_flow",
     "debug_callback": "has an effect and no result; tests/control_flow",

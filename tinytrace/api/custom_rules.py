@@ -15,6 +15,7 @@ from tinytrace import errors
 from tinytrace.api.rule_checks import FlatBwd, FlatFwd, FlatJvp, FlatPrimal
 from tinytrace.control_flow.custom_jvp import custom_jvp_call_p
 from tinytrace.control_flow.custom_vjp import custom_vjp_call_p
+from tinytrace.control_flow.remat_opt import remat_opt_p
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import eval_jaxpr
@@ -113,15 +114,16 @@ class custom_vjp:  # noqa: N801 (JAX's name)
         self.nondiff_argnums = nondiff_argnums
         self.fwd: Function | None = None
         self.bwd: Function | None = None
-        self.symbolic_zeros = False
+        self.symbolic_zeros = self.optimize_remat = False
 
     def defvjp(self, fwd: Function, bwd: Function, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
         """Set the rules `fwd(*args) -> (out, residuals)` and `bwd(residuals, ct) -> cts`, one ct per argument.
 
         With `symbolic_zeros`, `fwd` gets `CustomVJPPrimal(value, perturbed)` leaves and `bwd` may get `SymbolicZero`s.
-        `optimize_remat` is accepted and means nothing here: under `checkpoint` a forward rule is split like any other.
+        With `optimize_remat`, what needs no residuals under `checkpoint` calls the function and not `fwd`.
         """
         self.fwd, self.bwd = fwd, bwd
+        self.optimize_remat = optimize_remat
         self.symbolic_zeros = symbolic_zeros
         if symbolic_zeros and optimize_remat:
             raise NotImplementedError("remat optimization for custom_vjp does not support symbolic zeros")
@@ -141,10 +143,24 @@ class custom_vjp:  # noqa: N801 (JAX's name)
         leaves, in_tree = tree_flatten(args)
         flat_fun = FlatPrimal(fun, in_tree)
         flat_fwd = FlatFwd(fwd, in_tree, flat_fun, name, _name(self.fwd), self.symbolic_zeros)
+        flat_rule = _or_function(flat_fun, flat_fwd) if self.optimize_remat else flat_fwd
         flat_bwd = FlatBwd(bwd, in_tree, [aval_of(x) for x in leaves], flat_fwd)
-        outs = custom_vjp_call_p.call(flat_fun, flat_fwd, flat_bwd, *leaves, out_trees=flat_fwd.out_trees,
+        outs = custom_vjp_call_p.call(flat_fun, flat_rule, flat_bwd, *leaves, out_trees=flat_fwd.out_trees,
                                       symbolic_zeros=self.symbolic_zeros)
         return tree_unflatten(flat_fun.out_tree or flat_fwd.out_tree, outs)
+
+
+def _or_function(fun: FlatPrimal, fwd: FlatFwd) -> Callable[..., list[Any]]:
+    """Return the forward rule as an equation that can become the function again."""
+
+    def rule(*leaves_and_moves: Any) -> list[Any]:
+        moved = [True] * (len(leaves_and_moves) // 2)
+        outs: list[Any] = remat_opt_p.call(
+            fun, lambda *leaves: fwd(*(x for pair in zip(leaves, moved, strict=True) for x in pair)),
+            lambda: fwd.out_trees()[1].num_leaves, leaves_and_moves[::2])
+        return outs
+
+    return rule
 
 
 def custom_gradient(fun: Function) -> custom_vjp:

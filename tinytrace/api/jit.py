@@ -44,7 +44,7 @@ from tinytrace.api.tables import RecentTable
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.array import Array
-from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type, refuse_masked
+from tinytrace.core.avals import ShapedArray, abstract_type_of, is_valid_type, refuse_masked
 from tinytrace.core.dtypes import canonicalized
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trace import (
@@ -311,13 +311,15 @@ class JitFunction(FastCallable):
         return TracedFunction(ClosedJaxpr(jaxpr, consts), out_tree[0])
 
     def _leaf_aval(self, leaf: Any, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ShapedArray:
-        if is_valid_type(leaf):
-            try:
-                return aval_of(leaf)
-            except OverflowError:
-                raise OverflowError("An overflow was encountered while parsing an argument to a jitted computation, "
-                                    f"whose argument path is {self._path(i, args, kwargs)}.") from None
-        raise not_an_array(self._fun, leaf, self._path(i, args, kwargs))
+        try:
+            return abstract_type_of(leaf)
+        except OverflowError:
+            raise OverflowError("An overflow was encountered while parsing an argument to a jitted computation, "
+                                f"whose argument path is {self._path(i, args, kwargs)}.") from None
+        except TypeError as error:
+            if is_valid_type(leaf):
+                raise
+            raise not_an_array(self._fun, leaf, self._path(i, args, kwargs)) from error
 
     def check_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise the error with which a call refuses arguments that are no arrays or do not fit, if one is such."""
@@ -469,6 +471,9 @@ def _leaf_key(leaf: Any) -> Any:
         return leaf.shape, canonicalized(leaf.dtype)  # float64 is float32 where 64 bits are off: one entry
     if isinstance(leaf, Tracer):
         raise leaked_tracer_error(leaf)
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype") and not hasattr(leaf, "__jax_array__"):
+        # It has a type, which is enough to trace, and no value.
+        raise TypeError(f"Argument '{leaf}' of type {kind} is not a valid JAX type.")
     return kind
 
 

@@ -16,7 +16,7 @@ from tinytrace.api.signatures import (
     resolve_argnums,
     signature_of,
 )
-from tinytrace.core.avals import aval_of, is_valid_type
+from tinytrace.core.avals import abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
@@ -46,9 +46,15 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
         dynamic = tuple(x for i, x in enumerate(args) if i not in numbers)
         leaves, tree = tree_flatten((dynamic, kwargs))
         info = debug_info(fun, "jit", signature, args, kwargs, statics)
+        in_avals = []
         for i, leaf in enumerate(leaves):
-            if not is_valid_type(leaf):
-                raise not_an_array(fun, leaf, info.arg_names[i] if i < len(info.arg_names) else None)
+            try:
+                in_avals.append(abstract_type_of(leaf))
+            except TypeError as error:
+                if is_valid_type(leaf):
+                    raise
+                path = info.arg_names[i] if i < len(info.arg_names) else None
+                raise not_an_array(fun, leaf, path) from error
         out_tree: list[PyTreeDef] = []
 
         def flat_fun(*tracers: Any) -> list[Any]:
@@ -62,7 +68,7 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
             out_tree.append(treedef)
             return out_leaves
 
-        closed = trace_to_closed_jaxpr(flat_fun, [aval_of(x) for x in leaves], info)
+        closed = trace_to_closed_jaxpr(flat_fun, in_avals, info)
         return (closed, _shapes(closed, out_tree[0])) if return_shape else closed
 
     make.__name__ = f"make_jaxpr({function_name(fun)})"

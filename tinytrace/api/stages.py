@@ -123,9 +123,14 @@ class Lowered(_Stage):
     def source(self) -> CSource:
         return self._program.source
 
-    def as_text(self) -> str:
-        """Return the C text that is compiled, byte for byte."""
-        return self.source.text
+    def as_text(self, dialect: str | None = None) -> str:
+        """Return the C text that is compiled, byte for byte; `dialect` may say "c" or "jaxpr".
+
+        Raises: ValueError for the dialects of other compilers.
+        """
+        if dialect not in (None, "c", "jaxpr"):
+            raise ValueError(f"unknown dialect: {dialect}")
+        return str(self.jaxpr) if dialect == "jaxpr" else self.source.text
 
     def compile(self) -> Compiled:
         """Compile, or find in memory or on disk what was compiled before."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.config import config
-from tinytrace.core.dtypes import FLOAT0, DType, canonicalize_dtype, dtype_of, is_float, is_weak, short_name
+from tinytrace.core.dtypes import FLOAT0, DType, canonicalize_dtype, dtype_of, is_float, is_weak, short_name, to_numpy_dtype
 
 
 class ShapedArray:
@@ -31,8 +31,10 @@ class ShapedArray:
 
     def __new__(cls, shape: tuple[int, ...], dtype: DType, weak_type: bool = False) -> ShapedArray:
         key = (shape, dtype, weak_type)
-        aval = _interned.get(key)
+        aval = _interned.get(key) if type(shape) is tuple else None
         if aval is None:
+            shape, dtype = _normal(shape, dtype)
+            key = (shape, dtype, weak_type)
             aval = object.__new__(cls)
             object.__setattr__(aval, "shape", shape)
             object.__setattr__(aval, "dtype", dtype)
@@ -87,6 +89,13 @@ class ShapedArray:
 _interned: dict[tuple[tuple[int, ...], DType, bool], ShapedArray] = {}
 
 
+def _normal(shape: Any, dtype: Any) -> tuple[tuple[int, ...], DType]:
+    """Return a shape as a tuple of Python ints and a dtype as an object, whatever they were given as."""
+    if type(shape) is not tuple or any(type(d) is not int for d in shape):
+        shape = canonicalize_shape(shape)
+    return shape, to_numpy_dtype(dtype)
+
+
 def aval_of(x: Any) -> ShapedArray:
     """Return the aval of a value: a tracer's or Array's own, or the one that a NumPy or Python scalar has.
 
@@ -129,6 +138,18 @@ def _check_int_fits(x: Any) -> None:
         if not info.min <= x <= info.max:
             raise OverflowError(f"An overflow was encountered while parsing an argument to a jitted computation, "
                                 f"whose argument {x!r} is outside the range of {info.dtype}.")
+
+
+def abstract_type_of(x: Any) -> ShapedArray:
+    """Return the aval of a value, or of anything that has a shape and a dtype: tracing needs no more.
+
+    Raises TypeError for anything else.
+    """
+    if is_valid_type(x):
+        return aval_of(x)
+    if not (hasattr(x, "shape") and hasattr(x, "dtype")) or isinstance(x, (np.ndarray, np.generic)):
+        raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
+    return ShapedArray(canonicalize_shape(x.shape), canonicalize_dtype(x.dtype), bool(getattr(x, "weak_type", False)))
 
 
 def is_valid_type(x: Any) -> bool:

@@ -42,6 +42,8 @@ def convert_element_type(operand: Any, new_dtype: Any = None, weak_type: bool = 
     if isinstance(old_dtype, KeyType) or isinstance(new_dtype, KeyType):
         return _convert_keys(operand, old_dtype, new_dtype)
     old_weak_type = is_weak(operand)
+    if old_dtype == FLOAT0:  # the tangents of integers: zeros, where numbers are asked for
+        operand, old_dtype = np.zeros(np.shape(operand), new_dtype), new_dtype
     if type(operand) is int:  # it may fit into the new dtype without fitting into int32
         operand, old_weak_type = np.asarray(operand).astype(new_dtype), False
     if is_array(operand) and old_dtype == new_dtype and old_weak_type == weak_type:

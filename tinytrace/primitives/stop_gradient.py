@@ -5,7 +5,7 @@ from typing import Any
 
 from tinytrace.core.dtypes import dtype_of, is_float
 from tinytrace.core.trees import tree_map
-from tinytrace.primitives.elementwise import ANY, CONSTANT, Elementwise, itself
+from tinytrace.primitives.elementwise import ANY_OR_KEY, CONSTANT, Elementwise, itself
 
 
 def stop_gradient(x: Any) -> Any:
@@ -19,4 +19,4 @@ def stop_gradient(x: Any) -> Any:
     return tree_map(lambda leaf: stop_gradient_p.bind(leaf) if is_float(dtype_of(leaf)) else leaf, x)
 
 
-stop_gradient_p = Elementwise("stop_gradient", [ANY], lambda x: x, itself, CONSTANT, ulp=0)
+stop_gradient_p = Elementwise("stop_gradient", [ANY_OR_KEY], lambda x: x, itself, CONSTANT, ulp=0)
