@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 
 from tinytrace.config import config
-from tinytrace.core.dtypes import FLOAT0, DType, canonicalize_dtype, dtype_of, is_float, is_weak, short_name, to_numpy_dtype
+from tinytrace.core.dtypes import (
+    FLOAT0,
+    DType,
+    canonicalize_dtype,
+    dtype_of,
+    is_float,
+    is_weak,
+    short_name,
+    to_numpy_dtype,
+)
 
 
 class ShapedArray:
