@@ -257,3 +257,16 @@ def long_type(aval: Any) -> str:
 
 def _describe(tracer: TracerLike) -> str:
     return f"traced array with shape {long_type(tracer.aval)}"
+
+
+def nan_error(name: str) -> FloatingPointError:
+    """Return the error of `debug_nans` for the compiled function or the operation `name` that gave a NaN."""
+    return FloatingPointError(
+        f"invalid value (nan) encountered in jit({name}). Because jax_config.debug_nans.value and/or "
+        "config.jax_debug_infs is set, the de-optimized function (i.e., the function as if the `jit` decorator were "
+        "removed) was called in an attempt to get a more precise error message. However, the de-optimized function "
+        "did not produce invalid values during its execution. This behavior can result from `jit` optimizations "
+        "causing the invalid value to be produced. It may also arise from having nan/inf constants as outputs, like "
+        "`jax.jit(lambda ...: jax.numpy.nan)(...)`. \n\nIt may be possible to avoid the invalid value by removing the "
+        "`jit` decorator, at the cost of losing optimizations. \n\nIf you see this error, consider opening a bug "
+        "report at https://github.com/jax-ml/jax.")

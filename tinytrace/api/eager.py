@@ -24,7 +24,7 @@ from tinytrace._dispatch import EagerEntry, FastCallable, FastEntry, call_entry,
 from tinytrace.api.blocks import Blocks, on_blocks
 from tinytrace.api.exactness import has_one_answer, kind_of
 from tinytrace.api.jit import JitFunction, TracedFunction
-from tinytrace.api.program import as_array, cache_of_programs, one_equation, shared_program
+from tinytrace.api.program import as_array, cache_of_programs, find_nan, one_equation, shared_program
 from tinytrace.api.recipes import numpy_entry
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
@@ -34,7 +34,7 @@ from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.kinds import HostCall
 from tinytrace.core.primitive import Primitive
-from tinytrace.core.trace import apply_primitive, check_nans, install_executor, refuse_tracer
+from tinytrace.core.trace import apply_primitive, install_executor, refuse_tracer
 from tinytrace.runtime.failures import CompileError
 
 LARGE = 1 << 20
@@ -119,7 +119,8 @@ class EagerPrimitive(FastCallable):
             self._learn(args, params, call.entry, epoch)
         result = call(args)
         if config.debug_nans:
-            check_nans(primitive, result if primitive.multiple_results else [result])
+            name, body = (params["name"], params["jaxpr"]) if primitive is pjit_p else (primitive.name, None)
+            find_nan(name, body, args, result if primitive.multiple_results else [result])
         return result
 
 

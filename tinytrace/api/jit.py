@@ -28,7 +28,7 @@ from tinytrace import runtime
 from tinytrace._dispatch import FastCallable, FastEntry, current_epoch, forget, set_raise_status
 from tinytrace.api.devices import devices
 from tinytrace.api.flattening import check_callable
-from tinytrace.api.program import Program, as_array, forget_program, forget_programs, shared_program
+from tinytrace.api.program import Program, as_array, find_nan, forget_program, forget_programs, shared_program
 from tinytrace.api.signatures import (
     ArgNames,
     ArgNums,
@@ -54,7 +54,7 @@ from tinytrace.core.trace import (
     is_interpreting,
     leaked_tracer_error,
 )
-from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
+from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinytrace.runtime.status import raise_status
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 from tinytrace.util import cache_context
@@ -197,6 +197,9 @@ class JitFunction(FastCallable):
             if self._options.background:
                 call.program.compile_in_background()
         result = call(leaves)  # may raise: then nothing is remembered
+        if config.debug_nans:
+            closed = self._traced(args, kwargs, leaves, tree, statics).closed
+            find_nan(self._name, closed, leaves, tree_leaves(result))
         self._cache.calls[key] = call
         self._teach(args, kwargs, dynamic, tree, call, epoch)
         return result

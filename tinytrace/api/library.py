@@ -15,6 +15,7 @@ import numpy as np
 
 from tinytrace.api.eager import EagerFunction
 from tinytrace.api.jit import jit
+from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.compile_time import CompileTimeTrace
@@ -57,7 +58,7 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
         def call(*args: Any, **kwargs: Any) -> Any:
             trace = _state.trace
             if trace is bottom_trace:
-                return eager()(*args, **kwargs)
+                return (_checked(staged(), plain) if config.debug_nans else eager())(*args, **kwargs)
             if type(trace) is CompileTimeTrace:
                 return trace.call(call, args, kwargs)
             return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
@@ -91,7 +92,7 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
         def call(*args: Any, **kwargs: Any) -> Any:
             trace = _state.trace
             if trace is bottom_trace:
-                return eager()(*args, **kwargs)
+                return (_checked(staged(), plain) if config.debug_nans else eager())(*args, **kwargs)
             if type(trace) is DynamicJaxprTrace:
                 trace.inlined += 1
                 try:
@@ -123,6 +124,11 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _checked(staged: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what checks results for NaN: the function as one program, whose inner values may be NaN."""
+    return plain if config.disable_jit else staged
 
 
 def is_staging() -> bool:

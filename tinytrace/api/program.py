@@ -31,8 +31,9 @@ from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_ja
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.structure import structure_of
 from tinytrace.core.tangents import float0_zeros
-from tinytrace.core.trace import interpreting, to_numpy
+from tinytrace.core.trace import eval_context, has_nan, interpreting, to_numpy
 from tinytrace.core.typecheck import check_jaxpr
+from tinytrace.errors import nan_error
 from tinytrace.passes.simplify import simplify
 from tinytrace.runtime.failures import NoCompiler, StrictError
 from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr
@@ -167,8 +168,6 @@ class Program:
         for (source, index, constant), aval in zip(self._outputs, self.out_avals, strict=True):
             value = constant if source == CONSTANT else (computed if source == FROM_KERNEL else args)[index]
             results.append(as_array(value, aval))
-        if config.debug_nans:
-            self._find_nan(args, results)
         return results
 
     def fast_entry(self, consts: Sequence[Array], leaf_order: Sequence[int],
@@ -228,12 +227,6 @@ class Program:
             addresses.append(scratch.address)
         executable(addresses)
         return [Array(aval, buffer) for aval, buffer in zip(self._computed_avals, outputs, strict=True)]
-
-    def _find_nan(self, args: Sequence[Array], results: Sequence[Array]) -> None:
-        if any(x.dtype.kind == "f" and np.isnan(x._value).any() for x in results):
-            with interpreting():
-                eval_jaxpr(self.jaxpr.jaxpr, self.jaxpr.consts, *args)  # names the operation, if it finds it
-            raise FloatingPointError("invalid value (nan) encountered in a compiled function")
 
 
 def _compiler_is_imported() -> bool:
@@ -366,6 +359,18 @@ def _type_number(dtype: DType) -> int:
     return dtype.num if isinstance(dtype, np.dtype) else -1
 
 
+def find_nan(name: str, closed: ClosedJaxpr | None, args: Sequence[Any], results: Sequence[Any]) -> None:
+    """Raise FloatingPointError if a call of the compiled function or operation `name` gave a NaN.
+
+    closed: what the function does, when that is several operations: they are run one by one, so that the error can
+    name the one to blame. `debug_nans` asks for this check.
+    """
+    if not has_nan(results):
+        return
+    if closed is not None and len(closed.eqns) > 1:
+        with eval_context():
+            eval_jaxpr(closed.jaxpr, closed.consts, *args)
+    raise nan_error(name)
 def one_equation(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
     """Return the program whose only equation is `primitive` with `params` on inputs of type `avals`."""
 

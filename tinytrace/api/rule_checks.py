@@ -11,7 +11,8 @@ from tinytrace.core.dtypes import FLOAT0, is_float
 from tinytrace.core.key_paths import keystr
 from tinytrace.core.tangents import SymbolicZero, Zero, to_symbolic_zero
 from tinytrace.core.tree_paths import tree_flatten_with_path
-from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_map, tree_structure, tree_unflatten
+from tinytrace.core.tree_prefixes import spread_prefix
+from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 
 Function = Callable[..., Any]
 
@@ -118,36 +119,33 @@ class FlatBwd:
                        tree_unflatten(out_tree, leaves[res_tree.num_leaves:]))
         if isinstance(cts, list) and len(cts) == len(self.in_tree.children()):
             cts = tuple(cts)
-        places = tree_flatten_with_path(tree_unflatten(self.in_tree, [0] * self.in_tree.num_leaves))[0]
-        return [self._checked(ct, aval, keystr(path))
-                for ct, aval, (path, _) in zip(self._spread(cts), self.in_avals, places, strict=True)]
+        return [self._checked(ct, aval, i)
+                for i, (ct, aval) in enumerate(zip(self._spread(cts), self.in_avals, strict=True))]
 
     def _spread(self, cts: Any) -> list[Any]:
         """Return one cotangent per leaf; a None stands for zeros in all of an argument."""
-        flat: list[Any] = []
-
-        def append(ct: Any, argument: Any) -> None:
-            flat.extend([ct] * tree_structure(argument).num_leaves)
-
         try:
             if not isinstance(cts, tuple):
                 raise ValueError("not one cotangent per argument")
-            tree_map(append, cts, tree_unflatten(self.in_tree, [0] * self.in_tree.num_leaves),
-                     is_leaf=lambda x: x is None)
+            return spread_prefix(*tree_flatten(cts, is_leaf=lambda x: x is None), self.in_tree)
         except ValueError:
             raise TypeError("Custom VJP bwd rule must produce an output with the same container (pytree) structure as "
                             "the args tuple of the primal function, and in particular must produce a tuple of length "
                             "equal to the number of arguments to the primal function, but got bwd output structure "
                             f"{tree_structure(cts)} for primal input structure {self.in_tree}.") from None
-        return flat
 
-    def _checked(self, ct: Any, aval: ShapedArray, place: str) -> Any:
+    def _place(self, number: int) -> str:
+        """Return the path of an argument's leaf, as messages show it."""
+        return keystr(tree_flatten_with_path(tree_unflatten(self.in_tree, [0] * self.in_tree.num_leaves))[0][number][0])
+
+    def _checked(self, ct: Any, aval: ShapedArray, number: int) -> Any:
         wanted = aval.to_tangent_aval()
         if ct is None or wanted.dtype == FLOAT0:
             return SymbolicZero(wanted)
         got = ct.aval if isinstance(ct, SymbolicZero) else aval_of(ct)
         if got.shape == wanted.shape and (got.dtype == wanted.dtype or is_float(wanted.dtype)):
             return ct
+        place = self._place(number)
         if isinstance(ct, SymbolicZero):
             raise ValueError("Custom VJP bwd rule produced a SymbolicZero with a shape/dtype that does not match the "
                              f"corresponding input tangent shape/dtype: at output{place} the SymbolicZero had "

@@ -20,7 +20,7 @@ class ShapeDtypeStruct:
                  weak_type: bool = False) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
-        self.shape = canonicalize_shape(shape)
+        self.shape = canonicalize_shape(tuple(shape))  # one number is no shape: TypeError
         self.dtype = to_numpy_dtype(dtype)
         self.sharding = sharding
         self.weak_type = weak_type
@@ -44,7 +44,8 @@ class ShapeDtypeStruct:
     __str__ = __repr__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and self.aval is other.aval
+        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype, self.weak_type) == (
+            other.shape, other.dtype, other.weak_type)
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype, self.weak_type))

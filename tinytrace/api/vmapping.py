@@ -12,7 +12,8 @@ from tinytrace.api.flattening import check_callable, described_as, long_type
 from tinytrace.core.avals import aval_of
 from tinytrace.core.key_paths import keystr
 from tinytrace.core.tree_paths import tree_flatten_with_path
-from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinytrace.core.tree_prefixes import spread_prefix
+from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinytrace.transforms.vmap import OutDimError, batch
 
 
@@ -56,6 +57,8 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
         try:
             outs = batch(flat_fun, size, leaves, in_dims, lambda: flatten_axes("vmap out_axes", out_tree[0], out_axes))
         except OutDimError as error:
+            if axis_name is not None:
+                raise ValueError(f"vmap has mapped output ({axis_name=}) but out_axes is {out_axes}") from None
             raise ValueError(_wrong_out_axis(out_tree[0], out_axes, error)) from None
         return tree_unflatten(out_tree[0], outs)
 
@@ -67,18 +70,13 @@ def flatten_axes(name: str, tree: PyTreeDef, axes: Any, positional_only: bool = 
 
     Raises: ValueError if it is no prefix; `positional_only`: speak of the first part of both only.
     """
-    unmapped = object()
-    marked = tree_map(lambda x: unmapped if x is None else x, axes, is_leaf=lambda x: x is None)
-    spread: list[Any] = []
     try:
-        tree_map(lambda axis, subtree: spread.extend([axis] * len(tree_leaves(subtree))), marked,
-                 tree_unflatten(tree, [object()] * tree.num_leaves))
+        return spread_prefix(*tree_flatten(axes, is_leaf=lambda x: x is None), tree)
     except ValueError:
         if positional_only:
             tree, axes = tree.children()[0], axes[0]
         raise ValueError(f"{name} specification must be a tree prefix of the corresponding value, got specification "
                          f"{axes} for value tree {tree}.") from None
-    return [None if axis is unmapped else axis for axis in spread]
 
 
 def _check_specs(in_axes: Any, out_axes: Any) -> None:

@@ -21,7 +21,7 @@ from tinytrace.config import config
 from tinytrace.core import basearray
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT0, dtype_of
+from tinytrace.core.dtypes import FLOAT0, dtype_of, is_float
 from tinytrace.util import lazy
 
 if TYPE_CHECKING:
@@ -310,9 +310,13 @@ def _out_avals(primitive: Primitive, avals: list[ShapedArray], params: dict[str,
 
 def check_nans(primitive: Primitive, arrays: Sequence[Array]) -> None:
     """Raise FloatingPointError, naming the operation, if there is a NaN among its results."""
-    for array in arrays:
-        if array.dtype.kind == "f" and bool(np.isnan(array._value).any()):
-            raise FloatingPointError(f"invalid value (nan) encountered in {primitive.name}")
+    if has_nan(arrays):
+        raise errors.nan_error(primitive.name)
+
+
+def has_nan(arrays: Sequence[Any]) -> bool:
+    """Is there a NaN in one of the Arrays? (Those of dtype float0 are NumPy's.)"""
+    return any(isinstance(x, Array) and is_float(x.dtype) and bool(np.isnan(x._value).any()) for x in arrays)
 
 
 # --- the current trace -----------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tinytrace.core.avals import canonicalize_shape
+
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """Return the shape that arrays of `shapes` have after broadcasting.
@@ -18,9 +20,10 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     for sizes in zip(*[(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes], strict=True):
         larger = {size for size in sizes if size != 1}
         if len(larger) > 1:
+            shapes = tuple(map(canonicalize_shape, shapes))
             raise ValueError(f"Incompatible shapes for broadcasting: shapes={[tuple(shape) for shape in shapes]}")
         result.append(larger.pop() if larger else 1)
-    return tuple(result)
+    return tuple(result) if all(type(size) is int for size in result) else canonicalize_shape(result)
 
 
 def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: Sequence[int],

@@ -10,9 +10,9 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import remembered
-from tinytrace.core.array import Array, array_from_numpy
+from tinytrace.core.array import Array, array_from_host, array_from_numpy
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import KeyType, dtype_of, is_weak, result_type_and_weak
+from tinytrace.core.dtypes import KeyType, canonicalize_dtype, dtype_of, is_weak, result_type_and_weak
 from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.core.trees import tree_leaves, tree_map
 from tinytrace.numpy.promotion import (
@@ -71,6 +71,9 @@ def _from_python(object: Any, dtype: Any, weak_type: bool) -> Value:
         return _stacked([asarray(element, dtype=dtype) for element in object])
     with np.errstate(over="ignore"):  # an integer beyond the floats is infinite
         value = np.asarray(object, dtype=dtype)
+    if is_eager() and not weak_type and not isinstance(object, (list, tuple)):
+        aval = ShapedArray(value.shape, canonicalize_dtype(dtype))
+        return array_from_host(value.astype(aval.dtype, copy=False), aval)
     return lax.convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
 
 

@@ -102,7 +102,7 @@ def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, w
     See https://numpy.org/doc/stable/reference/generated/numpy.histogram2d.html.
     """
     check_arraylike("histogram2d", x, y)
-    if np.ndim(bins) != 0 and len(bins) not in (1, 2):
+    if _is_sequence(bins) and len(bins) not in (1, 2):
         edges = asarray(bins)
         bins = [edges, edges]
     counts, edges_by_axis = histogramdd(transpose(asarray([x, y])), bins, range, weights, density)
@@ -131,7 +131,7 @@ def histogramdd(sample: ArrayLike, bins: Any = 10, range: Any = None, weights: A
     if range is not None and (len(range) != dims or any(r is not None and np.shape(r)[0] != 2 for r in range)):
         raise ValueError(f"For sample.shape={(count, dims)}, range must be a sequence of {dims} pairs or Nones; got "
                          f"range={range!r}")
-    per_axis = [bins] * dims if np.ndim(bins) == 0 and not isinstance(bins, (list, tuple)) else list(bins)
+    per_axis = list(bins) if _is_sequence(bins) else [bins] * dims
     if len(per_axis) != dims:
         raise ValueError("should be a bin for each dimension.")
     places, edges = [], []
@@ -141,6 +141,11 @@ def histogramdd(sample: ArrayLike, bins: Any = 10, range: Any = None, weights: A
         places.append(where(sample[:, i] == axis_edges[-1], place - 1, place))
         edges.append(axis_edges)
     return _counts(sample, places, edges, weights, density), edges
+
+
+def _is_sequence(bins: Any) -> bool:
+    """Are there bins for each axis? They may be numbers and edges side by side, which make no array."""
+    return isinstance(bins, (list, tuple)) or np.ndim(bins) > 0
 
 
 def _counts(sample: Value, places: Sequence[Value], edges: Sequence[Value], weights: Value | None,

@@ -31,11 +31,11 @@ class _Grid:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return _range(key, self.name)
+        if not key:
+            return [] if self.sparse else arange(0)
         ranges = promote_dtypes(*[_range(s, self.name) for s in key])
         grids = meshgrid(*ranges, indexing="ij", sparse=self.sparse)
-        if self.sparse:
-            return grids
-        return stack(grids, 0) if grids else arange(0)
+        return grids if self.sparse else stack(grids, 0)
 
 
 class _Concatenator:

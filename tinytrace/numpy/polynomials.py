@@ -1,6 +1,7 @@
 """Polynomials as arrays of coefficients, the highest power first."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,10 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb") -> Value:
     """
     warn_unless_arraylike("trim_zeros", filt)
     arr = asarray(concrete(filt, "Error arose in the `filt` argument of trim_zeros()"))
+    if arr.ndim != 1:
+        warnings.warn("Passing arrays with ndim != 1 to jnp.trim_zeros() is deprecated. Currently, it works with "
+                      "Arrays having ndim != 1. In the future this will result in an error.", DeprecationWarning,
+                      stacklevel=2)
     return _trimmed(arr, arr == 0, trim)
 
 

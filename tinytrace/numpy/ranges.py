@@ -253,13 +253,15 @@ def eye(N: int, M: int | None = None, k: ArrayLike = 0, dtype: DTypeLike = None,
     """
     dtype = user_dtype(dtype, "eye") or float_dtype()
     check_arraylike("eye", k)
-    offset = asarray(k)
-    if offset.shape or not is_integer(offset.dtype):
-        raise ValueError(f"k must be a scalar integer; got {k}")
     rows, = canonicalize_shape((N,), "argument of 'N' jnp.eye().")
     columns = rows if M is None else canonicalize_shape((M,), "argument 'M' of jnp.eye().")[0]
     if rows < 0 or columns < 0:
         raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
+    if type(k) is int:  # any diagonal beyond the matrix is as good as the first beyond it
+        k = max(-rows, min(k, columns))
+    offset = asarray(k)
+    if offset.shape or not is_integer(offset.dtype):
+        raise ValueError(f"k must be a scalar integer; got {k}")
     i = lax.broadcasted_iota(offset.dtype, (rows, columns), 0)
     j = lax.broadcasted_iota(offset.dtype, (rows, columns), 1)
     return (i + offset == j).astype(dtype)

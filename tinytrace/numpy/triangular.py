@@ -39,7 +39,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> Va
     """
     dtype = user_dtype(dtype, "tri") or FLOAT32
     shape = (operator.index(N), operator.index(N if M is None else M))
-    rows = lax.add(lax.broadcasted_iota(INT32, shape, 0), np.array(k, INT32))
+    rows = lax.add(lax.broadcasted_iota(INT32, shape, 0), np.array(max(-shape[0], min(k, shape[1])), INT32))
     return lax.convert_element_type(lax.ge(rows, lax.broadcasted_iota(INT32, shape, 1)), dtype)
 
 

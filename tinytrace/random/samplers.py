@@ -191,11 +191,11 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Shape | None = Non
                         method: str = "cholesky") -> Any:
     """Return samples of the normal distribution with `mean: f32[..., n]` and covariance `cov: f32[..., n, n]`."""
     typed, _ = check_key("multivariate_normal", key)
-    if method != "cholesky":
-        raise ValueError("method must be one of {'cholesky'}: tinytrace has no other decomposition for this")
+    if method not in ("cholesky", "eigh", "svd"):
+        raise ValueError("method must be one of {'svd', 'eigh', 'cholesky'}")
     dtype = canonicalize_dtype(jnp.result_type(float, mean, cov) if dtype is None else dtype)
     shape = optional_shape(shape)
-    return _multivariate_normal(typed, mean, cov, shape, dtype)
+    return _multivariate_normal(typed, mean, cov, shape, dtype, method)
 
 
 # --- what jaxprs show ------------------------------------------------------------------------------------------
@@ -312,17 +312,26 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, shape: tuple[int, ...] |
                     lax.nextafter(lax.stop_gradient(upper), -infinity))
 
 
-@partial(jit, static_argnames=("shape", "dtype"))
-def _multivariate_normal(key: Any, mean: Any, cov: Any, shape: tuple[int, ...] | None, dtype: DType) -> Any:
+@partial(jit, static_argnames=("shape", "dtype", "method"))
+def _multivariate_normal(key: Any, mean: Any, cov: Any, shape: tuple[int, ...] | None, dtype: DType,
+                         method: str) -> Any:
     n = np.shape(mean)[-1]
     if np.shape(cov)[-2:] != (n, n):
         raise ValueError(f"multivariate_normal requires cov.shape == (..., n, n) for n={n}, "
                          f"but got cov.shape == {np.shape(cov)}.")
     if shape is None:
         shape = lax.broadcast_shapes(np.shape(mean)[:-1], np.shape(cov)[:-2])
-    factor = jnp.linalg.cholesky(cov)
+    factor = _root(cov, method)
     samples = normal(key, (*shape, n), dtype)
     return mean + jnp.einsum("...ij,...j->...i", factor, samples)
+
+
+def _root(cov: Any, method: str) -> Any:
+    """Return a matrix whose product with its transpose is `cov`."""
+    if method == "cholesky":
+        return jnp.linalg.cholesky(cov)
+    vectors, squares = jnp.linalg.svd(cov)[:2] if method == "svd" else jnp.linalg.eigh(cov)[::-1]
+    return vectors * jnp.sqrt(squares[..., None, :])
 
 
 def _weighted(key: Any, p: Any, n: int, shape: Shape, draws: int, replace: bool) -> Any:

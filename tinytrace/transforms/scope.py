@@ -24,6 +24,8 @@ def running(trace: Trace) -> Iterator[None]:
     finally:
         trace.alive = False
     if config.check_tracer_leaks:
+        trace.memo.clear()  # what was remembered for as long as the trace lasted
+        gc.collect()  # functions that close over tracers refer to themselves
         check_leaks(trace)
 
 
@@ -31,7 +33,7 @@ def check_leaks(trace: Trace) -> None:
     """Raise an Exception if somebody still holds a tracer of `trace`."""
     leaked = [x for x in gc.get_referrers(trace) if isinstance(x, Tracer)]
     if leaked:
-        texts = "\n\n".join(f"{tracer}{tracer._origin_msg()}{_holders(tracer, leaked)}" for tracer in leaked)
+        texts = "\n\n".join([f"{tracer}{tracer._origin_msg()}{_holders(tracer, leaked)}" for tracer in leaked])
         raise Exception(f"Leaked trace MainTrace({trace.level},{trace.name}). Leaked tracer(s):\n\n{texts}\n")
 
 
@@ -39,14 +41,14 @@ def _holders(tracer: Tracer, ours: list[Tracer]) -> str:
     """Say who refers to `tracer`: the containers and objects that the user should look for."""
     named = f"<{type(tracer).__name__} {id(tracer)}>"
     holders = [x for x in gc.get_referrers(tracer) if x is not ours and type(x).__name__ != "frame"]
-    return "".join(f"\n{named} is referred to by {_describe(holder, tracer)}" for holder in holders)
+    return "".join([f"\n{named} is referred to by {_describe(holder, tracer)}" for holder in holders])
 
 
 def _describe(holder: Any, tracer: Tracer) -> str:
     named = f"<{type(holder).__name__} {id(holder)}>"
     if isinstance(holder, (list, tuple)):
-        return f"{named}[{next(i for i, x in enumerate(holder) if x is tracer)}]"
+        return f"{named}[{[x is tracer for x in holder].index(True)}]"
     if isinstance(holder, dict):
-        key = next(key for key, x in holder.items() if x is tracer)
+        key = [key for key, x in holder.items() if x is tracer][0]  # noqa: RUF015 (a generator would refer to it too)
         return f"{holder['__name__']}.{key}" if "__name__" in holder else f"{named}[{key!r}]"
     return named

@@ -20,7 +20,7 @@ from tinytrace.numpy.linalg.systems import solve
 from tinytrace.numpy.promotion import ArrayLike, Value, broadcast_to, check_arraylike, promote_dtypes_inexact
 from tinytrace.numpy.ranges import arange, ix_
 from tinytrace.numpy.rearranging import tile
-from tinytrace.numpy.reductions import any, sum
+from tinytrace.numpy.reductions import any, prod, sum
 from tinytrace.numpy.searching import where
 from tinytrace.numpy.statistics import count_nonzero
 from tinytrace.numpy.triangular import diagonal, trace
@@ -47,9 +47,9 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     shape = np.shape(a)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ValueError(f"Argument to slogdet() must have shape [..., n, n], got {shape}")
-    if method not in (None, "lu"):
+    if method not in (None, "lu", "qr"):
         raise ValueError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'.")
-    return SlogdetResult(*_slogdet_lu(a))
+    return SlogdetResult(*(_slogdet_qr(a) if method == "qr" else _slogdet_lu(a)))
 
 
 @custom_jvp
@@ -72,6 +72,15 @@ def _count_swaps(pivot: Value, n: int) -> Value:
     return count_nonzero(pivot != iota, axis=-1)
 
 
+@custom_jvp
+def _slogdet_qr(a: Value) -> tuple[Value, Value]:
+    """The determinant of the triangle, and of the orthogonal factor, which is 1 or -1."""
+    q, r = lax_linalg.qr(a, full_matrices=False)
+    diag = diagonal(r, axis1=-2, axis2=-1)
+    return prod(lax.sign(diag), axis=-1) * lax.round(det(q)), sum(log(abs(diag)), axis=-1)
+
+
+@_slogdet_qr.defjvp
 @_slogdet_lu.defjvp
 def _slogdet_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
