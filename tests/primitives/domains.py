@@ -406,6 +406,10 @@ _TABLE: dict[str, Any] = {
     **{name: _scatter(name) for name in ("scatter", "scatter-add", "scatter-sub", "scatter-min", "scatter-max")},
     "windows": lambda x: [Sample((x(3, 4, dtype=dtype), x(dtype=dtype)), params)
                           for params in _WINDOW_PARAMS for dtype in (F32, BF16, I8)],
+    "reduce": lambda x: [in_program("reduce", lambda v: lax.reduce(
+        v, np.float32(1), lambda a, b: a * 0.5 - b, (0,)), x(3, 4), smooth=False)],
+    "reduce_window": lambda x: [in_program("reduce_window", lambda v: lax.reduce_window(
+        v, np.float32(1), lambda a, b: a * 0.5 - b, (2, 2), (1, 2), "SAME"), x(3, 4), smooth=False)],
     "reduce_window_sum": over((F32, BF16, I32), *(((3, 4), params) for params in _WINDOW_PARAMS)),
     **{f"reduce_window_{name}": lambda x: [
         *over((F32, BF16, I32), ((3, 4), _window(padding=((0, 1), (1, 0)))))(x),

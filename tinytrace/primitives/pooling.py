@@ -24,34 +24,14 @@ from tinytrace.primitives.indexing import ScatterDimensionNumbers
 from tinytrace.primitives.reduction import folded, reduce_max_p, reduce_min_p
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import reshape
-from tinytrace.primitives.slicing import dilated, pad, slice
-from tinytrace.primitives.windows import Ints, Pads, padtype_to_pads, transposed_pads, window_counts, windows
+from tinytrace.primitives.slicing import pad, slice
+from tinytrace.primitives.windows import Ints, Pads, transposed_pads, window_counts, windows
 
 
-def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any], Any],
-                  window_dimensions: Sequence[int], window_strides: Sequence[int], padding: str | Pads,
-                  base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None) -> Any:
-    """Fold every window of `operand` with `computation` (lax.add, max or min) from `init_value`.
-
-    padding: "VALID", "SAME", "SAME_LOWER", or (low, high) for each dimension.
-    Raises: NotImplementedError for another computation; TypeError when the numbers of dimensions differ.
-    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.reduce_window.html.
-
-    >>> reduce_window(np.float32([1, 2, 3, 4]), np.float32(0), add, (2,), (2,), "VALID")
-    Array([3., 7.], dtype=float32)
-    """
-    ones = (1,) * len(window_dimensions)
-    base, dilation = tuple(base_dilation or ones), tuple(window_dilation or ones)
-    if isinstance(padding, str):
-        sizes = [dilated(size, step - 1) for size, step in zip(window_dimensions, dilation, strict=True)]
-        padding = padtype_to_pads(np.shape(operand), sizes, window_strides, padding)
-    reducer = _REDUCERS.get(computation)
-    if reducer is None:
-        raise NotImplementedError(f"reduce_window with {getattr(computation, '__name__', computation)}: only lax.add, "
-                                  "lax.max and lax.min can be folded over windows.")
-    return folded(reducer, computation, operand, init_value, "reduce_window", padding=tuple(padding),
-                  window_dimensions=tuple(window_dimensions), window_strides=tuple(window_strides),
-                  base_dilation=base, window_dilation=dilation)
+def reduce_window_monoid(operand: Any, init_value: Any, computation: Callable[[Any, Any], Any],
+                         params: dict[str, Any]) -> Any:
+    """Fold every window of `operand` with `computation`, one of `REDUCERS`, from `init_value`: a scalar."""
+    return folded(REDUCERS[computation], computation, operand, init_value, "reduce_window", **params)
 
 
 # --- rooms -----------------------------------------------------------------------------------------------------
@@ -187,7 +167,7 @@ reduce_window_max_p = WindowReducer("max", reduce_max_p)
 reduce_window_min_p = WindowReducer("min", reduce_min_p)
 select_and_gather_add_p = SelectAndGatherAdd()
 select_and_scatter_add_p = SelectAndScatterAdd()
-_REDUCERS: dict[Any, WindowReducer] = {add: reduce_window_sum_p, max: reduce_window_max_p, min: reduce_window_min_p}
+REDUCERS: dict[Any, WindowReducer] = {add: reduce_window_sum_p, max: reduce_window_max_p, min: reduce_window_min_p}
 
 
 def _extreme(select_prim: Primitive) -> str:

@@ -58,14 +58,20 @@ def reduce_monoid(operand: Any, init_value: Any, computation: Callable[[Any, Any
     return folded(MONOIDS[computation], computation, operand, init_value, "reduce", axes=tuple(dimensions))
 
 
+def is_identity(reducer: Any, init_value: Any) -> bool:
+    """Is `init_value` a number that changes nothing for `reducer`?"""
+    if np.ndim(init_value) or not isinstance(init_value, (bool, int, float, np.generic, np.ndarray, Array)):
+        return False
+    return bool(np.asarray(init_value) == identity(reducer.combine, dtype_of(init_value)))
+
+
 def folded(reducer: Any, computation: Callable[[Any, Any], Any], operand: Any, init_value: Any, name: str,
            **params: Any) -> Any:
     """Bind `reducer`, which combines like `computation`; an initial value other than its identity is combined last."""
     if np.ndim(init_value):
         raise ValueError(f"{name} found non-scalar initial value: {[np.shape(init_value)]}")
     dtype, init_dtype = dtype_of(operand), dtype_of(init_value)
-    known = isinstance(init_value, (bool, int, float, np.generic, np.ndarray, Array))
-    if known and np.asarray(init_value) == identity(reducer.combine, init_dtype):
+    if is_identity(reducer, init_value):
         out = reducer.bind(operand, **params)
         return convert_element_type(out, weak_type=is_weak(operand) and is_weak(init_value))
     if dtype != init_dtype:
