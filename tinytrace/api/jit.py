@@ -175,6 +175,9 @@ class JitFunction(FastCallable):
     def __repr__(self) -> str:
         return f"<PjitFunction of {self._fun!r}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (self._fun, self._options)
+
     def _cache_size(self) -> int:
         """Return how many kinds of calls are compiled."""
         return len(self._cache.calls)
@@ -406,6 +409,11 @@ def jit(fun: Callable[..., Any] = _NOT_GIVEN, *, static_argnums: ArgNums = None,
     donated = resolve_argnums(signature, donate_argnums, donate_argnames, "donate")
     check_disjoint(statics, donated)
     return JitFunction(fun, JitOptions(statics, donated, keep_unused, inline, compile == "background"), signature)
+
+
+def _rebuilt(fun: Callable[..., Any], options: JitOptions) -> JitFunction:
+    """Return a pickled jitted function."""
+    return JitFunction(fun, options, signature_of(fun))
 
 
 def clear_caches() -> None:

@@ -371,6 +371,8 @@ def find_nan(name: str, closed: ClosedJaxpr | None, args: Sequence[Any], results
         with eval_context():
             eval_jaxpr(closed.jaxpr, closed.consts, *args)
     raise nan_error(name)
+
+
 def one_equation(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
     """Return the program whose only equation is `primitive` with `params` on inputs of type `avals`."""
 

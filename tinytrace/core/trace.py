@@ -130,6 +130,11 @@ class Tracer:
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise errors.TracerArrayConversionError(self)
 
+    def __reduce__(self) -> NoReturn:
+        raise errors.ConcretizationTypeError(
+            self, "The error occurred in the __reduce__ method, which may indicate an attempt to serialize/pickle a "
+                  "traced value.")
+
     def tolist(self) -> Any:
         raise errors.ConcretizationTypeError(self, "The tolist() method was called on traced array with shape "
                                                    f"{errors.long_type(self.aval)}.{self._origin_msg()}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.core.trees import PyTreeDef, treedef_is_leaf
+from tinytrace.core.trees import PyTreeDef
 
 
 def spread_prefix(leaves: Sequence[Any], prefix: PyTreeDef, full: PyTreeDef) -> list[Any]:
@@ -25,7 +25,7 @@ def spread_prefix(leaves: Sequence[Any], prefix: PyTreeDef, full: PyTreeDef) -> 
 
 
 def _spread(leaves: Any, prefix: PyTreeDef, full: PyTreeDef, spread: list[Any]) -> None:
-    if treedef_is_leaf(prefix):
+    if prefix.node_data() is None:  # a leaf; an empty tuple is none
         spread.extend([next(leaves)] * full.num_leaves)
         return
     children, parts = prefix.children(), full.children()
