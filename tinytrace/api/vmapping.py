@@ -58,7 +58,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
             outs = batch(flat_fun, size, leaves, in_dims, lambda: flatten_axes("vmap out_axes", out_tree[0], out_axes))
         except OutDimError as error:
             if axis_name is not None:
-                raise ValueError(f"vmap has mapped output ({axis_name=}) but out_axes is {out_axes}") from None
+                raise ValueError(f"vmap has mapped output ({axis_name=}) but out_axes is None") from None
             raise ValueError(_wrong_out_axis(out_tree[0], out_axes, error)) from None
         return tree_unflatten(out_tree[0], outs)
 

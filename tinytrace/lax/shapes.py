@@ -20,10 +20,18 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     for sizes in zip(*[(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes], strict=True):
         larger = {size for size in sizes if size != 1}
         if len(larger) > 1:
-            shapes = tuple(map(canonicalize_shape, shapes))
+            shapes = tuple(map(_non_negative, shapes))
             raise ValueError(f"Incompatible shapes for broadcasting: shapes={[tuple(shape) for shape in shapes]}")
         result.append(larger.pop() if larger else 1)
     return tuple(result) if all(type(size) is int for size in result) else canonicalize_shape(result)
+
+
+def _non_negative(shape: Sequence[int]) -> tuple[int, ...]:
+    sizes = canonicalize_shape(shape)
+    if any(size < 0 for size in sizes):
+        raise TypeError("Only non-negative indices are allowed when broadcasting static shapes, but got shape "
+                        f"{sizes}.")
+    return sizes
 
 
 def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: Sequence[int],

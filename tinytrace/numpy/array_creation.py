@@ -12,7 +12,7 @@ from tinytrace import lax
 from tinytrace.api.library import remembered
 from tinytrace.core.array import Array, array_from_host, array_from_numpy
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import KeyType, canonicalize_dtype, dtype_of, is_weak, result_type_and_weak
+from tinytrace.core.dtypes import FLOAT0, KeyType, canonicalize_dtype, dtype_of, is_weak, result_type_and_weak
 from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.core.trees import tree_leaves, tree_map
 from tinytrace.numpy.promotion import (
@@ -88,7 +88,8 @@ def _checked_leaves(object: Any) -> list[Any]:
             continue
         if not hasattr(leaf, "dtype") and not isinstance(leaf, (bool, int, float, complex)):
             leaf = np.asarray(leaf)
-        if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "USOM":
+        if isinstance(leaf, (np.ndarray, np.generic)) and (
+                leaf.dtype.kind in "USOM" or (leaf.dtype.names is not None and leaf.dtype != FLOAT0)):
             shown = leaf.item() if leaf.ndim == 0 else leaf
             raise TypeError(f"Value '{shown}' with dtype {leaf.dtype} is not a valid JAX array type. Only arrays of "
                             "numeric types are supported by JAX.")

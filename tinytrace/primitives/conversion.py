@@ -92,6 +92,11 @@ def copy(x: Any) -> Any:
 class ConvertElementType(Elementwise):
     """`convert_element_type[new_dtype=int32 weak_type=False] x: f32[n]` is i32[n]."""
 
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply it; `sharding=None`, which JAX's callers may pass, says nothing."""
+        params.pop("sharding", None)
+        return super().bind(*args, **params)
+
     def abstract_eval(self, *avals: ShapedArray, **params: Any) -> ShapedArray:
         x, = avals
         return ShapedArray(x.shape, params["new_dtype"], params["weak_type"])

@@ -315,6 +315,10 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, shape: tuple[int, ...] |
 @partial(jit, static_argnames=("shape", "dtype", "method"))
 def _multivariate_normal(key: Any, mean: Any, cov: Any, shape: tuple[int, ...] | None, dtype: DType,
                          method: str) -> Any:
+    if np.ndim(mean) < 1:
+        raise ValueError(f"multivariate_normal requires mean.ndim >= 1, got mean.ndim == {np.ndim(mean)}")
+    if np.ndim(cov) < 2:
+        raise ValueError(f"multivariate_normal requires cov.ndim >= 2, got cov.ndim == {np.ndim(cov)}")
     n = np.shape(mean)[-1]
     if np.shape(cov)[-2:] != (n, n):
         raise ValueError(f"multivariate_normal requires cov.shape == (..., n, n) for n={n}, "
