@@ -10,8 +10,15 @@ static inline void tt_stream(void *restrict to, const void *restrict from, size_
     typedef long long words __attribute__((vector_size(16), may_alias));
     typedef long long any_words __attribute__((vector_size(16), may_alias, aligned(1)));
     for (; done + 64 <= bytes; done += 64)
-        for (size_t i = done; i < done + 64; i += sizeof(words))
-            __builtin_ia32_movntdq((words *)((char *)to + i), *(const any_words *)((const char *)from + i));
+        for (size_t i = done; i < done + 64; i += sizeof(words)) {
+            words *place = (words *)((char *)to + i);
+            const words line = *(const any_words *)((const char *)from + i);
+#ifdef __clang__
+            __builtin_nontemporal_store(line, place);
+#else
+            __builtin_ia32_movntdq(place, line);
+#endif
+        }
 #endif
     __builtin_memcpy((char *)to + done, (const char *)from + done, bytes - done);
 }

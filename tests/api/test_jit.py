@@ -324,3 +324,15 @@ def test_callbacks_return_the_promised_dtype():
     assert f(jnp.ones(3), np.float64).dtype == np.float32  # 64 bits are 32 without x64
     with pytest.raises(RuntimeError, match="Incorrect output dtype for return value #0: Expected: float32, Actual"):
         f(jnp.ones(3), np.int32)
+
+
+@pytest.mark.parametrize("values", [(True, 1), (1, True), (1, 1.0), (False, 0), (1.0, True)])
+def test_statics_that_are_equal_and_of_other_types_are_others(values):
+    """`True == 1 == 1.0`, and what is traced with each of them may differ: the type belongs to the key."""
+    def kind(x, n):
+        return x + {bool: 10, float: 20, int: 30}[type(n)]
+
+    by_place, by_name = jax.jit(kind, static_argnums=1), jax.jit(kind, static_argnames="n")
+    for _ in range(4):  # traced, then found by Python, then by the hit path in C
+        for n in values:
+            assert by_place(1.0, n) == by_name(1.0, n=n) == kind(1.0, n)

@@ -191,10 +191,11 @@ def test_a_directory_that_cannot_be_made():
         assert answer(load(adder(5))) == expected(5)
 
 
-def test_a_directory_that_others_can_write(store_folder):
+@pytest.mark.parametrize("mode", [0o777, 0o720, 0o702], ids=oct)
+def test_a_directory_that_others_can_write(mode, store_folder):
     store_folder.mkdir()
-    store_folder.chmod(0o777)
-    with memory_only("others may write to it .mode 777."):
+    store_folder.chmod(mode)
+    with memory_only(f"others may write to it .mode {mode:o}."):
         assert answer(load(adder(5))) == expected(5)
     assert not list(store_folder.iterdir())
 

@@ -127,3 +127,28 @@ def test_custom_rules_may_close_over_elements_even_in_a_jitted_function():
 
     np.testing.assert_array_equal(jax.vmap(scaled)(jnp.arange(3.0)), [0, 1, 4])
     np.testing.assert_array_equal(jax.jit(jax.vmap(scaled))(jnp.arange(3.0)), [0, 1, 4])
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("dims", [(None, 0), (0, None), (0, 0)])
+def test_a_rule_whose_tangent_alone_is_batched(dims, jitted):
+    """The result of the function does not depend on `y`, that of its rule does: vmap must batch each as it is."""
+    @jax.custom_jvp
+    def f(x, y):
+        return x * 2.0, y * 3.0
+
+    @f.defjvp
+    def _(primals, tangents):
+        (x, y), (tx, ty) = primals, tangents
+        return f(x, y), (tx * y + ty, tx + ty * x)
+
+    mapped = jax.vmap(f, dims)
+    x, y = (np.float32([1.0, 2.0, 3.0]) if dim == 0 else np.float32(0.5) for dim in dims)
+
+    def pushed(x, y):
+        return jax.jvp(mapped, (x, y), (x * 0 + 1, y * 0 + 1))
+
+    outs, tangents = (jax.jit(pushed) if jitted else pushed)(x, y)
+    xs, ys = np.broadcast_arrays(x, y)
+    for out, expected in zip((*outs, *tangents), (xs * 2, ys * 3, ys + 1, xs + 1), strict=True):
+        np.testing.assert_array_equal(out, expected)

@@ -59,6 +59,8 @@ def test_each_part_is_c_without_warnings(source, part):
 
 def test_the_bits_are_those_of_one_compiler(source, tmp_path, monkeypatch):
     found = probe(compiler.find_command()).compiler
+    if not found.stages:
+        pytest.skip("only a compiler whose stages are run alone compiles parts")
     libraries = []
     for cores in (True, False):
         monkeypatch.setattr(compiler, "_has_two_cores", lambda cores=cores: cores)

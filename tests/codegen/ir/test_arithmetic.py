@@ -132,3 +132,18 @@ def test_strides():
     offset = flat_offset((j, i, k), (4, 3, 5))
     assert [stride_along(offset, a) for a in (i, j, k)] == [5, 15, 1]
     assert stride_along(mod(add(i, j), number(3)), i) is None
+
+
+@pytest.mark.parametrize("d", range(2, 13))
+def test_divisions_at_the_edges_of_their_factors(d):
+    """Of `g i + j`, j is the rest in groups of g only if it is less than g in all iterations."""
+    i, j, _ = axes()
+    for g in range(1, 13):
+        for constant in (-5, -1, 0, 1, 3, 4):
+            index = add(add(multiply(i, number(g)), j), number(constant))
+            quotient, rest = floordiv(index, number(d)), mod(index, number(d))
+            for point in POINTS:
+                expected = divmod(g * point[0] + point[1] + constant, d)
+                assert (value(quotient, point), value(rest, point)) == expected
+                assert quotient.low <= expected[0] <= quotient.high
+                assert rest.low <= expected[1] <= rest.high

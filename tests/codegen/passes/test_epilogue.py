@@ -150,3 +150,24 @@ def test_a_batch_with_an_operand_for_all():
 def test_few_products_are_cut_into_blocks():
     text = kernels_of(jnp.matmul, random(3, 128, 128), random(3, 128, 128))[1]
     assert "host->parallel_for" not in text
+
+
+def test_an_epilogue_waits_for_the_numbers_that_it_reads():
+    """Between the product and the loop over its rows stands the kernel that makes a factor: the loop comes after it."""
+    x, w, b = random(130, 48), W, B
+
+    def scaled(x, w, b):
+        product = x @ w
+        factor = jnp.sum(jnp.sin(b))
+        return product * factor + b, factor
+
+    def shifted(x, w, b):
+        norm = jnp.sqrt(jnp.sum(b * b))
+        return jnp.tanh((x @ w) / norm) * jnp.max(b)
+
+    def by_another_product(x, w, b):
+        return (x @ w) * (w @ b)[3] + (x @ w).sum()
+
+    for function in (scaled, shifted, by_another_product):
+        kernels_of(function, x, w, b)
+        same(function, x, w, b)
