@@ -117,3 +117,18 @@ def test_running_folds_over_what_is_padded(fold, length):
     for low, high in ((0, 1), (1, 0), (1, 1), (3, 2)):
         same(lambda x, low=low, high=high: fold(jnp.pad(x, ((0, 0), (low, high)), constant_values=2), axis=1), x)
         same(lambda x, low=low, high=high: fold(jnp.pad(x, ((0, 0), (low, high))), axis=1, reverse=True), x)
+
+
+def test_what_was_read_from_a_place_is_not_what_stands_there_now():
+    """The sum is that of the exponentials, which take the place of the numbers that the maximum was read from."""
+    key, alpha = jax.random.key(3), np.float32([0.3, 2.0, 40.0])
+    np.testing.assert_allclose(np.asarray(jax.random.dirichlet(key, alpha)).sum(), 1, 1e-6)
+
+    def f(x):
+        y = lax.fori_loop(0, 3, lambda i, y: y.at[i].set(y[i] * 2 - 1), x)
+        e = jnp.exp(y - jnp.max(y))
+        return e / jnp.sum(e)
+
+    x = np.float32([0.5, -1, 0.25])
+    wanted = np.exp(2 * x - 1) / np.exp(2 * x - 1).sum()
+    np.testing.assert_allclose(jax.jit(f)(x), wanted, 1e-5)

@@ -30,6 +30,9 @@ class Code:
         self.lines: list[str] = []
         self.depth = 1
         self._known: dict[Node, str] = {}
+        self._read: dict[Node, set[Buffer]] = {}
+        self._readers: dict[Buffer, list[Node]] = {}
+        """From which arrays each of these was computed, and the other way round."""
         self._hidden: list[list[tuple[Node, str | None]]] = [[]]
         """For each open block what it has added to `_known`, and what was there before."""
         self._taken: list[set[str]] = [set(self.reserved)]
@@ -61,7 +64,7 @@ class Code:
         self._taken.pop()
         for node, before in reversed(self._hidden.pop()):
             if before is None:
-                del self._known[node]
+                self._known.pop(node, None)
             else:
                 self._known[node] = before
 
@@ -100,6 +103,34 @@ class Code:
         if node.op not in ("literal", "local", "axis", "affine"):
             self._hidden[-1].append((node, self._known.get(node)))
             self._known[node] = name
+            self._read[node] = self._arrays_read_by(node)
+            for buffer in self._read[node]:
+                self._readers.setdefault(buffer, []).append(node)
+
+    def forget_loads(self, written: Iterable[Buffer] | None = None) -> None:
+        """Forget which variables hold what was read from arrays that have been written since; all of them if None.
+
+        A place has one name, and what was read there last is not what stands there now.
+        """
+        for buffer in list(self._readers) if written is None else written:
+            for node in self._readers.pop(buffer, ()):
+                self._known.pop(node, None)
+                self._read.pop(node, None)
+
+    def _arrays_read_by(self, node: Node) -> set[Buffer]:
+        """Return the arrays that `node` was computed from."""
+        found: set[Buffer] = set()
+        seen, stack = {node}, [node]
+        while stack:
+            inner = stack.pop()
+            if inner in self._read:
+                found |= self._read[inner]
+                continue
+            if inner.op == "load":
+                found.add(inner.args[0])
+            stack += [child for child in inner.children if child not in seen]
+            seen.update(inner.children)
+        return found
 
     def operand(self, node: Node) -> str:
         """Return the C text of an expression, in parentheses unless it is one word or call."""

@@ -27,6 +27,7 @@ class ProgramWriter:
                 self.code.line("")
             if isinstance(kernel, Nest) and is_spread(kernel):
                 self._nests.write(kernel, about)
+                self.code.forget_loads(kernel.writes)
                 continue
             for line in about:
                 self.code.line(line)
@@ -34,9 +35,11 @@ class ProgramWriter:
                 case Nest():
                     self._nests.write(kernel)
                 case Repeat():
+                    self.code.forget_loads()  # an iteration may read what the one before has written
                     self._repeat(kernel)
                 case Choose():
                     self._choose(kernel)
+            self.code.forget_loads(kernel.writes if isinstance(kernel, Nest) else None)
 
     def _repeat(self, loop: Repeat) -> None:
         code = self.code
