@@ -59,6 +59,12 @@ def test_a_loop_without_end_is_an_error(monkeypatch):
         kernels.run(np.float32(0))
 
 
+def test_a_program_that_does_not_end_on_the_drawn_inputs_is_verified_alone(monkeypatch):
+    monkeypatch.setattr(interpreter, "MOST_ITERATIONS", 50)
+    endless = jax.jit(lambda x: jax.lax.while_loop(lambda x: x < 100, lambda x: x * 1, x))
+    assert endless.trace(np.float32(100)).lower(debug=True).compile()(np.float32(100)) == 100
+
+
 def test_programs_with_empty_arrays():
     empty = np.ones((3, 0), np.float32)
     out, = jax.jit(lambda x: x.sum(1)).lower(empty).kernels.run(empty)

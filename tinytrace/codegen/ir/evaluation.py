@@ -17,6 +17,10 @@ class KernelError(AssertionError):
     """A kernel is not well formed: a mistake in the code generator, not in the user's program."""
 
 
+class Endless(KernelError):
+    """A conditional loop has not ended after very many iterations: that may be the user's program."""
+
+
 class Evaluation:
     """Values of expressions at one point of a run.
 

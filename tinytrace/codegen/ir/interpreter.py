@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tinytrace.codegen.ir.evaluation import Evaluation, KernelError
+from tinytrace.codegen.ir.evaluation import Endless, Evaluation, KernelError
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.reductions import accumulator_type, fold_of
@@ -36,7 +36,7 @@ from tinytrace.core.dtypes import DType, KeyType
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
 Memory: TypeAlias = dict[Buffer, NDArray]
 
-MOST_ITERATIONS = 1_000_000
+MOST_ITERATIONS = 100_000
 """Iterations of one conditional loop after which it counts as endless."""
 GARBAGE = 0xA5
 """What each byte of an array is before it is written."""
@@ -99,7 +99,7 @@ class _Run:
             if loop.wanted is not None and not self._value(loop.wanted):
                 break
             if loop.iteration is None and k == MOST_ITERATIONS:
-                raise KernelError(f"a loop has not ended after {MOST_ITERATIONS} iterations")
+                raise Endless(f"a loop has not ended after {MOST_ITERATIONS} iterations")
             self.program(loop.body)
             for pair in loop.exchanges:
                 if pair.before is not pair.after:
