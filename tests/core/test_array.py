@@ -115,3 +115,13 @@ def test_what_numpy_sees_cannot_be_made_writable(make):
             seen.flags.writeable = True
         seen = seen.base
     np.testing.assert_array_equal(np.asarray(x), before)
+
+
+def test_what_numpy_asks_of_an_array():
+    x = jnp.arange(3, dtype=jnp.float32)
+    assert x.__array__().dtype == np.float32
+    assert x.__array__(np.float64).dtype == np.asarray(x, np.float64).dtype == np.float64
+    copy = x.__array__(copy=True)
+    copy[0] = 7
+    assert x[0] == 0
+    assert not np.shares_memory(np.array(x), np.asarray(x))

@@ -63,3 +63,12 @@ def test_short_names(dtype, name):
 def test_strict_promotion_refuses_what_is_implicit():
     with jax.numpy_dtype_promotion("strict"), pytest.raises(ValueError, match="no available implicit dtype promotion"):
         dtypes.result_type(np.int32(1), np.float32(1))
+
+
+def test_python_types_are_promoted_weakly():
+    """As JAX 0.4.35 promotes them: int and float give way to any type of their kind, bool is a type of its own."""
+    pairs = {(int, "float16"): "float16", (float, "bfloat16"): "bfloat16",
+             (int, "uint8"): "uint8", (bool, "int8"): "int8", (bool, "bool"): "bool", ("int16", int): "int16",
+             ("float16", float): "float16"}
+    for (a, b), expected in pairs.items():
+        assert dtypes.promote_types(a, b) == expected, (a, b)

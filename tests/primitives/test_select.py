@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+import tinytrace as jax
 from tinytrace import lax
 
 
@@ -24,3 +25,13 @@ def test_select_keeps_every_bit():
     for on_false, on_true in ((special, special[::-1]), (special[::-1].copy(), special)):
         got = lax.select_n_p.impl(which, on_false, on_true)
         assert got.tobytes() == np.where(which, on_true, on_false).tobytes()
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_an_index_chooses_one_of_two_as_a_condition_does(jitted):
+    """An int32 among two cases is no condition, whatever its bits are: out of range it counts as the nearest case."""
+    f = jax.jit(lax.select_n) if jitted else lax.select_n
+    which = np.int32([0, 1, 2, -1, 256])
+    np.testing.assert_array_equal(f(which, np.zeros(5, np.float32), np.ones(5, np.float32)), [0, 1, 1, 0, 1])
+    three = [np.full(3, k, np.float32) for k in range(3)]
+    np.testing.assert_array_equal(f(np.int32([2, 1, 0]), *three), [2, 1, 0])
