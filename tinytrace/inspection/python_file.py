@@ -30,6 +30,7 @@ from tinytrace.core.primitive import param_types, registry
 from tinytrace.core.printer import letters
 from tinytrace.core.trace import eval_context
 from tinytrace.core.user_names import user_names
+from tinytrace.inspection.recording import as_array
 
 HEAD = '''"""{title}, one line for each equation.
 
@@ -190,7 +191,7 @@ class PythonProgram:
         self.__name__ = function.__name__
 
     def __call__(self, *args: Any) -> list[Any]:
-        return self.function(*[_typed(x, aval) for x, aval in zip(args, self.in_avals, strict=True)])
+        return self.function(*[as_array(x, aval) for x, aval in zip(args, self.in_avals, strict=True)])
 
     def __repr__(self) -> str:
         return f"<program {self.__name__}>"
@@ -259,9 +260,5 @@ def _run(name: str, args: Sequence[Any], params: dict[str, Any]) -> Any:
     with evaluation.by(lambda function, arrays: function(*arrays)):
         outs = primitive.impl(*map(stored, args), **params)
     avals = primitive.abstract_eval(*map(aval_of, args), **params)
-    return [_typed(x, aval) for x, aval in zip(outs, avals, strict=True)] if primitive.multiple_results \
-        else _typed(outs, avals)
-
-
-def _typed(value: Any, aval: ShapedArray) -> Any:
-    return value if aval.dtype == FLOAT0 else array_from_numpy(stored(value), aval)
+    return [as_array(x, aval) for x, aval in zip(outs, avals, strict=True)] if primitive.multiple_results \
+        else as_array(outs, avals)
