@@ -105,7 +105,7 @@ def section(function: Callable[..., Any], args: tuple[Any, ...], passes: int, fl
         f"## {function.__name__}", "", "```python", inspect.getsource(function).rstrip(), "```", "",
         f"{seconds * 1e3:.3g} ms. The limit, {work}, is {shortest * 1e3:.3g} ms: {shortest / seconds:.0%} of it. "
         f"Passes over memory: {moved(lowered.kernels) / data:.3g}. {why}", "",
-        "```text", str(lowered.kernels), "```", "", "```c", own_text(lowered.as_text()), "```", ""])
+        "```text", str(lowered.kernels), "```", "", "```c", lowered.as_text().rstrip(), "```", ""])
 
 
 def moved(kernels: Iterable[Kernel]) -> float:
@@ -123,12 +123,6 @@ def fastest(call: Callable[..., Any], *args: Any) -> float:
         call(*args)
         times.append(time.perf_counter() - start)
     return min(times)
-
-
-def own_text(text: str) -> str:
-    """Return the functions that belong to this program alone."""
-    starts = [text.find(mark) for mark in ("static void tt_kernel", "int32_t tt_entry(")]
-    return text[min(start for start in starts if start >= 0):].rstrip()
 
 
 if __name__ == "__main__":

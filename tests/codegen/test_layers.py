@@ -6,8 +6,8 @@ import pathlib
 import tinytrace.codegen as codegen
 
 ROOT = pathlib.Path(codegen.__file__).parent
-WRITERS = {"generate.py"}
-"""What may import from `codegen/c`: the way from kernels to text."""
+WRITERS = {"generate.py", "source_map.py"}
+"""What may import from `codegen/c`: the way from kernels to text, and what looks up where text came from."""
 
 
 def imported(path):
@@ -26,10 +26,10 @@ def test_only_the_last_step_sees_c_text():
 
 
 def test_nobody_reads_text_with_patterns():
-    """Names, comments apart: `c/comments.py` removes comments from a text, `c/translation_unit.py` looks for names."""
+    """Outside of the last step nobody; there marks (`lines`) and comments are taken out, and used names found."""
     readers = {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py")
                if {"re", "ast", "tokenize"} & set(imported(path))}
-    assert readers <= {"c/comments.py", "c/translation_unit.py"}
+    assert readers <= {"c/comments.py", "c/lines.py", "c/translation_unit.py"}
 
 
 def test_formulas_are_opaque_but_for_arithmetic():

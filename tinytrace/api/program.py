@@ -55,7 +55,10 @@ class Program:
                  debug: bool = False) -> None:
         self._steps = steps
         self._debug = debug or config.verify
-        self.jaxpr = simplify(_without_float0(closed), self._see if steps is not None or self._debug else None)
+        self.dropped: dict[int, str] = {}
+        """Why equations of `closed` lead to none of the simplified program."""
+        watch = self._see if steps is not None or self._debug else None
+        self.jaxpr = simplify(_without_float0(closed), watch, self.dropped)
         self.exact = config.exact if exact is None else exact
         self.in_avals = tuple(closed.in_avals)
         self.out_avals = tuple(v.aval.update(weak_type=o.weak_type)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tinytrace import codegen
 from tinytrace.api import jit as jit_module
 from tinytrace.api.jit import JitFunction, TracedFunction
 from tinytrace.api.program import Program, as_array
@@ -22,6 +23,7 @@ from tinytrace.core.tree_paths import equality_errors_pytreedef
 from tinytrace.core.trees import PyTreeDef, tree_flatten
 
 if TYPE_CHECKING:
+    from tinytrace.codegen.source_map import SourceMap
     from tinytrace.runtime.executable import Executable
 
 
@@ -123,14 +125,24 @@ class Lowered(_Stage):
     def source(self) -> CSource:
         return self._program.source
 
-    def as_text(self, dialect: str | None = None) -> str:
-        """Return the C text that is compiled, byte for byte; `dialect` may say "c" or "jaxpr".
+    @property
+    def source_map(self) -> SourceMap:
+        """Which C comes from which equation, and which equation from which Python."""
+        return codegen.source_map.source_map(self._traced.jaxpr.jaxpr, self._program.dropped,
+                                             self._program.generated.lines)
 
+    def as_text(self, dialect: str | None = None, full: bool = False) -> str:
+        """Return the program in C, or as a jaxpr: `dialect` may say "c" or "jaxpr".
+
+        full: with the host's interface and the math functions that it calls in front, as the compiler gets it, byte
+        for byte.
         Raises: ValueError for the dialects of other compilers.
         """
         if dialect not in (None, "c", "jaxpr"):
             raise ValueError(f"unknown dialect: {dialect}")
-        return str(self.jaxpr) if dialect == "jaxpr" else self.source.text
+        if dialect == "jaxpr":
+            return str(self.jaxpr)
+        return self.source.text if full else self.source.text[self.source.preamble:]
 
     def compile(self) -> Compiled:
         """Compile, or find in memory or on disk what was compiled before."""

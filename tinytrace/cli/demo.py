@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from tinytrace.api.stages import Traced
 from tinytrace.cli import programs
-from tinytrace.csources import host_source
 from tinytrace.runtime.ladder import stats
 
 LONGEST_C = 100
@@ -72,9 +71,9 @@ def run_program(program: Program) -> list[int]:
 
 
 def show_c(traced: Traced, call: str) -> None:
-    """Shows the C of a traced function, unless it is long; without the host's interface, the same in every file."""
-    text = traced.lower().as_text()
-    own = text.removeprefix(host_source()).strip("\n")
+    """Shows the C of a traced function, unless it is long; without what is the same in every file."""
+    lowered = traced.lower()
+    text, own = lowered.as_text(full=True), lowered.as_text().strip("\n")
     lines = own.count("\n") + 1
     if lines > LONGEST_C:
         section(f"C: {lines} lines, `print({call}.lower().as_text())` shows them")

@@ -9,5 +9,6 @@ from tinytrace.util import lazy_submodules
 if TYPE_CHECKING:
     from tinytrace.codegen import checking as checking
     from tinytrace.codegen import generate as generate
+    from tinytrace.codegen import source_map as source_map
 
-__getattr__ = lazy_submodules(__name__, "checking", "generate")
+__getattr__ = lazy_submodules(__name__, "checking", "generate", "source_map")

@@ -19,6 +19,7 @@ class CSource(NamedTuple):
       exact: compile without fused multiply-add.
       quick: compile with less effort: a loop of very many steps gains nothing from more.
       parts: is the text in two parts, which two compilers may take at the same time?
+      preamble: characters before the program's own functions: the host's interface, and the math that they call.
     """
 
     text: str
@@ -29,6 +30,7 @@ class CSource(NamedTuple):
     exact: bool = False
     quick: bool = False
     parts: bool = False
+    preamble: int = 0
 
     def __str__(self) -> str:
         return self.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tinytrace.codegen.c.translation_unit import emit
+from tinytrace.codegen.c.translation_unit import TranslationUnit, emit
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import fresh_nodes
@@ -29,6 +29,8 @@ class Generated(NamedTuple):
     """Arrays that loop bodies and branches close over: inputs of the C entry after those of the jaxpr."""
     callbacks: tuple[Callback, ...] = ()
     """Python functions that the program calls; an int64 array with their ids is then the last input."""
+    lines: TranslationUnit | None = None
+    """The C line by line, each with the equations that it is."""
 
 
 def generate(closed: ClosedJaxpr, exact: bool = False,
@@ -52,12 +54,14 @@ def generate(closed: ClosedJaxpr, exact: bool = False,
         kernels = kernels.replaced(_watched_passes(kernels, watch) if watch is not None else run_passes(kernels))
         memory = kernels.memory()
         hidden = unit.hidden_inputs()
-        text, parts = emit(kernels, [*arrays, *hidden], outputs, memory)
+        unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
         quick = any(len(kernel.equations) >= LONG_KERNEL for kernel in kernels)
         results = tuple(v.aval for v in jaxpr.outvars)
-        source = CSource(text, "tt_entry", tuple(avals), results, memory.nbytes, exact, quick, parts)
-        return Generated(kernels, source, tuple(value for _, value in unit.constants.values()), tuple(unit.callbacks))
+        source = CSource(unit_in_c.text, "tt_entry", tuple(avals), results, memory.nbytes, exact, quick,
+                         unit_in_c.parts, len(unit_in_c.preamble))
+        constants = tuple(value for _, value in unit.constants.values())
+        return Generated(kernels, source, constants, tuple(unit.callbacks), unit_in_c)
 
 
 def _watched_passes(kernels: Kernels, watch: Callable[[str, Kernels], None]) -> list[Kernel]:

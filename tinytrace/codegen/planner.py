@@ -13,7 +13,7 @@ from functools import partial
 from tinytrace.codegen.ir.arithmetic import flat_offset
 from tinytrace.codegen.ir.cost import CALL
 from tinytrace.codegen.ir.kernel import Kernel, Nest
-from tinytrace.codegen.ir.nodes import Node, load, local, walk
+from tinytrace.codegen.ir.nodes import NO_EQNS, Node, load, local, own_by, walk
 from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.plan.elements import Index, domain_axes
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map
@@ -111,14 +111,24 @@ class Planner(Scope):
     def _kernels_of(self, group: Group) -> list[Kernel]:
         if group.whole is not None:
             assert group.kind is not None
-            return kernels_of_whole(self, group.whole, group.kind)
+            eqns = frozenset(k for eqn in self._with_fused([group.whole]) for k in eqn.ids)
+            return kernels_of_whole(self, group.whole, group.kind, eqns)
         plan = GroupLoops(domain_axes(group.roots[0].domain[:group.outer]), self._stages(group))
         return [self._described(Nest(body=plan.statements()), group)]
 
     def _described(self, kernel: Nest, group: Group) -> Nest:
         """Return a kernel that says which equations it is, and what they would have moved one by one."""
+        eqns = self._with_fused([root.eqn for root in group.roots if root.eqn is not None])
+        stored = {buffer.name for buffer in kernel.writes}
+        saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
+                    if v.aval.shape and self.unit.names[v] not in stored)
+        return replace(kernel, equations=[self.unit.names.text(eqn) for eqn in eqns], saved=saved,
+                       eqns=NO_EQNS.union(*(node.eqns for node in walk(root.value for root in group.roots)),
+                                          *(root.eqns for root in group.roots)))
+
+    def _with_fused(self, stack: list[JaxprEqn]) -> list[JaxprEqn]:
+        """Return equations and those that are written out in them, in order."""
         inside: dict[JaxprEqn, None] = {}
-        stack = [root.eqn for root in group.roots if root.eqn is not None]
         while stack:
             eqn = stack.pop()
             if eqn not in inside:
@@ -127,11 +137,7 @@ class Planner(Scope):
                     producer = self.values.producers.get(x) if isinstance(x, Var) else None
                     if producer is not None and x not in self.values.kept and producer.is_map:
                         stack.append(producer.eqn)
-        eqns = sorted(inside, key=self._order.__getitem__)
-        stored = {buffer.name for buffer in kernel.writes}
-        saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
-                    if v.aval.shape and self.unit.names[v] not in stored)
-        return replace(kernel, equations=[self.unit.names.text(eqn) for eqn in eqns], saved=saved)
+        return sorted(inside, key=self._order.__getitem__)
 
     def _stages(self, group: Group) -> list[StagePlan]:
         stages: list[StagePlan] = []
@@ -141,6 +147,8 @@ class Planner(Scope):
             tasks = []
             for root in roots:
                 value = self.resolved(root.value, partial(self._inside, root, here, earlier, group.outer))
+                if not root.combine:  # what is folded has variables or a row of its own
+                    own_by(value, root.eqns)
                 here[root.var] = value
                 tasks.append(self._task(root, value, group, number))
             for task in tasks:
@@ -153,6 +161,8 @@ class Planner(Scope):
                 var: Var, at: Index) -> Node:
         """Return an element as a root of the same kernel reads it: just computed, in a row or variable, or outside."""
         if var in here and at == root.axes:
+            if here[var].op in ("literal", "local") and var in self.values.producers:  # read without C of its own
+                root.eqns |= frozenset(self.values.producers[var].eqn.ids)
             return here[var]
         home = earlier.get(var)
         if home is None:

@@ -87,13 +87,13 @@ class SourceInfo:
 
     @property
     def line(self) -> int:
-        return self._position()[0] or self.code.co_firstlineno
+        return self.position()[0] or self.code.co_firstlineno
 
     def __str__(self) -> str:
-        column = self._position()[2]
+        column = self.position()[2]
         return f"{self.file}:{self.line}{f':{column}' if column else ''} ({self.function})"
 
-    def _position(self) -> tuple[int | None, ...]:
+    def position(self) -> tuple[int | None, ...]:
         """Return first line, last line, first column and last column of the instruction."""
         return next(itertools.islice(self.code.co_positions(), self.instruction // 2, None), (None,) * 4)
 
@@ -130,19 +130,26 @@ class DebugInfo(NamedTuple):
     """One path per flat input: `x`, `params['W']`."""
 
 
+_ids = itertools.count()
+"""Numbers for equations, in the order in which they are made in this process."""
+
+
 class JaxprEqn:
     """One equation: `outvars = primitive[params] invars`."""
 
-    __slots__ = ("effects", "invars", "outvars", "params", "primitive", "source")
+    __slots__ = ("effects", "ids", "invars", "outvars", "params", "primitive", "source")
 
     def __init__(self, invars: Sequence[Atom], outvars: Sequence[Var], primitive: Primitive, params: dict[str, Any],
-                 effects: frozenset[Any] = frozenset(), source: SourceInfo | None = None) -> None:
+                 effects: frozenset[Any] = frozenset(), source: SourceInfo | None = None,
+                 ids: tuple[int, ...] = ()) -> None:
         self.invars = list(invars)
         self.outvars = list(outvars)
         self.primitive = primitive
         self.params = params
         self.effects = effects
         self.source = source
+        self.ids = ids or (next(_ids),)
+        """The equations of the user's program that this one stands for: itself, or those of which a pass made it."""
 
     def replace(self, **fields: Any) -> JaxprEqn:
         """Return this equation with some fields replaced."""

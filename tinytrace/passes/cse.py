@@ -10,19 +10,21 @@ from tinytrace.passes.substitution import Substitution
 
 def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Return `closed` with each value computed once; equations with effects stay as they are."""
-    known: dict[Hashable, JaxprEqn] = {}
+    known: dict[Hashable, int] = {}
     replaced = Substitution()
     eqns: list[JaxprEqn] = []
     for eqn in closed.jaxpr.eqns:
         eqn = replaced.in_equation(eqn)
         key = None if eqn.effects else _key(eqn)
-        twin = known.get(key) if key is not None else None
-        if twin is not None and all(type(v) is not DropVar or type(w) is DropVar
-                                    for v, w in zip(twin.outvars, eqn.outvars, strict=True)):
+        at = known.get(key) if key is not None else None
+        twin = eqns[at] if at is not None else None
+        if at is not None and twin is not None and all(type(v) is not DropVar or type(w) is DropVar
+                                                       for v, w in zip(twin.outvars, eqn.outvars, strict=True)):
             replaced.update(zip(eqn.outvars, twin.outvars, strict=True))
+            eqns[at] = twin.replace(ids=tuple(dict.fromkeys((*twin.ids, *eqn.ids))))
         else:
             if key is not None:
-                known[key] = eqn
+                known[key] = len(eqns)
             eqns.append(eqn)
     outvars = [replaced[x] for x in closed.jaxpr.outvars]
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)

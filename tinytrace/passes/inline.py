@@ -17,7 +17,7 @@ def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
         inlined.constvars.append(v)
         inlined.consts.append(const)
     names: dict[Var, Atom] = {v: v for v in (*jaxpr.constvars, *jaxpr.invars)}
-    inlined.run(jaxpr.eqns, names, fresh=False)
+    inlined.run(jaxpr.eqns, names, fresh=False, ids=None)
     outvars = [_renamed(x, names) for x in jaxpr.outvars]
     result = jaxpr.replace(constvars=inlined.constvars, outvars=outvars, eqns=inlined.eqns)
     return ClosedJaxpr(result, inlined.consts)
@@ -32,8 +32,11 @@ class _Inliner:
         self.consts: list[object] = []
         self.constants: dict[object, tuple[Var, object]] = {}
 
-    def run(self, eqns: list[JaxprEqn], names: dict[Var, Atom], fresh: bool) -> None:
+    def run(self, eqns: list[JaxprEqn], names: dict[Var, Atom], fresh: bool, ids: tuple[int, ...] | None) -> None:
+        """Add `eqns`; `ids`: the equation that they stand for, if its program is no part of the user's."""
         for eqn in eqns:
+            if ids is not None:
+                eqn = eqn.replace(ids=ids)
             called = called_program(eqn)
             invars = [_renamed(x, names) for x in eqn.invars]
             if called is None:
@@ -45,7 +48,7 @@ class _Inliner:
             inner: dict[Var, Atom] = dict(zip(called.jaxpr.invars, invars, strict=True))
             for v, const in zip(called.jaxpr.constvars, called.consts, strict=True):
                 inner[v] = self._constant(v, const)
-            self.run(called.jaxpr.eqns, inner, fresh=True)
+            self.run(called.jaxpr.eqns, inner, fresh=True, ids=ids or (eqn.ids if eqn.primitive.composite else None))
             for v, result in zip(eqn.outvars, called.jaxpr.outvars, strict=True):
                 if type(v) is not DropVar:
                     names[v] = _renamed(result, inner)

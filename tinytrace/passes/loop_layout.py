@@ -36,7 +36,8 @@ def _laid_out(eqn: JaxprEqn) -> list[JaxprEqn]:
     for v in turned:
         outside = eqn.invars[consts.index(v)]
         result = Var(turned[v].aval)
-        before.append(JaxprEqn([outside], [result], transpose_p, {"permutation": (1, 0)}, source=eqn.source))
+        order = {"permutation": (1, 0)}
+        before.append(JaxprEqn([outside], [result], transpose_p, order, source=eqn.source, ids=eqn.ids))
         operands.append(result)
     inner = body.jaxpr.replace(invars=[*turned.values(), *body.jaxpr.invars], eqns=eqns)
     params = {**eqn.params, "jaxpr": ClosedJaxpr(inner, body.consts), "num_consts": len(turned) + len(consts),

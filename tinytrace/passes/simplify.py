@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
-from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
+from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
 from tinytrace.passes.algebra import algebra
 from tinytrace.passes.cse import cse
 from tinytrace.passes.dce import dce
@@ -14,36 +14,61 @@ from tinytrace.passes.inline import inline
 from tinytrace.passes.loop_layout import loop_layout
 from tinytrace.passes.product_layout import product_layout
 
-PASSES: tuple[Callable[[ClosedJaxpr], ClosedJaxpr], ...] = (
+Pass: TypeAlias = Callable[[ClosedJaxpr], ClosedJaxpr]
+Dropped: TypeAlias = dict[int, str]
+"""For equations of the user's program that no equation stands for any more, by their ids: why not."""
+
+PASSES: tuple[Pass, ...] = (
     inline, fold, algebra, cse, floors, dce, product_layout, loop_layout,
 )
+_REASONS: dict[Pass, str] = {
+    inline: "a call: the equations inside stand for it", fold: "folded: computed while compiling",
+    algebra: "the same as an operand: a step that changes nothing", dce: "dead: nobody needs its results",
+}
 
 
-def simplify(closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None] | None = None) -> ClosedJaxpr:
+def simplify(closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None] | None = None,
+             dropped: Dropped | None = None) -> ClosedJaxpr:
     """Return a program of the same type and meaning that is simpler to compile, loop bodies and branches included.
 
     watch: sees the program after each pass, with its name.
+    dropped: a record of what became of equations: why passes dropped them.
     """
+    dropped = {} if dropped is None else dropped
+    before = _ids(closed.jaxpr)
     for run in PASSES:
         closed = run(closed)
+        after = _ids(closed.jaxpr)
+        dropped.update(dict.fromkeys(before - after, _REASONS.get(run, f"dropped by {run.__name__}")))
+        before = after
         if watch is not None:
             watch(run.__name__, closed)
-    eqns = [_with_simple_bodies(eqn) for eqn in closed.jaxpr.eqns]
+    eqns = [_with_simple_bodies(eqn, dropped) for eqn in closed.jaxpr.eqns]
     closed = ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
     if watch is not None:
         watch("bodies", closed)
     return closed
 
 
-def _with_simple_bodies(eqn: JaxprEqn) -> JaxprEqn:
-    params = {key: _simple_body(value) for key, value in eqn.params.items()}
+def _ids(jaxpr: Jaxpr) -> set[int]:
+    """Return the equations of the user's program that those of `jaxpr`, and of programs inside, stand for."""
+    found: set[int] = set()
+    for eqn in jaxpr.eqns:
+        found.update(eqn.ids)
+        for inner in subjaxprs(eqn.params):
+            found |= _ids(inner)
+    return found
+
+
+def _with_simple_bodies(eqn: JaxprEqn, dropped: Dropped) -> JaxprEqn:
+    params = {key: _simple_body(value, dropped) for key, value in eqn.params.items()}
     same = all(params[key] is value for key, value in eqn.params.items())
     return eqn if same else eqn.replace(params=params)
 
 
-def _simple_body(value: Any) -> Any:
+def _simple_body(value: Any, dropped: Dropped) -> Any:
     if isinstance(value, ClosedJaxpr):
-        return simplify(value)
+        return simplify(value, dropped=dropped)
     if isinstance(value, tuple) and value and all(isinstance(x, ClosedJaxpr) for x in value):
-        return tuple(simplify(x) for x in value)
+        return tuple(simplify(x, dropped=dropped) for x in value)
     return value

@@ -7,6 +7,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace.codegen.c.lines import CFunction, Line
 from tinytrace.codegen.c.split_compile import LARGE, split_compile
 from tinytrace.runtime import compiler
 from tinytrace.runtime.executable import Executable
@@ -31,12 +32,15 @@ def source():
 
 
 def function(name, lines):
-    return f"static void {name}(void *ctx, int64_t begin, int64_t end) {{\n" + "    ;\n" * lines + "}"
+    return CFunction(f"void {name}(void *ctx, int64_t begin, int64_t end)", [Line.of("    ;")] * lines)
+
+
+ENTRY = CFunction("int32_t tt_entry()", [Line.of("    return 0;")], linkage="")
 
 
 @pytest.mark.parametrize("sizes", [[LARGE, LARGE], [LARGE, 10, LARGE], [LARGE // 2] * 5, [LARGE] * 4])
 def test_parts_are_nearly_equal(sizes):
-    text = split_compile([function(f"f{k}", n) for k, n in enumerate(sizes)], "int32_t tt_entry() {\n}")
+    text = "\n".join(split_compile([function(f"f{k}", n) for k, n in enumerate(sizes)], ENTRY))
     first, second = (part.split("#endif")[0].count("    ;") for part in text.split("#if TT_PART != ")[1:])
     assert first + second == sum(sizes)
     assert abs(first - second) <= max(sizes)
@@ -45,8 +49,7 @@ def test_parts_are_nearly_equal(sizes):
 
 @pytest.mark.parametrize("sizes", [[], [LARGE // 2], [10 * LARGE], [5, LARGE, 5], [20] * 5])
 def test_small_programs_and_single_functions_stay_whole(sizes):
-    entry = "int32_t tt_entry() {\n    return 0;\n}"
-    assert split_compile([function(f"f{k}", n) for k, n in enumerate(sizes)], entry) is None
+    assert split_compile([function(f"f{k}", n) for k, n in enumerate(sizes)], ENTRY) is None
 
 
 @pytest.mark.parametrize("part", [(), *compiler.PARTS])

@@ -9,10 +9,11 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, Line, marked
 from tinytrace.codegen.c.spelling import Text, spelled_formula
 from tinytrace.codegen.c.types import is_negative, rounded, spelled, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
-from tinytrace.codegen.ir.nodes import Node, value_of
+from tinytrace.codegen.ir.nodes import NO_EQNS, Node, value_of
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import BOOL, is_half
 from tinytrace.core.formulas import Formula
@@ -27,7 +28,9 @@ class Code:
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self.reserved = frozenset(reserved)
         """Names of arrays and variables that exist somewhere in the program."""
-        self.lines: list[str] = []
+        self.lines: list[Line] = []
+        self.eqns: frozenset[int] = NO_EQNS
+        """The ids of the equations of the kernel that is being written."""
         self.depth = 1
         self._known: dict[Node, str] = {}
         self._read: dict[Node, set[Buffer]] = {}
@@ -41,14 +44,18 @@ class Code:
 
     # --- lines and blocks --------------------------------------------------------------------------------------
 
-    def line(self, text: str) -> None:
-        """Add one line at the current depth."""
-        self.lines.append("    " * self.depth + text if text else "")
+    def line(self, text: str, role: str = SCAFFOLD, eqns: frozenset[int] = NO_EQNS) -> None:
+        """Add one line at the current depth; role, eqns: what it is and whose, besides what is marked in it."""
+        line = Line.of(text, "    " * self.depth, role, eqns)
+        if not line.eqns and role not in (SCAFFOLD, COMMENT):
+            line.eqns = self.eqns
+            line.role = role if self.eqns else SCAFFOLD  # copies of what is there already, for the caller
+        self.lines.append(line)
 
     @contextlib.contextmanager
-    def block(self, head: str) -> Iterator[None]:
-        """Add `head {`, what is written inside the `with`, and `}`."""
-        self.line(f"{head} {{".lstrip())
+    def block(self, head: str, eqns: frozenset[int] = NO_EQNS) -> Iterator[None]:
+        """Add `head {`, what is written inside the `with`, and `}`; eqns: whose block it is."""
+        self.line(f"{head} {{" if head else "{", eqns=eqns)
         with self.scope():
             yield
         self.line("}")
@@ -156,7 +163,7 @@ class Code:
         if node.op == "where" and self._is_large(node):
             self._choose(node, kind, name)
         else:
-            self.line(f"const {kind} {name} = {self._text(node)[0]};")
+            self.line(f"const {kind} {name} = {self._text(node)[0]};", COPY if node.dtype is not None else SCAFFOLD)
         self.know(node, name)
 
     def _choose(self, node: Node, kind: str, name: str) -> None:
@@ -164,7 +171,7 @@ class Code:
         self.line(f"{kind} {name};")
         for head, side in ((f"if ({self.value(guard)})", if_true), ("else", if_false)):
             with self.block(head):
-                self.line(f"{name} = {self.value(side)};")
+                self.line(f"{name} = {self.value(side)};", COPY)
 
     def _needed(self, nodes: Iterable[Node]) -> list[Node]:
         """Return what is evaluated for certain below `nodes` and is not in a variable yet, operands first."""
@@ -227,6 +234,10 @@ class Code:
         name = self.name_of(node)
         if name is not None:
             return name, True
+        text, whole = self._written_out(node)
+        return marked(text, node.eqns, COMPUTE if node.op == "apply" else COPY) if node.op != "local" else text, whole
+
+    def _written_out(self, node: Node) -> tuple[str, bool]:
         args = node.args
         match node.op:
             case "axis" | "local":

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
+from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.spelling import Text, spelled_formula
 from tinytrace.codegen.c.types import memory_type, narrowed, variable_type, widened
@@ -45,7 +46,7 @@ _PLAIN = frozenset(["axis", "literal", "local", "affine"])
 class NestWriter:
     """Writes nests into `code`, and the functions of parallel loops into `functions`."""
 
-    def __init__(self, code: Code, functions: list[str]) -> None:
+    def __init__(self, code: Code, functions: list[CFunction]) -> None:
         self.code = code
         self.functions = functions
         self._about: Sequence[str] = ()
@@ -53,6 +54,7 @@ class NestWriter:
     def write(self, nest: Nest, about: Sequence[str] = ()) -> None:
         """Write the loops of one kernel; `about` is the comment in its function, if it becomes one."""
         self._about = about
+        self.code.eqns = nest.eqns
         self._body(nest.body)
 
     # --- statements --------------------------------------------------------------------------------------------
@@ -86,17 +88,20 @@ class NestWriter:
                 self._loop(stmt)
             case Declare(x, value, fixed):
                 const = "const " if fixed else ""
-                code.line(f"{const}{variable_type(x.dtype)} {x.args[0]} = {code.text_of(value)};")
+                role = SCAFFOLD if x.dtype is None else COPY
+                text = f"{const}{variable_type(x.dtype)} {x.args[0]} = {code.text_of(value)};"
+                code.line(text, role, x.eqns | value.eqns)
                 if fixed:
                     code.know(value, str(x.args[0]))
             case Row(buffer):
                 code.line(f"{memory_type(buffer.dtype)} {buffer.name}[{max(buffer.size, 1)}];")
-            case Store(place, value):
+            case Store(place, value, eqns):
                 text = code.value(value) if code.uses[value] > 1 else code.text_of(value)
                 if isinstance(place, Node):
-                    code.line(f"{place.args[0]} = {text};")
+                    code.line(f"{place.args[0]} = {text};", COPY, place.eqns | value.eqns | eqns)
                 else:
-                    code.line(f"{self._place(place)} = {self._element(text, value, place[0])};")
+                    code.line(f"{self._place(place)} = {self._element(text, value, place[0])};", COPY,
+                              value.eqns | place[0].eqns | eqns)
             case Combine(place, op, value):
                 self._combine(place, op, value)
             case When(guard, inner):
@@ -132,12 +137,13 @@ class NestWriter:
         target = self._place(place)
         half = not isinstance(place, Node) and is_half(dtype)
         symbol = _assigned(operation.formula)
+        eqns = value.eqns | (place if isinstance(place, Node) else place[0]).eqns
         if symbol and not half:
-            self.code.line(f"{target} {symbol}= {self.code.value(value)};")
+            self.code.line(f"{target} {symbol}= {self.code.value(value)};", COMPUTE, eqns)
             return
         pair = Text(widened(target, dtype) if half else target, True), element
         text = spelled_formula(operation.formula, lambda part: pair[part.args[0]]).text
-        self.code.line(f"{target} = {narrowed(f'({text})', dtype) if half else text};")
+        self.code.line(f"{target} = {narrowed(f'({text})', dtype) if half else text};", COMPUTE, eqns)
 
     def _call(self, call: Call) -> None:
         words = {name: Text(self._address(place), True) for name, place in call.places.items()}
@@ -149,7 +155,7 @@ class NestWriter:
                 more = map(constant, (function, work, str(call.then.axis.args[1] // call.rows)))
                 formula = call_host(f"{entry}_then", *args, *more)
             text = spelled_formula(formula, lambda part: words[part.args[0]]).text
-            self.code.line(f"if ({text}) return {procedure.failure};" if procedure.failure else f"{text};")
+            self.code.line(f"if ({text}) return {procedure.failure};" if procedure.failure else f"{text};", CALL)
 
     # --- loops -------------------------------------------------------------------------------------------------
 
@@ -187,7 +193,7 @@ class NestWriter:
         with self.code.block(""):
             self._body(body)
         if len(self.code.lines) == start + 3:
-            self.code.lines[start:] = [self.code.lines[start + 1].removeprefix("    ")]
+            self.code.lines[start:] = [self.code.lines[start + 1].outdented()]
 
     def _hoist(self, loop: For) -> None:
         """Compute before the loop what does not vary with it."""
@@ -225,9 +231,10 @@ class NestWriter:
         buffers, variables = captured(loop)
         calls = any(isinstance(stmt, Call) and stmt.procedure.uses_host for stmt in nested([loop]))
         inner = Code(self.code.reserved)
+        inner.eqns = self.code.eqns
         changed = {place[0].name for s in nested([loop]) for place in written(s) if not isinstance(place, Node)}
         for line in self._about:
-            inner.line(line)
+            inner.line(line, COMMENT)
         if not is_whole(loop):
             inner.line("void *const *work = ctx;")
         for k, buffer in enumerate(buffers):
@@ -253,8 +260,7 @@ class NestWriter:
         if is_streaming(loop):
             inner.line("tt_stream_end();")
         takes = "void *const *work" if is_whole(loop) else "void *ctx, int64_t begin, int64_t end"
-        head = f"static void {name}({takes}) {{"
-        self.functions.append("\n".join([head, *inner.lines, "}"]))
+        self.functions.append(CFunction(f"void {name}({takes})", inner.lines))
         pointers = [f"(void *){b.name}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
         return name, f"(void *[]){{{', '.join(pointers + ['(void *)host'] * calls)}}}"
 

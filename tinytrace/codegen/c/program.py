@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.comments import comment
+from tinytrace.codegen.c.lines import COMMENT, COPY, CFunction
 from tinytrace.codegen.c.nest import NestWriter, is_spread
 from tinytrace.codegen.c.types import memory_type
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs
@@ -16,7 +17,7 @@ class ProgramWriter:
 
     def __init__(self, code: Code) -> None:
         self.code = code
-        self.functions: list[str] = []
+        self.functions: list[CFunction] = []
         self._nests = NestWriter(code, self.functions)
 
     def write(self, kernels: Sequence[Kernel], top: bool = True) -> None:
@@ -30,7 +31,7 @@ class ProgramWriter:
                 self.code.forget_loads(kernel.writes)
                 continue
             for line in about:
-                self.code.line(line)
+                self.code.line(line, COMMENT)
             match kernel:
                 case Nest():
                     self._nests.write(kernel)
@@ -43,6 +44,7 @@ class ProgramWriter:
 
     def _repeat(self, loop: Repeat) -> None:
         code = self.code
+        code.eqns = loop.eqns
         moving = [pair for pair in loop.exchanges if pair.before.name != pair.after.name]
         used = {buffer.name for part in (*loop.condition, *loop.body) for buffer in (*part.reads, *part.writes)}
         for pair in loop.exchanges:
@@ -51,14 +53,14 @@ class ProgramWriter:
             code.line(f"{_pointer(pair.before)} = {pair.first.name};")
             if pair in moving:
                 code.line(f"{_pointer(pair.after)} = {pair.second.name};")
-        with code.block(_head(loop)):
+        with code.block(_head(loop), loop.eqns):
             for view in (view for view in loop.views if view.buffer.name in used):
                 const = "const " if view.base.space == "input" else ""
                 step = f"{view.step} * " if view.step != 1 else ""
                 code.line(f"{const}{_pointer(view.buffer)} = {view.base.name} + {step}{loop.iteration.args[0]};")  # type: ignore[union-attr]
             self.write(loop.condition, top=False)
             if loop.wanted is not None:
-                code.line(f"if (!{code.operand(loop.wanted)}) break;")
+                code.line(f"if (!{code.operand(loop.wanted)}) break;", COPY, loop.eqns)
             self.write(loop.body, top=False)
             for pair in moving:
                 a, b = pair.before.name, pair.after.name
@@ -75,7 +77,7 @@ class ProgramWriter:
         for k in range(last, -1, -1):  # out of range counts as the nearest branch
             test = f"{index} <= 0" if k == 0 else f"{index} == {k}" if k < last else f"{index} >= {last}"
             head = "else" if k == 0 and last else f"else if ({test})" if k < last else f"if ({test})"
-            with self.code.block(head if last else ""):
+            with self.code.block(head if last else "", choice.eqns):
                 self.write(choice.branches[k], top=False)
 
 

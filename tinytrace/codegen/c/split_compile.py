@@ -7,7 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
+
+from tinytrace.codegen.c.lines import COMMENT, CFunction, Line
 
 LARGE = 300
 """Lines of C from which on two processes end before one does: starting one takes as long as compiling 150 lines."""
@@ -17,22 +20,24 @@ SMALLEST = 0.2
 _HIDDEN = '__attribute__((visibility("hidden"))) '
 
 
-def split_compile(functions: Sequence[str], entry: str) -> str | None:
-    """Return the text of a program whose entry calls these functions in two parts; None when one is better."""
-    texts = [*functions, entry]
-    ends = list(accumulate(_lines(text) for text in texts))
-    count = min(range(1, len(texts) + 1), key=lambda k: abs(2 * ends[k - 1] - ends[-1]))
+def split_compile(functions: Sequence[CFunction], entry: CFunction) -> list[Line] | None:
+    """Return the lines of a program whose entry calls these functions, in two parts; None when one is better."""
+    ends = list(accumulate(function.size for function in (*functions, entry)))
+    count = min(range(1, len(ends) + 1), key=lambda k: abs(2 * ends[k - 1] - ends[-1]))
     smaller = min(ends[count - 1], ends[-1] - ends[count - 1])
     if ends[-1] < LARGE or smaller < SMALLEST * ends[-1]:
         return None
-    shared = [text.removeprefix("static ") for text in functions]
-    heads = [_HIDDEN + text[:text.index(" {\n")] + ";" for text in shared]
-    parts = [*shared, entry]
-    return "\n\n".join(["/* A large program: two compilers take one part each, TT_PART says which. */\n" +
-                        "\n".join(heads), "#if TT_PART != 2", *parts[:count], "#endif", "#if TT_PART != 1",
-                        *parts[count:], "#endif"])
+    heads = [Line.of("/* A large program: two compilers take one part each, TT_PART says which. */", role=COMMENT),
+             *(Line.of(f"{_HIDDEN}{function.head};") for function in functions)]
+    texts = [*(replace(function, linkage="").all_lines for function in functions), entry.all_lines]
+    return paragraphs([heads, _line("#if TT_PART != 2"), *texts[:count], _line("#endif"), _line("#if TT_PART != 1"),
+                       *texts[count:], _line("#endif")])
 
 
-def _lines(text: str) -> int:
-    """Return how many lines a function has, comments apart."""
-    return sum(not line.lstrip().startswith(("/*", "*")) for line in text.splitlines())
+def paragraphs(texts: Sequence[Sequence[Line]]) -> list[Line]:
+    """Return texts one after the other, with an empty line between them."""
+    return [line for k, text in enumerate(texts) for line in (*([Line.of("")] if k else []), *text)]
+
+
+def _line(text: str) -> list[Line]:
+    return [Line.of(text)]

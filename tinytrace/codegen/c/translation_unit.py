@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.comments import without_comments
+from tinytrace.codegen.c.lines import CFunction, Line
 from tinytrace.codegen.c.program import ProgramWriter, names_in
-from tinytrace.codegen.c.split_compile import split_compile
+from tinytrace.codegen.c.split_compile import paragraphs, split_compile
 from tinytrace.codegen.c.types import memory_type
 from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs
 from tinytrace.codegen.ir.statements import Buffer, Row, nested
@@ -28,8 +30,8 @@ UNROLL = '#pragma GCC optimize("peel-loops") /* loops over short rows are unroll
 
 
 def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer],
-         memory: Memory) -> tuple[str, bool]:
-    """Return the C text of a program, and whether it is in two parts."""
+         memory: Memory) -> TranslationUnit:
+    """Return a program as C."""
     buffers = [*inputs, *outputs]
     body = Code(names_in(kernels) | {b.name for b in buffers})
     writer = ProgramWriter(body)
@@ -49,15 +51,29 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     for name in ("buffers", "host"):
         if name not in used | words_of(code.lines):
             code.line(f"(void){name};")
-    entry = "\n".join(["int32_t tt_entry(void *const *buffers, const struct tt_host *host) {", *code.lines, *body.lines,
-                       "    return TT_OK;", "}"])
+    entry = CFunction("int32_t tt_entry(void *const *buffers, const struct tt_host *host)",
+                      [*code.lines, *body.lines, Line.of("    return TT_OK;")], linkage="")
     parts = split_compile(writer.functions, entry)
-    program = parts or "\n\n".join([*writer.functions, entry])
+    lines = parts or paragraphs([function.all_lines for function in (*writer.functions, entry)])
     unrolled = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
-    calls = without_comments(program)
+    calls = without_comments("\n".join(lines))
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name + "(" in calls]
-    text = "\n".join([*unrolled, host_source(), math_functions(calls), *helpers, program, ""])
-    return text, parts is not None
+    preamble = "\n".join([*unrolled, host_source(), math_functions(calls), *helpers, ""])
+    return TranslationUnit(preamble, lines, parts is not None)
+
+
+class TranslationUnit(NamedTuple):
+    """A program as C: what every program begins with and the functions that it calls, then its own lines."""
+
+    preamble: str
+    lines: Sequence[Line]
+    parts: bool
+    """Is it in two parts, which two compilers may take at the same time?"""
+
+    @property
+    def text(self) -> str:
+        """What the compiler gets."""
+        return self.preamble + "\n".join([*self.lines, ""])
 
 
 def rows_in(kernels: Sequence[Kernel]) -> list[Buffer]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.nodes import NO_EQNS, Node, walk
 from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
@@ -35,6 +35,8 @@ class Kernel:
 
     equations: Sequence[str] = ()
     """The text of each equation in it."""
+    eqns: frozenset[int] = NO_EQNS
+    """The ids of these equations."""
 
     @property
     def saved(self) -> int:

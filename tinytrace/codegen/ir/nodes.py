@@ -34,10 +34,13 @@ Number: TypeAlias = "int | float"
 """A bound of an index: an int, or an infinity."""
 
 
+NO_EQNS: frozenset[int] = frozenset()
+
+
 class Node:
     """An expression; `op` and `args` as in the grammar above."""
 
-    __slots__ = ("args", "axes", "children", "dtype", "high", "hint", "low", "op", "serial")
+    __slots__ = ("args", "axes", "children", "dtype", "eqns", "high", "hint", "low", "op", "serial")
 
     def __init__(self, op: str, args: tuple[Any, ...], children: tuple[Node, ...], dtype: DType | None,
                  axes: frozenset[Node], low: Number, high: Number) -> None:
@@ -53,6 +56,8 @@ class Node:
         self.high = high
         self.hint = ""
         """The letter of the jaxpr's variable whose value this is, if it is one."""
+        self.eqns: frozenset[int] = NO_EQNS
+        """The ids of the equations that compute this: what is found in C is looked up by them."""
         self.serial = next(_table.counter)
 
     @property
@@ -199,8 +204,21 @@ def rewrite(roots: Sequence[Node], replaced: dict[Node, Node],
             result[node] = node
             continue
         changed = result[node] = rebuild(node, new)
-        changed.hint = changed.hint or node.hint
+        inherit(changed, node)
     return [result[root] for root in roots]
+
+
+def inherit(new: Node, old: Node) -> None:
+    """Let `new`, which is in the place of `old`, have its letter and its equations."""
+    new.hint = new.hint or old.hint
+    if new.eqns is not old.eqns and new.op == old.op:
+        new.eqns |= old.eqns
+
+
+def own_by(node: Node, eqns: frozenset[int]) -> None:
+    """Let an expression belong to these equations too; numbers and variables are everybody's."""
+    if node.op in ("apply", "where", "cast", "load", "element"):
+        node.eqns |= eqns
 
 
 # --- printing ----------------------------------------------------------------------------------------------------

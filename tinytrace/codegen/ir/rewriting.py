@@ -46,8 +46,8 @@ class Replacement:
                 return Declare(self.nodes.get(local, local), node[value], fixed)
             case Row(buffer):
                 return Row(self.arrays.get(buffer, buffer))
-            case Store(place, value):
-                return Store(self._place(place), node[value])
+            case Store(place, value, _):
+                return Store(self._place(place), node[value], stmt.eqns)
             case Combine(place, op, value):
                 return Combine(self._place(place), op, node[value])
             case Inclusive(local):

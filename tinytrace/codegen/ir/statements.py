@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.nodes import NO_EQNS, Node, walk
 from tinytrace.codegen.ir.procedures import Procedure
 from tinytrace.core.dtypes import DType, element_size, short_name
 
@@ -36,6 +36,8 @@ class Buffer:
     dtype: DType
     space: str
     """input, output, workspace, row (an array on the stack) or view (a pointer that the program around it moves)."""
+    eqns: frozenset[int] = NO_EQNS
+    """The ids of the equations whose partial results it holds; none for others, which several may share."""
 
     @property
     def size(self) -> int:
@@ -89,6 +91,8 @@ class Store:
 
     place: Place
     value: Node
+    eqns: frozenset[int] = NO_EQNS
+    """The ids of the equations whose result is stored; those of what is computed for it are in `value`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,4 +79,5 @@ def _apart(kernel: Kernel, mover: Kernel) -> bool:
 def _joined(product: Nest, call: Call, kernel: Kernel, loop: For) -> Nest:
     result, = product.writes
     return replace(product, body=[replace(call, then=loop)], equations=[*product.equations, *kernel.equations],
+                   eqns=product.eqns | kernel.eqns,
                    saved=product.saved + kernel.saved + result.nbytes)

@@ -84,7 +84,8 @@ def _interchanged(before: list[Kernel], repeat: Repeat, elsewhere: Counter[objec
     loops = _Interchange(repeat, scalars, stores, needed, *pieces).statements()
     inside = [eqn for kernel in repeat.body for eqn in kernel.equations]
     carried = sum(pair.result.nbytes for pair in repeat.exchanges)
-    return [*kept, Nest([*repeat.equations, *inside], body=loops,
+    eqns = repeat.eqns.union(*(kernel.eqns for kernel in repeat.body))
+    return [*kept, Nest([*repeat.equations, *inside], eqns, loops,
                         saved=repeat.saved + 2 * (repeat.length - 1) * carried)]
 
 
@@ -221,7 +222,7 @@ class _Interchange:
         inner: list[Stmt] = []
         for was, stmt in zip(self.loop.body, replacement.of(self.loop.body), strict=True):
             if isinstance(was, Store) and isinstance(stmt, Store) and not isinstance(was.place, Node):
-                stmt = Store(places[was.place[0]], stmt.value)
+                stmt = Store(places[was.place[0]], stmt.value, stmt.eqns)
             inner.append(stmt)
         iterations = [*replacement.of(self.before), _over(lane, inner), *replacement.of(self.after)]
         first: list[Stmt] = [Store((rows[pair.before], lane), self._first(pair, position)) for pair in repeat.exchanges]

@@ -94,7 +94,7 @@ def _in_strips(loop: For, large: Sequence[Buffer]) -> list[Stmt]:
             array, offset = stmt.place
             places: dict[str, Place] = {"to": (array, subtract(offset, lane)), "part": (parts[array], number(0))}
             streams.append(Call(stream(STRIP * element_size(array.dtype)), places, ("to",)))
-            stmt = Store((parts[array], lane), stmt.value)
+            stmt = Store((parts[array], lane), stmt.value, stmt.eqns)
         iterations.append(stmt)
     between, bodies = fission(iterations, lane, STRIP)
     if not large:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from tinytrace.codegen.ir import arithmetic as ar
-from tinytrace.codegen.ir.nodes import Node, apply, axis, cast, literal, local, number
+from tinytrace.codegen.ir.nodes import NO_EQNS, Node, apply, axis, cast, literal, local, number
 from tinytrace.codegen.ir.operations import converted, fold_operation
 from tinytrace.codegen.ir.reductions import fold_of, propagating
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window
@@ -52,6 +52,7 @@ class Elements:
         self.leaf = leaf
         self.names = names
         self._known: dict[Request, Node] = {}
+        self._moved: dict[Request, frozenset[int]] = {}
 
     def __call__(self, atom: Atom, index: Index) -> Node:
         """Return the node for element `index` of `atom`."""
@@ -72,39 +73,58 @@ class Elements:
                 stack.pop()
         return self._known[atom, index]
 
-    def value_of(self, var: Var, index: Index) -> Node:
-        """Return the node for element `index` of what the equation of `var` computes, even if `var` is a leaf."""
+    def moved_by(self, atom: Atom, index: Index) -> frozenset[int]:
+        """Return the ids of equations that only move elements, through which element `index` of `atom` is read.
+
+        They have no expression of their own: what reads the element stands for them in C. Ask after the element.
+        """
+        return NO_EQNS if isinstance(atom, Literal) else self._moved.get((atom, index), NO_EQNS)
+
+    def value_of(self, var: Var, index: Index) -> tuple[Node, frozenset[int]]:
+        """Return element `index` of what the equation of `var` computes, even if `var` is a leaf, and whose it is."""
         while True:
             missing: list[Request] = []
-            node = self._by_equation(var, index, missing)
+            node, eqns = self._by_equation(var, index, missing)
             if not missing:
-                return node
+                return node, eqns
             for request in missing:
                 self(*request)
 
     def _written_out(self, var: Var, index: Index, missing: list[Request]) -> Node:
         node = self.leaf(var, index)
-        return node if node is not None else self._by_equation(var, index, missing)
+        if node is None:
+            node, eqns = self._by_equation(var, index, missing)
+            if not isinstance(self.producers[var].kind, Scalar):
+                self._moved[var, index] = eqns
+        return node
 
-    def _by_equation(self, var: Var, index: Index, missing: list[Request]) -> Node:
+    def _by_equation(self, var: Var, index: Index, missing: list[Request]) -> tuple[Node, frozenset[int]]:
+        """Return an element, and the ids of the equation of `var` and of those that moved what it reads."""
         producer = self.producers[var]
-        eqn, kind = producer.eqn, producer.kind
+        eqns = frozenset(producer.eqn.ids)
 
         def read(atom: Atom, at: Index) -> Node:
+            nonlocal eqns
             if isinstance(atom, Literal):
                 return literal_node(atom)
             found = self._known.get((atom, at))
             if found is None:
                 missing.append((atom, at))
                 return local("", atom.aval.dtype)
+            eqns |= self._moved.get((atom, at), NO_EQNS)
             return found
 
+        node = self._expression(producer, var, index, read)
+        if not missing and isinstance(producer.kind, Scalar):
+            node.hint = node.hint or self.names.get(var, "")
+            node.eqns |= eqns
+        return node, eqns
+
+    def _expression(self, producer: Producer, var: Var, index: Index, read: Callable[[Atom, Index], Node]) -> Node:
+        eqn, kind = producer.eqn, producer.kind
         match kind:
             case Scalar(operation):
-                node = apply(operation, [read(x, aligned(index, var.aval, x.aval)) for x in eqn.invars])
-                if not missing and not node.hint:
-                    node.hint = self.names.get(var, "")
-                return node
+                return apply(operation, [read(x, aligned(index, var.aval, x.aval)) for x in eqn.invars])
             case IndexMap(element) | Gather(element):
                 moved = node_of(element(wrapped(index), reader(eqn, read)))
                 return as_element(moved, var.aval.dtype)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import rebuild
-from tinytrace.codegen.ir.nodes import Node, rewrite, walk
+from tinytrace.codegen.ir.nodes import NO_EQNS, Node, own_by, rewrite, walk
 from tinytrace.codegen.ir.reductions import accumulator_type
 from tinytrace.codegen.plan.elements import Index, domain_axes
 from tinytrace.codegen.plan.polynomials import is_around
@@ -51,6 +51,8 @@ class Root:
     """Is it dear enough to want vectorised loops of its own, and needed once per element only?"""
     place: Index = ()
     """Which element of the result this is, in terms of the axes."""
+    eqns: frozenset[int] = NO_EQNS
+    """The ids of the equations that this is: its own, and those that move what it reads."""
     reads: list[tuple[Var, Index]] = field(default_factory=list)
     inputs: set[object] = field(default_factory=set)
     """The arrays and values that are read."""
@@ -66,6 +68,8 @@ class Root:
     def set_value(self, value: Node) -> None:
         """Let `value` be what is stored or folded."""
         self.value = value
+        if not self.combine:
+            own_by(value, self.eqns)
         self.reads.clear()
         self.inputs.clear()
         for node in walk([value]):

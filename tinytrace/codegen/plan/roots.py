@@ -18,13 +18,14 @@ from tinytrace.core.kinds import Contraction, Reduction, Scan1D
 def map_root(eqn: JaxprEqn, var: Var, elements: Elements) -> Root:
     """A kept value that is an expression of its index: a loop over its elements."""
     shape = var.aval.shape
-    return Root(var, eqn, shape, len(shape), elements.value_of(var, domain_axes(shape)))
+    value, eqns = elements.value_of(var, domain_axes(shape))
+    return Root(var, eqn, shape, len(shape), value, eqns=eqns)
 
 
 def copy_root(elements: Elements, atom: Atom) -> Root:
     """A loop that copies a value."""
-    shape = atom.aval.shape
-    return Root(Var(atom.aval), None, shape, len(shape), elements(atom, domain_axes(shape)))
+    shape, axes = atom.aval.shape, domain_axes(atom.aval.shape)
+    return Root(Var(atom.aval), None, shape, len(shape), elements(atom, axes), eqns=elements.moved_by(atom, axes))
 
 
 def reduction_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[Root]:
@@ -33,7 +34,9 @@ def reduction_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[
     if kind.combine.startswith("arg"):
         return _position_roots(eqn, kind, elements)
     domain, at = _folded_last(operand.aval, kind.axes)
-    return [Root(var, eqn, domain, len(domain) - len(kind.axes), elements(operand, at), kind.combine)]
+    value = elements(operand, at)
+    eqns = frozenset(eqn.ids) | elements.moved_by(operand, at)
+    return [Root(var, eqn, domain, len(domain) - len(kind.axes), value, kind.combine, eqns=eqns)]
 
 
 def part_root(eqn: JaxprEqn, kind: Spread, k: int, elements: Elements) -> Root:
@@ -43,8 +46,10 @@ def part_root(eqn: JaxprEqn, kind: Spread, k: int, elements: Elements) -> Root:
     kept = [a for a in range(operand.aval.ndim - 1) if a not in axes]
     domain = tuple(operand.aval.shape[a] for a in (*kept, *axes))
     at = dict(zip((*kept, *axes), domain_axes(domain), strict=True)) | {operand.aval.ndim - 1: number(k)}
-    value = elements(operand, tuple(at[a] for a in range(operand.aval.ndim)))
-    return Root(kind.parts[k], eqn, domain, len(kept), value, kind.reduction.combine)
+    place = tuple(at[a] for a in range(operand.aval.ndim))
+    value = elements(operand, place)
+    eqns = frozenset(eqn.ids) | elements.moved_by(operand, place)
+    return Root(kind.parts[k], eqn, domain, len(kept), value, kind.reduction.combine, eqns=eqns)
 
 
 def _position_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[Root]:
@@ -59,8 +64,9 @@ def _position_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[
     none = literal(np.iinfo(dtype).max, dtype)
     found = apply(position_of(operand.aval.dtype, dtype, is_float(operand.aval.dtype)),
                   (value, element(extreme, domain_axes(domain)[:free]), position, none))
-    return [Root(extreme, eqn, domain, free, value, kind.combine.removeprefix("arg")),
-            Root(var, eqn, domain, free, found, "min")]
+    found.eqns = eqns = frozenset(eqn.ids) | elements.moved_by(operand, at)
+    return [Root(extreme, eqn, domain, free, value, kind.combine.removeprefix("arg"), eqns=eqns),
+            Root(var, eqn, domain, free, found, "min", eqns=eqns)]
 
 
 def scan_root(eqn: JaxprEqn, kind: Scan1D, elements: Elements) -> Root:
@@ -69,7 +75,9 @@ def scan_root(eqn: JaxprEqn, kind: Scan1D, elements: Elements) -> Root:
     domain, at = _folded_last(operand.aval, (kind.axis,))
     if kind.reverse:
         at = tuple(linear(domain[-1] - 1, [(i, -1)]) if a == kind.axis else i for a, i in enumerate(at))
-    return Root(var, eqn, domain, len(domain) - 1, elements(operand, at), kind.combine, running=True, place=at)
+    value = elements(operand, at)
+    eqns = frozenset(eqn.ids) | elements.moved_by(operand, at)
+    return Root(var, eqn, domain, len(domain) - 1, value, kind.combine, running=True, place=at, eqns=eqns)
 
 
 def product_root(eqn: JaxprEqn, kind: Contraction, elements: Elements) -> Root:
@@ -81,12 +89,15 @@ def product_root(eqn: JaxprEqn, kind: Contraction, elements: Elements) -> Root:
     batch, rest = axes[:len(kind.lhs_batch)], axes[len(kind.lhs_batch):]
     rows = lhs.aval.ndim - len(kind.lhs_batch) - len(summed)
     inner = axes[var.aval.ndim:]
-    left = elements(lhs, _operand_index(lhs, kind.lhs_batch, kind.lhs_contract, batch, rest[:rows], inner))
-    right = elements(rhs, _operand_index(rhs, kind.rhs_batch, kind.rhs_contract, batch, rest[rows:], inner))
+    left_at = _operand_index(lhs, kind.lhs_batch, kind.lhs_contract, batch, rest[:rows], inner)
+    right_at = _operand_index(rhs, kind.rhs_batch, kind.rhs_contract, batch, rest[rows:], inner)
+    left, right = elements(lhs, left_at), elements(rhs, right_at)
     dtype = var.aval.dtype
-    product = fold_operation("and", dtype) if dtype.kind == "b" else mul(dtype)
-    return Root(var, eqn, domain, var.aval.ndim, apply(product, (converted(left, dtype), converted(right, dtype))),
-                "or" if dtype.kind == "b" else "sum")
+    operation = fold_operation("and", dtype) if dtype.kind == "b" else mul(dtype)
+    product = apply(operation, (converted(left, dtype), converted(right, dtype)))
+    eqns = frozenset(eqn.ids) | elements.moved_by(lhs, left_at) | elements.moved_by(rhs, right_at)
+    product.eqns |= eqns
+    return Root(var, eqn, domain, var.aval.ndim, product, "or" if dtype.kind == "b" else "sum", eqns=eqns)
 
 
 def _operand_index(operand: Atom, batch_dims: tuple[int, ...], summed_dims: tuple[int, ...], batch: Index, free: Index,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, rebuild
 from tinytrace.codegen.ir.kernel import Kernel
-from tinytrace.codegen.ir.nodes import Node, element, load, walk
+from tinytrace.codegen.ir.nodes import Node, element, inherit, load, own_by, walk
 from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.plan.elements import Elements, Index, literal_node
 from tinytrace.codegen.plan.partition import Root
@@ -81,11 +81,12 @@ class Scope(ABC):
             new = [found[child] for child in old]
             if node.op == "element":
                 found[node] = (where or self.read)(node.args[0], tuple(new))
+                own_by(found[node], node.eqns)
             elif all(x is y for x, y in zip(new, old, strict=True)):
                 found[node] = node
             else:
                 found[node] = rebuild(node, new)
-                found[node].hint = found[node].hint or node.hint
+                inherit(found[node], node)
         return found[value]
 
     def read(self, var: Var, index: Index) -> Node:

@@ -127,12 +127,12 @@ class InnerSimd:
             stmts: list[Stmt] = [Combine(into(x), op, value) for x, op, value in folds(task)]
             if root.running:
                 stmts += [Inclusive(x) for x, _, _ in folds(task) if has_clause(task)]
-                stmts += [Store(target, result_of(task)) for target in task.targets]
+                stmts += [Store(target, result_of(task), root.eqns) for target in task.targets]
             return stmts
         if task.remembered and not task.depth:
             kept = variable(task)
-            return [Declare(kept, task.value, fixed=True), *(Store(target, kept) for target in task.targets)]
-        return [Store(target, task.value) for target in task.targets]
+            return [Declare(kept, task.value, fixed=True), *(Store(target, kept, root.eqns) for target in task.targets)]
+        return [Store(target, task.value, root.eqns) for target in task.targets]
 
     def _finish(self, task: Task) -> list[Stmt]:
         if task.root.running:
@@ -142,12 +142,14 @@ class InnerSimd:
         if task.remembered and result is not variable(task):
             stmts.append(Declare(variable(task), result, fixed=True))
             result = variable(task)
-        return [*stmts, *(Store(target, result) for target in task.targets)]
+        return [*stmts, *(Store(target, result, task.root.eqns) for target in task.targets)]
 
 
 def part_of(x: Node, suffix: str = "part") -> Node:
     """Return the variable that a part of what `x` folds is folded into."""
-    return local(f"{x.args[0]}_{suffix}", x.dtype)
+    part = local(f"{x.args[0]}_{suffix}", x.dtype)
+    part.eqns |= x.eqns
+    return part
 
 
 def _at(stage: StagePlan, a: Node, place: Node) -> StagePlan:

@@ -63,7 +63,8 @@ class LaneSimd:
 
     def _code(self, lane: Node, position: Node) -> list[Stmt]:
         """Return the stages, with `position` in the place of the last outer axis."""
-        rows = {task: Buffer(f"{task.name}_row", (lane.args[1],), accumulator_type(task.root.var.aval.dtype), "row")
+        rows = {task: Buffer(f"{task.name}_row", (lane.args[1],), accumulator_type(task.root.var.aval.dtype), "row",
+                             task.root.eqns)
                 for stage in self.stages for task in stage.tasks if task.remembered or task.root.combine}
         changed = {self.outer[-1]: position} | {variable(task): _value(task, row, lane) for task, row in rows.items()}
         body: list[Stmt] = []
@@ -102,7 +103,7 @@ class _Lanes:
                 op = propagating(task.root.combine, row.dtype)
                 starts.append(Store((row, self.lane), literal(identity(op, row.dtype), row.dtype)))
                 if not task.root.running:
-                    ends += [Store(target, _value(task, row, self.lane)) for target in task.targets]
+                    ends += [Store(target, _value(task, row, self.lane), task.root.eqns) for target in task.targets]
         if depth == len(inner):
             inside = self._over([stmt for task, row in self.tasks for stmt in self._leaf(task, row)])
         elif depth == len(inner) - 1 and self._sums_stream(inner[depth]):
@@ -118,10 +119,10 @@ class _Lanes:
     def _leaf(self, task: Task, row: Buffer | None) -> list[Stmt]:
         if row is None or not task.root.combine:
             places = [*([(row, self.lane)] if row is not None else []), *task.targets]
-            return [Store(place, task.value) for place in places]
+            return [Store(place, task.value, task.root.eqns) for place in places]
         stmts: list[Stmt] = [Combine((row, self.lane), propagating(task.root.combine, row.dtype), task.value)]
         if task.root.running:
-            stmts += [Store(target, _value(task, row, self.lane)) for target in task.targets]
+            stmts += [Store(target, _value(task, row, self.lane), task.root.eqns) for target in task.targets]
         return stmts
 
     # --- several iterations at once -----------------------------------------------------------------------------------

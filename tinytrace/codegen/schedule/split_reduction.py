@@ -209,7 +209,8 @@ class SplitReduction:
             shape = [a.args[1] for a in self.outer]
             shape.insert(self.depth, self.piece.args[1])
             dtype = accumulator_type(task.root.var.aval.dtype)
-            parts = self._parts[name] = Buffer(f"{name}_parts{self.suffix}", tuple(shape), dtype, "workspace")
+            parts = self._parts[name] = Buffer(f"{name}_parts{self.suffix}", tuple(shape), dtype, "workspace",
+                                                  task.root.eqns)
         return parts, flat_offset(index, parts.shape)
 
     def _load(self, task: Task, name: str) -> Node:

@@ -35,7 +35,7 @@ class SplitScan(InnerSimd):
         (task,), = (stage.tasks for stage in self.stages)
         (x, op, value), = folds(task)
         assert x.dtype is not None
-        parts = Buffer(f"{x.args[0]}_parts", (self.piece.args[1],), x.dtype, "workspace")
+        parts = Buffer(f"{x.args[0]}_parts", (self.piece.args[1],), x.dtype, "workspace", x.eqns)
         part, so_far = load(parts, self.piece, x.dtype), local(f"{x.args[0]}_so_far", x.dtype)
         first: list[Stmt] = [Declare(part_of(x), start_of(x, op)), self._turns([Combine(part_of(x), op, value)]),
                  Store((parts, self.piece), part_of(x))]

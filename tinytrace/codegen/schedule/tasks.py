@@ -12,7 +12,7 @@ from tinytrace.codegen.ir.operations import converted, is_nan, select
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.plan.partition import Root
-from tinytrace.core.dtypes import BOOL
+from tinytrace.core.dtypes import BOOL, DType
 
 
 @dataclass(eq=False)
@@ -55,7 +55,14 @@ def replace(stages: Iterable[StagePlan], replaced: dict[Node, Node]) -> None:
 
 def variable(task: Task) -> Node:
     """Return the C variable that holds the result of a root."""
-    return local(task.name, task.root.var.aval.dtype)
+    return _local(task, task.name, task.root.var.aval.dtype)
+
+
+def _local(task: Task, name: str, dtype: DType) -> Node:
+    """Return the C variable `name`, which belongs to the equations of the task's root."""
+    node = local(name, dtype)
+    node.eqns |= task.root.eqns
+    return node
 
 
 def folds(task: Task) -> list[tuple[Node, str, Node]]:
@@ -64,10 +71,10 @@ def folds(task: Task) -> list[tuple[Node, str, Node]]:
     wide = accumulator_type(dtype)
     if propagating(root.combine, wide) == root.combine or root.running:
         name = task.name if wide == dtype else f"{task.name}_{root.combine}"
-        return [(local(name, wide), propagating(root.combine, wide), task.value)]
+        return [(_local(task, name, wide), propagating(root.combine, wide), task.value)]
     nan_seen = apply(is_nan(wide), (task.value,))
-    return [(local(f"{task.name}_{root.combine}", wide), root.combine, task.value),
-            (local(f"{task.name}_nan", BOOL), "or", nan_seen)]
+    return [(_local(task, f"{task.name}_{root.combine}", wide), root.combine, task.value),
+            (_local(task, f"{task.name}_nan", BOOL), "or", nan_seen)]
 
 
 def result_of(task: Task) -> Node:

@@ -1,0 +1,101 @@
+"""Lines of C that know where they come from: marks stand in the text while it is put together, and leave with the line.
+
+An expression is written by many hands, each of which puts texts of others into its own. So what is known of a piece of
+text travels in the text: `marked` puts it between control characters, which C never has, and `Line` takes them out and
+remembers from which column to which each reached.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+COMPUTE, COPY, CALL, SCAFFOLD, COMMENT = "compute", "copy", "call", "scaffold", "comment"
+"""What a line does: arithmetic, moving numbers, calling something that takes arrays, what holds others together."""
+_BEGIN, _TEXT, _END = "\x02", "\x1f", "\x03"
+_MARKS = re.compile(f"({_BEGIN}[^{_TEXT}]*{_TEXT}|{_END})")
+
+
+class Span(NamedTuple):
+    """Columns `begin` up to `end` of a line, counted from 0, and the ids of the equations that they compute or move."""
+
+    begin: int
+    end: int
+    eqns: frozenset[int]
+    role: str
+
+
+def marked(text: str, eqns: frozenset[int], role: str) -> str:
+    """Return a piece of C that remembers its equations until it is part of a line."""
+    return f"{_BEGIN}{role} {' '.join(map(str, sorted(eqns)))}{_TEXT}{text}{_END}" if eqns else text
+
+
+class Line(str):
+    """A line of C, with what was marked in it."""
+
+    __slots__ = ("eqns", "role", "spans")
+
+    spans: tuple[Span, ...]
+    role: str
+    eqns: frozenset[int]
+    """Of the whole line: those of its spans, or what was given for it."""
+
+    @classmethod
+    def of(cls, text: str, indent: str = "", role: str = SCAFFOLD, eqns: Iterable[int] = ()) -> Line:
+        """Return the line that a text with marks is.
+
+        role, eqns: what is known of the line besides its marks. A line that does something and has neither marks nor
+        equations is scaffolding.
+        """
+        plain, spans = _without_marks(text, len(indent)) if _BEGIN in text else (text, ())
+        line = cls(indent + plain if plain else "")
+        line.spans = spans
+        line.eqns = frozenset(eqns).union(*(span.eqns for span in spans))
+        line.role = role
+        if spans and role in (SCAFFOLD, COPY):
+            line.role = COMPUTE if any(span.role == COMPUTE for span in spans) else COPY
+        return line
+
+    def outdented(self) -> Line:
+        """Return this line one level further to the left."""
+        line = Line(self[4:])
+        line.spans = tuple(span._replace(begin=span.begin - 4, end=span.end - 4) for span in self.spans)
+        line.role, line.eqns = self.role, self.eqns
+        return line
+
+
+def _without_marks(text: str, column: int) -> tuple[str, tuple[Span, ...]]:
+    plain: list[str] = []
+    spans: list[Span] = []
+    open_marks: list[tuple[int, str]] = []
+    for piece in _MARKS.split(text):
+        if piece == _END:
+            begin, mark = open_marks.pop()
+            role, *ids = mark.split(" ")
+            spans.append(Span(begin, column, frozenset(map(int, ids)), role))
+        elif piece.startswith(_BEGIN):
+            open_marks.append((column, piece[1:-1]))
+        else:
+            plain.append(piece)
+            column += len(piece)
+    return "".join(plain), tuple(sorted(spans))
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """A function of C: its head, and the lines of its body."""
+
+    head: str
+    lines: Sequence[Line]
+    linkage: str = "static "
+
+    @property
+    def all_lines(self) -> list[Line]:
+        """The lines of the function, the first and the last included."""
+        return [Line.of(f"{self.linkage}{self.head} {{"), *self.lines, Line.of("}")]
+
+    @property
+    def size(self) -> int:
+        """How many lines a compiler reads: comments apart."""
+        return 2 + sum(line.role != COMMENT for line in self.lines)
