@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace.codegen.source_map import EMPTY, SourceMap
+from tinytrace.codegen.source_map import EMPTY, IN_PLACE, SourceMap
 from tinytrace.core.jaxpr import Var, subjaxprs
 from tinytrace.core.kinds import Scalar
 from tinytrace.testing.strategies import programs_with_arguments
@@ -160,6 +160,12 @@ def test_reasons():
     assert reasons["add"].startswith("folded")
     assert reasons["sin"] == ""
     assert "the same as an operand: a step that changes nothing" in [e.reason for e in source.equations]
+
+
+def test_a_copy_that_is_not_made_says_so():
+    source = lowered(lambda x: jnp.abs(x)[-1], np.zeros((1, 1), np.float32)).source_map
+    assert IN_PLACE in [e.reason for e in source.equations]
+    assert any("= abs " in e.text and not e.reason for e in source.equations)
 
 
 def test_equal_equations_share_their_c():

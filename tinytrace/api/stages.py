@@ -128,8 +128,9 @@ class Lowered(_Stage):
     @property
     def source_map(self) -> SourceMap:
         """Which C comes from which equation, and which equation from which Python."""
-        return codegen.source_map.source_map(self._traced.jaxpr.jaxpr, self._program.dropped,
-                                             self._program.generated.lines)
+        generated = self._program.generated
+        return codegen.source_map.source_map(self._traced.jaxpr.jaxpr, self._program.dropped, generated.lines,
+                                             generated.planned)
 
     def as_text(self, dialect: str | None = None, full: bool = False) -> str:
         """Return the program in C, or as a jaxpr: `dialect` may say "c" or "jaxpr".

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tinytrace.codegen.c.translation_unit import TranslationUnit, emit
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.ir.kernel import Kernel
-from tinytrace.codegen.ir.nodes import fresh_nodes
+from tinytrace.codegen.ir.nodes import NO_EQNS, fresh_nodes
 from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.passes.pipeline import run_passes
 from tinytrace.codegen.plan.unit import Callback, Unit
@@ -31,6 +31,8 @@ class Generated(NamedTuple):
     """Python functions that the program calls; an int64 array with their ids is then the last input."""
     lines: TranslationUnit | None = None
     """The C line by line, each with the equations that it is."""
+    planned: frozenset[int] = NO_EQNS
+    """The ids of the equations that had kernels before any of these was dropped."""
 
 
 def generate(closed: ClosedJaxpr, exact: bool = False,
@@ -61,7 +63,8 @@ def generate(closed: ClosedJaxpr, exact: bool = False,
         source = CSource(unit_in_c.text, "tt_entry", tuple(avals), results, memory.nbytes, exact, quick,
                          unit_in_c.parts, len(unit_in_c.preamble))
         constants = tuple(value for _, value in unit.constants.values())
-        return Generated(kernels, source, constants, tuple(unit.callbacks), unit_in_c)
+        return Generated(kernels, source, constants, tuple(unit.callbacks), unit_in_c,
+                         NO_EQNS.union(*(kernel.eqns for kernel in planned)))
 
 
 def _watched_passes(kernels: Kernels, watch: Callable[[str, Kernels], None]) -> list[Kernel]:

@@ -21,6 +21,7 @@ from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, subjaxprs
 
 VERSION = 1
 """Of the JSON form; a reader of another version refuses."""
+IN_PLACE = "not copied: its result lies where its operand does"
 EMPTY = "no element of its results is needed: there is none, or what reads it needs none"
 
 
@@ -116,10 +117,12 @@ class SourceMap:
         return "\n".join(rows)
 
 
-def source_map(traced: Jaxpr, dropped: Mapping[int, str], unit: TranslationUnit | None) -> SourceMap:
+def source_map(traced: Jaxpr, dropped: Mapping[int, str], unit: TranslationUnit | None,
+               planned: frozenset[int]) -> SourceMap:
     """Return the map of a program.
 
     traced: the program as the user wrote it.  dropped: why passes dropped equations.  unit: its C; None: there is none.
+    planned: the equations that had kernels; one without C is a copy that a pass over kernels made unnecessary.
     """
     numbers: dict[int, int] = {}
     found: list[tuple[int, JaxprEqn, str]] = []
@@ -130,8 +133,13 @@ def source_map(traced: Jaxpr, dropped: Mapping[int, str], unit: TranslationUnit 
     first_line = unit.preamble.count("\n") + 1 if unit is not None else 1
     places = list(_places(unit, first_line, numbers)) if unit is not None else []
     shown = {k for place in places for k in place.equations}
-    equations = [_equation(numbers[key], eqn, text, "" if numbers[key] in shown else dropped.get(key, EMPTY))
-                 for key, eqn, text in found]
+
+    def reason(key: int) -> str:
+        if numbers[key] in shown:
+            return ""
+        return dropped.get(key) or (IN_PLACE if key in planned else EMPTY)
+
+    equations = [_equation(numbers[key], eqn, text, reason(key)) for key, eqn, text in found]
     return SourceMap(tuple(equations), tuple(places), first_line)
 
 
