@@ -17,7 +17,7 @@ COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives rand
 MATRIX := "--threads=1" "--threads=5" "--exact --threads=1" "--exact --threads=2" "--exact --threads=5"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check mutants lint exhaustive golden tutorials bench clean
+.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check mutants lint exhaustive golden tutorials docs bench clean
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of"
@@ -73,6 +73,10 @@ tutorials: $(VENV)/.dev  ## execute the notebooks, which must show what they say
 	@echo "==> the twelve steps"
 	@$(BIN)/python -m pytest -q -n auto tutorials/build
 
+docs: $(VENV)/.docs  ## build the documentation in docs/_build/html; a warning is an error
+	@echo "==> the pages"
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
 .PHONY: step
 step: $(VENV)/.dev  ## run the tests of a step of tutorials/build: make step N=7; MODULE=mine.py for your own module
 	@STEP_MODULE="$(MODULE)" $(BIN)/python -m pytest -q tutorials/build/step_$$(printf %02d $(N))_*
@@ -83,7 +87,7 @@ bench: $(VENV)/.installed $(RIVAL)/.installed  ## time us against JAX, torch, Nu
 		$(foreach rival,$(RIVALS) numpy,$(rival)=$(RIVAL)/bin/python)
 
 clean:  ## remove everything that the other targets made
-	rm -rf $(VENV) $(ORACLE) $(RIVAL) .cache benchmarks/results build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ORACLE) $(RIVAL) .cache benchmarks/results docs/_build docs/tutorials build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find tinytrace -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -100,6 +104,11 @@ $(VENV)/.installed: $(PROJECT) $(RUNTIME) | $(VENV)/bin/python
 $(VENV)/.dev: $(VENV)/.installed
 	@echo "==> installing the tools of the tests"
 	@$(PIP) install --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	@echo "==> installing the tools of the documentation"
+	@$(PIP) install --editable '.[docs]'
 	@touch $@
 
 $(ORACLE)/.installed:

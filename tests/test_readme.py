@@ -1,16 +1,54 @@
-"""The README's example does what the README says."""
+"""The examples of the README and of the pages in docs/ do what these texts say."""
 
 import doctest
 import pathlib
 import re
 
-README = pathlib.Path(__file__).parent.parent / "README.md"
+import pytest
+
+from tinytrace.config import config
+from tinytrace.core.primitive import registry
+from tinytrace.runtime.failures import forget_announcements
+
+ROOT = pathlib.Path(__file__).parent.parent
+README = ROOT / "README.md"
+PAGES = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+
+
+@pytest.fixture
+def put_back():
+    """Pages change settings, get warnings that are given once, and define primitives."""
+    before, primitives = config.values, dict(registry)
+    forget_announcements()
+    yield
+    for name, value in before.items():
+        config.update(name, value)
+    for name in registry.keys() - primitives.keys():
+        del registry[name]
+    forget_announcements()
 
 
 def test_the_example_runs():
     failures, tried = doctest.testfile(str(README), module_relative=False)
     assert tried >= 7
     assert failures == 0
+
+
+@pytest.mark.usefixtures("put_back")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_run(page):
+    failures, tried = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS)
+    assert tried >= 3
+    assert failures == 0
+
+
+@pytest.mark.parametrize("page", [README, *PAGES], ids=lambda page: page.stem)
+def test_python_blocks_are_examples_that_run(page):
+    """A block of Python that doctest does not see would never be tried; a fence behind output would be part of it."""
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        assert block.startswith(">>> ")
+        assert block.endswith("\n\n")
 
 
 def test_the_files_it_names_exist():
