@@ -75,7 +75,7 @@ tutorials: $(VENV)/.dev  ## execute the notebooks, which must show what they say
 
 docs: $(VENV)/.docs  ## build the documentation in docs/_build/html; a warning is an error
 	@echo "==> the pages"
-	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@$(BIN)/python -m sphinx -q -a -W --keep-going -b html docs docs/_build/html
 
 .PHONY: step
 step: $(VENV)/.dev  ## run the tests of a step of tutorials/build: make step N=7; MODULE=mine.py for your own module

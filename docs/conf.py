@@ -24,6 +24,7 @@ myst_heading_anchors = 3
 nb_execution_mode = "off"
 nb_ipywidgets_js = {}
 
+highlight_options = {"python": {"stripnl": True}}  # the empty line that ends a tested example is not shown
 default_role = "literal"
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
