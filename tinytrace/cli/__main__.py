@@ -6,8 +6,12 @@ import argparse
 import sys
 
 from tinytrace.cli.demo import run_demo
+from tinytrace.cli.spine import run_spine
 
-COMMANDS = {"demo": (run_demo, "run the programs of the introductory texts: jaxpr, C, output, hit or miss")}
+COMMANDS = {
+    "demo": (run_demo, "run the programs of the introductory texts: jaxpr, C, output, hit or miss"),
+    "spine": (run_spine, "the files to read first, in order, with their lengths"),
+}
 
 
 def main(argv: list[str]) -> None:
