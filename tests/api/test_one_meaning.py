@@ -142,7 +142,7 @@ def candidates(dtype, size):
     return [tuple(map(jax.numpy.asarray, args)) for args in arrays]
 
 
-def accepted_arguments(function, dtype, size):
+def accepted_arguments(function, dtype, size=7):
     """The first candidate that the function takes, un-jitted and jitted; None where there is none."""
     for args in candidates(dtype, size):
         try:
@@ -157,18 +157,13 @@ def accepted_arguments(function, dtype, size):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("module", "name"), PUBLIC, ids=lambda x: x)
-@pytest.mark.parametrize("size", [7, pytest.param(1000, marks=pytest.mark.slow),
-                                  pytest.param(MILLION, marks=pytest.mark.slow)])
-def test_public_functions(module, name, size):
+def test_public_functions(module, name):
     function = getattr(MODULES[module], name)
-    dtypes = (F32,) if size != 1000 else (F32, BF16, F16, I32)
-    for dtype in dtypes:
-        args = accepted_arguments(function, dtype, size)
-        if args is None or name in NOT_PURE:
-            continue
+    args = accepted_arguments(function, F32)
+    if args is not None and name not in NOT_PURE:
         check(function, *args)
 
 
 def test_most_public_functions_are_tried():
-    tried = sum(accepted_arguments(getattr(MODULES[module], name), F32, 7) is not None for module, name in PUBLIC)
+    tried = sum(accepted_arguments(getattr(MODULES[module], name), F32) is not None for module, name in PUBLIC)
     assert tried > 300

@@ -10,12 +10,12 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.slow  # it starts the C compiler often
+
 PROGRAM = """
 import sys
 sys.path[:0] = {paths!r}
 import {module} as m
-
-pytestmark = pytest.mark.slow  # it starts the C compiler often
 {names}
 for k in range(1, 5):
     print(float(jit(lambda x: sum(exp(x * k)))(ones(3))))
