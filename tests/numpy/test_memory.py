@@ -9,6 +9,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace.api import recipes
 
 ARGUMENTS = {
     "f32": (lambda: np.arange(6, dtype=np.float32).reshape(2, 3),),
@@ -37,6 +38,8 @@ def alive_after_a_write(function, makers):
         return None
     for x in arguments:
         if isinstance(x, np.ndarray):
+            if not x.flags.writeable:
+                return False  # it became part of an Array
             x[...] = 77
     after = [np.array(x) for x in jax.tree.leaves(result) if isinstance(x, jax.Array)]
     return all(np.array_equal(x, y, equal_nan=x.dtype.kind in "fc") for x, y in zip(before, after, strict=True))
@@ -63,7 +66,17 @@ def test_results_are_their_own(kind):
 
 
 def test_a_planted_fault_is_seen(monkeypatch):
-    """Library functions that hand out views of what they were given."""
-    monkeypatch.setattr("tinytrace.core.trace._read_only", lambda value: value)
-    wrong, _ = shared("f32")
+    """Un-jitted functions that take the user's own NumPy array where they should take a copy."""
+    right = recipes._Recipe.operand_types
+
+    def without_a_copy(self, function):
+        makers = zip(self.kinds, right(self, function), strict=True)
+        return tuple(np.asarray if kind is np.ndarray else make for kind, make in makers)
+
+    monkeypatch.setattr(recipes._Recipe, "operand_types", without_a_copy)
+    jax.clear_caches()
+    try:
+        wrong, _ = shared("f32")
+    finally:
+        jax.clear_caches()
     assert "transpose" in wrong
