@@ -29,7 +29,7 @@ demo: $(VENV)/.installed  ## run the programs of the introductions: jaxpr, C, ou
 
 test: $(VENV)/.dev  ## run all tests (minutes)
 	@echo "==> all tests"
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto
 
 test-fast: $(VENV)/.dev  ## run the tests without the slow ones, a third of long tables, fewer random programs
 	@echo "==> the fast tests"
