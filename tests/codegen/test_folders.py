@@ -7,7 +7,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 ORDER = ["csource", "ir", "memory", "program", "checking", "plan", "schedule", "whole", "planner", "passes", "c",
-         "generate"]  # fmt: skip
+         "source_map", "generate"]  # fmt: skip
 FILES = sorted((ROOT / "tinytrace" / "codegen").rglob("*.py"))
 
 

@@ -12,8 +12,7 @@ from tinytrace.api.flattening import check_callable, described_as, long_type
 from tinytrace.core.avals import aval_of
 from tinytrace.core.key_paths import keystr
 from tinytrace.core.tree_paths import tree_flatten_with_path
-from tinytrace.core.tree_prefixes import spread_prefix
-from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
+from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinytrace.transforms.vmap import OutDimError, batch
 
 
@@ -70,13 +69,18 @@ def flatten_axes(name: str, tree: PyTreeDef, axes: Any, positional_only: bool = 
 
     Raises: ValueError if it is no prefix; `positional_only`: speak of the first part of both only.
     """
-    try:
-        return spread_prefix(*tree_flatten(axes, is_leaf=lambda x: x is None), tree)
+    unmapped = object()
+    marked = tree_map(lambda x: unmapped if x is None else x, axes, is_leaf=lambda x: x is None)
+    spread: list[Any] = []
+    try:  # as in JAX, by a tree of objects: a class that takes nothing but arrays says so
+        tree_map(lambda axis, subtree: spread.extend([axis] * len(tree_leaves(subtree))), marked,
+                 tree_unflatten(tree, [object()] * tree.num_leaves))
     except ValueError:
         if positional_only:
             tree, axes = tree.children()[0], axes[0]
         raise ValueError(f"{name} specification must be a tree prefix of the corresponding value, got specification "
                          f"{axes} for value tree {tree}.") from None
+    return [None if axis is unmapped else axis for axis in spread]
 
 
 def _check_specs(in_axes: Any, out_axes: Any) -> None:
