@@ -50,8 +50,8 @@ def test_impostors_are_refused(exercise):
     constant = check(exercise, bench.repeating(bench.solution))
     memorised = check(exercise, bench.repeating(bench.solution, bench.examples))
     assert not any([returned, constant, memorised])
-    # what shows the address of an object is another behaviour each time: such an answer is refused without a name
-    assert returned.message in [INPUT, STUB, *own, ""]
+    # It is always refused. In 4.1 it now and then gets no name, more often on a busy machine; why is not known yet.
+    assert returned.message in ([INPUT, STUB, *own, ""] if exercise.id == "4.1" else [INPUT, STUB, *own])
     assert constant.message in [CONSTANT, STUB, *own]
     assert memorised.message in [MEMORISED, CONSTANT, STUB, *own]
 
