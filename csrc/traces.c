@@ -1,7 +1,10 @@
 /* The trace that operations of a thread go to: TraceState reads it, TraceScope sets it for a `with` block.
 
    Both are C because Python's signal handlers run between two steps of Python code. A Ctrl-C comes before a scope is
-   entered or inside its block, and never between, so that the trace is what it was before whatever is interrupted. */
+   entered or inside its block, and never between, so that the trace is what it was before whatever is interrupted. For
+   the same reason a scope is never entered by a generator (contextlib.contextmanager): one that is interrupted on its
+   way out is closed some time later. The scopes of a thread are a stack, and leaving one leaves all that were entered
+   after it: what is closed late changes nothing. */
 
 #include "dispatch.h"
 
@@ -10,14 +13,16 @@ typedef struct {
     PyObject *bottom;
 } TraceState;
 
-typedef struct {
+typedef struct TraceScope {
     PyObject_HEAD
-    PyObject *trace;    /* where operations inside of the block go to */
-    PyObject *previous; /* where they went before it, NULL for the bottom */
+    PyObject *trace;          /* where operations inside of the block go to */
+    PyObject *ended;          /* called with the trace after its block, or NULL if the trace outlives the block */
+    struct TraceScope *outer; /* the scope around this one, which this one owns while it is entered */
     int entered;
 } TraceScope;
 
-static _Thread_local PyObject *current; /* owned; NULL: the bottom, where operations are computed at once */
+static _Thread_local TraceScope *innermost; /* owned */
+static _Thread_local PyObject *current;     /* the innermost scope's; NULL: the bottom, where operations are computed at once */
 static PyObject *bottom_trace;
 
 int at_bottom(void) { return current == NULL; }
@@ -55,25 +60,25 @@ PyTypeObject TraceStateType = {
     .tp_basicsize = sizeof(TraceState), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = state_new,
     .tp_dealloc = state_dealloc, .tp_getset = state_getset};
 
-/* TraceScope(trace) */
+/* TraceScope(trace, ended=None) */
 static PyObject *scope_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *trace;
+    PyObject *trace, *ended = NULL;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O", &trace))
+    if (!PyArg_ParseTuple(args, "O|O", &trace, &ended))
         return NULL;
-    TraceScope *self = PyObject_New(TraceScope, type);
+    TraceScope *self = (TraceScope *)type->tp_alloc(type, 0);
     if (!self)
         return NULL;
     self->trace = Py_NewRef(trace);
-    self->previous = NULL;
-    self->entered = 0;
+    self->ended = Py_XNewRef(ended);
     return (PyObject *)self;
 }
 
-static void scope_dealloc(PyObject *self) {
-    Py_DECREF(((TraceScope *)self)->trace);
-    Py_XDECREF(((TraceScope *)self)->previous);
-    PyObject_Free(self);
+static void scope_dealloc(PyObject *object) {
+    TraceScope *self = (TraceScope *)object;
+    Py_DECREF(self->trace);
+    Py_XDECREF(self->ended);
+    Py_TYPE(self)->tp_free(object);
 }
 
 static PyObject *scope_enter(PyObject *object, PyObject *nothing) {
@@ -84,21 +89,40 @@ static PyObject *scope_enter(PyObject *object, PyObject *nothing) {
         return NULL;
     }
     self->entered = 1;
-    self->previous = current;
-    current = self->trace == bottom_trace ? NULL : Py_NewRef(self->trace);
+    self->outer = innermost;
+    innermost = (TraceScope *)Py_NewRef(object);
+    current = self->trace == bottom_trace ? NULL : self->trace;
     Py_RETURN_NONE;
+}
+
+/* Was the scope entered by this thread, and not left since? (A collector of garbage may close it in another one.) */
+static int is_open(const TraceScope *scope) {
+    const TraceScope *open = innermost;
+    while (open && open != scope)
+        open = open->outer;
+    return open != NULL;
+}
+
+/* Leave the innermost scope; a trace that ends with it is marked as dead. */
+static void leave(void) {
+    TraceScope *left = innermost;
+    innermost = left->outer;
+    current = innermost && innermost->trace != bottom_trace ? innermost->trace : NULL;
+    left->outer = NULL;
+    left->entered = 0;
+    if (left->ended && PyObject_SetAttrString(left->trace, "alive", Py_False) < 0)
+        PyErr_WriteUnraisable(left->trace);
+    Py_DECREF(left);
 }
 
 static PyObject *scope_exit(PyObject *object, PyObject *exception) {
     TraceScope *self = (TraceScope *)object;
-    (void)exception;
-    if (self->entered) {
-        PyObject *ended = current;
-        current = self->previous;
-        self->previous = NULL;
-        self->entered = 0;
-        Py_XDECREF(ended);
-    }
+    if (!is_open(self))
+        Py_RETURN_NONE;
+    while (self->entered)
+        leave();
+    if (self->ended && PyTuple_GET_SIZE(exception) > 0 && PyTuple_GET_ITEM(exception, 0) == Py_None)
+        return PyObject_CallOneArg(self->ended, self->trace);
     Py_RETURN_NONE;
 }
 
@@ -109,6 +133,7 @@ static PyMethodDef scope_methods[] = {
 
 PyTypeObject TraceScopeType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.TraceScope",
-    .tp_doc = "TraceScope(trace): inside of a `with` block, this thread's operations go to `trace`.",
-    .tp_basicsize = sizeof(TraceScope), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = scope_new,
+    .tp_doc = "TraceScope(trace, ended=None): inside of a `with` block, this thread's operations go to `trace`.\n\n"
+              "With `ended` the trace is dead after the block, and a block that raises nothing calls `ended(trace)`.",
+    .tp_basicsize = sizeof(TraceScope), .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .tp_new = scope_new,
     .tp_dealloc = scope_dealloc, .tp_methods = scope_methods};

@@ -106,6 +106,45 @@ PROGRAMS = {
             assert jnp.sin(0.0) == 0 and isinstance(jnp.ones(2) + 1, jax.Array)
         assert trace() == expected
         """,
+    # Every call and return of the tracer is such a moment; the exception is kept, as interactive shells keep it.
+    "Ctrl-C as any function of the tracer begins or returns": """
+        from tinytrace.core.trace import bottom_trace, current_trace
+        def trace():
+            with jax.ensure_compile_time_eval():
+                two = jnp.sum(jnp.ones(2))
+            f = lambda x: jax.lax.cond(x[0] > 0, lambda z: z * two, jnp.sin, jax.vmap(jnp.cos)(x)).sum()
+            return str(jax.make_jaxpr(jax.grad(f))(np.ones(3, np.float32)))
+        expected = trace()
+        def at_moment(number):
+            "Trace with a Ctrl-C at the moment of that number, and return the moments there were."
+            moments = []
+            def moment(frame, event, argument):
+                code = frame.f_code
+                if event in ("call", "return") and ("tinytrace" in code.co_filename or "contextlib" in code.co_filename):
+                    moments.append((code, event))
+                    if len(moments) == number:
+                        raise KeyboardInterrupt
+                return moment
+            sys.settrace(moment)
+            try:
+                assert trace() == expected
+            finally:
+                sys.settrace(None)
+            return moments
+        numbers = {}
+        for number, moment in enumerate(at_moment(0), 1):
+            numbers.setdefault(moment, []).append(number)
+        kept = []
+        for number in sorted({x for same in numbers.values() for x in (same[0], same[-1])}):
+            try:
+                at_moment(number)
+            except KeyboardInterrupt as error:
+                kept.append(error)
+            assert current_trace() is bottom_trace, number
+        assert len(kept) > 200, len(kept)
+        del kept
+        assert trace() == expected
+        """,
     "Ctrl-C at random moments of compiling": """
         check = lambda n: np.testing.assert_allclose(jax.jit(lambda x: jnp.sin(x) * n + x)(X), np.sin(X) * n + X, 1e-5)
         X = np.linspace(-1, 1, 16, dtype=np.float32)

@@ -6,16 +6,15 @@ when no operand is a tracer. Source: https://docs.jax.dev/en/latest/_autosummary
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tinytrace.core.primitive import Primitive
-from tinytrace.core.trace import Trace, Tracer, bottom_trace, current_trace, set_current_trace
+from tinytrace.core.trace import Trace, Tracer, TraceScope, bottom_trace, current_trace, set_current_trace
 from tinytrace.core.trees import tree_leaves
 
 
-@contextlib.contextmanager
-def ensure_compile_time_eval() -> Iterator[None]:
+def ensure_compile_time_eval() -> CompileTimeScope:
     """Inside the block, run operations on concrete values at once; operations on tracers are traced as ever.
 
     >>> import tinytrace as jax, tinytrace.numpy as jnp
@@ -27,8 +26,14 @@ def ensure_compile_time_eval() -> Iterator[None]:
     Array(4., dtype=float32, weak_type=True)
     """
     enclosing = current_trace()
-    with contextlib.nullcontext() if enclosing is bottom_trace else set_current_trace(CompileTimeTrace(enclosing)):
-        yield
+    return CompileTimeScope(enclosing if enclosing is bottom_trace else CompileTimeTrace(enclosing))
+
+
+class CompileTimeScope(TraceScope, contextlib.ContextDecorator):
+    """What `ensure_compile_time_eval` returns: it can decorate a function too, and then looks for the trace at each call."""
+
+    def _recreate_cm(self) -> CompileTimeScope:
+        return ensure_compile_time_eval()
 
 
 class CompileTimeTrace(Trace):

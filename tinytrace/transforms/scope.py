@@ -3,26 +3,23 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterator
 from typing import Any
 
 from tinytrace.config import config
-from tinytrace.core.trace import Trace, Tracer, set_current_trace
+from tinytrace.core.trace import Trace, Tracer, TraceScope
 
 
-@contextlib.contextmanager
-def running(trace: Trace) -> Iterator[None]:
+def running(trace: Trace) -> contextlib.AbstractContextManager[None]:
     """Send the operations inside the block to `trace`, and end it with the block.
 
     Under `check_tracer_leaks` the block must leave no tracer of `trace` behind, in its own variables neither.
 
     Raises: Exception, as JAX does, naming the tracers that survived and who holds them.
     """
-    try:
-        with set_current_trace(trace):
-            yield
-    finally:
-        trace.alive = False
+    return TraceScope(trace, _ended)
+
+
+def _ended(trace: Trace) -> None:
     if config.check_tracer_leaks:
         trace.memo.clear()  # what was remembered for as long as the trace lasted
         gc.collect()  # functions that close over tracers refer to themselves
