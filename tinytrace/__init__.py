@@ -35,13 +35,13 @@ from tinytrace.api.devices import (
     process_indices,
 )
 from tinytrace.api.gradients import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
-from tinytrace.api.jit import clear_caches, jit
+from tinytrace.api.jit import jit
+from tinytrace.api.jit_cache import clear_caches
 from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.named_scope import named_call, named_scope
 from tinytrace.api.shape_evaluation import eval_shape
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.show import show_rules, show_stages
-from tinytrace.api.stages import Compiled as _Compiled  # noqa: F401  (jit(f).trace, .lower and .compile)
 from tinytrace.api.vmapping import vmap
 from tinytrace.config import (
     check_tracer_leaks,

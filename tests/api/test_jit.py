@@ -9,7 +9,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace.api import jit as jit_module
+from tinytrace.api import jit_cache
 
 
 def counted(f):
@@ -241,14 +241,14 @@ def test_clear_caches_forgets_everything():
 
 
 def test_caches_die_with_their_function():
-    before = len(jit_module._caches)
+    before = len(jit_cache._caches)
 
     def scope():
         f = jax.jit(lambda x: x + 1)
         f(1.0)
     scope()
     gc.collect()
-    assert len(jit_module._caches) <= before
+    assert len(jit_cache._caches) <= before
 
 
 def test_threads_share_one_function():

@@ -9,7 +9,7 @@ import gc, pathlib, weakref
 import numpy as np
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace.api import jit as jit_module
+from tinytrace.api import jit_cache
 from tinytrace.api import program
 from tinytrace.runtime import ladder
 def mappings():
@@ -150,7 +150,7 @@ PROGRAMS = {
             assert mappings() <= before + 5 * (16 + 8 + 1), (before, mappings())
         """,
     "tables, beyond a bound": """
-        jit_module.MAX_ENTRIES = 64
+        jit_cache.MAX_ENTRIES = 64
         f = jax.jit(lambda x, n: x, static_argnums=1)
         x = jnp.ones(2)
         for n in range(1000):

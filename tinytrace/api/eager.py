@@ -23,7 +23,8 @@ from tinytrace import runtime
 from tinytrace._dispatch import EagerEntry, FastCallable, FastEntry, call_entry, current_epoch
 from tinytrace.api.blocks import Blocks, on_blocks
 from tinytrace.api.exactness import has_one_answer, kind_of
-from tinytrace.api.jit import JitFunction, TracedFunction
+from tinytrace.api.jit import JitFunction
+from tinytrace.api.jit_cache import TracedFunction
 from tinytrace.api.program import as_array, cache_of_programs, find_nan, one_equation, shared_program
 from tinytrace.api.recipes import numpy_entry
 from tinytrace.config import config, trace_context

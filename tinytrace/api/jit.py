@@ -1,13 +1,7 @@
 """`jit`: trace a function once per kind of arguments, compile it, and answer later calls from memory.
 
-Three tables stand behind a jitted function, shared by every `jit` of the same function with the same options:
-
-    calls     CallKey -> the compiled program and how to call it; its length is `_cache_size()`
-    traces    TraceKey -> the jaxpr; a NumPy array and an Array of one type are two calls but one trace
-    programs  the jaxpr -> the program; behind it `shared_program` finds that of an equal jaxpr, so that a fresh lambda
-              costs its tracing, and `runtime` finds executables by their C text
-
-In front of them, `FastCallable` (csrc/dispatch.c) answers calls that it has been taught; it decides nothing itself.
+What is remembered, and under which keys, is told in `jit_cache`. In front of it, `FastCallable` (csrc/dispatch.c)
+answers calls that it has been taught; it decides nothing itself.
 
 Source: https://jax.readthedocs.io/en/latest/_autosummary/jax.jit.html.
 """
@@ -18,21 +12,28 @@ import inspect
 import itertools
 import types
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from tinytrace import runtime
-from tinytrace._dispatch import FastCallable, FastEntry, current_epoch, forget, set_raise_status
+from tinytrace._dispatch import FastCallable, current_epoch, forget, set_raise_status
 from tinytrace.api.devices import devices
 from tinytrace.api.flattening import check_callable
-from tinytrace.api.program import Program, as_array, find_nan, forget_program, forget_programs, shared_program
+from tinytrace.api.jit_cache import (
+    CallKey,
+    CompiledCall,
+    JitOptions,
+    StaticValue,
+    TracedFunction,
+    TraceKey,
+    leaf_key,
+    shared_cache,
+)
+from tinytrace.api.program import find_nan, shared_program
 from tinytrace.api.signatures import (
     ArgNames,
     ArgNums,
     Statics,
+    argument_names,
     check_disjoint,
     debug_info,
     function_name,
@@ -40,111 +41,16 @@ from tinytrace.api.signatures import (
     resolve_argnums,
     signature_of,
 )
-from tinytrace.api.tables import RecentTable
+from tinytrace.api.stages import Lowered, Traced
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import call_params, pjit_p
-from tinytrace.core.array import Array
-from tinytrace.core.avals import ShapedArray, abstract_type_of, is_valid_type, refuse_masked
-from tinytrace.core.dtypes import canonicalized
+from tinytrace.core.avals import ShapedArray, abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
-from tinytrace.core.trace import (
-    Tracer,
-    current_trace,
-    is_eager,
-    is_interpreting,
-    leaked_tracer_error,
-)
+from tinytrace.core.trace import Tracer, current_trace, is_eager, is_interpreting
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinytrace.runtime.status import raise_status
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 from tinytrace.util import cache_context
-
-MAX_ENTRIES = 4096
-"""How many calls, traces and programs of one function are remembered; what was not used for longest goes first."""
-
-
-class JitOptions(NamedTuple):
-    """What was asked of `jit`; part of what makes two jitted functions share their caches."""
-
-    statics: Statics
-    donated: Statics
-    keep_unused: bool
-    inline: bool
-    background: bool
-
-
-class CallKey(NamedTuple):
-    """What decides which compiled program answers a call."""
-
-    tree: PyTreeDef
-    leaves: tuple[Any, ...]
-    """Per dynamic leaf: the aval of an Array, `(shape, dtype)` of a NumPy array, the type of a Python scalar."""
-    statics: tuple[Any, ...]
-    context: tuple[Any, ...]
-    """The settings that change what is traced (`config.TRACE_FIELDS`)."""
-
-
-class TraceKey(NamedTuple):
-    """What decides which jaxpr a call has."""
-
-    tree: PyTreeDef
-    avals: tuple[ShapedArray, ...]
-    statics: tuple[Any, ...]
-    context: tuple[Any, ...]
-
-
-class TracedFunction(NamedTuple):
-    """A function traced at one TraceKey."""
-
-    closed: ClosedJaxpr
-    out_tree: PyTreeDef
-    consts: tuple[Any, ...] = ()
-    """Tracers of enclosing functions that this one closes over; they lead the inputs of `closed`."""
-
-
-class CompiledCall:
-    """One entry of the call table: runs the program on flat arguments and rebuilds the result's tree."""
-
-    __slots__ = ("avals", "consts", "out_tree", "program", "single")
-
-    def __init__(self, program: Program, consts: Sequence[Any], out_tree: PyTreeDef) -> None:
-        self.program = program
-        self.consts = [as_array(x, aval) for x, aval in zip(consts, program.in_avals, strict=False)]
-        self.avals = program.in_avals[len(consts):]
-        self.out_tree = out_tree
-        self.single = out_tree.num_leaves == 1 and out_tree.num_nodes == 1
-
-    def __call__(self, leaves: Sequence[Any]) -> Any:
-        """Call with flat leaves, which may be NumPy arrays or Python scalars too."""
-        arrays = [as_array(x, aval) for x, aval in zip(leaves, self.avals, strict=True)]
-        results = self.program([*self.consts, *arrays])
-        return results[0] if self.single else self.out_tree.unflatten(results)
-
-    def fast_entry(self, leaf_order: Sequence[int]) -> FastEntry | None:
-        """Return the form of this call that the hit path takes, if it can; see `Program.fast_entry`."""
-        return self.program.fast_entry(self.consts, leaf_order, None if self.single else self.out_tree.unflatten)
-
-
-class JitCache:
-    """The tables of one function with one set of options."""
-
-    def __init__(self) -> None:
-        self.calls: RecentTable[CallKey, CompiledCall] = RecentTable(MAX_ENTRIES)
-        self.traces: RecentTable[TraceKey, TracedFunction] = RecentTable(MAX_ENTRIES)
-        self.programs: RecentTable[ClosedJaxpr, Program] = RecentTable(MAX_ENTRIES)
-
-    def clear(self) -> None:
-        """Forget everything, and the programs that equal functions would share."""
-        for program in self.programs.values():
-            forget_program(program)
-        self.calls.clear()
-        self.traces.clear()
-        self.programs.clear()
-
-
-# What a trace holds lives as long as its function. A trace that holds the function itself, as one does whose callback
-# calls it, is given up by clear_caches() only; it is so in JAX.
-_caches: weakref.WeakKeyDictionary[Callable[..., Any], dict[JitOptions, JitCache]] = weakref.WeakKeyDictionary()
 
 
 class JitFunction(FastCallable):
@@ -156,7 +62,7 @@ class JitFunction(FastCallable):
         self._fun = fun
         self._options = options
         self._signature = signature
-        self._cache = _shared_cache(fun, options)
+        self._cache = shared_cache(fun, options)
         self._all_dynamic = options.statics == Statics((), ())
         self._name = function_name(fun)
         self._configure(JitFunction._missed, options.statics.nums, options.statics.names)
@@ -193,7 +99,7 @@ class JitFunction(FastCallable):
         epoch = current_epoch()
         dynamic, statics = self._split(args, kwargs)
         leaves, tree = tree_flatten(dynamic)
-        key = CallKey(tree, tuple(map(_leaf_key, leaves)), statics, trace_context())
+        key = CallKey(tree, tuple(map(leaf_key, leaves)), statics, trace_context())
         call = self._cache.calls.get(key)
         if call is None:
             call = self._compile(args, kwargs, leaves, tree, statics)
@@ -339,11 +245,15 @@ class JitFunction(FastCallable):
 
     # --- stages ---
 
-    def trace(self, *args: Any, **kwargs: Any) -> Any:
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Return the `Traced` stage of a call: its jaxpr, and `.lower()` to go on."""
-        return _make_stage[0](self, args, kwargs)
+        dynamic, statics = self._split(args, kwargs)
+        leaves, tree = tree_flatten(dynamic)
+        traced = self._traced(args, kwargs, leaves, tree, statics)
+        names = argument_names(self._signature, args, kwargs, self._options.statics)
+        return Traced(traced.closed, tree, traced.out_tree, self._name, names)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Return the `Lowered` stage of a call: simplified jaxpr, kernels, C text, and `.compile()`."""
         return self.trace(*args, **kwargs).lower()
 
@@ -365,10 +275,6 @@ class _BoundJit:
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.__func__, name)
         return functools.partial(value, self.__self__) if name in ("trace", "lower", "eval_shape") else value
-
-
-_make_stage: list[Callable[[JitFunction, tuple[Any, ...], dict[str, Any]], Any]] = []
-"""`api.stages` puts its constructor here: stages stand above this file."""
 
 
 _NOT_GIVEN: Any = object()
@@ -416,49 +322,10 @@ def _rebuilt(fun: Callable[..., Any], options: JitOptions) -> JitFunction:
     return JitFunction(fun, options, signature_of(fun))
 
 
-def clear_caches() -> None:
-    """Forget every trace and every compiled call of every function (`jax.clear_caches`)."""
-    for caches in list(_caches.values()):
-        for cache in caches.values():
-            cache.clear()
-    forget_programs()
-    runtime.ladder.clear_memory()
-    forget()
-
-
 def check_output(leaf: Any) -> None:
     """Raise TypeError if a traced function returned something that is no array."""
     if not is_valid_type(leaf):
         raise TypeError(f"Value {leaf!r} with type {type(leaf)} is not a valid JAX type")
-
-
-def _shared_cache(fun: Callable[..., Any], options: JitOptions) -> JitCache:
-    try:
-        return _caches.setdefault(fun, {}).setdefault(options, JitCache())
-    except TypeError:  # not hashable or not weakly referable: a cache of its own
-        return JitCache()
-
-
-class StaticValue:
-    """A static value as a cache key: equal only if the types are equal too, and nan never."""
-
-    __slots__ = ("_hash", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        try:
-            self._hash = hash(value)
-        except TypeError as error:
-            raise ValueError(
-                "Non-hashable static arguments are not supported. An error occurred while trying to hash an object "
-                f"of type {type(value)}, {value}. The error was:\nTypeError: {error}\n") from error
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StaticValue) and type(self.value) is type(other.value) \
-            and bool(self.value == other.value)
 
 
 def reading_order(x: Any, indices: Any) -> Iterator[int]:
@@ -471,21 +338,6 @@ def reading_order(x: Any, indices: Any) -> Iterator[int]:
             yield from reading_order(item, index)
     elif isinstance(indices, int):
         yield indices
-
-
-def _leaf_key(leaf: Any) -> Any:
-    kind = type(leaf)
-    if kind is Array:
-        return leaf.aval
-    if isinstance(leaf, (np.ndarray, np.generic)):
-        refuse_masked(leaf)
-        return leaf.shape, canonicalized(leaf.dtype)  # float64 is float32 where 64 bits are off: one entry
-    if isinstance(leaf, Tracer):
-        raise leaked_tracer_error(leaf)
-    if hasattr(leaf, "shape") and hasattr(leaf, "dtype") and not hasattr(leaf, "__jax_array__"):
-        # It has a type, which is enough to trace, and no value.
-        raise TypeError(f"Argument '{leaf}' of type {kind} is not a valid JAX type.")
-    return kind
 
 
 set_raise_status(raise_status)

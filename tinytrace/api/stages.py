@@ -6,14 +6,12 @@
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tinytrace import codegen
-from tinytrace.api import jit as jit_module
-from tinytrace.api.jit import JitFunction, TracedFunction
 from tinytrace.api.program import Program, as_array
 from tinytrace.api.shapes import ShapeDtypeStruct
-from tinytrace.api.signatures import Statics, argument_names
 from tinytrace.api.steps import Steps
 from tinytrace.codegen.csource import CSource
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
@@ -30,21 +28,11 @@ if TYPE_CHECKING:
 class Traced:
     """A function as a jaxpr, for one kind of arguments."""
 
-    def __init__(self, jitted: JitFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        dynamic, statics = jitted._split(args, kwargs)
-        leaves, self.in_tree = tree_flatten(dynamic)
-        self._traced: TracedFunction = jitted._traced(args, kwargs, leaves, self.in_tree, statics)
-        self.fun_name = jitted._name
-        self._arg_names = argument_names(jitted._signature, args, kwargs, jitted._options.statics)
-        self._statics: Statics = jitted._options.statics
-
-    @property
-    def jaxpr(self) -> ClosedJaxpr:
-        return self._traced.closed
-
-    @property
-    def out_tree(self) -> PyTreeDef:
-        return self._traced.out_tree
+    def __init__(self, jaxpr: ClosedJaxpr, in_tree: PyTreeDef, out_tree: PyTreeDef, fun_name: str,
+                 arg_names: Sequence[str]) -> None:
+        self.jaxpr, self.in_tree, self.out_tree = jaxpr, in_tree, out_tree
+        self.fun_name = fun_name
+        self.arg_names = tuple(arg_names)
 
     @property
     def in_avals(self) -> Any:
@@ -173,7 +161,7 @@ class Compiled(_Stage):
         return self._traced.out_tree.unflatten(results)
 
     def _check(self, avals: list[ShapedArray]) -> None:
-        names = self._traced._arg_names
+        names = self._traced.arg_names
         wrong = [f"Argument '{names[i] if i < len(names) else i}' compiled with "
                  f"{_type_text(want)} and called with {_type_text(got)}"
                  for i, (want, got) in enumerate(zip(self._program.in_avals, avals, strict=True))
@@ -208,6 +196,3 @@ def _tree_mismatch(compiled_for: PyTreeDef, called_with: PyTreeDef) -> str:
 
 def _type_text(aval: ShapedArray) -> str:
     return f"{aval.dtype.name}[{','.join(map(str, aval.shape))}]"
-
-
-jit_module._make_stage.append(Traced)

@@ -1,0 +1,169 @@
+"""What `jit` remembers: three tables for each function with its options, shared by every `jit` of the two.
+
+    calls     CallKey -> the compiled program and how to call it; its length is `_cache_size()`
+    traces    TraceKey -> the jaxpr; a NumPy array and an Array of one type are two calls but one trace
+    programs  the jaxpr -> the program; behind it `shared_program` finds that of an equal jaxpr, so that a fresh lambda
+              costs its tracing, and `runtime` finds executables by their C text
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tinytrace import runtime
+from tinytrace._dispatch import FastEntry, forget
+from tinytrace.api.program import Program, as_array, forget_program, forget_programs
+from tinytrace.api.signatures import Statics
+from tinytrace.api.tables import RecentTable
+from tinytrace.core.array import Array
+from tinytrace.core.avals import ShapedArray, refuse_masked
+from tinytrace.core.dtypes import canonicalized
+from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.trace import Tracer, leaked_tracer_error
+from tinytrace.core.trees import PyTreeDef
+
+MAX_ENTRIES = 4096
+"""How many calls, traces and programs of one function are remembered; what was not used for longest goes first."""
+
+
+class JitOptions(NamedTuple):
+    """What was asked of `jit`; part of what makes two jitted functions share their caches."""
+
+    statics: Statics
+    donated: Statics
+    keep_unused: bool
+    inline: bool
+    background: bool
+
+
+class CallKey(NamedTuple):
+    """What decides which compiled program answers a call."""
+
+    tree: PyTreeDef
+    leaves: tuple[Any, ...]
+    """Per dynamic leaf: the aval of an Array, `(shape, dtype)` of a NumPy array, the type of a Python scalar."""
+    statics: tuple[Any, ...]
+    context: tuple[Any, ...]
+    """The settings that change what is traced (`config.TRACE_FIELDS`)."""
+
+
+class TraceKey(NamedTuple):
+    """What decides which jaxpr a call has."""
+
+    tree: PyTreeDef
+    avals: tuple[ShapedArray, ...]
+    statics: tuple[Any, ...]
+    context: tuple[Any, ...]
+
+
+class TracedFunction(NamedTuple):
+    """A function traced at one TraceKey."""
+
+    closed: ClosedJaxpr
+    out_tree: PyTreeDef
+    consts: tuple[Any, ...] = ()
+    """Tracers of enclosing functions that this one closes over; they lead the inputs of `closed`."""
+
+
+class CompiledCall:
+    """One entry of the call table: runs the program on flat arguments and rebuilds the result's tree."""
+
+    __slots__ = ("avals", "consts", "out_tree", "program", "single")
+
+    def __init__(self, program: Program, consts: Sequence[Any], out_tree: PyTreeDef) -> None:
+        self.program = program
+        self.consts = [as_array(x, aval) for x, aval in zip(consts, program.in_avals, strict=False)]
+        self.avals = program.in_avals[len(consts):]
+        self.out_tree = out_tree
+        self.single = out_tree.num_leaves == 1 and out_tree.num_nodes == 1
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Call with flat leaves, which may be NumPy arrays or Python scalars too."""
+        arrays = [as_array(x, aval) for x, aval in zip(leaves, self.avals, strict=True)]
+        results = self.program([*self.consts, *arrays])
+        return results[0] if self.single else self.out_tree.unflatten(results)
+
+    def fast_entry(self, leaf_order: Sequence[int]) -> FastEntry | None:
+        """Return the form of this call that the hit path takes, if it can; see `Program.fast_entry`."""
+        return self.program.fast_entry(self.consts, leaf_order, None if self.single else self.out_tree.unflatten)
+
+
+class JitCache:
+    """The tables of one function with one set of options."""
+
+    def __init__(self) -> None:
+        self.calls: RecentTable[CallKey, CompiledCall] = RecentTable(MAX_ENTRIES)
+        self.traces: RecentTable[TraceKey, TracedFunction] = RecentTable(MAX_ENTRIES)
+        self.programs: RecentTable[ClosedJaxpr, Program] = RecentTable(MAX_ENTRIES)
+
+    def clear(self) -> None:
+        """Forget everything, and the programs that equal functions would share."""
+        for program in self.programs.values():
+            forget_program(program)
+        self.calls.clear()
+        self.traces.clear()
+        self.programs.clear()
+
+
+# What a trace holds lives as long as its function. A trace that holds the function itself, as one does whose callback
+# calls it, is given up by clear_caches() only; it is so in JAX.
+_caches: weakref.WeakKeyDictionary[Callable[..., Any], dict[JitOptions, JitCache]] = weakref.WeakKeyDictionary()
+
+
+def shared_cache(fun: Callable[..., Any], options: JitOptions) -> JitCache:
+    """Return the tables of a function with its options."""
+    try:
+        return _caches.setdefault(fun, {}).setdefault(options, JitCache())
+    except TypeError:  # not hashable or not weakly referable: a cache of its own
+        return JitCache()
+
+
+def clear_caches() -> None:
+    """Forget every trace and every compiled call of every function (`jax.clear_caches`)."""
+    for caches in list(_caches.values()):
+        for cache in caches.values():
+            cache.clear()
+    forget_programs()
+    runtime.ladder.clear_memory()
+    forget()
+
+
+class StaticValue:
+    """A static value as a cache key: equal only if the types are equal too, and nan never."""
+
+    __slots__ = ("_hash", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        try:
+            self._hash = hash(value)
+        except TypeError as error:
+            raise ValueError(
+                "Non-hashable static arguments are not supported. An error occurred while trying to hash an object "
+                f"of type {type(value)}, {value}. The error was:\nTypeError: {error}\n") from error
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StaticValue) and type(self.value) is type(other.value) \
+            and bool(self.value == other.value)
+
+
+def leaf_key(leaf: Any) -> Any:
+    """Return what a CallKey keeps of a leaf."""
+    kind = type(leaf)
+    if kind is Array:
+        return leaf.aval
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        refuse_masked(leaf)
+        return leaf.shape, canonicalized(leaf.dtype)  # float64 is float32 where 64 bits are off: one entry
+    if isinstance(leaf, Tracer):
+        raise leaked_tracer_error(leaf)
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype") and not hasattr(leaf, "__jax_array__"):
+        # It has a type, which is enough to trace, and no value.
+        raise TypeError(f"Argument '{leaf}' of type {kind} is not a valid JAX type.")
+    return kind
