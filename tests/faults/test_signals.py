@@ -120,7 +120,8 @@ PROGRAMS = {
             moments = []
             def moment(frame, event, argument):
                 code = frame.f_code
-                if event in ("call", "return") and ("tinytrace" in code.co_filename or "contextlib" in code.co_filename):
+                ours = "tinytrace" in code.co_filename or "contextlib" in code.co_filename
+                if event in ("call", "return") and ours:
                     moments.append((code, event))
                     if len(moments) == number:
                         raise KeyboardInterrupt

@@ -30,7 +30,7 @@ def ensure_compile_time_eval() -> CompileTimeScope:
 
 
 class CompileTimeScope(TraceScope, contextlib.ContextDecorator):
-    """What `ensure_compile_time_eval` returns: it can decorate a function too, and then looks for the trace at each call."""
+    """What `ensure_compile_time_eval` returns: it can decorate a function too, and looks for the trace at each call."""
 
     def _recreate_cm(self) -> CompileTimeScope:
         return ensure_compile_time_eval()
