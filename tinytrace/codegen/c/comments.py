@@ -10,6 +10,7 @@ import string
 
 ALPHABET = frozenset(string.ascii_letters + string.digits + " _+-/=<>()[]{}:;,.!'\"@#$%^&|~`")
 """Printable ASCII without `*`, which ends comments, and without the backslash and `?`, which join lines."""
+_OUTSIDE = re.compile(f"[^{re.escape(''.join(sorted(ALPHABET)))}]")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
@@ -19,7 +20,7 @@ def comment(text: str) -> list[str]:
     >>> comment("a */ b")
     ['/* a ./ b */']
     """
-    first, *rest = ["".join(c if c in ALPHABET else "." for c in line) for line in text.split("\n")]
+    first, *rest = [_OUTSIDE.sub(".", line) for line in text.split("\n")]
     return [f"/* {first}", *(f" * {line}" for line in rest), " */"] if rest else [f"/* {first} */"]
 
 

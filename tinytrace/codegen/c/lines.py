@@ -6,6 +6,7 @@ remembers from which column to which each reached.
 """
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,19 @@ class Span(NamedTuple):
 
 def marked(text: str, eqns: frozenset[int], role: str) -> str:
     """Return a piece of C that remembers its equations until it is part of a line."""
-    return f"{_BEGIN}{role} {' '.join(map(str, sorted(eqns)))}{_TEXT}{text}{_END}" if eqns else text
+    return f"{_mark(eqns, role)}{text}{_END}" if eqns else text
+
+
+@functools.lru_cache(maxsize=4096)
+def _mark(eqns: frozenset[int], role: str) -> str:
+    return f"{_BEGIN}{role} {' '.join(map(str, sorted(eqns)))}{_TEXT}"
+
+
+@functools.lru_cache(maxsize=4096)
+def _read_mark(mark: str) -> tuple[frozenset[int], str]:
+    """Return the equations and the role that a mark tells."""
+    role, *ids = mark[1:-1].split(" ")
+    return frozenset(map(int, ids)), role
 
 
 class Line(str):
@@ -51,9 +64,12 @@ class Line(str):
         plain, spans = _without_marks(text, len(indent)) if _BEGIN in text else (text, ())
         line = cls(indent + plain if plain else "")
         line.spans = spans
-        line.eqns = frozenset(eqns).union(*(span.eqns for span in spans))
+        line.eqns = frozenset(eqns)
         line.role = role
-        if spans and role in (SCAFFOLD, COPY):
+        if not spans:
+            return line
+        line.eqns = line.eqns.union(*[span.eqns for span in spans])
+        if role in (SCAFFOLD, COPY):
             line.role = COMPUTE if any(span.role == COMPUTE for span in spans) else COPY
         return line
 
@@ -72,11 +88,10 @@ def _without_marks(text: str, column: int) -> tuple[str, tuple[Span, ...]]:
     for piece in _MARKS.split(text):
         if piece == _END:
             begin, mark = open_marks.pop()
-            role, *ids = mark.split(" ")
-            spans.append(Span(begin, column, frozenset(map(int, ids)), role))
-        elif piece.startswith(_BEGIN):
-            open_marks.append((column, piece[1:-1]))
-        else:
+            spans.append(Span(begin, column, *_read_mark(mark)))
+        elif piece[:1] == _BEGIN:
+            open_marks.append((column, piece))
+        elif piece:
             plain.append(piece)
             column += len(piece)
     return "".join(plain), tuple(sorted(spans))

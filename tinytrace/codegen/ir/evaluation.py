@@ -29,7 +29,7 @@ class Evaluation:
     """
 
     def __init__(self, values: dict[Node, Any], array: Callable[[Buffer], NDArray], mask: NDArray | None,
-                 orders: dict[Node, list[Node]]) -> None:
+                 orders: dict[Node, tuple[Node, ...]]) -> None:
         self.values, self.array, self.mask, self.orders = values, array, mask, orders
         self.known: dict[Node, Any] = {}
 

@@ -71,7 +71,7 @@ class _Run:
         self.memory = memory
         self.values: dict[Node, Any] = {}
         self._lanes: dict[For, bool] = {}
-        self._orders: dict[Node, list[Node]] = {}
+        self._orders: dict[Node, tuple[Node, ...]] = {}
 
     def program(self, kernels: Sequence[Kernel]) -> None:
         for kernel in kernels:

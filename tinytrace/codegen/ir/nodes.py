@@ -75,6 +75,8 @@ class _Table(threading.local):
     def __init__(self) -> None:
         self.nodes: dict[Any, Node] = {}
         self.counter = itertools.count()
+        self.orders: dict[Any, tuple[Node, ...]] | None = None
+        """What `walk` found, while a program is being generated: most passes walk through the same expressions."""
 
 
 _table = _Table()
@@ -84,12 +86,12 @@ _NO_AXES: frozenset[Node] = frozenset()
 @contextlib.contextmanager
 def fresh_nodes() -> Iterator[None]:
     """Start a program: equal expressions inside the block are one object, those of other programs are forgotten."""
-    saved = _table.nodes, _table.counter
-    _table.nodes, _table.counter = {}, itertools.count()
+    saved = _table.nodes, _table.counter, _table.orders
+    _table.nodes, _table.counter, _table.orders = {}, itertools.count(), {}
     try:
         yield
     finally:
-        _table.nodes, _table.counter = saved
+        _table.nodes, _table.counter, _table.orders = saved
 
 
 def make(op: str, args: tuple[Any, ...], children: Sequence[Node], dtype: DType | None = None,
@@ -169,12 +171,23 @@ def cast(index: Node, dtype: DType) -> Node:
 
 # --- walking -----------------------------------------------------------------------------------------------------
 
-def walk(roots: Iterable[Node], certain: bool = False) -> list[Node]:
+def walk(roots: Iterable[Node], certain: bool = False) -> tuple[Node, ...]:
     """Return every node below `roots` once, operands before their users; or only what is evaluated for certain."""
+    roots = tuple(roots)
+    orders = _table.orders
+    if orders is None:
+        return _in_order(roots, certain)
+    order = orders.get((roots, certain))
+    if order is None:
+        order = orders[roots, certain] = _in_order(roots, certain)
+    return order
+
+
+def _in_order(roots: tuple[Node, ...], certain: bool) -> tuple[Node, ...]:
     seen: set[Node] = set()
     order: list[Node] = []
     begun: list[Node] = []
-    stack: list[Node | None] = [*reversed([*roots])]
+    stack: list[Node | None] = [*reversed(roots)]
     while stack:
         node = stack.pop()
         if node is None:  # all operands of the node begun last are in order
@@ -188,7 +201,7 @@ def walk(roots: Iterable[Node], certain: bool = False) -> list[Node]:
                 stack += children[::-1]
             else:
                 order.append(node)
-    return order
+    return tuple(order)
 
 
 def rewrite(roots: Sequence[Node], replaced: dict[Node, Node],
