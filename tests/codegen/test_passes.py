@@ -22,7 +22,7 @@ from tinytrace.codegen.ir.evaluation import KernelError
 from tinytrace.codegen.ir.statements import For
 from tinytrace.codegen.ir.verifier import accesses
 from tinytrace.codegen.passes import loop_fission, pipeline, prefetch, streaming_stores, threads
-from tinytrace.codegen.plan import values
+from tinytrace.codegen.plan import products
 from tinytrace.codegen.schedule import column_folds, inner_simd
 from tinytrace.codegen.whole import scatter
 from tinytrace.testing.strategies import programs_with_arguments
@@ -42,7 +42,7 @@ def small(monkeypatch):
         (streaming_stores, "LARGER_THAN_CACHES", 256), (prefetch, "LARGER_THAN_CACHES", 256), (prefetch, "LEAST", 16),
         (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "PIECES", 4), (scatter, "USES", 1),
         (inner_simd, "BLOCK", 16), (column_folds, "GROUP_ROWS", 8), (loop_fission, "LONG_CHAIN", 6),
-        (values, "SMALL_PRODUCT", 64),
+        (products, "SMALL_PRODUCT", 64),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
 

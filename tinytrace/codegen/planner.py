@@ -11,17 +11,17 @@ from dataclasses import replace
 from functools import partial
 
 from tinytrace.codegen.ir.arithmetic import flat_offset
-from tinytrace.codegen.ir.cost import CALL
+from tinytrace.codegen.ir.cost import LOOP_OF_ITS_OWN
 from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, load, local, own_by, walk
 from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.plan.elements import Index, domain_axes
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map
 from tinytrace.codegen.plan.partition import Group, Grouping, Root
+from tinytrace.codegen.plan.products import is_small_product
 from tinytrace.codegen.plan.roots import copy_root, map_root, part_root, product_root, reduction_roots, scan_root
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.plan.unit import Unit
-from tinytrace.codegen.plan.values import is_small_product
 from tinytrace.codegen.schedule.loops import GroupLoops
 from tinytrace.codegen.schedule.tasks import StagePlan, Task
 from tinytrace.codegen.whole.dispatch import kernels_of_whole
@@ -70,7 +70,7 @@ class Planner(Scope):
             for v in eqn.outvars:
                 if v in self.values.kept:
                     root = map_root(eqn, v, self.elements)
-                    root.wide = v not in self.values.repeated and self.values.cost[v] >= CALL
+                    root.wide = v not in self.values.repeated and self.values.cost[v] >= LOOP_OF_ITS_OWN
                     self.add_root(root)
         elif isinstance(kind, Reduction):
             for root in reduction_roots(eqn, kind, self.elements):

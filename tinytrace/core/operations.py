@@ -1,7 +1,7 @@
 """Operations on elements, each with a record: its name, its types, how C spells it, what NumPy does, how exact it is.
 
 A record stands with its primitive: `Elementwise` makes it from the one statement of the room. What the code generator
-puts in itself is in `codegen/ir/operations.py`. Two operations that are the same are one object.
+puts in itself is in `codegen/ir/inserted_operations.py`. Two operations that are the same are one object.
 
     op = add_p.operation(f32, f32)
     op.name, op.arity, op.result, op.ulp, op.laws       'add', 2, float32, 0.5, {'commutative'}
@@ -32,7 +32,7 @@ class Operation:
     """One operation on elements of given types; made by `operation` alone, so equal ones are one object."""
 
     __slots__ = ("arity", "calls", "divisions", "formula", "laws", "mentions", "name", "numpy", "operands", "result",
-                 "sides", "steps", "ulp")
+                 "sides", "ulp")
 
     def __init__(self, name: str, operands: tuple[DType, ...], result: DType, formula: Formula,
                  numpy: Callable[..., Any], ulp: float | None, laws: frozenset[str]) -> None:
@@ -52,8 +52,6 @@ class Operation:
         self.calls = tuple(part.args[0] for part in found if part.op == "call")
         """The functions of csrc/math that it calls, as often as it does."""
         self.divisions: int = sum(part.op == "infix" and part.args[0] == "/" for part in found)
-        self.steps = sum(part.op in ("infix", "prefix", "choose", "call") for part in found)
-        """How many operations of C it consists of, a call counted as one."""
         numbers = [part.args[0] for part in found if part.op == "operand"]
         self.mentions = tuple(numbers.count(k) for k in range(len(operands)))
         """How often each operand stands in the formula."""

@@ -6,9 +6,9 @@ import pytest
 from tests.codegen.ir.solver import outside
 from tinytrace.codegen.ir.arithmetic import compare, linear, where
 from tinytrace.codegen.ir.evaluation import KernelError
+from tinytrace.codegen.ir.inserted_operations import add
 from tinytrace.codegen.ir.kernel import Nest
 from tinytrace.codegen.ir.nodes import apply, axis, fresh_nodes, literal, load, local, number
-from tinytrace.codegen.ir.operations import add
 from tinytrace.codegen.ir.statements import Buffer, Combine, Declare, For, Row, Store, When
 from tinytrace.codegen.ir.verifier import verify
 

@@ -9,9 +9,10 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, Line, marked
-from tinytrace.codegen.c.spelling import Text, spelled_formula
-from tinytrace.codegen.c.types import is_negative, rounded, spelled, variable_type, widened
+from tinytrace.codegen.c.numbers import is_negative, spelled
+from tinytrace.codegen.c.types import rounded, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, value_of
 from tinytrace.codegen.ir.statements import Buffer

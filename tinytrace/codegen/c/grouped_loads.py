@@ -14,13 +14,13 @@ from tinytrace.codegen.ir.arithmetic import stride_along
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Buffer, Combine, For, Stmt, Store, When, expressions, nested
 
-SHORT = 16
+UNROLLED = 16
 """Loops with so few iterations may be written out by the compiler."""
 
 
 def has_grouped_loads(loop: For) -> bool:
     """May the compiler group conditional loads (or stores) of iterations of an inner loop or of several lines?"""
-    if any(isinstance(stmt, For) and stmt.axis.args[1] > SHORT for stmt in nested(loop.body)):
+    if any(isinstance(stmt, For) and stmt.axis.args[1] > UNROLLED for stmt in nested(loop.body)):
         return False
     groups: Counter[tuple[Buffer, int]] = Counter()
     for buffer, offset, times in _conditional(loop.body, 1, False):

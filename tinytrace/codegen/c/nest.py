@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
-from tinytrace.codegen.c.spelling import Text, spelled_formula
 from tinytrace.codegen.c.types import memory_type, narrowed, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.kernel import Nest

@@ -20,6 +20,8 @@ CALL = 12
 """Steps of a function of csrc/math."""
 DIVISION = 4
 """Steps of a division."""
+LOOP_OF_ITS_OWN = 12
+"""Steps from which a value that is kept, and not computed again, has loops of its own."""
 REMEMBERING = 12
 """Steps that are worth writing an element to memory and reading it again."""
 

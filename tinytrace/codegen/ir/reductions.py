@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinytrace.codegen.ir.operations import fold_operation
+from tinytrace.codegen.ir.inserted_operations import fold_operation
 from tinytrace.core.dtypes import BOOL, FLOAT32, DType, is_float, is_half
 from tinytrace.core.operations import Operation
 

@@ -22,7 +22,7 @@ from tinytrace.codegen.ir.statements import (
     nested,
     with_body,
 )
-from tinytrace.codegen.plan.lowering import SHORT
+from tinytrace.codegen.plan.lowering import WRITTEN_OUT
 
 MOST_CUTS = 3
 FEWEST_ITERATIONS = 16
@@ -54,14 +54,14 @@ def split_at_guards(body: Sequence[Stmt]) -> list[Stmt]:
 def _segments(loop: For) -> list[Stmt]:
     axis, extent = loop.axis, loop.axis.args[1]
     inside = list(nested(loop.body))
-    if constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or SHORT < extent < FEWEST_ITERATIONS \
+    if constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or WRITTEN_OUT < extent < FEWEST_ITERATIONS \
             or any(isinstance(stmt, (Row, Call)) for stmt in inside):
         return [loop]
     nodes = walk(root for stmt in inside for root in expressions(stmt))
     cuts = sorted({place for node in nodes for place in _changes(node, axis) if 0 < place < extent})
     if not cuts or len(cuts) > MOST_CUTS or len(nodes) * (len(cuts) + 1) > MOST_OPERATIONS:
         return [loop]
-    cuts = list(range(1, extent)) if extent <= SHORT else cuts
+    cuts = list(range(1, extent)) if extent <= WRITTEN_OUT else cuts
     has_variables = any(isinstance(stmt, Declare) for stmt in loop.body)
     segments: list[Stmt] = []
     for begin, end in zip([0, *cuts], [*cuts, extent], strict=True):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from tinytrace.codegen.ir import arithmetic as ar
+from tinytrace.codegen.ir.inserted_operations import converted, fold_operation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, apply, axis, cast, literal, local, number
-from tinytrace.codegen.ir.operations import converted, fold_operation
 from tinytrace.codegen.ir.reductions import fold_of, propagating
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window
 from tinytrace.core.avals import ShapedArray

@@ -16,8 +16,8 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
 from tinytrace.core.kinds import Gather, IndexMap, Kind, Reduction, Scalar, Scatter
 
-SHORT = 4
-"""Dimensions of at most this size are written out."""
+WRITTEN_OUT = 4
+"""Dimensions of at most this size are written out: no loop runs over them."""
 LONG = 16
 """A sum of fewer terms than this is not worth spreading."""
 PART = 4
@@ -63,13 +63,13 @@ def is_map(kind: Lowered, eqn: JaxprEqn) -> bool:
 def is_short(kind: Reduction, eqn: JaxprEqn) -> bool:
     """Is this a reduction of so few elements that it is written out?"""
     shape = eqn.invars[0].aval.shape
-    return 0 < math.prod(shape[a] for a in kind.axes) <= SHORT and not kind.combine.startswith("arg")
+    return 0 < math.prod(shape[a] for a in kind.axes) <= WRITTEN_OUT and not kind.combine.startswith("arg")
 
 
 def _spread(eqn: JaxprEqn, kind: Reduction) -> Spread | None:
     operand, out = eqn.invars[0].aval, eqn.outvars[0].aval
     terms = math.prod(operand.shape[a] for a in kind.axes)
-    if not out.shape or not 1 < out.shape[-1] <= SHORT or operand.ndim - 1 in kind.axes or terms < LONG \
+    if not out.shape or not 1 < out.shape[-1] <= WRITTEN_OUT or operand.ndim - 1 in kind.axes or terms < LONG \
             or kind.combine.startswith("arg"):
         return None
     return Spread(kind, tuple(Var(ShapedArray(out.shape[:-1], out.dtype)) for _ in range(out.shape[-1])))

@@ -1,9 +1,10 @@
-"""Which equations become one kernel: kept values are gathered into groups that share loops.
+"""Fusion of loops, which equations become one kernel: kept values are gathered into groups that share loops.
 
 A *root* is a kept value with the loops that compute it: the dimensions of the result, then those that are folded away.
 A *group* is a list of stages, one after the other inside common outer loops; roots of one stage share all of their
 loops. Softmax is one group: for each row, a stage for the maximum, one for the exponentials and their sum, one for the
 quotients. A root joins the group of a value that it reads when it reads it at the place where the outer loops stand.
+What is not kept (`values.py`) is written out in the expressions of its readers (`elements.py`).
 """
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import NamedTuple, TypeAlias
 
+from tinytrace.codegen.ir.inserted_operations import add, div, mul, neg, sub
 from tinytrace.codegen.ir.nodes import Node, apply, literal, walk
-from tinytrace.codegen.ir.operations import add, div, mul, neg, sub
 from tinytrace.core.dtypes import DType
 from tinytrace.core.formulas import Formula
 

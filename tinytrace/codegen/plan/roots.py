@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import linear
+from tinytrace.codegen.ir.inserted_operations import converted, fold_operation, mul, position_of
 from tinytrace.codegen.ir.nodes import Node, apply, cast, element, literal, number
-from tinytrace.codegen.ir.operations import converted, fold_operation, mul, position_of
 from tinytrace.codegen.plan.elements import Elements, Index, domain_axes
 from tinytrace.codegen.plan.lowering import Spread
 from tinytrace.codegen.plan.partition import Root

@@ -26,14 +26,13 @@ from tinytrace.codegen.plan.elements import (
     reader,
     wrapped,
 )
-from tinytrace.codegen.plan.lowering import SHORT, Lowered, Spread, Window, is_map, lowered, window
+from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map, lowered, window
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Contraction, Gather, IndexMap, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
 
-SMALL_PRODUCT = 16 * 1024
-"""Matrix products of at most this many multiplications are loops of our own; larger ones go to the BLAS."""
-
+FOLD = 4
+"""Steps that a fold counts, besides those of what it folds."""
 
 Place: TypeAlias = tuple[tuple[int, ...], int]
 """Where a value is read: the extents of the loops, and how many folds lie behind what they compute."""
@@ -217,25 +216,6 @@ def _merge_same(into: Reads, loops: Reads) -> None:
 
 # --- kinds -------------------------------------------------------------------------------------------------------
 
-def is_small_product(kind: Contraction, eqn: JaxprEqn) -> bool:
-    """Is this a matrix product that loops of our own do as well as a BLAS, or better?"""
-    lhs, rhs = (x.aval for x in eqn.invars)
-    out = eqn.outvars[0].aval
-    count = out.size * math.prod(lhs.shape[a] for a in kind.lhs_contract)
-    if out.dtype.name not in ("float32", "float64") or lhs.dtype != out.dtype or rhs.dtype != out.dtype:
-        return True
-    return count <= SMALL_PRODUCT or is_product_with_vector(kind, lhs, rhs)
-
-
-def is_product_with_vector(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray) -> bool:
-    """Has one operand no dimension of its own (of size over 1)?"""
-    def free(aval: ShapedArray, *others: tuple[int, ...]) -> int:
-        taken = {a for axes in others for a in axes}
-        return math.prod(size for a, size in enumerate(aval.shape) if a not in taken)
-
-    return 1 in (free(lhs, kind.lhs_contract, kind.lhs_batch), free(rhs, kind.rhs_contract, kind.rhs_batch))
-
-
 def domain_order(operand: ShapedArray, kind: Reduction | Scan1D) -> tuple[int, ...]:
     """Return the loop extents of a fold: the dimensions that stay, then those that are folded."""
     folded = kind.axes if isinstance(kind, Reduction) else (kind.axis,)
@@ -247,5 +227,5 @@ def _own_cost(kind: Lowered, eqn: JaxprEqn) -> int:
     if isinstance(kind, Scalar):
         return steps(kind.operation)
     if isinstance(kind, Reduction):
-        return SHORT
+        return FOLD
     return 0

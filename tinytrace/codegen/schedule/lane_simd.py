@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import linear, rebuild
+from tinytrace.codegen.ir.inserted_operations import add, converted
 from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, number, rewrite, walk
-from tinytrace.codegen.ir.operations import add, converted
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.statements import Buffer, Combine, For, Row, Stmt, Store
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, computed, variable

@@ -24,8 +24,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, minimum, rebuild
+from tinytrace.codegen.ir.inserted_operations import add, finite_or_zero, if_finite, mul, nan_unless_finite, sub
 from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, local, number, rewrite, walk
-from tinytrace.codegen.ir.operations import add, finite_or_zero, if_finite, mul, nan_unless_finite, sub
 from tinytrace.codegen.ir.reductions import accumulator_type
 from tinytrace.codegen.ir.statements import Buffer, Stmt
 from tinytrace.codegen.plan.elements import as_element

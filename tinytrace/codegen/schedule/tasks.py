@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import rebuild
+from tinytrace.codegen.ir.inserted_operations import converted, is_nan, select
 from tinytrace.codegen.ir.nodes import Node, apply, literal, local, rewrite
-from tinytrace.codegen.ir.operations import converted, is_nan, select
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.plan.partition import Root

@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass, field, replace
 
 from tinytrace.codegen.ir.arithmetic import flat_offset
+from tinytrace.codegen.ir.inserted_operations import select
 from tinytrace.codegen.ir.kernel import Choose, Exchange, Kernel, Nest, Repeat, View
 from tinytrace.codegen.ir.nodes import Node, apply, literal, load, local, number
-from tinytrace.codegen.ir.operations import select
 from tinytrace.codegen.ir.statements import Buffer, Declare, Home, Stmt, Store
 from tinytrace.codegen.plan.elements import domain_axes
 from tinytrace.codegen.plan.partition import Root

@@ -1,4 +1,7 @@
-"""Matrix products by the host's BLAS: operands as they lie, transposed or not; anything else is copied first."""
+"""Matrix products by the host's BLAS: operands as they lie, transposed or not; anything else is copied first.
+
+Small products, and those with a vector, do not come here: they are loops (`plan/products.py`).
+"""
 from __future__ import annotations
 
 import math
