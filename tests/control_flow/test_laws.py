@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import lax
+from tinytrace.control_flow.closed_call import closed_call_p
+from tinytrace.experimental import io_callback
 
 Body = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -159,3 +161,49 @@ def test_a_body_that_closes_over_a_tracer_is_traced_for_each() -> None:
 
     close(jax.vmap(scaled)(np.float32([1, 2])), jnp.stack([scaled(1.0), scaled(2.0)]))
     close(jax.jit(scaled)(3.0), scaled(3.0))
+
+
+def test_a_closed_call_is_its_body_under_every_transformation() -> None:
+    def body(x: Any, y: Any) -> Any:
+        return x * y + y, y * 2.0
+
+    call = jax.make_jaxpr(body)(XS[0], XS[1])
+
+    def called(x: Any, y: Any) -> Any:
+        return tuple(closed_call_p.bind(x, y, call_jaxpr=call))
+
+    for transform in (
+        jax.jit, jax.vmap, lambda f: jax.vmap(f, in_axes=(0, None)), lambda f: jax.jit(jax.vmap(f)),
+        lambda f: lambda x, y: jax.jvp(f, (x[0], y[0]), (x[1], y[1])),
+        lambda f: lambda x, y: jax.vjp(f, x[0], y[0])[1]((x[1], y[1])),
+        lambda f: lambda x, y: jax.hessian(lambda x, y: sum(f(x, y)), argnums=(0, 1))(x[0], y[0]),
+        lambda f: lambda x, y: jax.linear_transpose(lambda y: f(x[0], y), y[0])((x[1], y[1])),
+        lambda f: lambda x, y: jax.grad(jax.checkpoint(lambda x, y: sum(f(x, y))), argnums=(0, 1))(x[0], y[0]),
+    ):  # fmt: skip
+        arguments = (XS[0], XS[1]) if transform is jax.jit else (XS[:2], XS[2:])
+        close(transform(called)(*arguments), transform(body)(*arguments))
+
+
+@pytest.mark.parametrize("policy", ["everything_saveable", "nothing_saveable", "dots_saveable"])
+def test_what_a_jitted_function_keeps_for_backward(policy: str) -> None:
+    """Some of it is an output too, some is an argument, some is neither."""
+    @jax.jit
+    def inner(x: Any, y: Any) -> Any:
+        s = jnp.sin(x)
+        return s, s * jnp.cos(y), x, jnp.exp(s * y)
+
+    def outer(x: Any, y: Any) -> Any:
+        return sum(jnp.sum(out ** 2) for out in inner(x, jnp.tanh(y)))
+
+    saved = jax.checkpoint(outer, policy=getattr(jax.checkpoint_policies, policy))
+    for wrap in (lambda f: f, jax.jit):
+        close(wrap(jax.grad(saved, argnums=(0, 1)))(XS, XS[::-1]), jax.grad(outer, argnums=(0, 1))(XS, XS[::-1]), 1e-4)
+        close(wrap(jax.hessian(saved))(XS, XS[::-1]), jax.hessian(outer)(XS, XS[::-1]), 1e-4)
+
+
+def test_effects_say_whether_callbacks_are_ordered() -> None:
+    def effects(ordered: bool) -> str:
+        return str(jax.make_jaxpr(lambda x: io_callback(lambda x: x, x, x, ordered=ordered))(XS).effects)
+
+    assert "Ordered" in effects(True)
+    assert "Ordered" not in effects(False)

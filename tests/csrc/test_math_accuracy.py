@@ -3,6 +3,7 @@
 One float32 in 8191 is tried here; `make exhaustive` tries them all (see exhaustive.py), and docs/math.md is its record.
 """
 
+import math
 import re
 import shutil
 
@@ -134,6 +135,18 @@ def test_float64_against_numpy(name):
     with enable_x64():
         got = np.asarray(jax.jit(getattr(lax, name))(x))
     np.testing.assert_allclose(got, getattr(special_values, name)(x), 3e-15, absolute)
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc", "lgamma"])
+def test_float64_where_formulas_meet(name):
+    """Series, fractions and polynomials are worst at the ends of the intervals that they are for."""
+    meeting = np.array([0.5, 0.84375, 1, 1.25, 2, 2.5, 3, 4, 5, 6, 8, 10, 1 / 0.35, 12, 16])
+    x = (meeting[:, None] * (1 + np.linspace(-2e-2, 2e-2, 101))).ravel()
+    if name == "lgamma":
+        x = x[(np.abs(x - 1) > 0.1) & (np.abs(x - 2) > 0.1)]  # where it is not near its zeros
+    with enable_x64():
+        got = np.asarray(jax.jit(getattr(lax, name))(x))
+    check(got, np.array([getattr(math, name)(v) for v in x], np.longdouble), x, BOUNDS[name][1] + 1)
 
 
 def test_erf_inv():

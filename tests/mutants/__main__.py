@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import pathlib
-import queue
 import shutil
 import subprocess
 import sys
-import threading
 import time
 
 from tests.mutants.faults import GROUPS, Fault, flat, sample
 from tests.mutants.selection import Selection
-from tests.mutants.trial import Copy, Result
+from tests.mutants.trial import LEFT_OUT, Copy, Result
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 EQUIVALENT = pathlib.Path(__file__).parent / "equivalent.txt"
@@ -24,19 +23,22 @@ EQUIVALENT = pathlib.Path(__file__).parent / "equivalent.txt"
 def main() -> None:
     """Read the command line and do what it says."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("command", choices=["all", "record", "run", "report"])
+    parser.add_argument("command", choices=["all", "record", "run", "check", "report"])
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "mutants", help="where the copies are")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--size", type=int, default=350, help="how many faults are planted")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no further trial after these")
     parser.add_argument("--only", default="", help="faults whose path or name begins so")
+    parser.add_argument("--stages", type=int, default=4, help="of the tests that belong to a fault, these many lots")
     parser.add_argument("--again", action="store_true", help="try the survivors again, with the tests of this folder")
     options = parser.parse_args()
     if options.command == "record" or (options.command == "all" and not (options.folder / "durations.xml").exists()):
         record(options.folder, options.workers)
     if options.command in ("all", "run"):
         run(options)
+    if options.command in ("all", "check"):
+        check(options.folder)
     if options.command != "record":
         sys.exit(report(options.folder, sample(options.folder / "tree", options.seed, options.size)))
 
@@ -52,7 +54,8 @@ def record(folder: pathlib.Path, workers: int) -> None:
                    "HYPOTHESIS_PROFILE": "fast", "COVERAGE_FILE": str(folder / "coverage.db")}
     subprocess.run([sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-n", str(workers), "--cov=tinytrace",
                     "--cov-context=test", "--cov-report=", f"--junitxml={folder / 'durations.xml'}", "-p",
-                    "no:cacheprovider"], cwd=tree, env=environment)  # fmt: skip
+                    "no:cacheprovider", *(f"--ignore={path}" for path in LEFT_OUT), "tests"],
+                   cwd=tree, env=environment)  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:
@@ -63,36 +66,51 @@ def run(options: argparse.Namespace) -> None:
     faults = [fault for fault in sample(folder / "tree", options.seed, options.size)
               if (fault.path.startswith(options.only) or fault.name.startswith(options.only))
               and (fault.name not in results or (options.again and results[fault.name].outcome == "survived"))]
-    waiting: queue.SimpleQueue[tuple[Fault, list[list[str]]]] = queue.SimpleQueue()
-    for fault in faults:
-        waiting.put((fault, selection.tests(fault)))
     print(f"{len(faults)} faults to try", flush=True)
     until = time.monotonic() + 60 * options.minutes
-    lock = threading.Lock()
 
     def work(number: int) -> None:
         copy = Copy(folder, number)
         if options.again:
             shutil.copytree(ROOT / "tests", copy.tree / "tests", dirs_exist_ok=True)
-        while time.monotonic() < until:
-            try:
-                fault, stages = waiting.get_nowait()
-            except queue.Empty:
+        for fault in faults[number::options.workers]:
+            if time.monotonic() > until:
                 return
-            known = sum(selection.seconds.get(test, 20.0) for tests in stages for test in tests)
+            stages = selection.tests(fault)[:options.stages]
+            known = sum(selection.seconds.get(test, 5.0) for tests in stages for test in tests)
             if options.again:  # tests that are new here stand in the files of the old ones
                 stages = [sorted({test.partition("::")[0] for tests in stages for test in tests})]
-            result = copy.try_out(fault, stages, known)
-            with lock, (folder / "results.jsonl").open("a") as file:
-                file.write(json.dumps({"fault": fault.name, "text": str(fault), **result._asdict()}) + "\n")
-                outcome = f"{result.outcome:8} {result.seconds:6.1f} s"
-                print(f"{outcome}  {fault.name} {fault}  [{result.by[:100]}]", flush=True)
+            keep(folder, fault, copy.try_out(fault, stages, known))
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(options.workers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    workers = [multiprocessing.get_context("fork").Process(target=work, args=(k,)) for k in range(options.workers)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def keep(folder: pathlib.Path, fault: Fault, result: Result) -> None:
+    """Print a result and write it to the file of all results."""
+    print(f"{result.outcome:8} {result.seconds:6.1f} s  {fault.name} {fault}  [{result.by[:100]}]", flush=True)
+    with (folder / "results.jsonl").open("a") as file:
+        file.write(json.dumps({"fault": fault.name, "text": str(fault), **result._asdict()}) + "\n")
+
+
+def check(folder: pathlib.Path) -> None:
+    """Run the tests that caught faults without any fault; what a test "caught" that fails here too is tried again."""
+    results = read_results(folder)
+    tests = sorted({result.by for result in results.values() if result.outcome == "caught" and "::" in result.by})
+    copy = Copy(folder, 0)
+    wrong = set()
+    while tests and (result := copy.try_out(None, [tests], 10.0 * len(tests))).outcome != "survived":
+        print(f"fails without a fault: {result.by}", flush=True)
+        if result.by not in tests:
+            break
+        wrong.add(result.by)
+        tests.remove(result.by)
+    path = folder / "results.jsonl"
+    kept = [line for line in path.read_text().splitlines(keepends=True) if json.loads(line)["by"] not in wrong]
+    path.write_text("".join(kept))
 
 
 def read_results(folder: pathlib.Path) -> dict[str, Result]:

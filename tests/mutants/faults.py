@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 import hashlib
 import itertools
 import pathlib
-import random
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -16,6 +16,15 @@ GROUPS = {  # how many of a sample of 350 are planted where
     "tinytrace/core": 45, "tinytrace/primitives": 60, "tinytrace/transforms": 35, "tinytrace/control_flow": 30,
     "tinytrace/passes": 15, "tinytrace/codegen": 65, "tinytrace/runtime": 30, "tinytrace/api": 30, "csrc": 40,
 }  # fmt: skip
+
+
+SPEED_ONLY = {  # functions whose results say which of two right programs is run, by path; "" stands for all
+    "tinytrace/codegen/ir/cost.py": ("",),
+    "csrc/blas.c": ("is_unpacked", "is_in_panels", "rows_in_even_parts", "choose_unpacked_block", "choose_tile",
+                    "choose_panelled_block", "choose_panelled_tile", "choose_packed_block"),
+    "csrc/pool.c": ("wait_step", "leave_callers_core", "read_cores"),
+}  # fmt: skip
+"""Not planted: the benchmarks judge these, as they judge tuning constants."""
 
 
 class Fault(NamedTuple):
@@ -28,11 +37,13 @@ class Fault(NamedTuple):
     function: str
     before: str
     after: str
+    number: int = 0
+    """Of the equal changes in a function, which one this is."""
 
     @property
     def name(self) -> str:
-        """The same on every machine and in every run."""
-        text = f"{self.path} {self.start} {self.before} {self.after}"
+        """The same on every machine, and still the same after the code around the function has changed."""
+        text = f"{self.path} {self.function} {self.before} {self.after} {self.number}"
         return hashlib.sha256(text.encode()).hexdigest()[:10]
 
     def planted(self, text: str) -> str:
@@ -49,25 +60,39 @@ def flat(text: str) -> str:
 
 
 def sample(root: pathlib.Path, seed: int, size: int) -> list[Fault]:
-    """Draw about `size` faults, spread over GROUPS, in random order; the same ones for the same texts and seed."""
-    chosen = []
+    """Draw about `size` faults, spread over GROUPS, in random order.
+
+    Whether a fault is drawn depends on its name alone: a smaller sample is a part of a larger one, and most of a sample
+    is still that of the seed when the package has changed.
+    """
+    def lot(fault: Fault) -> str:
+        return hashlib.sha256(f"{seed} {fault.name}".encode()).hexdigest()
+
+    chosen: list[Fault] = []
     for group, share in GROUPS.items():
         pool = [fault for path in sorted((root / group).rglob("*")) if path.suffix in (".py", ".c", ".h", ".inc")
                 for fault in found(path.relative_to(root).as_posix(), path.read_text())]
-        rng = random.Random(f"{seed} {group}")
-        chosen += rng.sample(pool, min(len(pool), round(share * size / sum(GROUPS.values()))))
-    random.Random(seed).shuffle(chosen)
-    return chosen
+        chosen += sorted(pool, key=lot)[:round(share * size / sum(GROUPS.values()))]
+    return sorted(chosen, key=lot)
 
 
 @functools.cache
 def found(path: str, text: str) -> list[Fault]:
     """Every fault that can be planted in a file."""
-    if not path.endswith(".py"):
-        return list(in_c(path, text))
-    planter = InPython(path, text)
-    planter.visit(ast.parse(text))
-    return planter.faults
+    if path.endswith(".py"):
+        planter = InPython(path, text)
+        planter.visit(ast.parse(text))
+        faults = planter.faults
+    else:
+        faults = list(in_c(path, text))
+    seen: collections.Counter[tuple[str, str, str]] = collections.Counter()
+    numbered = []
+    for fault in faults:
+        if not {"", fault.function} & {*SPEED_ONLY.get(path, ())}:
+            same = fault.function, fault.before, fault.after
+            numbered.append(fault._replace(number=seen[same]))
+            seen[same] += 1
+    return numbered
 
 
 # --- Python ------------------------------------------------------------------------------------------------------
@@ -142,7 +167,6 @@ class InPython(ast.NodeVisitor):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """A text."""
-
 
     # What is changed.
 

@@ -6,6 +6,8 @@ from hypothesis import given
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.jaxpr import ClosedJaxpr, Literal
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.passes.algebra import algebra
 from tinytrace.passes.cse import cse
@@ -85,6 +87,14 @@ def test_cse_tells_signed_zeros_and_types_apart():
     assert names(cse(traced(lambda y: (y.astype(np.int8), y.astype(np.int16)), x))) == ["convert_element_type"] * 2
 
 
+def test_cse_joins_equal_equations_of_which_a_part_is_used():
+    assert names(cse(traced(lambda y: (jax.lax.top_k(y, 1)[0], jax.lax.top_k(y, 1)[0]), x))) == ["top_k"]
+    both = cse(traced(lambda y: (jax.lax.top_k(y, 1)[0], jax.lax.top_k(y, 1)[1]), x))
+    check_jaxpr(both)
+    values, places = jax.core.eval_jaxpr(both.jaxpr, both.consts, x)
+    np.testing.assert_array_equal(np.take_along_axis(x, np.asarray(places), 1), values)
+
+
 def test_cse_leaves_effects_alone():
     def f(y):
         jax.debug.print("{}", y)
@@ -100,7 +110,7 @@ def test_fold_computes_numbers():
     assert closed.eqns[0].invars[1].val == np.log(np.float32(2))
 
 
-@pytest.mark.parametrize(("function", "left"), [
+ALGEBRA = [
     (lambda y: y * 1, []),
     (lambda y: 1 * y, []),
     (lambda y: y / 1, []),
@@ -117,7 +127,10 @@ def test_fold_computes_numbers():
     (lambda y: jax.lax.select_n(np.bool_(True), y + 1, y), []),
     (lambda y: jax.lax.select_n(jnp.full(y.shape, 1), y, y - 0, y + 1), []),
     (lambda y: jax.lax.select_n(y > 0, y, y - 1), ["gt", "sub", "select_n"]),
-])
+]
+
+
+@pytest.mark.parametrize(("function", "left"), ALGEBRA)
 def test_algebra_removes_what_changes_nothing(function, left):
     assert names(dce(algebra(traced(function, x)))) == left
 
@@ -142,6 +155,41 @@ def test_floors_by_powers_of_two_are_shifts_and_masks(function, left, dtype):
 @pytest.mark.parametrize("divisor", [0, -1, -8, 6])
 def test_other_floors_stay(divisor):
     assert "div" in names(simplify(traced(lambda y: y // divisor, np.int32(3))))
+
+
+def near_misses(closed):
+    """Programs of the same types that differ from `closed` in one operand."""
+    for k, eqn in enumerate(closed.eqns):
+        known = [*closed.jaxpr.invars, *(v for earlier in closed.eqns[:k] for v in earlier.outvars)]
+        for place, operand in enumerate(eqn.invars):
+            numbers = [Literal(np.asarray(n, operand.aval.dtype)[()], ShapedArray((), operand.aval.dtype, True))
+                       for n in (0, 1, 2, 3, 8)]
+            for other in [*known, *(numbers if operand.aval.shape == () else [])]:
+                same_type = (other.aval.shape, other.aval.dtype) == (operand.aval.shape, operand.aval.dtype)
+                if other is not operand and same_type:
+                    invars = [*eqn.invars[:place], other, *eqn.invars[place + 1:]]
+                    eqns = [*closed.eqns[:k], eqn.replace(invars=invars), *closed.eqns[k + 1:]]
+                    yield ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
+
+
+INTEGERS = np.array([[-128, -9, -8], [-1, 7, 127]], np.int8)
+
+
+@pytest.mark.parametrize(("function", "arguments"), [
+    *((function, [x]) for function, _ in ALGEBRA),
+    (lambda y, z: y // 8 + z, [INTEGERS, INTEGERS[::-1]]),
+    (lambda y, z: y % 8 + z, [INTEGERS, INTEGERS[::-1]]),
+    (lambda y, z: (y // z, y % z), [np.int8(-9), np.int8(8)]),
+])
+def test_what_nearly_matches_a_pattern_keeps_its_meaning(function, arguments):
+    """A pattern must ask for all that it relies on: with any one operand exchanged the program is another."""
+    for before in near_misses(inline(traced(function, *arguments))):
+        with jax.disable_jit(), np.errstate(all="ignore"):
+            expected = jax.core.eval_jaxpr(before.jaxpr, before.consts, *arguments)
+            after = simplify(before)
+            results = jax.core.eval_jaxpr(after.jaxpr, after.consts, *arguments)
+        for ours, theirs in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs, str(before))
 
 
 def test_simplify_reaches_into_loops_and_branches():

@@ -48,6 +48,16 @@ def test_factors_of_symmetric_matrices(n):
     assert list(w) == sorted(w)
 
 
+@pytest.mark.parametrize("lower", [False, True])
+def test_what_counts_of_a_matrix_that_is_not_symmetric(lower):
+    """Its symmetric part, or, where the caller says that there is no need to compute it, one triangle."""
+    a = matrix(4, 4).astype(np.float32)
+    half = np.tril(a) if lower else np.triu(a)
+    for symmetrize, meant in ((True, (a + a.T) / 2), (False, half + half.T - np.diag(np.diag(a)))):
+        w = linalg.eigh(a, lower=lower, symmetrize_input=symmetrize)[1]
+        np.testing.assert_allclose(w, np.linalg.eigvalsh(meant), atol=1e-5)
+
+
 @pytest.mark.parametrize("function", [linalg.cholesky, lambda a: linalg.eigh(a)[1], lambda a: linalg.eigh(a)[0]])
 def test_derivatives_along_symmetric_changes(function):
     with enable_x64(True):

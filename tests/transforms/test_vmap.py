@@ -152,3 +152,25 @@ def test_a_rule_whose_tangent_alone_is_batched(dims, jitted):
     xs, ys = np.broadcast_arrays(x, y)
     for out, expected in zip((*outs, *tangents), (xs * 2, ys * 3, ys + 1, xs + 1), strict=True):
         np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize(("in_axes", "shape"), [((0, 0), (3,)), ((0, None), (3,)), ((None, 0), (3,)), ((0, 0), (2, 3))])
+def test_a_gradient_that_no_rule_gives_has_the_shape_of_its_argument(in_axes, shape, jitted):
+    @jax.custom_vjp
+    def f(x, y):
+        return x * 2.0
+
+    f.defvjp(lambda x, y: (x * 2.0, None), lambda _, ct: (ct * 2.0, None))
+    x, y = (np.ones(shape if axis == 0 else shape[1:], np.float32) for axis in in_axes)
+    mapped = f
+    for _ in shape:
+        mapped = jax.vmap(mapped, in_axes)
+    total = jax.grad(lambda x, y: mapped(x, y).sum(), argnums=(0, 1))
+    dx, dy = (jax.jit(total) if jitted else total)(x, y)
+    np.testing.assert_array_equal(dx, np.full(x.shape, 2.0 if in_axes[0] == 0 else 2.0 * len(y)))
+    np.testing.assert_array_equal(dy, np.zeros(y.shape))
+    each = jax.grad(f, argnums=(0, 1))
+    for _ in shape:
+        each = jax.vmap(each, in_axes)
+    assert [np.shape(g) for g in each(x, y)] == [shape, shape]

@@ -1,7 +1,9 @@
 """Simplified index expressions mean what the rooms wrote, and shrink where they should."""
 
 import itertools
+import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from tinytrace.codegen.ir.arithmetic import (
     rebuild,
     stride_along,
     subtract,
+    unflattened,
     where,
 )
 from tinytrace.codegen.ir.nodes import axis, fresh_nodes, number, rewrite, walk
@@ -117,6 +120,15 @@ def test_a_reshape_and_its_inverse_leave_nothing(shape, other):
     there_and_back = reshaped(reshaped(index, shape, other), other, shape)
     assert flat_offset(there_and_back, shape) is flat_offset(index, shape)
     assert not any(n.op in ("mod", "floordiv") for n in walk([flat_offset(reshaped(index, shape, other), other)]))
+
+
+@pytest.mark.parametrize("shape", [(), (6,), (3, 4), (3, 4, 5), (2, 3, 1, 5)])
+def test_an_offset_comes_from_one_index(shape):
+    offset = axis("i0", math.prod(shape))
+    index = unflattened(offset, shape)
+    assert flat_offset(index, shape) is offset or shape == ()
+    points = [tuple(value(i, [n]) for i in index) for n in range(math.prod(shape))]
+    assert points == list(np.ndindex(shape))
 
 
 def test_guards_that_ranges_decide_vanish():
