@@ -114,8 +114,9 @@ static inline double tt_zeta_f64(double x, double q) {
         sum += bernoulli[k] * factor;
         factor *= (x + 2 * k + 1) * (x + 2 * k + 2) * square;
     }
-    /* A pole of odd order has no limit. */
-    double pole = (__builtin_rint(q) == q) & (__builtin_rint(0.5 * x) == 0.5 * x) ? __builtin_inf() : __builtin_nan("");
+    /* A pole of odd order has no limit, and infinity is not even. */
+    int32_t even = (__builtin_rint(0.5 * x) == 0.5 * x) & (x < __builtin_inf());
+    double pole = (__builtin_rint(q) == q) & even ? __builtin_inf() : __builtin_nan("");
     sum = q <= 0.0 ? (__builtin_rint(x) == x) & (__builtin_rint(q) != q) ? sum : pole : sum;
     sum = x == 1.0 ? __builtin_inf() : sum;
     return x < 1.0 ? __builtin_nan("") : sum;

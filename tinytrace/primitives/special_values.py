@@ -114,7 +114,8 @@ def _zeta(x: NDArray, q: NDArray) -> NDArray:
     for k, bernoulli in enumerate(_BERNOULLI):
         total = total + bernoulli / math.factorial(2 * k + 2) * factor
         factor = factor * (x + 2 * k + 1) * (x + 2 * k + 2) / (a * a)
-    pole = np.where((np.rint(q) == q) & (np.rint(x / 2) == x / 2), np.inf, np.nan)  # of odd order: no limit
+    even = (np.rint(x / 2) == x / 2) & (x < np.inf)
+    pole = np.where((np.rint(q) == q) & even, np.inf, np.nan)  # of odd order: no limit
     total = np.where((q <= 0) & ~((np.rint(x) == x) & (np.rint(q) != q)), pole, total)
     return np.where(x < 1, np.nan, np.where(x == 1, np.inf, total))
 
