@@ -1,0 +1,1 @@
+"""Chapter 7: fusion, memory and the roofline."""
