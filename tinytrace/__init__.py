@@ -69,7 +69,8 @@ if TYPE_CHECKING:
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
 _submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
-_LATER = {"debugger": "inspection.debugger", "parse_jaxpr": "parsing", "shrink": "inspection.shrink"}
+_LATER = {"debugger": "inspection.debugger", "explore": "inspection.explorer.explore", "parse_jaxpr": "parsing",
+          "shrink": "inspection.shrink"}
 _later = lazy_names(__name__, _LATER)
 
 
@@ -113,6 +114,7 @@ __all__ = [
     "ensure_compile_time_eval",
     "errors",
     "eval_shape",
+    "explore",
     "float0",
     "grad",
     "hessian",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from tinytrace.cli import explore
 from tinytrace.cli.demo import run_demo
 from tinytrace.cli.spine import run_spine
 
@@ -20,8 +21,13 @@ def main(argv: list[str]) -> None:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     for name, (_, help_text) in COMMANDS.items():
         commands.add_parser(name, help=help_text)
-    run, _ = COMMANDS[parser.parse_args(argv).command]
-    run()
+    explore.add_arguments(commands.add_parser("explore", help="write the page of a function, from Python to assembly"))
+    options = parser.parse_args(argv)
+    if options.command == "explore":
+        explore.run_explore(options)
+    else:
+        run, _ = COMMANDS[options.command]
+        run()
 
 
 if __name__ == "__main__":

@@ -42,7 +42,17 @@ class Marked:
         self.width = len(text)
 
 
-Piece: TypeAlias = str | Break | Group | Marked
+class Anchor:
+    """Of no width: what stands from here to the next `Anchor(None)` at the same depth is the text of `value`."""
+
+    __slots__ = ("value",)
+    width = 0
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+Piece: TypeAlias = str | Break | Group | Marked | Anchor
 
 COLORS = {"keyword": "\033[34m", "type": "\033[35m", "note": "\033[2m"}
 """ANSI escapes: keywords blue, types magenta, notes dim, as JAX has them."""
@@ -55,6 +65,27 @@ def render(pieces: list[Piece], width: int = 80) -> str:
     out: list[str] = []
     _break_up(pieces, 0, 0, width, out)
     return "".join(out)
+
+
+def render_with_places(pieces: list[Piece], width: int = 80) -> tuple[str, list[tuple[int, int, Any]]]:
+    """Lay out `pieces` as `render` does; Returns the text, and each anchor in it: (begin, end, value), outer first."""
+    out: list[Any] = []
+    _break_up(pieces, 0, 0, width, out)
+    at = 0
+    texts: list[str] = []
+    places: list[tuple[int, int, Any]] = []
+    begun: list[tuple[int, int, Any]] = []
+    for piece in out:
+        if isinstance(piece, str):
+            texts.append(piece)
+            at += len(piece)
+        elif piece.value is not None:
+            begun.append((len(places), at, piece.value))
+            places.append((at, at, piece.value))
+        else:
+            place, begin, value = begun.pop()
+            places[place] = begin, at, value
+    return "".join(texts), places
 
 
 def render_with_notes(pieces: list[Piece], width: int = 80, use_color: bool = False) -> str:
@@ -95,7 +126,7 @@ def _styled(piece: str | Marked, use_color: bool) -> str:
 def _width(piece: Piece) -> int:
     if isinstance(piece, str):
         return len(piece)
-    return piece.width if isinstance(piece, (Group, Marked)) else len(piece.flat)
+    return len(piece.flat) if isinstance(piece, Break) else piece.width
 
 
 def _holds_two_lines_of_notes(group: Group) -> bool:
@@ -109,7 +140,7 @@ def _leaves(group: Group) -> Iterator[Break | Marked]:
     for piece in group.pieces:
         if isinstance(piece, Group):
             yield from _leaves(piece)
-        elif not isinstance(piece, str):
+        elif isinstance(piece, (Break, Marked)):
             yield piece
 
 

@@ -21,7 +21,16 @@ from tinytrace.core.jaxpr import (
     install_printer,
     subjaxprs,
 )
-from tinytrace.core.layout import Break, Group, Marked, Piece, render, render_with_notes
+from tinytrace.core.layout import (
+    Anchor,
+    Break,
+    Group,
+    Marked,
+    Piece,
+    render,
+    render_with_notes,
+    render_with_places,
+)
 from tinytrace.core.user_names import user_names
 
 
@@ -56,6 +65,16 @@ def to_text(program: Jaxpr | ClosedJaxpr, options: PrintOptions | None = None) -
     if options.names == "user":
         names.give(user_names(jaxpr))
     return render_with_notes(_pieces(jaxpr, names), options.width, options.use_color)
+
+
+def text_with_places(program: Jaxpr | ClosedJaxpr) -> tuple[str, list[tuple[int, int, JaxprEqn]]]:
+    """Return the text of `program`, and where in it each equation stands: (begin, end, equation), outer ones first.
+
+    An equation of a program that is printed once, under a name, stands there only.
+    """
+    names = _Names()
+    names.anchored = True
+    return render_with_places(_pieces(program.jaxpr if isinstance(program, ClosedJaxpr) else program, names))
 
 
 def _pieces(jaxpr: Jaxpr, names: _Names) -> list[Piece]:
@@ -133,6 +152,7 @@ class _Names(VarNames):
         super().__init__()
         self.hoisted: dict[Jaxpr, str] = {}
         self.options = options
+        self.anchored = False
 
     def jaxpr(self, jaxpr: Jaxpr) -> Piece:
         if jaxpr in self.hoisted:
@@ -165,7 +185,8 @@ class _Names(VarNames):
                 left[1] = Marked(" = ", note=str(eqn.source) if eqn.source is not None else "unknown")
         params = eqn.primitive.pp_params(eqn.params) if eqn.params else None
         shown: list[Piece] = [self.params(params)] if params else []
-        return [*left, name, *shown, " ", self.plain(eqn.invars)]
+        pieces = [*left, name, *shown, " ", self.plain(eqn.invars)]
+        return [Anchor(eqn), *pieces, Anchor(None)] if self.anchored else pieces
 
     def params(self, params: dict[str, Any]) -> Group:
         pieces: list[Piece] = ["[", Break("", indent=2)]

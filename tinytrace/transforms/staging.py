@@ -273,11 +273,17 @@ def user_source() -> SourceInfo | None:
         file = code.co_filename
         internal = _is_internal.get(file)
         if internal is None:
-            if len(_is_internal) > 8192:  # as many files are cells of notebooks, or texts that were executed
-                _is_internal.clear()
-            internal = file.startswith(_PACKAGE) or file.endswith(("contextlib.py", "functools.py"))
-            _is_internal[file] = internal
+            internal = is_internal(file)
         if not internal:
             return SourceInfo(code, frame.f_lasti)
         frame = frame.f_back
     return None
+
+
+def is_internal(file: str) -> bool:
+    """Is a file one of this package, or of the standard library's that call for it? No equation is written there."""
+    if len(_is_internal) > 8192:  # as many files are cells of notebooks, or texts that were executed
+        _is_internal.clear()
+    internal = file.startswith(_PACKAGE) or file.endswith(("contextlib.py", "functools.py"))
+    _is_internal[file] = internal
+    return internal

@@ -1,0 +1,143 @@
+"""`explore(f)(x)`: one program from Python to machine code, in six linked texts on one page.
+
+    page = tinytrace.explore(f)(x)
+    page                        in a notebook: the page, in the cell
+    page.save("f.html")         a file that needs neither network nor Python
+"""
+from __future__ import annotations
+
+import inspect
+import os
+import pathlib
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tinytrace.api.jit import JitFunction, jit
+from tinytrace.api.stages import Lowered, Traced
+from tinytrace.core.jaxpr import JaxprEqn, subjaxprs
+from tinytrace.inspection.explorer.facts import equations_in, facts_of, operations_by_equation
+from tinytrace.inspection.explorer.marked_text import Pane
+from tinytrace.inspection.explorer.page import Equation, Page, escaped
+from tinytrace.inspection.explorer.panes import assembly_pane, c_pane, jaxpr_pane, kernels_pane
+from tinytrace.inspection.explorer.passes import Change, changes
+from tinytrace.inspection.explorer.python_pane import python_pane
+from tinytrace.transforms.staging import is_internal
+from tinytrace.util import lazy
+
+HEIGHT = 780
+"""Pixels of the page in a notebook's cell."""
+
+
+def explore(fun: Callable[..., Any], assembly: bool = True) -> Callable[..., Explorer]:
+    """Return a function of the arguments of `fun` that shows what becomes of them as a page of six linked texts.
+
+    fun: any function, jitted or not, and what `grad`, `vmap` and the like make of one.
+    assembly: compile it once more to show its machine code, where there is a disassembler.
+
+    Returns: a function; its result has `html`, `save(path)`, and is a page in a notebook's cell.
+    Raises: what tracing `fun` raises.
+
+    >>> import tinytrace as jax, tinytrace.numpy as jnp
+    >>> jax.explore(jax.grad(jnp.sin), assembly=False)(1.0)
+    <explorer of sin: 2 equations, 1 kernel, 10 lines of C>
+    """
+    jitted = fun if isinstance(fun, JitFunction) else jit(fun)
+
+    def exploration(*args: Any, **kwargs: Any) -> Explorer:
+        return Explorer(jitted.trace(*args, **kwargs), _code_of(fun), assembly)
+
+    return exploration
+
+
+class Explorer:
+    """What one program becomes, as a page. Texts and facts are made when they are first asked for.
+
+    lowered: the program whose page this is; all that is shown is what it says of itself.
+    """
+
+    def __init__(self, traced: Traced, code: types.CodeType | None = None, assembly: bool = True) -> None:
+        self.traced = traced
+        self.lowered: Lowered = traced.lower()
+        self._code = code
+        self._assembly = assembly
+        self._eqns = list(_in_order(traced.jaxpr.jaxpr))
+        self._numbers = {eqn.ids[0]: k for k, eqn in enumerate(self._eqns)}
+
+    @lazy
+    def panes(self) -> dict[str, Pane]:
+        """The six texts: python, jaxpr, simplified, kernels, c and assembly."""
+        lowered, source = self.lowered, self.lowered.source_map
+        found = [python_pane(self._eqns, source.equations, self._code),
+                 jaxpr_pane("jaxpr", "Jaxpr", self.traced.jaxpr, self._numbers),
+                 jaxpr_pane("simplified", "Simplified jaxpr", lowered.jaxpr, self._numbers),
+                 kernels_pane(lowered.kernels, self._numbers),
+                 c_pane(lowered, source)]
+        found.append(assembly_pane(lowered, source) if self._assembly else
+                     Pane("assembly", "Assembly", "No assembly: it was not asked for."))
+        return {pane.key: pane for pane in found}
+
+    @lazy
+    def changes(self) -> list[Change]:
+        """What each pass did, in the order of the passes."""
+        return changes(self.lowered.passes, self._numbers)
+
+    @lazy
+    def equations(self) -> list[Equation]:
+        """What is told of each equation, in the order of the jaxpr."""
+        kernels = self.lowered.kernels
+        operations, members = operations_by_equation(kernels), [equations_in(kernel) for kernel in kernels]
+        return [Equation(place.text, facts_of(eqn, operations, members), place.reason,
+                         f"{os.path.basename(place.file)}:{place.line}" if place.file else "")
+                for eqn, place in zip(self._eqns, self.lowered.source_map.equations, strict=True)]
+
+    @lazy
+    def inside(self) -> dict[int, list[int]]:
+        """For each loop, branch or call, the equations inside it."""
+        found: dict[int, list[int]] = {}
+        for k, eqn in enumerate(self._eqns):
+            inner = {self._numbers[e.ids[0]] for jaxpr in subjaxprs(eqn.params) for e in jaxpr.walk()}
+            if inner:
+                found[k] = sorted(inner)
+        return found
+
+    @lazy
+    def html(self) -> str:
+        """The page: one file of HTML that loads nothing, and can be read without its script."""
+        return Page(self._title(), [*self.panes.values()], self.equations, self.inside, self.changes).to_html()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file."""
+        pathlib.Path(path).write_text(self.html, "utf-8")
+
+    def _title(self) -> str:
+        types_ = ", ".join(aval.str_short() for aval in self.traced.jaxpr.in_avals)
+        return f"{self.traced.fun_name}({types_})"
+
+    def __repr__(self) -> str:
+        kernels, lines = len(self.lowered.kernels), self.lowered.as_text().count("\n")
+        return (f"<explorer of {self.traced.fun_name}: {_count(len(self._eqns), 'equation')}, "
+                f"{_count(kernels, 'kernel')}, {lines} lines of C>")
+
+    def _repr_html_(self) -> str:
+        return (f'<iframe srcdoc="{escaped(self.html, quote=True)}" sandbox="allow-scripts" title="'
+                f'{escaped(self._title(), quote=True)}" style="width:100%;height:{HEIGHT}px;border:0"></iframe>')
+
+
+def _in_order(jaxpr: Any) -> Iterator[JaxprEqn]:
+    """Yield equations in the order of the source map: each once, those inside after the one around them."""
+    seen: set[int] = set()
+    for eqn in jaxpr.walk():
+        if eqn.ids[0] not in seen:
+            seen.add(eqn.ids[0])
+            yield eqn
+
+
+def _code_of(fun: Callable[..., Any]) -> types.CodeType | None:
+    """Return the code of the user's function behind `fun`, None if there is none."""
+    code = getattr(inspect.unwrap(fun), "__code__", None)
+    return code if isinstance(code, types.CodeType) and not is_internal(code.co_filename) else None
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
