@@ -108,7 +108,7 @@ def test_a_cell_of_a_notebook_holds_the_page():
     explored = page("selu")
     inside = re.fullmatch(r'<iframe srcdoc="([^"]*)" .*></iframe>', explored._repr_html_(), re.DOTALL)[1]
     assert html.unescape(inside) == explored.html
-    assert repr(explored) == "<explorer of selu: 7 equations, 1 kernel, 25 lines of C>"
+    assert re.fullmatch(r"<explorer of selu: 7 equations, 1 kernel, \d+ lines of C>", repr(explored))
 
 
 def test_what_users_write_stays_text(tmp_path):

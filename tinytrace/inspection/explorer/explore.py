@@ -40,7 +40,7 @@ def explore(fun: Callable[..., Any], assembly: bool = True) -> Callable[..., Exp
 
     >>> import tinytrace as jax, tinytrace.numpy as jnp
     >>> jax.explore(jax.grad(jnp.sin), assembly=False)(1.0)
-    <explorer of sin: 2 equations, 1 kernel, 10 lines of C>
+    <explorer of sin: 3 equations, 1 kernel, ... lines of C>
     """
     jitted = fun if isinstance(fun, JitFunction) else jit(fun)
 
