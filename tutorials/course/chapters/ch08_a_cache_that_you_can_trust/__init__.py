@@ -1,0 +1,1 @@
+"""Chapter 8: a cache that you can trust."""
