@@ -29,15 +29,15 @@ demo: $(VENV)/.installed  ## run the programs of the introductions: jaxpr, C, ou
 
 test: $(VENV)/.dev  ## run all tests (minutes)
 	@echo "==> all tests"
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-fast: $(VENV)/.dev  ## run the tests without the slow ones, a third of long tables, fewer random programs
 	@echo "==> the fast tests"
-	@HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -m "not slow" -q -n auto --sample=3
+	@HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -m "not slow" -q -n auto --dist worksteal --sample=3
 
 test-matrix: $(VENV)/.dev  ## run what runs compiled programs with 1, 2 and 5 threads, in default and exact mode (minutes)
 	@for options in $(MATRIX); do echo "==> $$options"; \
-		HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -q -n auto $$options $(COMPILED) || exit 1; done
+		HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -q -n auto --dist worksteal $$options $(COMPILED) || exit 1; done
 
 sanitize: $(VENV)/.dev  ## run compiled programs under the address, undefined behaviour and thread sanitizers (minutes)
 	@echo "==> gcc's sanitizers"
@@ -71,7 +71,7 @@ tutorials: $(VENV)/.dev  ## execute the notebooks, which must show what they say
 	@echo "==> the tutorials"
 	@$(BIN)/python tutorials/execute.py
 	@echo "==> the twelve steps"
-	@$(BIN)/python -m pytest -q -n auto tutorials/build
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal tutorials/build
 
 docs: $(VENV)/.docs  ## build the documentation in docs/_build/html; a warning is an error
 	@echo "==> the pages"

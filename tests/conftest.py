@@ -1,6 +1,7 @@
 """What holds for all tests: a cache of their own, settings by options only, and how many random programs are tried."""
 
 import collections
+import gc
 import os
 import pathlib
 import signal
@@ -50,6 +51,12 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen
+
+
+def pytest_collection_finish(session):
+    """Tests that collect garbage, and those under leak checks do at every trace, need not look through all tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

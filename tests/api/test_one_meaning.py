@@ -19,7 +19,8 @@ from tinytrace.primitives.elementwise import Elementwise, accepts
 
 SIZES = (0, 1, 7, 1000)
 MILLION = 1_000_000
-CALLS = 10
+COSTLY = {"igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "regularized_incomplete_beta", "zeta", "polygamma"}
+"""A microsecond per element or more: cut among threads at a tenth of a million elements."""
 COMPARED = (0, 2, 9)
 F32, F16, BF16, I32, I8, U8 = domains.F32, domains.F16, domains.BF16, domains.I32, domains.I8, domains.U8
 
@@ -34,13 +35,16 @@ def bits(x):
 
 def check(function, *args, **static):
     """Hold the first, the third and the tenth call of a function to what it gives when it is jitted."""
-    jitted = jax.jit(functools.partial(function, **static))
-    expected = jax.tree.leaves(jitted(*args))
-    for n in range(CALLS):
-        results = jax.tree.leaves(function(*args, **static))
-        if n not in COMPARED:
+    compare(functools.partial(function, **static), args, jax.jit(functools.partial(function, **static))(*args))
+
+
+def compare(function, args, expected, calls=COMPARED):
+    """Hold some of the calls of a function to what is expected of all."""
+    for n in range(calls[-1] + 1):
+        results = jax.tree.leaves(function(*args))
+        if n not in calls:
             continue
-        for result, wanted in zip(results, expected, strict=True):
+        for result, wanted in zip(results, jax.tree.leaves(expected), strict=True):
             assert (result.shape, result.dtype, result.weak_type) == (wanted.shape, wanted.dtype, wanted.weak_type)
             assert bits(result) == bits(wanted), f"call {n}: {result} is not {wanted}"
 
@@ -65,17 +69,32 @@ def dtypes_of(primitive):
     return [d for d in domains.ANY if all(accepts(accepted, d) for accepted in primitive.accepts)]
 
 
-@pytest.mark.parametrize("size", [*SIZES, pytest.param(MILLION, marks=pytest.mark.slow)])
+def numbers_for(primitive, sample, size):
+    """Operands like those of a sample, of another size."""
+    args = ([np.resize(x, size) for x in sample.args] if primitive.name in SHAPED else
+            operands(primitive, sample.args[0].dtype, size))
+    return list(map(jax.numpy.asarray, args))
+
+
 @pytest.mark.parametrize("primitive", ELEMENTWISE, ids=lambda p: p.name)
-def test_elementwise_primitives(primitive, size):
+def test_elementwise_primitives(primitive):
+    """With every dtype and several sizes, all of which one jitted program does."""
+    samples = {s.args[0].dtype: s for s in domains.samples(primitive.name)[::-1]}.values()
+    functions = [functools.partial(primitive.bind, **sample.params) for sample in samples for _ in SIZES]
+    lists = [numbers_for(primitive, sample, size) for sample in samples for size in SIZES]
+    jitted = jax.jit(lambda lists: [function(*args) for function, args in zip(functions, lists, strict=True)])
+    for function, args, expected in zip(functions, lists, jitted(lists), strict=True):
+        compare(function, args, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("primitive", ELEMENTWISE, ids=lambda p: p.name)
+def test_elementwise_primitives_on_many_elements(primitive):
     for sample in {s.args[0].dtype: s for s in domains.samples(primitive.name)[::-1]}.values():
-        if size == MILLION and sample.args[0].dtype not in (F32, BF16):
-            continue
-        if primitive.name in SHAPED:
-            args = [np.resize(x, size) for x in sample.args]
-        else:
-            args = operands(primitive, sample.args[0].dtype, size)
-        check(primitive.bind, *map(jax.numpy.asarray, args), **sample.params)
+        if sample.args[0].dtype in (F32, BF16):
+            args = numbers_for(primitive, sample, MILLION // 10 if primitive.name in COSTLY else MILLION)
+            function = functools.partial(primitive.bind, **sample.params)
+            compare(function, args, jax.jit(function)(*args), calls=(0, 2))
 
 
 SHAPED = {"polygamma", "convert_element_type", "bitcast_convert_type", "integer_pow", "reduce_precision", "clamp"}
@@ -167,3 +186,12 @@ def test_public_functions(module, name):
 def test_most_public_functions_are_tried():
     tried = sum(accepted_arguments(getattr(MODULES[module], name), F32) is not None for module, name in PUBLIC)
     assert tried > 300
+
+
+@pytest.mark.parametrize("dtype", [BF16, F16], ids=str)
+def test_products_of_polynomials_in_two_bytes(dtype):
+    """Sums of products that are rounded on their way: un-jitted and jitted in the same places."""
+    numbers = np.random.default_rng(0)
+    for n, m in [(1, 1), (2, 5), (5, 7), (8, 8), (30, 3)]:
+        for _ in range(10):
+            check(jax.numpy.polymul, *(jax.numpy.asarray(numbers.normal(size=k).astype(dtype)) for k in (n, m)))

@@ -105,7 +105,8 @@ def normalise(text: str) -> str:
     text = re.sub(r"0x[0-9a-f]+", "0x..", text)
     text = re.sub(r"object id \d+", "object id ..", text)
     text = re.sub(r" at /\S+:\d+", " at (library)", text)
-    text = re.sub(r"(?<= are subtypes of )\w+(, \w+)+", lambda found: ", ".join(sorted(found[0].split(", "))), text)
+    for names in (r"(?<= are subtypes of )\w+(, \w+)+", r"(?<=Input dtypes \()[^)]*(?=\) have no)"):
+        text = re.sub(names, lambda found: ", ".join(sorted(found[0].split(", "))), text)
     # Of a leaked value we keep the line that made it, not the stack (docs/differences.md).
     frames = r"When the value was created, the final \d+ stack frames.*?\n-+\n.*?\n-+\n"
     text = re.sub(frames, "", text, flags=re.DOTALL)

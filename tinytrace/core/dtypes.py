@@ -81,6 +81,15 @@ SUPPORTED = frozenset(
 )
 
 
+SMALL_FLOATS: tuple[DType, ...] = tuple(
+    np.dtype(getattr(ml_dtypes, f"float8_{kind}"))
+    for kind in ("e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz"))
+SMALL_INTEGERS: tuple[DType, ...] = tuple(
+    np.dtype(getattr(ml_dtypes, name)) for name in ("int2", "int4", "uint2", "uint4") if hasattr(ml_dtypes, name))
+SMALL = frozenset(SMALL_FLOATS + SMALL_INTEGERS)
+"""Types that promotion knows, and that no array here has: their values are converted to other types first."""
+
+
 def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
     """Return the dtype that values of `dtype` really have: 64-bit types narrow unless `enable_x64` is on.
 
@@ -148,12 +157,14 @@ def short_name(dtype: DType) -> str:
 
 def scalar_type_of(x: Any) -> type:
     """Return the Python scalar type (bool, int, float, complex) that dtype or value `x` belongs to."""
-    dtype = dtype_of(x)
+    dtype = dtype_of(x, canonical=False)
     for kind, result in (("b", bool), ("iu", int), ("c", complex)):
         if dtype.kind in kind:
             return result
-    if is_float(dtype):
+    if is_float(dtype) or dtype in SMALL_FLOATS:
         return float
+    if dtype in SMALL_INTEGERS:
+        return int
     raise TypeError(f"Invalid scalar value {x}")
 
 
@@ -209,9 +220,11 @@ def _edges() -> dict[Any, list[Any]]:
     u1, u2, u4, u8 = types("uint8", "uint16", "uint32", "uint64")
     f2, f4, f8, c4, c8 = types("float16", "float32", "float64", "complex64", "complex128")
     return {
-        BOOL: ["i*"], "i*": [u1, i1], u1: [i2, u2], u2: [i4, u4], u4: [i8, u8],
+        BOOL: ["i*"], "i*": [u1, i1, *SMALL_INTEGERS], u1: [i2, u2], u2: [i4, u4], u4: [i8, u8],
         i1: [i2], i2: [i4], i4: [i8], i8: ["f*"], u8: ["f*"],
-        "f*": ["c*", f2, BFLOAT16], f2: [f4], BFLOAT16: [f4], f4: [f8, c4], f8: [c8], "c*": [c4], c4: [c8], c8: [],
+        "f*": ["c*", f2, BFLOAT16, *SMALL_FLOATS], f2: [f4], BFLOAT16: [f4], f4: [f8, c4], f8: [c8],
+        "c*": [c4], c4: [c8], c8: [],
+        **{dtype: [] for dtype in SMALL_INTEGERS + SMALL_FLOATS},  # nothing is wider by itself
     }
 
 
@@ -226,24 +239,39 @@ def _upper_bounds() -> dict[Any, frozenset[Any]]:
 
 
 @functools.cache
-def _join(a: Any, b: Any) -> Any:
+def _least_upper_bound(*nodes: Any) -> Any:
     bounds = _upper_bounds()
-    for node in (a, b):
+    for node in nodes:
         if node not in bounds:
             raise ValueError(f"dtype={node!r} is not a valid dtype for JAX type promotion.")
-    common = bounds[a] & bounds[b]
+    common = frozenset.intersection(*(bounds[node] for node in nodes))
     least = [node for node in common if common <= bounds[node]]
-    assert len(least) == 1, (a, b, least)
-    return least[0]
+    if least:
+        return least[0]
+    kinds, to = ("8-bit floats", "float32") if any(node in SMALL_FLOATS for node in nodes) else (
+        "2-bit and 4-bit integers", "int32")
+    raise TypePromotionError(
+        f"Input dtypes {_named(nodes)} have no available implicit dtype promotion path. To avoid unintended promotion, "
+        f"{kinds} do not support implicit promotion. If you'd like your inputs to be promoted to another type, you can "
+        f"do so explicitly using e.g. x.astype('{to}')")
+
+
+def _named(nodes: tuple[Any, ...]) -> tuple[str, ...]:
+    python_types = {name: str(python_type) for python_type, name in _WEAK_NODES.items() if python_type is not bool}
+    return tuple(python_types.get(node, "") if isinstance(node, str) else str(node) for node in nodes)
 
 
 @functools.cache
 def _result(nodes: tuple[Any, ...], x64: bool) -> tuple[np.dtype[Any], bool]:
-    node = functools.reduce(_join, nodes)
+    node = _least_upper_bound(*nodes)
     if node in ("i*", "f*", "c*"):
         python_type = {"i*": int, "f*": float, "c*": complex}[node]
         return canonicalize_dtype(_PYTHON_SCALARS[python_type]), True
-    return canonicalize_dtype(node), False
+    return _promotable(node), False
+
+
+def _promotable(dtype: DType) -> DType:
+    return dtype if dtype in SMALL else canonicalize_dtype(dtype)
 
 
 def promote_types(a: Any, b: Any) -> np.dtype[Any]:
@@ -256,7 +284,7 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
                   for t in (a, b))
     if config.numpy_dtype_promotion == "strict" and nodes[0] != nodes[1]:
         weak = [isinstance(node, str) for node in nodes]
-        _check_strict([canonicalize_dtype(t) for t in (a, b)], weak)
+        _check_strict([_promotable(to_numpy_dtype(t)) for t in (a, b)], weak)
     return _result(nodes, config.enable_x64)[0]
 
 
@@ -264,7 +292,7 @@ def result_type_and_weak(*args: Any) -> tuple[np.dtype[Any], bool]:
     """Return (dtype, weak_type) of an operation over `args`: values, tracers, Python scalars or dtypes."""
     if not args:
         raise ValueError("at least one array or dtype is required")
-    dtypes = [dtype_of(arg) for arg in args]
+    dtypes = [_promotable(dtype_of(arg, canonical=False)) for arg in args]
     weak = [is_weak(arg) or arg in (int, float, complex) if isinstance(arg, type) else is_weak(arg) for arg in args]
     if all(d is dtypes[0] or d == dtypes[0] for d in dtypes):
         return dtypes[0], all(weak) and dtypes[0] != BOOL
@@ -292,12 +320,12 @@ def _check_strict(dtypes: list[np.dtype[Any]], weak: list[bool]) -> None:
     highest = max((kinds[scalar_type_of(d).__name__] for d in strong), default=3)
     too_wide = any(kinds[scalar_type_of(d).__name__] > highest for d, w in zip(dtypes, weak, strict=True) if w)
     if len(strong) > 1 or too_wide:
-        names = sorted({str(scalar_type_of(d)) if w else d.name for d, w in zip(dtypes, weak, strict=True)})
+        names = [str(scalar_type_of(d)) if w else d.name for d, w in zip(dtypes, weak, strict=True)]
         raise TypePromotionError(
-            f"Input dtypes {tuple(names)} have no available implicit dtype promotion path when "
+            f"Input dtypes {tuple(dict.fromkeys(names))} have no available implicit dtype promotion path when "
             f"jax_numpy_dtype_promotion=strict. Try explicitly casting inputs to the desired output type, or set "
             f"jax_numpy_dtype_promotion=standard.")
 
 
 class TypePromotionError(ValueError):
-    """Two dtypes have no implicit common type (in strict promotion mode)."""
+    """Two dtypes have no implicit common type."""

@@ -87,7 +87,9 @@ program depends on the structure of the arguments and on the type of each leaf, 
             )
             | template("call_key([{x}]) == call_key(({x},))", x=LEAVES)
             | st.just("call_key(1.0) == call_key(jnp.float32(1.0))")
-            | template("hash(call_key({x})) == hash(call_key({x}))", x=ARGUMENTS),
+            # Both keys are there at the same time: Python may give a new object the address, and with it the hash, of
+            # one that is gone.
+            | template("{{call_key({x}): 'its program'}}.get(call_key({x}))", x=ARGUMENTS),
             ("call_key(1.0) == call_key(2.5)", "call_key([1.0]) == call_key((1.0,))"),
         ),
     ),
