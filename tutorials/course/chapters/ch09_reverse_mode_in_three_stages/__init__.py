@@ -1,0 +1,1 @@
+"""Chapter 9: reverse mode in three stages."""
