@@ -17,7 +17,7 @@ COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives rand
 MATRIX := "--threads=1" "--threads=5" "--exact --threads=1" "--exact --threads=2" "--exact --threads=5"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check mutants lint exhaustive golden tutorials docs bench clean
+.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check mutants lint exhaustive golden tutorials lab docs bench clean
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of"
@@ -73,6 +73,9 @@ tutorials: $(VENV)/.dev  ## execute the notebooks, which must show what they say
 	@echo "==> the twelve steps"
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal tutorials/build
 
+lab: $(VENV)/.lab  ## open the notebooks in JupyterLab, which is installed first; LAB="--no-browser" only serves them
+	@$(BIN)/jupyter lab $(LAB) tutorials
+
 docs: $(VENV)/.docs  ## build the documentation in docs/_build/html; a warning is an error
 	@echo "==> the pages"
 	@$(BIN)/python -m sphinx -q -a -W --keep-going -b html docs docs/_build/html
@@ -104,6 +107,11 @@ $(VENV)/.installed: $(PROJECT) $(RUNTIME) | $(VENV)/bin/python
 $(VENV)/.dev: $(VENV)/.installed
 	@echo "==> installing the tools of the tests"
 	@$(PIP) install --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.lab: $(VENV)/.installed
+	@echo "==> installing JupyterLab"
+	@$(PIP) install --editable '.[lab]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.installed
