@@ -305,6 +305,7 @@ static PyMethodDef functions[] = {
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},
     {"forget", forget, METH_NOARGS, "forget(): every table is empty from now on, and a new epoch begins"},
     {"current_epoch", current_epoch, METH_NOARGS, "current_epoch(): its number, to be read before a call is looked at"},
+    {"calls_counted", calls_counted, METH_NOARGS, "calls_counted(): how many calls all HitCounters have counted"},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "tinytrace._dispatch",
@@ -312,8 +313,8 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "tinytrace.
                                     .m_size = -1, .m_methods = functions};
 
 PyMODINIT_FUNC PyInit__dispatch(void) {
-    PyTypeObject *types[] = {&BufferType, &ArrayBaseType, &EntryType, &EagerType, &CallableType, &TraceStateType,
-                             &TraceScopeType};
+    PyTypeObject *types[] = {&BufferType, &ArrayBaseType, &EntryType, &HitCounterType, &EagerType, &CallableType,
+                             &TraceStateType, &TraceScopeType};
     PyObject *self = PyModule_Create(&module);
     if (!self)
         return NULL;

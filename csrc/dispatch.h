@@ -44,7 +44,7 @@ typedef struct {
     int depth;
 } Key;
 
-extern PyTypeObject BufferType, ArrayBaseType, EntryType, EagerType, TraceStateType, TraceScopeType;
+extern PyTypeObject BufferType, ArrayBaseType, EntryType, HitCounterType, EagerType, TraceStateType, TraceScopeType;
 extern PyTypeObject *array_type; /* the Python subclass of ArrayBase */
 extern PyTypeObject *numpy_type; /* numpy.ndarray */
 extern PyObject *read_only_view; /* (aval, buffer or None, view or None) -> what Python sees of an Array */
@@ -76,6 +76,9 @@ int at_bottom(void);
 /* Runs the program of a FastEntry on these leaves, which the caller owns. Returns NULL without an exception when Python
    must do it. */
 PyObject *run_entry(PyObject *entry, PyObject **leaves);
+
+/* How many calls all HitCounters together have counted. */
+PyObject *calls_counted(PyObject *module, PyObject *nothing);
 
 /* The same for an EagerEntry: NumPy computes. */
 PyObject *run_eagerly(PyObject *entry, PyObject **leaves);

@@ -27,6 +27,7 @@ typedef struct {
     PyObject *owner;     /* keeps the program and its constants alive */
     PyObject *out_avals; /* of all outputs */
     PyObject *unflatten; /* list of outputs -> result, None for a single leaf */
+    PyObject *counter;   /* a HitCounter, or NULL */
     uintptr_t entry;
     size_t workspace;
     int n_inputs, n_computed, n_outputs;
@@ -36,6 +37,44 @@ typedef struct {
     size_t *out_bytes; /* of computed outputs */
     struct output *outputs;
 } Entry;
+
+/* How often calls of one kind were answered, and when the last of them was: its number among all that were counted. */
+typedef struct {
+    PyObject_HEAD
+    long long hits, last;
+} HitCounter;
+
+static long long counted;
+
+static inline void count(HitCounter *counter) {
+    counter->hits++;
+    counter->last = ++counted;
+}
+
+static PyObject *counter_count(PyObject *self, PyObject *nothing) {
+    (void)nothing;
+    count((HitCounter *)self);
+    Py_RETURN_NONE;
+}
+
+static PyMemberDef counter_members[] = {
+    {"hits", T_LONGLONG, offsetof(HitCounter, hits), READONLY, "how many calls were counted"},
+    {"last", T_LONGLONG, offsetof(HitCounter, last), READONLY, "the number of the last one among all calls"},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyMethodDef counter_methods[] = {{"count", counter_count, METH_NOARGS, "count(): one call more"},
+                                        {NULL, NULL, 0, NULL}};
+
+PyTypeObject HitCounterType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.HitCounter",
+    .tp_doc = "How often calls of one kind were answered, and which of all calls was the last of them.",
+    .tp_basicsize = sizeof(HitCounter), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = PyType_GenericNew,
+    .tp_members = counter_members, .tp_methods = counter_methods};
+
+PyObject *calls_counted(PyObject *module, PyObject *nothing) {
+    (void)module, (void)nothing;
+    return PyLong_FromLongLong(counted);
+}
 
 /* A program's callback may hold the jitted function whose table holds the entry: the garbage collector must see it. */
 static int entry_traverse(PyObject *self, visitproc visit, void *arg) {
@@ -60,6 +99,7 @@ static void entry_dealloc(PyObject *self) {
     Py_XDECREF(e->owner);
     Py_XDECREF(e->out_avals);
     Py_XDECREF(e->unflatten);
+    Py_XDECREF(e->counter);
     PyObject_GC_Del(self);
 }
 
@@ -104,17 +144,19 @@ static int read_blocks(Entry *e, PyObject *blocks) {
     return !PyErr_Occurred();
 }
 
-/* FastEntry(owner, entry, workspace, inputs, out_bytes, outputs, out_avals, unflatten, blocks=None)
+/* FastEntry(owner, entry, workspace, inputs, out_bytes, outputs, out_avals, unflatten, blocks=None, counter=None)
      inputs: (address or 0, leaf, type, nbytes, size) each;  outputs: (source, index, constant or None) each;
      blocks: (elements that the program takes, elements of a call, bytes of a block per input and computed output) */
 static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *owner, *inputs, *out_bytes, *outputs, *out_avals, *unflatten, *blocks = Py_None;
+    PyObject *owner, *inputs, *out_bytes, *outputs, *out_avals, *unflatten, *blocks = Py_None, *counter = Py_None;
     unsigned long long address;
     Py_ssize_t workspace;
     (void)type, (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OKnO!O!O!O!O|O", &owner, &address, &workspace, &PyTuple_Type, &inputs, &PyTuple_Type,
-                          &out_bytes, &PyTuple_Type, &outputs, &PyTuple_Type, &out_avals, &unflatten, &blocks))
+    if (!PyArg_ParseTuple(args, "OKnO!O!O!O!O|OO", &owner, &address, &workspace, &PyTuple_Type, &inputs, &PyTuple_Type,
+                          &out_bytes, &PyTuple_Type, &outputs, &PyTuple_Type, &out_avals, &unflatten, &blocks, &counter))
         return NULL;
+    if (counter != Py_None && Py_TYPE(counter) != &HitCounterType)
+        return PyErr_Format(PyExc_TypeError, "calls are counted by a HitCounter, or by nobody: None");
     Py_ssize_t n_in = PyTuple_GET_SIZE(inputs), n_computed = PyTuple_GET_SIZE(out_bytes);
     Py_ssize_t n_out = PyTuple_GET_SIZE(outputs);
     Entry *e = PyObject_GC_New(Entry, &EntryType);
@@ -123,6 +165,7 @@ static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     e->owner = Py_NewRef(owner);
     e->out_avals = Py_NewRef(out_avals);
     e->unflatten = Py_NewRef(unflatten);
+    e->counter = counter == Py_None ? NULL : Py_NewRef(counter);
     e->entry = (uintptr_t)address;
     e->workspace = (size_t)workspace;
     e->n_inputs = (int)n_in, e->n_computed = (int)n_computed, e->n_outputs = (int)n_out;
@@ -374,5 +417,7 @@ PyObject *run_entry(PyObject *entry, PyObject **leaves) {
                               (uintptr_t *)(memory + 3 * n));
     if (memory != few)
         PyMem_Free(memory);
+    if (result && e->counter)
+        count((HitCounter *)e->counter);
     return result;
 }

@@ -8,6 +8,7 @@ A Python function is traced to a jaxpr, simplified, fused into C kernels, compil
 from typing import TYPE_CHECKING, Any
 
 from tinytrace import ad_checkpoint as ad_checkpoint
+from tinytrace import api as _api
 from tinytrace import core as core
 from tinytrace import custom_derivatives as custom_derivatives
 from tinytrace import debug as debug
@@ -66,11 +67,14 @@ if TYPE_CHECKING:
     from tinytrace import random as random
     from tinytrace import scipy as scipy
     from tinytrace import typing as typing
+    from tinytrace.api.cache_view import cache as cache
+    from tinytrace.api.expectations import expect as expect
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
 _submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
-_LATER = {"debugger": "inspection.debugger", "explore": "inspection.explorer.explore", "parse_jaxpr": "parsing",
-          "shrink": "inspection.shrink"}
+_LATER = {"cache": "api.cache_view", "debugger": "inspection.debugger", "expect": "api.expectations",
+          "explore": "inspection.explorer.explore", "parse_jaxpr": "parsing", "shrink": "inspection.shrink",
+          "load_ipython_extension": "inspection.timeline", "unload_ipython_extension": "inspection.timeline"}
 _later = lazy_names(__name__, _LATER)
 
 
@@ -80,6 +84,9 @@ def __getattr__(name: str) -> Any:
     return _deprecated(name) if name in _DEPRECATED else _submodule(name)
 
 
+if config.log:  # TINYTRACE_LOG
+    _api.logs  # noqa: B018  (its import is what listens)
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -87,6 +94,7 @@ __all__ = [
     "ShapeDtypeStruct",
     "ad_checkpoint",
     "block_until_ready",
+    "cache",
     "check_tracer_leaks",
     "checking_leaks",
     "checkpoint",
@@ -114,6 +122,7 @@ __all__ = [
     "ensure_compile_time_eval",
     "errors",
     "eval_shape",
+    "expect",
     "explore",
     "float0",
     "grad",

@@ -73,12 +73,22 @@ class Config(threading.local):
     verify: bool = env_bool("TINYTRACE_VERIFY", False)
     # Where compiled programs are kept; empty means the user's cache home.
     cache_dir: str = os.environ.get("TINYTRACE_CACHE_DIR", "")
+    # A second directory of compiled programs, which is only read: that of a class or a cluster.
+    shared_cache: str = os.environ.get("TINYTRACE_SHARED_CACHE", "")
     # The store is pruned, oldest use first, when it grows over this many MiB.
     cache_mib: int = env_int("TINYTRACE_CACHE_MIB", 512)
+    # Machine code in memory is given up, oldest first, when it grows over this many MiB; it can be loaded again.
+    memory_mib: int = env_int("TINYTRACE_MEMORY_MIB", 512)
     # The C compiler to run; empty means the first of gcc and cc that is found.
     compiler: str = os.environ.get("CC", "")
     # Seconds after which a compiler that has not finished is stopped.
     compile_timeout: int = env_int("TINYTRACE_COMPILE_TIMEOUT", 300)
+
+    # Log why functions are traced again, and what is traced and compiled, in the words of JAX.
+    explain_cache_misses: bool = env_bool("JAX_EXPLAIN_CACHE_MISSES", False)
+    log_compiles: bool = env_bool("JAX_LOG_COMPILES", False)
+    # What else is logged: some of trace, cache, compile, passes, with commas.
+    log: str = os.environ.get("TINYTRACE_LOG", "")
 
     def update(self, name: str, value: Any) -> None:
         """Set a setting for the whole process; a thread inside an override of it keeps its own value.

@@ -15,6 +15,9 @@ from tinytrace.config import trace_context
 
 Result = TypeVar("Result")
 
+PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+"""Where tinytrace's own files lie."""
+
 
 class lazy(Generic[Result]):  # noqa: N801  (a decorator)
     """A property that is computed when it is first read, and kept in the instance.

@@ -353,14 +353,14 @@ def test_more_arguments_than_the_hit_path_reads():
 
 def test_compiling_in_the_background(monkeypatch):
     go_on, asked = threading.Event(), []
-    load = ladder.load
+    find = ladder.find
 
-    def slowly(source):
+    def slowly(source, describe):
         asked.append(threading.current_thread() is threading.main_thread())
         assert go_on.wait(20)
-        return load(source)
+        return find(source, describe)
 
-    monkeypatch.setattr(ladder, "load", slowly)
+    monkeypatch.setattr(ladder, "find", slowly)
     f = Watched(lambda x: jnp.sin(x) * 1.0625, compile="background")
     x = jnp.asarray(A)
     for _ in range(3):  # interpreted: nobody waits
@@ -377,11 +377,11 @@ def test_compiling_in_the_background(monkeypatch):
 def test_an_error_of_the_background_is_raised_by_the_next_call(monkeypatch):
     go_on = threading.Event()
 
-    def broken(source):
+    def broken(source, describe):
         assert go_on.wait(20)
         raise StrictError("the disk is on fire")
 
-    monkeypatch.setattr(ladder, "load", broken)
+    monkeypatch.setattr(ladder, "find", broken)
     f = jax.jit(lambda x: x * 1.0078125 - 3, compile="background")
     np.testing.assert_allclose(f(A), A * 1.0078125 - 3, rtol=1e-6)
     go_on.set()

@@ -10,25 +10,30 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import time
 import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tinytrace import api, events
 from tinytrace._dispatch import FastCallable, current_epoch, forget, set_raise_status
 from tinytrace.api.devices import devices
 from tinytrace.api.flattening import check_callable
 from tinytrace.api.jit_cache import (
-    CallKey,
+    CallRecord,
     CompiledCall,
     JitOptions,
+    LookupKey,
     StaticValue,
     TracedFunction,
     TraceKey,
     leaf_key,
     shared_cache,
 )
+from tinytrace.api.outside import outside_of
 from tinytrace.api.program import find_nan, shared_program
+from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.signatures import (
     ArgNames,
     ArgNums,
@@ -42,6 +47,7 @@ from tinytrace.api.signatures import (
     signature_of,
 )
 from tinytrace.api.stages import Lowered, Traced
+from tinytrace.api.static_state import has_changed, states_of, warn_of_change
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.avals import ShapedArray, abstract_type_of, is_valid_type
@@ -49,8 +55,13 @@ from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trace import Tracer, current_trace, is_eager, is_interpreting
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinytrace.runtime.status import raise_status
-from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
+from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr, user_source
 from tinytrace.util import cache_context
+
+if TYPE_CHECKING:
+    from tinytrace.api.cache_view import FunctionCache
+    from tinytrace.api.call_keys import CallKey
+    from tinytrace.api.why import Why
 
 
 class JitFunction(FastCallable):
@@ -99,12 +110,14 @@ class JitFunction(FastCallable):
         epoch = current_epoch()
         dynamic, statics = self._split(args, kwargs)
         leaves, tree = tree_flatten(dynamic)
-        key = CallKey(tree, tuple(map(leaf_key, leaves)), statics, trace_context())
+        key = LookupKey(tree, tuple(map(leaf_key, leaves)), statics, trace_context())
         call = self._cache.calls.get(key)
-        if call is None:
-            call = self._compile(args, kwargs, leaves, tree, statics)
+        if call is None or has_changed(call.record.traced.states, statics):
+            call = self._compile(key, args, kwargs, leaves)
             if self._options.background:
                 call.program.compile_in_background()
+        else:
+            call.counter.count()
         result = call(leaves)  # may raise: then nothing is remembered
         if config.debug_nans:
             closed = self._traced(args, kwargs, leaves, tree, statics).closed
@@ -113,18 +126,29 @@ class JitFunction(FastCallable):
         self._teach(args, kwargs, dynamic, tree, call, epoch)
         return result
 
-    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], tree: PyTreeDef,
-                 statics: tuple[Any, ...]) -> CompiledCall:
-        traced = self._traced(args, kwargs, leaves, tree, statics)
-        program = self._cache.programs.get(traced.closed)
+    def _compile(self, key: LookupKey, args: tuple[Any, ...], kwargs: dict[str, Any],
+                 leaves: list[Any]) -> CompiledCall:
+        cache, traced_before = self._cache, self._cache.traced
+        events.tell("miss", self._name, 0.0, (self, key))
+        traced = self._traced(args, kwargs, leaves, key.tree, key.statics)
+        program = cache.programs.get(traced.closed)
         if program is None:
-            program = self._cache.programs.setdefault(traced.closed, shared_program(traced.closed.jaxpr))
-        return CompiledCall(program, traced.closed.consts, traced.out_tree)
+            program = cache.programs.setdefault(traced.closed, shared_program(traced.closed.jaxpr))
+        cache.missed += 1
+        made_by = user_source()
+        if cache.missed == 1:
+            api.first_calls.note_first_call(self, key, made_by)
+        seconds = traced.seconds if cache.traced > traced_before else 0.0
+        call = CompiledCall(program, CallRecord(cache.missed, made_by, seconds,
+                                                "executable" not in program.__dict__, traced))
+        if config.log_compiles:
+            api.logs.log_compile(self, call)
+        return call
 
     def _teach(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, tree: PyTreeDef,
                call: CompiledCall, epoch: int) -> None:
         """Let the hit path answer such calls itself from now on, unless settings have changed since `epoch`."""
-        if config.debug_nans:
+        if config.debug_nans or call.record.traced.states is not None:
             return
         order = dict(zip(reading_order(dynamic, tree.unflatten(range(tree.num_leaves))), itertools.count()))
         if len(order) == tree.num_leaves:
@@ -195,8 +219,12 @@ class JitFunction(FastCallable):
         avals = tuple([self._leaf_aval(leaf, i, args, kwargs) for i, leaf in enumerate(leaves)])
         key = TraceKey(tree, avals, statics, cache_context())
         traced = self._cache.traces.get(key) or current_trace().memo.get((self._cache, key))
+        if traced is not None and has_changed(traced.states, statics):
+            warn_of_change(self._name, traced.states, statics)
+            traced = None
         if traced is None:
             traced = self._trace(args, kwargs, tree, avals, statics)
+            self._tell_trace(key, traced)
             if traced.consts:  # closed-over tracers belong to one enclosing trace only
                 current_trace().memo[self._cache, key] = traced
             else:
@@ -217,10 +245,20 @@ class JitFunction(FastCallable):
             return out_leaves
 
         info = debug_info(self._fun, "jit", self._signature, args, kwargs, self._options.statics)
+        begun = time.perf_counter()
         jaxpr, consts = trace_to_jaxpr(flat_fun, avals, info)
+        about = time.perf_counter() - begun, states_of(statics), outside_of(self._fun)
         if any(isinstance(c, Tracer) for c in consts):
-            return TracedFunction(ClosedJaxpr(hoist_consts(jaxpr), []), out_tree[0], tuple(consts))
-        return TracedFunction(ClosedJaxpr(jaxpr, consts), out_tree[0])
+            return TracedFunction(ClosedJaxpr(hoist_consts(jaxpr), []), out_tree[0], tuple(consts), *about)
+        return TracedFunction(ClosedJaxpr(jaxpr, consts), out_tree[0], (), *about)
+
+    def _tell_trace(self, key: TraceKey, traced: TracedFunction) -> None:
+        self._cache.traced += 1
+        events.tell("trace", self._name, traced.seconds, (self, key))
+        if config.log_compiles:
+            api.logs.log_trace(self, traced)
+        if config.explain_cache_misses:
+            api.logs.explain_trace(self, key)
 
     def _leaf_aval(self, leaf: Any, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ShapedArray:
         try:
@@ -242,6 +280,37 @@ class JitFunction(FastCallable):
     def _path(self, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         names = debug_info(self._fun, "jit", self._signature, args, kwargs, self._options.statics).arg_names
         return names[i] or "" if i < len(names) else f"argument {i}"
+
+    # --- what is remembered, and why ---
+
+    def lookup_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> LookupKey:
+        """Return the key by which a call is looked up; stand-ins that only have a type count as arrays."""
+        dynamic, statics = self._split(args, kwargs)
+        leaves, tree = tree_flatten(dynamic)
+        keys = [x.aval if isinstance(x, ShapeDtypeStruct) else leaf_key(x) for x in leaves]
+        return LookupKey(tree, tuple(keys), statics, trace_context())
+
+    def key_for(self, *args: Any, **kwargs: Any) -> CallKey:
+        """Return the key of a call, and run nothing: named fields, printed, compared, as JSON.
+
+        >>> import tinytrace as jax, tinytrace.numpy as jnp
+        >>> f = jax.jit(lambda x, n: x * n, static_argnames="n")
+        >>> print(f.key_for(jnp.ones(3), n=2).diff(f.key_for(jnp.ones(4), n=2)))
+        x.shape: (3,) -> (4,)  (another shape is another program)
+        """
+        return api.cache_view.call_key(self, self.lookup_key(args, kwargs))
+
+    @property
+    def cache(self) -> FunctionCache:
+        """What is remembered of this function: a mapping from `CallKey` to what each entry is and has cost."""
+        return api.cache_view.FunctionCache(self)
+
+    def why(self, *args: Any, **kwargs: Any) -> Why:
+        """Tell whether a call would be answered from memory, and if not why not, and what it will cost; see `api.why`.
+
+        Nothing runs but, for the cost of a miss, the tracing.
+        """
+        return api.why.why(self, args, kwargs)
 
     # --- stages ---
 
@@ -274,9 +343,11 @@ class _BoundJit:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.__func__, name)
-        return functools.partial(value, self.__self__) if name in ("trace", "lower", "eval_shape") else value
+        return functools.partial(value, self.__self__) if name in _OF_CALLS else value
 
 
+_OF_CALLS = ("trace", "lower", "eval_shape", "key_for", "why")
+"""The methods that take the arguments of a call."""
 _NOT_GIVEN: Any = object()
 
 

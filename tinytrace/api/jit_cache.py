@@ -1,6 +1,6 @@
 """What `jit` remembers: three tables for each function with its options, shared by every `jit` of the two.
 
-    calls     CallKey -> the compiled program and how to call it; its length is `_cache_size()`
+    calls     LookupKey -> the compiled program and how to call it; its length is `_cache_size()`
     traces    TraceKey -> the jaxpr; a NumPy array and an Array of one type are two calls but one trace
     programs  the jaxpr -> the program; behind it `shared_program` finds that of an equal jaxpr, so that a fresh lambda
               costs its tracing, and `runtime` finds executables by their C text
@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinytrace import runtime
-from tinytrace._dispatch import FastEntry, forget
+from tinytrace._dispatch import FastEntry, HitCounter, forget
 from tinytrace.api.program import Program, as_array, forget_program, forget_programs
 from tinytrace.api.signatures import Statics
+from tinytrace.api.static_state import States
 from tinytrace.api.tables import RecentTable
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, refuse_masked
 from tinytrace.core.dtypes import canonicalized
-from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.jaxpr import ClosedJaxpr, SourceInfo
 from tinytrace.core.trace import Tracer, leaked_tracer_error
 from tinytrace.core.trees import PyTreeDef
 
@@ -39,8 +40,8 @@ class JitOptions(NamedTuple):
     background: bool
 
 
-class CallKey(NamedTuple):
-    """What decides which compiled program answers a call."""
+class LookupKey(NamedTuple):
+    """What decides which compiled program answers a call, as objects; `call_keys.CallKey` says it in texts."""
 
     tree: PyTreeDef
     leaves: tuple[Any, ...]
@@ -66,15 +67,38 @@ class TracedFunction(NamedTuple):
     out_tree: PyTreeDef
     consts: tuple[Any, ...] = ()
     """Tracers of enclosing functions that this one closes over; they lead the inputs of `closed`."""
+    seconds: float = 0.0
+    """How long tracing took, what was traced inside included."""
+    states: States = None
+    """Of static values that can change: what they were after the trace."""
+    outside: tuple[tuple[str, Any], ...] = ()
+    """Numbers and texts that the function could read outside of itself when it was traced; see `why`."""
+
+
+class CallRecord(NamedTuple):
+    """How an entry of the call table came to be."""
+
+    number: int
+    """Among all entries that the function's tables ever had."""
+    made_by: SourceInfo | None
+    """The user's line that made the first such call."""
+    trace_seconds: float
+    """0 where an earlier trace was used again."""
+    has_own_program: bool
+    """No equal jaxpr had a program already."""
+    traced: TracedFunction
 
 
 class CompiledCall:
     """One entry of the call table: runs the program on flat arguments and rebuilds the result's tree."""
 
-    __slots__ = ("avals", "consts", "out_tree", "program", "single")
+    __slots__ = ("avals", "consts", "counter", "out_tree", "program", "record", "single")
 
-    def __init__(self, program: Program, consts: Sequence[Any], out_tree: PyTreeDef) -> None:
+    def __init__(self, program: Program, record: CallRecord) -> None:
+        consts, out_tree = record.traced.closed.consts, record.traced.out_tree
         self.program = program
+        self.record = record
+        self.counter = HitCounter()
         self.consts = [as_array(x, aval) for x, aval in zip(consts, program.in_avals, strict=False)]
         self.avals = program.in_avals[len(consts):]
         self.out_tree = out_tree
@@ -88,19 +112,37 @@ class CompiledCall:
 
     def fast_entry(self, leaf_order: Sequence[int]) -> FastEntry | None:
         """Return the form of this call that the hit path takes, if it can; see `Program.fast_entry`."""
-        return self.program.fast_entry(self.consts, leaf_order, None if self.single else self.out_tree.unflatten)
+        unflatten = None if self.single else self.out_tree.unflatten
+        return self.program.fast_entry(self.consts, leaf_order, unflatten, counter=self.counter)
 
 
 class JitCache:
     """The tables of one function with one set of options."""
 
     def __init__(self) -> None:
-        self.calls: RecentTable[CallKey, CompiledCall] = RecentTable(MAX_ENTRIES)
+        self.calls: RecentTable[LookupKey, CompiledCall] = RecentTable(MAX_ENTRIES, self._note_evicted)
         self.traces: RecentTable[TraceKey, TracedFunction] = RecentTable(MAX_ENTRIES)
         self.programs: RecentTable[ClosedJaxpr, Program] = RecentTable(MAX_ENTRIES)
+        self.traced = self.missed = 0
+        """How often the function was traced, and how many calls had to be compiled."""
+        self.texts: dict[Any, str] = {}
+        """What `call_keys` calls static values."""
+        self.lost: dict[int, str] = {}
+        """Why entries are not here any more, by the hash of their keys."""
+
+    def _note_evicted(self, key: LookupKey) -> None:
+        self._note_lost(key, f"evicted: more than {MAX_ENTRIES} kinds of calls were made, and this one not for longest")
+
+    def _note_lost(self, key: LookupKey, reason: str) -> None:
+        if len(self.lost) >= MAX_ENTRIES:
+            self.lost.clear()
+        self.lost[hash(key)] = reason
 
     def clear(self) -> None:
         """Forget everything, and the programs that equal functions would share."""
+        for key, _ in self.calls.items():
+            self._note_lost(key, "cleared: clear_cache() or clear_caches() was called")
+        self.texts.clear()
         for program in self.programs.values():
             forget_program(program)
         self.calls.clear()
@@ -119,6 +161,11 @@ def shared_cache(fun: Callable[..., Any], options: JitOptions) -> JitCache:
         return _caches.setdefault(fun, {}).setdefault(options, JitCache())
     except TypeError:  # not hashable or not weakly referable: a cache of its own
         return JitCache()
+
+
+def all_caches() -> list[tuple[Callable[..., Any], JitOptions, JitCache]]:
+    """Return every function that is alive and was jitted, with its options and tables."""
+    return [(fun, options, cache) for fun, caches in list(_caches.items()) for options, cache in list(caches.items())]
 
 
 def clear_caches() -> None:

@@ -11,14 +11,15 @@ import collections
 import contextlib
 import functools
 import threading
+import time
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tinytrace import codegen, runtime
-from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry, forget
+from tinytrace import codegen, events, runtime
+from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry, HitCounter, forget
 from tinytrace.api.blocks import BLOCK, Blocks
 from tinytrace.api.host_calls import HostCalls
 from tinytrace.api.tables import RecentTable
@@ -57,8 +58,15 @@ class Program:
         self._debug = debug or config.verify
         self.dropped: dict[int, str] = {}
         """Why equations of `closed` lead to none of the simplified program."""
+        self.origin = ""
+        """Where the machine code came from: `compiler`, `disk`, `shared disk`, `memory`, `interpreter`, `nothing`."""
         watch = self._see if steps is not None or self._debug else None
+        begun = time.perf_counter()
         self.jaxpr = simplify(_without_float0(closed), watch, self.dropped)
+        self.seconds = {"simplify": time.perf_counter() - begun}
+        if events.listeners:
+            events.tell("pass", "simplify", self.seconds["simplify"], f"{closed}\nbecame {self.jaxpr}")
+        """What its stages took: simplify, plan, emit, compile, load."""
         self.exact = config.exact if exact is None else exact
         self.in_avals = tuple(closed.in_avals)
         self.out_avals = tuple(v.aval.update(weak_type=o.weak_type)
@@ -87,6 +95,11 @@ class Program:
     @lazy
     def generated(self) -> Generated:
         """The kernels and the C text."""
+        generated = self._generate()
+        self.seconds.update(generated.seconds)
+        return generated
+
+    def _generate(self) -> Generated:
         if self._steps is None and not self._debug:
             return codegen.generate.generate(self.kernel_jaxpr, exact=self.exact)
         checker = codegen.checking.Checker() if self._debug else None
@@ -140,14 +153,20 @@ class Program:
 
     def _load(self) -> Executable | None:
         if not self.kernel_jaxpr.jaxpr.eqns:
+            self.origin = "nothing"
             return None
         try:
-            executable = runtime.ladder.load(self.source)
-            _note_loaded(self)
-            return executable
+            found = runtime.ladder.find(self.source, lambda: str(self.kernel_jaxpr))
         except NoCompiler:
+            self.origin = "interpreter"
+            events.tell("load", self.origin)
             forget_programs()  # there may be a compiler when an equal program is made
             return None
+        self.origin = found.origin
+        self.seconds.update(compile=found.compile_seconds, load=found.load_seconds)
+        events.tell("load", found.origin, found.compile_seconds + found.load_seconds)
+        _note_loaded(self, found.executable.size)
+        return found.executable
 
     @lazy
     def _hidden(self) -> list[Array]:
@@ -174,7 +193,8 @@ class Program:
         return results
 
     def fast_entry(self, consts: Sequence[Array], leaf_order: Sequence[int],
-                   unflatten: Callable[[list[Any]], Any] | None, blocks: Blocks | None = None) -> FastEntry | None:
+                   unflatten: Callable[[list[Any]], Any] | None, blocks: Blocks | None = None,
+                   counter: HitCounter | None = None) -> FastEntry | None:
         """Return the form of this program that the hit path calls, None where it must go through Python.
 
         consts: the first inputs, the same in every call.  leaf_order: where the call's reading order meets the others.
@@ -194,7 +214,8 @@ class Program:
         owner, outputs = (self, consts, executable), self._fast_outputs(consts, leaf_order)
         if blocks is None:
             sizes = tuple([aval.nbytes for aval in self._computed_avals])
-            return FastEntry(owner, entry, workspace, tuple(inputs), sizes, outputs, self.out_avals, unflatten)
+            return FastEntry(owner, entry, workspace, tuple(inputs), sizes, outputs, self.out_avals, unflatten,
+                             None, counter)
         if workspace or any(source == CONSTANT for source, _, _ in outputs):
             return None
         moving = [self.in_avals[i].nbytes if self.in_avals[i].shape else 0 for i in self.kept]
@@ -285,6 +306,13 @@ def shared_program(jaxpr: Jaxpr) -> Program:
     return program
 
 
+def known_program(jaxpr: Jaxpr) -> Program | None:
+    """Return the program that `shared_program` would find, None if it would make one."""
+    closed = ClosedJaxpr(hoist_consts(jaxpr), [])
+    structure = structure_of(closed.jaxpr)
+    return None if structure is None else _shared.get(_Equal(closed, structure))
+
+
 def forget_program(program: Program) -> None:
     """Forget that equal jaxprs share a program; its machine code goes when nobody holds it."""
     if program.shared_as is not None:
@@ -309,22 +337,28 @@ def _forget_what_is_made_of_them() -> None:
 MAX_LOADED = 4096
 """How many programs hold machine code at a time. Each takes four mappings, of which Linux gives a process 65,530."""
 
-_loaded: collections.deque[weakref.ref[Program]] = collections.deque()
+_loaded: collections.deque[tuple[weakref.ref[Program], int]] = collections.deque()
+_loaded_bytes = [0]
 
 
-def _note_loaded(program: Program) -> None:
-    """Count a program that has loaded its code; beyond MAX_LOADED the half that was loaded first lets go of its own.
+def _note_loaded(program: Program, size: int) -> None:
+    """Count a program that has loaded its code; beyond the bounds those that were loaded first let go of theirs.
+
+    There may be MAX_LOADED of them, and `config.memory_mib` MiB of code: then half of it goes.
 
     They load it again when they are called: what is lost is time, a millisecond for each.
     """
-    _loaded.append(weakref.ref(program))
-    if len(_loaded) <= MAX_LOADED:
+    _loaded.append((weakref.ref(program), size))
+    _loaded_bytes[0] += size
+    most = config.memory_mib << 20
+    if len(_loaded) <= MAX_LOADED and _loaded_bytes[0] <= most:
         return
     with contextlib.suppress(IndexError):  # other threads do the same
-        while len(_loaded) > MAX_LOADED // 2:
-            first = _loaded.popleft()()
-            if first is not None:
-                first.__dict__.pop("executable", None)
+        while len(_loaded) > MAX_LOADED // 2 or _loaded_bytes[0] > most // 2:
+            first, bytes_of_first = _loaded.popleft()
+            _loaded_bytes[0] -= bytes_of_first
+            if (older := first()) is not None and older is not program:
+                older.__dict__.pop("executable", None)
     _forget_what_is_made_of_them()
     forget()  # the entries of the hit path hold code too
 

@@ -4,6 +4,7 @@ Source: https://jax.readthedocs.io/en/latest/_autosummary/jax.jit.html on `stati
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import operator
@@ -103,6 +104,40 @@ def argument_names(signature: inspect.Signature | None, args: Sequence[Any], kwa
         return ()
     return tuple(f"{name}{keystr(path)}" for name, value in bound.arguments.items()
                  for path, leaf in tree_flatten_with_path(value)[0] if leaf is not hidden)
+
+
+class ParameterNames(NamedTuple):
+    """What errors and keys call the arguments of one kind of calls."""
+
+    dynamic: list[str]
+    """Positional ones first, then keywords, in the order of the call."""
+    static: list[str]
+
+
+def parameter_names(signature: inspect.Signature | None, positional: int, keywords: Sequence[str],
+                    static_places: Sequence[int | str]) -> ParameterNames:
+    """Return the names of a call's arguments: `x`, for those that a `*args` collects `args[0]`.
+
+    positional, keywords: how many dynamic arguments it has by position, and the names of the others.
+    static_places: the position or the name of each static one.
+    """
+    numbers = [place for place in static_places if isinstance(place, int)]
+    places: list[int | str] = [*range(positional + len(numbers)), *keywords,
+                               *[place for place in static_places if isinstance(place, str)]]
+    names = {place: f"args[{place}]" if isinstance(place, int) else place for place in places}
+    if signature is not None:
+        with contextlib.suppress(TypeError):
+            by_keyword = {place: place for place in places if isinstance(place, str)}
+            bound = signature.bind(*range(positional + len(numbers)), **by_keyword)
+            for name, value in bound.arguments.items():
+                if isinstance(value, tuple):
+                    names.update((place, f"{name}[{i}]") for i, place in enumerate(value))
+                elif isinstance(value, dict):
+                    names.update((place, f"{name}[{key!r}]") for key, place in value.items())
+                else:
+                    names[value] = name
+    dynamic = [names[place] for place in range(positional + len(numbers)) if place not in numbers]
+    return ParameterNames([*dynamic, *[names[place] for place in keywords]], [names[place] for place in static_places])
 
 
 def not_an_array(fun: Callable[..., Any], value: Any, path: str | None) -> TypeError:

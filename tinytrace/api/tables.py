@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key")
@@ -24,10 +24,11 @@ class RecentTable(Generic[Key, Value]):
     (4, None, '4')
     """
 
-    __slots__ = ("_bound", "_slots")
+    __slots__ = ("_bound", "_slots", "_when_forgotten")
 
-    def __init__(self, bound: int) -> None:
+    def __init__(self, bound: int, when_forgotten: Callable[[Key], None] | None = None) -> None:
         self._bound = bound
+        self._when_forgotten = when_forgotten
         self._slots: dict[Key, tuple[Value, list[int]]] = {}  # the list: when it was last used
 
     def get(self, key: Key) -> Value | None:
@@ -63,6 +64,10 @@ class RecentTable(Generic[Key, Value]):
         """Yield the values that are remembered now."""
         return (value for value, _ in list(self._slots.copy().values()))
 
+    def items(self) -> list[tuple[Key, Value]]:
+        """Return the keys and values that are remembered now; to look at them is not to use them."""
+        return [(key, value) for key, (value, _) in self._slots.copy().items()]
+
     def __len__(self) -> int:
         return len(self._slots)
 
@@ -72,3 +77,5 @@ class RecentTable(Generic[Key, Value]):
                         key=lambda item: item[:2])
         for _, _, key in by_age[:max(1, self._bound // 4)]:
             self._slots.pop(key, None)
+            if self._when_forgotten is not None:
+                self._when_forgotten(key)

@@ -1,6 +1,7 @@
 """The way from a jaxpr to C: plan kernels, lay out the workspace, write the translation unit."""
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -33,6 +34,8 @@ class Generated(NamedTuple):
     """The C line by line, each with the equations that it is."""
     planned: frozenset[int] = NO_EQNS
     """The ids of the equations that had kernels before any of these was dropped."""
+    seconds: tuple[tuple[str, float], ...] = ()
+    """What it took to `plan` the kernels, and to `emit` the C."""
 
 
 def generate(closed: ClosedJaxpr, exact: bool = False,
@@ -42,6 +45,7 @@ def generate(closed: ClosedJaxpr, exact: bool = False,
     closed: any jaxpr whose equations can be lowered.  exact: compile without fused multiply-add.
     watch: sees the kernels as they are planned and after each pass, with its name.
     """
+    begun = time.perf_counter()
     with fresh_nodes():
         unit = Unit()
         jaxpr = closed.jaxpr
@@ -55,6 +59,7 @@ def generate(closed: ClosedJaxpr, exact: bool = False,
         kernels = Kernels(planned, arrays, outputs, [*unit.constants.values(), *ids])
         kernels = kernels.replaced(_watched_passes(kernels, watch) if watch is not None else run_passes(kernels))
         memory = kernels.memory()
+        planned_at = time.perf_counter()
         hidden = unit.hidden_inputs()
         unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
@@ -63,8 +68,9 @@ def generate(closed: ClosedJaxpr, exact: bool = False,
         source = CSource(unit_in_c.text, "tt_entry", tuple(avals), results, memory.nbytes, exact, quick,
                          unit_in_c.parts, len(unit_in_c.preamble))
         constants = tuple(value for _, value in unit.constants.values())
+        seconds = ("plan", planned_at - begun), ("emit", time.perf_counter() - planned_at)
         return Generated(kernels, source, constants, tuple(unit.callbacks), unit_in_c,
-                         NO_EQNS.union(*(kernel.eqns for kernel in planned)))
+                         NO_EQNS.union(*(kernel.eqns for kernel in planned)), seconds)
 
 
 def _watched_passes(kernels: Kernels, watch: Callable[[str, Kernels], None]) -> list[Kernel]:

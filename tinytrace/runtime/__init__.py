@@ -9,6 +9,8 @@ from tinytrace.util import lazy_submodules
 
 if TYPE_CHECKING:
     from tinytrace.runtime import compiler as compiler
+    from tinytrace.runtime import discovery as discovery
+    from tinytrace.runtime import inventory as inventory
     from tinytrace.runtime import ladder as ladder
 
-__getattr__ = lazy_submodules(__name__, "compiler", "ladder")
+__getattr__ = lazy_submodules(__name__, "compiler", "discovery", "inventory", "ladder")

@@ -18,6 +18,23 @@ from tinytrace.runtime.flags import CONTRACT, LINK, NATIVE, SUPPORT, own_flags, 
 from tinytrace.runtime.process import TIME_IS_UP, Finished, idle, run_together
 
 SOURCE, LIBRARY = "kernel.c", "kernel.so"
+
+
+class Pipeline(NamedTuple):
+    """Commands that were run, each one's output the next one's input, in the folder of their files.
+
+    >>> print(Pipeline("kernel.c", (("cc1", "-O2", "-"), ("as", "-o", "kernel0.o", "-"))))
+    cc1 -O2 - < kernel.c | as -o kernel0.o -
+    """
+
+    stdin: str
+    commands: tuple[tuple[str, ...], ...]
+
+    def __str__(self) -> str:
+        first, *others = map(shlex.join, self.commands)
+        return " | ".join([f"{first} < {self.stdin}" if self.stdin else first, *others])
+
+
 PARTS = (("-DTT_PART=1",), ("-DTT_PART=2",))  # of a large program: codegen/c/split_compile.py
 
 
@@ -50,18 +67,22 @@ class Compiler(NamedTuple):
                 *SUPPORT)
 
     def compile(self, folder: str, exact: bool, quick: bool = False, parts: bool = False,
-                pulse: Callable[[], None] = idle) -> None:
+                pulse: Callable[[], None] = idle, cores: int = 0) -> tuple[Pipeline, ...]:
         """Compile kernel.c in `folder` to kernel.so there; its two parts at the same time, if there are two cores.
+
+        Returns: what was run, with the names of files as they are in the folder.
 
         Args:
           pulse: called every now and then; what it raises stops the compiler.
+          cores: how many cores to compile for, 0 for those that there are.
 
         Raises: CompileError with the command and its output when it fails, TimeLimitError when it takes too long.
         """
         source, library = os.path.join(folder, SOURCE), os.path.join(folder, LIBRARY)
         options = (*quick_flags(self.identity, quick), CONTRACT[exact])
-        if self.stages and self._run_stages(folder, options, PARTS if parts and _has_two_cores() else ((),), pulse):
-            return
+        pieces = PARTS if parts and (cores > 1 if cores else _has_two_cores()) else ((),)
+        if self.stages and (ran := self._run_stages(folder, options, pieces, pulse)):
+            return ran
         driver = (*self.command, "-x", "c", "-", *self._own_flags(exact, quick), "-o", library)
         # Its temporary files go with the folder, whatever happens to it.
         finished = run_compiler((driver,), stdin=source, pulse=pulse, variables={"TMPDIR": folder})
@@ -73,10 +94,11 @@ class Compiler(NamedTuple):
                 raise _error(finished)(f"the C compiler {how}", argv, finished.output)
             remedy = remedy_for(finished.output)
             raise CompileError(f"the C compiler {how}", argv, finished.output, remedy=remedy)
+        return (_in_folder(folder, source, (driver,)),)
 
     def _run_stages(self, folder: str, options: tuple[str, ...], parts: tuple[tuple[str, ...], ...],
-                    pulse: Callable[[], None]) -> bool:
-        """Run the stages one by one; False when one of them fails, and the driver has the last word."""
+                    pulse: Callable[[], None]) -> tuple[Pipeline, ...]:
+        """Run the stages one by one; nothing is returned when one of them fails, and the driver has the last word."""
         proper, assembler, linker = self.stages
         text, library = os.path.join(folder, SOURCE), os.path.join(folder, LIBRARY)
         objects = [os.path.join(folder, f"kernel{k}.o") for k in range(len(parts))]
@@ -89,12 +111,13 @@ class Compiler(NamedTuple):
                 if finished.stopped == TIME_IS_UP:  # the driver would need as long
                     raise TimeLimitError(f"the C compiler {finished.stopped}", step[0][0], finished.output)
                 if finished.status:
-                    return False
-            return os.path.exists(library)
+                    return ()
+            ran = [*[_in_folder(folder, text, pipeline) for pipeline in pipelines], _in_folder(folder, "", linking)]
+            return tuple(ran) if os.path.exists(library) else ()
         except CompileError as error:
             if isinstance(error, TimeLimitError):
                 raise
-            return False  # a stage that is not where it was: the driver knows better
+            return ()  # a stage that is not where it was: the driver knows better
         finally:
             for code in objects:
                 with suppress(OSError):
@@ -118,6 +141,12 @@ class Compiler(NamedTuple):
             raise TypeError("identity, cpu and support are texts")
         identity, cpu, support = texts
         return cls(_words(value["command"]), identity, _words(value["target"]), cpu, stages, support)
+
+
+def _in_folder(folder: str, stdin: str, commands: tuple[tuple[str, ...], ...]) -> Pipeline:
+    here = folder + os.sep
+    argvs = tuple(tuple(word.removeprefix(here) for word in argv) for argv in commands)
+    return Pipeline(stdin.removeprefix(here), argvs)
 
 
 def _words(value: Any) -> tuple[str, ...]:

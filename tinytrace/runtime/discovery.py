@@ -8,13 +8,16 @@ from collections.abc import Callable
 
 from tinytrace.config import config
 from tinytrace.runtime.compiler import Compiler, find_command
-from tinytrace.runtime.failures import Step, TimeLimitError
+from tinytrace.runtime.failures import Step, TimeLimitError, printable
 from tinytrace.runtime.places import open_store
 from tinytrace.runtime.probe import Known, note_name, probe
+from tinytrace.runtime.shared_store import SharedStore
 from tinytrace.runtime.store import Store, StoreUnusableError
 
 _stores: dict[str, Store | str] = {}
 """By the directory that is configured: its store, or why there is none."""
+_shared_stores: dict[str, SharedStore | str] = {}
+"""The same for the store that is shared."""
 _compilers: dict[tuple[str, str | None], Compiler] = {}
 """By CC and PATH."""
 _remembered: set[Compiler] = set()
@@ -51,6 +54,25 @@ def current_store(steps: list[Step]) -> Store | None:
     if isinstance(store, Store):
         return store
     steps.append(memory_only(store))
+    return None
+
+
+def shared_store(steps: list[Step]) -> SharedStore | None:
+    """The store that many read and this user does not write; None, with a step if it is configured and unusable."""
+    name = config.shared_cache
+    if not name:
+        return None
+    if name not in _shared_stores:
+        try:
+            _shared_stores[name] = SharedStore(name)
+        except OSError as error:
+            reason = error.strerror or error
+            _shared_stores[name] = f"TINYTRACE_SHARED_CACHE={printable(name)} is not used: {reason}"
+    store = _shared_stores[name]
+    if isinstance(store, SharedStore):
+        return store
+    remedy = "let it belong to you or to root, with nobody else allowed to write to it, or unset the variable"
+    steps.append(Step("the user's own store", store, remedy))
     return None
 
 

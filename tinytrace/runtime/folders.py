@@ -17,14 +17,18 @@ _FLAGS = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
 class Folder:
     """An open directory that belongs to this user and that nobody else can write to; a context manager.
 
+    owners: to whom it may belong instead, and all that is read from it.
+
     Raises: OSError (PermissionError when it is not private, NotADirectoryError when it is a link) if it is not that.
     """
 
-    def __init__(self, path: str, inside: int | None = None, private: bool = True) -> None:
+    def __init__(self, path: str, inside: int | None = None, private: bool = True,
+                 owners: frozenset[int] | None = None) -> None:
         self.descriptor = os.open(path, _FLAGS, dir_fd=inside)
+        self.owners = frozenset([os.geteuid()]) if owners is None else owners
         try:
             if private:
-                require_private(os.fstat(self.descriptor))
+                require_private(os.fstat(self.descriptor), self.owners)
         except BaseException:
             self.close()
             raise
@@ -47,7 +51,7 @@ class Folder:
 
     def inner(self, name: str) -> Folder:
         """Open the directory `name` in this one."""
-        return Folder(name, self.descriptor)
+        return Folder(name, self.descriptor, owners=self.owners)
 
     def made(self, name: str) -> Folder:
         """Open the directory `name` in this one, made if it is missing."""
@@ -95,7 +99,7 @@ class Folder:
             if not stat.S_ISREG(status.st_mode):
                 raise PermissionError(f"{name} is no regular file")
             if private:
-                require_private(status)
+                require_private(status, self.owners)
             if status.st_size > limit:
                 raise OSError(f"{name} is longer than expected")
             return file.read(limit)
@@ -162,9 +166,10 @@ def _is_there(path: str) -> bool:
     return True
 
 
-def require_private(status: os.stat_result) -> None:
-    """PermissionError unless this user owns it and nobody else can write to it: to load an object is to run it."""
-    if status.st_uid != os.geteuid():
-        raise PermissionError(f"it belongs to user {status.st_uid}, not to user {os.geteuid()}")
+def require_private(status: os.stat_result, owners: frozenset[int]) -> None:
+    """PermissionError unless one of `owners` has it and nobody else can write to it: to load an object is to run it."""
+    if status.st_uid not in owners:
+        trusted = " or ".join(map(str, sorted(owners)))
+        raise PermissionError(f"it belongs to user {status.st_uid}, not to user {trusted}")
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise PermissionError(f"others may write to it (mode {stat.S_IMODE(status.st_mode):o})")

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from tinytrace.core.key_diff import KeyDiff, KeyRow, html_table
 from tinytrace.util import lazy
 
 
@@ -52,14 +53,37 @@ class ArtifactKey:
         """The key that `to_json` described; TypeError or KeyError if it is not one."""
         return cls(**{**value, "argv": tuple(value["argv"])})
 
-    def diff(self, other: ArtifactKey) -> dict[str, tuple[Any, Any]]:
-        """The fields that differ, by name, as (mine, other's).
+    def diff(self, other: ArtifactKey) -> KeyDiff:
+        """The fields that differ, as (mine, other's); of the arguments only those that one of the two has.
 
-        >>> ArtifactKey("00ff", "gcc 12", (), 1, "x").diff(ArtifactKey("00ff", "gcc 13", (), 1, "x"))
-        {'compiler': ('gcc 12', 'gcc 13')}
+        >>> print(ArtifactKey("00ff", "gcc 12", (), 1, "x").diff(ArtifactKey("00ff", "gcc 13", (), 1, "x")))
+        compiler: gcc 12 -> gcc 13  (another compiler makes other code)
         """
-        pairs = {field.name: (getattr(self, field.name), getattr(other, field.name)) for field in fields(self)}
-        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+        rows = [KeyRow(field.name, getattr(self, field.name), getattr(other, field.name), _HINTS[field.name])
+                for field in fields(self) if getattr(self, field.name) != getattr(other, field.name)]
+        return KeyDiff([row._replace(mine=_only(row.mine, row.other), other=_only(row.other, row.mine))
+                        if row.path == "argv" else row for row in rows])
+
+    def __str__(self) -> str:
+        return f"{self.digest[:12]} (C {self.source[:12]}, {self.compiler.partition(', ')[0]}, {' '.join(self.argv)})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>ArtifactKey {self.digest[:12]}</p>" + html_table(
+            ("field", "value"), [(field.name, getattr(self, field.name)) for field in fields(self)])
+
+
+_HINTS = {
+    "source": "another C text: another program, or the same one for other types",
+    "compiler": "another compiler makes other code",
+    "argv": "other arguments of the compiler, as `exact` has them",
+    "abi": "made for another version of the runtime",
+    "cpu": "made for another processor",
+}
+
+
+def _only(mine: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """The words that the other has not; all of them if it is their order that differs."""
+    return tuple(word for word in mine if word not in other) if set(mine) != set(other) else mine
 
 
 def sha256(data: bytes) -> str:

@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from tinytrace._runtime import lib
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
 from tinytrace.runtime.blas import provide_blas
-from tinytrace.runtime.compiler import SOURCE, Compiler
+from tinytrace.runtime.compiler import SOURCE, Compiler, Pipeline
 from tinytrace.runtime.discovery import (
     compiler_asked_again,
     current_compiler,
     current_store,
     known_compiler,
     memory_only,
+    shared_store,
 )
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import CompileError, NoCompiler, Step, TimeLimitError, step_down
@@ -33,7 +36,7 @@ from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.locks import Turn
 from tinytrace.runtime.places import read_library, scratch_folder, write_file
 from tinytrace.runtime.process import TIME_IS_UP
-from tinytrace.runtime.store import Store
+from tinytrace.runtime.store import Entry, Store
 from tinytrace.runtime.worker import run_apart
 
 _KEPT_IN_MEMORY = 4096  # executables, the least recently asked for is dropped
@@ -70,8 +73,29 @@ _make_locks()
 os.register_at_fork(after_in_child=_make_locks)
 
 
+class Found(NamedTuple):
+    """A loaded program, and how it was found.
+
+    Args:
+      origin: `memory`, `disk`, `shared disk` or `compiler`.
+      compile_seconds, load_seconds: what it took now.
+    """
+
+    executable: Executable
+    origin: str
+    compile_seconds: float = 0.0
+    load_seconds: float = 0.0
+
+
 def load(source: CSource) -> Executable:
+    """The loaded program of a C source; see `find`."""
+    return find(source).executable
+
+
+def find(source: CSource, describe: Callable[[], str] = str) -> Found:
     """The loaded program of a C source: from memory, from disk, or compiled now. Threads that ask for one share it.
+
+    describe: says, for those who look at the store, what the source was made of; asked only when it is compiled.
 
     Raises: NoCompiler if it cannot be compiled, after announcing why (once per process);
       StrictError instead of any step down when TINYTRACE_STRICT=1.
@@ -81,13 +105,13 @@ def load(source: CSource) -> Executable:
     if config.strict:
         step_down(*steps)
     if (compiler := known_compiler()) and (executable := _from_memory(artifact_key(source, compiler))):
-        return executable
+        return Found(executable, "memory")
     if "->sgemm" in source.text or "->dgemm" in source.text:
         provide_blas()
     try:
-        executable = run_apart(lambda pulse: _Search(source, store, steps, pulse).result())
+        found = run_apart(lambda pulse: _Search(source, store, steps, pulse, describe).result())
         step_down(*steps)
-        return executable
+        return found
     except CompileError as error:
         step_down(*steps, Step("the interpreter", str(error), error.remedy))
         raise NoCompiler(error.reason) from error
@@ -108,6 +132,12 @@ def clear_memory() -> None:
     """Forget all loaded programs; they are found on disk again. Those still referenced stay usable."""
     with _lock:
         _memory.clear()
+
+
+def is_loaded(key: ArtifactKey) -> bool:
+    """Is the program of a key in memory?"""
+    with _lock:
+        return key in _memory
 
 
 def forget(executable: Executable) -> None:
@@ -135,10 +165,13 @@ def _remember(executable: Executable) -> None:
 class _Search:
     """The way to one program that is not known to be in memory; `steps` gets the steps down that are taken."""
 
-    def __init__(self, source: CSource, store: Store | None, steps: list[Step], pulse: Callable[[], None]) -> None:
-        self.source, self.store, self.steps, self.pulse = source, store, steps, pulse
+    def __init__(self, source: CSource, store: Store | None, steps: list[Step], pulse: Callable[[], None],
+                 describe: Callable[[], str]) -> None:
+        self.source, self.store, self.steps, self.pulse, self.describe = source, store, steps, pulse, describe
+        self.commands: tuple[Pipeline, ...] = ()
+        """What the compiler was called with."""
 
-    def result(self) -> Executable:
+    def result(self) -> Found:
         compiler = current_compiler(self.store, self.steps, self.pulse)
         try:
             return self._with(compiler)
@@ -150,26 +183,39 @@ class _Search:
                 raise
             return self._with(fresh)
 
-    def _with(self, compiler: Compiler) -> Executable:
+    def _with(self, compiler: Compiler) -> Found:
         key = artifact_key(self.source, compiler)
         with _one_at_a_time(key, self.pulse):
-            executable = _from_memory(key) or self._from_disk(key) or self._compiled_once(key, compiler)
-            _remember(executable)
-        return executable
+            if executable := _from_memory(key):
+                return Found(executable, "memory")
+            found = self._from_disk(key) or self._from_shared_disk(key) or self._compiled_once(key, compiler)
+            _remember(found.executable)
+        return found
 
-    def _from_disk(self, key: ArtifactKey) -> Executable | None:
+    def _from_disk(self, key: ArtifactKey) -> Found | None:
         entry = self.store.find(key, self.source.text) if self.store else None
         if entry is None or self.store is None:
             return None
+        found = self._loaded(key, entry, "disk")
+        if found is None:  # an entry that does not load is none
+            self.store.discard(key)
+        return found
+
+    def _from_shared_disk(self, key: ArtifactKey) -> Found | None:
+        store = shared_store(self.steps)
+        entry = store.find(key, self.source.text) if store else None
+        return self._loaded(key, entry, "shared disk") if entry else None
+
+    def _loaded(self, key: ArtifactKey, entry: Entry, origin: str) -> Found | None:
+        begun = time.perf_counter()
         try:
             executable = Executable(key, self.source, entry.path, entry.library)
-        except CompileError:  # an entry that does not load is none
-            self.store.discard(key)
+        except CompileError:
             return None
         _count("disk_hits")
-        return executable
+        return Found(executable, origin, 0.0, time.perf_counter() - begun)
 
-    def _compiled_once(self, key: ArtifactKey, compiler: Compiler) -> Executable:
+    def _compiled_once(self, key: ArtifactKey, compiler: Compiler) -> Found:
         """Compile, or wait for another process that does."""
         if self.store is None:
             return self._compiled(key, compiler, Turn())
@@ -179,26 +225,30 @@ class _Search:
                 raise TimeLimitError(f"the C compiler {TIME_IS_UP}, in a process that this one waited for")
             return self._from_disk(key) or self._compiled(key, compiler, turn)
 
-    def _compiled(self, key: ArtifactKey, compiler: Compiler, turn: Turn) -> Executable:
+    def _compiled(self, key: ArtifactKey, compiler: Compiler, turn: Turn) -> Found:
         _count("compiles")
-        executable, library = self._built(key, compiler, turn)
+        found, library = self._built(key, compiler, turn)
         if self.store is not None:
             try:
-                executable.path = self.store.publish(key, self.source.text, library).path
+                entry = self.store.publish(key, self.source.text, library, self.commands, self.describe())
+                found.executable.path = entry.path
             except FileNotFoundError:
                 pass  # somebody removes the store at this moment
             except OSError as error:
                 self.steps.append(memory_only(f"the cache directory {self.store.given} cannot be written: {error}"))
-        return executable
+        return found
 
-    def _built(self, key: ArtifactKey, compiler: Compiler, turn: Turn) -> tuple[Executable, bytes]:
+    def _built(self, key: ArtifactKey, compiler: Compiler, turn: Turn) -> tuple[Found, bytes]:
         """Compile and load; the compiler is blamed only when that fails in two places, and not for lack of room."""
         failures: list[CompileError | OSError] = []
         for place in [self.store.building, scratch_folder] if self.store else [scratch_folder]:
             try:
                 with place() as folder:
+                    begun = time.perf_counter()
                     library = self._build(compiler, folder, turn)
-                    return Executable(key, self.source, "", library), library
+                    built = time.perf_counter()
+                    executable = Executable(key, self.source, "", library)
+                    return Found(executable, "compiler", built - begun, time.perf_counter() - built), library
             except TimeLimitError as error:
                 turn.tell_exceeded(config.compile_timeout)
                 failures.append(error)
@@ -217,7 +267,7 @@ class _Search:
             turn.beat()
 
         write_file(os.path.join(folder, SOURCE), self.source.text.encode())
-        compiler.compile(folder, self.source.exact, self.source.quick, self.source.parts, pulse)
+        self.commands = compiler.compile(folder, self.source.exact, self.source.quick, self.source.parts, pulse)
         return read_library(folder)
 
 

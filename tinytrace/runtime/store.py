@@ -5,7 +5,9 @@
         entries/<first two of digest>/<digest>/     one entry, a directory built aside and renamed into place once
             kernel.c                                the C text, compared with the requested one at every hit
             kernel.so                               the object
-            meta.json                               the ArtifactKey, the sizes, the sha256 of the object
+            meta.json                               the ArtifactKey, the size of the object, the sha256 of each file,
+                                                    and the commands that made it
+            program.jaxpr                           the program that the C was written from
         locks/<digest>                              held while somebody compiles this entry
         building/<process id>-<random>/             an entry in the making; locked by its maker
         compilers/<digest>.json                     what a compiler said of itself
@@ -22,13 +24,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from tinytrace.config import config
 from tinytrace.runtime import locks
-from tinytrace.runtime.compiler import LIBRARY, SOURCE
+from tinytrace.runtime.compiler import LIBRARY, SOURCE, Pipeline
 from tinytrace.runtime.folders import Folder, make_folders
 from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.process import idle
@@ -39,6 +41,7 @@ from tinytrace.runtime.store_layout import (
     ENTRIES,
     ENTRY_FILES,
     FAILED,
+    JAXPR,
     LARGEST_OBJECT,
     LAYOUT,
     LOCKS,
@@ -49,7 +52,8 @@ from tinytrace.runtime.store_layout import (
 )  # fmt: skip
 from tinytrace.runtime.sweeping import clear, remove_leftovers, sweep, sweep_is_due
 
-_LARGEST_NOTE = 1 << 20  # bytes of a JSON file that is believed
+LARGEST_NOTE = 1 << 20
+"""Bytes of a JSON file that is believed."""
 _PATIENCE = 20  # how often the own folder is made again when it goes while it is made
 
 
@@ -85,9 +89,9 @@ class Store:
         """The entry of a key if it is there, undamaged, this user's own, and made from exactly this text."""
         source, shard = text.encode(), key.digest[:2]
         try:
-            with (Folder(self.root) as root, root.inner(ENTRIES) as entries, entries.inner(shard) as place,
+            with (self.folder() as root, root.inner(ENTRIES) as entries, entries.inner(shard) as place,
                   place.inner(key.digest) as folder):
-                meta = _parse(folder.read(META, _LARGEST_NOTE))
+                meta = parse_json(folder.read(META, LARGEST_NOTE))
                 if meta["key"] != key.to_json() or folder.read(SOURCE, len(source)) != source:
                     return None
                 library = folder.read(LIBRARY, min(meta["size"], LARGEST_OBJECT))
@@ -110,8 +114,11 @@ class Store:
                         yield os.path.join(self.root, BUILDING, name)
                         return
 
-    def publish(self, key: ArtifactKey, text: str, library: bytes) -> Entry:
+    def publish(self, key: ArtifactKey, text: str, library: bytes, commands: Sequence[Pipeline] = (),
+                jaxpr: str = "") -> Entry:
         """Make the entry of a key, unless somebody else has been faster.
+
+        commands, jaxpr: what made the library, and what the C text was made of, for those who look at the entry.
 
         Raises: OSError if it cannot be written.
         """
@@ -121,9 +128,10 @@ class Store:
                 sweep(root, config.cache_mib << 20)
         with self.building() as path, self._open() as root, Folder(path) as aside:
             with aside.made("entry") as entry:
-                meta = {"key": key.to_json(), "size": len(library), "sha256": sha256(library)}
-                for name, data in zip(ENTRY_FILES, (text.encode(), library, _json(meta)), strict=True):
+                files = {SOURCE: text.encode(), LIBRARY: library, **({JAXPR: jaxpr.encode()} if jaxpr else {})}
+                for name, data in files.items():
                     entry.write(name, data)
+                entry.write(META, _json(_meta(key, files, commands)))
             with root.made(ENTRIES) as entries, entries.made(key.digest[:2]) as shard:
                 try:
                     aside.move("entry", shard, key.digest)
@@ -157,7 +165,7 @@ class Store:
         """A small JSON value kept under a name, None if there is none that can be trusted."""
         try:
             with Folder(self.root) as root, root.inner(COMPILERS) as notes:
-                return _parse(notes.read(_note(name), _LARGEST_NOTE))
+                return parse_json(notes.read(_note(name), LARGEST_NOTE))
         except (OSError, ValueError):
             return None
 
@@ -182,6 +190,10 @@ class Store:
         """Remove all that the store has written, its own folder and what is not its own apart."""
         with self._open() as root:
             clear(root)
+
+    def folder(self) -> Folder:
+        """The own folder, to be read; OSError if it is not there."""
+        return Folder(self.root)
 
     def _open(self) -> Folder:
         """The own folder, made and marked if it is not there."""
@@ -240,6 +252,14 @@ def _set_aside(root: Folder, folder: Folder, name: str) -> None:
         aside.remove(new_name, ENTRY_FILES)
 
 
+def _meta(key: ArtifactKey, files: Mapping[str, bytes], commands: Sequence[Pipeline]) -> dict[str, Any]:
+    """What is told of an entry; `size` and `sha256` are those of the library."""
+    library = files[LIBRARY]
+    return {"key": key.to_json(), "size": len(library), "sha256": sha256(library),
+            "files": {name: sha256(data) for name, data in files.items()},
+            "commands": [[pipeline.stdin, [list(argv) for argv in pipeline.commands]] for pipeline in commands]}
+
+
 def _note(name: str) -> str:
     return sha256(name.encode(errors="surrogateescape"))[:32] + ".json"
 
@@ -248,7 +268,7 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, indent=1).encode()
 
 
-def _parse(data: bytes) -> Any:
+def parse_json(data: bytes) -> Any:
     """The value of a JSON text; ValueError if it is none."""
     try:
         return json.loads(data)

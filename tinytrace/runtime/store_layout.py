@@ -15,7 +15,8 @@ Signature: 8a477f597d28d172789f06886806bc55
 # You may delete it at any time. About this file: https://bford.info/cachedir/
 """
 META = "meta.json"
-ENTRY_FILES = (SOURCE, LIBRARY, META)
+JAXPR = "program.jaxpr"
+ENTRY_FILES = (SOURCE, LIBRARY, META, JAXPR)
 ENTRIES, LOCKS, BUILDING, COMPILERS, FAILED, ASIDE = "entries", "locks", "building", "compilers", "failed", "aside"
 SWEPT = "swept"
 LARGEST_OBJECT = 1 << 28

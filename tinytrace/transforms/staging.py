@@ -6,7 +6,6 @@ arrays and tracers of enclosing traces into constvars. Source: JAX pull request 
 """
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -32,6 +31,7 @@ from tinytrace.core.primitive import Primitive
 from tinytrace.core.printer import eqn_to_text
 from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error
 from tinytrace.transforms.scope import running
+from tinytrace.util import PACKAGE_FOLDER
 
 FlatFunction = Callable[..., Sequence[Any]]
 
@@ -259,7 +259,6 @@ def _literal_value(x: Any, aval: ShapedArray) -> Any:
 
 # --- the user's line -------------------------------------------------------------------------------------------
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _is_internal: dict[str, bool] = {}  # by file name: code objects as keys would live for ever
 
 
@@ -284,6 +283,6 @@ def is_internal(file: str) -> bool:
     """Is a file one of this package, or of the standard library's that call for it? No equation is written there."""
     if len(_is_internal) > 8192:  # as many files are cells of notebooks, or texts that were executed
         _is_internal.clear()
-    internal = file.startswith(_PACKAGE) or file.endswith(("contextlib.py", "functools.py"))
+    internal = file.startswith(PACKAGE_FOLDER) or file.endswith(("contextlib.py", "functools.py"))
     _is_internal[file] = internal
     return internal

@@ -93,7 +93,7 @@ program depends on the structure of the arguments and on the type of each leaf, 
             ("call_key(1.0) == call_key(2.5)", "call_key([1.0]) == call_key((1.0,))"),
         ),
     ),
-    after="`CallKey` in `tinytrace/api/jit_cache.py` has these two fields and the static values. `f._cache_size()` is how many keys there are.",
+    after="`LookupKey` in `tinytrace/api/jit_cache.py` has these two fields and the static values. `f._cache_size()` is how many keys there are.",
     clues=("call_key(1.0) == call_key(1)", "call_key(jnp.ones(3)) == call_key(jnp.ones(4))", 'call_key({"a": 1.0}) == call_key({"b": 1.0})'),
 )
 

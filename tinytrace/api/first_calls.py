@@ -1,0 +1,60 @@
+"""Which code was called before, through whatever function object: a lambda in a loop is a new function each time.
+
+Function objects are not kept: one that is gone is gone, and `why` still knows what its code was called with.
+"""
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, NamedTuple
+
+from tinytrace.api.cache_view import call_key
+from tinytrace.api.call_keys import CallKey, described
+from tinytrace.api.jit_cache import JitOptions, LookupKey
+from tinytrace.api.outside import Makeup, inner_function, makeup_of
+from tinytrace.api.tables import RecentTable
+from tinytrace.core.jaxpr import SourceInfo
+
+
+class FirstCall(NamedTuple):
+    """The first call of a function object: its key, the user's line, and what the object was made of."""
+
+    key: LookupKey | CallKey
+    """In texts where the key has static values, which could be anything."""
+    options: JitOptions
+    made_by: SourceInfo | None
+    makeup: Makeup
+    fun: Callable[[], Any]
+    """Returns the object as long as it lives."""
+
+    def key_as_of(self, jitted: Any) -> CallKey:
+        """Return the key in texts; its parameters are called as those of `jitted`, which has the same code."""
+        if isinstance(self.key, CallKey):
+            return self.key
+        return described(self.key, jitted._fun, self.options, jitted._signature, jitted._cache.texts)
+
+
+_seen: RecentTable[CodeType, FirstCall] = RecentTable(1024)
+
+
+def note_first_call(jitted: Any, key: LookupKey, made_by: SourceInfo | None) -> None:
+    """Remember the first call of a function object by its code."""
+    inner = inner_function(jitted._fun)
+    if inner is not None:
+        fun: Callable[[], Any] = _nothing
+        with contextlib.suppress(TypeError):
+            fun = weakref.ref(jitted._fun)
+        known = call_key(jitted, key) if key.statics else key
+        _seen[inner.__code__] = FirstCall(known, jitted._options, made_by, makeup_of(jitted._fun), fun)
+
+
+def first_call(fun: Any) -> FirstCall | None:
+    """Return the last such call of a function's code, None if there was none."""
+    inner = inner_function(fun)
+    return None if inner is None else _seen.get(inner.__code__)
+
+
+def _nothing() -> None:
+    """What a weak reference to an object that is gone returns."""

@@ -1,0 +1,121 @@
+"""`KeyDiff`: what differs between two cache keys, as data: one row for each place, with a hint."""
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+
+class KeyRow(NamedTuple):
+    """One place in which two keys differ.
+
+    Args:
+      path: where: `params['w'][0].shape`, `n`, `config.enable_x64`, `compiler`.
+      mine, other: what the two keys have there; None where one of them has nothing.
+      hint: what that means, or what to do; may be empty.
+    """
+
+    path: str
+    mine: Any
+    other: Any
+    hint: str = ""
+
+    def __str__(self) -> str:
+        hint = f"  ({self.hint})" if self.hint else ""
+        return f"{self.path}: {_shown(self.mine)} -> {_shown(self.other)}{hint}"
+
+
+class KeyDiff(Sequence[KeyRow]):
+    """The rows in which two keys differ; it is false when there are none, and prints one row per line.
+
+    >>> diff = KeyDiff([KeyRow("x.shape", (3,), (4,), "another shape is another program")])
+    >>> print(diff)
+    x.shape: (3,) -> (4,)  (another shape is another program)
+    >>> diff.paths
+    ('x.shape',)
+    """
+
+    def __init__(self, rows: Sequence[KeyRow]) -> None:
+        self.rows = tuple(rows)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Where the keys differ."""
+        return tuple(row.path for row in self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the row of a number, or of a path."""
+        if isinstance(index, str):
+            return next(row for row in self.rows if row.path == index)
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[KeyRow]:
+        return iter(self.rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeyDiff) and self.rows == other.rows
+
+    def __hash__(self) -> int:
+        return hash(self.paths)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.rows)) or "no difference"
+
+    def __repr__(self) -> str:
+        return f"KeyDiff({list(self.rows)!r})"
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The rows as JSON values: numbers and texts as they are, everything else as it prints."""
+        return [{"path": row.path, "mine": _plain(row.mine), "other": _plain(row.other), "hint": row.hint}
+                for row in self.rows]
+
+    def _repr_html_(self) -> str:
+        return html_table(("path", "this key", "the other", "hint"),
+                          [(row.path, _shown(row.mine), _shown(row.other), row.hint) for row in self.rows])
+
+
+def html_table(titles: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a table for notebooks; its cells are texts, not HTML.
+
+    >>> html_table(["a"], [["<b>"]])
+    '<table><tr><th>a</th></tr><tr><td>&lt;b&gt;</td></tr></table>'
+    """
+    def line(tag: str, cells: Sequence[Any]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+    return f"<table>{line('th', titles)}{''.join(line('td', row) for row in rows)}</table>"
+
+
+def text_table(titles: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a table for terminals: columns in line, numbers to the right.
+
+    >>> print(text_table(["name", "n"], [["a", 1], ["bc", 10]]))
+    name   n
+    a      1
+    bc    10
+    """
+    columns = [[title, *map(str, column)] for title, column in
+               zip(titles, zip(*rows, strict=True) if rows else [()] * len(titles), strict=True)]
+    widths = [max(map(len, column)) for column in columns]
+    is_number = [bool(rows) and all(isinstance(row[i], (int, float)) for row in rows) for i in range(len(titles))]
+    lines = [[cell.rjust(width) if right else cell.ljust(width) for cell, width, right in
+              zip(line, widths, is_number, strict=True)] for line in zip(*columns, strict=True)]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return value
