@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "blas.h"
@@ -137,6 +138,14 @@ static int32_t is_wide(const char *core) {
 
 int32_t tt_blas_loaded(void) { return sgemm_blas && dgemm_blas; }
 
+/* A function of the BLAS: scipy's build has a prefix before its names. */
+static void *blas_function(void *library, const char *name) {
+    char prefixed[64];
+    snprintf(prefixed, sizeof prefixed, "scipy_%s", name);
+    void *found = dlsym(library, prefixed);
+    return found ? found : dlsym(library, name);
+}
+
 static int32_t open_once(const char *path) {
     if (tt_blas_loaded()) return 0;
     const char *before = getenv("OPENBLAS_NUM_THREADS");
@@ -147,10 +156,10 @@ static int32_t open_once(const char *path) {
     else unsetenv("OPENBLAS_NUM_THREADS");
     free(saved);
     if (!library) return -1;
-    void (*set_num_threads)(int) = (void (*)(int))dlsym(library, "scipy_openblas_set_num_threads");
-    sgemm_function sgemm = (sgemm_function)dlsym(library, "scipy_cblas_sgemm");
-    dgemm_function dgemm = (dgemm_function)dlsym(library, "scipy_cblas_dgemm");
-    char *(*core)(void) = (char *(*)(void))dlsym(library, "scipy_openblas_get_corename");
+    void (*set_num_threads)(int) = (void (*)(int))blas_function(library, "openblas_set_num_threads");
+    sgemm_function sgemm = (sgemm_function)blas_function(library, "cblas_sgemm");
+    dgemm_function dgemm = (dgemm_function)blas_function(library, "cblas_dgemm");
+    char *(*core)(void) = (char *(*)(void))blas_function(library, "openblas_get_corename");
     if (!set_num_threads || !sgemm || !dgemm) return -1;
     set_num_threads(1);
     has_unpacked = core && is_wide(core());
@@ -172,7 +181,7 @@ int32_t tt_blas_open(const char *path) {
 /* A fork waits until nobody is inside: the child would find the lock taken for ever. */
 static void stop_opening(void) { pthread_mutex_lock(&opening); }
 static void go_on_opening(void) { pthread_mutex_unlock(&opening); }
-__attribute__((constructor)) static void survive_fork(void) {
+__attribute__((constructor)) static void survive_fork_of_blas(void) {
     pthread_atfork(stop_opening, go_on_opening, go_on_opening);
 }
 

@@ -1,7 +1,8 @@
 """Describes the extension module `tinytrace._runtime` to setuptools: SOURCES behind the interface of tt_runtime.h.
 
-The texts that generated programs paste (tt_host.h and math/*.h) are embedded in the module as strings, so an
-installed tinytrace needs no data files and the code generator opens none.
+The texts that generated programs paste (tt_host.h and math/*.h) and the host that exported programs come with
+(standalone.c and what it includes) are embedded in the module as strings, so an installed tinytrace needs no data files
+and the code generator opens none.
 """
 
 from pathlib import Path
@@ -10,8 +11,10 @@ from cffi import FFI
 
 CSRC = Path(__file__).parent
 SOURCES = ["alloc.c", "blas.c", "call.c", "pool.c"]
-EMBEDDED = [CSRC / "tt_host.h", *sorted((CSRC / "math").glob("*.h"))]
-READ = [*CSRC.glob("*.h"), *CSRC.glob("*.inc"), *EMBEDDED[1:], CSRC / "build.py"]
+MATH = sorted((CSRC / "math").glob("*.h"))
+STANDALONE = [CSRC / name for name in ("standalone.c", "pool.c", "pool.h", "blas.c", "blas.h", "gemm.inc")]
+EMBEDDED = [CSRC / "tt_host.h", *MATH, *STANDALONE]
+READ = [*CSRC.glob("*.h"), *CSRC.glob("*.inc"), *MATH, CSRC / "standalone.c", CSRC / "build.py"]
 COMPILE_FLAGS = ["-std=gnu11", "-O2", "-fno-strict-aliasing", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
 CALLBACK = 'extern "Python" int32_t tt_python_callback(int64_t id, uintptr_t *buffers);\n'
@@ -47,7 +50,7 @@ def preamble() -> str:
     }
 
 
-if len(EMBEDDED) == 1:  # programs would lack sin and exp, which nobody would notice before they are loaded
+if not MATH:  # programs would lack sin and exp, which nobody would notice before they are loaded
     raise FileNotFoundError(f"{CSRC / 'math'} has no headers: this copy of tinytrace's sources is not complete")
 
 ffi = FFI()

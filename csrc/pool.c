@@ -233,7 +233,7 @@ static void start_anew(void) {
     inside = false;
 }
 
-__attribute__((constructor)) static void survive_fork(void) {
+__attribute__((constructor)) static void survive_fork_of_pool(void) {
     tt_set_threads(0);
     pthread_atfork(NULL, NULL, start_anew);
 }

@@ -69,12 +69,21 @@ if TYPE_CHECKING:
     from tinytrace import typing as typing
     from tinytrace.api.cache_view import cache as cache
     from tinytrace.api.expectations import expect as expect
+    from tinytrace.api.export_c import export_c as export_c
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
 _submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
-_LATER = {"cache": "api.cache_view", "debugger": "inspection.debugger", "expect": "api.expectations",
-          "explore": "inspection.explorer.explore", "parse_jaxpr": "parsing", "shrink": "inspection.shrink",
-          "load_ipython_extension": "inspection.timeline", "unload_ipython_extension": "inspection.timeline"}
+_LATER = {
+    "cache": "api.cache_view",
+    "debugger": "inspection.debugger",
+    "expect": "api.expectations",
+    "explore": "inspection.explorer.explore",
+    "export_c": "api.export_c",
+    "load_ipython_extension": "inspection.timeline",
+    "parse_jaxpr": "parsing",
+    "shrink": "inspection.shrink",
+    "unload_ipython_extension": "inspection.timeline",
+}
 _later = lazy_names(__name__, _LATER)
 
 
@@ -124,6 +133,7 @@ __all__ = [
     "eval_shape",
     "expect",
     "explore",
+    "export_c",
     "float0",
     "grad",
     "hessian",

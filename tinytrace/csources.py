@@ -1,4 +1,4 @@
-"""The C texts that generated programs paste: the host's interface and the vector math of csrc/math.
+"""The C texts that generated programs paste: the host's interface, the vector math of csrc/math, and a host in C.
 
 They are embedded in the extension module when it is built, so nothing here opens a file.
 """
@@ -30,7 +30,25 @@ def host_source() -> str:
 @cache
 def math_source() -> dict[str, str]:
     """The texts of csrc/math/*.h by file name, in alphabetical order."""
-    return {name: text for name, text in _embedded().items() if name != "tt_host.h"}
+    return {name: text for name, text in _embedded().items() if name not in _HOST}
+
+
+@cache
+def standalone_host() -> str:
+    """The text of the host that exported programs run on: csrc/standalone.c with all that it includes, one file.
+
+    >>> "const struct tt_host tt_standalone_host" in standalone_host()
+    True
+    """
+    seen: set[str] = set()
+
+    def expanded(name: str) -> str:
+        if name in (*seen, "tt_runtime.h") and name.endswith(".h"):
+            return ""  # the last one is the interface to Python
+        seen.add(name)
+        return _INCLUDED.sub(lambda found: expanded(found[1]), _embedded()[name])
+
+    return expanded("standalone.c")
 
 
 def math_functions(program: str) -> str:
@@ -92,6 +110,8 @@ def _functions() -> dict[str, MathFunction]:
     return order
 
 
+_HOST = ("tt_host.h", "standalone.c", "pool.c", "pool.h", "blas.c", "blas.h", "gemm.inc")
+_INCLUDED = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 _NAME = re.compile(r"\btt_\w+")
 _ELEMENTWISE = re.compile(r"^static inline ((float|double) tt_\w+\(\2 \w+(?:, \2 \w+)*\) \{)", re.MULTILINE)
 _STAYS = """#ifdef __clang__

@@ -82,12 +82,12 @@ class Program:
         inputs = {v: i for i, v in enumerate(jaxpr.invars)}
         consts = dict(zip(jaxpr.constvars, self.jaxpr.consts, strict=True))
         computed: dict[Var, int] = {}
-        self._outputs = [_output_source(atom, aval, inputs, consts, computed)
+        self.outputs = [_output_source(atom, aval, inputs, consts, computed)
                          for atom, aval in zip(jaxpr.outvars, self.out_avals, strict=True)]
         used = {v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var)}
         self.kept = [i for i, v in enumerate(jaxpr.invars) if v in used]
         kept_consts = [(v, c) for v, c in consts.items() if v in used]
-        self._consts = [as_array(c, v.aval) for v, c in kept_consts]
+        self.consts = [as_array(c, v.aval) for v, c in kept_consts]
         invars = [v for v, _ in kept_consts] + [jaxpr.invars[i] for i in self.kept]
         self.kernel_jaxpr = ClosedJaxpr(Jaxpr([], invars, list(computed), jaxpr.eqns), [])
         self._computed_avals = [v.aval.strip_weak_type() for v in computed]
@@ -187,7 +187,7 @@ class Program:
         """Run on `args`, one Array of the right aval per input."""
         computed = self._run(args) if self.kernel_jaxpr.jaxpr.eqns else []
         results = []
-        for (source, index, constant), aval in zip(self._outputs, self.out_avals, strict=True):
+        for (source, index, constant), aval in zip(self.outputs, self.out_avals, strict=True):
             value = constant if source == CONSTANT else (computed if source == FROM_KERNEL else args)[index]
             results.append(as_array(value, aval))
         return results
@@ -203,7 +203,7 @@ class Program:
         executable = self._code()
         if executable is None and self.kernel_jaxpr.jaxpr.eqns:
             return None
-        inputs = [(x.address, 0, 0, 0, 0) for x in self._consts]
+        inputs = [(x.address, 0, 0, 0, 0) for x in self.consts]
         in_avals = self.in_avals if blocks is None else (*self.in_avals[:len(consts)], *blocks.in_avals)
         for i in self.kept:
             at, aval = i - len(consts), in_avals[i]
@@ -219,14 +219,14 @@ class Program:
         if workspace or any(source == CONSTANT for source, _, _ in outputs):
             return None
         moving = [self.in_avals[i].nbytes if self.in_avals[i].shape else 0 for i in self.kept]
-        steps = [0] * len(self._consts) + moving + [0] * len(self._hidden) + [a.nbytes for a in self._computed_avals]
+        steps = [0] * len(self.consts) + moving + [0] * len(self._hidden) + [a.nbytes for a in self._computed_avals]
         sizes = tuple([blocks.elements * aval.dtype.itemsize for aval in self._computed_avals])
         return FastEntry(owner, entry, 0, tuple(inputs), sizes, outputs, blocks.out_avals, unflatten,
                          (BLOCK, blocks.elements, tuple(steps)))
 
     def _fast_outputs(self, consts: Sequence[Array], leaf_order: Sequence[int]) -> tuple[tuple[int, int, Any], ...]:
         outputs: list[tuple[int, int, Any]] = []
-        for (source, index, constant), aval in zip(self._outputs, self.out_avals, strict=True):
+        for (source, index, constant), aval in zip(self.outputs, self.out_avals, strict=True):
             if source != FROM_LEAF:
                 outputs.append((source, index, constant))
             elif index < len(consts):
@@ -236,7 +236,7 @@ class Program:
         return tuple(outputs)
 
     def _run(self, args: Sequence[Array]) -> list[Array]:
-        inputs = [*self._consts, *(args[i] for i in self.kept)]
+        inputs = [*self.consts, *(args[i] for i in self.kept)]
         executable = self._code()
         if executable is None:
             with interpreting():

@@ -20,6 +20,11 @@ def provide_blas() -> None:
                    "run pip install scipy-openblas32"))  # fmt: skip
 
 
+def blas_path() -> str:
+    """Where the library of OpenBLAS is, empty if it is not there."""
+    return next(filter(os.path.exists, _candidates()), "")
+
+
 def _candidates() -> list[str]:
     # The package is found but not imported: its import costs more than loading the library.
     spec = PathFinder.find_spec("scipy_openblas32")
