@@ -336,3 +336,11 @@ def test_statics_that_are_equal_and_of_other_types_are_others(values):
     for _ in range(4):  # traced, then found by Python, then by the hit path in C
         for n in values:
             assert by_place(1.0, n) == by_name(1.0, n=n) == kind(1.0, n)
+
+
+def test_functions_whose_signature_nobody_knows():
+    """Built-in types tell inspect nothing: names of arguments are left out of messages, and all else works."""
+    assert float(jax.jit(dict)(a=1.0)["a"]) == 1.0
+    assert jax.make_jaxpr(dict)(a=1.0, b=2.0).eqns == []
+    with pytest.raises(TypeError, match="was passed to the function at path"):
+        jax.jit(dict)(a=object())

@@ -15,8 +15,8 @@ choose between two right programs by their speed (SPEED_ONLY), texts of errors a
 benchmarks and the golden files judge these.
 
 A trial costs what its tests cost: they run in a fork of a process that has read NumPy, Hypothesis and pytest, the tests
-of the fault's own file first, then those that run few lines; the first failure ends it. `run --stages 2` asks only the
-first of a fault's tests, which catch most.
+of the fault's own file first, short ones before long ones; the first failure ends it. What the first tests leave open
+the others try when all faults have been tried once.
 
 Why not a tool: mutmut replaces functions by trampolines, which shows in names, signatures and tracebacks, and these are
 what many tests here compare; cosmic-ray chooses no tests by coverage, and a run of all of them takes minutes. Neither

@@ -17,6 +17,8 @@ from tests.mutants.selection import Selection
 from tests.mutants.trial import LEFT_OUT, Copy, Result
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
+FIRST = 1
+"""Stages of tests that try every fault, before the others try what these leave."""
 EQUIVALENT = pathlib.Path(__file__).parent / "equivalent.txt"
 
 
@@ -30,7 +32,6 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no further trial after these")
     parser.add_argument("--only", default="", help="faults whose path or name begins so")
-    parser.add_argument("--stages", type=int, default=4, help="of the tests that belong to a fault, these many lots")
     parser.add_argument("--again", action="store_true", help="try the survivors again, with the tests of this folder")
     options = parser.parse_args()
     if options.command == "record" or (options.command == "all" and not (options.folder / "durations.xml").exists()):
@@ -59,28 +60,41 @@ def record(folder: pathlib.Path, workers: int) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Try the faults of the sample that were not tried yet, `workers` at a time, in copies of the recorded tree."""
+    """Try the faults of the sample that were not tried yet, `workers` at a time, in copies of the recorded tree.
+
+    Most faults are caught by the first tests that belong to them: these try all faults before the others try any.
+    """
     folder: pathlib.Path = options.folder
-    selection = Selection(folder)
     results = read_results(folder)
     faults = [fault for fault in sample(folder / "tree", options.seed, options.size)
-              if (fault.path.startswith(options.only) or fault.name.startswith(options.only))
-              and (fault.name not in results or (options.again and results[fault.name].outcome == "survived"))]
+              if fault.path.startswith(options.only) or fault.name.startswith(options.only)]
+    wanted = ("survived", "open") if options.again else ("new", "open")
+    faults = [fault for fault in faults if (results[fault.name].outcome if fault.name in results else "new") in wanted]
     print(f"{len(faults)} faults to try", flush=True)
     until = time.monotonic() + 60 * options.minutes
 
     def work(number: int) -> None:
+        selection = Selection(folder)
         copy = Copy(folder, number)
         if options.again:
             shutil.copytree(ROOT / "tests", copy.tree / "tests", dirs_exist_ok=True)
-        for fault in faults[number::options.workers]:
+        mine = faults[number::options.workers]
+        untried = [fault for fault in mine if fault.name not in results]
+        for fault, is_last in [*((fault, False) for fault in untried), *((fault, True) for fault in mine)]:
             if time.monotonic() > until:
                 return
-            stages = selection.tests(fault)[:options.stages]
-            known = sum(selection.seconds.get(test, 5.0) for tests in stages for test in tests)
+            stages = selection.tests(fault)
             if options.again:  # tests that are new here stand in the files of the old ones
                 stages = [sorted({test.partition("::")[0] for tests in stages for test in tests})]
-            keep(folder, fault, copy.try_out(fault, stages, known))
+            elif not is_last:
+                stages = stages[:FIRST]
+            elif read_results(folder)[fault.name].outcome == "open":
+                stages = stages[FIRST:]
+            else:
+                continue
+            known = sum(selection.seconds.get(test, 5.0) for tests in stages for test in tests)
+            result = copy.try_out(fault, stages, known)
+            keep(folder, fault, result if is_last or result.outcome != "survived" else result._replace(outcome="open"))
 
     workers = [multiprocessing.get_context("fork").Process(target=work, args=(k,)) for k in range(options.workers)]
     for worker in workers:
@@ -137,9 +151,9 @@ def report(folder: pathlib.Path, faults: list[Fault]) -> int:
     results = read_results(folder)
     excused = equivalents()
     tried = [fault for fault in faults if fault.name in results and results[fault.name].outcome != "error"]
-    same = [fault for fault in tried if results[fault.name].outcome == "survived"
+    same = [fault for fault in tried if results[fault.name].outcome in ("survived", "open")
             and (fault.path, fault.function, flat(fault.before), flat(fault.after)) in excused]
-    alive = [fault for fault in tried if results[fault.name].outcome == "survived" and fault not in same]
+    alive = [fault for fault in tried if results[fault.name].outcome in ("survived", "open") and fault not in same]
     for group in GROUPS:
         inside = [fault for fault in tried if fault.path.startswith(group + "/")]
         lost = sum(fault.path.startswith(group + "/") for fault in alive)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import pathlib
 import re
 import sqlite3
+import statistics
 import xml.etree.ElementTree as ET
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from coverage import CoverageData
+from coverage.numbits import nums_to_numbits, register_sqlite_functions
 
 from tests.mutants.faults import Fault
 from tests.mutants.trial import LEFT_OUT
 
-SECONDS = (3.0, 8.0, 20.0)
+SECONDS = (1.5, 5.0, 12.0)
 """Of tests that try a fault at first, then if it survives that, and at last: as recorded, which is half as fast."""
-FILES = 3
+FILES = 2
 """From how many files the first ones come: reading a file of tests costs more than most of the tests in it."""
 MANY = 1500
 
@@ -43,10 +44,11 @@ class Selection:
     """The recording: contexts of coverage.py (one per test), and pytest's durations."""
 
     def __init__(self, folder: pathlib.Path) -> None:
-        self.data = CoverageData(str(folder / "coverage.db"))
-        self.data.read()
-        self.files = {name.partition("/tree/")[2]: name for name in self.data.measured_files()}
-        self.breadth = lines_run(folder / "coverage.db")
+        self.recording = sqlite3.connect(folder / "coverage.db")
+        register_sqlite_functions(self.recording)
+        self.files = {name.partition("/tree/")[2]: key
+                      for key, name in self.recording.execute("SELECT id, path FROM file")}
+        self.breadth = self.lines_run()
         self.seconds: dict[str, float] = {}
         for case in ET.parse(folder / "durations.xml").iter("testcase"):
             if not {"failure", "error", "skipped"} & {child.tag for child in case}:
@@ -58,11 +60,10 @@ class Selection:
         inside = [test for path, tests in BY_PATH.items() if fault.path.startswith(path) for test in tests]
         if fault.path not in self.files:
             return [self.named(fault), *([test] for test in dict.fromkeys(inside))]
-        lines = self.data.contexts_by_lineno(self.files[fault.path])
-        last = fault.line + fault.before.count("\n")
-        ran = self.known(context for line in range(fault.line, last + 1) for context in lines.get(line, []))
+        place = range(fault.line, fault.line + fault.before.count("\n") + 1)
+        ran = self.known(self.contexts(fault.path, place))
         if not ran:  # at import time, or never: whoever uses the file
-            ran = self.known(itertools.chain.from_iterable(lines.values()))
+            ran = self.known(self.contexts(fault.path))
         ordered = list(self.mixed(ran, fault.path))
         files = list(dict.fromkeys(test.partition("::")[0] for test in ordered))[:FILES]
         stages, used = [self.within([test for test in ordered if test.partition("::")[0] in files], SECONDS[0])], set()
@@ -77,25 +78,45 @@ class Selection:
         tests = [test for test in self.seconds if any(word in test.partition("[")[2] for word in words)]
         return self.within(list(self.mixed(self.known(f"{test}|" for test in tests), fault.path)), SECONDS[1])
 
+    def contexts(self, path: str, lines: Iterable[int] | None = None) -> Iterator[str]:
+        """Yield the contexts in which a file, or one of some lines of it, was run."""
+        query = "SELECT context FROM line_bits JOIN context ON context.id = context_id WHERE file_id = ?"
+        arguments: tuple[Any, ...] = (self.files[path],)
+        if lines is not None:
+            query += " AND numbits_any_intersection(numbits, ?)"
+            arguments += (nums_to_numbits(lines),)
+        for context, in self.recording.execute(query, arguments):
+            yield context
+
+    def lines_run(self) -> dict[str, int]:
+        """Return how many lines of the package each test ran."""
+        lines: dict[str, int] = defaultdict(int)
+        query = "SELECT context, numbits FROM line_bits JOIN context ON context.id = context_id"
+        for context, numbits in self.recording.execute(query):
+            lines[context.rpartition("|")[0]] += int.from_bytes(numbits, "little").bit_count()
+        return lines
+
     def known(self, contexts: Iterable[str]) -> set[str]:
         """The tests that were recorded and passed."""
         tests = {context.rpartition("|")[0] for context in contexts}
         return {test for test in tests if test in self.seconds and not test.startswith(LEFT_OUT)}
 
     def mixed(self, tests: set[str], path: str) -> Iterator[str]:
-        """Order tests: the first case of each test function, then the second ones; those that run least come first.
+        """Order tests: the first case of each test function, then the second ones.
 
-        A test that runs few lines asks for what they do. Before all others come the tests of the fault's own file.
+        First the tests of the fault's own file, then those of its package, then the others, short ones first. Tests
+        that run few lines beside the rest expect an error, and see no result: they come last.
         """
         cases = defaultdict(list)
         for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
             cases[test.partition("[")[0]].append(test)
-        own = f"test_{pathlib.PurePath(path).stem}"
+        usual = statistics.median(self.breadth.get(test, 0) for test in tests) if tests else 0
+        package, own = f"tests/{path.split('/')[1]}/", f"test_{pathlib.PurePath(path).stem}"
 
-        def rank(function: str) -> tuple[bool, float, str]:
-            first = cases[function][0]
-            work = self.breadth.get(first, 0) * (0.1 + self.seconds[first])
-            return own not in function.partition("::")[0], work, first
+        def rank(function: str) -> tuple[bool, bool, bool, float, str]:
+            file, first = function.partition("::")[0], cases[function][0]
+            ends_early = self.breadth.get(first, 0) < usual / 2
+            return own not in file, ends_early, not file.startswith(package), self.seconds[first], first
 
         functions = sorted(cases, key=rank)
         for turn in itertools.zip_longest(*(cases[function] for function in functions)):
@@ -110,13 +131,3 @@ class Selection:
                 break
             chosen.append(test)
         return chosen
-
-
-def lines_run(recording: pathlib.Path) -> dict[str, int]:
-    """How many lines of the package each test ran."""
-    lines: dict[str, int] = defaultdict(int)
-    query = "SELECT context, numbits FROM line_bits JOIN context ON context.id = context_id"
-    with contextlib.closing(sqlite3.connect(recording)) as database:
-        for context, numbits in database.execute(query):
-            lines[context.rpartition("|")[0]] += int.from_bytes(numbits, "little").bit_count()
-    return lines

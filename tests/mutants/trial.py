@@ -34,7 +34,7 @@ would catch much, but late."""
 
 
 class Result(NamedTuple):
-    """How a trial ended: caught (by which test), timeout, or survived; the seconds that it took."""
+    """How a trial ended: caught (by which test), timeout, survived, or open (so far); the seconds that it took."""
 
     outcome: str
     by: str
@@ -119,8 +119,11 @@ class Copy:
             return "survived", ""
         if status == 4 and "not found" in text:  # pytest found a test under another name
             return "error", text[-300:]
-        blamed = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
-        return "caught", blamed[1] if blamed else f"pytest ended with status {status}"
+        blamed = re.search(r"^(?:FAILED|ERROR) (.+)", text, re.MULTILINE)
+        if not blamed:
+            return "caught", f"pytest ended with status {status}"
+        names = [test for test in tests if blamed[1].startswith(test) and "::" in test]
+        return "caught", max(names, key=len, default=blamed[1].partition(" - ")[0])
 
     def become_pytest(self, log: pathlib.Path, work: int) -> NoReturn:
         """Run the tests of the copy in this process, which was forked for that."""

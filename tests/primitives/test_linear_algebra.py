@@ -76,3 +76,15 @@ def test_failure_is_nan_in_that_matrix_only():
     assert np.isnan(out[0, 0, 0])
     assert out[1, 0, 0] == 2
     assert np.isnan(np.asarray(linalg.eigh(np.full((2, 2), np.nan, np.float32))[1])).all()
+
+
+@pytest.mark.parametrize(("a", "b", "left_side", "message"), [
+    ((3,), (3, 1), True, "a.ndim to be at least 2"),
+    ((3, 2), (3, 1), True, "equal in size"),
+    ((2, 3, 3), (3, 3, 1), True, "equal batch dimensions"),
+    ((3, 3), (2, 3), True, "Incompatible shapes"),
+    ((3, 3), (3, 2), False, "Incompatible shapes"),
+])
+def test_triangular_solve_says_what_does_not_fit(a, b, left_side, message):
+    with pytest.raises(TypeError, match=message):
+        linalg.triangular_solve(np.ones(a, np.float32), np.ones(b, np.float32), left_side=left_side)

@@ -23,9 +23,9 @@ def map_root(eqn: JaxprEqn, var: Var, elements: Elements) -> Root:
 
 
 def copy_root(elements: Elements, atom: Atom) -> Root:
-    """A loop that copies a value."""
-    shape, axes = atom.aval.shape, domain_axes(atom.aval.shape)
-    return Root(Var(atom.aval), None, shape, len(shape), elements(atom, axes), eqns=elements.moved_by(atom, axes))
+    """A loop that copies a value that is kept, so that no equation is between it and its copy."""
+    shape = atom.aval.shape
+    return Root(Var(atom.aval), None, shape, len(shape), elements(atom, domain_axes(shape)))
 
 
 def reduction_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[Root]:
