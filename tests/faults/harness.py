@@ -217,7 +217,7 @@ class Sandbox:
         """Run a program to its end, at most `timeout` seconds."""
         return self.start(program, env, cwd, arguments, prefix).wait(timeout)
 
-    def fork(self, program: str, timeout: float = LIMIT) -> Ended:
+    def fork(self, program: str, env: Mapping[str, str] | None = None, timeout: float = LIMIT) -> Ended:
         """Run a program as `run` does, in a fork of this process: it starts at once, for it has imported everything.
 
         For programs to which it does not matter how their process begins.
@@ -229,7 +229,7 @@ class Sandbox:
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks beside threads
             pid = os.fork()
         if pid == 0:
-            environment = {**self.environment, "FAULTS_REPORT": str(files[2]), "FAULTS_MARK": mark}
+            environment = {**self.environment, **(env or {}), "FAULTS_REPORT": str(files[2]), "FAULTS_MARK": mark}
             _be_a_program(_PRELUDE + textwrap.dedent(program), environment, self.work, files)
         timed_out, status = _wait_for(pid, timeout)
         output, errors, report = ((self.folder / name).read_text(errors="replace") for name in names)
@@ -273,6 +273,9 @@ def _be_a_program(code: str, environment: Mapping[str, str], folder: pathlib.Pat
         sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
         faulthandler.enable(sys.stderr)
         jax.config.update("tinytrace_cache_dir", environment["TINYTRACE_CACHE_DIR"])
+        jax.config.update("tinytrace_compiler", environment.get("CC", ""))
+        if "TINYTRACE_COMPILE_TIMEOUT" in environment:
+            jax.config.update("tinytrace_compile_timeout", int(environment["TINYTRACE_COMPILE_TIMEOUT"]))
         forget()
         forget_announcements()
         exec(compile(code, "<program>", "exec"), {"__name__": "__main__"})

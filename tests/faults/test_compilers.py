@@ -87,7 +87,7 @@ def test_a_compiler_that_does(sandbox, row):
         check()
         assert len(glob.glob(cache + "/*/entries/??/*")) == 1
         print("right")"""
-    ended = sandbox.run(ANSWER + textwrap.dedent(program), env={"CC": path, **LIMITED}).require_right(warned=[1])
+    ended = sandbox.fork(ANSWER + textwrap.dedent(program), env={"CC": path, **LIMITED}).require_right(warned=[1])
     assert "the interpreter" in ended.warnings[0]
     assert len(ended.warnings[0]) < 6000
     assert not sandbox.leftovers()
@@ -106,7 +106,7 @@ print("right")
 @pytest.mark.parametrize("row", FINE)
 def test_a_compiler_that_works_with(sandbox, row):
     env = {"CC": sandbox.script(FINE[row]), "TINYTRACE_COMPILE_TIMEOUT": "20"}
-    sandbox.run(TWICE, env=env).require_right(warned=[0])
+    sandbox.fork(TWICE, env=env).require_right(warned=[0])
 
 
 VALUES = {
@@ -148,7 +148,7 @@ def test_cc_names(sandbox, row):
 
 @pytest.mark.parametrize("row", FINE_VALUES)
 def test_cc_that_works_names(sandbox, row):
-    sandbox.run(TWICE, env={"CC": FINE_VALUES[row]}).require_right(warned=[0])
+    sandbox.fork(TWICE, env={"CC": FINE_VALUES[row]}).require_right(warned=[0])
 
 
 def test_cc_with_a_null_character(sandbox):
@@ -180,7 +180,7 @@ print("right")
 """
     path = os.fsdecode(folder)
     env = {"CC_PATH": path + "/gcc", "PATH": path + ":" + os.environ["PATH"]}
-    sandbox.run(ANSWER + program, env=env).require_right(warned=[0])
+    sandbox.fork(ANSWER + program, env=env).require_right(warned=[0])
 
 
 @pytest.mark.parametrize("compiler", ["gcc-11", "gcc-12", "clang"])
@@ -218,7 +218,7 @@ for turn in range(4):
 assert compiles == [1, 0, 1, 0], compiles
 print("right")
 """
-    sandbox.run(ANSWER + program, env={"CC": launcher}).require_right(warned=[0])
+    sandbox.fork(ANSWER + program, env={"CC": launcher}).require_right(warned=[0])
 
 
 def test_four_processes_with_a_compiler_that_hangs_do_not_wait_one_after_the_other(sandbox):
