@@ -1,4 +1,4 @@
 """Tools for testing derivatives (`jax.test_util`)."""
-from tinytrace.testing.check_grads import check_grads as check_grads
-from tinytrace.testing.check_grads import check_jvp as check_jvp
-from tinytrace.testing.check_grads import check_vjp as check_vjp
+from tinytrace.testing.gradient_checks import check_grads as check_grads
+from tinytrace.testing.gradient_checks import check_jvp as check_jvp
+from tinytrace.testing.gradient_checks import check_vjp as check_vjp

@@ -1,17 +1,40 @@
 """The strategies draw what they promise, and the comparison of results sees what it should."""
 
 import ast
+import contextlib
+import io
 import math
 import re
 
 import numpy as np
 import pytest
-from hypothesis import find, given
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
+import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace.testing.programs import Program
-from tinytrace.testing.strategies import arrays, dtypes, elements, programs, programs_with_arguments, shapes
+from tinytrace.core.avals import aval_of
+from tinytrace.core.parser import parse_type
+from tinytrace.core.primitive import Primitive, registry
+from tinytrace.testing import (
+    arrays,
+    avals,
+    call_pairs,
+    cases,
+    dtypes,
+    elements,
+    jaxprs,
+    keys,
+    programs,
+    programs_with_arguments,
+    pytrees,
+    random_keys,
+    shapes,
+    static_values,
+    transformations,
+)
+from tinytrace.testing.random_programs import Program, array_text
+from tinytrace.testing.transformed import Transformation
 from tinytrace.testing.values import FLOAT32, INT32, Value, agree
 
 
@@ -45,6 +68,80 @@ def test_programs_of_every_family_are_drawn(word):
 def test_a_program_shrinks_to_the_one_line_that_matters():
     program = find(programs(), lambda program: "lax.pad" in program.source)
     assert len(program.source.splitlines()) == 3
+
+
+@pytest.mark.slow
+def test_every_primitive_is_drawn_within_2000_programs(monkeypatch):
+    """In a jaxpr, or on the way to it, as what only transformations apply."""
+    wanted = {p.name for p in registry.values() if type(p).__module__.startswith("tinytrace.")}
+    seen, drawn = set(), [0]
+    monkeypatch.setattr(Primitive, "bind", counted(Primitive.bind, seen))
+
+    @settings(max_examples=2000, database=None, derandomize=True, phases=[Phase.generate], deadline=None)
+    @given(jaxprs())
+    def draw(closed):
+        seen.update(eqn.primitive.name for eqn in closed.jaxpr.walk())
+        drawn[0] += 1
+        if seen >= wanted:
+            raise AllSeen
+
+    with pytest.raises(AllSeen):
+        draw()
+    assert drawn[0] <= 2000
+
+
+class AllSeen(Exception):
+    """There is nothing more to wait for."""
+
+
+def counted(bind, seen):
+    def counting(self, *args, **params):
+        seen.add(self.name)
+        return bind(self, *args, **params)
+    return counting
+
+
+@settings(max_examples=20)
+@given(cases(2, 4))
+def test_a_case_prints_as_a_text_that_runs(case):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(repr(case), {})
+    assert printed.getvalue().startswith("(")
+    names = {}
+    exec(repr(case).rpartition("print(")[0] + "arguments = [" + ", ".join(map(array_text, case.arguments)) + "]", names)
+    for ours, theirs in zip(names["arguments"], case.arguments, strict=True):
+        assert ours.aval == theirs.aval
+        np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
+
+
+@given(cases(1, 2))
+@settings(max_examples=20)
+def test_arguments_are_arrays_with_methods(case):
+    assert all(isinstance(x, jax.Array) for x in case.arguments)
+    assert all(x.at is not None for x in case.arguments)
+
+
+@given(pytrees(), static_values(), avals(), keys(), transformations(), random_keys())
+@settings(max_examples=30)
+def test_the_other_strategies(tree, static, aval, key, transformation, random_key):
+    leaves, structure = jax.tree.flatten(tree)
+    assert jax.tree.structure(structure.unflatten(leaves)) == structure
+    assert hash(static) == hash(static)
+    assert parse_type(aval.str_short()).shape == aval.shape
+    assert type(key).from_json(key.to_json()) == key
+    assert eval(repr(transformation), {"Transformation": Transformation}) == transformation
+    assert random_key.dtype == jax.random.key(0).dtype
+
+
+@given(call_pairs())
+@settings(max_examples=30)
+def test_pairs_of_calls_differ_where_they_say(pair):
+    types = [[aval_of(x) for x in jax.tree.leaves(tree)] for tree, _ in (pair.first, pair.second)]
+    structures = [jax.tree.structure(tree) for tree, _ in (pair.first, pair.second)]
+    options = [(type(option), option) for _, option in (pair.first, pair.second)]
+    same = types[0] == types[1] and structures[0] == structures[1] and options[0] == options[1]
+    assert same == pair.is_hit
 
 
 @given(programs())

@@ -185,7 +185,19 @@ class Program:
 
     def __call__(self, args: Sequence[Array]) -> list[Array]:
         """Run on `args`, one Array of the right aval per input."""
-        computed = self._run(args) if self.kernel_jaxpr.jaxpr.eqns else []
+        return self._results(args, self._run(args) if self.kernel_jaxpr.jaxpr.eqns else [])
+
+    def run_kernels(self, args: Sequence[Array]) -> list[Array]:
+        """Run on `args` like a call, but the kernels in NumPy, without a compiler."""
+        computed = self.generated.kernels.run(*self.kernel_inputs(args)) if self.kernel_jaxpr.jaxpr.eqns else []
+        return self._results(args, [array_from_host(x, a) for x, a in zip(computed, self._computed_avals, strict=True)])
+
+    def kernel_inputs(self, args: Sequence[Array]) -> list[Array]:
+        """Return what the kernels read: constants, and those of `args` that are needed."""
+        return [*self.consts, *(args[i] for i in self.kept)]
+
+    def _results(self, args: Sequence[Array], computed: Sequence[Array]) -> list[Array]:
+        """Return the outputs: what the kernels computed, inputs and constants."""
         results = []
         for (source, index, constant), aval in zip(self.outputs, self.out_avals, strict=True):
             value = constant if source == CONSTANT else (computed if source == FROM_KERNEL else args)[index]
@@ -236,7 +248,7 @@ class Program:
         return tuple(outputs)
 
     def _run(self, args: Sequence[Array]) -> list[Array]:
-        inputs = [*self.consts, *(args[i] for i in self.kept)]
+        inputs = self.kernel_inputs(args)
         executable = self._code()
         if executable is None:
             with interpreting():

@@ -48,7 +48,8 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
         raise NotImplementedError("Only implemented for order='K'")
     weak_type = dtype is None and is_weak(object)
     dtype = user_dtype(dtype, "array")
-    if isinstance(object, np.ndarray) and not copy and dtype in (None, object.dtype) and ndmin <= object.ndim:
+    same_type = isinstance(object, np.ndarray) and (dtype is None or dtype == object.dtype)  # float64 == None in NumPy
+    if same_type and not copy and ndmin <= object.ndim:
         return as_array(object) if is_eager() else device_put(object)
     if hasattr(object, "__jax_array__"):
         object = object.__jax_array__()

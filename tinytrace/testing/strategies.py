@@ -1,43 +1,78 @@
-"""Hypothesis strategies for tracing programs: dtypes, shapes, arrays with their awkward values, and whole programs.
+"""Hypothesis strategies for tracing programs: types, arrays with their awkward values, trees, and whole programs.
 
-    @given(programs_with_arguments())
+    @given(cases())
     def test_my_transformation(case):
         program, arguments = case
         got = my_transformation(program.function())(*arguments)
         ...
 
-A failing program is shrunk to few short lines and shown as Python text that runs by itself.
+Arguments are arrays of tinytrace, so that `x.at[0]` and `x.astype(...)` work un-jitted too. A failing case is shrunk to
+few short lines and shown as a Python text that runs by itself.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from hypothesis import event
 from hypothesis import strategies as st
+from hypothesis.control import currently_in_test_context
 from hypothesis.extra import numpy as hnp
 
-from tinytrace.testing.programs import Program, draw_program
-from tinytrace.testing.steps import ALL_STEPS
+from tinytrace import random
+from tinytrace.api.make_jaxpr import make_jaxpr
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import BFLOAT16
+from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.numpy import asarray
+from tinytrace.runtime.keys import ArtifactKey
+from tinytrace.testing.random_programs import Case, Program, Step, draw_program
+from tinytrace.testing.steps import ALL_STEPS, CORE_STEPS, PURE_STEPS
+from tinytrace.testing.transformed import KINDS, Transformation
 from tinytrace.testing.values import Dtype, Shape
 
 ALL_DTYPES = ("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "float32")
+_INPUT_DTYPES = ("float32", "float32", "int32", "bool", "uint8")
 
+
+# --- types and arrays ----------------------------------------------------------------------------------------------
 
 def dtypes(names: tuple[str, ...] = ALL_DTYPES) -> st.SearchStrategy[Dtype]:
     """NumPy dtypes that exist without `enable_x64`, or those that are named."""
-    return st.sampled_from([np.dtype(name) for name in names])
+    return st.sampled_from([BFLOAT16 if name == "bfloat16" else np.dtype(name) for name in names])
 
 
 def shapes(max_dims: int = 3, max_side: int = 5) -> st.SearchStrategy[Shape]:
     """Shapes, with sides of 0 and 1 among them."""
-    return st.lists(st.integers(0, max_side), max_size=max_dims).map(tuple)
+    sides = [*range(1, max_side + 1)] * 2 + [0]  # seldom 0: of nothing, everything is true
+    return st.lists(st.sampled_from(sides), max_size=max_dims).map(tuple)
 
 
-def arrays(dtype: Dtype, shape: Shape, bound: float = math.inf) -> st.SearchStrategy[Any]:
-    """NumPy arrays, their elements drawn from `elements`."""
-    return hnp.arrays(dtype, shape, elements=elements(dtype, bound), fill=st.nothing())
+def avals(dtypes: st.SearchStrategy[Dtype] | None = None, shapes: st.SearchStrategy[Shape] | None = None
+          ) -> st.SearchStrategy[ShapedArray]:
+    """Types of arrays, `f32[3,4]`, weak ones among them (scalars of those dtypes that Python's numbers have)."""
+    def typed(dtype: Dtype, shape: Shape, weak: bool) -> ShapedArray:
+        return ShapedArray(shape, dtype, weak and not shape and dtype.name in ("int32", "float32"))
+
+    return st.builds(typed, dtypes or _all_dtypes(), shapes or _all_shapes(), st.booleans())
+
+
+def arrays(dtype: Dtype | str | None = None, shape: Shape | None = None, bound: float = math.inf
+           ) -> st.SearchStrategy[Any]:
+    """Arrays of tinytrace, their elements drawn from `elements`; of any dtype or shape where none is given."""
+    kinds = _all_dtypes() if dtype is None else st.just(np.dtype(dtype))
+    sizes = _all_shapes() if shape is None else st.just(shape)
+    return st.tuples(kinds, sizes).flatmap(lambda pair: _filled(*pair, bound))
+
+
+def _filled(dtype: Dtype, shape: Shape, bound: float) -> st.SearchStrategy[Any]:
+    return hnp.arrays(dtype, shape, elements=elements(dtype, bound), fill=st.nothing()).map(asarray)
+
+
+_all_dtypes, _all_shapes = dtypes, shapes
 
 
 def elements(dtype: Dtype, bound: float = math.inf) -> st.SearchStrategy[Any]:
@@ -54,29 +89,117 @@ def elements(dtype: Dtype, bound: float = math.inf) -> st.SearchStrategy[Any]:
         return st.sampled_from(edges) | st.integers(max(-5, low), 5) | st.integers(low, high)
     if math.isfinite(bound):
         return st.integers(-64, 64).map(lambda n: dtype.type(n * bound / 64))
+    awkward = [0.0, -0.0, 1.0, -1.0, 0.5, 2.75, math.inf, -math.inf, math.nan]
+    if dtype == BFLOAT16:
+        return st.sampled_from(awkward).map(dtype.type)
     largest = float(np.finfo(dtype).max)
-    awkward = [0.0, -0.0, 1.0, -1.0, 0.5, math.inf, -math.inf, math.nan, largest, -largest]
     # Denormals are left out: whether they survive is a choice that compilers may make.
     any_float = st.floats(width=16 if dtype.itemsize == 2 else 32, allow_subnormal=False)
-    return st.sampled_from(awkward).map(dtype.type) | any_float.map(dtype.type)
+    return st.sampled_from([*awkward, largest, -largest]).map(dtype.type) | any_float.map(dtype.type)
 
+
+def random_keys() -> st.SearchStrategy[Any]:
+    """Keys for random numbers: one, or an array of three."""
+    one = st.integers(0, 2**31 - 1).map(random.key)
+    return one | one.map(lambda key: random.split(key, 3))
+
+
+# --- what else a call may hold -------------------------------------------------------------------------------------
+
+class Pair(NamedTuple):
+    """A container with named fields."""
+
+    first: Any
+    second: Any
+
+
+def pytrees(leaves: st.SearchStrategy[Any] | None = None, max_leaves: int = 5) -> st.SearchStrategy[Any]:
+    """Containers of arrays, or of `leaves`: tuples, lists, dicts, named tuples and None, one in the other."""
+    leaf = arrays(shape=()) if leaves is None else leaves
+    names = st.sampled_from(["a", "b", "W"])
+
+    def containers(inside: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        some = st.lists(inside, max_size=3)
+        return some | some.map(tuple) | st.dictionaries(names, inside, max_size=3) | st.builds(Pair, inside, inside)
+
+    return st.recursive(leaf | st.none(), containers, max_leaves=max_leaves)
+
+
+def static_values() -> st.SearchStrategy[Any]:
+    """Values for static arguments: hashable, among them some that are equal and yet not the same (1, 1.0, True)."""
+    alike = st.sampled_from([0, False, 0.0, 1, True, 1.0, "1", -1])
+    objects = st.sampled_from([np.float32, max, min])
+    other = st.integers(-3, 3) | st.text(alphabet="ab", max_size=2) | st.none() | objects
+    return alike | other | st.tuples(alike, other) | st.frozensets(st.integers(0, 3), max_size=2)
+
+
+def keys() -> st.SearchStrategy[ArtifactKey]:
+    """Keys of compiled programs, often alike in all fields but one."""
+    words = st.sampled_from(["", "a", "b"])
+    return st.builds(ArtifactKey, words, words, st.lists(words, max_size=2).map(tuple), st.integers(0, 1), words)
+
+
+def transformations(max_size: int = 2) -> st.SearchStrategy[Transformation]:
+    """Transformations of a program, one after the other: jitted, mapped, differentiated, checkpointed, or none."""
+    return st.lists(st.sampled_from(list(KINDS)), max_size=max_size).map(lambda names: Transformation(*names))
+
+
+# --- programs ------------------------------------------------------------------------------------------------------
 
 @st.composite
-def programs(draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8, contraction: bool = False) -> Program:
-    """Random programs over `jnp` and `lax`: elementwise, comparison, selection, reductions, shapes, loops and branches.
+def programs(draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8, contraction: bool = False,
+             steps: Sequence[Step] = PURE_STEPS, tame: bool = False) -> Program:
+    """Random programs over `jnp` and `lax`, well typed, every result used.
 
     Half of the float inputs are tame (between -4 and 4), so that functions with rounding can be followed; the others
     hold anything. Results are compared by `tinytrace.testing.values.agree`; with `contraction` they may differ as
     far as fused multiply-adds let them.
+
+    Args:
+      steps: the families of operations, `tinytrace.testing.steps.ALL_STEPS` for calls of the host too.
+      tame: whether all float inputs are tame.
     """
-    kinds = st.tuples(shapes(), dtypes(("float32", "float32", "int32", "bool", "uint8")), st.booleans())
-    return draw_program(draw, ALL_STEPS, st.lists(kinds, min_size=1, max_size=max_inputs), max_steps, contraction)
+    kinds = st.tuples(shapes(), dtypes(_INPUT_DTYPES), st.just(True) if tame else st.booleans())
+    return draw_program(draw, steps, st.lists(kinds, min_size=1, max_size=max_inputs), max_steps, contraction)
 
 
 @st.composite
-def programs_with_arguments(
-    draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8, contraction: bool = False
-) -> tuple[Program, list[Any]]:
-    """Random programs, each with NumPy arrays to call it on."""
-    program = draw(programs(max_inputs, max_steps, contraction))
-    return program, [draw(arrays(value.dtype, value.shape, value.bound)) for value in program.inputs]
+def cases(draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8, contraction: bool = False,
+          steps: Sequence[Step] = PURE_STEPS, tame: bool = False) -> Case:
+    """Random programs with arguments: `program, arguments = case`; printed, a Python text that runs."""
+    program = draw(programs(max_inputs, max_steps, contraction, steps, tame))
+    case = Case(program, [draw(_filled(value.dtype, value.shape, value.bound)) for value in program.inputs])
+    last_drawn[:] = [case]
+    return case
+
+
+def programs_with_arguments(max_inputs: int = 3, max_steps: int = 8, contraction: bool = False
+                            ) -> st.SearchStrategy[Case]:
+    """Cases of the steps that most programs consist of: those that need nothing but loops in C."""
+    return cases(max_inputs, max_steps, contraction, CORE_STEPS)
+
+
+last_drawn: list[Case] = []
+"""The case that was drawn last: after a failure, the one that Hypothesis shows."""
+
+
+@st.composite
+def jaxprs(draw: st.DrawFn, max_steps: int = 6, steps: Sequence[Step] = ALL_STEPS) -> ClosedJaxpr:
+    """Jaxprs of random programs, transformed or not; events count their primitives and sizes."""
+    program, arguments = draw(cases(2, max_steps, steps=steps))
+    transformation, function = draw(transformations()), program.function()
+    closed: ClosedJaxpr
+    try:
+        closed = make_jaxpr(transformation(function))(*arguments)
+    except (NotImplementedError, ValueError):  # such as a loop without reverse mode, or a callback without tangents
+        closed = make_jaxpr(function)(*arguments)
+    note(closed)
+    return closed
+
+
+def note(closed: ClosedJaxpr) -> None:
+    """Let Hypothesis' statistics tell how often each primitive was drawn, and how large programs were."""
+    if currently_in_test_context():
+        for name in sorted({eqn.primitive.name for eqn in closed.jaxpr.walk()}):
+            event(f"primitive {name}")
+        event("equations", f"{2 ** math.frexp(sum(1 for _ in closed.jaxpr.walk()))[1]} at most")

@@ -4,10 +4,10 @@ A step looks at the values at hand, draws operands and parameters that fit, and 
 known of the result: type, bound and error. Where nothing fits it answers None.
 """
 
-from tinytrace.testing.programs import Step
-from tinytrace.testing.steps import arrays, control, elementwise, reductions
+from tinytrace.testing.random_programs import Step
+from tinytrace.testing.steps import arrays, calls, control, elementwise, folds, matrices, reductions, special
 
-ALL_STEPS: list[Step] = [
+CORE_STEPS: list[Step] = [
     elementwise.exact_unary, elementwise.rounding_unary, elementwise.not_, elementwise.arithmetic, elementwise.power,
     elementwise.division, elementwise.extremum, elementwise.bitwise, elementwise.comparison, elementwise.selection,
     elementwise.conversion,
@@ -17,3 +17,52 @@ ALL_STEPS: list[Step] = [
     reductions.running,
     control.branching, control.counted_loop, control.while_loop, control.scanning,
 ]  # fmt: skip
+"""What most programs consist of, in C without calls of anything else."""
+
+OTHER_STEPS: list[Step] = [
+    elementwise.with_number,
+    special.smooth, special.smooth, special.rounding_to_less, special.next_number, special.bits, special.clamping,
+    special.handing_on,
+    folds.running_extremum, folds.folding, folds.window_folding, folds.window_patches, folds.window_derivative,
+    folds.convolution, folds.largest_of_all, folds.scattering,
+    matrices.factorization, matrices.pivots, matrices.random_numbers,
+    calls.calling, calls.differentiating, calls.choosing_a_platform,
+]  # fmt: skip
+
+HOST_STEPS: list[Step] = [calls.calling_the_host]
+"""What leaves the compiled program: what follows from it is not the program's alone."""
+
+PURE_STEPS: list[Step] = [*CORE_STEPS, *OTHER_STEPS]
+ALL_STEPS: list[Step] = [*PURE_STEPS, *HOST_STEPS]
+"""All families: with these, every primitive of the registry is drawn."""
+
+SMOOTH_STEPS: list[Step] = [
+    special.differentiable, special.differentiable, elementwise.rounding_unary, elementwise.arithmetic,
+    elementwise.power, arrays.reshaping, arrays.slicing, arrays.joining, arrays.padding, reductions.summation,
+    reductions.contraction, reductions.running, folds.convolution,
+]  # fmt: skip
+"""What has derivatives wherever it is tried, of floats; of other values, no derivatives at all."""
+
+MOVING_STEPS: list[Step] = [
+    arrays.reshaping, arrays.slicing, arrays.joining, arrays.padding, arrays.indexing, arrays.updating, arrays.sorting,
+    reductions.largest, reductions.position, reductions.running,
+]  # fmt: skip
+"""What moves elements, or folds along axes."""
+
+ALGEBRA_STEPS: list[Step] = [
+    elementwise.with_number, elementwise.with_number, elementwise.exact_unary, elementwise.arithmetic,
+    elementwise.conversion, elementwise.selection, arrays.reshaping, arrays.reshaping, reductions.running,
+]  # fmt: skip
+"""What passes simplify."""
+
+KERNEL_STEPS: list[Step] = [
+    elementwise.with_number, elementwise.extremum, elementwise.comparison, elementwise.selection,
+    elementwise.conversion, elementwise.conversion, elementwise.arithmetic, *MOVING_STEPS, reductions.summation,
+    reductions.contraction, control.counted_loop, control.scanning,
+]  # fmt: skip
+"""What is lowered in different ways."""
+
+STORING_STEPS: list[Step] = [
+    reductions.running, arrays.sorting, reductions.contraction, elementwise.arithmetic, arrays.joining,
+]  # fmt: skip
+"""What is computed into temporary arrays."""

@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from tinytrace.testing.programs import Block
+from tinytrace.testing.random_programs import Block
 from tinytrace.testing.steps.choice import MAX_SIZE, choose, same
 from tinytrace.testing.values import BOOL, INT32, Value
 
@@ -42,8 +42,8 @@ def slicing(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: len(v.shape) > 0)
     if x is None:
         return None
-    starts = [draw(st.integers(0, side)) for side in x.shape]
-    limits = [draw(st.integers(start, side)) for start, side in zip(starts, x.shape, strict=True)]
+    starts = [draw(st.just(0) | st.integers(0, side)) for side in x.shape]
+    limits = [draw(st.just(side) | st.integers(start, side)) for start, side in zip(starts, x.shape, strict=True)]
     index = choose(draw, block, lambda v: v.dtype == INT32 and v.shape == ())
     if index is not None and draw(st.booleans()):
         sizes = tuple(limit - start for start, limit in zip(starts, limits, strict=True))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-from tinytrace.testing.programs import Block
+from tinytrace.testing.random_programs import Block
 from tinytrace.testing.values import Shape, Value
 
 MAX_SIZE = 4096

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from tinytrace.testing.programs import Block, Step, draw_steps
+from tinytrace.testing.random_programs import Block, Step, draw_steps
 from tinytrace.testing.steps.arrays import reshaping, slicing
 from tinytrace.testing.steps.choice import MAX_SIZE, choose
 from tinytrace.testing.steps.elementwise import (

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from tinytrace.testing.programs import Block
+from tinytrace.testing.random_programs import Block
 from tinytrace.testing.steps.choice import broadcast, can_round, choose, pair
 from tinytrace.testing.values import BOOL, LARGE, TAME, Value
 
@@ -52,7 +52,7 @@ def arithmetic(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     x, y, shape = operands
     if draw(st.booleans()):
-        number = draw(st.sampled_from([0, 1, 2, 7] if x.is_int else [0.0, 1.0, 0.5, -2.0]))
+        number = draw(st.sampled_from([0, 1, 2, 7] if x.is_int else [0.0, 1.0, 0.5, -2.0, 1.4142135]))
         y = Value(repr(number), (), x.dtype, abs(float(number)))
         shape = x.shape
     operator = draw(st.sampled_from(["+", "-", "*"]))
@@ -65,6 +65,21 @@ def arithmetic(draw: st.DrawFn, block: Block) -> Value | None:
     if bound > LARGE or block.exact_only:
         return None
     return block.add(f"{x.name} {operator} {y.name}", shape, x.dtype, bound, error + x.epsilon * bound)
+
+
+def with_number(draw: st.DrawFn, block: Block) -> Value | None:
+    """A float and a number that changes little: zeros, one, minus one; and a choice between the two."""
+    x = choose(draw, block, lambda v: v.is_float and v.is_exact)
+    if x is None:
+        return None
+    text = draw(st.sampled_from(WITH_NUMBER)).format(x.name)
+    return block.add(text, x.shape, x.dtype, math.inf if "/" in text else max(x.bound, 2.0))
+
+
+WITH_NUMBER = [
+    "{0} + 0.0", "{0} * 0.0", "{0} - 0.0", "0.0 - {0}", "{0} * 1.0", "{0} / 1.0", "{0} * -1.0",
+    "jnp.where({0} > 0, 1.4142135, {0})", "jnp.where({0} > 0, {0}, -0.0)", "jnp.where({0} < 1e-3, {0}, 1e-3)",
+]  # fmt: skip
 
 
 def power(draw: st.DrawFn, block: Block) -> Value | None:

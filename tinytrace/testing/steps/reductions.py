@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from tinytrace.testing.programs import Block
+from tinytrace.testing.random_programs import Block
 from tinytrace.testing.steps.choice import can_round, choose
 from tinytrace.testing.values import BOOL, INT32, LARGE, Shape, Value
 

@@ -9,11 +9,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
@@ -50,6 +51,37 @@ class Program:
         return f"\n# {types}\n{self.source}"
 
 
+class Case(NamedTuple):
+    """A program and arguments to call it on; printed, it is a Python text that runs by itself."""
+
+    program: Program
+    arguments: list[Any]
+
+    def __repr__(self) -> str:
+        calls = ", ".join(map(array_text, self.arguments))
+        return f"\n{HEAD}\n{self.program.source}\nprint(program({calls}))\n"
+
+
+HEAD = """import numpy as np
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from numpy import inf, nan
+from tinytrace import lax
+"""
+
+
+def array_text(x: Any) -> str:
+    """Return a Python expression for an array, by its numbers.
+
+    >>> array_text(np.float32([1, np.nan, -0.0]))
+    "jnp.array([1.0, nan, -0.0], 'float32')"
+    """
+    x = np.asarray(x)
+    if x.size == 0:
+        return f"jnp.zeros({x.shape}, {x.dtype.name!r})"
+    return f"jnp.array({x.tolist()}, {x.dtype.name!r})"
+
+
 @dataclass
 class Block:
     """A function while its lines are drawn: the values that exist so far, and the source of fresh names."""
@@ -63,6 +95,19 @@ class Block:
     contraction: bool = False
     """Whether a product may reach a sum unrounded (fused multiply-add), so that `+ - *` of floats have an error."""
     lines: list[str] = field(default_factory=list)
+    inputs: list[Value] = field(default_factory=list)
+    """The arguments of the program; of inner functions none."""
+
+    def argument(self, draw: st.DrawFn, shape: Shape, dtype: Dtype, tame: bool) -> Value:
+        """One more argument of the program: one that there is, where it fits, or a new one."""
+        bound = TAME if tame else math.inf
+        fitting = [v for v in self.inputs if (v.shape, v.dtype) == (shape, dtype) and v.bound <= bound]
+        if fitting and draw(st.booleans()):
+            return fitting[0]
+        value = Value(next(self.names), shape, dtype, bound)
+        self.inputs.append(value)
+        self.values.append(value)
+        return value
 
     def add(self, text: str, shape: Shape, dtype: Dtype, bound: float, error: float = 0.0) -> Value:
         """Appends the line `name = text`."""
@@ -106,9 +151,11 @@ def draw_program(
         Value(next(names), shape, dtype, TAME if tame and dtype.kind == "f" else np.inf)
         for shape, dtype, tame in draw(inputs)
     ]
-    block = Block(values.copy(), names, contraction=contraction)
-    draw_steps(draw, block, steps, draw(st.integers(1, max_steps)))
-    results = unused(block)
+    block = Block(values.copy(), names, contraction=contraction, inputs=values)
+    few = st.lists(st.sampled_from(steps), min_size=1, max_size=3)  # a few families meet each other more often
+    families = draw(st.one_of(st.just(list(steps)), few, few))
+    draw_steps(draw, block, families, draw(st.integers(1, max_steps)))
+    results = unused(block) or block.values[-1:]
     source = function_text("program", values, block.lines, f"{', '.join(v.name for v in results)},")
     return Program(source + "\n", tuple(values), tuple(results))
 
@@ -130,6 +177,7 @@ def function_text(name: str, inputs: Sequence[Value], lines: Sequence[str], resu
 
 
 def draw_steps(draw: st.DrawFn, block: Block, steps: Sequence[Step], count: int) -> None:
-    """Draws `count` steps of a block; one that the values at hand do not allow is left out."""
+    """Draws `count` steps of a block; one that the values at hand do not allow is drawn again, and then left out."""
     for _ in range(count):
-        draw(st.sampled_from(steps))(draw, block)
+        if draw(st.sampled_from(steps))(draw, block) is None:
+            draw(st.sampled_from(steps))(draw, block)

@@ -1,0 +1,46 @@
+"""The invariants hold, every planted fault breaks the one that is named for it, and the page shows both."""
+
+import pytest
+from hypothesis import settings
+
+from tests.conftest import ROOT
+from tinytrace.testing import FAULTS, INVARIANTS
+
+EXAMPLES = 40 if settings.get_current_profile_name() == "full" else 10
+PAGE = ROOT / "docs" / "invariants.md"
+
+
+@pytest.mark.parametrize("name", INVARIANTS)
+def test_it_holds(name):
+    INVARIANTS[name].check(EXAMPLES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_caught(name):
+    fault = FAULTS[name]
+    with fault.planted():
+        assert INVARIANTS[fault.breaks].counter_example(max_examples=500) is not None
+
+
+def test_faults_leave_nothing_behind():
+    for name in ("wrong sign of a tangent", "stale entry", "equal zeros", "key without settings"):
+        with FAULTS[name].planted():
+            assert INVARIANTS[FAULTS[name].breaks].counter_example(max_examples=200) is not None
+        assert INVARIANTS[FAULTS[name].breaks].counter_example(max_examples=20) is None
+
+
+def table():
+    """The invariants as the page shows them, each with the faults that it catches."""
+    rows = ["| invariant | what holds | faults that it catches |", "|---|---|---|"]
+    for invariant in INVARIANTS.values():
+        caught = [f"*{fault.name}*: {fault.sentence}" for fault in FAULTS.values() if fault.breaks == invariant.name]
+        rows.append(f"| {invariant.name} | {invariant.sentence} | {' '.join(caught)} |")
+    return "\n".join(rows) + "\n"
+
+
+def test_the_page_shows_them(request):
+    before, _, after = PAGE.read_text().partition("| invariant |")
+    if request.config.getoption("--update-golden"):
+        PAGE.write_text(before + table())
+    assert "| invariant |" + after == table(), "run `pytest --update-golden tests/testing/test_invariants.py`"

@@ -1,0 +1,64 @@
+"""Steps that call functions of the program: jitted, checkpointed, with rules of their own, on the host."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tinytrace.testing.random_programs import Block
+from tinytrace.testing.steps.choice import choose
+from tinytrace.testing.values import Value
+
+FLOAT32 = np.dtype("float32")
+
+WITH_JVP = """{f} = jax.custom_jvp(lambda x_: -x_)
+{f}.defjvp(lambda x_, t_: (-x_[0], -t_[0]))"""
+WITH_VJP = """{f} = jax.custom_vjp(lambda x_: -x_)
+{f}.defvjp(lambda x_: (-x_, None), lambda _, ct_: (-ct_,){options})"""
+
+
+def calling(draw: st.DrawFn, block: Block) -> Value | None:
+    """A call of a function that negates: under `jit`, under `checkpoint`, or with derivative rules of its own."""
+    x = choose(draw, block, lambda v: v.is_float or v.is_int)
+    if x is None:
+        return None
+    wrapped = draw(st.sampled_from(["jax.jit({})", "jax.checkpoint({})", "jvp", "vjp", "remat"]))
+    if wrapped.startswith("jax"):
+        return block.add(f"{wrapped.format('lambda x_: -x_')}({x.name})", x.shape, x.dtype, x.bound, x.error)
+    name = next(block.names)
+    options = ", optimize_remat=True" if wrapped == "remat" else ""
+    text = WITH_JVP if wrapped == "jvp" else WITH_VJP
+    block.lines.append(text.format(f=name, options=options))
+    return block.add(f"{name}({x.name})", x.shape, x.dtype, x.bound, x.error)
+
+
+def differentiating(draw: st.DrawFn, block: Block) -> Value | None:
+    """The derivative of a function with a rule of its own, inside the program: minus one everywhere."""
+    x = choose(draw, block, lambda v: v.dtype == FLOAT32 and v.is_exact)
+    if x is None or block.depth:
+        return None
+    name = next(block.names)
+    block.lines.append(WITH_VJP.format(f=name, options=""))
+    outer = draw(st.sampled_from(["{}", "jax.checkpoint({})", "jax.vmap({})" if x.shape else "{}"])).format(name)
+    return block.add(f"jax.grad(lambda x_: {outer}(x_).sum())({x.name})", x.shape, x.dtype, 1.0)
+
+
+def choosing_a_platform(draw: st.DrawFn, block: Block) -> Value | None:
+    """`lax.platform_dependent`."""
+    x = choose(draw, block, lambda v: v.is_float or v.is_int)
+    if x is None:
+        return None
+    text = f"lax.platform_dependent({x.name}, cpu=lambda x_: -x_, default=lambda x_: x_)"
+    return block.add(text, x.shape, x.dtype, x.bound, x.error)
+
+
+def calling_the_host(draw: st.DrawFn, block: Block) -> Value | None:
+    """A callback: pure, with an effect, or for its effect only."""
+    x = choose(draw, block, lambda v: v.is_float or v.is_int)
+    if x is None or block.depth:
+        return None
+    kind = draw(st.sampled_from(["jax.pure_callback", "jax.experimental.io_callback", "jax.debug.callback"]))
+    if kind == "jax.debug.callback":
+        block.lines.append(f"{kind}(lambda x_: None, {x.name})")
+        return None
+    return block.add(f"{kind}(np.negative, {x.name}, {x.name})", x.shape, x.dtype, x.bound, x.error)

@@ -1,0 +1,107 @@
+"""Steps that fold: cumulative extrema, folds with a function, windows, convolutions, and the derivatives of windows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tinytrace.testing.random_programs import Block
+from tinytrace.testing.steps.choice import can_round, choose
+from tinytrace.testing.values import BOOL, INT32, Value
+
+
+def running_extremum(draw: st.DrawFn, block: Block) -> Value | None:
+    """`cummax`, `cummin`, and `cumlogsumexp` of tame floats."""
+    x = choose(draw, block, lambda v: len(v.shape) > 0 and v.dtype != BOOL and v.size > 0)
+    if x is None:
+        return None
+    axis = draw(st.integers(0, len(x.shape) - 1))
+    if can_round(block, x) and draw(st.booleans()):
+        error = x.error + x.epsilon * (x.bound + 2)
+        return block.add(f"lax.cumlogsumexp({x.name}, {axis})", x.shape, x.dtype, x.bound + 3, error)
+    if x.is_float and block.exact_only:
+        return None
+    name = draw(st.sampled_from(["cummax", "cummin"]))
+    error = max(x.error, float(np.finfo(x.dtype).tiny)) if x.is_float else 0.0  # either zero may stand for both
+    return block.add(f"lax.{name}({x.name}, {axis})", x.shape, x.dtype, x.bound, error)
+
+
+def folding(draw: st.DrawFn, block: Block) -> Value | None:
+    """`lax.reduce` of integers with a function that is an operation, or with any other."""
+    x = choose(draw, block, lambda v: v.dtype == INT32 and len(v.shape) > 0)
+    if x is None:
+        return None
+    axis = draw(st.integers(0, len(x.shape) - 1))
+    functions = ["lax.bitwise_xor", "lax.bitwise_and", "lax.bitwise_or", "lambda x_, y_: x_ * 2 - y_"]
+    function = draw(st.sampled_from(functions))
+    shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+    return block.add(f"lax.reduce({x.name}, jnp.int32(0), {function}, ({axis},))", shape, INT32, math.inf)
+
+
+def window_folding(draw: st.DrawFn, block: Block) -> Value | None:
+    """`lax.reduce_window` of integers along one axis."""
+    x = choose(draw, block, lambda v: v.dtype == INT32 and len(v.shape) == 1 and v.size > 1)
+    if x is None:
+        return None
+    initial, function = draw(st.sampled_from([
+        ("0", "lax.add"), ("-2147483648", "lax.max"), ("2147483647", "lax.min"), ("0", "lambda x_, y_: x_ * 2 - y_")]))
+    text = f"lax.reduce_window({x.name}, jnp.int32({initial}), {function}, (2,), (1,), 'SAME')"
+    return block.add(text, x.shape, INT32, math.inf)
+
+
+def window_derivative(draw: st.DrawFn, block: Block) -> Value | None:
+    """The derivative of a maximum over windows, forwards and backwards, of distinct numbers."""
+    if block.depth:
+        return None
+    size = draw(st.integers(2, 5))
+    largest = "lambda x_: lax.reduce_window(x_, -jnp.inf, lax.max, (2,), (1,), 'VALID')"
+    numbers = f"jnp.arange({size}, dtype='float32') * {draw(st.sampled_from([1.0, -0.5]))}"
+    if draw(st.booleans()):
+        text = f"jax.jvp({largest}, ({numbers},), (jnp.ones({size}),))[1]"
+        return block.add(text, (size - 1,), np.dtype("float32"), 1.0)
+    text = f"jax.vjp({largest}, {numbers})[1](jnp.ones({size - 1}))[0]"
+    return block.add(text, (size,), np.dtype("float32"), 2.0)
+
+
+def convolution(draw: st.DrawFn, block: Block) -> Value | None:
+    """`lax.conv_general_dilated` of two new arguments."""
+    if block.depth:
+        return None
+    width, stride = draw(st.integers(3, 6)), draw(st.integers(1, 2))
+    x = block.argument(draw, (1, 2, width), np.dtype("float32"), tame=True)
+    y = block.argument(draw, (2, 2, 3), np.dtype("float32"), tame=True)
+    text = f"lax.conv_general_dilated({x.name}, {y.name}, ({stride},), 'SAME')"
+    bound = 6 * x.bound * y.bound
+    return block.add(text, (1, 2, -(-width // stride)), x.dtype, bound, 6 * x.epsilon * bound)
+
+
+def window_patches(draw: st.DrawFn, block: Block) -> Value | None:
+    """The product of a window, and of floats, whose order of rounding is one."""
+    x = choose(draw, block, lambda v: v.dtype == INT32 and len(v.shape) == 2 and v.size > 1)
+    if x is None:
+        return None
+    text = f"lax.reduce_window({x.name}, jnp.int32(1), lax.mul, (1, 2), (1, 1), 'SAME')"
+    return block.add(text, x.shape, INT32, math.inf)
+
+
+def largest_of_all(draw: st.DrawFn, block: Block) -> Value | None:
+    """`lax.top_k` along the last axis of exact values."""
+    x = choose(draw, block, lambda v: len(v.shape) > 0 and v.is_exact and v.dtype != BOOL and v.shape[-1] > 0)
+    if x is None:
+        return None
+    k = draw(st.integers(1, x.shape[-1]))
+    return block.add(f"lax.top_k({x.name}, {k})[0]", (*x.shape[:-1], k), x.dtype, x.bound, x.error)
+
+
+def scattering(draw: st.DrawFn, block: Block) -> Value | None:
+    """`x.at[i].subtract(y)`, `multiply` of integers."""
+    x = choose(draw, block, lambda v: len(v.shape) > 0 and 0 not in v.shape and v.is_int)
+    if x is None:
+        return None
+    y = choose(draw, block, lambda v: v.dtype == x.dtype and v.shape == x.shape[1:])
+    if y is None:
+        return None
+    text = draw(st.sampled_from(["multiply({})", "subtract({})", "multiply({}, unique_indices=True)"])).format(y.name)
+    return block.add(f"{x.name}.at[{draw(st.integers(-7, 7))}].{text}", x.shape, x.dtype, math.inf)

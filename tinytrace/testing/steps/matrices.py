@@ -1,0 +1,71 @@
+"""Steps on small matrices and on random numbers: new arguments of the program, well conditioned where that matters."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tinytrace.testing.random_programs import Block
+from tinytrace.testing.values import INT32, Shape, Value
+
+FLOAT32, UINT32 = np.dtype("float32"), np.dtype("uint32")
+STRONG = "({0} + 16 * jnp.eye(3))"
+"""A matrix whose diagonal outweighs its rows: no pivoting, and small errors stay small."""
+
+
+class Factor(NamedTuple):
+    """A function of a 3 by 3 matrix between -4 and 4."""
+
+    text: str
+    shape: Shape
+    bound: float
+
+
+FACTORS = [
+    Factor("jnp.linalg.cholesky({0} @ {0}.T + 16 * jnp.eye(3))", (3, 3), 9),
+    Factor(f"lax.linalg.lu({STRONG})[0]", (3, 3), 24), Factor(f"lax.linalg.qr({STRONG})[1]", (3, 3), 24),
+    Factor("jnp.linalg.svd({0}, compute_uv=False)", (3,), 12), Factor("jnp.linalg.eigvalsh({0} + {0}.T)", (3,), 24),
+    Factor(f"jax.scipy.linalg.solve_triangular({STRONG}, jnp.ones(3))", (3,), 1),
+    Factor(f"lax.custom_linear_solve(lambda x_: {STRONG} @ x_, jnp.ones(3), "
+           f"lambda f_, y_: jnp.linalg.solve({STRONG}, y_), lambda f_, y_: jnp.linalg.solve({STRONG}.T, y_))", (3,), 1),
+]  # fmt: skip
+
+
+def factorization(draw: st.DrawFn, block: Block) -> Value | None:
+    """A factorization of a new argument, or a linear system with it."""
+    if block.depth:
+        return None
+    m = block.argument(draw, (3, 3), FLOAT32, tame=True)
+    factor = draw(st.sampled_from(FACTORS))
+    return block.add(factor.text.format(m.name), factor.shape, FLOAT32, factor.bound, 3e-4 * factor.bound)
+
+
+def pivots(draw: st.DrawFn, block: Block) -> Value | None:
+    """The permutation that the pivots of a factorization stand for."""
+    if block.depth:
+        return None
+    m = block.argument(draw, (3, 3), FLOAT32, tame=True)
+    return block.add(f"lax.linalg.lu({STRONG.format(m.name)})[2]", (3,), INT32, 3.0)
+
+
+def random_numbers(draw: st.DrawFn, block: Block) -> Value | None:
+    """Bits, uniform and gamma distributed numbers from keys that are made in the program."""
+    if block.depth:
+        return None
+    seed = draw(st.integers(0, 9))
+    made = draw(st.sampled_from([
+        "jax.random.key({})", "jax.random.split(jax.random.key({}))[1]", "jax.random.fold_in(jax.random.key({}), 3)",
+        "jax.random.PRNGKey({})",
+    ])).format(seed)  # fmt: skip
+    kind = draw(st.sampled_from(["bits", "uniform", "gamma", "data"]))
+    if kind == "bits":
+        return block.add(f"jax.random.bits({made}, (3,))", (3,), UINT32, math.inf)
+    if kind == "data":
+        words = block.argument(draw, (2,), UINT32, tame=False)
+        return block.add(f"jax.random.key_data(jax.random.wrap_key_data({words.name}))", (2,), UINT32, math.inf)
+    if kind == "gamma":
+        return block.add(f"jax.random.gamma({made}, 1.5, (3,))", (3,), FLOAT32, 30.0, 1e-3)
+    return block.add(f"jax.random.uniform({made}, (2, 2))", (2, 2), FLOAT32, 1.0)
