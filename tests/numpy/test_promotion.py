@@ -1,5 +1,6 @@
 """What integers and bools become in functions of floats and of numbers, with 64-bit types."""
 
+import numpy as np
 import pytest
 
 import tinytrace as jax
@@ -23,3 +24,11 @@ def test_bools_become_numbers_of_32_bits():
         x = jnp.ones(3, bool)
         assert {str(f(x).dtype) for f in (jnp.square, lambda x: x % x, lambda x: x // x, lambda x: x**2)} == {"int32"}
         assert x.sum().dtype == "int64"
+
+
+@pytest.mark.parametrize("made", [np.float32([1]), np.int32([1]), np.float64([1])], ids=lambda x: x.dtype.name)
+def test_asarray_converts_numpy_arrays_to_float64(made):
+    """NumPy says that the dtype float64 equals None."""
+    with jax.enable_x64(True):
+        assert jnp.asarray(made, np.float64).dtype == np.float64
+        assert jnp.asarray(made).dtype == made.dtype

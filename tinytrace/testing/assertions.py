@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.api.jit import clear_caches, jit
+from tinytrace.api.jit import jit
+from tinytrace.api.jit_cache import clear_caches
 from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.program import Program, as_array
 from tinytrace.control_flow.bodies import stored

@@ -22,7 +22,8 @@ import numpy as np
 
 from tinytrace.api import jit as jit_module
 from tinytrace.api import program as program_module
-from tinytrace.api.jit import JitCache, JitFunction, StaticValue, clear_caches
+from tinytrace.api.jit import JitFunction
+from tinytrace.api.jit_cache import JitCache, StaticValue, clear_caches
 from tinytrace.api.program import Program
 from tinytrace.codegen import memory
 from tinytrace.codegen.c import code
@@ -264,7 +265,7 @@ FAULTS: dict[str, Fault] = {fault.name: fault for fault in [
     Fault("literal without its sign", "A literal is printed without its sign.", "round trip",
           replaced(Literal, "__repr__", lambda text: lambda self: text(self).lstrip("-"))),
     Fault("key without dtype", "Calls with arrays of one shape are one kind of call.", "kinds of calls",
-          replaced(jit_module, "_leaf_key", _key_without_dtype)),
+          replaced(jit_module, "leaf_key", _key_without_dtype)),
     Fault("key without weak type", "A Python number is taken for an array of its type.", "kinds of calls",
           replaced(JitFunction, "_leaf_aval", _strong)),
     Fault("equal but not the same", "Static values are compared without their types: 1, 1.0 and True are one.",

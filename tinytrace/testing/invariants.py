@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 
 from tinytrace import numpy
-from tinytrace.api.jit import clear_caches, jit
+from tinytrace.api.jit import jit
+from tinytrace.api.jit_cache import clear_caches
 from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.program import Program
 from tinytrace.config import config, override
@@ -215,7 +216,8 @@ def _keys_of_calls(pair: CallPair) -> None:
             expected = signature(structure, leaves, option)
             assert int(number) == expected, f"the program of another call answered one that differs in {pair.change}"
             for got, x in zip(doubled, (x for x in leaves if aval_of(x).dtype != bool), strict=True):
-                np.testing.assert_array_equal(np.asarray(got), np.asarray(x) + np.asarray(x))
+                with np.errstate(all="ignore"):
+                    np.testing.assert_array_equal(np.asarray(got), np.asarray(x) + np.asarray(x))
                 assert aval_of(got) == aval_of(x), f"{aval_of(got)} instead of {aval_of(x)}"
     assert traces() == (1 if pair.is_hit else 2), f"calls that differ in {pair.change} traced {traces()} times"
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from hypothesis.control import currently_in_test_context
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tinytrace.api.jit import clear_caches, jit
+from tinytrace.api.jit import jit
+from tinytrace.api.jit_cache import clear_caches
 from tinytrace.config import config, override
 from tinytrace.control_flow.bodies import stored
 from tinytrace.core.avals import aval_of

@@ -102,8 +102,10 @@ class Block:
         """One more argument of the program: one that there is, where it fits, or a new one."""
         bound = TAME if tame else math.inf
         fitting = [v for v in self.inputs if (v.shape, v.dtype) == (shape, dtype) and v.bound <= bound]
-        if fitting and draw(st.booleans()):
-            return fitting[0]
+        if fitting:
+            again: bool = draw(st.booleans())
+            if again:
+                return fitting[0]
         value = Value(next(self.names), shape, dtype, bound)
         self.inputs.append(value)
         self.values.append(value)
