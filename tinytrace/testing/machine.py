@@ -151,7 +151,7 @@ def state_machine(function: Callable[..., Any], arguments: st.SearchStrategy[tup
     Args: arguments: draws tuples of arguments; without it, of one array.
 
     >>> import tinytrace.numpy as jnp
-    >>> state_machine(jnp.sin).TestCase.__name__
+    >>> state_machine(jnp.sin).__name__
     'CacheMachineOf_sin'
     """
     fields: dict[str, Any] = {"function": staticmethod(function)}
