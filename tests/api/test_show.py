@@ -56,7 +56,7 @@ def test_it_shows_itself_as_text_and_in_a_notebook():
     assert str(shown) == repr(shown)
     assert str(shown).startswith("--- function: what is differentiated\n{ lambda ; a:f32[]. let")
     html = shown._repr_html_()
-    assert html.count("<h4>") == len(STAGES)
+    assert html.count("<summary>") == len(STAGES)
     assert "<lambda>" not in html
 
 

@@ -52,6 +52,7 @@ from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.avals import ShapedArray, abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.trace import Tracer, current_trace, is_eager, is_interpreting
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinytrace.runtime.status import raise_status
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from tinytrace.api.why import Why
 
 
-class JitFunction(FastCallable):
+class JitFunction(FastCallable, ShowsItself):
     """A function that runs compiled; made by `jit`."""
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions, signature: inspect.Signature | None) -> None:

@@ -19,6 +19,7 @@ from tinytrace.core.avals import aval_of
 from tinytrace.core.dce import dce_closed_jaxpr
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.primitive import Primitive, Refusal, registry
 from tinytrace.core.trees import tree_flatten
 from tinytrace.transforms.jvp import jvp_jaxpr
@@ -37,7 +38,7 @@ class Section(NamedTuple):
     value: Any
 
 
-class Shown:
+class Shown(ShowsItself):
     """Sections to be read in a terminal or in a notebook; `shown["transpose"]` is the value of one of them."""
 
     def __init__(self, sections: list[Section]) -> None:
@@ -50,10 +51,6 @@ class Shown:
         return "\n\n".join(f"--- {section.title}: {section.meaning}\n{section.value}" for section in self.sections)
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return "".join(f"<h4>{_escaped(section.title)}</h4><p>{_escaped(section.meaning)}</p>"
-                       f"<pre>{_escaped(str(section.value))}</pre>" for section in self.sections)
 
 
 # --- stages ----------------------------------------------------------------------------------------------------
@@ -200,6 +197,3 @@ def _named_functions(primitive: Primitive, rule: str) -> list[Callable[..., Any]
     inner = [inspect.unwrap(f) for f in functions if inspect.isfunction(f)]
     return [f for f in inner if inspect.isfunction(f) and f.__name__ != "<lambda>"]
 
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -16,6 +16,7 @@ from tinytrace.api.steps import Steps
 from tinytrace.codegen.csource import CSource
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.trace import Tracer
 from tinytrace.core.tree_paths import equality_errors_pytreedef
 from tinytrace.core.trees import PyTreeDef, tree_flatten
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tinytrace.runtime.executable import Executable
 
 
-class Traced:
+class Traced(ShowsItself):
     """A function as a jaxpr, for one kind of arguments."""
 
     def __init__(self, jaxpr: ClosedJaxpr, in_tree: PyTreeDef, out_tree: PyTreeDef, fun_name: str,
@@ -58,11 +59,8 @@ class Traced:
     def __str__(self) -> str:
         return str(self.jaxpr)
 
-    def _repr_html_(self) -> str:
-        return self.jaxpr._repr_html_()
 
-
-class _Stage:
+class _Stage(ShowsItself):
     """What was traced, on its way to machine code: it keeps the trees and types of its arguments and results."""
 
     def __init__(self, traced: Traced, program: Program) -> None:
@@ -139,9 +137,6 @@ class Lowered(_Stage):
 
     def __str__(self) -> str:
         return self.as_text()
-
-    def _repr_html_(self) -> str:
-        return "<pre>" + self.as_text().replace("&", "&amp;").replace("<", "&lt;") + "</pre>"
 
 
 class Compiled(_Stage):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.notebook import forms_of, html_of
 
 
 class CSource(NamedTuple):
@@ -34,3 +36,14 @@ class CSource(NamedTuple):
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return (f"<C of {self.symbol}: {len(self.inputs)} inputs, {len(self.outputs)} outputs, "
+                f"{self.text.count(chr(10), self.preamble)} lines of its own>")
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+    def _repr_mimebundle_(self, include: Collection[str] | None = None,
+                          exclude: Collection[str] | None = None) -> dict[str, str]:
+        return forms_of(self, include, exclude)

@@ -12,11 +12,12 @@ from tinytrace.codegen.ir.printer import to_text
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.memory import Memory, assign
 from tinytrace.core.array import Array
+from tinytrace.core.notebook import ShowsItself
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
 
 
-class Kernels(list[Kernel]):
+class Kernels(list[Kernel], ShowsItself):
     """The kernels of a program, in the order in which they run, and the arrays that they take and give.
 
     Printed: what each of them computes and costs. `as_text` shows their loops, `run` runs them, `memory` tells where
@@ -42,6 +43,8 @@ class Kernels(list[Kernel]):
 
     def __str__(self) -> str:
         return "\n".join(str(kernel) for kernel in self if kernel.equations)
+
+    __repr__ = __str__
 
     def as_text(self) -> str:
         """Return the program in the language of kernels, statement by statement.

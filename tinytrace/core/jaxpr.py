@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tinytrace.core import views
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.notebook import ShowsItself
 from tinytrace.util import nesting
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ _ids = itertools.count()
 """Numbers for equations, in the order in which they are made in this process."""
 
 
-class JaxprEqn:
+class JaxprEqn(ShowsItself):
     """One equation: `outvars = primitive[params] invars`."""
 
     __slots__ = ("effects", "ids", "invars", "outvars", "params", "primitive", "source")
@@ -160,7 +161,7 @@ class JaxprEqn:
         return _printers.eqn(self)
 
 
-class Jaxpr:
+class Jaxpr(ShowsItself):
     """An open program: `constvars` stand for closed-over arrays and are given beside the inputs."""
 
     __slots__ = ("__weakref__", "constvars", "debug_info", "effects", "eqns", "invars", "outvars")
@@ -245,7 +246,7 @@ class Jaxpr:
     __str__ = __repr__
 
 
-class ClosedJaxpr:
+class ClosedJaxpr(ShowsItself):
     """A program with its constants: what `make_jaxpr` returns and what every pass maps to another."""
 
     __slots__ = ("__weakref__", "consts", "jaxpr")
@@ -312,10 +313,6 @@ class ClosedJaxpr:
         return _printers.program(self)
 
     __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        text = str(self).replace("&", "&amp;").replace("<", "&lt;")
-        return f"<pre>{text}</pre>"
 
 
 def join_effects(eqns: Sequence[JaxprEqn]) -> frozenset[Any]:

@@ -31,13 +31,6 @@ STATE = """return JSON.stringify([document.documentElement.className,
   document.querySelectorAll('.lit').length, document.getElementById('now').textContent])"""
 
 
-@pytest.fixture(scope="module")
-def driver():
-    driver = browser.started()
-    yield driver
-    driver.quit()
-
-
 @pytest.fixture(scope="module", params=PROGRAMS)
 def explored(request):
     return page(request.param)

@@ -12,6 +12,7 @@ VIEWS = {
     "jaxpr_diff": "tinytrace.core.views.jaxpr_diff",
     "python_file": "tinytrace.inspection.python_file",
     "graph": "tinytrace.inspection.graph",
+    "notebook": "tinytrace.inspection.notebook.showing",
 }
 
 
