@@ -230,4 +230,4 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_hostile(sandbox, name):
     program = "\n".join(line[8:] for line in PROGRAMS[name].splitlines())
-    sandbox.run(BEGIN + program + "\nprint('right')").require_right()
+    sandbox.fork(BEGIN + program + "\nprint('right')").require_right()

@@ -139,13 +139,13 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_threads(sandbox, name):
     program = "\n".join(line[8:] for line in PROGRAMS[name].splitlines())
-    sandbox.run(BEGIN + program + "\nprint('right')").require_right()
+    sandbox.fork(BEGIN + program + "\nprint('right')").require_right()
 
 
 @pytest.mark.slow
 def test_sixteen_threads_over_ten_thousand_keys(sandbox):
     """A function remembers its last 4,096 calls; every thread forgets and remembers at the same time."""
-    sandbox.run(BEGIN + """
+    sandbox.fork(BEGIN + """
 # Traced, but not compiled: this is about the tables.
 f = jax.jit(lambda x, n: x, static_argnums=1)
 X = jnp.ones(2)
