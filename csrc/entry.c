@@ -57,12 +57,19 @@ static PyObject *counter_count(PyObject *self, PyObject *nothing) {
     Py_RETURN_NONE;
 }
 
+static PyObject *counter_touch(PyObject *self, PyObject *nothing) {
+    (void)nothing;
+    ((HitCounter *)self)->last = ++counted;
+    Py_RETURN_NONE;
+}
+
 static PyMemberDef counter_members[] = {
     {"hits", T_LONGLONG, offsetof(HitCounter, hits), READONLY, "how many calls were counted"},
     {"last", T_LONGLONG, offsetof(HitCounter, last), READONLY, "the number of the last one among all calls"},
     {NULL, 0, 0, 0, NULL}};
 
 static PyMethodDef counter_methods[] = {{"count", counter_count, METH_NOARGS, "count(): one call more"},
+                                        {"touch", counter_touch, METH_NOARGS, "touch(): a use that is no hit"},
                                         {NULL, NULL, 0, NULL}};
 
 PyTypeObject HitCounterType = {

@@ -14,7 +14,6 @@ from tinytrace.api import jit_cache
 from tinytrace.api.call_keys import CallKey
 from tinytrace.api.expectations import UnexpectedWorkError
 from tinytrace.api.static_state import StaleStaticWarning
-from tinytrace.api.tables import RecentTable
 from tinytrace.config import config, exact
 from tinytrace.runtime import discovery
 
@@ -201,7 +200,7 @@ def test_cleared_and_evicted(monkeypatch):
     f(X)
     f.clear_cache()
     assert f.why(X).reason == "cleared"
-    f._cache.calls = RecentTable(2, f._cache._note_evicted)
+    f._cache.calls = f._cache.table_of_calls(2)
     for n in range(1, 5):
         f(jnp.ones(n))
     assert (f.why(jnp.ones(1)).reason, f.why(jnp.ones(4)).reason) == ("evicted", "hit")

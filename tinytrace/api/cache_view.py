@@ -30,7 +30,7 @@ class CacheEntry:
       origin: where the machine code came from: `compiler`, `disk`, `shared disk`, `memory` (an equal program had it
         already), `interpreter` (there is no compiler), `nothing` (there is nothing to compute).
       nbytes, kernels: the size of the machine code, and of how many kernels it is.
-      last_use: how many counted calls, of all functions, ago; None if no call came after the first.
+      last_use: how many counted calls, of all functions, ago.
       made_by: the user's line that made the first such call.
       artifact, path: the key of the machine code, and its file.
     """
@@ -42,7 +42,7 @@ class CacheEntry:
     origin: str
     nbytes: int
     kernels: int
-    last_use: int | None
+    last_use: int
     made_by: str
     artifact: ArtifactKey | None
     path: str
@@ -170,7 +170,7 @@ def _entry(key: CallKey, call: CompiledCall) -> CacheEntry:
                       **{stage: 1e3 * seconds.get(stage, 0.0) for stage in STAGES[1:]}},
         nbytes=executable.size if executable else 0,
         kernels=len(program.generated.kernels) if "generated" in program.__dict__ else 0,
-        last_use=calls_counted() - call.counter.last if call.counter.hits else None,
+        last_use=calls_counted() - call.counter.last,
         made_by=str(record.made_by or "<unknown>"), artifact=executable.key if executable else None,
         path=executable.path if executable else "")
 
@@ -181,7 +181,7 @@ def _rows(entries: Mapping[CallKey, CacheEntry]) -> list[tuple[Any, ...]]:
              entry.kernels, entry.origin, _ago(entry.last_use)) for key, entry in entries.items()]
 
 
-def _ago(last_use: int | None) -> str:
-    return "first call" if last_use is None else f"{last_use} calls ago" if last_use else "last call"
+def _ago(last_use: int) -> str:
+    return f"{last_use} calls ago" if last_use else "last call"
 
 

@@ -99,6 +99,7 @@ class CompiledCall:
         self.program = program
         self.record = record
         self.counter = HitCounter()
+        self.counter.touch()
         self.consts = [as_array(x, aval) for x, aval in zip(consts, program.in_avals, strict=False)]
         self.avals = program.in_avals[len(consts):]
         self.out_tree = out_tree
@@ -120,7 +121,7 @@ class JitCache:
     """The tables of one function with one set of options."""
 
     def __init__(self) -> None:
-        self.calls: RecentTable[LookupKey, CompiledCall] = RecentTable(MAX_ENTRIES, self._note_evicted)
+        self.calls = self.table_of_calls(MAX_ENTRIES)
         self.traces: RecentTable[TraceKey, TracedFunction] = RecentTable(MAX_ENTRIES)
         self.programs: RecentTable[ClosedJaxpr, Program] = RecentTable(MAX_ENTRIES)
         self.traced = self.missed = 0
@@ -130,8 +131,14 @@ class JitCache:
         self.lost: dict[int, str] = {}
         """Why entries are not here any more, by the hash of their keys."""
 
-    def _note_evicted(self, key: LookupKey) -> None:
-        self._note_lost(key, f"evicted: more than {MAX_ENTRIES} kinds of calls were made, and this one not for longest")
+    def table_of_calls(self, bound: int) -> RecentTable[LookupKey, CompiledCall]:
+        """Return an empty table of calls; those that the hit path answers are used behind its back."""
+        return RecentTable(bound, self._note_evicted, lambda call: call.counter.last)
+
+    def _note_evicted(self, keys: list[LookupKey]) -> None:
+        for key in keys:
+            self._note_lost(key, "evicted: there were too many kinds of calls, and this one was made longest ago")
+        forget()  # the hit path knows them still
 
     def _note_lost(self, key: LookupKey, reason: str) -> None:
         if len(self.lost) >= MAX_ENTRIES:

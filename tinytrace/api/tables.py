@@ -24,11 +24,17 @@ class RecentTable(Generic[Key, Value]):
     (4, None, '4')
     """
 
-    __slots__ = ("_bound", "_slots", "_when_forgotten")
+    __slots__ = ("_bound", "_last_use", "_slots", "_when_forgotten")
 
-    def __init__(self, bound: int, when_forgotten: Callable[[Key], None] | None = None) -> None:
+    def __init__(self, bound: int, when_forgotten: Callable[[list[Key]], None] | None = None,
+                 last_use: Callable[[Value], int] | None = None) -> None:
+        """Make a table.
+
+        when_forgotten: is told the keys that had to go.  last_use: a number that grows with a value's last use, where
+        values are used behind the table's back.
+        """
         self._bound = bound
-        self._when_forgotten = when_forgotten
+        self._when_forgotten, self._last_use = when_forgotten, last_use
         self._slots: dict[Key, tuple[Value, list[int]]] = {}  # the list: when it was last used
 
     def get(self, key: Key) -> Value | None:
@@ -72,10 +78,11 @@ class RecentTable(Generic[Key, Value]):
         return len(self._slots)
 
     def _forget_oldest(self) -> None:
-        copy = self._slots.copy()
-        by_age = sorted(((used[0], number, key) for number, (key, (_, used)) in enumerate(copy.items())),
-                        key=lambda item: item[:2])
-        for _, _, key in by_age[:max(1, self._bound // 4)]:
+        copy, last_use = self._slots.copy(), self._last_use
+        by_age = sorted(((used[0] if last_use is None else last_use(value), number, key)
+                         for number, (key, (value, used)) in enumerate(copy.items())), key=lambda item: item[:2])
+        oldest = [key for _, _, key in by_age[:max(1, self._bound // 4)]]
+        for key in oldest:
             self._slots.pop(key, None)
-            if self._when_forgotten is not None:
-                self._when_forgotten(key)
+        if self._when_forgotten is not None:
+            self._when_forgotten(oldest)

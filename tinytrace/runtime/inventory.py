@@ -101,12 +101,13 @@ class StoredEntry:
         with scratch_folder() as folder:
             write_file(os.path.join(folder, SOURCE), self.read(SOURCE))
             exact, quick = CONTRACT[True] in self.key.argv, _is_quick(self.key, compiler)
-            parts = sum(bool(pipeline.stdin) for pipeline in self.commands) > 1
-            commands = compiler.compile(folder, exact, quick, parts, cores=2 if parts else 1)
+            in_parts = sum(bool(pipeline.stdin) for pipeline in self.commands) > 1
+            commands = compiler.compile(folder, exact, quick, in_parts, cores=2)
             problems = [] if read_library(folder) == self.read(LIBRARY) else \
                 [f"{LIBRARY}: the same C gives other bytes now"]
         if commands != self.commands:
-            problems.append("the commands are not those that were stored: " + "; ".join(map(str, commands)))
+            stored, now = ("; ".join(map(str, ran)) or "none" for ran in (self.commands, commands))
+            problems.append(f"the commands are not those that were stored: {stored}, now {now}")
         return problems
 
     def to_json(self) -> dict[str, Any]:

@@ -14,6 +14,11 @@ from tinytrace.runtime.store import Store
 from tinytrace.runtime.store_layout import NAME
 
 
+def trusted_owners() -> frozenset[int]:
+    """This user, and root, who may do everything anyway."""
+    return frozenset([os.geteuid(), 0])
+
+
 class SharedStore(Store):
     """The entries of a directory that this process reads only.
 
@@ -23,7 +28,7 @@ class SharedStore(Store):
     def __init__(self, given: str) -> None:
         self.given = os.path.realpath(os.path.expanduser(given))
         self.root = os.path.join(self.given, NAME)
-        self._owners = frozenset([os.geteuid(), 0])
+        self._owners = trusted_owners()
         self.folder().close()
 
     def folder(self) -> Folder:
