@@ -22,6 +22,16 @@ def test_the_solution_is_accepted(exercise):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+def test_a_property_says_what_its_cases_show(exercise):
+    """Where compilers are judged, the solution accepts all right ones and catches all faulty ones."""
+    bench = bench_of(exercise)
+    for law in exercise.properties:
+        for verdict in ("accepts", "catches"):
+            if law.says.startswith(f"It {verdict} "):
+                assert [case for case in bench.probes[law] if bench.expected(case) != verdict] == []
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
 def test_the_stub_is_refused_as_a_stub(exercise):
     verdict = check(exercise, bench_of(exercise).answer(exercise.stub))
     assert (verdict.accepted, verdict.message) == (False, STUB)

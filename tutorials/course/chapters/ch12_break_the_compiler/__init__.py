@@ -1,0 +1,1 @@
+"""Chapter 12: break the compiler: a laboratory of twenty faults."""
