@@ -50,8 +50,14 @@ PREDICTIONS = (
         question="The compiler `in-axes-ignored` takes examples from dimension 0 whatever `in_axes` says. Which of the five cases in `BATCHES` "
         "catch it? A list of their numbers, from 0.",
         setup=LAB,
-        program='[i for i, case in enumerate(BATCHES) if says(lambda m, *c: np.array_equal(at_once(m, *c), one_by_one(*c)), '
-        'compiler("in-axes-ignored"), [case]) == "catches"]',
+        program=text("""
+            def notices(case):
+                m = compiler("in-axes-ignored")
+                return not np.array_equal(at_once(m, *case), one_by_one(*case))
+
+
+            [i for i, case in enumerate(BATCHES) if notices(case)]
+        """),
         because="Only one has its examples along another dimension. Where everything is at its default, nothing can be mistaken for it.",
     ),
     Prediction(
