@@ -20,7 +20,7 @@ for name in [name for name in os.environ if name.startswith(("TINYTRACE_", "JAX_
 os.environ.setdefault("TINYTRACE_CACHE_DIR", str(ROOT / ".cache" / "tests"))
 
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("full", max_examples=100, deadline=None, suppress_health_check=SLOW_IS_FINE)
+settings.register_profile("full", max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
 settings.register_profile("fast", max_examples=20, deadline=None, suppress_health_check=SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "full"))
 

@@ -44,6 +44,7 @@ def test_a_child_forked_meanwhile_compiles_for_itself():
     np.testing.assert_allclose(f(X), expected, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["", "sys.exit(3)", "raise ValueError('end')", "os.kill(os.getpid(), 9)"])
 def test_a_process_that_ends_meanwhile(ending, tmp_path):
     script = f"""

@@ -135,6 +135,7 @@ for f in functions:
 """
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_threads():
     texts = [subprocess.run([sys.executable, "-c", THREADED], capture_output=True, text=True, timeout=300, check=True,
                             env={**os.environ, "TINYTRACE_NUM_THREADS": str(n)}).stdout for n in (1, 2, 5)]

@@ -109,6 +109,7 @@ def test_routines_find_scalars_of_half_precision_in_memory():
     assert halves(np.uint16(15360)) == np.float16(2.002)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fold", "length"), [
     *((lax.cumsum, length) for length in (1, 2, 5, 17, 40, 1000)), (lax.cumprod, 17), (lax.cummax, 2), (lax.cummax, 40),
 ])

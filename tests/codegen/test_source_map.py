@@ -33,7 +33,7 @@ def written_by(low, equation):
 
 # --- laws over drawn programs ------------------------------------------------------------------------------------
 
-@settings(max_examples=500 if FULL else 40)
+@settings(max_examples=200 if FULL else 40)
 @given(programs_with_arguments())
 def test_every_equation_leads_to_c_or_says_why_not(case):
     program, arguments = case
@@ -73,7 +73,7 @@ def kind_of(eqn):
     return eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
 
 
-@settings(max_examples=500 if FULL else 40)
+@settings(max_examples=200 if FULL else 40)
 @given(programs_with_arguments())
 def test_every_statement_leads_to_an_equation_or_is_scaffolding(case):
     program, arguments = case
@@ -92,7 +92,7 @@ def test_every_statement_leads_to_an_equation_or_is_scaffolding(case):
                                        lines[place.line - 1]), lines[place.line - 1]
 
 
-@settings(max_examples=500 if FULL else 40)
+@settings(max_examples=200 if FULL else 40)
 @given(programs_with_arguments())
 def test_functions_stand_where_the_map_says(case):
     """An operation that is a function of csrc/math is called at one of its equation's places."""

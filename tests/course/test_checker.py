@@ -63,7 +63,7 @@ def test_what_is_no_function_is_refused(answer):
 
 
 def test_an_answer_that_never_ends_is_ended(monkeypatch):
-    monkeypatch.setattr("course.running.LIMIT", 0.05)
+    monkeypatch.setattr("course.running.LIMIT", 0.02)
     monkeypatch.setattr("course.checker.BUDGET", 0.1)
 
     def endless(x):
@@ -72,7 +72,7 @@ def test_an_answer_that_never_ends_is_ended(monkeypatch):
                 x = -x
 
     verdict = check(DOUBLE, endless)
-    assert verdict.counter_example.got == Raised("OutOfTime", "no answer within 0.05 s")
+    assert verdict.counter_example.got == Raised("OutOfTime", "no answer within 0.02 s")
 
 
 @pytest.mark.parametrize("error", [SystemExit, RecursionError, ZeroDivisionError("x"), KeyError("y")])

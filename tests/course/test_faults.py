@@ -94,17 +94,15 @@ def looping(m):
 
 
 def broken_laws(m):
-    """The names of the laws that a compiler breaks."""
+    """The names of the laws that a compiler breaks, one after the other."""
     laws = [(f"{law.__name__} {name}", law, (name,)) for name in PROGRAMS
             for law in (evaluating, compiling, differentiating, batching)]  # fmt: skip
     laws += [(law.__name__, law, ()) for law in (closing_over, printing, remembering, looping)]
-    broken = []
     for name, law, arguments in laws:
         try:
             law(m, *arguments)
         except Exception:
-            broken.append(name)
-    return broken
+            yield name
 
 
 @pytest.fixture(autouse=True)
@@ -115,13 +113,13 @@ def cache_folder(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("file", RIGHT, ids=lambda file: file.split("/")[2])
 def test_right_compilers_obey(file):
-    assert broken_laws(load(file)) == []
+    assert list(broken_laws(load(file))) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("planted", [f for f in FAULTS if f.file == TINY], ids=lambda planted: planted.id)
 def test_every_fault_breaks_a_law(planted):
-    assert broken_laws(load(planted.file, planted)) != []
+    assert any(broken_laws(load(planted.file, planted)))
 
 
 def test_the_table():

@@ -200,7 +200,7 @@ def check(value, program, stack, x):
                                err_msg=f"{' of '.join(reversed(stack))} of {text}")
 
 
-@settings(max_examples=500 if FULL else 60)
+@settings(max_examples=300 if FULL else 60)
 @given(*CASES)
 def test_a_staged_stack_of_transformations_is_what_it_says(program, stack, x):
     closed = jax.make_jaxpr(transformed(program, stack))(jnp.float64(x))

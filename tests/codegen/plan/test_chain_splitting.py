@@ -52,6 +52,7 @@ def test_cheap_values_are_not_kept_for_it():
     assert kernels(shifted, X) == [LONGEST, LONGEST + 2]
 
 
+@pytest.mark.slow
 def test_a_chain_is_cut_where_few_values_are_needed():
     def wide(x):
         xs = [(x ^ k) * 5 + (x * k ^ 77) for k in range(MOST_ENDS + 2)]
@@ -64,6 +65,7 @@ def test_a_chain_is_cut_where_few_values_are_needed():
     assert len(sizes) == 3
 
 
+@pytest.mark.slow
 def test_ten_thousand_equations():
     def long(x):
         return jnp.sin(chain(x, 10_000) % 1000 * 1e-3)
