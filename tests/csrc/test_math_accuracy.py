@@ -149,6 +149,23 @@ def test_float64_where_formulas_meet(name, bound):
     check(got, np.array([getattr(math, name)(v) for v in x], np.longdouble), x, bound)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - COSTLY))
+def test_powers_of_two_and_their_neighbours(name, dtype):
+    """The sizes at which a formula gives way to the next one."""
+    if dtype == np.float64 and not WIDE:
+        pytest.skip("long double is no wider than double here")
+    info = np.finfo(dtype)
+    powers = np.ldexp(dtype(1), np.arange(info.minexp, info.maxexp, dtype=np.int32))
+    x = np.concatenate([powers, np.nextafter(powers, dtype(0)), np.nextafter(powers, dtype(np.inf))])
+    x = np.concatenate([x, -x])
+    wider = np.float64 if dtype == np.float32 else np.longdouble
+    function = cbrt if name == "cbrt" else FUNCTIONS[name]
+    with enable_x64(dtype == np.float64), np.errstate(all="ignore"):
+        got = np.asarray(jax.jit(getattr(lax, name))(x))
+        check(got, function(x.astype(wider)), x, BOUNDS[name][dtype == np.float64])
+
+
 def test_erf_inv():
     """As in JAX, 1 - x**2 is computed in float32, so the last digits are lost where x is near 1."""
     x = np.random.default_rng(0).uniform(-0.99, 0.99, 4000).astype(np.float32)

@@ -83,10 +83,19 @@ def test_where_iterations_end_or_have_no_business(name, dtype):
     np.testing.assert_allclose(out, expected, 2e-5 if dtype == domains.F32 else 1e-9, 1e-30)
 
 
+def beside_powers(dtype):
+    """The ends of a dtype, and the last numbers that fit into the integers of each size with the first that do not."""
+    with np.errstate(all="ignore"):
+        powers = np.array([2.0**k for k in (7, 8, 15, 16, 31, 32, 63, 64)]).astype(dtype)
+        powers = powers[powers.astype(np.float64) < np.inf]
+        beside = np.concatenate([powers, *(np.nextafter(powers, dtype.type(to)) for to in (0, np.inf))])
+        return np.concatenate([ends(dtype), beside, -beside])
+
+
 @pytest.mark.parametrize("new", [*NARROW, *WIDE])
 def test_conversions(new):
     with enable_x64():
-        numbers = [ends(dtype) for dtype in (*NARROW, *WIDE)]
+        numbers = [beside_powers(dtype) if is_float(dtype) else ends(dtype) for dtype in (*NARROW, *WIDE)]
         convert = lambda xs: [lax.convert_element_type(x, new) for x in xs]  # noqa: E731
         with np.errstate(all="ignore"):
             for x, out, expected in zip(numbers, jax.jit(convert)(numbers), convert(numbers), strict=True):
