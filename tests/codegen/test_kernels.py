@@ -105,6 +105,19 @@ def test_the_chart_of_their_memory():
     assert str(jax.jit(lambda x: x + 1).lower(x).kernels.memory()) == "no temporary arrays"
 
 
+@pytest.mark.parametrize("length", [2, 3, 9])
+def test_arrays_lie_where_they_just_fit(length):
+    """Each of a chain of products reads the one before it, so two places of their size are enough."""
+    def chain(x):
+        y = x
+        for _ in range(length):
+            y = y @ x
+        return y
+
+    x = np.ones((32, 32), np.float32)
+    assert jax.jit(chain).lower(x).kernels.memory().nbytes == min(length - 1, 2) * x.nbytes
+
+
 def test_each_pass_shows_what_it_changed():
     lowered = jax.jit(lambda x: jnp.tanh(x @ x.T)).trace(X).lower(debug=True)
     changed = {step.name for step in lowered.passes if step.changed}

@@ -134,3 +134,11 @@ def test_what_is_no_jaxpr_is_refused_with_its_place(text, message):
 def test_no_text_breaks_the_parser(text):
     with contextlib.suppress(JaxprSyntaxError):
         parse_jaxpr("{ lambda ; a:f32[3]. let " + text)
+
+
+def test_opaque_parameters_are_their_texts():
+    one = OpaqueParam("<function f>")
+    assert one == OpaqueParam("<function f>")
+    assert hash(one) == hash(OpaqueParam("<function f>"))
+    assert one != OpaqueParam("<function g>")
+    assert one != "<function f>"

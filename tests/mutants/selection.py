@@ -36,7 +36,8 @@ BY_PATH = {
     "csrc/pool.c": ["tests/runtime/test_threads.py", "tests/runtime/test_fork.py", "tests/runtime/test_blas.py"],
     "csrc/": ["tests/api/test_dispatch.py", "tests/core/test_array.py", "tests/api/test_eager.py", "tests/api",
               "tests/runtime"],
-    "tinytrace/runtime": ["tests/runtime"],
+    "tinytrace/runtime": [f"tests/runtime/test_{name}.py" for name in (
+        "store", "ladder", "compiler", "process", "keys", "flags", "executable", "interrupts")],
 }  # fmt: skip
 
 

@@ -47,21 +47,28 @@ class Copy:
     def __init__(self, folder: pathlib.Path, number: int) -> None:
         self.folder = folder / f"copy-{number}"
         self.tree = self.folder / "tree"
-        self.pristine = folder / "cache"
+        self.cache = self.folder / "cache"
         if not self.tree.exists():
             shutil.copytree(folder / "tree", self.tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+            if (folder / "cache").exists():
+                subprocess.run(["cp", "-al", folder / "cache", self.cache], check=True)  # files are shared
 
     def environment(self) -> dict[str, str]:
-        cache = str(self.folder / "cache")
-        return {**os.environ, "PYTHONPATH": str(self.tree), "TINYTRACE_CACHE_DIR": cache, "HYPOTHESIS_PROFILE": "fast"}
+        return {**os.environ, "PYTHONPATH": str(self.tree), "TINYTRACE_CACHE_DIR": str(self.cache),
+                "HYPOTHESIS_PROFILE": "fast"}
 
     def try_out(self, fault: Fault | None, stages: list[list[str]], seconds: float) -> Result:
-        """Run the tests in stages, until one fails; without a fault they must pass."""
+        """Run the tests in stages, until one fails; without a fault they must pass.
+
+        What a fault in how programs are kept leaves in the cache must not be found by the next one. Others leave
+        nothing wrong there: programs are found by their text.
+        """
         began = time.monotonic()
         outcome = ("survived", "")
-        leaves_traces = fault is None or fault.path.startswith("tinytrace/runtime")
-        if leaves_traces or not (self.folder / "cache").exists():
-            self.renew_cache()
+        alone = fault is None or fault.path.startswith("tinytrace/runtime")
+        self.cache = self.folder / ("empty" if alone else "cache")
+        if alone:
+            shutil.rmtree(self.cache, ignore_errors=True)
         path = self.tree / (fault.path if fault else "setup.py")
         kept, times = path.read_text(), path.stat()
         modules = {module: module.read_bytes() for module in (self.tree / "tinytrace").glob("*.so")}
@@ -79,21 +86,10 @@ class Copy:
             path.write_text(kept)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
             self.forget(path)
-            if leaves_traces:
-                shutil.rmtree(self.folder / "cache", ignore_errors=True)
             if fault and fault.path.startswith("csrc/"):
                 for module, content in modules.items():
                     module.write_bytes(content)
         return Result(*outcome, round(time.monotonic() - began, 1))
-
-    def renew_cache(self) -> None:
-        """Programs that a fault in how they are kept left behind must not be found by the next one.
-
-        Other faults leave nothing wrong: programs are found by their text. Files are shared, folders are not.
-        """
-        shutil.rmtree(self.folder / "cache", ignore_errors=True)
-        if self.pristine.exists():
-            subprocess.run(["cp", "-al", self.pristine, self.folder / "cache"], check=True)
 
     def forget(self, path: pathlib.Path) -> None:
         """Python takes a compiled module for that of a text with the same size, written in the same second."""

@@ -50,6 +50,24 @@ def test_impl_has_the_type_that_abstract_eval_says(primitive):
             assert (np.shape(value), np.asarray(value).dtype) == (aval.shape, dtype), sample
 
 
+FIRST_DECIDES = {"scatter", "scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max", "windows"}
+EACH_ALONE = {"sort", "device_put", "optimization_barrier"}
+
+
+@over_tried
+def test_one_strong_operand_makes_the_result_strong(primitive):
+    """JAX's rule of weak types: a result is weak only if all operands of its dtype are."""
+    for sample in domains.samples(primitive.name):
+        avals = [aval_of(x) for x in sample.args]
+        if {aval.dtype for aval in avals} - {domains.F32, domains.I32}:
+            continue
+        for k, strong in enumerate(avals[:1] if primitive.name in FIRST_DECIDES else avals):
+            mixed = [aval.update(weak_type=j != k) for j, aval in enumerate(avals)]
+            outs = listed(primitive, primitive.abstract_eval(*mixed, **sample.params))
+            outs = outs[k:k + 1] if primitive.name in EACH_ALONE else outs
+            assert not any(out.weak_type for out in outs if out.dtype == strong.dtype), (k, sample)
+
+
 @over_tried
 def test_compiled_equals_interpreted(primitive):
     samples = domains.samples(primitive.name)

@@ -181,8 +181,8 @@ def _split_body(closed: ClosedJaxpr, unknowns: tuple[bool, ...], inst: tuple[boo
 pjit_p = Pjit()
 
 
-def call_params(jaxpr: ClosedJaxpr, name: str, donated_invars: tuple[bool, ...] | None = None,
-                keep_unused: bool = False, inline: bool = False) -> dict[str, Any]:
+def call_params(jaxpr: ClosedJaxpr, name: str, donated_invars: tuple[bool, ...], keep_unused: bool,
+                inline: bool) -> dict[str, Any]:
     """Return the complete parameters of a `pjit` equation."""
-    donated = (False,) * len(jaxpr.jaxpr.invars) if donated_invars is None else donated_invars
-    return {"jaxpr": jaxpr, "donated_invars": donated, "name": name, "keep_unused": keep_unused, "inline": inline}
+    return {"jaxpr": jaxpr, "donated_invars": donated_invars, "name": name, "keep_unused": keep_unused,
+            "inline": inline}

@@ -47,6 +47,20 @@ def test_an_axis_outside_of_its_loop():
         checked(Store((x(), axis("i", 8)), one()))
 
 
+@pytest.mark.parametrize("inside", ["store", "load", "bound", "guard", "sum"])
+def test_a_variable_that_nobody_declared_wherever_an_index_may_stand(inside):
+    i, s, y = axis("i", 8), local("s", np.dtype(np.int64)), Buffer("y", (8,), F32, "output")
+    bodies = {
+        "store": [Store((y, s), one())],
+        "load": [Store((y, number(0)), load(x(), s, F32))],
+        "bound": [For(i, number(0), s, [Store((y, i), one())])],
+        "guard": [When(compare("lt", s, number(3)), [Store((y, number(0)), one())])],
+        "sum": [Combine((y, s), "sum", one())],
+    }
+    with pytest.raises(KernelError, match="declared"):
+        checked(*bodies[inside])
+
+
 def test_a_variable_before_its_declaration():
     with pytest.raises(KernelError, match="before it is declared"):
         checked(Store((x(), number(0)), local("s", F32)))
