@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from tinytrace.api.cache_view import cache as cache
     from tinytrace.api.expectations import expect as expect
     from tinytrace.api.export_c import export_c as export_c
+    from tinytrace.exporting import export as export
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
 _submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
@@ -78,6 +79,7 @@ _LATER = {
     "debugger": "inspection.debugger",
     "expect": "api.expectations",
     "explore": "inspection.explorer.explore",
+    "export": "exporting",
     "export_c": "api.export_c",
     "load_ipython_extension": "inspection.timeline",
     "parse_jaxpr": "parsing",
@@ -133,6 +135,7 @@ __all__ = [
     "eval_shape",
     "expect",
     "explore",
+    "export",
     "export_c",
     "float0",
     "grad",

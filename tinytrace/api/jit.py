@@ -52,6 +52,7 @@ from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.avals import ShapedArray, abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.moving import CarriedFunction, named
 from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.trace import Tracer, current_trace, is_eager, is_interpreting
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
@@ -93,8 +94,17 @@ class JitFunction(FastCallable, ShowsItself):
     def __repr__(self) -> str:
         return f"<PjitFunction of {self._fun!r}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self._fun, self._options)
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        module, name = getattr(self, "__module__", None), getattr(self, "__qualname__", None)
+        if module != "__main__" and named(module, name) is self:
+            return str(name)  # by reference, as functions are
+        return _rebuilt, (CarriedFunction(self._fun), self._options)
+
+    def __copy__(self) -> JitFunction:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> JitFunction:
+        return self
 
     def _cache_size(self) -> int:
         """Return how many kinds of calls are compiled."""
@@ -341,6 +351,9 @@ class _BoundJit:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.__func__(self.__self__, *args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.__self__, self.__func__.__wrapped__.__name__)  # type: ignore[attr-defined]
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.__func__, name)

@@ -91,6 +91,9 @@ class Lowered(_Stage):
         super().__init__(traced, program)
         self._steps = steps
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _lowered, (self._traced, self._program.exact)
+
     @property
     def passes(self) -> Steps:
         """What each pass made of the program, jaxpr passes first; printed, what it changed."""
@@ -146,6 +149,9 @@ class Compiled(_Stage):
         super().__init__(traced, program)
         self.executable: Executable | None = program.executable
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _compiled, (self._traced, self._program.exact)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self._traced.in_tree:
@@ -170,6 +176,17 @@ class Compiled(_Stage):
 
     def __repr__(self) -> str:
         return f"Compiled({self._traced.fun_name}, {self.executable!r})"
+
+
+def _lowered(traced: Traced, exact: bool) -> Lowered:
+    """Return a pickled stage: made again of what was traced."""
+    steps = Steps(traced.jaxpr)
+    return Lowered(traced, Program(traced.jaxpr, exact=exact, steps=steps), steps)
+
+
+def _compiled(traced: Traced, exact: bool) -> Compiled:
+    """Return a pickled stage: its machine code is that of the same C, in memory or on disk, if it was compiled here."""
+    return _lowered(traced, exact).compile()
 
 
 def _aval_of(leaf: Any) -> ShapedArray:

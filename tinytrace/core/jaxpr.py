@@ -9,6 +9,7 @@ The whole data model is on this page. Source: JAX, "Understanding jaxprs" (docs/
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tinytrace.core import views
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.moving import Carried
 from tinytrace.core.notebook import ShowsItself
 from tinytrace.util import nesting
 
@@ -99,6 +101,20 @@ class SourceInfo:
         return next(itertools.islice(self.code.co_positions(), self.instruction // 2, None), (None,) * 4)
 
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _source_at, (self.file, self.function, self.line)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SourceInfo:
+        return self
+
+
+@functools.lru_cache(4096)
+def _source_at(file: str, function: str, line: int) -> SourceInfo:
+    """Return a line of a program that this process does not have: columns and names of variables are lost."""
+    code = compile("", file, "exec").replace(co_firstlineno=line, co_qualname=function, co_linetable=b"")
+    return SourceInfo(code, 0)
+
+
 class _Replay(threading.local):
     """The line of the equation that is being run again: whatever it leads to was written there."""
 
@@ -156,6 +172,13 @@ class JaxprEqn(ShowsItself):
         """Return this equation with some fields replaced."""
         old = {name: getattr(self, name) for name in self.__slots__}
         return JaxprEqn(**{**old, **fields})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        params = {name: Carried(value) if callable(value) else value for name, value in self.params.items()}
+        return JaxprEqn, (self.invars, self.outvars, self.primitive, params, self.effects, self.source)
+
+    def __copy__(self) -> JaxprEqn:
+        return self.replace()
 
     def __repr__(self) -> str:
         return _printers.eqn(self)

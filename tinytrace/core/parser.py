@@ -26,6 +26,7 @@ import numpy as np
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BFLOAT16, FLOAT0, KEY_FRY, DType, to_numpy_dtype
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, UnusedVar, Var, subjaxprs
+from tinytrace.core.moving import OpaqueParam as OpaqueParam
 from tinytrace.core.primitive import param_types, registry
 
 _BINDER = re.compile(r"(\w+):([\w<>]+)\[([\d,]*)\]")
@@ -37,22 +38,6 @@ _WORDS: dict[str, Any] = {"nan": float("nan"), "inf": float("inf"), "-inf": floa
 
 class JaxprSyntaxError(ValueError):
     """The text is not a jaxpr; the message shows where reading stopped."""
-
-
-class OpaqueParam:
-    """A parameter known by its text only, such as a function's address."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OpaqueParam) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
 
 
 class UnknownConstant:

@@ -23,6 +23,7 @@ Primitives whose params are jaxprs (pjit, scan, cond, ...) may be split, and say
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -159,5 +160,12 @@ class Primitive:
     def __repr__(self) -> str:
         return self.name
 
-    def __reduce__(self) -> tuple[Callable[[str], Primitive], tuple[str]]:
-        return registry.__getitem__, (self.name,)
+    def __reduce__(self) -> tuple[Callable[[str, str], Primitive], tuple[str, str]]:
+        return _primitive_of, (self.name, type(self).__module__)
+
+
+def _primitive_of(name: str, module: str) -> Primitive:
+    """Return a pickled primitive; `module` defines those that are not there from the beginning."""
+    if name not in registry:
+        importlib.import_module(module)
+    return registry[name]

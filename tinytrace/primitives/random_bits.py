@@ -55,6 +55,9 @@ class RandomSeed(Primitive):
 
     name = "random_seed"
 
+    def parse_params(self, shown: dict[str, Any]) -> dict[str, Any]:
+        return {"impl": str(shown["impl"])}
+
     def abstract_eval(self, seed: ShapedArray, *, impl: str) -> ShapedArray:
         if not is_integer(seed.dtype):
             raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
@@ -83,6 +86,9 @@ class RandomWrap(Primitive):
     """`random_wrap[impl=fry] words: u32[n,2]` is key<fry>[n]."""
 
     name = "random_wrap"
+
+    def parse_params(self, shown: dict[str, Any]) -> dict[str, Any]:
+        return {"impl": str(shown["impl"])}
 
     def abstract_eval(self, words: ShapedArray, *, impl: str) -> ShapedArray:
         invalid = "JAX encountered invalid PRNG key data: expected "
