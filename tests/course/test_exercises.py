@@ -99,6 +99,13 @@ def test_an_exercise_is_complete(exercise):
     assert any(law.examples for law in exercise.properties)
 
 
+def test_the_course_is_complete():
+    """Thirteen chapters of exercises; each exercise knows at least five wrong answers."""
+    assert [chapter.number for chapter in chapters()] == list(range(1, 14))
+    assert len(EXERCISES) == 65
+    assert len(WRONG) >= 325
+
+
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: str(chapter.number))
 def test_nothing_untaught_is_needed(chapter):
     """Each term that an exercise needs stands as `*term*` in an earlier chapter, or before the exercise in this one."""

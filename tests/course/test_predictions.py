@@ -8,6 +8,11 @@ from course.predicting import LETTERS, answer, settle, tried
 PREDICTIONS = [prediction for chapter in chapters() for prediction in chapter.predictions]
 
 
+def test_there_are_eighty_and_half_of_them_ask_why():
+    assert len(PREDICTIONS) >= 80
+    assert 2 * sum(bool(prediction.reasons) for prediction in PREDICTIONS) >= len(PREDICTIONS)
+
+
 @pytest.mark.parametrize("prediction", PREDICTIONS, ids=lambda prediction: prediction.id)
 def test_the_answer_is_computed_and_accepted(prediction):
     right = answer(prediction)
