@@ -1,0 +1,72 @@
+"""A program's C stopped behind one of its kernels, and the same kernels in NumPy: what lies in each array there.
+
+The first kernels of a program are a program: they are written as C in the same words, with the same arrays in the same
+bytes of the workspace, so that what the machine computes up to there can be looked at.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tinytrace._dispatch import Buffer as Block
+from tinytrace.api.program import Program
+from tinytrace.codegen.c.translation_unit import emit
+from tinytrace.codegen.ir.interpreter import element_type, run, unwritten
+from tinytrace.codegen.ir.kernel import Kernel
+from tinytrace.codegen.ir.statements import Buffer
+from tinytrace.control_flow.bodies import stored
+from tinytrace.runtime.ladder import load
+
+State: TypeAlias = "dict[Buffer, np.ndarray[Any, Any]]"
+
+
+class Prefixes:
+    """The first kernels of a program, on given arguments, however many."""
+
+    def __init__(self, program: Program, args: Sequence[Any]) -> None:
+        self.generated, self.hidden = program.generated, program._hidden
+        self.kernels: list[Kernel] = list(self.generated.kernels)
+        self.outputs = self.generated.kernels.outputs
+        self.memory = self.generated.kernels.memory()
+        self.inputs = program.kernel_inputs(args)
+
+    def in_numpy(self, count: int) -> State:
+        """Return the elements of every array after `count` kernels, by the interpreter of kernels."""
+        kernels = self.generated.kernels
+        contents: State = {}
+        for buffer, x in [*zip(kernels.inputs, self.inputs, strict=True), *kernels.constants]:
+            flat = np.ascontiguousarray(stored(x)).reshape(-1)
+            contents[buffer] = flat.astype(element_type(buffer.dtype)) if flat.size else unwritten(buffer)
+        contents |= {buffer: unwritten(buffer) for buffer in kernels.outputs}
+        contents |= self._in_workspace(np.full(self.memory.nbytes, 0xA5, np.uint8))
+        run(self.kernels[:count], contents)
+        return {buffer: x.copy() for buffer, x in contents.items()}
+
+    def in_c(self, count: int) -> State:
+        """Return the elements of every output and temporary array after `count` kernels, by the machine."""
+        kernels, source = self.generated.kernels, self.generated.source
+        hidden = [buffer for buffer, _ in kernels.constants]
+        unit = emit(self.kernels[:count], [*kernels.inputs, *hidden], kernels.outputs, self.memory)
+        executable = load(source._replace(text=unit.text, parts=unit.parts, preamble=len(unit.preamble)))
+        outputs: list[Any] = [Block(max(buffer.nbytes, 1)) for buffer in kernels.outputs]
+        workspace: Any = Block(max(self.memory.nbytes, 1))
+        addresses = [x.address for x in [*self.inputs, *self.hidden, *outputs]]
+        executable(addresses + ([workspace.address] if source.workspace else []))
+        contents = {buffer: _bytes_of(block, max(buffer.nbytes, 1))[:buffer.nbytes].view(element_type(buffer.dtype))
+                    for buffer, block in zip(kernels.outputs, outputs, strict=True)}
+        contents |= self._in_workspace(_bytes_of(workspace, max(self.memory.nbytes, 1)))
+        return contents
+
+    def _in_workspace(self, workspace: np.ndarray[Any, Any]) -> State:
+        contents: State = {}
+        for buffer, offset in self.memory.offsets.items():
+            dtype = element_type(buffer.dtype)
+            part = workspace[offset:offset + buffer.size * dtype.itemsize]
+            contents[buffer] = part.view(dtype) if buffer.size else unwritten(buffer)
+        return contents
+
+
+def _bytes_of(block: Any, nbytes: int) -> np.ndarray[Any, Any]:
+    return np.ndarray((nbytes,), np.uint8, block).copy()
