@@ -238,7 +238,7 @@ def explain(tracer: Any) -> Explanation:
     ...     print(jax.explain(x).name, jax.explain(x).type)
     ...     return x
     >>> _ = jax.jit(f)(1.0)
-    x f32[]
+    x f32[], weakly typed
     """
     if not isinstance(tracer, Tracer):
         return Explanation(None, aval_of(tracer).str_short(), "computed", f"it has one: {tracer!r}")
