@@ -70,6 +70,8 @@ golden: $(ORACLE)/.installed  ## ask JAX 0.4.35 for the expected texts again and
 tutorials: $(VENV)/.dev  ## execute the notebooks, which must show what they say they show, and the tests of the twelve steps
 	@echo "==> the tutorials"
 	@$(BIN)/python tutorials/execute.py
+	@$(BIN)/python tutorials/execute.py --without compiler
+	@$(BIN)/python tutorials/execute.py --without extensions
 	@echo "==> the twelve steps"
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal tutorials/build
 

@@ -1,19 +1,45 @@
 """Builds the two extension modules; everything else about the project stands in pyproject.toml.
 
+With TINYTRACE_PURE=1 in the environment it builds none: the wheel has no machine code, runs everywhere, and carries the
+C texts that generated programs paste (tinytrace/pure says what such an installation can do).
+
 A wheel is for one version of Python. `_runtime` keeps to the stable ABI, as cffi does by itself; `_dispatch` cannot:
 the hit path of a jitted call is called by vectorcall, which belongs to the stable ABI from Python 3.12 on only (3.11 is
 our oldest), and it reads tuples, lists, floats and NumPy arrays through macros that look into their structs. Functions
 in their place would be calls, dozens of them in a hit of 200 ns.
 """
 
+import os
+import shutil
+from pathlib import Path
+
 import numpy as np
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
 
-setup(
-    cffi_modules=["csrc/build.py:ffi"],  # tinytrace._runtime: pool, threads, BLAS, loading, calling
-    ext_modules=[  # arrays and the hit path of jitted calls
+
+class PureBuild(build_py):
+    """Puts the C texts into the package, where `tinytrace.pure.runtime` looks for them."""
+
+    def run(self) -> None:
+        super().run()
+        target = Path(self.build_lib, "tinytrace", "pure", "csrc")
+        for path in [Path("csrc", "tt_host.h"), *Path("csrc", "math").glob("*.h")]:
+            place = target / path.relative_to("csrc")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, place)
+
+
+EXTENSIONS = {
+    "cffi_modules": ["csrc/build.py:ffi"],  # tinytrace._runtime: pool, threads, BLAS, loading, calling
+    "ext_modules": [  # arrays and the hit path of jitted calls
         Extension("tinytrace._dispatch",
                   [f"csrc/{name}.c" for name in ("arrays", "dispatch", "eager", "entry", "indexing", "keys", "traces")],
                   depends=["csrc/dispatch.h"], include_dirs=[np.get_include()],
                   extra_compile_args=["-O2", "-fvisibility=hidden", "-Wall", "-Wextra"])],
-)
+}
+
+if os.environ.get("TINYTRACE_PURE", "0") == "1":
+    setup(cmdclass={"build_py": PureBuild})
+else:
+    setup(**EXTENSIONS)

@@ -29,6 +29,7 @@ def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing with them")
     parser.addoption("--threads", type=int, default=0, help="how many threads kernels may use (0: one per core)")
     parser.addoption("--exact", action="store_true", help="compile without fused multiply-add")
+    parser.addoption("--pure", action="store_true", help="run without the C extensions (tinytrace.pure)")
     parser.addoption("--sample", type=int, default=1, metavar="N", help="of tests with many cases, try every Nth case")
 
 
@@ -36,6 +37,8 @@ def pytest_configure(config):
     """Before tests are collected, and with them tinytrace imported; the processes that tests start inherit it."""
     os.environ["TINYTRACE_NUM_THREADS"] = str(config.getoption("--threads"))
     os.environ["TINYTRACE_EXACT"] = str(config.getoption("--exact"))
+    if config.getoption("--pure"):
+        os.environ["TINYTRACE_PURE"] = "1"
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells let background commands ignore
 
 

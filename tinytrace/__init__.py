@@ -7,6 +7,9 @@ A Python function is traced to a jaxpr, simplified, fused into C kernels, compil
 """
 from typing import TYPE_CHECKING, Any
 
+from tinytrace import pure as pure  # first of all: it decides which modules take part
+
+# isort: split
 from tinytrace import ad_checkpoint as ad_checkpoint
 from tinytrace import api as _api
 from tinytrace import core as core

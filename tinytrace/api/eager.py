@@ -36,6 +36,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.kinds import HostCall
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.trace import apply_primitive, install_executor, refuse_tracer
+from tinytrace.pure import PURE
 from tinytrace.runtime.failures import CompileError
 
 LARGE = 1 << 20
@@ -194,6 +195,8 @@ def _program_entry(closed: ClosedJaxpr, order: tuple[int, ...], unflatten: Calla
 
 def _has_compiler() -> bool:
     """Nobody asked for a compiler: without one NumPy computes everything, and nothing is said."""
+    if PURE:
+        return False
     try:
         runtime.compiler.find_command()
     except CompileError:

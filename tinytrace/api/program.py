@@ -36,6 +36,7 @@ from tinytrace.core.trace import eval_context, has_nan, interpreting, to_numpy
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.errors import nan_error
 from tinytrace.passes.simplify import simplify
+from tinytrace.pure import PURE
 from tinytrace.runtime.failures import NoCompiler, StrictError
 from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr
 from tinytrace.util import lazy
@@ -156,6 +157,8 @@ class Program:
             self.origin = "nothing"
             return None
         try:
+            if PURE:
+                raise NoCompiler("tinytrace runs without its C extensions")
             found = runtime.ladder.find(self.source, lambda: str(self.kernel_jaxpr))
         except NoCompiler:
             self.origin = "interpreter"

@@ -198,7 +198,7 @@ def _read_only_view(aval: ShapedArray, buffer: Buffer | None, view: np.ndarray[A
     """Return what Python sees of an Array whose elements are in `buffer`, or else in NumPy's memory."""
     dtype = storage_dtype(aval)
     if buffer is not None:
-        return np.ndarray(aval.shape, dtype, buffer)  # type: ignore[arg-type]
+        return np.asarray(_Window(buffer, buffer.address, aval.shape, dtype.itemsize, True)).view(dtype)
     assert view is not None
     window = _Window(view, view.ctypes.data, view.shape, view.itemsize, True, view.strides)
     return np.asarray(window).view(dtype)

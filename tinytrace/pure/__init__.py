@@ -1,0 +1,30 @@
+"""tinytrace without its C extensions: the same meanings in Python, for machines where they cannot be built.
+
+Tracing, printing, differentiating, batching, interpreting in NumPy and writing C text work; nothing is compiled, and
+every call goes through Python. `TINYTRACE_PURE=1` chooses this on purpose, and where the extensions are missing (a
+wheel built with that variable, Pyodide) it is chosen by itself. What the definitions of `dispatch` and `runtime` say in
+Python is what csrc/ does in C; the registry's tests hold both to it.
+"""
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+
+EXTENSIONS = {"tinytrace._dispatch": "tinytrace.pure.dispatch", "tinytrace._runtime": "tinytrace.pure.runtime"}
+"""Which module takes the place of which extension."""
+
+
+def choose() -> bool:
+    """Put the Python definitions in the place of the extensions where that is wanted or needed; was it?"""
+    wanted = os.environ.get("TINYTRACE_PURE", "0").lower() not in ("", "0", "false", "no", "off")
+    if not wanted and all(importlib.util.find_spec(name) is not None for name in EXTENSIONS):
+        return False
+    for name, definition in EXTENSIONS.items():
+        sys.modules[name] = importlib.import_module(definition)
+    return True
+
+
+PURE = choose()
+"""Does this process run without the C extensions?"""

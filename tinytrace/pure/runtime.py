@@ -1,0 +1,79 @@
+"""What the extension `_runtime` offers while nothing is compiled: the texts of csrc/, and a number of threads."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+PLACES = (Path(__file__).parent / "csrc", Path(__file__).parents[2] / "csrc")
+"""Where the C texts are: in a pure wheel, in a checkout."""
+
+
+class ffi:  # noqa: N801 (cffi's name)
+    """The part of cffi's interface that is used while nothing is loaded."""
+
+    CData = Any
+
+    @staticmethod
+    def def_extern(**options: Any) -> Callable[[Any], Any]:
+        """Return a decorator that leaves the function as it is: no C calls it."""
+        return lambda function: function
+
+    @staticmethod
+    def string(text: bytes) -> bytes:
+        """Return a text as it is."""
+        return text
+
+    @staticmethod
+    def cast(kind: str, value: int) -> int:
+        """Return an address as it is."""
+        return value
+
+    @staticmethod
+    def addressof(library: Any, name: str) -> int:
+        """Return no address: there is no function of C."""
+        return 0
+
+
+class _Library:
+    """The functions of csrc/ that have a meaning without C."""
+
+    tt_python_callback = None
+    _threads = 1
+
+    def tt_set_callback(self, function: Any) -> None:
+        """Take the function that programs would call."""
+
+    def tt_set_threads(self, threads: int) -> None:
+        """Take a number of threads: NumPy uses its own."""
+        self._threads = max(threads, 1)
+
+    def tt_threads(self) -> int:
+        """Return the number of threads."""
+        return self._threads
+
+    def tt_source_count(self) -> int:
+        """Return how many texts there are."""
+        return len(_texts())
+
+    def tt_source_name(self, number: int) -> bytes:
+        """Return the name of a text."""
+        return _texts()[number][0].encode()
+
+    def tt_source_text(self, number: int) -> bytes:
+        """Return a text."""
+        return _texts()[number][1].encode()
+
+
+lib = _Library()
+
+
+@cache
+def _texts() -> list[tuple[str, str]]:
+    """Return (name, text) of tt_host.h and the math headers."""
+    folder = next((place for place in PLACES if (place / "tt_host.h").is_file()), None)
+    if folder is None:
+        raise FileNotFoundError(f"the C texts are in none of {', '.join(map(str, PLACES))}: this copy of tinytrace is "
+                                "not complete; install it again, or run it from a checkout")
+    return [(path.name, path.read_text()) for path in [folder / "tt_host.h", *sorted((folder / "math").glob("*.h"))]]
