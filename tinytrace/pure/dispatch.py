@@ -150,6 +150,11 @@ class HitCounter:
         HitCounter.total += 1
         self.hits, self.last = self.hits + 1, HitCounter.total
 
+    def touch(self) -> None:
+        """Note that the call was used now, without a hit."""
+        HitCounter.total += 1
+        self.last = HitCounter.total
+
 
 class EagerEntry:
     """A call that NumPy answers: its function, and the types of scalars and results."""
