@@ -17,6 +17,7 @@ MANY_CASES = 50
 for name in [name for name in os.environ if name.startswith(("TINYTRACE_", "JAX_"))]:
     if name != "TINYTRACE_CACHE_DIR":
         del os.environ[name]
+os.environ["JAX_TRACEBACK_FILTERING"] = "off"  # a failing test shows where; what users see has tests of its own
 os.environ.setdefault("TINYTRACE_CACHE_DIR", str(ROOT / ".cache" / "tests"))
 
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]

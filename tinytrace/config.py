@@ -51,6 +51,9 @@ def env_choice(variable: str, default: str, choices: tuple[str, ...]) -> str:
     return text
 
 
+TRACEBACK_FILTERING = ("off", "tracebackhide", "remove_frames", "auto", "quiet_remove_frames")
+
+
 class Config(threading.local):
     """Every setting with its process-wide value; see the module's docstring for how overrides work."""
 
@@ -64,6 +67,8 @@ class Config(threading.local):
     disable_jit: bool = env_bool("JAX_DISABLE_JIT", False)
     # Raise when a tracer outlives its trace.
     check_tracer_leaks: bool = env_bool("JAX_CHECK_TRACER_LEAKS", False)
+    # Which frames of tracebacks are shown; see `tracebacks`.
+    traceback_filtering: str = env_choice("JAX_TRACEBACK_FILTERING", "auto", TRACEBACK_FILTERING)
 
     # Compiled `+ - * / sqrt` agree with the interpreter bit for bit: no fused multiply-add.
     exact: bool = env_bool("TINYTRACE_EXACT", False)
@@ -130,7 +135,8 @@ TRACE_FIELDS = (
 )  # fmt: skip
 
 _TYPES: dict[str, type] = {name: type(getattr(Config, name)) for name in Config.__annotations__}
-_CHOICES: dict[str, tuple[str, ...]] = {"numpy_dtype_promotion": ("standard", "strict")}
+_CHOICES: dict[str, tuple[str, ...]] = {"numpy_dtype_promotion": ("standard", "strict"),
+                                       "traceback_filtering": TRACEBACK_FILTERING}
 _lock = threading.Lock()
 _overrides = 0  # context managers open now, over all threads
 _process_context: tuple[Any, ...] = ()

@@ -15,6 +15,7 @@ from tinytrace.core.dtypes import FLOAT0, dtype_of, is_float, is_integer
 from tinytrace.core.jaxpr import Jaxpr
 from tinytrace.core.tangents import UndefinedPrimal
 from tinytrace.core.trees import Partial, PyTreeDef, tree_flatten, tree_unflatten
+from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms import jvp as forward
 from tinytrace.transforms import linearize as linear
 from tinytrace.transforms.linearize import Linearized
@@ -23,6 +24,7 @@ from tinytrace.transforms.transpose import backward_pass
 from tinytrace.transforms.zeros import instantiate_zeros
 
 
+@api_boundary
 def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
     """Evaluate `fun` at `primals` and its derivative there along `tangents`.
 
@@ -67,6 +69,7 @@ def _check_tangent(primal: Any, tangent: Any) -> None:
                          f"{np.shape(primal)} and tangent shape as {np.shape(tangent)}")
 
 
+@api_boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Evaluate `fun` at `primals` and return its derivative there as a function of tangents.
 
@@ -91,6 +94,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     return (out, pushforward, tree_unflatten(flat_fun.aux_tree, linearized.aux)) if has_aux else (out, pushforward)
 
 
+@api_boundary
 def _push(linearized: Linearized, primals: list[tuple[ShapedArray, str]], in_tree: PyTreeDef, out_tree: PyTreeDef,
           residuals: list[Any], *tangents: Any) -> Any:
     leaves, tree = tree_flatten(tangents)
@@ -103,6 +107,7 @@ def _push(linearized: Linearized, primals: list[tuple[ShapedArray, str]], in_tre
     return tree_unflatten(out_tree, linearized._replace(residuals=residuals).push(leaves))
 
 
+@api_boundary
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()) -> Any:
     """Evaluate `fun` at `primals` and return the transpose of its derivative there, a function of cotangents.
 
@@ -130,6 +135,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     return (out, pullback, tree_unflatten(flat_fun.aux_tree, linearized.aux)) if has_aux else (out, pullback)
 
 
+@api_boundary
 def _pull(name: str, linearized: Linearized, out_avals: list[ShapedArray], in_tree: PyTreeDef, out_tree: PyTreeDef,
           residuals: list[Any], *cts: Any) -> Any:
     if len(cts) != 1:
@@ -166,6 +172,7 @@ If we instead call `f_vjp(2.0, 2.0)`, with the values 'splatted out' as argument
 can arise."""
 
 
+@api_boundary
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()) -> Any:
     """Transpose a function that is promised to be linear; of `primals` only shapes and dtypes matter.
 

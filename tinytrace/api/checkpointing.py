@@ -15,6 +15,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.primitives.contraction import dot_general_p
+from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 
 Function = Callable[..., Any]
@@ -39,6 +40,7 @@ def checkpoint(fun: Function, *, concrete: bool = False, prevent_cse: bool = Tru
                                   "`jax.ensure_compile_time_eval()` context manager.")
 
     @functools.wraps(fun)
+    @api_boundary
     def fun_remat(*args: Any, **kwargs: Any) -> Any:
         of_dynamic, dynamic = _without_statics(fun, static_argnums, args)
         leaves, in_tree = tree_flatten((dynamic, kwargs))

@@ -23,6 +23,7 @@ from tinytrace.core.tangents import Zero
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import Partial, tree_flatten, tree_leaves, tree_map, tree_unflatten, treedef_is_leaf
 from tinytrace.primitives.stop_gradient import stop_gradient_p
+from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.jvp import JVPTracer
 from tinytrace.transforms.staging import DynamicJaxprTracer, trace_to_jaxpr
 from tinytrace.transforms.zeros import add_tangents
@@ -75,6 +76,7 @@ class custom_jvp:  # noqa: N801 (JAX's name)
 
         self.defjvp(jvp)
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = _name(self.fun)
         if self.jvp is None:
@@ -128,6 +130,7 @@ class custom_vjp:  # noqa: N801 (JAX's name)
         if symbolic_zeros and optimize_remat:
             raise NotImplementedError("remat optimization for custom_vjp does not support symbolic zeros")
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = _name(self.fun)
         if self.fwd is None or self.bwd is None:
@@ -202,6 +205,7 @@ class _Backward:
         return (cts,) if treedef_is_leaf(self._in_tree) else cts
 
 
+@api_boundary
 def closure_convert(fun: Function, *example_args: Any) -> tuple[Function, list[Any]]:
     """Turn the values that `fun` closes over, and that may be differentiated, into arguments.
 

@@ -38,6 +38,7 @@ from tinytrace.core.primitive import Primitive
 from tinytrace.core.trace import apply_primitive, install_executor, refuse_tracer
 from tinytrace.pure import PURE
 from tinytrace.runtime.failures import CompileError
+from tinytrace.tracebacks import boundary, shorten
 
 LARGE = 1 << 20
 """Bytes of the largest array from which on a program of its own, on all threads, is worth a compiler's time."""
@@ -126,12 +127,17 @@ class EagerPrimitive(FastCallable):
         return result
 
 
+@boundary
 def execute(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Run one operation outside of any trace."""
-    call = _primitives.get(primitive)
-    if call is None:
-        call = _primitives.setdefault(primitive, EagerPrimitive(primitive))
-    return call(*args, **params)
+    try:
+        call = _primitives.get(primitive)
+        if call is None:
+            call = _primitives.setdefault(primitive, EagerPrimitive(primitive))
+        return call(*args, **params)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 _primitives: dict[Primitive, EagerPrimitive] = {}

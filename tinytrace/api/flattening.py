@@ -15,6 +15,7 @@ from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
+from tinytrace.tracebacks import api_boundary
 
 
 class FlatFunction:
@@ -95,7 +96,8 @@ def described_as(fun: Callable[..., Any], doc: str) -> Callable[[Callable[..., A
 
     def decorate(wrapper: Callable[..., Any]) -> Callable[..., Any]:
         # The attributes of other callables than functions are theirs alone (see JitFunction).
-        result = functools.wraps(fun, updated=("__dict__",) if isinstance(fun, types.FunctionType) else ())(wrapper)
+        updated = ("__dict__",) if isinstance(fun, types.FunctionType) else ()
+        result = functools.wraps(fun, updated=updated)(api_boundary(wrapper))
         result.__name__ = function_name(fun)
         result.__doc__ = doc.format(fun=result.__name__)
         return result

@@ -57,6 +57,7 @@ from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.trace import Tracer, current_trace, is_eager, is_interpreting
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinytrace.runtime.status import raise_status
+from tinytrace.tracebacks import api_boundary, boundary, shorten
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr, user_source
 from tinytrace.util import cache_context
 
@@ -80,13 +81,18 @@ class JitFunction(FastCallable, ShowsItself):
         self._name = function_name(fun)
         self._configure(JitFunction._missed, options.statics.nums, options.statics.names)
 
+    @boundary
     def _missed(self, *args: Any, **kwargs: Any) -> Any:
         """Answer a call; `FastCallable.__call__` (csrc/dispatch.c) comes here with every call it has not learnt."""
-        if not is_eager():
-            return self._stage(args, kwargs)
-        if config.disable_jit or is_interpreting():
-            return self._fun(*args, **kwargs)
-        return self._call(args, kwargs)
+        try:
+            if not is_eager():
+                return self._stage(args, kwargs)
+            if config.disable_jit or is_interpreting():
+                return self._fun(*args, **kwargs)
+            return self._call(args, kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else _BoundJit(self, instance)
@@ -325,6 +331,7 @@ class JitFunction(FastCallable, ShowsItself):
 
     # --- stages ---
 
+    @api_boundary
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Return the `Traced` stage of a call: its jaxpr, and `.lower()` to go on."""
         dynamic, statics = self._split(args, kwargs)

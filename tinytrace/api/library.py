@@ -22,6 +22,7 @@ from tinytrace.core.compile_time import CompileTimeTrace
 from tinytrace.core.trace import Trace, bottom_trace, current_trace
 from tinytrace.core.trace import current_trace_state as _state
 from tinytrace.primitives.conversion import convert_element_type_p
+from tinytrace.tracebacks import boundary, shorten
 from tinytrace.transforms.staging import DynamicJaxprTrace
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,14 +57,18 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            trace = _state.trace
-            if trace is bottom_trace:
-                return (_checked(staged(), plain) if config.debug_nans else eager())(*args, **kwargs)
-            if type(trace) is CompileTimeTrace:
-                return trace.call(call, args, kwargs)
-            return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
+            try:
+                trace = _state.trace
+                if trace is bottom_trace:
+                    return (_checked(staged(), plain) if config.debug_nans else eager())(*args, **kwargs)
+                if type(trace) is CompileTimeTrace:
+                    return trace.call(call, args, kwargs)
+                return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
+            except Exception as error:
+                shorten(error)
+                raise
 
-        return call  # type: ignore[return-value]
+        return boundary(call)  # type: ignore[return-value]
 
     return decorate
 
@@ -91,19 +96,23 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             trace = _state.trace
-            if trace is bottom_trace:
-                return (_checked(staged(), plain) if config.debug_nans else eager())(*args, **kwargs)
-            if type(trace) is DynamicJaxprTrace:
-                trace.inlined += 1
-                try:
-                    return function(*args, **kwargs)
-                finally:
-                    trace.inlined -= 1
-            if type(trace) is CompileTimeTrace:
-                return trace.call(call, args, kwargs)
-            return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
+            try:
+                if trace is bottom_trace:
+                    return (_checked(staged(), plain) if config.debug_nans else eager())(*args, **kwargs)
+                if type(trace) is DynamicJaxprTrace:
+                    trace.inlined += 1
+                    try:
+                        return function(*args, **kwargs)
+                    finally:
+                        trace.inlined -= 1
+                if type(trace) is CompileTimeTrace:
+                    return trace.call(call, args, kwargs)
+                return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
+            except Exception as error:
+                shorten(error)
+                raise
 
-        return call  # type: ignore[return-value]
+        return boundary(call)  # type: ignore[return-value]
 
     return decorate
 
@@ -119,9 +128,13 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            return (eager() if _state.trace is bottom_trace else function)(*args, **kwargs)
+            try:
+                return (eager() if _state.trace is bottom_trace else function)(*args, **kwargs)
+            except Exception as error:
+                shorten(error)
+                raise
 
-        return call  # type: ignore[return-value]
+        return boundary(call)  # type: ignore[return-value]
 
     return decorate
 

@@ -19,6 +19,7 @@ from tinytrace.api.signatures import (
 from tinytrace.core.avals import abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
+from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 
 
@@ -41,6 +42,7 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
     statics = Statics(resolve_argnums(None, static_argnums, None, "static").nums, ())
 
     @functools.wraps(fun)
+    @api_boundary
     def make(*args: Any, **kwargs: Any) -> Any:
         numbers = {n % len(args) for n in statics.nums} if args else set()
         dynamic = tuple(x for i, x in enumerate(args) if i not in numbers)

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tinytrace.api.jit import jit
+from tinytrace.tracebacks import api_boundary
 
 
+@api_boundary
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return the shapes and dtypes of `fun(*args, **kwargs)` as a tree of `ShapeDtypeStruct`.
 

@@ -16,6 +16,7 @@ from tinytrace._runtime import ffi, lib
 from tinytrace.core import basearray
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KeyType, canonicalize_dtype
+from tinytrace.tracebacks import api_boundary
 
 # The block pool of csrc/alloc.c and the call of csrc/call.c, for the types of csrc/dispatch.c.
 _dispatch.set_pool(*(int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
@@ -147,6 +148,7 @@ class Array(ArrayBase):
             raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
         return int(self._value)
 
+    @api_boundary
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
             "JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, use "

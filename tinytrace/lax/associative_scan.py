@@ -13,10 +13,12 @@ from tinytrace.primitives.checks import canonicalize_axis
 from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.shaping import rev
 from tinytrace.primitives.slicing import pad, slice_in_dim
+from tinytrace.tracebacks import api_boundary
 
 Arrays = list[Any]
 
 
+@api_boundary
 def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """Return `[a, fn(a, b), fn(fn(a, b), c), ...]` for `elems = [a, b, c, ...]` along `axis`.
 

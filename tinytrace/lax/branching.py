@@ -17,11 +17,13 @@ from tinytrace.core.trees import tree_flatten, tree_unflatten
 from tinytrace.lax.carry_checks import check_same_outputs
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.select import clamp
+from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.binders import forwarded_inputs, prune_outputs
 
 _NO_OPERAND = object()
 
 
+@api_boundary
 def cond(pred: Any, *args: Any, **kwargs: Any) -> Any:
     """Call `true_fun(*operands)` or `false_fun(*operands)`, whichever `pred` says, and only that one.
 
@@ -66,6 +68,7 @@ def _cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any]
     return tree_unflatten(out_tree, results)
 
 
+@api_boundary
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NO_OPERAND) -> Any:
     """Call `branches[index](*operands)`, with `index` clamped into range, and no other branch.
 

@@ -29,10 +29,12 @@ from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.elementwise import const_like
 from tinytrace.primitives.slicing import index_in_dim
+from tinytrace.tracebacks import api_boundary
 
 _SCALAR_BOOL = ShapedArray((), np.dtype(np.bool_))
 
 
+@api_boundary
 def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: int | None = None,
          reverse: bool = False, unroll: int | bool = 1, _split_transpose: bool = False) -> tuple[Any, Any]:
     """Run `carry, y = f(carry, x)` over the leading axis of `xs`; Returns the last carry and the stacked ys.
@@ -147,6 +149,7 @@ def _scan_in_python(f: Callable[..., Any], carry: Any, xs: list[Any], xs_tree: A
     return carry, tree_map(lambda *y: concatenate([expand_dims(piece, (0,)) for piece in y], 0), *in_order)
 
 
+@api_boundary
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
     """Apply `body_fun` again and again as long as `cond_fun` says True; Returns the last value.
 
@@ -197,6 +200,7 @@ def _while_in_python(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], A
     return val
 
 
+@api_boundary
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
               unroll: int | bool | None = None) -> Any:
     """Run `val = body_fun(i, val)` for i in range(lower, upper); Returns the last value.
@@ -279,6 +283,7 @@ def _counted(body_fun: Callable[..., Any], step: Callable[..., Any]) -> Callable
     return known[step]
 
 
+@api_boundary
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Apply `f` to each slice along the leading axis of `xs` and stack the results: a scan without a carry.
 

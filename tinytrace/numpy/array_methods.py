@@ -35,6 +35,7 @@ from tinytrace.numpy import (
 from tinytrace.numpy.indexing import getitem
 from tinytrace.numpy.promotion import Value, float_dtype, user_dtype
 from tinytrace.numpy.updates import _IndexUpdateHelper
+from tinytrace.tracebacks import boundary, shorten
 
 Method = Callable[..., Any]
 _OPERANDS = (int, float, complex, np.generic, np.ndarray, Array, Tracer)
@@ -46,22 +47,30 @@ def _binary(symbol: str, function: Method) -> Method:
     """`x + y`: refuses containers with Python's message, and leaves types that it does not know to themselves."""
 
     def operator(self: Any, other: Any) -> Any:
-        if isinstance(other, _OPERANDS):
-            return function(self, other)
-        return _other_operand(symbol, function, self, other, False)
+        try:
+            if isinstance(other, _OPERANDS):
+                return function(self, other)
+            return _other_operand(symbol, function, self, other, False)
+        except Exception as error:
+            shorten(error)
+            raise
 
-    return operator
+    return boundary(operator)
 
 
 def _reflected(symbol: str, function: Method) -> Method:
     """`y + x`, asked of x."""
 
     def operator(self: Any, other: Any) -> Any:
-        if isinstance(other, _OPERANDS):
-            return function(other, self)
-        return _other_operand(symbol, function, self, other, True)
+        try:
+            if isinstance(other, _OPERANDS):
+                return function(other, self)
+            return _other_operand(symbol, function, self, other, True)
+        except Exception as error:
+            shorten(error)
+            raise
 
-    return operator
+    return boundary(operator)
 
 
 def _other_operand(symbol: str, function: Method, self: Any, other: Any, swap: bool) -> Any:

@@ -9,7 +9,7 @@ import functools
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from tinytrace.core.dtypes import (
     warn_if_truncated,
 )
 from tinytrace.core.trace import Tracer, is_eager
+from tinytrace.tracebacks import api_boundary
 
 ArrayLike: TypeAlias = Any
 """What functions take: an Array, a tracer, a NumPy array, a number, or an object with `__jax_array__`."""
@@ -47,15 +48,19 @@ def check_arraylike(function: str, *args: Any) -> None:
     """Raise TypeError when one of `args` is a list, None, or anything else that is neither array nor number."""
     for position, arg in enumerate(args):
         if not is_arraylike(arg):
-            raise TypeError(f"{function} requires ndarray or scalar arguments, got {type(arg)} at position {position}.")
+            _refuse(f"{function} requires ndarray or scalar arguments, got {type(arg)} at position {position}.")
 
 
 def check_arraylike_or_none(function: str, *args: Any) -> None:
     """`check_arraylike`, where None passes too."""
     for position, arg in enumerate(args):
         if arg is not None and not is_arraylike(arg):
-            raise TypeError(f"{function} requires ndarray, scalar, or None arguments, got {type(arg)} at position "
-                            f"{position}.")
+            _refuse(f"{function} requires ndarray, scalar, or None arguments, got {type(arg)} at position {position}.")
+
+
+@api_boundary
+def _refuse(message: str) -> NoReturn:
+    raise TypeError(message)
 
 
 def warn_unless_arraylike(function: str, *args: Any) -> None:
