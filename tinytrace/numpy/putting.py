@@ -109,7 +109,8 @@ def ravel_multi_index(multi_index: Sequence[ArrayLike], dims: Sequence[int], mod
     See https://numpy.org/doc/stable/reference/generated/numpy.ravel_multi_index.html.
     """
     shape = [concrete_index(n, "in `dims` argument of ravel_multi_index().") for n in dims]
-    assert len(multi_index) == len(shape), f"len(multi_index)={len(multi_index)} != len(dims)={len(shape)}"
+    if len(multi_index) != len(shape):  # no `assert`: pytest and -O would change what is said
+        raise AssertionError(f"len(multi_index)={len(multi_index)} != len(dims)={len(shape)}")
     check_arraylike("ravel_multi_index", *multi_index)
     indices = [asarray(i) for i in multi_index]
     for index in indices:
