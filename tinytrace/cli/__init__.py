@@ -1,1 +1,1 @@
-"""The command line: `python -m tinytrace.cli demo`."""
+"""The command line: `tinytrace COMMAND`, or `python -m tinytrace COMMAND`."""

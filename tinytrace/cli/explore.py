@@ -1,4 +1,4 @@
-"""`python -m tinytrace.cli explore MODULE:FUNC --arg f32[8]`: the page of a function, without a program that asks."""
+"""`tinytrace explore MODULE:FUNC --arg f32[8]`: the page of a function, without a program that asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m tinytrace.cli spine`: the files that make up the spine, in the order of reading, and how long they are.
+"""`tinytrace spine`: the files that make up the spine, in the order of reading, and how long they are.
 
 Who has read them has followed one call from the user's function to the compiled program. Everything else is more of the
 same: more primitives, more passes, more library functions.

@@ -180,11 +180,14 @@ class Store:
         self._replace(FAILED, name, data)
         return os.path.join(self.root, FAILED, name)
 
-    def sweep(self) -> None:
-        """Remove what killed processes left, and the entries used longest ago while the store is over its limit."""
+    def sweep(self, mib: int | None = None) -> None:
+        """Remove what killed processes left, and the entries used longest ago while the store is over its limit.
+
+        mib: the limit; None takes that of the settings.
+        """
         with self._open() as root:
             remove_leftovers(root)
-            sweep(root, config.cache_mib << 20)
+            sweep(root, (config.cache_mib if mib is None else mib) << 20)
 
     def clear(self) -> None:
         """Remove all that the store has written, its own folder and what is not its own apart."""
