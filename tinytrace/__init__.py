@@ -89,6 +89,7 @@ _LATER = {
     "load_ipython_extension": "inspection.timeline",
     "lockstep": "inspection.lockstep",
     "parse_jaxpr": "parsing",
+    "profile": "inspection.profiler",
     "shrink": "inspection.shrink",
     "unload_ipython_extension": "inspection.timeline",
 }
@@ -170,6 +171,7 @@ __all__ = [
     "process_count",
     "process_index",
     "process_indices",
+    "profile",
     "pure_callback",
     "random",
     "remat",

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tinytrace.codegen.c.code import Code
@@ -30,12 +30,17 @@ UNROLL = '#pragma GCC optimize("peel-loops") /* loops over short rows are unroll
 
 
 def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer],
-         memory: Memory) -> TranslationUnit:
-    """Return a program as C."""
+         memory: Memory, mark: Callable[[int], str] | None = None) -> TranslationUnit:
+    """Return a program as C; mark: gives a line of C to stand before kernel k and, for k = their number, at the end."""
     buffers = [*inputs, *outputs]
     body = Code(names_in(kernels) | {b.name for b in buffers})
     writer = ProgramWriter(body)
-    writer.write(kernels)
+    for k, part in enumerate([[kernel] for kernel in kernels] if mark is not None else [kernels]):
+        if mark is not None:
+            body.line(mark(k))
+        writer.write(part)
+    if mark is not None:
+        body.line(mark(len(kernels)))
 
     used = words_of(body.lines)
     code = Code()
