@@ -3,6 +3,7 @@ import itertools
 import re
 
 import numpy as np
+import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
@@ -68,6 +69,63 @@ def test_users_names_are_those_of_arguments_and_assignments():
     assert text.startswith("{ lambda ; x:f32[3] y:f32[]. let\n    a:f32[3] = sin x\n")
     assert "    z:f32[3] = mul a b\n" in text
     assert "    x_1:f32[3] = pjit[\n" in text
+
+
+def layers(x):
+    with jax.named_scope("outer"):
+        y = jnp.sin(x)
+        with jax.named_scope("inner"):
+            z = y * 2
+    return z + x
+
+
+def looped(x):
+    with jax.named_scope("loop"):
+        return jax.lax.scan(lambda c, x: (jax.named_call(jnp.cos, name="body")(c) + x, c), x, jnp.ones(2))[0]
+
+
+@jax.named_scope("a")
+def gradient(x):
+    return jax.grad(layers)(x)
+
+
+# What JAX 0.4.35 prints behind the equations.
+STACKS = {
+    "layers": (layers, 1.0, "outer outer/inner -"),
+    "jit": (jax.jit(layers), 1.0, "- outer outer/inner -"),
+    "jvp": (lambda x: jax.jvp(layers, (x,), (x,)), 1.0,
+            "jvp(outer) jvp(outer) jvp(outer) jvp(outer)/inner jvp(outer)/inner - -"),
+    "vmap": (jax.vmap(layers), np.ones(3, np.float32), "vmap(outer) vmap(outer)/inner -"),
+    "grad": (jax.grad(layers), 1.0, "jvp(outer) jvp(outer) jvp(outer)/inner - transpose(jvp(outer))/inner "
+             "transpose(jvp(outer)) transpose(jvp(outer))"),
+    "grad of jit": (jax.grad(jax.jit(layers)), 1.0, "- outer outer outer/inner - - outer/inner outer outer"),
+    "scan": (looped, 1.0, "loop loop body - -"),
+    "vmap of a scope": (jax.vmap(gradient), np.ones(3, np.float32),
+                        "vmap(a)/jvp(outer) vmap(a)/jvp(outer) vmap(a)/jvp(outer)/inner vmap(a) "
+                        "vmap(a)/transpose(vmap(a))/jvp(outer)/inner vmap(a)/transpose(vmap(a))/jvp(outer) "
+                        "vmap(a)/transpose(vmap(a))/jvp(outer) vmap(a)/transpose(vmap(a))/jvp(outer)"),
+    "grad of scan": (jax.grad(looped), 1.0, "jvp(loop) jvp(loop) body - - body transpose(jvp(loop)) - body body"),
+    "a decorator": (gradient, 1.0, "a/jvp(outer) a/jvp(outer) a/jvp(outer)/inner a a/transpose(a)/jvp(outer)/inner "
+                    "a/transpose(a)/jvp(outer) a/transpose(a)/jvp(outer)"),
+}
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_name_stacks(name):
+    function, argument, expected = STACKS[name]
+    closed = jax.make_jaxpr(function)(argument)
+    found = re.findall(r"# \[(.*)\]$", closed.pretty_print(name_stack=True), re.MULTILINE)
+    assert [stack or "-" for stack in found] == expected.split()
+    assert "outer" not in str(closed)
+
+
+def test_a_scope_ends_with_its_block_whatever_ends_it():
+    with pytest.raises(ValueError, match="no"), jax.named_scope("gone"):
+        raise ValueError("no")
+    text = jax.make_jaxpr(jnp.sin)(1.0).pretty_print(name_stack=True)
+    assert text.endswith("# []")
+    with pytest.raises(TypeError, match="must be a string"), jax.named_scope(3):
+        pass
 
 
 def test_other_options_of_pretty_print():

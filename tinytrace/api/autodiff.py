@@ -206,7 +206,7 @@ def _transposed(jaxpr: Jaxpr, in_avals: list[ShapedArray], out_avals: list[Shape
     if not all(_same_type(aval, aval_of(x)) for aval, x in zip(out_avals, leaves, strict=True)):
         raise TypeError("cotangent type does not match function output, "
                         f"expected {tuple(out_avals)} but got {leaves}")
-    cts = backward_pass(jaxpr, residuals, [UndefinedPrimal(aval) for aval in in_avals], leaves)
+    cts = backward_pass(jaxpr, residuals, [UndefinedPrimal(aval) for aval in in_avals], leaves, named=True)
     return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in cts])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from tinytrace.control_flow.bodies import drop, fixpoint, keep, merge, split
 from tinytrace.control_flow.closed_call import closed_call_p
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_jaxpr, jaxpr_as_fun
+from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_jaxpr, jaxpr_as_fun, scopes
 from tinytrace.core.primitive import Primitive
 from tinytrace.transforms.binders import forwarded_inputs, move_binders_to_back, move_binders_to_front, prune_outputs
 from tinytrace.transforms.partial_eval import JaxprTrace, Unknown, partial_eval, partial_eval_jaxpr
@@ -60,7 +60,8 @@ def _hoist(known: ClosedJaxpr, known_consts: Sequence[Any], num_outs: int) -> tu
     """
     num_res = len(known.out_avals) - num_outs
     inputs = [*known_consts, *map(Unknown, known.in_avals[len(known_consts):])]
-    jaxpr, outs, consts = partial_eval(jaxpr_as_fun(known), inputs, [True] * num_outs + [False] * num_res)
+    with scopes(()):  # those of the loop stand at the loop
+        jaxpr, outs, consts = partial_eval(jaxpr_as_fun(known), inputs, [True] * num_outs + [False] * num_res)
     return ClosedJaxpr(hoist_consts(jaxpr), ()), consts, outs[num_outs:]
 
 

@@ -74,11 +74,13 @@ Atom: TypeAlias = Var | Literal
 class SourceInfo:
     """Where the user wrote an equation; line and column are looked up only when a message asks for them."""
 
-    __slots__ = ("code", "instruction")
+    __slots__ = ("code", "instruction", "scopes")
 
-    def __init__(self, code: CodeType, instruction: int) -> None:
+    def __init__(self, code: CodeType, instruction: int, scopes: tuple[str, ...] = ()) -> None:
         self.code = code
         self.instruction = instruction
+        self.scopes = scopes
+        """The scopes that it was written in, outermost first: those of `named_scope`, and `Transformed`."""
 
     @property
     def file(self) -> str:
@@ -115,25 +117,63 @@ def _source_at(file: str, function: str, line: int) -> SourceInfo:
     return SourceInfo(code, 0)
 
 
+class Transformed(str):
+    """The scope that a transformation is: its name stands around the scope inside it, `jvp(layer1)`."""
+
+    __slots__ = ()
+
+
+def scopes_text(scopes: Sequence[str]) -> str:
+    """Return scopes as a name stack prints.
+
+    >>> scopes_text(["model", Transformed("transpose"), Transformed("jvp"), "layer1", "bias"])
+    'model/transpose(jvp(layer1))/bias'
+    """
+    shown: list[str] = []
+    for scope in reversed(scopes):
+        if not isinstance(scope, Transformed):
+            shown.insert(0, scope)
+        elif shown:
+            shown[0] = f"{scope}({shown[0]})"
+    return "/".join(shown)
+
+
 class _Replay(threading.local):
-    """The line of the equation that is being run again: whatever it leads to was written there."""
+    """The line of the equation that is being run again, and the scopes: whatever it leads to was written there."""
 
     source: SourceInfo | None = None
+    scopes: tuple[str, ...] = ()
 
 
 replay = _Replay()
 
 
 @contextlib.contextmanager
+def scopes(inner: tuple[str, ...]) -> Iterator[None]:
+    """Let equations written inside the block stand in these scopes, and in no others."""
+    before = replay.scopes
+    replay.scopes = inner
+    try:
+        yield
+    finally:
+        replay.scopes = before
+
+
+def transformed(name: str) -> contextlib.AbstractContextManager[None]:
+    """Let what is written inside the block stand in the scope of a transformation."""
+    return scopes((*replay.scopes, Transformed(name)))
+
+
+@contextlib.contextmanager
 def replayed_source() -> Iterator[_Replay]:
     """Let equations written inside the block come from the line that is set on what it yields."""
-    previous = replay.source
+    previous, before = replay.source, replay.scopes
     nesting.depth += 1
     try:
         yield replay
     finally:
         nesting.depth -= 1
-        replay.source = previous
+        replay.source, replay.scopes = previous, before
 
 
 class DebugInfo(NamedTuple):
@@ -368,15 +408,23 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, keep_lines: bool
     env.update(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     with replayed_source() as replay:
+        around = replay.scopes
         for eqn in jaxpr.eqns:
             if keep_lines:
                 replay.source = eqn.source
+            replay.scopes = scopes_inside(around, eqn)
             result = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, result, strict=True))
             else:
                 env[eqn.outvars[0]] = result
     return [read(atom) for atom in jaxpr.outvars]
+
+
+def scopes_inside(around: tuple[str, ...], eqn: JaxprEqn) -> tuple[str, ...]:
+    """Return the scopes of what an equation leads to that is run again inside other scopes."""
+    own = eqn.source.scopes if eqn.source is not None else ()
+    return around + own if own else around
 
 
 def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:

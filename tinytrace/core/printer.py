@@ -19,6 +19,7 @@ from tinytrace.core.jaxpr import (
     Literal,
     Var,
     install_printer,
+    scopes_text,
     subjaxprs,
 )
 from tinytrace.core.layout import (
@@ -180,7 +181,8 @@ class _Names(VarNames):
         left: list[Piece] = [self.typed(eqn.outvars), " = "] if eqn.outvars else []
         name: Piece = eqn.primitive.name
         if self.options is not None:
-            name = Marked(eqn.primitive.name, note="[]" if self.options.name_stack else None)
+            stack = scopes_text(eqn.source.scopes) if eqn.source is not None else ""
+            name = Marked(eqn.primitive.name, note=f"[{stack}]" if self.options.name_stack else None)
             if left and self.options.source_info:
                 left[1] = Marked(" = ", note=str(eqn.source) if eqn.source is not None else "unknown")
         params = eqn.primitive.pp_params(eqn.params) if eqn.params else None

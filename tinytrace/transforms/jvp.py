@@ -21,7 +21,7 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, dtype_of
-from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun, transformed
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero, from_symbolic_zero, to_symbolic_zero
 from tinytrace.core.trace import Trace, Tracer, current_trace, set_current_trace
@@ -35,16 +35,16 @@ FlatFunction = Callable[..., Any]
 
 
 def jvp(fun: FlatFunction, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False,
-        instantiate: bool | Sequence[bool] = True) -> tuple[list[Any], list[Any], list[Any]]:
+        instantiate: bool | Sequence[bool] = True, named: bool = True) -> tuple[list[Any], list[Any], list[Any]]:
     """Run `fun`, a function of flat arrays to a flat list of arrays, on `primals` that move along `tangents`.
 
     With `has_aux`, `fun` returns two lists, and the second is not differentiated. Where `instantiate` holds, a zero
-    output tangent becomes an array of zeros; elsewhere it stays a `Zero`.
+    output tangent becomes an array of zeros; elsewhere it stays a `Zero`. `named`: whether name stacks show it.
 
     Returns: the outputs, their tangents, and the primal values of the second list.
     """
     trace = JVPTrace(current_trace())
-    with running(trace):
+    with running(trace), transformed("jvp") if named else contextlib.nullcontext():
         outs, out_tangents, aux = _run(trace, fun, primals, tangents, has_aux)
     wanted = [instantiate] * len(outs) if isinstance(instantiate, bool) else instantiate
     return outs, [instantiate_zeros(t) if want else t for t, want in zip(out_tangents, wanted, strict=True)], aux
@@ -183,7 +183,7 @@ def _jvp_jaxpr(closed: ClosedJaxpr, nonzeros: tuple[bool, ...],
         primals, moved = args[:len(nonzeros)], iter(args[len(nonzeros):])
         tangents = [next(moved) if nonzero else Zero.from_primal_value(p)
                     for p, nonzero in zip(primals, nonzeros, strict=True)]
-        outs, out_tangents, _ = jvp(jaxpr_as_fun(closed), primals, tangents, instantiate=instantiate)
+        outs, out_tangents, _ = jvp(jaxpr_as_fun(closed), primals, tangents, instantiate=instantiate, named=False)
         out_nonzeros[:] = [type(t) is not Zero for t in out_tangents]
         return outs + [t for t in out_tangents if type(t) is not Zero]
 

@@ -43,7 +43,7 @@ class Linearized(NamedTuple):
         """Return the cotangents of the inputs for the `cts` of the outputs."""
         moving = [ct for ct, t in zip(cts, self.out_tangents, strict=True) if isinstance(t, Unknown)]
         inputs = [UndefinedPrimal(v.aval) for v in self.jaxpr.invars]
-        return [instantiate_zeros(ct) for ct in backward_pass(self.jaxpr, self.residuals, inputs, moving)]
+        return [instantiate_zeros(ct) for ct in backward_pass(self.jaxpr, self.residuals, inputs, moving, True)]
 
 
 def linearize(fun: FlatFunction, primals: Sequence[Any], has_aux: bool = False) -> Linearized:

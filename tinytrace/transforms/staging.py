@@ -43,11 +43,13 @@ def trace_to_jaxpr(fun: FlatFunction, in_avals: Sequence[ShapedArray],
     Returns the jaxpr and the values of its constvars, among which may be tracers of enclosing traces.
     """
     trace = DynamicJaxprTrace(current_trace(), debug_info)
+    around, replay.scopes = replay.scopes, ()
     try:
         with running(trace):
             outvars = _record(trace, fun, in_avals)
         return trace.to_jaxpr(outvars)
     finally:
+        replay.scopes = around
         trace.finish()
 
 
@@ -264,8 +266,9 @@ _is_internal: dict[str, bool] = {}  # by file name: code objects as keys would l
 
 def user_source() -> SourceInfo | None:
     """Return the innermost frame outside this package, or the line of the equation that is run again."""
-    if replay.source is not None:
-        return replay.source
+    source, scopes = replay.source, replay.scopes
+    if source is not None:
+        return source if source.scopes == scopes else SourceInfo(source.code, source.instruction, scopes)
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -274,7 +277,7 @@ def user_source() -> SourceInfo | None:
         if internal is None:
             internal = is_internal(file)
         if not internal:
-            return SourceInfo(code, frame.f_lasti)
+            return SourceInfo(code, frame.f_lasti, scopes)
         frame = frame.f_back
     return None
 

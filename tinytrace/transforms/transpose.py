@@ -17,14 +17,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, replayed_source
+from tinytrace.core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    Jaxpr,
+    Literal,
+    Transformed,
+    Var,
+    replayed_source,
+    scopes_inside,
+)
 from tinytrace.core.tangents import UndefinedPrimal, Zero, is_undefined_primal
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 from tinytrace.transforms.zeros import add_tangents, as_result
 from tinytrace.util import cache_by_jaxpr
 
 
-def backward_pass(jaxpr: Jaxpr, consts: Sequence[Any], primals_in: Sequence[Any], cts_in: Sequence[Any]) -> list[Any]:
+def backward_pass(jaxpr: Jaxpr, consts: Sequence[Any], primals_in: Sequence[Any], cts_in: Sequence[Any],
+                  named: bool = False) -> list[Any]:
     """Return the cotangents of the inputs of `jaxpr`, `Zero` for those that received none.
 
     primals_in: per input its value, or an `UndefinedPrimal`; cts_in: per output its cotangent, or a `Zero`.
@@ -48,8 +58,10 @@ def backward_pass(jaxpr: Jaxpr, consts: Sequence[Any], primals_in: Sequence[Any]
     for v, ct in zip(jaxpr.outvars, cts_in, strict=True):
         receive(v, ct)
     with replayed_source() as replay:
+        around = (*replay.scopes, Transformed("transpose")) if named else replay.scopes
         for eqn in reversed(jaxpr.eqns):
             replay.source = eqn.source
+            replay.scopes = scopes_inside(around, eqn)
             cts = [take(v) for v in eqn.outvars]
             if eqn.primitive.multiple_results:
                 cts_out = eqn.primitive.transpose(cts, *map(read, eqn.invars), **eqn.params)

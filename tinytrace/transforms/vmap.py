@@ -19,7 +19,7 @@ from typing import Any
 
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.dtypes import FLOAT0
-from tinytrace.core.jaxpr import ClosedJaxpr, SourceInfo, jaxpr_as_fun
+from tinytrace.core.jaxpr import ClosedJaxpr, SourceInfo, jaxpr_as_fun, transformed
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import SymbolicZero
 from tinytrace.core.trace import Trace, Tracer, current_trace, set_current_trace
@@ -50,7 +50,8 @@ def batch(fun: FlatFunction, size: int, args: Sequence[Any], in_dims: Sequence[D
 
     Raises: OutDimError if an output is batched where None is wanted.
     """
-    outs, dims = run_batched(fun, size, object(), args, in_dims)
+    with transformed("vmap"):
+        outs, dims = run_batched(fun, size, object(), args, in_dims)
     return [_move_output(i, x, size, dim, wanted)
             for i, (x, dim, wanted) in enumerate(zip(outs, dims, out_dims(), strict=True))]
 
