@@ -393,3 +393,80 @@ def test_the_table():
     with pytest.raises(TypeError):
         f.cache[f.key_for(X)] = entry
     assert jit_cache.all_caches()
+
+
+def test_inside_a_trace():
+    f = jax.jit(lambda x: x * 13)
+    told = []
+
+    @jax.jit
+    def outer(x):
+        told.append(f.why(x))
+        f(x)
+        told.append(f.why(x))
+        told.append(f.why(x[0]))
+        return x
+
+    outer(X)
+    assert [(why.hit, why.diff.paths) for why in told] == [(False, ()), (True, ()), (False, ("x.shape",))]
+
+
+def test_stand_ins_methods_and_errors():
+    class Model:
+        @functools.partial(jax.jit, static_argnums=0)
+        def double(self, x, *, times=2):
+            return times * x
+
+    model = Model()
+    model.double(X)
+    assert model.double.why(X).hit
+    assert model.double.why(jax.ShapeDtypeStruct((3,), "float32")).hit
+    assert model.double.why(X, times=3).diff.paths == ("times",)
+    assert [leaf.path for leaf in model.double.key_for(X, times=3).leaves] == ["x", "times"]
+    with pytest.raises(ValueError, match="Non-hashable static"):
+        Model.double.why([], X)
+    with pytest.raises(KeyError, match="there is no difference at 'y', but at times"):
+        model.double.why(X, times=3).diff["y"]
+
+
+def test_keys_made_under_other_settings_tell_their_own_types():
+    f = jax.jit(lambda x: x + 1)
+    with jax.enable_x64():
+        f(1.0)
+        inside = f.key_for(1.0)
+    (outside,) = f.cache
+    assert outside == inside
+    assert outside.leaves[0].dtype == "f64"
+    assert f.why(1.0).diff.paths == ("x.dtype", "config.enable_x64")
+
+
+class Odd:
+    """A static value that does what it can to be awkward."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        if self.text is None:
+            raise RuntimeError("no repr")
+        return self.text
+
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        return self is other
+
+
+def test_awkward_static_values():
+    f = jax.jit(lambda x, c: x, static_argnums=1)
+    values = [Odd(None), Odd(None), Odd("x" * 10_000), Odd("x" * 10_000), Odd("<b>"), float("nan"), Odd("\ud800")]
+    for value in values:
+        f(X, value)
+    assert len(set(f.cache)) == len(f.cache) == len(values)
+    for key in f.cache:
+        assert len(str(key)) < 400
+        assert len(key.digest) == 12
+        assert "<b>" not in key._repr_html_()
+    assert not f.why(X, float("nan")).hit  # nan is never equal, and so never a hit
+    assert f.why(X, Odd("x" * 10_000)).diff.paths == ("c",)

@@ -7,6 +7,7 @@ unequal first one is called `... #2`.
 """
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import inspect
@@ -18,7 +19,7 @@ from typing import Any
 
 from tinytrace.api.jit_cache import JitOptions, LookupKey
 from tinytrace.api.signatures import parameter_names
-from tinytrace.config import TRACE_FIELDS
+from tinytrace.config import TRACE_FIELDS, config, enable_x64
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.key_diff import KeyDiff, KeyRow, html_table
 from tinytrace.core.trees import PyTreeDef
@@ -150,12 +151,13 @@ def described(key: LookupKey, fun: Callable[..., Any], options: JitOptions, sign
     leaves: list[Leaf] = []
     containers: list[Container] = []
     kinds = iter(key.leaves)
+    x64 = bool(key.context[TRACE_FIELDS.index("enable_x64")])
     trees = [*args_tree.children(), *kwargs_tree.children()]
     for i, (name, tree) in enumerate(zip(names.dynamic, trees, strict=True)):
         passed = "position" if i < len(args_tree.children()) else "keyword"
         for path, node in walk(name, tree):
             if node.node_data() is None:
-                leaves.append(_leaf(path, next(kinds), passed))
+                leaves.append(_leaf(path, next(kinds), passed, x64))
             else:
                 containers.append(_container(path, node, texts))
     statics = [Static(name, _type_name(type(item.value)), _text(item.value, item, texts),
@@ -201,15 +203,16 @@ def _steps(kind: type[Any], data: Any, count: int) -> Sequence[str]:
     return [f"[<flat index {i}>]" for i in range(count)]
 
 
-def _leaf(path: str, kind: Any, passed: str) -> Leaf:
-    """Describe what a look-up key has of a leaf: see `jit_cache.leaf_key`."""
+def _leaf(path: str, kind: Any, passed: str, x64: bool) -> Leaf:
+    """Describe what a look-up key has of a leaf, see `jit_cache.leaf_key`; numbers were 64 bits long if `x64`."""
     if isinstance(kind, ShapedArray):
         return Leaf(path, kind.shape, str(kind.str_short().partition("[")[0]), kind.weak_type, "jax.Array", passed)
     if isinstance(kind, tuple):
         aval = ShapedArray(*kind)
         return Leaf(path, aval.shape, aval.str_short().partition("[")[0], False, "numpy.ndarray", passed)
     if kind in (bool, int, float, complex):
-        aval = aval_of(kind())
+        with contextlib.nullcontext() if config.enable_x64 == x64 else enable_x64(x64):
+            aval = aval_of(kind())
         return Leaf(path, (), aval.str_short().partition("[")[0], aval.weak_type, kind.__name__, passed)
     return Leaf(path, (), "?", False, _type_name(kind), passed)
 

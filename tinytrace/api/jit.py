@@ -301,10 +301,10 @@ class JitFunction(FastCallable, ShowsItself):
     # --- what is remembered, and why ---
 
     def lookup_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> LookupKey:
-        """Return the key by which a call is looked up; stand-ins that only have a type count as arrays."""
+        """Return the key by which a call is looked up; what only has a type, as tracers have, counts as an array."""
         dynamic, statics = self._split(args, kwargs)
         leaves, tree = tree_flatten(dynamic)
-        keys = [x.aval if isinstance(x, ShapeDtypeStruct) else leaf_key(x) for x in leaves]
+        keys = [x.aval if isinstance(x, (ShapeDtypeStruct, Tracer)) else leaf_key(x) for x in leaves]
         return LookupKey(tree, tuple(keys), statics, trace_context())
 
     def key_for(self, *args: Any, **kwargs: Any) -> CallKey:

@@ -45,6 +45,11 @@ class RecentTable(Generic[Key, Value]):
         slot[1][0] = next(_clock)
         return slot[0]
 
+    def peek(self, key: Key) -> Value | None:
+        """Return the value of a key, None if it is not remembered; to look at it is not to use it."""
+        slot = self._slots.get(key)
+        return None if slot is None else slot[0]
+
     def __setitem__(self, key: Key, value: Value) -> None:
         self._slots[key] = value, [next(_clock)]
         if len(self._slots) > self._bound:

@@ -21,6 +21,7 @@ from tinytrace.api.static_state import changes, has_changed
 from tinytrace.config import config
 from tinytrace.core.avals import abstract_type_of
 from tinytrace.core.key_diff import KeyDiff, KeyRow, html_table
+from tinytrace.core.trace import is_eager
 from tinytrace.core.trees import tree_flatten
 from tinytrace.runtime.failures import CompileError, NoCompiler
 from tinytrace.util import cache_context, lazy
@@ -132,13 +133,15 @@ def why(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     key = jitted.lookup_key(args, kwargs)
     if config.disable_jit:
         return Why(call_key(jitted, key), "no jit", KeyDiff([]), "", (), lambda: Cost(False, "", "Python runs it"))
+    if not is_eager():
+        return _in_trace(jitted, key, _trace_key(jitted, args, kwargs))
     return explain(jitted, key, functools.partial(_cost, jitted, args, kwargs, key))
 
 
 def explain(jitted: Any, key: LookupKey, cost: Callable[[], Cost]) -> Why:
     """Return why a call with a look-up key would be a hit or a miss."""
     described_key, cache = call_key(jitted, key), jitted._cache
-    call = next((call for known, call in cache.calls.items() if known == key), None)
+    call = cache.calls.peek(key)
     if call is not None:
         traced = call.record.traced
         line = str(call.record.made_by or "")
@@ -153,6 +156,14 @@ def explain(jitted: Any, key: LookupKey, cost: Callable[[], Cost]) -> Why:
         diff, nearest = _nearest(described_key, others)
         return Why(described_key, "new key", diff, str(nearest.record.made_by or ""), (), cost)
     return _first(jitted, described_key, cost)
+
+
+def _in_trace(jitted: Any, key: LookupKey, trace_key: TraceKey) -> Why:
+    """Explain a call inside a trace: nothing is compiled for it, but its function may have to be traced."""
+    traced = jitted._cache.traces.peek(trace_key)
+    if traced is not None and not has_changed(traced.states, key.statics):
+        return Why(call_key(jitted, key), "hit", KeyDiff([]), "", (), lambda: Cost(False, ""))
+    return explain_trace(jitted, trace_key)
 
 
 def explain_trace(jitted: Any, trace_key: TraceKey) -> Why:
@@ -250,14 +261,12 @@ def _notes(jitted: Any, key: LookupKey, call: CompiledCall) -> list[str]:
 # --- what it will cost ------------------------------------------------------------------------------------------------
 
 def _cost(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], key: LookupKey) -> Cost:
-    dynamic, statics = jitted._split(args, kwargs)
-    leaves, tree = tree_flatten(dynamic)
-    trace_key = TraceKey(tree, tuple(map(abstract_type_of, leaves)), statics, cache_context())
-    traced = next((known for at, known in jitted._cache.traces.items() if at == trace_key), None)
-    is_traced = traced is not None and not has_changed(traced.states, statics)
+    trace_key = _trace_key(jitted, args, kwargs)
+    traced = jitted._cache.traces.peek(trace_key)
+    is_traced = traced is not None and not has_changed(traced.states, key.statics)
     if traced is None or not is_traced:
         try:
-            traced = jitted._trace(args, kwargs, tree, trace_key.avals, statics)
+            traced = jitted._trace(args, kwargs, key.tree, trace_key.avals, key.statics)
         except Exception as error:  # whatever the user's function raises for such arguments
             return Cost(True, "", f"tracing raises {type(error).__name__}: {str(error).partition(chr(10))[0]}")
     if traced.consts:
@@ -273,3 +282,9 @@ def _cost(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], key: Looku
     except (CompileError, NoCompiler) as error:
         return Cost(not is_traced, "interpreter", str(error).splitlines()[0])
     return Cost(not is_traced, origin, "", diff)
+
+
+def _trace_key(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TraceKey:
+    dynamic, statics = jitted._split(args, kwargs)
+    leaves, tree = tree_flatten(dynamic)
+    return TraceKey(tree, tuple(map(abstract_type_of, leaves)), statics, cache_context())

@@ -47,7 +47,10 @@ class KeyDiff(Sequence[KeyRow]):
     def __getitem__(self, index: Any) -> Any:
         """Return the row of a number, or of a path."""
         if isinstance(index, str):
-            return next(row for row in self.rows if row.path == index)
+            found = [row for row in self.rows if row.path == index]
+            if not found:
+                raise KeyError(f"there is no difference at {index!r}, but at {', '.join(self.paths) or 'no place'}")
+            return found[0]
         return self.rows[index]
 
     def __len__(self) -> int:
