@@ -7,6 +7,7 @@
 """
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -121,7 +122,6 @@ class JitCache:
     """The tables of one function with one set of options."""
 
     def __init__(self) -> None:
-        self.calls = self.table_of_calls(MAX_ENTRIES)
         self.traces: RecentTable[TraceKey, TracedFunction] = RecentTable(MAX_ENTRIES)
         self.programs: RecentTable[ClosedJaxpr, Program] = RecentTable(MAX_ENTRIES)
         self.traced = self.missed = 0
@@ -130,31 +130,39 @@ class JitCache:
         """What `call_keys` calls static values."""
         self.lost: dict[int, str] = {}
         """Why entries are not here any more, by the hash of their keys."""
+        self.calls = self.table_of_calls(MAX_ENTRIES)
 
     def table_of_calls(self, bound: int) -> RecentTable[LookupKey, CompiledCall]:
         """Return an empty table of calls; those that the hit path answers are used behind its back."""
-        return RecentTable(bound, self._note_evicted, lambda call: call.counter.last)
-
-    def _note_evicted(self, keys: list[LookupKey]) -> None:
-        for key in keys:
-            self._note_lost(key, "evicted: there were too many kinds of calls, and this one was made longest ago")
-        forget()  # the hit path knows them still
-
-    def _note_lost(self, key: LookupKey, reason: str) -> None:
-        if len(self.lost) >= MAX_ENTRIES:
-            self.lost.clear()
-        self.lost[hash(key)] = reason
+        # `lost` and not `self`: a table that held its owner would be a cycle, and keep what traces hold.
+        return RecentTable(bound, functools.partial(_note_evicted, self.lost), _last_use)
 
     def clear(self) -> None:
         """Forget everything, and the programs that equal functions would share."""
         for key, _ in self.calls.items():
-            self._note_lost(key, "cleared: clear_cache() or clear_caches() was called")
+            _note_lost(self.lost, key, "cleared: clear_cache() or clear_caches() was called")
         self.texts.clear()
         for program in self.programs.values():
             forget_program(program)
         self.calls.clear()
         self.traces.clear()
         self.programs.clear()
+
+
+def _last_use(call: CompiledCall) -> int:
+    return call.counter.last
+
+
+def _note_evicted(lost: dict[int, str], keys: list[LookupKey]) -> None:
+    for key in keys:
+        _note_lost(lost, key, "evicted: there were too many kinds of calls, and this one was made longest ago")
+    forget()  # the hit path knows them still
+
+
+def _note_lost(lost: dict[int, str], key: LookupKey, reason: str) -> None:
+    if len(lost) >= MAX_ENTRIES:
+        lost.clear()
+    lost[hash(key)] = reason
 
 
 # What a trace holds lives as long as its function. A trace that holds the function itself, as one does whose callback
