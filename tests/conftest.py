@@ -1,16 +1,23 @@
 """What holds for all tests: a cache of their own, settings by options only, and how many random programs are tried."""
 
 import collections
+import compileall
 import gc
 import os
 import pathlib
 import signal
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = pathlib.Path(__file__).parent.parent
 MANY_CASES = 50
+
+# Python's bytecode is kept, whatever the environment says: hundreds of child processes import the package, and without
+# it each of them compiles 300 modules first, which takes longer than what it is there for.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Before tinytrace is imported: compiled programs of earlier runs are found again (the store is content-addressed, so
 # nothing stale can be), and the user's own cache is left alone.
@@ -41,6 +48,8 @@ def pytest_configure(config):
     if config.getoption("--pure"):
         os.environ["TINYTRACE_PURE"] = "1"
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells let background commands ignore
+    if not hasattr(config, "workerinput"):  # pytest's own bytecode of the package is not that of child processes
+        compileall.compile_dir(ROOT / "tinytrace", quiet=2)
 
 
 def pytest_collection_modifyitems(config, items):
