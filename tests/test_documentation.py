@@ -1,5 +1,6 @@
 """The pages of docs/ that list things list all of them: settings, errors, pages, tools."""
 
+import ast
 import pathlib
 import re
 import runpy
@@ -42,6 +43,27 @@ def test_every_error_with_an_address_has_its_section():
     assert len(named) >= 7
     assert set(re.findall(r'<a id="jax\.errors\.(\w+)"></a>', page)) == named
     assert set(re.findall(r"autoexception:: tinytrace\.errors\.(\w+)", page)) == named
+
+
+def addresses_in_messages():
+    """Those in strings that are no docstrings: (file, address)."""
+    for path in sorted((ROOT / "tinytrace").rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        apart = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in apart:
+                for address in re.findall(r"https?://[^\s\"'`<>]*", node.value):
+                    yield path.name, address.rstrip(".,")
+
+
+def test_every_address_in_a_message_is_on_the_page_of_errors():
+    page = (DOCS / "errors.md").read_text()
+    others = {"http://www.w3.org/2000/svg", "https://numpy.org/doc/stable/reference/generated/numpy.{}.html",
+              "https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers"}  # a name; parts of docstrings
+    found = {address for _, address in addresses_in_messages()} - others
+    assert len(found) >= 7
+    sections = "https://jax.readthedocs.io/en/latest/errors.html#jax.errors"
+    assert [address for address in sorted(found - {sections}) if f"<{address}>" not in page] == []
 
 
 def test_every_page_is_in_the_index_once():

@@ -22,6 +22,7 @@ from tinytrace.inspection.explorer.page import Equation, Page, escaped
 from tinytrace.inspection.explorer.panes import assembly_pane, c_pane, jaxpr_pane, kernels_pane
 from tinytrace.inspection.explorer.passes import Change, changes
 from tinytrace.inspection.explorer.python_pane import python_pane
+from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.staging import is_internal
 from tinytrace.util import lazy
 
@@ -44,6 +45,7 @@ def explore(fun: Callable[..., Any], assembly: bool = True) -> Callable[..., Exp
     """
     jitted = fun if isinstance(fun, JitFunction) else jit(fun)
 
+    @api_boundary
     def exploration(*args: Any, **kwargs: Any) -> Explorer:
         return Explorer(jitted.trace(*args, **kwargs), _code_of(fun), assembly)
 
