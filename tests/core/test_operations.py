@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.primitives import domains
-from tinytrace.codegen.ir import operations as inserted
+from tinytrace.codegen.ir import inserted_operations as inserted
 from tinytrace.core.dtypes import is_float
 from tinytrace.core.formulas import call, choose, operand
 from tinytrace.core.operations import LAWS, operation
