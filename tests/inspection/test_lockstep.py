@@ -63,6 +63,13 @@ def test_a_miscompilation_is_found_and_made_small(fault):
     assert isinstance(lockstep(program)(X, M), Agreement)
 
 
+def test_static_arguments_and_effects():
+    scaled = jax.jit(lambda x, n: x * n, static_argnums=1)
+    assert isinstance(lockstep(scaled)(X, 3), Agreement)
+    with pytest.raises(ValueError, match="has effects each time"):
+        lockstep(lambda x: jax.debug.print("{}", x))(X)
+
+
 def test_the_five_lines_run(tmp_path):
     with FAULTS["empty maximum"].planted():
         text = lockstep(program)(X, M).as_python()

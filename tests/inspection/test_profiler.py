@@ -83,6 +83,13 @@ def test_loops_constants_and_programs_without_kernels():
     ET.fromstring(nothing.roofline())
 
 
+def test_static_arguments_and_effects():
+    scaled = jax.jit(lambda x, n: x * n, static_argnums=1)
+    assert len(jax.profile(scaled, seconds=0.001)(X, 3).kernels) == 1
+    with pytest.raises(ValueError, match="has effects each time"):
+        jax.profile(lambda x: jax.debug.print("{}", x))(X)
+
+
 def test_the_roof():
     roof = Roof(((1000, 100.0), (10**6, 10.0)), 200.0)
     assert roof.least(1000, 0) == 10

@@ -93,7 +93,7 @@ def captures(fun: Callable[..., Any]) -> dict[str, Any]:
         seen.add(id(function))
         outside = inspect.getclosurevars(function)
         for name, value in {**outside.globals, **outside.nonlocals}.items():
-            if inspect.isfunction(value) and not value.__module__.startswith("tinytrace"):
+            if inspect.isfunction(value) and not (value.__module__ or "").startswith("tinytrace"):
                 queue.append(value)
             elif not (inspect.ismodule(value) or inspect.isclass(value) or callable(value)):
                 found.setdefault(name, value)

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.api.jit import jit
-from tinytrace.api.program import Program, as_array
+from tinytrace.api.program import Program
 from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs
 from tinytrace.codegen.ir.nodes import walk
 from tinytrace.codegen.ir.statements import Buffer, Combine, For, Stmt, expressions
@@ -27,8 +26,7 @@ from tinytrace.core.dce import dce_jaxpr
 from tinytrace.core.dtypes import KeyType, is_float
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, eval_jaxpr, subjaxprs
 from tinytrace.core.trace import interpreting
-from tinytrace.core.trees import tree_leaves
-from tinytrace.inspection.prefixes import Prefixes
+from tinytrace.inspection.prefixes import Prefixes, lowered_with_arguments
 from tinytrace.inspection.shrink import Shrunk, shrink
 
 UNSTATED = 8.0
@@ -103,6 +101,8 @@ def lockstep(fun: Callable[..., Any]) -> Callable[..., Difference | Agreement]:
 
     The agreement is false, so that `assert not lockstep(f)(x)` holds when nothing differs.
 
+    Raises: ValueError for a program with effects, such as prints: it runs many times.
+
     >>> import tinytrace.numpy as jnp
     >>> def f(x):
     ...     return jnp.tanh(x) * 2
@@ -110,9 +110,11 @@ def lockstep(fun: Callable[..., Any]) -> Callable[..., Difference | Agreement]:
     False
     """
     def run(*args: Any, **kwargs: Any) -> Difference | Agreement:
-        lowered = jit(fun).trace(*args, **kwargs).lower()
+        lowered, arrays = lowered_with_arguments(fun, args, kwargs)
         closed = lowered._traced.jaxpr
-        arrays = [as_array(x, aval) for x, aval in zip(tree_leaves((args, kwargs)), closed.in_avals, strict=True)]
+        if closed.effects:
+            raise ValueError(f"lockstep runs a program once for each of its forms, and this one has effects each time "
+                             f"({', '.join(sorted(map(str, closed.effects)))}): take its callbacks out first.")
         return _Comparison(closed, arrays, lowered.source_map).result(lowered)
 
     return run
@@ -332,7 +334,9 @@ def _unit_and_scale(values: Sequence[Any]) -> float:
 def array_text(x: Any) -> str:
     """Return an array as Python: its numbers and its type."""
     value = stored(x)
-    kind = "np.uint64" if isinstance(aval_of(x).dtype, KeyType) else f"jax.numpy.dtype({value.dtype.name!r})" \
-        if value.dtype.kind == "V" or value.dtype.name == "bfloat16" else repr(value.dtype.name)
+    if isinstance(aval_of(x).dtype, KeyType):
+        words = np.ascontiguousarray(value).view(np.uint32).reshape(*value.shape, 2)
+        return f"jax.random.wrap_key_data(np.array({words.tolist()}, 'uint32'))"
+    kind = "jax.numpy.bfloat16" if value.dtype.name == "bfloat16" else repr(value.dtype.name)
     return f"np.array({value.tolist()}, {kind}).reshape({value.shape})" if not value.size else \
         f"np.array({value.tolist()}, {kind})"

@@ -5,21 +5,34 @@ bytes of the workspace, so that what the machine computes up to there can be loo
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tinytrace._dispatch import Buffer as Block
-from tinytrace.api.program import Program
+from tinytrace.api.jit import JitFunction, jit
+from tinytrace.api.program import Program, as_array
+from tinytrace.api.stages import Lowered
 from tinytrace.codegen.c.translation_unit import emit
 from tinytrace.codegen.ir.interpreter import element_type, run, unwritten
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.control_flow.bodies import stored
+from tinytrace.core.trees import tree_leaves
 from tinytrace.runtime.ladder import load
 
 State: TypeAlias = "dict[Buffer, np.ndarray[Any, Any]]"
+
+
+def lowered_with_arguments(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+                           ) -> tuple[Lowered, list[Any]]:
+    """Return a function, jitted or not, as it is lowered for a call, and the arrays that are its dynamic arguments."""
+    jitted = fun if isinstance(fun, JitFunction) else jit(fun)
+    lowered = jitted.trace(*args, **kwargs).lower()
+    dynamic, _ = jitted._split(args, kwargs)
+    avals = lowered._program.in_avals
+    return lowered, [as_array(x, aval) for x, aval in zip(tree_leaves(dynamic), avals, strict=True)]
 
 
 class Prefixes:

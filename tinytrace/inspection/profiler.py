@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.api.jit import jit
-from tinytrace.api.program import Program, as_array
+from tinytrace.api.program import Program
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.memory import Memory
-from tinytrace.core.trees import tree_leaves
+from tinytrace.inspection.prefixes import lowered_with_arguments
 from tinytrace.inspection.roofline import Point, Roof, measured_roof, roofline_svg
 from tinytrace.inspection.timed_program import TimedProgram
 
@@ -117,7 +116,8 @@ def profile(fun: Callable[..., Any], seconds: float = SECONDS) -> Callable[..., 
     """Return a function that compiles `fun` with a clock between its kernels, runs it, and returns a `Profile`.
 
     Args: seconds: how long it is run.
-    Raises: NoCompiler where there is no C compiler: what is interpreted has no kernels to measure.
+    Raises: NoCompiler where there is no C compiler: what is interpreted has no kernels to measure; ValueError for a
+      program with effects, such as prints: it runs many times.
 
     >>> import tinytrace as jax, tinytrace.numpy as jnp
     >>> measured = jax.profile(lambda x: jnp.sin(x).sum(), seconds=0.01)(jnp.ones(1000))
@@ -125,11 +125,12 @@ def profile(fun: Callable[..., Any], seconds: float = SECONDS) -> Callable[..., 
     [True]
     """
     def run(*args: Any, **kwargs: Any) -> Profile:
-        jitted = fun if hasattr(fun, "lower") else jit(fun)
-        lowered = jitted.lower(*args, **kwargs)
+        lowered, arrays = lowered_with_arguments(fun, args, kwargs)
         program: Program = lowered._program
+        if program.jaxpr.effects:
+            raise ValueError("profile runs a program thousands of times, and this one has effects each time "
+                             f"({', '.join(sorted(map(str, program.jaxpr.effects)))}): take its callbacks out first.")
         name = getattr(fun, "__name__", "function")
-        arrays = [as_array(x, aval) for x, aval in zip(tree_leaves((args, kwargs)), program.in_avals, strict=True)]
         if not program.kernel_jaxpr.jaxpr.eqns:
             return Profile(name, [], np.zeros((0, 1)), Memory(0, {}, {}), measured_roof())
         timed = TimedProgram(program, arrays)

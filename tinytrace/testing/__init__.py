@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tinytrace.testing.assertions import assert_roundtrip as assert_roundtrip
     from tinytrace.testing.counting import count_compiles as count_compiles
     from tinytrace.testing.counting import count_traces as count_traces
+    from tinytrace.testing.counting import expect as expect
     from tinytrace.testing.gradient_checks import check_grads as check_grads
     from tinytrace.testing.transform_laws import assert_primitive_complete as assert_primitive_complete
     from tinytrace.testing.transform_laws import assert_transform_laws as assert_transform_laws
@@ -36,7 +37,7 @@ _HOMES = {
     **dict.fromkeys(("Program", "Case"), "random_programs"),
     **dict.fromkeys(("assert_backends_agree", "assert_roundtrip", "assert_cache_invariants"), "assertions"),
     **dict.fromkeys(("assert_transform_laws", "assert_primitive_complete"), "transform_laws"),
-    **dict.fromkeys(("count_traces", "count_compiles"), "counting"),
+    **dict.fromkeys(("count_traces", "count_compiles", "expect"), "counting"),
     **dict.fromkeys(("CacheMachine", "state_machine"), "machine"),
     **dict.fromkeys(("INVARIANTS", "Invariant"), "invariants"),
     **dict.fromkeys(("FAULTS", "Fault"), "faults"),

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
+from tinytrace.api.expectations import expect as expect
 from tinytrace.api.jit import JitFunction
 from tinytrace.runtime.ladder import stats
 
