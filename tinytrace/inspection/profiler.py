@@ -68,12 +68,12 @@ class Profile:
         total = sum(k.median for k in self.kernels) or 1.0
         rows = [("", "min", "median", "of all", "bytes", "flop", "of the roof", "kernel")]
         for n, k in enumerate(self.kernels):
-            rows.append((str(n), _time(k.least), _time(k.median), f"{k.median / total:.0%}", _amount(k.nbytes),
+            rows.append((str(n), time_text(k.least), time_text(k.median), f"{k.median / total:.0%}", _amount(k.nbytes),
                          _amount(k.flops), f"{k.share:.0%}", f"{k.title}: {_first(k.equations)}"))
         widths = [max(len(row[i]) for row in rows) for i in range(7)]
         lines = ["  ".join([*(cell.rjust(w) for cell, w in zip(row[:7], widths, strict=True)), row[7]]) for row in rows]
         whole = np.median(self.instants[:, -1] - self.instants[:, 0]) if self.kernels else 0.0
-        return "\n".join([f"{self.name}: {len(self.kernels)} kernels, {_time(whole)} (median of {self.runs} runs)",
+        return "\n".join([f"{self.name}: {len(self.kernels)} kernels, {time_text(whole)} (median of {self.runs} runs)",
                           *lines])
 
     __repr__ = __str__
@@ -154,7 +154,12 @@ def _first(equations: Sequence[str]) -> str:
     return first + (f" and {len(equations) - 1} more" if len(equations) > 1 else "")
 
 
-def _time(nanoseconds: float) -> str:
+def time_text(nanoseconds: float) -> str:
+    """Return a time in three digits.
+
+    >>> time_text(2345.6)
+    '2.35 us'
+    """
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if nanoseconds >= size:
             return f"{nanoseconds / size:.3g} {unit}"

@@ -188,6 +188,14 @@ def test_facts():
     assert product.operations == 2 * 20 * 30 * 40
 
 
+def test_measured_times():
+    explored = jax.explore(lambda x: jnp.sin(x).sum() + jnp.sort(x)[0], assembly=False, measure=True)(X)
+    assert len(explored.times) == len(explored.lowered.kernels) == 3
+    assert all(re.fullmatch(r"[\d.]+ [mun]?s, \d+% of the roof", text) for text in explored.times)
+    assert explored.times[0] in texts(explored.html)["kernels"]
+    assert {equation.time for equation in explored.equations if equation.facts.kernels == (0,)} == {explored.times[0]}
+
+
 @given(st.text("ab \n", max_size=40), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 3))))
 def test_parts_are_cut_into_nested_pieces(text, spans):
     parts = in_lines(text, [Part(min(a, b, len(text)), min(max(a, b), len(text)), (k,)) for a, b, k in spans])

@@ -22,6 +22,7 @@ from tinytrace.inspection.explorer.page import Equation, Page, escaped
 from tinytrace.inspection.explorer.panes import assembly_pane, c_pane, jaxpr_pane, kernels_pane
 from tinytrace.inspection.explorer.passes import Change, changes
 from tinytrace.inspection.explorer.python_pane import python_pane
+from tinytrace.inspection.profiler import Profile, profile, time_text
 from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.staging import is_internal
 from tinytrace.util import lazy
@@ -30,14 +31,15 @@ HEIGHT = 780
 """Pixels of the page in a notebook's cell."""
 
 
-def explore(fun: Callable[..., Any], assembly: bool = True) -> Callable[..., Explorer]:
+def explore(fun: Callable[..., Any], assembly: bool = True, measure: bool = False) -> Callable[..., Explorer]:
     """Return a function of the arguments of `fun` that shows what becomes of them as a page of six linked texts.
 
     fun: any function, jitted or not, and what `grad`, `vmap` and the like make of one.
     assembly: compile it once more to show its machine code, where there is a disassembler.
+    measure: run it too, and tell how long each kernel takes, and its share of this machine's roof (see `profile`).
 
     Returns: a function; its result has `html`, `save(path)`, and is a page in a notebook's cell.
-    Raises: what tracing `fun` raises.
+    Raises: what tracing `fun` raises; with `measure` what running it raises.
 
     >>> import tinytrace as jax, tinytrace.numpy as jnp
     >>> jax.explore(jax.grad(jnp.sin), assembly=False)(1.0)
@@ -47,7 +49,9 @@ def explore(fun: Callable[..., Any], assembly: bool = True) -> Callable[..., Exp
 
     @api_boundary
     def exploration(*args: Any, **kwargs: Any) -> Explorer:
-        return Explorer(jitted.trace(*args, **kwargs), _code_of(fun), assembly)
+        traced = jitted.trace(*args, **kwargs)
+        measured = profile(jitted)(*args, **kwargs) if measure else None
+        return Explorer(traced, _code_of(fun), assembly, measured)
 
     return exploration
 
@@ -58,11 +62,13 @@ class Explorer:
     lowered: the program whose page this is; all that is shown is what it says of itself.
     """
 
-    def __init__(self, traced: Traced, code: types.CodeType | None = None, assembly: bool = True) -> None:
+    def __init__(self, traced: Traced, code: types.CodeType | None = None, assembly: bool = True,
+                 measured: Profile | None = None) -> None:
         self.traced = traced
         self.lowered: Lowered = traced.lower()
         self._code = code
         self._assembly = assembly
+        self.measured = measured
         self._eqns = list(_in_order(traced.jaxpr.jaxpr))
         self._numbers = {eqn.ids[0]: k for k, eqn in enumerate(self._eqns)}
 
@@ -73,11 +79,18 @@ class Explorer:
         found = [python_pane(self._eqns, source.equations, self._code),
                  jaxpr_pane("jaxpr", "Jaxpr", self.traced.jaxpr, self._numbers),
                  jaxpr_pane("simplified", "Simplified jaxpr", lowered.jaxpr, self._numbers),
-                 kernels_pane(lowered.kernels, self._numbers),
+                 kernels_pane(lowered.kernels, self._numbers, self.times),
                  c_pane(lowered, source)]
         found.append(assembly_pane(lowered, source) if self._assembly else
                      Pane("assembly", "Assembly", "No assembly: it was not asked for."))
         return {pane.key: pane for pane in found}
+
+    @lazy
+    def times(self) -> list[str]:
+        """How long each kernel took, if that was measured."""
+        if self.measured is None:
+            return []
+        return [f"{time_text(kernel.median)}, {kernel.share:.0%} of the roof" for kernel in self.measured.kernels]
 
     @lazy
     def changes(self) -> list[Change]:
@@ -89,9 +102,13 @@ class Explorer:
         """What is told of each equation, in the order of the jaxpr."""
         kernels = self.lowered.kernels
         operations, members = operations_by_equation(kernels), [equations_in(kernel) for kernel in kernels]
-        return [Equation(place.text, facts_of(eqn, operations, members), place.reason,
-                         f"{os.path.basename(place.file)}:{place.line}" if place.file else "")
-                for eqn, place in zip(self._eqns, self.lowered.source_map.equations, strict=True)]
+        found = []
+        for eqn, place in zip(self._eqns, self.lowered.source_map.equations, strict=True):
+            facts = facts_of(eqn, operations, members)
+            where = f"{os.path.basename(place.file)}:{place.line}" if place.file else ""
+            took = "; ".join(self.times[k] for k in facts.kernels) if self.times else ""
+            found.append(Equation(place.text, facts, place.reason, where, took))
+        return found
 
     @lazy
     def inside(self) -> dict[int, list[int]]:

@@ -23,12 +23,13 @@ def jaxpr_pane(key: str, title: str, closed: ClosedJaxpr, numbers: Mapping[int, 
     return Pane(key, title, text, in_lines(text, parts), _counted(text))
 
 
-def kernels_pane(kernels: Sequence[Kernel], numbers: Mapping[int, int]) -> Pane:
-    """Return the kernels, each with what it costs and its statements."""
+def kernels_pane(kernels: Sequence[Kernel], numbers: Mapping[int, int], times: Sequence[str] = ()) -> Pane:
+    """Return the kernels, each with what it costs, the time that it took if that was measured, and its statements."""
     lines: list[str] = []
     equations: list[tuple[int, ...]] = []
     for k, kernel in enumerate(kernels):
-        lines.append(f"kernel {k}, {kernel.headed().splitlines()[0]}")
+        took = f", {times[k]}" if times else ""
+        lines.append(f"kernel {k}, {kernel.headed().splitlines()[0]}{took}")
         equations.append(_known(kernel.eqns, numbers))
         for line in to_lines([kernel]):
             lines.append(line.text)
