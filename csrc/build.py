@@ -10,7 +10,7 @@ from pathlib import Path
 from cffi import FFI
 
 CSRC = Path(__file__).parent
-SOURCES = ["alloc.c", "blas.c", "call.c", "pool.c"]
+SOURCES = ["alloc.c", "blas.c", "call.c", "fma.c", "pool.c"]
 MATH = sorted((CSRC / "math").glob("*.h"))
 STANDALONE = [CSRC / name for name in ("standalone.c", "pool.c", "pool.h", "blas.c", "blas.h", "gemm.inc")]
 EMBEDDED = [CSRC / "tt_host.h", *MATH, *STANDALONE]
@@ -62,5 +62,5 @@ ffi.set_source(
     depends=[path.relative_to(CSRC.parent).as_posix() for path in READ],  # a change of one makes the module again
     include_dirs=["csrc"],
     extra_compile_args=COMPILE_FLAGS,
-    libraries=["dl", "pthread"],
+    libraries=["dl", "m", "pthread"],
 )

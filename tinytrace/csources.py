@@ -6,6 +6,7 @@ They are embedded in the extension module when it is built, so nothing here open
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -51,18 +52,20 @@ def standalone_host() -> str:
     return expanded("standalone.c")
 
 
-def math_functions(program: str) -> str:
-    """Return the text of the math functions that the C text `program` names, each after those that it needs.
+def math_functions(calls: Mapping[str, int]) -> str:
+    """Return the text of the math functions among what a program calls, each after those that it needs.
 
-    >>> "tt_sign_f32(float x)" in math_functions("y = tt_sign_f32(x);")
+    Args: calls: how often the program calls each function; names of others may be among them.
+
+    >>> "tt_sign_f32(float x)" in math_functions({"tt_sign_f32": 1})
     True
     """
     functions = _functions()
-    wanted = set(_NAME.findall(program)) & functions.keys()
+    wanted = calls.keys() & functions.keys()
     for name in reversed(functions):
         if name in wanted:
             wanted.update(functions[name].needs)
-    return "\n".join(_called(function, program.count(name + "(")) for name, function in functions.items()
+    return "\n".join(_called(function, calls.get(name, 0)) for name, function in functions.items()
                      if name in wanted)
 
 

@@ -2,7 +2,7 @@
    16 / |x| - 1 over the root of |x|: Chebyshev interpolants, written in powers, highest first. Within 4 ulp in double
    precision. */
 
-/* tt: tt_bessel_i0e_f64; needs:  */
+/* tt: tt_bessel_i0e_f64; needs: tt_fma_f64 */
 static inline double tt_bessel_i0e_f64(double x) {
     static const double near[] = {
         4.470516727511741e-09, -1.6316042856792757e-08, 2.6265363151970112e-08, -8.591406444264668e-08,
@@ -22,11 +22,11 @@ static inline double tt_bessel_i0e_f64(double x) {
         0.00013621607438984735, 0.0033605519836677504, 0.4021765094450081,
     };
     double size = __builtin_fabs(x), large = size > 8.0 ? size : 8.0;
-    double t = 0.25 * (size < 8.0 ? size : 8.0) - 1.0, u = 16.0 / large - 1.0, p = near[0], q = far[0];
+    double t = tt_fma_f64(0.25, size < 8.0 ? size : 8.0, -1.0), u = 16.0 / large - 1.0, p = near[0], q = far[0];
 #pragma GCC unroll 32
-    for (int k = 1; k < 29; k++) p = p * t + near[k];
+    for (int k = 1; k < 29; k++) p = tt_fma_f64(p, t, near[k]);
 #pragma GCC unroll 32
-    for (int k = 1; k < 23; k++) q = q * u + far[k];
+    for (int k = 1; k < 23; k++) q = tt_fma_f64(q, u, far[k]);
     double y = size <= 8.0 ? p : q / __builtin_sqrt(large);
     return x == x ? y : x;
 }
@@ -34,7 +34,7 @@ static inline double tt_bessel_i0e_f64(double x) {
 /* tt: tt_bessel_i0e_f32; needs: tt_bessel_i0e_f64 */
 static inline float tt_bessel_i0e_f32(float x) { return (float)tt_bessel_i0e_f64(x); }
 
-/* tt: tt_bessel_i1e_f64; needs:  */
+/* tt: tt_bessel_i1e_f64; needs: tt_fma_f64 */
 static inline double tt_bessel_i1e_f64(double x) {
     static const double near[] = {
         -1.41695079121077e-09, 5.2131237878886215e-09, -8.984420960424589e-09, 2.987385645901576e-08,
@@ -54,11 +54,11 @@ static inline double tt_bessel_i1e_f64(double x) {
         -0.0002192357638317243, -0.009749577193235635, 0.38939845902587233,
     };
     double size = __builtin_fabs(x), large = size > 8.0 ? size : 8.0;
-    double t = 0.25 * (size < 8.0 ? size : 8.0) - 1.0, u = 16.0 / large - 1.0, p = near[0], q = far[0];
+    double t = tt_fma_f64(0.25, size < 8.0 ? size : 8.0, -1.0), u = 16.0 / large - 1.0, p = near[0], q = far[0];
 #pragma GCC unroll 32
-    for (int k = 1; k < 28; k++) p = p * t + near[k];
+    for (int k = 1; k < 28; k++) p = tt_fma_f64(p, t, near[k]);
 #pragma GCC unroll 32
-    for (int k = 1; k < 23; k++) q = q * u + far[k];
+    for (int k = 1; k < 23; k++) q = tt_fma_f64(q, u, far[k]);
     double y = size <= 8.0 ? size * p : q / __builtin_sqrt(large);
     return x == x ? __builtin_copysign(y, x) : x;
 }

@@ -2,7 +2,8 @@
 
    How these files are written: every function is preceded by a line that names it and the functions that it needs,
    and ends where the next such line begins; `tinytrace.csources.math_functions` pastes the ones that a program uses.
-   A function works on one element, without branches, so that the compiler turns a loop over it into vector code. */
+   A function works on one element, without branches, so that the compiler turns a loop over it into vector code.
+   A product that is added to something is written as tt_fma; __builtin_fma stands where exactness rests on it. */
 
 /* tt: tt_bits_f32; needs:  */
 static inline uint32_t tt_bits_f32(float x) {
@@ -35,12 +36,33 @@ static inline float tt_abs_f32(float x) { return __builtin_fabsf(x); }
 static inline double tt_abs_f64(double x) { return __builtin_fabs(x); }
 
 /* tt: tt_neg_f32; needs: tt_bits_f32, tt_float_f32 */
-/* -x where x may be a sum of products: gcc makes one instruction of -(a * b + c), which computes -(a * b) - c, and that
-   is 0 where the negated sum is -0. */
+/* -x where x may be a fused product and sum: gcc makes one instruction of -fma(a, b, c), which computes -(a * b) - c, and
+   that is 0 where the negated sum is -0. */
 static inline float tt_neg_f32(float x) { return tt_float_f32(tt_bits_f32(x) ^ 0x80000000u); }
 
 /* tt: tt_neg_f64; needs: tt_bits_f64, tt_float_f64 */
 static inline double tt_neg_f64(double x) { return tt_float_f64(tt_bits_f64(x) ^ 0x8000000000000000u); }
+
+/* tt: tt_fma_f32; needs:  */
+/* a * b + c, rounded once where the machine has an instruction for that, else twice. The one place where it is decided:
+   compilers may not fuse by themselves (-ffp-contract=off), for they do so in the vectors of a loop and not in the
+   elements that are left over. */
+static inline float tt_fma_f32(float a, float b, float c) {
+#if defined __FP_FAST_FMAF || defined __FMA__
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+/* tt: tt_fma_f64; needs:  */
+static inline double tt_fma_f64(double a, double b, double c) {
+#if defined __FP_FAST_FMA || defined __FMA__
+    return __builtin_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
 
 /* tt: tt_copysign_f32; needs:  */
 static inline float tt_copysign_f32(float size, float sign) { return __builtin_copysignf(size, sign); }

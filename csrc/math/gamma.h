@@ -1,6 +1,6 @@
 /* The logarithm of the gamma function and its derivatives. Computed in double precision, rounded once for floats. */
 
-/* tt: tt_lgamma_f64; needs: tt_log_f64, tt_sin_turned_f64 */
+/* tt: tt_lgamma_f64; needs: tt_log_f64, tt_sin_turned_f64, tt_fma_f64 */
 /* From 8 on Stirling's series; between 1.5 and 2.5 a polynomial, d q(d) with d = x - 2, so that the zeros at 1 and 2
    are exact; elsewhere above 1/2 the recurrence log gamma(x + 1) = log gamma(x) + log x leads there; below 1/2 the
    reflection gamma(x) gamma(1 - x) = pi / sin(pi x). Within 4 ulp above 1/2; an absolute 1e-15 near the zeros below. */
@@ -16,37 +16,37 @@ static inline double tt_lgamma_f64(double x) {
     int below = y < 1.5;
     double d = y - (below ? 1.0 : 2.0);
     double p = 6.379047507619774e-08;
-    p = p * d - 1.3412819758517287e-07;
-    p = p * d + 2.0304806751615227e-07;
-    p = p * d - 4.303558760359961e-07;
-    p = p * d + 9.578663334114758e-07;
-    p = p * d - 2.0449201467015115e-06;
-    p = p * d + 4.374374916915131e-06;
-    p = p * d - 9.438458716242811e-06;
-    p = p * d + 2.050726741605779e-05;
-    p = p * d - 4.4926351103833334e-05;
-    p = p * d + 9.945750909889392e-05;
-    p = p * d - 0.00022315475074520367;
-    p = p * d + 0.0005096695248853096;
-    p = p * d - 0.0011927539120010226;
-    p = p * d + 0.002890510330738737;
-    p = p * d - 0.0073855510286681535;
-    p = p * d + 0.02058080842778457;
-    p = p * d - 0.06735230105319814;
-    p = p * d + 0.3224670334241132;
-    p = p * d + 0.42278433509846713;
+    p = tt_fma_f64(p, d, -1.3412819758517287e-07);
+    p = tt_fma_f64(p, d, 2.0304806751615227e-07);
+    p = tt_fma_f64(p, d, -4.303558760359961e-07);
+    p = tt_fma_f64(p, d, 9.578663334114758e-07);
+    p = tt_fma_f64(p, d, -2.0449201467015115e-06);
+    p = tt_fma_f64(p, d, 4.374374916915131e-06);
+    p = tt_fma_f64(p, d, -9.438458716242811e-06);
+    p = tt_fma_f64(p, d, 2.050726741605779e-05);
+    p = tt_fma_f64(p, d, -4.4926351103833334e-05);
+    p = tt_fma_f64(p, d, 9.945750909889392e-05);
+    p = tt_fma_f64(p, d, -0.00022315475074520367);
+    p = tt_fma_f64(p, d, 0.0005096695248853096);
+    p = tt_fma_f64(p, d, -0.0011927539120010226);
+    p = tt_fma_f64(p, d, 0.002890510330738737);
+    p = tt_fma_f64(p, d, -0.0073855510286681535);
+    p = tt_fma_f64(p, d, 0.02058080842778457);
+    p = tt_fma_f64(p, d, -0.06735230105319814);
+    p = tt_fma_f64(p, d, 0.3224670334241132);
+    p = tt_fma_f64(p, d, 0.42278433509846713);
     double inverse = 1.0 / a, z = inverse * inverse;
     double q = -0.029550653594771242;
-    q = q * z + 0.00641025641025641;
-    q = q * z - 0.0019175269175269176;
-    q = q * z + 0.0008417508417508417;
-    q = q * z - 0.0005952380952380953;
-    q = q * z + 0.0007936507936507937;
-    q = q * z - 0.002777777777777778;
-    q = q * z + 0.08333333333333333;
+    q = tt_fma_f64(q, z, 0.00641025641025641);
+    q = tt_fma_f64(q, z, -0.0019175269175269176);
+    q = tt_fma_f64(q, z, 0.0008417508417508417);
+    q = tt_fma_f64(q, z, -0.0005952380952380953);
+    q = tt_fma_f64(q, z, 0.0007936507936507937);
+    q = tt_fma_f64(q, z, -0.002777777777777778);
+    q = tt_fma_f64(q, z, 0.08333333333333333);
     double log_term = tt_log_f64(a >= 8.0 ? a : below ? y : product);
-    double small = d * p + (below ? -log_term : log_term);
-    double large = (a - 0.5) * (log_term - 1.0) + (0.41893853320467274 + q * inverse);
+    double small = tt_fma_f64(d, p, below ? -log_term : log_term);
+    double large = tt_fma_f64(a - 0.5, log_term - 1.0, tt_fma_f64(q, inverse, 0.41893853320467274));
     double value = a >= 8.0 ? large : small;
     value = a < __builtin_inf() ? value : __builtin_inf();
     double fraction = x - __builtin_rint(x);
@@ -62,7 +62,7 @@ static inline double tt_lgamma_f64(double x) {
 /* tt: tt_lgamma_f32; needs: tt_lgamma_f64 */
 static inline float tt_lgamma_f32(float x) { return (float)tt_lgamma_f64(x); }
 
-/* tt: tt_digamma_f64; needs: tt_log_f64, tt_sin_turned_f64 */
+/* tt: tt_digamma_f64; needs: tt_log_f64, tt_sin_turned_f64, tt_fma_f64 */
 /* psi(x) = psi(x + 8) - sum of 1 / (x + k), the sum as one fraction; then the asymptotic series; below 1/2 the
    reflection psi(x) = psi(1 - x) - pi / tan(pi x). NaN at 0 and the negative integers. Near its zeros the error is an
    absolute 1e-15. */
@@ -71,21 +71,21 @@ static inline double tt_digamma_f64(double x) {
     double over = 0.0, under = 1.0, y = a < 8.0 ? a : 1.0;
 #pragma GCC unroll 8
     for (int step = 0; step < 8; step++) {
-        over = over * y + under;
+        over = tt_fma_f64(over, y, under);
         under = under * y;
         y = y + 1.0;
     }
     double shifted = a < 8.0 ? a + 8.0 : a;
     double inverse = 1.0 / shifted, z = inverse * inverse;
     double p = -0.4432598039215686;
-    p = p * z + 0.08333333333333333;
-    p = p * z - 0.021092796092796094;
-    p = p * z + 0.007575757575757576;
-    p = p * z - 0.004166666666666667;
-    p = p * z + 0.003968253968253968;
-    p = p * z - 0.008333333333333333;
-    p = p * z + 0.08333333333333333;
-    double value = tt_log_f64(shifted) - 0.5 * inverse - p * z - (a < 8.0 ? over / under : 0.0);
+    p = tt_fma_f64(p, z, 0.08333333333333333);
+    p = tt_fma_f64(p, z, -0.021092796092796094);
+    p = tt_fma_f64(p, z, 0.007575757575757576);
+    p = tt_fma_f64(p, z, -0.004166666666666667);
+    p = tt_fma_f64(p, z, 0.003968253968253968);
+    p = tt_fma_f64(p, z, -0.008333333333333333);
+    p = tt_fma_f64(p, z, 0.08333333333333333);
+    double value = tt_fma_f64(-p, z, tt_fma_f64(-0.5, inverse, tt_log_f64(shifted))) - (a < 8.0 ? over / under : 0.0);
     double fraction = x - __builtin_rint(x);
     uint64_t steep = __builtin_fabs(fraction) > 0.25;
     double rest = (__builtin_fabs(fraction) - (steep ? 0.5 : 0.0)) * 3.141592653589793;
@@ -97,7 +97,7 @@ static inline double tt_digamma_f64(double x) {
 /* tt: tt_digamma_f32; needs: tt_digamma_f64 */
 static inline float tt_digamma_f32(float x) { return (float)tt_digamma_f64(x); }
 
-/* tt: tt_zeta_f64; needs: tt_pow_f64 */
+/* tt: tt_zeta_f64; needs: tt_pow_f64, tt_fma_f64 */
 /* Hurwitz's zeta function, the sum of (q + k)**-x: ten terms, then the Euler-Maclaurin series for the rest. */
 static inline double tt_zeta_f64(double x, double q) {
     static const double bernoulli[] = { /* B(2 k) / (2 k)! */
@@ -108,10 +108,10 @@ static inline double tt_zeta_f64(double x, double q) {
     double sum = 0.0, a = q;
     for (int k = 0; k < 10; k++, a += 1.0) sum += tt_pow_f64(a, -x);
     double power = tt_pow_f64(a, -x);
-    sum += a * power / (x - 1.0) + 0.5 * power;
+    sum += tt_fma_f64(0.5, power, a * power / (x - 1.0));
     double factor = x * power / a, square = 1.0 / (a * a);
     for (int k = 0; k < 12; k++) {
-        sum += bernoulli[k] * factor;
+        sum = tt_fma_f64(bernoulli[k], factor, sum);
         factor *= (x + 2 * k + 1) * (x + 2 * k + 2) * square;
     }
     /* A pole of odd order has no limit, and infinity is not even. */

@@ -30,18 +30,18 @@ static inline double tt_tanh_f64(double x) {
     return x == x ? __builtin_copysign(y, x) : x;
 }
 
-/* tt: tt_sinh_f32; needs: tt_exp_times_f32 */
+/* tt: tt_sinh_f32; needs: tt_exp_times_f32, tt_fma_f32 */
 /* With h = exp(|x|) / 2, which overflows only where the result does: h - 1 / (4 h); below 1 a polynomial of degree 9,
    error 2**-31.4. The result within 2 ulp. */
 static inline float tt_sinh_f32(float x) {
     float size = __builtin_fabsf(x);
     float z = size * size;
     float p = 2.789984e-6f;
-    p = p * z + 0.00019841666f;
-    p = p * z + 0.008333315f;
-    p = p * z + 0.16666667f;
+    p = tt_fma_f32(p, z, 0.00019841666f);
+    p = tt_fma_f32(p, z, 0.008333315f);
+    p = tt_fma_f32(p, z, 0.16666667f);
     float h = tt_exp_times_f32(size, -1);
-    float y = size < 1.0f ? p * (size * z) + size : h - 0.25f / h;
+    float y = size < 1.0f ? tt_fma_f32(p, size * z, size) : h - 0.25f / h;
     return __builtin_copysignf(y, x);
 }
 
@@ -52,21 +52,21 @@ static inline float tt_cosh_f32(float x) {
     return h + 0.25f / h;
 }
 
-/* tt: tt_sinh_f64; needs: tt_exp_times_f64 */
+/* tt: tt_sinh_f64; needs: tt_exp_times_f64, tt_fma_f64 */
 /* Below 1 a polynomial of degree 17, error 2**-62.6. The result within 2 ulp. */
 static inline double tt_sinh_f64(double x) {
     double size = __builtin_fabs(x);
     double z = size * size;
     double p = 4.448995073979093e-15;
-    p = p * z + 7.580157504091657e-13;
-    p = p * z + 1.6060174315015305e-10;
-    p = p * z + 2.5052098350165263e-08;
-    p = p * z + 2.755731927390287e-06;
-    p = p * z + 0.00019841269841133232;
-    p = p * z + 0.008333333333333519;
-    p = p * z + 0.16666666666666666;
+    p = tt_fma_f64(p, z, 7.580157504091657e-13);
+    p = tt_fma_f64(p, z, 1.6060174315015305e-10);
+    p = tt_fma_f64(p, z, 2.5052098350165263e-08);
+    p = tt_fma_f64(p, z, 2.755731927390287e-06);
+    p = tt_fma_f64(p, z, 0.00019841269841133232);
+    p = tt_fma_f64(p, z, 0.008333333333333519);
+    p = tt_fma_f64(p, z, 0.16666666666666666);
     double h = tt_exp_times_f64(size, -1);
-    double y = size < 1.0 ? p * (size * z) + size : h - 0.25 / h;
+    double y = size < 1.0 ? tt_fma_f64(p, size * z, size) : h - 0.25 / h;
     return __builtin_copysign(y, x);
 }
 
@@ -85,11 +85,11 @@ static inline double tt_asinh_f64(double x) {
     return __builtin_copysign(size > 1e150 ? y + 0.6931471805599453 : y, x);
 }
 
-/* tt: tt_acosh_f64; needs: tt_log1p_f64 */
+/* tt: tt_acosh_f64; needs: tt_log1p_f64, tt_fma_f64 */
 /* With t = x - 1, which is exact near 1: log1p(t + sqrt(2 t + t**2)); log(2 x) for large x. Within 2 ulp. */
 static inline double tt_acosh_f64(double x) {
     double t = x - 1.0;
-    double y = tt_log1p_f64(x > 1e150 ? x : t + __builtin_sqrt(t + t + t * t));
+    double y = tt_log1p_f64(x > 1e150 ? x : t + __builtin_sqrt(tt_fma_f64(t, t, t + t)));
     y = x > 1e150 ? y + 0.6931471805599453 : y;
     return x < 1.0 ? __builtin_nan("") : y;
 }

@@ -7,7 +7,7 @@ struct tt_gamma_parts_f64 {
     double low, high, slope;
 };
 
-/* tt: tt_gamma_series_f64; needs: tt_digamma_f64, tt_gamma_parts_f64 */
+/* tt: tt_gamma_series_f64; needs: tt_digamma_f64, tt_gamma_parts_f64, tt_fma_f64 */
 /* With S the sum of x**n / ((a + 1) ... (a + n)): P = x**a exp(-x) S / gamma(a + 1) (DLMF 8.7.1). */
 static inline struct tt_gamma_parts_f64 tt_gamma_series_f64(double a, double x, double weight, double log_x) {
     double term = 1.0, slope = 0.0, sum = 1.0, sum_slope = 0.0;
@@ -20,11 +20,11 @@ static inline struct tt_gamma_parts_f64 tt_gamma_series_f64(double a, double x, 
         done = !(term > 1e-17 * sum || __builtin_fabs(slope) > 1e-17 * __builtin_fabs(sum_slope));
     }
     double low = weight * sum / a;
-    double change = weight / a * (sum_slope + sum * (log_x - tt_digamma_f64(a + 1.0)));
+    double change = weight / a * tt_fma_f64(sum, log_x - tt_digamma_f64(a + 1.0), sum_slope);
     return (struct tt_gamma_parts_f64){low, 1.0 - low, change};
 }
 
-/* tt: tt_gamma_fraction_f64; needs: tt_digamma_f64, tt_gamma_parts_f64 */
+/* tt: tt_gamma_fraction_f64; needs: tt_digamma_f64, tt_gamma_parts_f64, tt_fma_f64 */
 /* Q = x**a exp(-x) F / gamma(a) with a continued fraction F (DLMF 8.9.2) by Lentz's method; the logarithmic derivative
    of F with respect to a is carried along. */
 static inline struct tt_gamma_parts_f64 tt_gamma_fraction_f64(double a, double x, double weight, double log_x) {
@@ -33,8 +33,8 @@ static inline struct tt_gamma_parts_f64 tt_gamma_fraction_f64(double a, double x
     for (int n = 1; n < 2000; n++) {
         double numerator = -n * (n - a);
         b += 2.0;
-        double under = numerator * d + b;
-        d_slope = -(n * d + numerator * d_slope - 1.0) / (under * under);
+        double under = tt_fma_f64(numerator, d, b);
+        d_slope = -(tt_fma_f64(n, d, numerator * d_slope) - 1.0) / (under * under);
         d = 1.0 / under;
         c_slope = n / c - numerator * c_slope / (c * c) - 1.0;
         c = b + numerator / c;
@@ -49,11 +49,11 @@ static inline struct tt_gamma_parts_f64 tt_gamma_fraction_f64(double a, double x
 }
 
 /* tt: tt_gamma_parts_of_f64; needs: tt_exp_f64, tt_gamma_fraction_f64, tt_gamma_parts_f64, tt_gamma_series_f64,
-   tt_lgamma_f64, tt_log_f64 */
+   tt_lgamma_f64, tt_log_f64, tt_fma_f64 */
 /* For a > 0 and 0 < x < infinity. */
 static inline struct tt_gamma_parts_f64 tt_gamma_parts_of_f64(double a, double x) {
     double log_x = tt_log_f64(x);
-    double weight = tt_exp_f64(a * log_x - x - tt_lgamma_f64(a));
+    double weight = tt_exp_f64(tt_fma_f64(a, log_x, -x) - tt_lgamma_f64(a));
     if (x <= 1.0 || x <= a) return tt_gamma_series_f64(a, x, weight, log_x);
     return tt_gamma_fraction_f64(a, x, weight, log_x);
 }
@@ -77,10 +77,10 @@ static inline double tt_igamma_grad_a_f64(double a, double x) {
     return a > 0.0 && x >= 0.0 ? 0.0 : __builtin_nan("");
 }
 
-/* tt: tt_random_gamma_grad_f64; needs: tt_exp_f64, tt_igamma_grad_a_f64, tt_lgamma_f64, tt_log_f64 */
+/* tt: tt_random_gamma_grad_f64; needs: tt_exp_f64, tt_igamma_grad_a_f64, tt_lgamma_f64, tt_log_f64, tt_fma_f64 */
 /* -dP/da by the density dP/dx: how a sample x moves with a. */
 static inline double tt_random_gamma_grad_f64(double a, double x) {
-    double density = tt_exp_f64((a - 1.0) * tt_log_f64(x) - x - tt_lgamma_f64(a));
+    double density = tt_exp_f64(tt_fma_f64(a - 1.0, tt_log_f64(x), -x) - tt_lgamma_f64(a));
     return x == 0.0 ? 0.0 : -tt_igamma_grad_a_f64(a, x) / density;
 }
 
@@ -96,7 +96,7 @@ static inline float tt_igamma_grad_a_f32(float a, float x) { return (float)tt_ig
 /* tt: tt_random_gamma_grad_f32; needs: tt_random_gamma_grad_f64 */
 static inline float tt_random_gamma_grad_f32(float a, float x) { return (float)tt_random_gamma_grad_f64(a, x); }
 
-/* tt: tt_betainc_f64; needs: tt_exp_f64, tt_lgamma_f64, tt_log1p_f64, tt_log_f64 */
+/* tt: tt_betainc_f64; needs: tt_exp_f64, tt_lgamma_f64, tt_log1p_f64, tt_log_f64, tt_fma_f64 */
 /* The continued fraction of DLMF 8.17.22 by Lentz's method, which converges fast for small x; for large x
    I(a, b, x) = 1 - I(b, a, 1 - x). */
 static inline double tt_betainc_f64(double a, double b, double x) {
@@ -107,17 +107,17 @@ static inline double tt_betainc_f64(double a, double b, double x) {
     double c = 1.0, d = 1.0 / (1.0 - (p + q) * t / (p + 1.0)), value = d;
     for (int m = 1; m < 600; m++) {
         double even = m * (q - m) * t / ((p + 2 * m - 1.0) * (p + 2 * m));
-        d = 1.0 / (1.0 + even * d);
+        d = 1.0 / tt_fma_f64(even, d, 1.0);
         c = 1.0 + even / c;
         value *= c * d;
         double odd = -(p + m) * (p + q + m) * t / ((p + 2 * m) * (p + 2 * m + 1.0));
-        d = 1.0 / (1.0 + odd * d);
+        d = 1.0 / tt_fma_f64(odd, d, 1.0);
         c = 1.0 + odd / c;
         value *= c * d;
-        if (__builtin_fabs(c * d - 1.0) < 1e-16) break;
+        if (__builtin_fabs(tt_fma_f64(c, d, -1.0)) < 1e-16) break;
     }
     double log_beta = tt_lgamma_f64(p) + tt_lgamma_f64(q) - tt_lgamma_f64(p + q);
-    double log_weight = p * tt_log_f64(t) + q * tt_log1p_f64(-t) - log_beta;
+    double log_weight = tt_fma_f64(p, tt_log_f64(t), q * tt_log1p_f64(-t)) - log_beta;
     value = tt_exp_f64(log_weight) * value / p;
     return fast ? value : 1.0 - value;
 }

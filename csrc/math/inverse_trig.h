@@ -1,55 +1,55 @@
 /* Arc sine, arc cosine, arc tangent. Coefficients: minimax, by Sollya's fpminimax. */
 
-/* tt: tt_asin_core_f32; needs:  */
-/* asin(s) - s for 0 <= s <= 1/2, z = s**2. Degree 11, error 2**-27.6. */
-static inline float tt_asin_core_f32(float s, float z) {
+/* tt: tt_asin_core_f32; needs: tt_fma_f32 */
+/* (asin(s) - s) / s**3 for 0 <= s <= 1/2, z = s**2. Degree 11 of asin, error 2**-27.6. */
+static inline float tt_asin_core_f32(float z) {
     float p = 0.042165037f;
-    p = p * z + 0.024181534f;
-    p = p * z + 0.045469638f;
-    p = p * z + 0.07495307f;
-    p = p * z + 0.16666752f;
-    return p * (s * z);
+    p = tt_fma_f32(p, z, 0.024181534f);
+    p = tt_fma_f32(p, z, 0.045469638f);
+    p = tt_fma_f32(p, z, 0.07495307f);
+    p = tt_fma_f32(p, z, 0.16666752f);
+    return p;
 }
 
-/* tt: tt_asin_f32; needs: tt_asin_core_f32 */
+/* tt: tt_asin_f32; needs: tt_asin_core_f32, tt_fma_f32 */
 /* Above 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)), where 1 - x is exact. The result within 1.5 ulp. */
 static inline float tt_asin_f32(float x) {
     float size = __builtin_fabsf(x);
-    float z = size > 0.5f ? 0.5f - 0.5f * size : size * size;
+    float z = size > 0.5f ? tt_fma_f32(-0.5f, size, 0.5f) : size * size;
     float s = size > 0.5f ? __builtin_sqrtf(z) : size;
-    float tail = tt_asin_core_f32(s, z);
-    float high = 1.57079637f - 2.0f * s;
-    float low = (1.57079637f - high) - 2.0f * s; /* what the subtraction lost */
-    float y = size > 0.5f ? high - (2.0f * tail + 4.37113883e-8f - low) : s + tail;
+    float tail = tt_asin_core_f32(z) * (s * z);
+    float high = tt_fma_f32(-2.0f, s, 1.57079637f);
+    float low = tt_fma_f32(-2.0f, s, 1.57079637f - high); /* what the subtraction lost */
+    float y = size > 0.5f ? high - (tt_fma_f32(2.0f, tail, 4.37113883e-8f) - low) : s + tail;
     return __builtin_copysignf(y, x);
 }
 
-/* tt: tt_acos_f32; needs: tt_asin_core_f32 */
+/* tt: tt_acos_f32; needs: tt_asin_core_f32, tt_fma_f32 */
 /* pi/2 - asin(x) in the middle, 2 asin(sqrt((1 - x) / 2)) above 1/2, its complement to pi below. Within 1.5 ulp. */
 static inline float tt_acos_f32(float x) {
     float size = __builtin_fabsf(x);
-    float z = size > 0.5f ? 0.5f - 0.5f * size : size * size;
+    float z = size > 0.5f ? tt_fma_f32(-0.5f, size, 0.5f) : size * size;
     float s = size > 0.5f ? __builtin_sqrtf(z) : size;
-    float angle = s + tt_asin_core_f32(s, z);
+    float angle = tt_fma_f32(tt_asin_core_f32(z), s * z, s);
     float middle = 1.57079637f - (__builtin_copysignf(angle, x) + 4.37113883e-8f);
     float end = x > 0.0f ? angle + angle : 3.14159274f - (angle + angle + 8.74227766e-8f);
     return size > 0.5f ? end : middle;
 }
 
-/* tt: tt_atan_core_f32; needs:  */
+/* tt: tt_atan_core_f32; needs: tt_fma_f32 */
 /* atan(q) for 0 <= q <= 1. Degree 19, error 2**-28.5. */
 static inline float tt_atan_core_f32(float q) {
     float z = q * q;
     float p = -0.001791502f;
-    p = p * z + 0.010904537f;
-    p = p * z - 0.031157766f;
-    p = p * z + 0.0579358f;
-    p = p * z - 0.08402056f;
-    p = p * z + 0.109516546f;
-    p = p * z - 0.14264126f;
-    p = p * z + 0.19998536f;
-    p = p * z - 0.333333f;
-    return p * (q * z) + q;
+    p = tt_fma_f32(p, z, 0.010904537f);
+    p = tt_fma_f32(p, z, -0.031157766f);
+    p = tt_fma_f32(p, z, 0.0579358f);
+    p = tt_fma_f32(p, z, -0.08402056f);
+    p = tt_fma_f32(p, z, 0.109516546f);
+    p = tt_fma_f32(p, z, -0.14264126f);
+    p = tt_fma_f32(p, z, 0.19998536f);
+    p = tt_fma_f32(p, z, -0.333333f);
+    return tt_fma_f32(p, q * z, q);
 }
 
 /* tt: tt_atan_f32; needs: tt_atan_core_f32 */
@@ -76,51 +76,51 @@ static inline float tt_atan2_f32(float y, float x) {
     return (x != x) | (y != y) ? x + y : __builtin_copysignf(angle, y);
 }
 
-/* tt: tt_asin_core_f64; needs:  */
+/* tt: tt_asin_core_f64; needs: tt_fma_f64 */
 /* Degree 27, error 2**-59.9. */
-static inline double tt_asin_core_f64(double s, double z) {
+static inline double tt_asin_core_f64(double z) {
     double p = 0.03264714308743945;
-    p = p * z - 0.021027172579616248;
-    p = p * z + 0.021726180471198574;
-    p = p * z + 0.0036992080121916663;
-    p = p * z + 0.010782015819906045;
-    p = p * z + 0.011398625814254644;
-    p = p * z + 0.013980851700077703;
-    p = p * z + 0.017351609783380524;
-    p = p * z + 0.022372215087561365;
-    p = p * z + 0.030381942705297083;
-    p = p * z + 0.04464285717463486;
-    p = p * z + 0.07499999999970819;
-    p = p * z + 0.1666666666666676;
-    return p * (s * z);
+    p = tt_fma_f64(p, z, -0.021027172579616248);
+    p = tt_fma_f64(p, z, 0.021726180471198574);
+    p = tt_fma_f64(p, z, 0.0036992080121916663);
+    p = tt_fma_f64(p, z, 0.010782015819906045);
+    p = tt_fma_f64(p, z, 0.011398625814254644);
+    p = tt_fma_f64(p, z, 0.013980851700077703);
+    p = tt_fma_f64(p, z, 0.017351609783380524);
+    p = tt_fma_f64(p, z, 0.022372215087561365);
+    p = tt_fma_f64(p, z, 0.030381942705297083);
+    p = tt_fma_f64(p, z, 0.04464285717463486);
+    p = tt_fma_f64(p, z, 0.07499999999970819);
+    p = tt_fma_f64(p, z, 0.1666666666666676);
+    return p;
 }
 
-/* tt: tt_asin_f64; needs: tt_asin_core_f64 */
+/* tt: tt_asin_f64; needs: tt_asin_core_f64, tt_fma_f64 */
 /* The result within 2 ulp. */
 static inline double tt_asin_f64(double x) {
     double size = __builtin_fabs(x);
-    double z = size > 0.5 ? 0.5 - 0.5 * size : size * size;
+    double z = size > 0.5 ? tt_fma_f64(-0.5, size, 0.5) : size * size;
     double s = size > 0.5 ? __builtin_sqrt(z) : size;
-    double tail = tt_asin_core_f64(s, z);
-    double high = 1.5707963267948966 - 2.0 * s;
-    double low = (1.5707963267948966 - high) - 2.0 * s; /* what the subtraction lost */
-    double y = size > 0.5 ? high - (2.0 * tail - 6.123233995736766e-17 - low) : s + tail;
+    double tail = tt_asin_core_f64(z) * (s * z);
+    double high = tt_fma_f64(-2.0, s, 1.5707963267948966);
+    double low = tt_fma_f64(-2.0, s, 1.5707963267948966 - high); /* what the subtraction lost */
+    double y = size > 0.5 ? high - (tt_fma_f64(2.0, tail, -6.123233995736766e-17) - low) : s + tail;
     return __builtin_copysign(y, x);
 }
 
-/* tt: tt_acos_f64; needs: tt_asin_core_f64 */
+/* tt: tt_acos_f64; needs: tt_asin_core_f64, tt_fma_f64 */
 /* The result within 2 ulp. */
 static inline double tt_acos_f64(double x) {
     double size = __builtin_fabs(x);
-    double z = size > 0.5 ? 0.5 - 0.5 * size : size * size;
+    double z = size > 0.5 ? tt_fma_f64(-0.5, size, 0.5) : size * size;
     double s = size > 0.5 ? __builtin_sqrt(z) : size;
-    double angle = s + tt_asin_core_f64(s, z);
+    double angle = tt_fma_f64(tt_asin_core_f64(z), s * z, s);
     double middle = 1.5707963267948966 - (__builtin_copysign(angle, x) - 6.123233995736766e-17);
     double end = x > 0.0 ? angle + angle : 3.141592653589793 - (angle + angle - 1.2246467991473532e-16);
     return size > 0.5 ? end : middle;
 }
 
-/* tt: tt_atan_ratio_f64; needs:  */
+/* tt: tt_atan_ratio_f64; needs: tt_fma_f64 */
 /* atan(over / under) for 0 <= over <= under. Above tan(pi/8): pi/4 - atan((under - over) / (under + over)).
    Degree 25, error 2**-63.8. */
 static inline double tt_atan_ratio_f64(double over, double under) {
@@ -128,18 +128,18 @@ static inline double tt_atan_ratio_f64(double over, double under) {
     double q = (steep ? over - under : over) / (steep ? under + over : under);
     double z = q * q;
     double p = 0.015134463822901434;
-    p = p * z - 0.033409811880617694;
-    p = p * z + 0.04500527048377769;
-    p = p * z - 0.052175894425456615;
-    p = p * z + 0.05876881775916817;
-    p = p * z - 0.06666210771917493;
-    p = p * z + 0.07692281532113708;
-    p = p * z - 0.09090908081986845;
-    p = p * z + 0.11111111086131813;
-    p = p * z - 0.14285714285347945;
-    p = p * z + 0.1999999999999726;
-    p = p * z - 0.33333333333333326;
-    return (steep ? 0.7853981633974483 : 0.0) + (p * (q * z) + (steep ? 3.061616997868383e-17 : 0.0) + q);
+    p = tt_fma_f64(p, z, -0.033409811880617694);
+    p = tt_fma_f64(p, z, 0.04500527048377769);
+    p = tt_fma_f64(p, z, -0.052175894425456615);
+    p = tt_fma_f64(p, z, 0.05876881775916817);
+    p = tt_fma_f64(p, z, -0.06666210771917493);
+    p = tt_fma_f64(p, z, 0.07692281532113708);
+    p = tt_fma_f64(p, z, -0.09090908081986845);
+    p = tt_fma_f64(p, z, 0.11111111086131813);
+    p = tt_fma_f64(p, z, -0.14285714285347945);
+    p = tt_fma_f64(p, z, 0.1999999999999726);
+    p = tt_fma_f64(p, z, -0.33333333333333326);
+    return (steep ? 0.7853981633974483 : 0.0) + (tt_fma_f64(p, q * z, steep ? 3.061616997868383e-17 : 0.0) + q);
 }
 
 /* tt: tt_atan_f64; needs: tt_atan_ratio_f64 */

@@ -34,7 +34,7 @@ static inline float tt_log_f32(float x) {
     return x > 0.0f ? y : x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
 }
 
-/* tt: tt_log1p_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32 */
+/* tt: tt_log1p_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32, tt_fma_f32 */
 /* Near 0: x - x**2 / 2 + x**3 N(x) / D(x) (S. Moshier, Cephes, log1p), in JAX's steps again. Elsewhere f = x / 2**e +
    (1 / 2**e - 1), where the quarters keep 1 / 2**e normal; below 0 of x as 1 + x leaves it, rounded, as in JAX, while
    above 0, where that would cost a digit, of x itself. The result within 2 ulp. */
@@ -58,28 +58,28 @@ static inline float tt_log1p_f32(float x) {
     uint32_t bits = tt_bits_f32(sum) - 0x3F3504F3u;
     float e = (float)((int32_t)bits >> 23);
     float scale = tt_float_f32(0x40800000u - (bits & 0xFF800000u));
-    float far = tt_log_sum_f32(e, kept * scale * 0.25f + (scale * 0.25f - 1.0f));
+    float far = tt_log_sum_f32(e, tt_fma_f32(kept * scale, 0.25f, tt_fma_f32(scale, 0.25f, -1.0f)));
     far = x < __builtin_inff() ? far : x;
     float y = __builtin_fabsf(x) < 0.41421357f ? near : far;
     return x > -1.0f ? y : x == -1.0f ? -__builtin_inff() : __builtin_nanf("");
 }
 
-/* tt: tt_log_sum_f64; needs:  */
+/* tt: tt_log_sum_f64; needs: tt_fma_f64 */
 /* With s = f / (2 + f): log(1 + f) = 2 atanh(s) = 2 s + s R, R = s**2 p(s**2), and 2 s = f - s f, which keeps f exact:
    f - (f**2 / 2 - s (f**2 / 2 + R)) (fdlibm's e_log.c). Degree 15, error 2**-59.5. */
 static inline double tt_log_sum_f64(double e, double f) {
     double s = f / (2.0 + f);
     double z = s * s;
     double p = 0.14795705373451823;
-    p = p * z + 0.15314080455870435;
-    p = p * z + 0.18183562917310292;
-    p = p * z + 0.2222219860560716;
-    p = p * z + 0.2857142874200941;
-    p = p * z + 0.3999999999941674;
-    p = p * z + 0.6666666666666734;
-    double half_square = 0.5 * f * f;
-    double tail = s * (half_square + z * p) + e * 1.9082149292705877e-10;
-    return e * 0.69314718036912382 - ((half_square - tail) - f);
+    p = tt_fma_f64(p, z, 0.15314080455870435);
+    p = tt_fma_f64(p, z, 0.18183562917310292);
+    p = tt_fma_f64(p, z, 0.2222219860560716);
+    p = tt_fma_f64(p, z, 0.2857142874200941);
+    p = tt_fma_f64(p, z, 0.3999999999941674);
+    p = tt_fma_f64(p, z, 0.6666666666666734);
+    double half = 0.5 * f;
+    double tail = tt_fma_f64(s, tt_fma_f64(half, f, z * p), e * 1.9082149292705877e-10);
+    return tt_fma_f64(e, 0.69314718036912382, -(tt_fma_f64(half, f, -tail) - f));
 }
 
 /* tt: tt_log_f64; needs: tt_bits_f64, tt_float_f64, tt_log_sum_f64 */
@@ -94,13 +94,13 @@ static inline double tt_log_f64(double x) {
     return x > 0.0 ? y : x == 0.0 ? -__builtin_inf() : __builtin_nan("");
 }
 
-/* tt: tt_log1p_f64; needs: tt_bits_f64, tt_float_f64, tt_log_sum_f64 */
+/* tt: tt_log1p_f64; needs: tt_bits_f64, tt_float_f64, tt_log_sum_f64, tt_fma_f64 */
 /* The result within 1.5 ulp. */
 static inline double tt_log1p_f64(double x) {
     uint64_t bits = tt_bits_f64(1.0 + x) - 0x3FE6A09E667F3BCDu;
     double e = (double)((int64_t)bits >> 52);
     double scale = tt_float_f64(0x4010000000000000u - (bits & 0xFFF0000000000000u));
-    double f = x * scale * 0.25 + (scale * 0.25 - 1.0);
+    double f = tt_fma_f64(x * scale, 0.25, tt_fma_f64(scale, 0.25, -1.0));
     double y = tt_log_sum_f64(e, f);
     y = x < __builtin_inf() ? __builtin_copysign(y, x) : x;
     return x > -1.0 ? y : x == -1.0 ? -__builtin_inf() : __builtin_nan("");

@@ -2,7 +2,7 @@
 
    Signs and special values are those of C's pow: x**0 = 1 and 1**y = 1 even for NaN; a negative x needs a whole y. */
 
-/* tt: tt_pow_half_f32; needs: */
+/* tt: tt_pow_half_f32; needs:  */
 /* x**y for y = k/2 with odd k, |k| <= 5: square roots and products, within 2.5 ulp. */
 static inline float tt_pow_half_f32(float x, float y) {
     const float size = __builtin_fabsf(x), power = __builtin_fabsf(y);
@@ -11,7 +11,7 @@ static inline float tt_pow_half_f32(float x, float y) {
     return x < 0.0f && size < __builtin_inff() ? __builtin_nanf("") : y < 0.0f ? 1.0f / p : p;
 }
 
-/* tt: tt_pow_f32; needs: tt_bits_f32, tt_bits_f64, tt_float_f32, tt_float_f64, tt_pow_half_f32 */
+/* tt: tt_pow_f32; needs: tt_bits_f32, tt_bits_f64, tt_float_f32, tt_float_f64, tt_pow_half_f32, tt_fma_f64 */
 /* In double precision. log2(1 + f) of degree 13, error 2**-35.9; 2**r of degree 7, error 2**-34.3; the result, which a
    double can hold for every x and y, is rounded once: within 0.6 ulp. */
 static inline float tt_pow_f32(float x, float y) {
@@ -23,19 +23,19 @@ static inline float tt_pow_f32(float x, float y) {
     double e = (double)((int32_t)bits >> 23) - (size < 0x1p-126f ? 23.0 : 0.0);
     double f = (double)tt_float_f32((bits & 0x007FFFFFu) + 0x3F2AAAABu) - 1.0;
     double p = 0.1575648300134891;
-    p = p * f - 0.16612776267330667;
-    p = p * f + 0.12355580843984677;
-    p = p * f - 0.1374548539990203;
-    p = p * f + 0.1608920176384538;
-    p = p * f - 0.18080668903627833;
-    p = p * f + 0.2060759329281296;
-    p = p * f - 0.24043363338170276;
-    p = p * f + 0.2885394426597721;
-    p = p * f - 0.3606739790847955;
-    p = p * f + 0.4808983439540268;
-    p = p * f - 0.7213475195670725;
-    p = p * f + 1.4426950408923405;
-    double log2_size = p * f + e;
+    p = tt_fma_f64(p, f, -0.16612776267330667);
+    p = tt_fma_f64(p, f, 0.12355580843984677);
+    p = tt_fma_f64(p, f, -0.1374548539990203);
+    p = tt_fma_f64(p, f, 0.1608920176384538);
+    p = tt_fma_f64(p, f, -0.18080668903627833);
+    p = tt_fma_f64(p, f, 0.2060759329281296);
+    p = tt_fma_f64(p, f, -0.24043363338170276);
+    p = tt_fma_f64(p, f, 0.2885394426597721);
+    p = tt_fma_f64(p, f, -0.3606739790847955);
+    p = tt_fma_f64(p, f, 0.4808983439540268);
+    p = tt_fma_f64(p, f, -0.7213475195670725);
+    p = tt_fma_f64(p, f, 1.4426950408923405);
+    double log2_size = tt_fma_f64(p, f, e);
     log2_size = size < __builtin_inff() ? log2_size : (double)size;
     log2_size = size == 0.0f ? -__builtin_inf() : log2_size;
     double z = (double)y * log2_size;
@@ -44,13 +44,13 @@ static inline float tt_pow_f32(float x, float y) {
     double t = z + 6755399441055744.0;
     double r = z - (t - 6755399441055744.0);
     double q = 1.5196155832770998e-05;
-    q = q * r + 0.00015466756298003167;
-    q = q * r + 0.0013333935058266824;
-    q = q * r + 0.009618038132129896;
-    q = q * r + 0.055504103659890246;
-    q = q * r + 0.24022651066560607;
-    q = q * r + 0.6931471807045325;
-    q = q * r + 1.0;
+    q = tt_fma_f64(q, r, 0.00015466756298003167);
+    q = tt_fma_f64(q, r, 0.0013333935058266824);
+    q = tt_fma_f64(q, r, 0.009618038132129896);
+    q = tt_fma_f64(q, r, 0.055504103659890246);
+    q = tt_fma_f64(q, r, 0.24022651066560607);
+    q = tt_fma_f64(q, r, 0.6931471807045325);
+    q = tt_fma_f64(q, r, 1.0);
     float power = (float)tt_float_f64(tt_bits_f64(q) + (tt_bits_f64(t) << 52));
     power = z == z ? power : __builtin_nanf("");
     power = (y == 0.0f) | (x == 1.0f) | ((size == 1.0f) & (__builtin_fabsf(y) == __builtin_inff())) ? 1.0f : power;
@@ -61,7 +61,7 @@ static inline float tt_pow_f32(float x, float y) {
     return tt_float_f32(tt_bits_f32(power) ^ sign);
 }
 
-/* tt: tt_pow_f64; needs: tt_bits_f64, tt_float_f64 */
+/* tt: tt_pow_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64 */
 /* The logarithm is a sum of two doubles: s = f / (2 + f) with its error, 2 s + 2 s**3 / 3 in two parts each, the rest
    of 2 atanh(s) of degree 17, error 2**-50.4 of that rest. The result within 1.2 ulp. */
 static inline double tt_pow_f64(double x, double y) {
@@ -73,51 +73,51 @@ static inline double tt_pow_f64(double x, double y) {
     double g = 2.0 + f, g_error = f - (g - 2.0);
     double inverse = 1.0 / g;
     double s = f * inverse;
-    double s_error = (__builtin_fma(-s, g, f) - s * g_error) * inverse;
-    double z = s * s, z_error = __builtin_fma(s, s, -z) + 2.0 * s * s_error;
-    double cube = s * z, cube_error = __builtin_fma(s, z, -cube) + s * z_error + s_error * z;
+    double s_error = tt_fma_f64(-s, g_error, __builtin_fma(-s, g, f)) * inverse;
+    double z = s * s, z_error = tt_fma_f64(2.0 * s, s_error, __builtin_fma(s, s, -z));
+    double cube = s * z, cube_error = tt_fma_f64(s_error, z, tt_fma_f64(s, z_error, __builtin_fma(s, z, -cube)));
     double third = cube * 0.6666666666666666;
-    double third_error = __builtin_fma(cube, 0.6666666666666666, -third) + cube * 3.700743415417188e-17;
-    third_error = third_error + cube_error * 0.6666666666666666;
+    double third_error = tt_fma_f64(cube, 3.700743415417188e-17, __builtin_fma(cube, 0.6666666666666666, -third));
+    third_error = tt_fma_f64(cube_error, 0.6666666666666666, third_error);
     double p = 0.12912785270662366;
-    p = p * z + 0.13286042728841035;
-    p = p * z + 0.15385571437023857;
-    p = p * z + 0.18181808311082223;
-    p = p * z + 0.22222222270517197;
-    p = p * z + 0.28571428571340823;
-    p = p * z + 0.40000000000000024;
+    p = tt_fma_f64(p, z, 0.13286042728841035);
+    p = tt_fma_f64(p, z, 0.15385571437023857);
+    p = tt_fma_f64(p, z, 0.18181808311082223);
+    p = tt_fma_f64(p, z, 0.22222222270517197);
+    p = tt_fma_f64(p, z, 0.28571428571340823);
+    p = tt_fma_f64(p, z, 0.40000000000000024);
     double rest = p * (cube * z);
     /* log(size) = e ln 2 + 2 s + third + rest, largest first */
-    double high = e * 0.69314718036912382, a = high + 2.0 * s;
-    double a_error = __builtin_fabs(high) > __builtin_fabs(2.0 * s) ? (high - a) + 2.0 * s : (2.0 * s - a) + high;
+    double high = e * 0.69314718036912382, a = tt_fma_f64(2.0, s, high);
+    double a_error = __builtin_fabs(high) > __builtin_fabs(2.0 * s) ? tt_fma_f64(2.0, s, high - a) : tt_fma_f64(2.0, s, -a) + high;
     double b = a + third, b_error = (a - b) + third;
     double log_size = b;
-    double log_error = b_error + (a_error + (e * 1.9082149292705877e-10 + (third_error + 2.0 * s_error + rest)));
+    double log_error = b_error + (a_error + tt_fma_f64(e, 1.9082149292705877e-10, tt_fma_f64(2.0, s_error, third_error) + rest));
     double sum = log_size + log_error;
     log_error = (log_size - sum) + log_error;
     log_size = sum;
     log_size = size < __builtin_inf() ? log_size : size;
     log_size = size == 0.0 ? -__builtin_inf() : log_size;
     double w = y * log_size;
-    double w_error = __builtin_fma(y, log_size, -w) + y * log_error;
+    double w_error = tt_fma_f64(y, log_error, __builtin_fma(y, log_size, -w));
     w = w > 1e3 ? 1e3 : w;
     w = w < -1e3 ? -1e3 : w;
-    double t = w * 1.4426950408889634 + 6755399441055744.0;
+    double t = tt_fma_f64(w, 1.4426950408889634, 6755399441055744.0);
     double n = t - 6755399441055744.0;
-    double r = w - n * 0.69314718036912382;
-    r = r + (__builtin_fabs(w) < 1e3 ? w_error - n * 1.9082149292705877e-10 : 0.0);
+    double r = tt_fma_f64(-n, 0.69314718036912382, w);
+    r = r + (__builtin_fabs(w) < 1e3 ? tt_fma_f64(-n, 1.9082149292705877e-10, w_error) : 0.0);
     double q = 2.5004611700418618e-08;
-    q = q * r + 2.763047317929422e-07;
-    q = q * r + 2.7557572053878852e-06;
-    q = q * r + 2.4801492415614528e-05;
-    q = q * r + 0.00019841269522593487;
-    q = q * r + 0.0013888888944362959;
-    q = q * r + 0.008333333333487038;
-    q = q * r + 0.041666666666526936;
-    q = q * r + 0.16666666666666424;
-    q = q * r + 0.5000000000000011;
-    q = q * r + 1.0;
-    q = q * r + 1.0;
+    q = tt_fma_f64(q, r, 2.763047317929422e-07);
+    q = tt_fma_f64(q, r, 2.7557572053878852e-06);
+    q = tt_fma_f64(q, r, 2.4801492415614528e-05);
+    q = tt_fma_f64(q, r, 0.00019841269522593487);
+    q = tt_fma_f64(q, r, 0.0013888888944362959);
+    q = tt_fma_f64(q, r, 0.008333333333487038);
+    q = tt_fma_f64(q, r, 0.041666666666526936);
+    q = tt_fma_f64(q, r, 0.16666666666666424);
+    q = tt_fma_f64(q, r, 0.5000000000000011);
+    q = tt_fma_f64(q, r, 1.0);
+    q = tt_fma_f64(q, r, 1.0);
     uint64_t exponent = tt_bits_f64(t) + 2046, half_exponent = exponent >> 1;
     double power = q * tt_float_f64(half_exponent << 52) * tt_float_f64((exponent - half_exponent) << 52);
     power = w == -1e3 ? 0.0 : w == 1e3 ? __builtin_inf() : power;

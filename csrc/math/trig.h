@@ -14,7 +14,7 @@ struct tt_angle_f32 {
     uint32_t turns;
 };
 
-/* tt: tt_half_turns_f32; needs: tt_angle_f32, tt_bits_f64 */
+/* tt: tt_half_turns_f32; needs: tt_angle_f32, tt_bits_f64, tt_fma_f64 */
 /* |x| = (turns + shift) pi + rest. */
 static inline struct tt_angle_f32 tt_half_turns_f32(float x, double shift) {
     float size = __builtin_fabsf(x);
@@ -34,14 +34,15 @@ static inline struct tt_angle_f32 tt_half_turns_f32(float x, double shift) {
     low = size < 0x1p65f ? 0x1.d5f47d4d37703p-58 : low;
     low = size < 0x1p44f ? 0x1.4a7f09d5f47d5p-55 : low;
     double m = (double)size * scale;
-    double t = (m * high - shift) + 6755399441055744.0;
+    double t = shift == 0.0 ? tt_fma_f64(m, high, 6755399441055744.0)
+                            : tt_fma_f64(m, high, -shift) + 6755399441055744.0;
     double k = (t - 6755399441055744.0) + shift;
-    double h = m * low + __builtin_fma(m, high, -k);
+    double h = tt_fma_f64(m, low, __builtin_fma(m, high, -k));
     double rest = h * 3.141592653589793;
     return (struct tt_angle_f32){rest, (float)rest, (uint32_t)tt_bits_f64(t)};
 }
 
-/* tt: tt_quarter_turns_f32; needs: tt_angle_f32, tt_bits_f64 */
+/* tt: tt_quarter_turns_f32; needs: tt_angle_f32, tt_bits_f64, tt_fma_f64 */
 /* |x| = turns pi / 2 + rest. */
 static inline struct tt_angle_f32 tt_quarter_turns_f32(float x) {
     float size = __builtin_fabsf(x);
@@ -61,21 +62,21 @@ static inline struct tt_angle_f32 tt_quarter_turns_f32(float x) {
     low = size < 0x1p65f ? 0x1.d5f47d4d37703p-57 : low;
     low = size < 0x1p44f ? 0x1.4a7f09d5f47d5p-54 : low;
     double m = (double)size * scale;
-    double t = m * high + 6755399441055744.0;
+    double t = tt_fma_f64(m, high, 6755399441055744.0);
     double k = t - 6755399441055744.0;
-    double h = m * low + __builtin_fma(m, high, -k);
+    double h = tt_fma_f64(m, low, __builtin_fma(m, high, -k));
     double rest = h * 1.5707963267948966;
     return (struct tt_angle_f32){rest, (float)rest, (uint32_t)tt_bits_f64(t)};
 }
 
-/* tt: tt_sin_rest_f32; needs:  */
+/* tt: tt_sin_rest_f32; needs: tt_fma_f32 */
 /* The sine of an angle between -pi / 2 and pi / 2, a little more included. Degree 9, error 2**-27.0. */
 static inline float tt_sin_rest_f32(float r) {
     float z = r * r;
     float p = 2.5997817e-6f;
-    p = p * z - 0.00019806954f;
-    p = p * z + 0.008333031f;
-    p = p * z - 0.16666658f;
+    p = tt_fma_f32(p, z, -0.00019806954f);
+    p = tt_fma_f32(p, z, 0.008333031f);
+    p = tt_fma_f32(p, z, -0.16666658f);
     return __builtin_fmaf(p, r * z, r);
 }
 
@@ -87,12 +88,13 @@ static inline float tt_sin_wide_f32(float x, float shift) {
     return tt_float_f32(tt_bits_f32(tt_sin_rest_f32(angle.rest)) ^ sign ^ angle.turns << 31);
 }
 
-/* tt: tt_sin_near_f32; needs: tt_bits_f32, tt_float_f32, tt_sin_rest_f32 */
+/* tt: tt_sin_near_f32; needs: tt_bits_f32, tt_float_f32, tt_sin_rest_f32, tt_fma_f32 */
 /* The same for |x| < 2**17, where pi in three floats is enough: each fused multiply-add is exact, or rounds its small
    result. */
 static inline float tt_sin_near_f32(float x, float shift) {
     float size = __builtin_fabsf(x);
-    float t = (size * 0.318309873f - shift) + 12582912.0f;
+    float t = shift == 0.0f ? tt_fma_f32(size, 0.318309873f, 12582912.0f)
+                            : tt_fma_f32(size, 0.318309873f, -shift) + 12582912.0f;
     float k = (t - 12582912.0f) + shift;
     float r = __builtin_fmaf(k, -0x1.921fb6p+1f, size);
     r = __builtin_fmaf(k, 0x1.777a5cp-24f, r);
@@ -178,19 +180,19 @@ static inline float tt_sin_f32(float x) { return tt_sin_mended_f32(tt_sin_near_f
 /* The result within 2 ulp. */
 static inline float tt_cos_f32(float x) { return tt_sin_mended_f32(tt_sin_near_f32(x, 0.5f), x, 0.5f); }
 
-/* tt: tt_tan_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_quarter_turns_f32 */
+/* tt: tt_tan_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_quarter_turns_f32, tt_fma_f32 */
 /* tan(k pi / 2 + r) is tan(r), or -1 / tan(r) for odd k. Degree 15, error 2**-29.3; the result within 2 ulp. */
 static inline float tt_tan_f32(float x) {
     struct tt_angle_f32 angle = tt_quarter_turns_f32(x);
     float r = angle.rest;
     float z = r * r;
     float p = 0.0044484907f;
-    p = p * z - 5.603306e-5f;
-    p = p * z + 0.010950327f;
-    p = p * z + 0.021237906f;
-    p = p * z + 0.05406859f;
-    p = p * z + 0.13332585f;
-    p = p * z + 0.33333352f;
+    p = tt_fma_f32(p, z, -5.603306e-5f);
+    p = tt_fma_f32(p, z, 0.010950327f);
+    p = tt_fma_f32(p, z, 0.021237906f);
+    p = tt_fma_f32(p, z, 0.05406859f);
+    p = tt_fma_f32(p, z, 0.13332585f);
+    p = tt_fma_f32(p, z, 0.33333352f);
     double tangent = angle.exact + (double)(p * (r * z));
     float y = (float)(angle.turns & 1 ? -1.0 / tangent : tangent);
     return tt_float_f32(tt_bits_f32(y) ^ (tt_bits_f32(x) & 0x80000000u));

@@ -23,7 +23,7 @@ struct tt_angle_f64 {
     uint64_t turns;
 };
 
-/* tt: tt_far_turns_f64; needs: tt_angle_f64, tt_bits_f64, tt_two_over_pi */
+/* tt: tt_far_turns_f64; needs: tt_angle_f64, tt_bits_f64, tt_two_over_pi, tt_fma_f64 */
 /* For x >= 2**28. In the products below L and H are the halves of M, w0 to w5 the words of the window, high first. */
 static inline struct tt_angle_f64 tt_far_turns_f64(double x) {
     uint64_t bits = tt_bits_f64(x);
@@ -47,23 +47,23 @@ static inline struct tt_angle_f64 tt_far_turns_f64(double x) {
     uint64_t turns = (high + 0x2000000000000000u) >> 62;
     int64_t fraction = (int64_t)(high - (turns << 62));
     double h = (double)fraction;
-    double h_error = (double)(fraction - (int64_t)h) + (double)(int64_t)(low >> 1) * 0x1p-63;
+    double h_error = tt_fma_f64((double)(int64_t)(low >> 1), 0x1p-63, (double)(fraction - (int64_t)h));
     double rest = h * 0x1.921fb54442d18p-62;
-    double error = h * 0x1.1a62633145c07p-116 + h_error * 0x1.921fb54442d18p-62;
+    double error = tt_fma_f64(h, 0x1.1a62633145c07p-116, h_error * 0x1.921fb54442d18p-62);
     error = __builtin_fma(h, 0x1.921fb54442d18p-62, -rest) + error;
     double sum = rest + error;
     return (struct tt_angle_f64){sum, error - (sum - rest), turns};
 }
 
-/* tt: tt_quarter_turns_f64; needs: tt_angle_f64, tt_bits_f64, tt_far_turns_f64 */
+/* tt: tt_quarter_turns_f64; needs: tt_angle_f64, tt_bits_f64, tt_far_turns_f64, tt_fma_f64 */
 /* |x| = turns pi / 2 + rest; NaN for an infinite x. */
 static inline struct tt_angle_f64 tt_quarter_turns_f64(double x) {
     double size = __builtin_fabs(x);
-    double t = size * 0.6366197723675814 + 6755399441055744.0;
+    double t = tt_fma_f64(size, 0.6366197723675814, 6755399441055744.0);
     double k = t - 6755399441055744.0;
     double first = __builtin_fma(-k, 0x1.921fb54442d18p+0, size);
     double rest = __builtin_fma(-k, 0x1.1a62633145c07p-54, first);
-    double error = __builtin_fma(-k, 0x1.1a62633145c07p-54, first - rest) + k * 0x1.f1976b7ed8fbcp-110;
+    double error = tt_fma_f64(k, 0x1.f1976b7ed8fbcp-110, __builtin_fma(-k, 0x1.1a62633145c07p-54, first - rest));
     double sum = rest + error;
     struct tt_angle_f64 far = tt_far_turns_f64(size);
     return (struct tt_angle_f64){
@@ -73,26 +73,26 @@ static inline struct tt_angle_f64 tt_quarter_turns_f64(double x) {
     };
 }
 
-/* tt: tt_sin_turned_f64; needs: tt_bits_f64, tt_float_f64 */
+/* tt: tt_sin_turned_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64 */
 /* sin(turns pi / 2 + rest). Sine of degree 13, error 2**-57.9; cosine of degree 14, error 2**-63.9. */
 static inline double tt_sin_turned_f64(double r, uint64_t turns) {
     double z = r * r;
     double p = 1.58959436374344e-10;
-    p = p * z - 2.505074232064192e-08;
-    p = p * z + 2.755731358226442e-06;
-    p = p * z - 0.0001984126982945851;
-    p = p * z + 0.008333333333321919;
-    p = p * z - 0.1666666666666663;
-    double sine = p * (r * z) + r;
+    p = tt_fma_f64(p, z, -2.505074232064192e-08);
+    p = tt_fma_f64(p, z, 2.755731358226442e-06);
+    p = tt_fma_f64(p, z, -0.0001984126982945851);
+    p = tt_fma_f64(p, z, 0.008333333333321919);
+    p = tt_fma_f64(p, z, -0.1666666666666663);
+    double sine = tt_fma_f64(p, r * z, r);
     double q = -1.1358748095206086e-11;
-    q = q * z + 2.087570540410226e-09;
-    q = q * z - 2.7557314217299276e-07;
-    q = q * z + 2.480158728900347e-05;
-    q = q * z - 0.0013888888888873344;
-    q = q * z + 0.041666666666666595;
+    q = tt_fma_f64(q, z, 2.087570540410226e-09);
+    q = tt_fma_f64(q, z, -2.7557314217299276e-07);
+    q = tt_fma_f64(q, z, 2.480158728900347e-05);
+    q = tt_fma_f64(q, z, -0.0013888888888873344);
+    q = tt_fma_f64(q, z, 0.041666666666666595);
     double half = 0.5 * z;
     double one = 1.0 - half;
-    double cosine = one + (((1.0 - one) - half) + q * (z * z));
+    double cosine = one + tt_fma_f64(q, z * z, (1.0 - one) - half);
     double y = turns & 1 ? cosine : sine;
     return tt_float_f64(tt_bits_f64(y) ^ turns >> 1 << 63);
 }
@@ -112,30 +112,30 @@ static inline double tt_cos_f64(double x) {
     return tt_sin_turned_f64(angle.rest, angle.turns + 1);
 }
 
-/* tt: tt_tan_f64; needs: tt_angle_f64, tt_bits_f64, tt_float_f64, tt_quarter_turns_f64 */
+/* tt: tt_tan_f64; needs: tt_angle_f64, tt_bits_f64, tt_float_f64, tt_quarter_turns_f64, tt_fma_f64 */
 /* sin / cos, each as a sum of two doubles, so that only the last step rounds. The result within 1 ulp. */
 static inline double tt_tan_f64(double x) {
     struct tt_angle_f64 angle = tt_quarter_turns_f64(x);
     double r = angle.rest;
     double z = r * r;
     double p = 1.58959436374344e-10;
-    p = p * z - 2.505074232064192e-08;
-    p = p * z + 2.755731358226442e-06;
-    p = p * z - 0.0001984126982945851;
-    p = p * z + 0.008333333333321919;
-    p = p * z - 0.1666666666666663;
-    double sine_tail = p * (r * z) + angle.error;
+    p = tt_fma_f64(p, z, -2.505074232064192e-08);
+    p = tt_fma_f64(p, z, 2.755731358226442e-06);
+    p = tt_fma_f64(p, z, -0.0001984126982945851);
+    p = tt_fma_f64(p, z, 0.008333333333321919);
+    p = tt_fma_f64(p, z, -0.1666666666666663);
+    double sine_tail = tt_fma_f64(p, r * z, angle.error);
     double sine = r + sine_tail;
     sine_tail = sine_tail - (sine - r);
     double q = -1.1358748095206086e-11;
-    q = q * z + 2.087570540410226e-09;
-    q = q * z - 2.7557314217299276e-07;
-    q = q * z + 2.480158728900347e-05;
-    q = q * z - 0.0013888888888873344;
-    q = q * z + 0.041666666666666595;
+    q = tt_fma_f64(q, z, 2.087570540410226e-09);
+    q = tt_fma_f64(q, z, -2.7557314217299276e-07);
+    q = tt_fma_f64(q, z, 2.480158728900347e-05);
+    q = tt_fma_f64(q, z, -0.0013888888888873344);
+    q = tt_fma_f64(q, z, 0.041666666666666595);
     double half = 0.5 * z;
     double one = 1.0 - half;
-    double cosine_tail = ((1.0 - one) - half) + (q * (z * z) - (__builtin_fma(r, r, -z) * 0.5 + r * angle.error));
+    double cosine_tail = ((1.0 - one) - half) + tt_fma_f64(q, z * z, -tt_fma_f64(__builtin_fma(r, r, -z), 0.5, r * angle.error));
     double cosine = one + cosine_tail;
     cosine_tail = cosine_tail - (cosine - one);
     uint64_t odd = angle.turns & 1;
@@ -143,6 +143,6 @@ static inline double tt_tan_f64(double x) {
     double under = odd ? sine : cosine, under_tail = odd ? sine_tail : cosine_tail;
     double inverse = 1.0 / under;
     double quotient = over * inverse;
-    double y = quotient + (__builtin_fma(-quotient, under, over) + (over_tail - quotient * under_tail)) * inverse;
+    double y = tt_fma_f64(__builtin_fma(-quotient, under, over) + tt_fma_f64(-quotient, under_tail, over_tail), inverse, quotient);
     return tt_float_f64(tt_bits_f64(y) ^ (tt_bits_f64(x) & 0x8000000000000000u));
 }

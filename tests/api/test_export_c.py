@@ -94,7 +94,7 @@ def build(exported, folder, compiler):
     exported.save(folder)
     sources = [name for name in exported.files if name.endswith(".c")]
     blas = [f'-DTT_BLAS="{blas_path()}"']
-    done = subprocess.run([compiler, *build_flags(compiler, False, False), "-Wall", "-Wextra", "-Werror", *blas,
+    done = subprocess.run([compiler, *build_flags(compiler, False), "-Wall", "-Wextra", "-Werror", *blas,
                            *sources, "-o", "example", "-lm", "-lpthread", "-ldl"], cwd=folder, capture_output=True,
                           text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -129,20 +129,20 @@ def put_back():
 
 
 def test_its_makefile_builds_it(tmp_path):
-    """Its flags are those of the jitted call, also in exact mode; OpenBLAS is found where tinytrace has it."""
+    """Its flags are those of the jitted call; OpenBLAS is found where tinytrace has it."""
     fun, args = PROGRAMS["mlp_step"]
     exported = jax.export_c(fun)(*args)
     exported.save(tmp_path)
     done = subprocess.run(["make", "-s"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert run(exported, tmp_path, args) == leaves_in_bytes(jax.jit(fun)(*args))
-    assert build_flags("gcc", True, False).count("-ffp-contract=off") == 1
+    assert build_flags("gcc", False).count("-ffp-contract=off") == 1
 
 
 def test_its_cmake_list_names_the_same_flags():
     text = jax.export_c(mlp_step)(*PROGRAMS["mlp_step"][1]).files["CMakeLists.txt"]
     for family in ("gcc", "clang"):
-        assert all(flag in text for flag in build_flags(family, False, False))
+        assert all(flag in text for flag in build_flags(family, False))
 
 
 def test_small_programs_need_no_host():

@@ -14,6 +14,7 @@ import pytest
 import tinytrace as jax
 from tests.primitives import domains
 from tinytrace import lax
+from tinytrace.api.blocks import on_blocks
 from tinytrace.core.dtypes import is_float
 from tinytrace.primitives.elementwise import Elementwise, accepts
 
@@ -184,6 +185,19 @@ def test_public_functions(module, name):
     args = accepted_arguments(function, F32)
     if args is not None and name not in NOT_PURE:
         check(function, *args)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("module", "name"), PUBLIC, ids=lambda x: x)
+def test_elementwise_public_functions_of_many_elements(module, name):
+    """They run on blocks of 64 where they are not jitted; all others run the very program that `jit` makes."""
+    function = getattr(MODULES[module], name)
+    args = accepted_arguments(function, F32)
+    if args is None or name in NOT_PURE or on_blocks(jax.make_jaxpr(function)(*args)) is None:
+        return
+    args = next(many for few, many in zip(candidates(F32, 7), candidates(F32, 1000), strict=True)
+                if [x.aval for x in few] == [x.aval for x in args])
+    check(function, *args)
 
 
 def test_most_public_functions_are_tried():

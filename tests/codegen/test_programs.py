@@ -11,6 +11,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.codegen.generate import generate
 from tinytrace.codegen.ir.verifier import verify
+from tinytrace.passes.multiply_add import fuse_multiply_add
 from tinytrace.passes.simplify import simplify
 from tinytrace.testing.strategies import programs_with_arguments
 
@@ -24,7 +25,7 @@ FLAGS = [
 
 
 def generated(function, *args, **options):
-    return generate(simplify(jax.make_jaxpr(function)(*args)), **options)
+    return generate(fuse_multiply_add(simplify(jax.make_jaxpr(function)(*args))), **options)
 
 
 def compiles_without_warnings(text):

@@ -21,7 +21,7 @@ ENTRY = "int32_t tt_entry(void *const *buffers, const struct tt_host *host)"
 F32 = ShapedArray((16,), np.dtype("float32"))
 
 
-def program(body: str, helpers: str = "", exact: bool = False) -> CSource:
+def program(body: str, helpers: str = "") -> CSource:
     """A source whose entry has this body; its buffers are in[16] and out[16] of float."""
     text = f"""{host_source()}{helpers}
 {ENTRY} {{
@@ -33,7 +33,7 @@ def program(body: str, helpers: str = "", exact: bool = False) -> CSource:
 {body}
 }}
 """
-    return CSource(text, "tt_entry", (F32,), (F32,), exact=exact)
+    return CSource(text, "tt_entry", (F32,), (F32,))
 
 
 def adder(amount: int) -> CSource:

@@ -15,6 +15,7 @@ import tinytrace as jax
 from tests.runtime.programs import adder, answer, expected, script
 from tinytrace.codegen.generate import LONG_KERNEL
 from tinytrace.config import config
+from tinytrace.csources import math_functions
 from tinytrace.runtime.compiler import Compiler, find_command
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import CompileError
@@ -31,7 +32,7 @@ def gcc():
 def compiled(compiler: Compiler, folder, source=None) -> Executable:
     source = source or adder(1)
     (folder / "kernel.c").write_text(source.text)
-    compiler.compile(str(folder), source.exact)
+    compiler.compile(str(folder))
     return Executable(artifact_key(source, compiler), source, "", read_library(str(folder)))
 
 
@@ -93,19 +94,19 @@ def test_gccs_own_helpers_are_linked(gcc, tmp_path):
         assert answer(compiled(gcc._replace(stages=stages), tmp_path, source)) == expected(1)
 
 
-def test_exact_keeps_products_and_sums_apart(gcc, tmp_path):
-    for exact, has_fma in [(False, True), (True, False)]:
-        text = "float tt_entry(float a, float b, float c) { return a * b + c; }\n"
+def test_the_compiler_fuses_no_product_with_a_sum_unasked(gcc, tmp_path):
+    for value, asked in [("a * b + c", False), ("tt_fma_f32(a, b, c)", True)]:
+        text = math_functions({"tt_fma_f32": 1}) + f"float tt_entry(float a, float b, float c) {{ return {value}; }}\n"
         (tmp_path / "kernel.c").write_text(text)
-        gcc.compile(str(tmp_path), exact)
+        gcc.compile(str(tmp_path))
         code = subprocess.run(["objdump", "-d", tmp_path / "kernel.so"], capture_output=True, text=True).stdout
-        assert ("fma" in code or "fmadd" in code) == (has_fma and any("fma" in flag for flag in gcc.target))
+        assert ("fma" in code or "fmadd" in code) == (asked and any("fma" in flag for flag in gcc.target))
 
 
 def test_an_error_shows_the_command_and_the_compilers_words(gcc, tmp_path):
     (tmp_path / "kernel.c").write_text("int x = nonsense;\n")
     with pytest.raises(CompileError) as caught:
-        gcc.compile(str(tmp_path), exact=False)
+        gcc.compile(str(tmp_path))
     assert "<stdin>:1:9: error: 'nonsense' undeclared" in caught.value.output
     assert caught.value.command[:2] == (*gcc.command, "-std=gnu11")
     assert f"  command: {gcc.command[0]} -std=gnu11 -O2 " in str(caught.value)

@@ -66,11 +66,6 @@ def test_executable_says_what_it_is(store_folder):
     assert os.path.getsize(path) == executable.size
 
 
-def test_exact_is_another_artifact_of_the_same_text():
-    fused, exact = (load(program("    out[0] = in[1] * in[2] - in[3];\n    return 0;", exact=e)) for e in (False, True))
-    assert fused.key.diff(exact.key).paths == ("argv",)
-
-
 # --- damage --------------------------------------------------------------------------------------------------------
 
 

@@ -14,9 +14,7 @@ from tinytrace.api.exactness import kind_of
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Call, Scalar
-from tinytrace.primitives.arithmetic import add_p, mul_p, sub_p
 from tinytrace.primitives.broadcasting import broadcast_in_dim, broadcast_in_dim_p
-from tinytrace.primitives.elementwise import add_any_p
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 
 BLOCK = 64
@@ -51,31 +49,9 @@ def on_blocks(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, Blocks] | None:
         return None
     in_avals = [aval.update(shape=(BLOCK,)) if aval.shape == shape else aval for aval in closed.in_avals]
     program = trace_to_closed_jaxpr(lambda *xs: _evaluated(closed.jaxpr, closed.consts, xs, shape), in_avals)
-    if any(aval.shape != (BLOCK,) for aval in program.out_avals) or not _is_fused_everywhere_alike(program.jaxpr):
+    if any(aval.shape != (BLOCK,) for aval in program.out_avals):
         return None
     return program, Blocks(tuple(closed.in_avals), tuple(closed.out_avals), math.prod(shape))
-
-
-def _is_fused_everywhere_alike(jaxpr: Jaxpr) -> bool:
-    """Do vectors, single elements and blocks fuse the same products with sums?
-
-    A sum of one product and something else is one instruction everywhere. Which product of two is fused, and whether
-    one is that reaches the sum by way of a choice, which is a branch for single elements, is up to the compiler.
-    """
-    products: set[Atom] = set()  # what may be the result of a multiplication, and is used as it is
-    hidden: set[Atom] = set()  # what may be one, chosen or converted
-    for eqn in jaxpr.eqns:
-        kind, out = kind_of(eqn), eqn.outvars[0]
-        if not isinstance(kind, Scalar):
-            hidden.update(eqn.outvars if any(x in products or x in hidden for x in eqn.invars) else ())
-        elif eqn.primitive in (add_p, sub_p, add_any_p):
-            if any(x in hidden for x in eqn.invars) or sum(x in products for x in eqn.invars) > 1:
-                return False
-        elif eqn.primitive is mul_p or not kind.operation.is_exact:
-            products.add(out)
-        elif kind.operation.ulp == 0 and any(x in products or x in hidden for x in eqn.invars):
-            hidden.add(out)
-    return True
 
 
 def _is_elementwise(jaxpr: Jaxpr, shape: tuple[int, ...]) -> bool:

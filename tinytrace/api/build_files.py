@@ -3,21 +3,21 @@ from __future__ import annotations
 
 from tinytrace.codegen.c.standalone import Standalone
 from tinytrace.runtime.blas import blas_path
-from tinytrace.runtime.flags import CONTRACT, NATIVE, own_flags, quick_flags
+from tinytrace.runtime.flags import NATIVE, own_flags, quick_flags
 
 HOST_FLAGS = "-std=gnu11 -O2 -Wall -Wextra"
 
 
-def build_flags(family: str, exact: bool, quick: bool) -> tuple[str, ...]:
+def build_flags(family: str, quick: bool) -> tuple[str, ...]:
     """Return the flags with which tinytrace compiles such a program; `family` is gcc or clang.
 
-    >>> "-ffp-contract=off" in build_flags("gcc", True, False)
+    >>> "-ffp-contract=off" in build_flags("gcc", False)
     True
     """
-    return (*own_flags(family), *quick_flags(family, quick), CONTRACT[exact], *NATIVE)
+    return (*own_flags(family), *quick_flags(family, quick), *NATIVE)
 
 
-def makefile(program: Standalone, exact: bool) -> str:
+def makefile(program: Standalone) -> str:
     """Return a Makefile that builds the program's example."""
     quick = program.source is not None and program.source.quick
     name, host = program.name, " tt_host.o" if program.needs_host else ""
@@ -26,7 +26,7 @@ def makefile(program: Standalone, exact: bool) -> str:
              "CC = cc",
              "FAMILY := $(if $(findstring clang,$(shell $(CC) --version)),clang,gcc)",
              "# The flags of the jitted call: with them, and the same compiler, the results are the same to the bit.",
-             *(f"FLAGS_{family} = {' '.join(build_flags(family, exact, quick))}" for family in ("gcc", "clang")),
+             *(f"FLAGS_{family} = {' '.join(build_flags(family, quick))}" for family in ("gcc", "clang")),
              "CFLAGS = $(FLAGS_$(FAMILY)) -Wall -Wextra",
              f"HOST_FLAGS = {HOST_FLAGS}"]
     if program.needs_blas:
@@ -40,15 +40,15 @@ def makefile(program: Standalone, exact: bool) -> str:
     return "\n".join([*lines, "clean:", f"\trm -f example example.o {name}.o{host}", ""])
 
 
-def cmakelists(program: Standalone, exact: bool) -> str:
+def cmakelists(program: Standalone) -> str:
     """Return a CMakeLists.txt with the program as a library and its example."""
     quick = program.source is not None and program.source.quick
     name, host = program.name, " tt_host.c" if program.needs_host else ""
     lines = ["cmake_minimum_required(VERSION 3.13)", f"project({name} C)", f"add_library({name} STATIC {name}.c{host})",
              "# The flags of the jitted call: with them, and the same compiler, the results are the same to the bit.",
              'if(CMAKE_C_COMPILER_ID MATCHES "Clang")',
-             f"  set(FLAGS {' '.join(_for_cmake(build_flags('clang', exact, quick)))})", "else()",
-             f"  set(FLAGS {' '.join(_for_cmake(build_flags('gcc', exact, quick)))})", "endif()",
+             f"  set(FLAGS {' '.join(_for_cmake(build_flags('clang', quick)))})", "else()",
+             f"  set(FLAGS {' '.join(_for_cmake(build_flags('gcc', quick)))})", "endif()",
              f"set_source_files_properties({name}.c PROPERTIES COMPILE_OPTIONS \"${{FLAGS}}\")"]
     if program.needs_host:
         lines += ["find_package(Threads REQUIRED)",

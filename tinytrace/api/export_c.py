@@ -103,8 +103,8 @@ def _exported(traced: Traced, name: str) -> ExportedC:
     if standalone.needs_host:
         files["tt_host.c"] = standalone_host()
     files["example.c"] = standalone.example()
-    files["Makefile"] = makefile(standalone, program.exact)
-    files["CMakeLists.txt"] = cmakelists(standalone, program.exact)
+    files["Makefile"] = makefile(standalone)
+    files["CMakeLists.txt"] = cmakelists(standalone)
     return ExportedC(name, files)
 
 

@@ -35,6 +35,7 @@ from tinytrace.core.tangents import float0_zeros
 from tinytrace.core.trace import eval_context, has_nan, interpreting, to_numpy
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.errors import nan_error
+from tinytrace.passes.multiply_add import fuse_multiply_add
 from tinytrace.passes.simplify import simplify
 from tinytrace.pure import PURE
 from tinytrace.runtime.failures import NoCompiler, StrictError
@@ -69,6 +70,10 @@ class Program:
             events.tell("pass", "simplify", self.seconds["simplify"], f"{closed}\nbecame {self.jaxpr}")
         """What its stages took: simplify, plan, emit, compile, load."""
         self.exact = config.exact if exact is None else exact
+        if not self.exact:
+            self.jaxpr = fuse_multiply_add(self.jaxpr)
+            if watch is not None:
+                watch(fuse_multiply_add.__name__, self.jaxpr)
         self.in_avals = tuple(closed.in_avals)
         self.out_avals = tuple(v.aval.update(weak_type=o.weak_type)
                                for v, o in zip(self.jaxpr.jaxpr.outvars, closed.out_avals, strict=True))

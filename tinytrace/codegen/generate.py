@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from tinytrace.codegen.c.translation_unit import TranslationUnit, emit
 from tinytrace.codegen.csource import CSource
-from tinytrace.codegen.ir.kernel import Kernel
-from tinytrace.codegen.ir.nodes import NO_EQNS, fresh_nodes
-from tinytrace.codegen.ir.statements import Buffer, Home
+from tinytrace.codegen.ir.kernel import Kernel, Nest
+from tinytrace.codegen.ir.nodes import NO_EQNS, fresh_nodes, walk
+from tinytrace.codegen.ir.statements import Buffer, Home, expressions, nested
 from tinytrace.codegen.passes.pipeline import run_passes
 from tinytrace.codegen.plan.unit import Callback, Unit
 from tinytrace.codegen.planner import Planner
@@ -18,7 +18,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 
 LONG_KERNEL = 200
-"""From how many equations in one kernel on the compiler is told to be quick: -O2 takes half as long again."""
+"""From how many operations in one kernel on the compiler is told to be quick: -O2 takes half as long again."""
 
 
 class Generated(NamedTuple):
@@ -42,12 +42,12 @@ def generate(closed: ClosedJaxpr, exact: bool = False,
              watch: Callable[[str, Kernels], None] | None = None) -> Generated:
     """Return the kernels and the C of a program; its closed-over constants are the first inputs of the C entry.
 
-    closed: any jaxpr whose equations can be lowered.  exact: compile without fused multiply-add.
+    closed: any jaxpr whose equations can be lowered.  exact: no product is fused with a sum.
     watch: sees the kernels as they are planned and after each pass, with its name.
     """
     begun = time.perf_counter()
     with fresh_nodes():
-        unit = Unit()
+        unit = Unit(fuses=not exact)
         jaxpr = closed.jaxpr
         unit.names.letter(jaxpr)
         inputs = [*jaxpr.constvars, *jaxpr.invars]
@@ -61,12 +61,12 @@ def generate(closed: ClosedJaxpr, exact: bool = False,
         memory = kernels.memory()
         planned_at = time.perf_counter()
         hidden = unit.hidden_inputs()
-        unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory)
+        unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory, unit.fuses)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
-        quick = any(len(kernel.equations) >= LONG_KERNEL for kernel in kernels)
+        quick = any(_length(kernel) >= LONG_KERNEL for kernel in kernels)
         results = tuple(v.aval for v in jaxpr.outvars)
-        source = CSource(unit_in_c.text, "tt_entry", tuple(avals), results, memory.nbytes, exact, quick,
-                         unit_in_c.parts, len(unit_in_c.preamble))
+        source = CSource(unit_in_c.text, "tt_entry", tuple(avals), results, memory.nbytes, quick, unit_in_c.parts,
+                         len(unit_in_c.preamble), unit_in_c.names)
         constants = tuple(value for _, value in unit.constants.values())
         seconds = ("plan", planned_at - begun), ("emit", time.perf_counter() - planned_at)
         return Generated(kernels, source, constants, tuple(unit.callbacks), unit_in_c,
@@ -76,6 +76,14 @@ def generate(closed: ClosedJaxpr, exact: bool = False,
 def _watched_passes(kernels: Kernels, watch: Callable[[str, Kernels], None]) -> list[Kernel]:
     watch("plan", kernels)
     return run_passes(kernels, lambda name, changed: watch(name, kernels.replaced(changed)))
+
+
+def _length(kernel: Kernel) -> int:
+    """Return how many operations are written in a kernel, or equations, if these are more."""
+    body = nested(kernel.body) if isinstance(kernel, Nest) else ()
+    written = walk(node for stmt in body for node in expressions(stmt))
+    steps: list[int] = [node.args[0].flops for node in written if node.op == "apply"]
+    return max(len(kernel.equations), sum(steps))
 
 
 def _output_arrays(jaxpr: Jaxpr, unit: Unit) -> list[Buffer]:

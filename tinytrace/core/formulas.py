@@ -23,8 +23,8 @@ class Formula:
 
     Ops: operand (its number), place (the name of a buffer, in a statement), number (a Python int), constant (a name
     that csrc/ gives a number), infix (symbol, a, b), prefix (symbol, a), cast (C type, a), call (function, a, b, ...),
-    host (an entry of `struct tt_host`, a, b, ...), choose (guard, a, b), item (address, number) and pointers
-    (a, b, ...): an array of addresses.
+    host (an entry of `struct tt_host`, a, b, ...), choose (guard, a, b), fma (a, b, c, what is negated), item (address,
+    number) and pointers (a, b, ...): an array of addresses.
     """
 
     __slots__ = ("args", "dtype", "op")
@@ -166,6 +166,11 @@ def either(a: Formula, b: Formula) -> Formula:
 def negated(x: Formula) -> Formula:
     """Return `!x`: 1 for 0, else 0."""
     return Formula("prefix", ("!", x), x.dtype)
+
+
+def fused(a: Formula, b: Formula, c: Formula, negated: str = "") -> Formula:
+    """Return `a * b + c`, rounded once where the machine can; negated: "", "product" or "addend"."""
+    return Formula("fma", (a, b, c, negated), a.dtype)
 
 
 def item(address: Formula, k: int) -> Formula:

@@ -31,8 +31,8 @@ LAWS: Final = {
 class Operation:
     """One operation on elements of given types; made by `operation` alone, so equal ones are one object."""
 
-    __slots__ = ("arity", "calls", "divisions", "formula", "laws", "mentions", "name", "numpy", "operands", "result",
-                 "sides", "ulp")
+    __slots__ = ("arity", "calls", "divisions", "factors", "flops", "formula", "laws", "mentions", "name", "numpy",
+                 "operands", "result", "sides", "ulp")
 
     def __init__(self, name: str, operands: tuple[DType, ...], result: DType, formula: Formula,
                  numpy: Callable[..., Any], ulp: float | None, laws: frozenset[str]) -> None:
@@ -52,6 +52,10 @@ class Operation:
         self.calls = tuple(part.args[0] for part in found if part.op == "call")
         """The functions of csrc/math that it calls, as often as it does."""
         self.divisions: int = sum(part.op == "infix" and part.args[0] == "/" for part in found)
+        self.flops = 0 if formula.op == "operand" else 2 if formula.op == "fma" else 1
+        """How many operations of programs it is: a conversion none, a product and a sum in one instruction two."""
+        self.factors = _factors(formula)
+        """The numbers of the two operands whose product it is; None for what is no product."""
         numbers = [part.args[0] for part in found if part.op == "operand"]
         self.mentions = tuple(numbers.count(k) for k in range(len(operands)))
         """How often each operand stands in the formula."""
@@ -90,13 +94,20 @@ def operation(name: str, operands: tuple[DType, ...], result: DType, formula: Fo
     return found
 
 
+def _factors(formula: Formula) -> tuple[int, int] | None:
+    match formula:
+        case Formula(op="infix", args=("*", Formula(op="operand", args=(j,)), Formula(op="operand", args=(k,)))):
+            return j, k
+    return None
+
+
 def _plain_ulp(formula: Formula, operands: tuple[DType, ...], result: DType) -> float | None:
     """Return the bound of an operation without a statement: what C guarantees of a formula of at most one rounding."""
     found = list(parts(formula))
     rounding = sum(part.op == "infix" and part.args[0] in ("+", "-", "*", "/") for part in found)
     if not is_float(result):
         return None if rounding and any(map(is_float, operands)) else 0.0
-    if any(part.op == "call" for part in found):
+    if any(part.op in ("call", "fma") for part in found):  # fma: not every machine rounds it once
         return None
     if formula.op in ("operand", "cast"):
         return 0.5

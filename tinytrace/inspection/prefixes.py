@@ -42,6 +42,7 @@ class Prefixes:
         self.generated, self.hidden = program.generated, program._hidden
         self.kernels: list[Kernel] = list(self.generated.kernels)
         self.outputs = self.generated.kernels.outputs
+        self.fuses = not program.exact
         self.memory = self.generated.kernels.memory()
         self.inputs = program.kernel_inputs(args)
 
@@ -61,7 +62,8 @@ class Prefixes:
         """Return the elements of every output and temporary array after `count` kernels, by the machine."""
         kernels, source = self.generated.kernels, self.generated.source
         hidden = [buffer for buffer, _ in kernels.constants]
-        unit = emit(self.kernels[:count], [*kernels.inputs, *hidden], kernels.outputs, self.memory)
+        unit = emit(self.kernels[:count], [*kernels.inputs, *hidden], kernels.outputs, self.memory,
+                    self.fuses)
         executable = load(source._replace(text=unit.text, parts=unit.parts, preamble=len(unit.preamble)))
         outputs: list[Any] = [Block(max(buffer.nbytes, 1)) for buffer in kernels.outputs]
         workspace: Any = Block(max(self.memory.nbytes, 1))

@@ -13,6 +13,7 @@ import numpy as np
 
 from tinytrace._dispatch import Buffer as Block
 from tinytrace.api.program import Program
+from tinytrace.codegen.c.lines import named
 from tinytrace.codegen.c.translation_unit import emit
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.avals import ShapedArray
@@ -45,7 +46,7 @@ class TimedProgram:
         hidden = [buffer for buffer, _ in kernels.constants]
         outputs = [*kernels.outputs, marks]
         unit = emit(self.kernels, [*kernels.inputs, *hidden], outputs, kernels.memory(),
-                    lambda k: f"tt_mark(marks, {k});")
+                    not program.exact, lambda k: f"tt_mark({named(marks.name)}, {k});")
         preamble = unit.preamble + CLOCK
         text = preamble + unit.text[len(unit.preamble):]
         avals = (*source.outputs, ShapedArray((len(self.kernels) + 1,), FLOAT64))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tinytrace.config import config
 from tinytrace.runtime.failures import CompileError, TimeLimitError
-from tinytrace.runtime.flags import CONTRACT, LINK, NATIVE, SUPPORT, own_flags, quick_flags, remedy_for
+from tinytrace.runtime.flags import LINK, NATIVE, SUPPORT, own_flags, quick_flags, remedy_for
 from tinytrace.runtime.process import TIME_IS_UP, Finished, idle, run_together
 
 SOURCE, LIBRARY = "kernel.c", "kernel.so"
@@ -58,15 +58,14 @@ class Compiler(NamedTuple):
     stages: tuple[tuple[str, ...], ...] = ()
     support: str = ""
 
-    def flags(self, exact: bool, quick: bool = False) -> tuple[str, ...]:
+    def flags(self, quick: bool = False) -> tuple[str, ...]:
         """The arguments that shape the object, those of the command among them: part of the artifact's key."""
-        return (*self.command[1:], *self._own_flags(exact, quick))
+        return (*self.command[1:], *self._own_flags(quick))
 
-    def _own_flags(self, exact: bool, quick: bool) -> tuple[str, ...]:
-        return (*own_flags(self.identity), *quick_flags(self.identity, quick), CONTRACT[exact], *self.target, *LINK,
-                *SUPPORT)
+    def _own_flags(self, quick: bool) -> tuple[str, ...]:
+        return (*own_flags(self.identity), *quick_flags(self.identity, quick), *self.target, *LINK, *SUPPORT)
 
-    def compile(self, folder: str, exact: bool, quick: bool = False, parts: bool = False,
+    def compile(self, folder: str, quick: bool = False, parts: bool = False,
                 pulse: Callable[[], None] = idle, cores: int = 0) -> tuple[Pipeline, ...]:
         """Compile kernel.c in `folder` to kernel.so there; its two parts at the same time, if there are two cores.
 
@@ -79,11 +78,11 @@ class Compiler(NamedTuple):
         Raises: CompileError with the command and its output when it fails, TimeLimitError when it takes too long.
         """
         source, library = os.path.join(folder, SOURCE), os.path.join(folder, LIBRARY)
-        options = (*quick_flags(self.identity, quick), CONTRACT[exact])
+        options = quick_flags(self.identity, quick)
         pieces = PARTS if parts and (cores > 1 if cores else _has_two_cores()) else ((),)
         if self.stages and (ran := self._run_stages(folder, options, pieces, pulse)):
             return ran
-        driver = (*self.command, "-x", "c", "-", *self._own_flags(exact, quick), "-o", library)
+        driver = (*self.command, "-x", "c", "-", *self._own_flags(quick), "-o", library)
         # Its temporary files go with the folder, whatever happens to it.
         finished = run_compiler((driver,), stdin=source, pulse=pulse, variables={"TMPDIR": folder})
         if finished.status or not os.path.exists(library):

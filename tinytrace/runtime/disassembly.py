@@ -63,7 +63,7 @@ def disassemble(source: CSource) -> list[Instruction]:
         compiler = current_compiler(current_store(steps), steps, idle)
     except CompileError as error:
         raise NoDisassembly(f"there is no machine code: {error}") from error
-    unlinked = [flag for flag in compiler.flags(source.exact, source.quick) if flag not in (*LINK, *SUPPORT)]
+    unlinked = [flag for flag in compiler.flags(source.quick) if flag not in (*LINK, *SUPPORT)]
     try:
         with scratch_folder() as folder:
             write_file(os.path.join(folder, SOURCE), source.text.encode())

@@ -13,18 +13,20 @@ from tinytrace.runtime.failures import READ_IT
 
 # -O2: at -O3 a program of 100 operations takes half as long again to compile, and runs as fast.
 # Never -ffast-math: NaN, infinities and -0 are exact here, and linking it sets flush-to-zero for the whole thread.
+# -ffp-contract=off: what is fused is written as a fused operation (passes/multiply_add.py), for the vectors of a loop
+# and its remainder must round alike.
 COMMON = ("-std=gnu11", "-O2", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math",
-          "-fopenmp-simd", "-fPIC")  # fmt: skip
+          "-ffp-contract=off", "-fopenmp-simd", "-fPIC")  # fmt: skip
 
 # By family. Both make vectors of all loops that pay, by the cost model that gcc has at -O3. Functions that are declared
-# inline are inlined however long they are: a loop with a call in it has no vectors. clang warns of pragmas that are
-# gcc's alone, and of vectors that a loop asked for and does not get.
+# inline are inlined however long they are (to gcc a fused operation is a call): a loop with a call in it has no
+# vectors. clang warns of pragmas that are gcc's alone, and of vectors that a loop asked for and does not get.
 OWN = {
-    "gcc": ("-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "--param=max-inline-insns-single=400"),
+    "gcc": ("-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "--param=max-inline-insns-single=2000",
+            "--param=large-unit-insns=50000"),
     "clang": ("-mllvm", "-inlinehint-threshold=4000", "-Wno-unknown-pragmas", "-Wno-pass-failed"),
 }
 
-CONTRACT = {False: "-ffp-contract=fast", True: "-ffp-contract=off"}  # by `exact`
 # By `quick`; what vectorises is named above, and without the expensive ones a loop of 20 operations takes 1.4 times as
 # long as with -O2, with them 1.06 times.
 QUICK: dict[str, tuple[str, ...]] = {"gcc": ("-O1", "-fexpensive-optimizations"), "clang": ()}

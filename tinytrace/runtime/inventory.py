@@ -19,7 +19,7 @@ from tinytrace.core.key_diff import KeyDiff, html_table, text_table
 from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler, Pipeline
 from tinytrace.runtime.discovery import current_compiler, current_store, shared_store
 from tinytrace.runtime.failures import CompileError, Step
-from tinytrace.runtime.flags import CONTRACT, quick_flags
+from tinytrace.runtime.flags import quick_flags
 from tinytrace.runtime.folders import Folder
 from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.ladder import artifact_key, is_loaded
@@ -100,9 +100,9 @@ class StoredEntry:
                                remedy="rebuild it where it was made")
         with scratch_folder() as folder:
             write_file(os.path.join(folder, SOURCE), self.read(SOURCE))
-            exact, quick = CONTRACT[True] in self.key.argv, _is_quick(self.key, compiler)
+            quick = _is_quick(self.key, compiler)
             in_parts = sum(bool(pipeline.stdin) for pipeline in self.commands) > 1
-            commands = compiler.compile(folder, exact, quick, in_parts, cores=2)
+            commands = compiler.compile(folder, quick, in_parts, cores=2)
             problems = [] if read_library(folder) == self.read(LIBRARY) else \
                 [f"{LIBRARY}: the same C gives other bytes now"]
         if commands != self.commands:

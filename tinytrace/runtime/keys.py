@@ -75,7 +75,7 @@ class ArtifactKey:
 _HINTS = {
     "source": "another C text: another program, or the same one for other types",
     "compiler": "another compiler makes other code",
-    "argv": "other arguments of the compiler, as `exact` has them",
+    "argv": "other arguments of the compiler, as CC may have them",
     "abi": "made for another version of the runtime",
     "cpu": "made for another processor",
 }

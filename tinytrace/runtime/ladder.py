@@ -124,7 +124,7 @@ def find(source: CSource, describe: Callable[[], str] = str) -> Found:
 def artifact_key(source: CSource, compiler: Compiler) -> ArtifactKey:
     """The key of what a compiler makes of a source."""
     text = sha256(source.text.encode())
-    flags = compiler.flags(source.exact, source.quick)
+    flags = compiler.flags(source.quick)
     return ArtifactKey(text, compiler.identity, flags, lib.tt_host_abi(), compiler.cpu)
 
 
@@ -267,7 +267,7 @@ class _Search:
             turn.beat()
 
         write_file(os.path.join(folder, SOURCE), self.source.text.encode())
-        self.commands = compiler.compile(folder, self.source.exact, self.source.quick, self.source.parts, pulse)
+        self.commands = compiler.compile(folder, self.source.quick, self.source.parts, pulse)
         return read_library(folder)
 
 

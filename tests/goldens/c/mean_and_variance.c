@@ -27,7 +27,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
             const float a_i = a[i0 + 2048 * i0_piece];
             b += a_i;
             const float t = a_i - h_centre;
-            h_moment += t * t;
+            h_moment = tt_fma_f32(t, t, h_moment);
             h_moment_1 += t;
         }
         b_parts[i0_piece] = b;

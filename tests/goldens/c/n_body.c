@@ -31,26 +31,21 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         for (int64_t i1 = 0; i1 < 1024; i1++) {
             const float a_i = a[3 * i1];
             const float b_i = b[i1];
-            const float a_i_1 = a[3 * i1 + 1];
-            const float a_i_2 = a[3 * i1 + 2];
+            const float a_i_1 = a[3 * i1 + 2];
+            const float a_i_2 = a[3 * i1 + 1];
             #pragma omp simd
             for (int64_t lane = 0; lane < 64; lane++) {
                 const float e = a_i - a[3 * lane + 192 * i0];
+                const float e_i = a_i_1 - a[3 * lane + 192 * i0 + 2];
+                const float e_1 = a_i_2 - a[3 * lane + 192 * i0 + 1];
                 const float f = e * e;
-                const float e_i = a_i_1 - a[3 * lane + 192 * i0 + 1];
-                const float f_i = e_i * e_i;
-                const float e_1 = a_i_2 - a[3 * lane + 192 * i0 + 2];
-                const float f_1 = e_1 * e_1;
-                const float h = ((f + f_i) + f_1) + 0.001f;
+                const float h = tt_fma_f32(e_i, e_i, tt_fma_f32(e_1, e_1, f)) + 0.001f;
                 const float i = tt_sqrt_f32(h);
                 const float j = h * i;
                 const float l = b_i / j;
-                const float n = e * l;
-                p_row[lane] += n;
-                const float n_i = e_i * l;
-                q_row[lane] += n_i;
-                const float n_1 = e_1 * l;
-                r_row[lane] += n_1;
+                p_row[lane] = tt_fma_f32(e, l, p_row[lane]);
+                q_row[lane] = tt_fma_f32(e_1, l, q_row[lane]);
+                r_row[lane] = tt_fma_f32(e_i, l, r_row[lane]);
             }
         }
         #pragma omp simd

@@ -15,8 +15,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
             #pragma omp simd
             for (int64_t lane = 0; lane < 64; lane++) {
                 const float e = a_i - g_i_of_b[64 * i2 + lane];
-                const float f = e * e;
-                g_i_row[lane] += f;
+                g_i_row[lane] = tt_fma_f32(e, e, g_i_row[lane]);
             }
         }
         #pragma omp simd

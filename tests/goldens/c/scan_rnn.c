@@ -39,7 +39,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
             const float i_i = i[i1];
             #pragma omp simd
             for (int64_t lane = 0; lane < 64; lane++) {
-                k_i_row[lane] += d[64 * i1 + lane] * i_i;
+                k_i_row[lane] = tt_fma_f32(d[64 * i1 + lane], i_i, k_i_row[lane]);
             }
         }
         #pragma omp simd

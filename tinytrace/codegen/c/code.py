@@ -10,14 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from tinytrace.codegen.c.formulas import Text, spelled_formula
-from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, Line, marked
+from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, Line, marked, named
 from tinytrace.codegen.c.numbers import is_negative, spelled
 from tinytrace.codegen.c.types import rounded, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, value_of
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import BOOL, is_half
-from tinytrace.core.formulas import Formula
 
 INLINE_SIDE = 12
 """A side of a conditional with more operations than this becomes a block of its own."""
@@ -145,6 +144,11 @@ class Code:
         self.prepare([node])
         return self._operand(node)
 
+    def operand_text(self, node: Node) -> Text:
+        """Return the C text of an operand of a formula."""
+        self.prepare([node])
+        return self._operand_text(node)
+
     def prepare(self, nodes: Iterable[Node], user: Node | None = None) -> None:
         """Make the variables that `nodes`, operands of `user`, need; operands first."""
         needed = self._needed(nodes)
@@ -249,7 +253,7 @@ class Code:
             case "affine":
                 return self._sum(*args)
             case "load":
-                return widened(f"{args[0].name}[{self._text(args[1])[0]}]", args[0].dtype), True
+                return widened(f"{named(args[0].name)}[{self._text(args[1])[0]}]", args[0].dtype), True
             case "apply":
                 return self._apply(node)
             case "cast":
@@ -297,11 +301,10 @@ class Code:
 
     def _formula(self, node: Node) -> Text:
         """Return what the operation of a node computes, before it is rounded to a half or cast to a small integer."""
-        def operand(part: Formula) -> Text:
-            inner = node.children[part.args[0]]
-            return Text(*self._text(inner), not _is_no_sum(inner))
+        return spelled_formula(node.args[0].formula, lambda part: self._operand_text(node.children[part.args[0]]))
 
-        return spelled_formula(node.args[0].formula, operand)
+    def _operand_text(self, node: Node) -> Text:
+        return Text(*self._text(node), not _is_no_sum(node))
 
     def _sum(self, constant: int, terms: tuple[tuple[Node, int], ...]) -> tuple[str, bool]:
         text, left = (str(constant), 0) if constant > 0 and terms and terms[0][1] < 0 else ("", constant)
@@ -316,7 +319,7 @@ class Code:
         a, b = node.args
         if a.low >= 0 and (constant_of(b) or 0) > 0:
             return f"{self._operand(a)} {'/' if node.op == 'floordiv' else '%'} {self._operand(b)}", False
-        return f"tt_{node.op}({self._text(a)[0]}, {self._text(b)[0]})", True
+        return f"{named(f'tt_{node.op}')}({self._text(a)[0]}, {self._text(b)[0]})", True
 
     # --- counting ----------------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ import string
 ALPHABET = frozenset(string.ascii_letters + string.digits + " _+-/=<>()[]{}:;,.!'\"@#$%^&|~`")
 """Printable ASCII without `*`, which ends comments, and without the backslash and `?`, which join lines."""
 _OUTSIDE = re.compile(f"[^{re.escape(''.join(sorted(ALPHABET)))}]")
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 def comment(text: str) -> list[str]:
@@ -22,12 +21,3 @@ def comment(text: str) -> list[str]:
     """
     first, *rest = [_OUTSIDE.sub(".", line) for line in text.split("\n")]
     return [f"/* {first}", *(f" * {line}" for line in rest), " */"] if rest else [f"/* {first} */"]
-
-
-def without_comments(text: str) -> str:
-    """Return a C text without its comments: what they say is no part of the program.
-
-    >>> without_comments("a /* b */ c")
-    'a  c'
-    """
-    return _COMMENT.sub("", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from tinytrace.codegen.c.lines import HOST, named
 from tinytrace.core.dtypes import FLOAT32, FLOAT64
 from tinytrace.core.formulas import Formula, suffix
 
@@ -37,15 +38,18 @@ def spelled_formula(formula: Formula, operands: Callable[[Formula], Text]) -> Te
         case "constant":
             return Text(args[0], True)
         case "call":
-            return Text(f"{args[0]}({', '.join(spell(x).text for x in args[1:])})", True)
+            return Text(f"{named(args[0])}({', '.join(spell(x).text for x in args[1:])})", True)
         case "host":
-            return Text(f"host->{args[0]}({', '.join(spell(x).text for x in args[1:])})", True)
+            return Text(f"{HOST}->{named(args[0])}({', '.join(spell(x).text for x in args[1:])})", True)
         case "cast":
             return Text(f"({args[0]}){spell(args[1]).operand}", False)
         case "item":
             return Text(f"{spell(args[0]).operand}[{args[1]}]", True)
         case "pointers":
             return Text(f"(void *[]){{{', '.join(f'(void *){spell(x).operand}' for x in args) or '0'}}}", True)
+        case "fma":
+            a, b, c = map(spell, args[:3])
+            return _fused(a, b, c, args[3], suffix(formula.dtype or FLOAT64))
         case "prefix":
             return _with_sign(args[0], args[1], spell(args[1]))
         case "infix":
@@ -60,8 +64,21 @@ def spelled_formula(formula: Formula, operands: Callable[[Formula], Text]) -> Te
     raise AssertionError(f"a formula has no operation {formula.op}")
 
 
+def _fused(a: Text, b: Text, c: Text, negated: str, end: str) -> Text:
+    """Return `a * b + c`, `c - a * b` (negated: product) or `a * b - c` (negated: addend) with one rounding."""
+    if negated == "product":
+        a, b = (a, _negative(b, end)) if a.is_sum and not b.is_sum else (_negative(a, end), b)
+    elif negated == "addend":
+        c = _negative(c, end)
+    return Text(f"{named(f'tt_fma_{end}')}({a.text}, {b.text}, {c.text})", True)
+
+
+def _negative(x: Text, end: str) -> Text:
+    return Text(f"{named(f'tt_neg_{end}')}({x.text})" if x.is_sum else f"-{x.operand}", True)
+
+
 def _with_sign(symbol: str, formula: Formula, x: Text) -> Text:
     """Return `-x` (or `!x`, `~x`); what may be a sum is negated by a function that looks at it as a whole."""
     if symbol == "-" and formula.dtype in (FLOAT32, FLOAT64) and x.is_sum:
-        return Text(f"tt_neg_{suffix(formula.dtype)}({x.text})", True)
+        return Text(f"{named(f'tt_neg_{suffix(formula.dtype)}')}({x.text})", True)
     return Text(f"{symbol}{x.operand}", False)

@@ -2,20 +2,22 @@
 
 An expression is written by many hands, each of which puts texts of others into its own. So what is known of a piece of
 text travels in the text: `marked` puts it between control characters, which C never has, and `Line` takes them out and
-remembers from which column to which each reached.
+remembers from which column to which each reached. The names of arrays and functions are marked too (`named`): a line
+knows which it mentions, and nothing is looked for in finished C.
 """
 from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 COMPUTE, COPY, CALL, SCAFFOLD, COMMENT = "compute", "copy", "call", "scaffold", "comment"
 """What a line does: arithmetic, moving numbers, calling something that takes arrays, what holds others together."""
-_BEGIN, _TEXT, _END = "\x02", "\x1f", "\x03"
-_MARKS = re.compile(f"({_BEGIN}[^{_TEXT}]*{_TEXT}|{_END})")
+_BEGIN, _TEXT, _END, _NAME, _NAMED = "\x02", "\x1f", "\x03", "\x0e", "\x0f"
+_MARKS = re.compile(f"({_BEGIN}[^{_TEXT}]*{_TEXT}|{_END}|{_NAME}[^{_NAMED}]*{_NAMED})")
 
 
 class Span(NamedTuple):
@@ -30,6 +32,19 @@ class Span(NamedTuple):
 def marked(text: str, eqns: frozenset[int], role: str) -> str:
     """Return a piece of C that remembers its equations until it is part of a line."""
     return f"{_mark(eqns, role)}{text}{_END}" if eqns else text
+
+
+def named(name: str) -> str:
+    """Return the name of an array, of a function or of the host as a piece of C: its line knows that it is used."""
+    return f"{_NAME}{name}{_NAMED}"
+
+
+HOST = named("host")
+
+
+def names_in(lines: Iterable[Line]) -> Counter[str]:
+    """Return how often lines mention each name."""
+    return Counter(name for line in lines for name in line.names)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -47,12 +62,14 @@ def _read_mark(mark: str) -> tuple[frozenset[int], str]:
 class Line(str):
     """A line of C, with what was marked in it."""
 
-    __slots__ = ("eqns", "role", "spans")
+    __slots__ = ("eqns", "names", "role", "spans")
 
     spans: tuple[Span, ...]
     role: str
     eqns: frozenset[int]
     """Of the whole line: those of its spans, or what was given for it."""
+    names: Sequence[str]
+    """The arrays and functions that it mentions, as often as it does."""
 
     @classmethod
     def of(cls, text: str, indent: str = "", role: str = SCAFFOLD, eqns: Iterable[int] = ()) -> Line:
@@ -61,9 +78,10 @@ class Line(str):
         role, eqns: what is known of the line besides its marks. A line that does something and has neither marks nor
         equations is scaffolding.
         """
-        plain, spans = _without_marks(text, len(indent)) if _BEGIN in text else (text, ())
+        names: list[str] = []
+        plain, spans = _without_marks(text, len(indent), names) if _BEGIN in text or _NAME in text else (text, ())
         line = cls(indent + plain if plain else "")
-        line.spans = spans
+        line.spans, line.names = spans, names
         line.eqns = frozenset(eqns)
         line.role = role
         if not spans:
@@ -77,11 +95,11 @@ class Line(str):
         """Return this line one level further to the left."""
         line = Line(self[4:])
         line.spans = tuple(span._replace(begin=span.begin - 4, end=span.end - 4) for span in self.spans)
-        line.role, line.eqns = self.role, self.eqns
+        line.role, line.eqns, line.names = self.role, self.eqns, self.names
         return line
 
 
-def _without_marks(text: str, column: int) -> tuple[str, tuple[Span, ...]]:
+def _without_marks(text: str, column: int, names: list[str]) -> tuple[str, tuple[Span, ...]]:
     plain: list[str] = []
     spans: list[Span] = []
     open_marks: list[tuple[int, str]] = []
@@ -91,6 +109,10 @@ def _without_marks(text: str, column: int) -> tuple[str, tuple[Span, ...]]:
             spans.append(Span(begin, column, *_read_mark(mark)))
         elif piece[:1] == _BEGIN:
             open_marks.append((column, piece))
+        elif piece[:1] == _NAME:
+            names.append(piece[1:-1])
+            plain.append(piece[1:-1])
+            column += len(piece) - 2
         elif piece:
             plain.append(piece)
             column += len(piece)

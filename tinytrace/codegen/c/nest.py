@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
-from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction
+from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.types import memory_type, narrowed, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.kernel import Nest
 from tinytrace.codegen.ir.nodes import Node, walk
-from tinytrace.codegen.ir.reductions import fold_of
+from tinytrace.codegen.ir.reductions import fold_of, product_taken_in
 from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
@@ -46,9 +46,11 @@ _PLAIN = frozenset(["axis", "literal", "local", "affine"])
 class NestWriter:
     """Writes nests into `code`, and the functions of parallel loops into `functions`."""
 
-    def __init__(self, code: Code, functions: list[CFunction]) -> None:
+    def __init__(self, code: Code, functions: list[CFunction], fuses: bool) -> None:
         self.code = code
         self.functions = functions
+        self.fuses = fuses
+        """May a product and a sum be rounded once?"""
         self._about: Sequence[str] = ()
 
     def write(self, nest: Nest, about: Sequence[str] = ()) -> None:
@@ -81,7 +83,7 @@ class NestWriter:
         match stmt:
             case For() if stmt.grain:
                 function, work = self._function(stmt)
-                spread = f"host->parallel_for({function}, {work}, {stmt.axis.args[1]}, {stmt.grain});"
+                spread = f"{HOST}->parallel_for({function}, {work}, {stmt.axis.args[1]}, {stmt.grain});"
                 code.line(f"{function}({work});" if is_whole(stmt) else spread)
             case For():
                 self._hoist(stmt)
@@ -119,17 +121,19 @@ class NestWriter:
     def _place(self, place: Place) -> str:
         if isinstance(place, Node):
             return str(place.args[0])
-        return f"{place[0].name}[{self.code.value(place[1])}]"
+        return f"{named(place[0].name)}[{self.code.value(place[1])}]"
 
     def _address(self, place: Place) -> str:
         if isinstance(place, Node):
             return f"&{place.args[0]}"
-        offset = self.code.operand(place[1])
-        return place[0].name if offset == "0" else f"({place[0].name} + {offset})"
+        name = named(place[0].name)
+        return name if constant_of(place[1]) == 0 else f"({name} + {self.code.operand(place[1])})"
 
     def _combine(self, place: Place, op: str, value: Node) -> None:
         dtype = place.dtype if isinstance(place, Node) else place[0].dtype
         assert dtype is not None
+        if self.fuses and value.dtype == dtype and self._take_in_product(place, op, value):
+            return
         operation = fold_of(op, dtype).operation
         if operation.mentions[1] > 1 and value.op not in _PLAIN and self.code.name_of(value) is None:
             self.code.keep(value)
@@ -144,6 +148,18 @@ class NestWriter:
         pair = Text(widened(target, dtype) if half else target, True), element
         text = spelled_formula(operation.formula, lambda part: pair[part.args[0]]).text
         self.code.line(f"{target} = {narrowed(f'({text})', dtype) if half else text};", COMPUTE, eqns)
+
+    def _take_in_product(self, place: Place, op: str, value: Node) -> bool:
+        """Write `place += a * b` with one rounding, if the value is a product that nothing else uses; was it?"""
+        product = product_taken_in(op, value)
+        if product is None or self.code.name_of(value) is not None or self.code.uses[value] > 1:
+            return False
+        target = self._place(place)
+        operands = [*map(self.code.operand_text, product.factors), Text(target, True)]
+        text = spelled_formula(product.operation.formula, lambda part: operands[part.args[0]]).text
+        eqns = value.eqns | (place if isinstance(place, Node) else place[0]).eqns
+        self.code.line(f"{target} = {text};", COMPUTE, eqns)
+        return True
 
     def _call(self, call: Call) -> None:
         words = {name: Text(self._address(place), True) for name, place in call.places.items()}
@@ -183,7 +199,9 @@ class NestWriter:
             return
         stmt = body[scan]
         assert isinstance(stmt, Inclusive)
+        fuses, self.fuses = self.fuses, False  # compilers know a running fold by its `+=`
         self._part(body[:scan])
+        self.fuses = fuses
         self.code.line(f"#pragma omp scan inclusive({stmt.local.args[0]})")
         self._part(body[scan + 1:])
 
@@ -245,7 +263,7 @@ class NestWriter:
             inner.line(f"const {kind} {x.args[0]} = *(const {kind} *)work[{k}];")
         if calls:
             inner.line(f"const struct tt_host *host = work[{len(buffers) + len(variables)}];")
-        writer = NestWriter(inner, self.functions)
+        writer = NestWriter(inner, self.functions, self.fuses)
         axis_name = loop.axis.args[0]
         writer._hoist(loop)
         if loop.simd:
@@ -258,11 +276,12 @@ class NestWriter:
         with inner.block(f"for (int64_t {axis_name} = {begin}; {axis_name} < {end}; {axis_name}++)"):
             writer._body(loop.body)
         if is_streaming(loop):
-            inner.line("tt_stream_end();")
+            inner.line(named("tt_stream_end") + "();")
         takes = "void *const *work" if is_whole(loop) else "void *ctx, int64_t begin, int64_t end"
-        self.functions.append(CFunction(f"void {name}({takes})", inner.lines))
-        pointers = [f"(void *){b.name}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
-        return name, f"(void *[]){{{', '.join(pointers + ['(void *)host'] * calls)}}}"
+        self.functions.append(CFunction(f"void {named(name)}({takes})", inner.lines))
+        pointers = [f"(void *){named(b.name)}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
+        pointers += [f"(void *){HOST}"] * calls
+        return name, f"(void *[]){{{', '.join(pointers)}}}"
 
 
 def _assigned(formula: Formula) -> str:

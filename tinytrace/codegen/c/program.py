@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.comments import comment
-from tinytrace.codegen.c.lines import COMMENT, COPY, CFunction
+from tinytrace.codegen.c.lines import COMMENT, COPY, CFunction, named
 from tinytrace.codegen.c.nest import NestWriter, is_spread
 from tinytrace.codegen.c.types import memory_type
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs
@@ -15,10 +15,10 @@ from tinytrace.codegen.ir.statements import Buffer, Declare, Row, nested
 class ProgramWriter:
     """Writes kernels into `code`, and the functions that threads run into `functions`."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: Code, fuses: bool) -> None:
         self.code = code
         self.functions: list[CFunction] = []
-        self._nests = NestWriter(code, self.functions)
+        self._nests = NestWriter(code, self.functions, fuses)
 
     def write(self, kernels: Sequence[Kernel], top: bool = True) -> None:
         """Write kernels in order, each with a comment that says what it is, where its loops are."""
@@ -50,14 +50,14 @@ class ProgramWriter:
         for pair in loop.exchanges:
             if pair not in moving and pair.before.name not in used:
                 continue
-            code.line(f"{_pointer(pair.before)} = {pair.first.name};")
+            code.line(f"{_pointer(pair.before)} = {named(pair.first.name)};")
             if pair in moving:
-                code.line(f"{_pointer(pair.after)} = {pair.second.name};")
+                code.line(f"{_pointer(pair.after)} = {named(pair.second.name)};")
         with code.block(_head(loop), loop.eqns):
             for view in (view for view in loop.views if view.buffer.name in used):
                 const = "const " if view.base.space == "input" else ""
                 step = f"{view.step} * " if view.step != 1 else ""
-                code.line(f"{const}{_pointer(view.buffer)} = {view.base.name} + {step}{loop.iteration.args[0]};")  # type: ignore[union-attr]
+                code.line(f"{const}{_pointer(view.buffer)} = {named(view.base.name)} + {step}{loop.iteration.args[0]};")  # type: ignore[union-attr]
             self.write(loop.condition, top=False)
             if loop.wanted is not None:
                 code.line(f"if (!{code.operand(loop.wanted)}) break;", COPY, loop.eqns)
@@ -67,7 +67,7 @@ class ProgramWriter:
                 code.line(f"{memory_type(pair.before.dtype)} *const {a}_last = {a}; {a} = {b}; {b} = {a}_last;")
         if loop.wanted is not None:
             for pair in moving:
-                result, last = pair.result.name, pair.before.name
+                result, last = named(pair.result.name), pair.before.name
                 code.line(f"if ({last} != {result}) __builtin_memcpy({result}, {last}, {pair.result.nbytes});")
 
     def _choose(self, choice: Choose) -> None:
@@ -94,7 +94,7 @@ def _head(loop: Repeat) -> str:
     return f"for (int64_t {t} = 0; {t} < {loop.length}; {t}++)"
 
 
-def names_in(kernels: Sequence[Kernel]) -> set[str]:
+def names_of(kernels: Sequence[Kernel]) -> set[str]:
     """Return the C names of the arrays and variables of kernels."""
     found: set[str] = set()
     for kernel in kernels:
@@ -109,5 +109,5 @@ def names_in(kernels: Sequence[Kernel]) -> set[str]:
             found.update(view.buffer.name for view in kernel.views)
             found.update([str(kernel.iteration.args[0])] if kernel.iteration is not None else [])
         for program in inner_programs(kernel):
-            found |= names_in(program)
+            found |= names_of(program)
     return found

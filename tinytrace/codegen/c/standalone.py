@@ -5,8 +5,7 @@ same compiler with the same flags computes the same bits.
 """
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -95,18 +94,19 @@ class Standalone(NamedTuple):
     @property
     def needs_host(self) -> bool:
         """Does the program use threads, matrix products or memory of its host?"""
-        return self.source is not None and "host->" in self.source.text[self.source.preamble:]
+        return self.source is not None and "host" in self.source.names
 
     @property
     def needs_blas(self) -> bool:
         """Are there matrix products?"""
-        return self.source is not None and re.search(r"host->[sd]gemm", self.source.text) is not None
+        return self.source is not None and any(name.startswith(("sgemm", "dgemm")) for name in self.source.names)
 
     def header(self, heading: str) -> str:
         """Return the .h file; `heading` is what its comment begins with."""
         guard = f"{self.name.upper()}_H"
         about = comment(f"{heading}\n\n{_CONTRACT}\n\n" + "\n".join(self._table()))
-        halves = [_OLD_CLANG] if self.source is not None and "_Float16" in self.source.text + self._head() else []
+        inside = self.source is not None and "_Float16" in self.source.names
+        halves = [_OLD_CLANG] if inside or any(p.aval.dtype == FLOAT16 for p in (*self.inputs, *self.outputs)) else []
         return "\n".join([*about, f"#ifndef {guard}", f"#define {guard}", "#include <stdint.h>", *halves, "",
                           "#ifdef __cplusplus", 'extern "C" {', "#endif", "", f"{self._head()};", "",
                           "#ifdef __cplusplus", "}", "#endif", "#endif", ""])
@@ -116,7 +116,7 @@ class Standalone(NamedTuple):
         parts = ["\n".join(comment(heading)), _SILENCE,
                  f'#include "{self.name}.h"\n#include <stdlib.h>\n#include <string.h>\n']
         if self.source is not None:
-            parts.append(self._renamed(self.source.text))
+            parts += [self._renaming(self.source.names), self.source.text]
         if self.needs_host:
             parts.append(f"extern const struct tt_host {HOST};\n")
         return "\n".join([*parts, *self._constants(), self._function()])
@@ -143,10 +143,10 @@ class Standalone(NamedTuple):
         return [f"{way} {p.name:{width}}  {p.aval.str_short()}{'' if p.path in ('', p.name) else '  ' + p.path}"
                 for way, p in rows]
 
-    def _renamed(self, text: str) -> str:
-        """Give what other files can see names that begin with the function's."""
-        text = re.sub(r"\btt_entry\b", f"{self.name}_{ENTRY}", text)
-        return re.sub(r"\btt_kernel_(\d+)\b", rf"{self.name}_kernel_\1", text)
+    def _renaming(self, names: Iterable[str]) -> str:
+        """Return the lines that give what other files can see names that begin with the function's."""
+        seen = sorted(name for name in names if name.startswith(("tt_entry", "tt_kernel_")))
+        return "".join(f"#define {name} {self.name}{name.removeprefix('tt')}\n" for name in seen)
 
     def _constants(self) -> list[str]:
         return [f"static const _Alignas(64) {memory_type(c.aval.dtype)} {c.name}[{max(c.aval.size, 1)}] = {{\n"

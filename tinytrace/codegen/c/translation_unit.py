@@ -1,14 +1,12 @@
 """The translation unit: the host's interface, the math that is used, parallel loops as functions, and the entry."""
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tinytrace.codegen.c.code import Code
-from tinytrace.codegen.c.comments import without_comments
-from tinytrace.codegen.c.lines import CFunction, Line
-from tinytrace.codegen.c.program import ProgramWriter, names_in
+from tinytrace.codegen.c.lines import CFunction, Line, named, names_in
+from tinytrace.codegen.c.program import ProgramWriter, names_of
 from tinytrace.codegen.c.split_compile import paragraphs, split_compile
 from tinytrace.codegen.c.types import memory_type
 from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs
@@ -30,11 +28,16 @@ UNROLL = '#pragma GCC optimize("peel-loops") /* loops over short rows are unroll
 
 
 def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer],
-         memory: Memory, mark: Callable[[int], str] | None = None) -> TranslationUnit:
-    """Return a program as C; mark: gives a line of C to stand before kernel k and, for k = their number, at the end."""
+         memory: Memory, fuses: bool = True, mark: Callable[[int], str] | None = None) -> TranslationUnit:
+    """Return a program as C.
+
+    Args:
+      fuses: folds may round a product and a sum once.
+      mark: gives a line of C to stand before kernel k and, for k = their number, at the end.
+    """
     buffers = [*inputs, *outputs]
-    body = Code(names_in(kernels) | {b.name for b in buffers})
-    writer = ProgramWriter(body)
+    body = Code(names_of(kernels) | {b.name for b in buffers})
+    writer = ProgramWriter(body, fuses)
     for k, part in enumerate([[kernel] for kernel in kernels] if mark is not None else [kernels]):
         if mark is not None:
             body.line(mark(k))
@@ -42,29 +45,29 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     if mark is not None:
         body.line(mark(len(kernels)))
 
-    used = words_of(body.lines)
+    used = names_in(body.lines)
     code = Code()
     for k, buffer in enumerate(buffers):
         if buffer.name in used:
             const = "const " if buffer.space == "input" else ""
-            code.line(f"{const}{memory_type(buffer.dtype)} *{buffer.name} = buffers[{k}];")
+            code.line(f"{const}{memory_type(buffer.dtype)} *{buffer.name} = {named('buffers')}[{k}];")
     for buffer, offset in memory.offsets.items():
         if buffer.name in used:
-            block = f"buffers[{len(buffers)}]"
+            block = f"{named('buffers')}[{len(buffers)}]"
             place = f"(void *)((char *){block} + {offset})" if offset else block
             code.line(f"{memory_type(buffer.dtype)} *{buffer.name} = {place};")
     for name in ("buffers", "host"):
-        if name not in used | words_of(code.lines):
+        if name not in used and name not in names_in(code.lines):
             code.line(f"(void){name};")
-    entry = CFunction("int32_t tt_entry(void *const *buffers, const struct tt_host *host)",
+    entry = CFunction(f"int32_t {named('tt_entry')}(void *const *buffers, const struct tt_host *host)",
                       [*code.lines, *body.lines, Line.of("    return TT_OK;")], linkage="")
     parts = split_compile(writer.functions, entry)
     lines = parts or paragraphs([function.all_lines for function in (*writer.functions, entry)])
     unrolled = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
-    calls = without_comments("\n".join(lines))
-    helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name + "(" in calls]
+    calls = names_in(lines)
+    helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name in calls]
     preamble = "\n".join([*unrolled, host_source(), math_functions(calls), *helpers, ""])
-    return TranslationUnit(preamble, lines, parts is not None)
+    return TranslationUnit(preamble, lines, parts is not None, frozenset(calls))
 
 
 class TranslationUnit(NamedTuple):
@@ -74,6 +77,8 @@ class TranslationUnit(NamedTuple):
     lines: Sequence[Line]
     parts: bool
     """Is it in two parts, which two compilers may take at the same time?"""
+    names: frozenset[str]
+    """What its own lines mention: arrays, functions, the host and its entries."""
 
     @property
     def text(self) -> str:
@@ -86,8 +91,3 @@ def rows_in(kernels: Sequence[Kernel]) -> list[Buffer]:
     found = [stmt.buffer for kernel in kernels if isinstance(kernel, Nest) for stmt in nested(kernel.body)
              if isinstance(stmt, Row)]
     return found + [row for kernel in kernels for program in inner_programs(kernel) for row in rows_in(program)]
-
-
-def words_of(lines: Sequence[str]) -> set[str]:
-    """Return the words of C, comments apart."""
-    return set(re.findall(r"\b\w+\b", without_comments("\n".join(lines))))

@@ -5,9 +5,12 @@ float16 and bfloat16 lie in memory as two bytes and are computed as `float`, rou
 """
 from __future__ import annotations
 
+from tinytrace.codegen.c.lines import named
 from tinytrace.core.dtypes import FLOAT0, FLOAT16, DType, KeyType, is_half, short_name
 
 _MEMORY = {"f16": "_Float16", "bf16": "uint16_t", "f32": "float", "f64": "double", "bool": "uint8_t"}
+_HALF = named("_Float16")
+_WIDEN, _NARROW = named("tt_bf16_to_f32"), named("tt_f32_to_bf16")
 
 
 def memory_type(dtype: DType) -> str:
@@ -33,18 +36,18 @@ def variable_type(dtype: DType | None) -> str:
 
 def rounded(text: str, dtype: DType) -> str:
     """Return the C expression that rounds the float `text` to a two-byte float and widens it again."""
-    return f"(float)(_Float16)({text})" if dtype == FLOAT16 else f"tt_bf16_to_f32(tt_f32_to_bf16({text}))"
+    return f"(float)({_HALF})({text})" if dtype == FLOAT16 else f"{_WIDEN}({_NARROW}({text}))"
 
 
 def widened(text: str, dtype: DType) -> str:
     """Return the variable's value for the element `text` in memory."""
     if not is_half(dtype):
         return text
-    return f"(float){text}" if dtype == FLOAT16 else f"tt_bf16_to_f32({text})"
+    return f"(float){text}" if dtype == FLOAT16 else f"{_WIDEN}({text})"
 
 
 def narrowed(text: str, dtype: DType) -> str:
     """Return the element to store for a variable's value `text`."""
     if not is_half(dtype):
         return text
-    return f"(_Float16){text}" if dtype == FLOAT16 else f"tt_f32_to_bf16({text})"
+    return f"({_HALF}){text}" if dtype == FLOAT16 else f"{_NARROW}({text})"

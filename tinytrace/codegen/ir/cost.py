@@ -45,7 +45,7 @@ MOST_PIECES = 64
 
 def steps(operation: Operation) -> int:
     """Return the work of an operation on one element."""
-    return max(1, CALL * len(operation.calls) + DIVISION * operation.divisions)
+    return max(1, operation.flops, CALL * len(operation.calls) + DIVISION * operation.divisions)
 
 
 def duration(body: Sequence[Stmt], times: float = 1.0) -> float:

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinytrace.codegen.ir.inserted_operations import fold_operation
-from tinytrace.core.dtypes import BOOL, FLOAT32, DType, is_float, is_half
+from tinytrace.codegen.ir.nodes import Node
+from tinytrace.core.dtypes import BOOL, FLOAT32, FLOAT64, DType, is_float, is_half
 from tinytrace.core.operations import Operation
+from tinytrace.primitives.multiply_add import fma_p, fnma_p
 
 
 class Fold(NamedTuple):
@@ -35,6 +37,29 @@ def fold_of(combine: str, dtype: DType) -> Fold:
 def propagating(combine: str, dtype: DType) -> str:
     """Return the name of the operation that is right for NaN when it stands alone."""
     return f"nan_{combine}" if combine in ("max", "min") and is_float(dtype) else combine
+
+
+class Product(NamedTuple):
+    """What takes `a * b` into a sum with one rounding: `operation(a, b, sum)`."""
+
+    operation: Operation
+    factors: tuple[Node, Node]
+
+
+def product_taken_in(combine: str, element: Node) -> Product | None:
+    """Return how a sum takes in an element that is a product of floats; None for other folds and elements.
+
+    One rounding, where the machine can: the loops that this is written in are the same for every length.
+    """
+    fused = {"sum": fma_p, "sub": fnma_p}.get(combine)
+    if fused is None or element.op != "apply" or element.dtype not in (FLOAT32, FLOAT64):
+        return None
+    factors = element.args[0].factors
+    if factors is None:
+        return None
+    j, k = factors
+    return Product(fused.operation(element.dtype, element.dtype, element.dtype),
+                   (element.children[j], element.children[k]))
 
 
 def accumulator_type(dtype: DType) -> DType:

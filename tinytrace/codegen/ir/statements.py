@@ -197,7 +197,7 @@ def operations(body: Sequence[Stmt], times: int = 1) -> int:
     """Return how many operations on elements statements take, done `times` times."""
     total = 0
     for stmt in body:
-        total += times * sum(node.op == "apply" and not node.args[0].is_conversion for node in walk(expressions(stmt)))
+        total += times * sum(node.args[0].flops for node in walk(expressions(stmt)) if node.op == "apply")
         total += times * isinstance(stmt, Combine)
         if isinstance(stmt, For):
             total += operations(stmt.body, times * stmt.axis.args[1])

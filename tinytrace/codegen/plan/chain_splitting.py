@@ -16,19 +16,21 @@ MOST_ENDS = 4
 """A chain is cut where at most this many values are needed on both sides: each is an array to write and read."""
 
 
-def ends_of_chains(eqns: Sequence[JaxprEqn], maps: Sequence[bool], cost: Mapping[Var, int], dear: int) -> set[Var]:
+def ends_of_chains(eqns: Sequence[JaxprEqn], steps: Sequence[int], cost: Mapping[Var, int], dear: int) -> set[Var]:
     """Return the values to be kept so that no chain is too long; those that cost less than `dear` are computed again.
 
     A cut is a place in the order of the equations: all that is needed after it is kept at it, or both sides of the cut
     would compute what is behind it.
+
+    Args: steps: for each equation, how many operations it adds to a chain; 0 if it is no link of one.
     """
     last_use = {x: k for k, eqn in enumerate(eqns) for x in eqn.invars}
     length: dict[object, int] = {}
     ends: set[Var] = set()
     needed: dict[Var, None] = {}
-    for k, (eqn, is_map) in enumerate(zip(eqns, maps, strict=True)):
-        if is_map:
-            longest = 1 + max([length.get(x, 0) for x in eqn.invars], default=0)
+    for k, (eqn, step) in enumerate(zip(eqns, steps, strict=True)):
+        if step:
+            longest = step + max([length.get(x, 0) for x in eqn.invars], default=0)
             for v in eqn.outvars:
                 length[v] = longest
                 if v.aval.shape and cost[v] >= dear and last_use.get(v, 0) > k:

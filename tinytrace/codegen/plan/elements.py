@@ -12,12 +12,13 @@ from typing import NamedTuple, TypeAlias
 from tinytrace.codegen.ir import arithmetic as ar
 from tinytrace.codegen.ir.inserted_operations import converted, fold_operation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, apply, axis, cast, literal, local, number
-from tinytrace.codegen.ir.reductions import fold_of, propagating
+from tinytrace.codegen.ir.reductions import fold_of, product_taken_in, propagating
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import DType
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Expr, Gather, IndexMap, IntLike, Reduction, Scalar, as_expr
+from tinytrace.core.operations import Operation
 
 Index: TypeAlias = tuple[Node, ...]
 Request: TypeAlias = tuple[Var, Index]
@@ -47,10 +48,12 @@ class Elements:
     """Expressions for elements; `leaf(v, index)` says which values are not written out, by returning their node."""
 
     def __init__(self, producers: dict[Var, Producer], leaf: Callable[[Var, Index], Node | None],
-                 names: dict[Var, str]) -> None:
+                 names: dict[Var, str], fuses: bool = True) -> None:
         self.producers = producers
         self.leaf = leaf
         self.names = names
+        self.fuses = fuses
+        """May a product and a sum be rounded once?"""
         self._known: dict[Request, Node] = {}
         self._moved: dict[Request, frozenset[int]] = {}
 
@@ -129,9 +132,9 @@ class Elements:
                 moved = node_of(element(wrapped(index), reader(eqn, read)))
                 return as_element(moved, var.aval.dtype)
             case Reduction():
-                return _unrolled(kind, eqn, index, var.aval.dtype, read)
+                return _unrolled(kind, eqn, index, var.aval.dtype, read, self.fuses)
             case Window():
-                return _windowed(kind, eqn, index, read)
+                return _windowed(kind, eqn, index, read, self.fuses)
             case Spread(_, parts):
                 return _beside(parts, index, read)
         raise AssertionError(f"{eqn.primitive} has no elements to write out")
@@ -151,7 +154,8 @@ def literal_node(atom: Literal) -> Node:
     return literal(atom.val, atom.aval.dtype)
 
 
-def _unrolled(kind: Reduction, eqn: JaxprEqn, index: Index, dtype: DType, read: Callable[[Atom, Index], Node]) -> Node:
+def _unrolled(kind: Reduction, eqn: JaxprEqn, index: Index, dtype: DType, read: Callable[[Atom, Index], Node],
+              fuses: bool) -> Node:
     """Return a short reduction as one expression."""
     operand = eqn.invars[0]
     fold = fold_of(propagating(kind.combine, dtype), dtype)
@@ -160,12 +164,21 @@ def _unrolled(kind: Reduction, eqn: JaxprEqn, index: Index, dtype: DType, read: 
         kept = iter(index)
         place = dict(zip(kind.axes, position, strict=True))
         element = read(operand, tuple(number(place[a]) if a in place else next(kept) for a in range(operand.aval.ndim)))
-        total = element if total is None else apply(fold.operation, (total, element))
+        total = element if total is None else _folded(fold.operation, total, element, fuses)
     assert total is not None
     return converted(total, dtype)
 
 
-def _windowed(kind: Window, eqn: JaxprEqn, index: Index, read: Callable[[Atom, Index], Node]) -> Node:
+def _folded(operation: Operation, total: Node, element: Node, fuses: bool) -> Node:
+    """Return a fold with one more element; a product is taken into a sum with one rounding, if it `fuses`."""
+    combine = {"add": "sum", "sub": "sub"}.get(operation.name, "")
+    product = product_taken_in(combine, element) if fuses else None
+    if product is None:
+        return apply(operation, (total, element))
+    return apply(product.operation, (*product.factors, total))
+
+
+def _windowed(kind: Window, eqn: JaxprEqn, index: Index, read: Callable[[Atom, Index], Node], fuses: bool) -> Node:
     """Return an element of an array of which a window is updated."""
     operand, updates = eqn.invars[0], eqn.invars[kind.updates]
     old = read(operand, index)
@@ -180,7 +193,7 @@ def _windowed(kind: Window, eqn: JaxprEqn, index: Index, read: Callable[[Atom, I
     new = read(updates, tuple(at))
     if kind.combine != "set":
         dtype = operand.aval.dtype
-        new = apply(fold_operation(propagating(UPDATES[kind.combine], dtype), dtype), (old, new))
+        new = _folded(fold_operation(propagating(UPDATES[kind.combine], dtype), dtype), old, new, fuses)
     return ar.where(inside, new, old)
 
 

@@ -101,6 +101,12 @@ class _Reader:
             case "infix", str(symbol), Formula() as left, Formula() as right:
                 a, b = self._evaluated(left, operands), self._evaluated(right, operands)
                 return None if a is None or b is None else self._combined(symbol, a, b)
+            case "fma", Formula() as left, Formula() as right, Formula() as addend, str(negated):
+                product, c = self._evaluated(left * right, operands), self._evaluated(addend, operands)
+                if product is None or c is None:
+                    return None
+                pair = (c, product) if negated == "product" else (product, c)
+                return self._combined("-" if negated else "+", *pair)
         return None
 
     def _combined(self, symbol: str, a: Polynomial, b: Polynomial) -> Polynomial | None:

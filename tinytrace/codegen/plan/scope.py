@@ -32,7 +32,7 @@ class Scope(ABC):
                 self.homes[v] = unit.constant(const, v.aval)
         self.values = Values(self.jaxpr)
         letters = {v: unit.names[v] for eqn in self.jaxpr.eqns for v in eqn.outvars if type(v) is not DropVar}
-        self.elements = Elements(self.values.producers, self._leaf, letters)
+        self.elements = Elements(self.values.producers, self._leaf, letters, unit.fuses)
         self.targets: dict[Var, list[Buffer]] = {}
         """The arrays in which outputs are wanted."""
         for atom, target in zip(self.jaxpr.outvars, targets, strict=True):

@@ -23,7 +23,9 @@ class Callback(NamedTuple):
 class Unit:
     """One translation unit under construction."""
 
-    def __init__(self) -> None:
+    def __init__(self, fuses: bool = True) -> None:
+        self.fuses = fuses
+        """May a product and a sum be rounded once?"""
         self.names = Names()
         self.callbacks: list[Callback] = []
         self.callback_ids = Buffer("callback_ids", (), np.dtype(np.int64), "input")

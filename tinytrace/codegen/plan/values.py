@@ -63,10 +63,15 @@ class Values:
         self.cost: dict[Var, int] = {}
         """Simple operations per element, when everything behind it that can be is written out."""
         self._rate()
-        self.kept: set[Var] = ends_of_chains(jaxpr.eqns, self.maps, self.cost, REMEMBERING)
+        self.kept: set[Var] = ends_of_chains(jaxpr.eqns, self._steps(), self.cost, REMEMBERING)
         self.repeated: set[Var] = set()
         """Values that some loop over more elements than they have reads: each element is needed many times."""
         self._choose_kept()
+
+    def _steps(self) -> list[int]:
+        """Return how many operations each equation adds to an expression; 0 for what is no part of one."""
+        return [max(1, kind.operation.flops) if isinstance(kind, Scalar) else int(maps)
+                for kind, maps in zip(self.kinds, self.maps, strict=True)]
 
     def _with_window(self, eqn: JaxprEqn, kind: Lowered) -> Lowered:
         """Return a scatter as a window where it is one: the places of its updates are known."""
