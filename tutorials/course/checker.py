@@ -7,9 +7,10 @@ the one that shows the same on every probe names the misunderstanding.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from hypothesis import HealthCheck, Phase, Verbosity, find, given, settings
@@ -51,6 +52,13 @@ def check(exercise: Exercise, answer: Answer) -> Verdict:
     if not callable(answer):
         message = NOT_A_FUNCTION.format(id=exercise.id, entry=exercise.entry)
         return Verdict(exercise.id, False, message, seconds=time.perf_counter() - started)
+    with bench.remembering(answer):
+        return verdict_on(bench, answer, started)
+
+
+def verdict_on(bench: Bench, answer: Answer, started: float) -> Verdict:
+    """What `check` says of a function."""
+    exercise = bench.exercise
     failure = bench.failure(answer)
     if failure is None:
         return Verdict(exercise.id, True, exercise.after, seconds=time.perf_counter() - started)
@@ -76,6 +84,16 @@ class Bench:
         self.solution = self.answer(exercise.solution)
         self.probes = {law: [*law.examples, *drawn(law, PROBES)] for law in exercise.properties}
         self._expected: dict[str, Any] = {}
+        self._checked: tuple[Answer, dict[str, Any]] | None = None
+
+    @contextlib.contextmanager
+    def remembering(self, answer: Answer) -> Iterator[None]:
+        """Inside of the block each case is run once with this answer."""
+        before, self._checked = self._checked, (answer, {})
+        try:
+            yield
+        finally:
+            self._checked = before
 
     def answer(self, program: str) -> Answer:
         """The answer that a program defines."""
@@ -85,7 +103,12 @@ class Bench:
 
     def shows(self, answer: Answer, case: str) -> Any:
         """What a case shows with this answer."""
-        return observe(case, {**self.names, self.exercise.entry: answer})
+        checked, shown = self._checked or (None, {})
+        if checked is not answer:
+            shown = {}
+        if case not in shown:
+            shown[case] = observe(case, {**self.names, self.exercise.entry: answer})
+        return shown[case]
 
     def expected(self, case: str) -> Any:
         """What a case shows with the solution."""
