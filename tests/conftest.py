@@ -39,6 +39,7 @@ def pytest_addoption(parser):
     parser.addoption("--exact", action="store_true", help="compile without fused multiply-add")
     parser.addoption("--pure", action="store_true", help="run without the C extensions (tinytrace.pure)")
     parser.addoption("--sample", type=int, default=1, metavar="N", help="of tests with many cases, try every Nth case")
+    parser.addoption("--first", type=int, default=0, metavar="K", help="... beginning with the Kth (0: the first)")
 
 
 def pytest_configure(config):
@@ -53,12 +54,14 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """--sample: of tables with many cases, every Nth."""
+    """--sample: of tables with many cases, every Nth, from the Kth on."""
+    every = config.getoption("--sample")
+    first = config.getoption("--first") % every
     tests = [item.nodeid.partition("[")[0] for item in items]
     cases, seen = collections.Counter(tests), collections.Counter()
     chosen, left_out = [], []
     for item, test in zip(items, tests, strict=True):
-        wanted = cases[test] <= MANY_CASES or seen[test] % config.getoption("--sample") == 0
+        wanted = cases[test] <= MANY_CASES or seen[test] % every == first
         seen[test] += 1
         (chosen if wanted else left_out).append(item)
     if left_out:
