@@ -15,6 +15,7 @@ assert "tinytrace" not in sys.modules
 import tinytrace as jax
 from hypothesis import find, settings, strategies as st
 assert "tinytrace.testing.strategies" not in sys.modules
+assert type(jax.__spec__.loader).__name__ == "SourceFileLoader", jax.__spec__
 quick = settings(max_examples=50, database=None)
 assert isinstance(find(st.from_type(jax.Array), lambda x: x.ndim == 1, settings=quick), jax.Array)
 print(find(st.from_type(jax.core.ClosedJaxpr), lambda closed: True, settings=quick))

@@ -11,6 +11,7 @@ kept on disk under its own C text, which no program without the fault has. Each 
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -204,6 +205,23 @@ def _remembered(call: Any) -> Any:
     return wrong
 
 
+def _overwritten(call: Any) -> Any:
+    """A program writes into its arguments."""
+    def wrong(self: Any, args: Any) -> Any:
+        results = call(self, args)
+        for x in args:
+            if isinstance(x, Array) and x.nbytes:
+                ctypes.memset(x.address, 0, x.nbytes)
+        return results
+    return wrong
+
+
+@contextmanager
+def _mutated_arguments() -> Iterator[None]:
+    with _taught_nothing(), mock.patch.object(Program, "__call__", _overwritten(Program.__call__)):
+        yield
+
+
 def _taught_nothing() -> AbstractContextManager[Any]:
     """The hit path learns nothing, so that every call is answered by Python."""
     return mock.patch.object(JitFunction, "_teach", return_value=None)
@@ -276,6 +294,7 @@ FAULTS: dict[str, Fault] = {fault.name: fault for fault in [
     Fault("stale entry", "clear_cache() keeps what it should forget.", "forgetting",
           replaced(JitCache, "clear", lambda clear: lambda self: None)),
     Fault("remembered answer", "A program answers later calls with what it gave first.", "hits", _stale_answers),
+    Fault("mutated argument", "A program writes into its arguments.", "hits", _mutated_arguments),
     Fault("borrowed memory", "An argument that is a result is not copied.", "hits",
           replaced(program_module, "array_from_host", _borrowed)),
     Fault("equal zeros", "Programs that differ in the sign of a zero, or in 1 and True, are one.", "equal programs",

@@ -78,7 +78,7 @@ def convolution(draw: st.DrawFn, block: Block) -> Value | None:
 
 
 def window_patches(draw: st.DrawFn, block: Block) -> Value | None:
-    """The product of a window, and of floats, whose order of rounding is one."""
+    """`lax.reduce_window` with a product of integers: the elements of each window side by side."""
     x = choose(draw, block, lambda v: v.dtype == INT32 and len(v.shape) == 2 and v.size > 1)
     if x is None:
         return None
