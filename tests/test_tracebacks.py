@@ -1,6 +1,7 @@
 """What users see of an error: their own frames, JAX's message, their expression, and a line that would do."""
 import functools
 import json
+import linecache
 import re
 import subprocess
 import sys
@@ -74,6 +75,26 @@ def test_the_line_that_would_do_does(name):
         end = next(k for k in range(wrong, len(lines)) if lines[k] == "")
     repaired = [*lines[:wrong], " " * indent + line, *lines[end:]]
     exec("\n".join(repaired), {"jax": jax, "jnp": jnp, "np": np, "partial": functools.partial})
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize(("line", "would_do"), [
+    ("fit = jax.grad(f)(jnp.ones(3))", "fit = jax.grad(lambda *args: f(*args).sum())(jnp.ones(3))"),
+    ("e = 2; é = x + np.sin(x)", "é = x + jnp.sin(x)"),
+    ("s = 'xx' if x else x", "s = jnp.where(x, 'xx', x)"),
+    ("y = (x if x > 0 else\n     -x)", "y = (jnp.where(x > 0, x, -x))"),
+])
+def test_only_the_expression_is_replaced(line, would_do):
+    def f(x):
+        return x * 2
+
+    names = {"jax": jax, "jnp": jnp, "np": np, "f": f}
+    body = "\n".join("    " + part for part in line.split("\n"))
+    program = f"@jax.jit\ndef g(x):\n{body}\n    return x\ng(1.0)\n"
+    linecache.cache["mine.py"] = (len(program), None, program.splitlines(True), "mine.py")
+    with pytest.raises(TypeError) as caught:
+        exec(compile(program, "mine.py", "exec"), names)
+    assert f"This would do: {would_do}" in caught.value.__notes__
 
 
 def frames(error):

@@ -18,8 +18,7 @@ import functools
 import importlib
 import os
 import sys
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, TracebackType
 from typing import Any, TypeVar
 
@@ -115,25 +114,27 @@ def _shorten_causes(error: BaseException) -> None:
 
 def _filtered(whole: TracebackType | None) -> TracebackType | None:
     """Return a traceback of the user's frames."""
-    entries = []
-    while whole is not None:
-        entries.append(whole)
-        whole = whole.tb_next
     found = None
-    for entry in reversed(entries):
+    for entry in reversed([*_entries(whole)]):
         if is_users(entry.tb_frame):
             found = TracebackType(found, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return found
 
 
+def _entries(whole: TracebackType | None) -> Iterator[TracebackType]:
+    while whole is not None:
+        yield whole
+        whole = whole.tb_next
+
+
 def _hide_frames(whole: TracebackType | None) -> None:
-    for frame, _ in traceback.walk_tb(whole):
-        if not is_users(frame):
-            frame.f_locals["__tracebackhide__"] = True
+    for entry in _entries(whole):
+        if not is_users(entry.tb_frame):
+            entry.tb_frame.f_locals["__tracebackhide__"] = True
 
 
 def _keep_as_cause(error: Exception, whole: TracebackType | None) -> None:
-    text = "".join(traceback.format_exception_only(type(error), error)).strip()
+    text = f"{type(error).__module__}.{type(error).__qualname__}: {error}"
     cause = UnfilteredStackTrace(f"{text}\n\n{_APPENDED}").with_traceback(whole)
     cause.__cause__, cause.__context__ = error.__cause__, error.__context__
     cause.__suppress_context__ = error.__suppress_context__
@@ -142,8 +143,8 @@ def _keep_as_cause(error: Exception, whole: TracebackType | None) -> None:
 
 def _add_notes(error: Exception, here: FrameType) -> None:
     """Say which expression of the user's it was, if this package raised the error."""
-    frames = [*traceback.walk_tb(error.__traceback__)]
-    if not frames or is_users(frames[-1][0]):
+    entries = [*_entries(error.__traceback__)]
+    if not entries or is_users(entries[-1].tb_frame):
         return
     notes = importlib.import_module("tinytrace.inspection.error_notes")
     for note in notes.notes_of(error, here):

@@ -73,7 +73,8 @@ MISTAKES = {
                              "total = jnp.sum(jnp.asarray([1.0, 2.0]))"),
     "concatenate": Mistake("a, b = jnp.ones(2), jnp.ones(3)\nc = jnp.concatenate(a, b)", "jnp.concatenate(a, b)",
                            "c = jnp.concatenate([a, b])"),
-    "grad_of_array": Mistake("def f(x):\n    return x ** 2\n\njax.grad(f)(jnp.ones(3))", "jax.grad(f)(jnp.ones(3))"),
+    "grad_of_array": Mistake("def f(x):\n    return x ** 2\n\njax.grad(f)(jnp.ones(3))", "jax.grad(f)(jnp.ones(3))",
+                             "jax.grad(lambda *args: f(*args).sum())(jnp.ones(3))"),
     "grad_of_int": Mistake("def f(x):\n    return x ** 2.0\n\njax.grad(f)(3)", "jax.grad(f)(3)",
                            "jax.grad(f)(3.0)"),
     "not_a_jax_type": Mistake("@jax.jit\ndef f(name, x):\n    return x\n\nf(\"sum\", 1.0)", "f(\"sum\", 1.0)"),
@@ -83,7 +84,7 @@ MISTAKES = {
     "vmap_sizes": Mistake("def f(x, y):\n    return x * y\n\njax.vmap(f)(jnp.ones(3), jnp.ones(4))",
                           "jax.vmap(f)(jnp.ones(3), jnp.ones(4))"),
     "vmap_scalar": Mistake("def f(x, y):\n    return x * y\n\njax.vmap(f)(jnp.ones(3), 2.0)",
-                           "jax.vmap(f)(jnp.ones(3), 2.0)"),
+                           "jax.vmap(f)(jnp.ones(3), 2.0)", "jax.vmap(f, in_axes=(0, None))(jnp.ones(3), 2.0)"),
     "scan_carry": Mistake("def body(carry, x):\n    return jnp.stack([carry, x]), x\n\n"
                           "jax.lax.scan(body, 0.0, jnp.ones(3))", "jax.lax.scan(body, 0.0, jnp.ones(3))"),
     "cond_types": Mistake("def f(x):\n    return jax.lax.cond(x > 0, lambda x: x, lambda x: 0, x)\n\njax.jit(f)(1.0)",

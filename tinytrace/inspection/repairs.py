@@ -73,8 +73,18 @@ class Expression(NamedTuple):
 
     def with_new(self, node: ast.AST, text: str) -> str:
         """Return the statement with another text for one of its expressions."""
-        statement, old = self.text(self.statement), self.text(node)
-        return statement.replace(old, text, 1) if isinstance(self.statement, _SIMPLE) else text
+        if not isinstance(self.statement, _SIMPLE):
+            return text
+        (first, last), (begin, end) = self._span(self.statement), self._span(node)
+        return self.source[first:begin] + text + self.source[end:last]
+
+    def _span(self, node: ast.AST) -> tuple[int, int]:
+        """Return where a node begins and ends in the source; Python counts columns in bytes of UTF-8."""
+        lines = self.source.split("\n")
+        places = [(node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)]  # type: ignore[attr-defined]
+        begin, end = [sum(len(text) + 1 for text in lines[:line - 1])
+                      + len(lines[line - 1].encode()[:column].decode(errors="ignore")) for line, column in places]
+        return begin, end
 
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)
@@ -287,6 +297,29 @@ def _real(found: Expression, frame: FrameType) -> str:
     return found.with_new(node, f"{found.text(node.func)}({', '.join(args)})") if not node.keywords else ""
 
 
+def _scalar(found: Expression, frame: FrameType) -> str:
+    """`grad(f)(x)` of a function to an array: the gradient of its sum."""
+    node = found.nearest(ast.Call)
+    if node is None or not isinstance(node.func, ast.Call) or len(node.func.args) != 1 or node.func.keywords:
+        return ""
+    function = found.text(node.func.args[0])
+    if not isinstance(node.func.args[0], (ast.Name, ast.Attribute)):
+        function = f"({function})"
+    return found.with_new(node.func.args[0], f"lambda *args: {function}(*args).sum()")
+
+
+def _unmapped(found: Expression, frame: FrameType) -> str:
+    """`vmap(f)(xs, 2.0)`: a number is the same for all."""
+    node = found.nearest(ast.Call)
+    if node is None or not isinstance(node.func, ast.Call) or len(node.func.args) != 1 or node.func.keywords:
+        return ""
+    axes = ["None" if isinstance(x, ast.Constant) else "0" for x in node.args]
+    if "None" not in axes:
+        return ""
+    transformed = f"{found.text(node.func)[:-1]}, in_axes=({', '.join(axes)}{',' if len(axes) == 1 else ''}))"
+    return found.with_new(node.func, transformed)
+
+
 def _hashable(found: Expression, frame: FrameType) -> str:
     """`f(x, shape=[2, 3])`: a static argument can be hashed."""
     node = found.nearest(ast.Call)
@@ -330,4 +363,6 @@ _RULES: list[tuple[type[Exception], str, Callable[[Expression, FrameType], str]]
     (ValueError, "Zero-dimensional arrays cannot be concatenated", _pieces),
     (TypeError, "grad requires real- or complex-valued inputs", _real),
     (ValueError, "Non-hashable static arguments", _hashable),
+    (TypeError, "Gradient only defined for scalar-output functions", _scalar),
+    (ValueError, "its rank should be at least 1, but is only 0", _unmapped),
 ]
