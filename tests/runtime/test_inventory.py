@@ -85,6 +85,24 @@ def test_damage_is_told():
         current_inventory()[entry.digest]
 
 
+def test_what_is_told_of_an_entry_is_checked_too():
+    """And entries of earlier versions, which tell less, are hits."""
+    load(adder(1))
+    (entry,) = current_inventory().entries()
+    path = pathlib.Path(entry.path) / "meta.json"
+    meta = json.loads(path.read_text())
+    meta["commands"][0][1][0][0] = "rm"
+    for told, hits in ((meta, 0), ({name: meta[name] for name in ("key", "size", "sha256")}, 1)):
+        path.write_text(json.dumps(told))
+        ladder.clear_memory()
+        stats.reset()
+        assert len(list(current_inventory().entries())) == hits
+        assert answer(load(adder(1))) == expected(1)
+        assert stats.disk_hits == hits
+    (entry,) = current_inventory().entries()
+    assert (entry.commands, entry.verify(rebuild=True)) == ((), [])
+
+
 def test_a_compiler_that_makes_other_code_is_told(monkeypatch):
     load(adder(1))
     (entry,) = current_inventory().entries()

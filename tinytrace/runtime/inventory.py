@@ -25,8 +25,8 @@ from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.ladder import artifact_key, is_loaded
 from tinytrace.runtime.places import read_library, scratch_folder, write_file
 from tinytrace.runtime.process import idle
-from tinytrace.runtime.store import LARGEST_NOTE, Store, parse_json
-from tinytrace.runtime.store_layout import ENTRIES, IS_DIGEST, IS_SHARD, JAXPR, LARGEST_OBJECT, META
+from tinytrace.runtime.store import Store, read_meta
+from tinytrace.runtime.store_layout import ENTRIES, IS_DIGEST, IS_SHARD, JAXPR, LARGEST_OBJECT
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,17 +98,21 @@ class StoredEntry:
         if foreign := foreign_to(self.key, compiler):
             raise CompileError(f"entry {self.digest[:12]} was made elsewhere: {foreign}",
                                remedy="rebuild it where it was made")
-        with scratch_folder() as folder:
-            write_file(os.path.join(folder, SOURCE), self.read(SOURCE))
-            quick = _is_quick(self.key, compiler)
-            in_parts = sum(bool(pipeline.stdin) for pipeline in self.commands) > 1
-            commands = compiler.compile(folder, quick, in_parts, cores=2)
-            problems = [] if read_library(folder) == self.read(LIBRARY) else \
-                [f"{LIBRARY}: the same C gives other bytes now"]
-        if commands != self.commands:
-            stored, now = ("; ".join(map(str, ran)) or "none" for ran in (self.commands, commands))
+        in_parts = sum(bool(pipeline.stdin) for pipeline in self.commands) > 1
+        built = [self._compiled(compiler, parts) for parts in ([in_parts] if self.commands else [False, True])]
+        library, (_, commands) = self.read(LIBRARY), built[0]
+        problems = [] if any(made == library for made, _ in built) else [f"{LIBRARY}: the same C gives other bytes now"]
+        if self.commands and commands != self.commands:
+            stored, now = ("; ".join(map(str, ran)) for ran in (self.commands, commands))
             problems.append(f"the commands are not those that were stored: {stored}, now {now}")
         return problems
+
+    def _compiled(self, compiler: Compiler, in_parts: bool) -> tuple[bytes, tuple[Pipeline, ...]]:
+        """What the compiler makes of the C now, and how it was called."""
+        with scratch_folder() as folder:
+            write_file(os.path.join(folder, SOURCE), self.read(SOURCE))
+            commands = compiler.compile(folder, _is_quick(self.key, compiler), in_parts, cores=2)
+            return read_library(folder), commands
 
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values."""
@@ -135,7 +139,10 @@ def foreign_to(key: ArtifactKey, compiler: Compiler) -> str:
     """Return how a key belongs to another compiler or processor than this one; empty if it does not."""
     if key.cpu != compiler.cpu:
         return f"for the processor `{key.cpu[:60]}`, this one is `{compiler.cpu[:60]}`"
-    return "" if key.compiler == compiler.identity else f"by {key.compiler}, this one is {compiler.identity}"
+    if key.compiler != compiler.identity:
+        return f"by {key.compiler}, this one is {compiler.identity}"
+    usual = [compiler.flags(quick) for quick in (False, True)]
+    return "" if key.argv in usual else f"with other arguments: {' '.join(set(key.argv) ^ set(usual[0]))}"
 
 
 class Inventory(Mapping[str, StoredEntry]):
@@ -191,7 +198,7 @@ def read_entry(store: Store, digest: str) -> StoredEntry | None:
     """The entry of a digest, as far as it can be read and tells what it is; None otherwise."""
     try:
         with _folder(store, digest) as folder:
-            meta = parse_json(folder.read(META, LARGEST_NOTE))
+            meta = read_meta(folder)
             used = os.fstat(folder.descriptor).st_mtime
         key = ArtifactKey.from_json(meta["key"])
         commands = tuple(Pipeline(stdin, tuple(map(tuple, argvs))) for stdin, argvs in meta.get("commands", ()))

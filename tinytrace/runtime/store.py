@@ -91,7 +91,7 @@ class Store:
         try:
             with (self.folder() as root, root.inner(ENTRIES) as entries, entries.inner(shard) as place,
                   place.inner(key.digest) as folder):
-                meta = parse_json(folder.read(META, LARGEST_NOTE))
+                meta = read_meta(folder)
                 if meta["key"] != key.to_json() or folder.read(SOURCE, len(source)) != source:
                     return None
                 library = folder.read(LIBRARY, min(meta["size"], LARGEST_OBJECT))
@@ -99,7 +99,7 @@ class Store:
                     return None
                 with suppress(OSError):  # a store that can only be read is not pruned either
                     os.utime(folder.descriptor)  # pruning drops those that were not used for longest
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
         return Entry(self._path(key), library)
 
@@ -256,11 +256,30 @@ def _set_aside(root: Folder, folder: Folder, name: str) -> None:
 
 
 def _meta(key: ArtifactKey, files: Mapping[str, bytes], commands: Sequence[Pipeline]) -> dict[str, Any]:
-    """What is told of an entry; `size` and `sha256` are those of the library."""
+    """What is told of an entry; `size` and `sha256` are those of the library, `check` is the digest of the rest."""
     library = files[LIBRARY]
-    return {"key": key.to_json(), "size": len(library), "sha256": sha256(library),
-            "files": {name: sha256(data) for name, data in files.items()},
+    rest = {"files": {name: sha256(data) for name, data in files.items()},
             "commands": [[pipeline.stdin, [list(argv) for argv in pipeline.commands]] for pipeline in commands]}
+    return {"key": key.to_json(), "size": len(library), "sha256": sha256(library), "check": _check(rest), **rest}
+
+
+_CHECKED_ALONE = frozenset(["key", "size", "sha256", "check"])
+
+
+def read_meta(folder: Folder) -> dict[str, Any]:
+    """What an entry's folder tells of it, every byte of which counts.
+
+    Raises: OSError if it cannot be read, ValueError, TypeError or AttributeError if it is damaged.
+    """
+    meta: dict[str, Any] = parse_json(folder.read(META, LARGEST_NOTE))
+    rest = {name: value for name, value in meta.items() if name not in _CHECKED_ALONE}
+    if rest and meta.get("check") != _check(rest):
+        raise ValueError(f"{META} is not what was stored")
+    return meta
+
+
+def _check(rest: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(rest, sort_keys=True).encode())
 
 
 def _note(name: str) -> str:
