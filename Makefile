@@ -96,7 +96,7 @@ bench: $(VENV)/.installed $(RIVAL)/.installed  ## time us against JAX, torch, Nu
 		$(foreach rival,$(RIVALS) numpy,$(rival)=$(RIVAL)/bin/python)
 
 clean:  ## remove everything that the other targets made
-	rm -rf $(VENV) $(ORACLE) $(RIVAL) .cache benchmarks/results docs/_build docs/tutorials build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ORACLE) $(RIVAL) .cache benchmarks/results docs/_build docs/tutorials docs/made build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find tinytrace -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

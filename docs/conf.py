@@ -9,7 +9,9 @@ import shutil
 import sys
 
 DOCS = pathlib.Path(__file__).parent
-sys.path.insert(0, str(DOCS))  # the extension `docstrings`
+sys.path.insert(0, str(DOCS))  # `docstrings`, an extension, and `making`
+
+from making import make_all  # noqa: E402 (found only now)
 
 project = "tinytrace"
 author = "the tinytrace developers"
@@ -46,3 +48,4 @@ def copy_notebooks() -> None:
 
 
 copy_notebooks()
+make_all()

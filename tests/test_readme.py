@@ -12,7 +12,8 @@ from tinytrace.runtime.failures import forget_announcements
 
 ROOT = pathlib.Path(__file__).parent.parent
 README = ROOT / "README.md"
-PAGES = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+PAGES = [ROOT / "docs" / "start.md", ROOT / "docs" / "exactness.md",
+         *sorted((ROOT / "docs").glob("howto/*.md")), *sorted((ROOT / "docs").glob("stages/*.md"))]
 FLAGS = doctest.ELLIPSIS
 
 
