@@ -108,6 +108,11 @@ ceil_p = Elementwise("ceil", FLOAT, np.ceil, function("ceil"), CONSTANT, ulp=0, 
 round_p = Elementwise("round", FLOAT, _round, lambda x, rounding_method:
                       call("rint" if rounding_method is RoundingMethod.TO_NEAREST_EVEN else "round", x),
                       CONSTANT, ulp=0, laws="odd idempotent monotone")
-nextafter_p = Elementwise("nextafter", [FLOAT, FLOAT], np.nextafter,
+def _next_after(x: Any, y: Any) -> Any:
+    """C's function: of equal operands the second one. NumPy returns the first for halves: another zero."""
+    return np.where(x == y, y, np.nextafter(x, y))
+
+
+nextafter_p = Elementwise("nextafter", [FLOAT, FLOAT], _next_after,
                           lambda x, y: call_named(f"tt_nextafter_{short_name(x.dtype)}", x, y), ulp=0)
 is_finite_p = Elementwise("is_finite", FLOAT, np.isfinite, function("is_finite"), CONSTANT, result=BOOL)
