@@ -48,6 +48,14 @@ def test_every_kind_of_surprise():
     assert f"{__file__}:{dead.line}: dead: " in str(found)
 
 
+speed = 3
+
+
+def test_numbers_of_the_module_are_part_of_the_program():
+    found = jax.lint(lambda x: x * speed * len(SEEN))(jnp.ones(3))
+    assert [f.message for f in found] == ["`speed`, 3, is part of the program: a change of it is not seen"]
+
+
 def test_nothing_to_find():
     found = jax.lint(lambda x: jnp.sin(x) * 2)(jnp.ones(3))
     assert list(found) == []

@@ -57,6 +57,7 @@ def test_a_miscompilation_is_found_and_made_small(fault):
         assert len(equations) <= 5
         assert not operation or operation in {eqn.primitive.name for eqn in equations}
         assert found.equations
+        assert ("of kernel" in found.place) == (stage == "C")
         assert all(e.file == __file__ for e in found.equations if e.file)
         assert len(found.as_python().splitlines()) == 5
         assert found.as_python() in str(found)

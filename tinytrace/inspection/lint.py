@@ -75,7 +75,7 @@ def lint(fun: Callable[..., Any]) -> Callable[..., Findings]:
         closed = make_jaxpr(fun)(*args, **kwargs)
         here = _definition(fun)
         return Findings([
-            *_constants(closed, captured, here), *_mutations(captured, before, here),
+            *_constants(closed, captured, here), *_numbers(fun, here), *_mutations(captured, before, here),
             *_weak_types(fun, args, kwargs, here), *_dead(closed), *_callbacks(closed.jaxpr)])
     return check
 
@@ -119,6 +119,15 @@ def _constants(closed: ClosedJaxpr, captured: Mapping[str, Any], here: tuple[str
             yield Finding("global", f"{what} {advice}", file, line)
         if name is None or aval.nbytes >= LARGE:
             yield Finding("constant", f"{what} is part of the program", file, line)
+
+
+def _numbers(fun: Callable[..., Any], here: tuple[str, int]) -> Iterator[Finding]:
+    """Numbers of the module that the function reads, but for those whose names say that they do not change."""
+    function = inspect.unwrap(fun)
+    outside = inspect.getclosurevars(function).globals if inspect.isfunction(function) else {}
+    for name, value in outside.items():
+        if type(value) in (bool, int, float) and not name.isupper():
+            yield Finding("global", f"`{name}`, {value!r}, is part of the program: a change of it is not seen", *here)
 
 
 def _named_leaves(captured: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

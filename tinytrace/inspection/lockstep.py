@@ -178,20 +178,21 @@ class _Comparison:
         return wrong or self.kernel_difference(prefixes, differs)
 
     def kernel_difference(self, prefixes: Prefixes, count: int) -> Difference | None:
-        """Return where the arrays that kernel number `count` writes differ between C and NumPy."""
-        kernel = prefixes.kernels[count - 1]
+        """Return where what the first `count` kernels write differs between C and NumPy: the last of them first."""
         machine, numpy = prefixes.in_c(count), prefixes.in_numpy(count)
         values = [x for x in numpy.values() if x.size]
         bound = sum(kernel_units(k) for k in prefixes.kernels[:count]) * _unit_and_scale(values)
         needed = set(prefixes.outputs) | {b for k in prefixes.kernels[count:] for b in k.reads}
-        for buffer in kernel.writes:
-            if buffer in needed and buffer in machine and buffer in numpy:  # others are room for a call's own use
-                ours, theirs = (x[buffer][:buffer.size].reshape(buffer.shape) for x in (machine, numpy))
-                wrong = first_difference(ours, theirs, bound)
-                if wrong is not None:
-                    place = f"{buffer.name} of kernel {count} ({kernel.title()})"
-                    return Difference("C", place, wrong, ours[wrong], theirs[wrong], bound,
-                                      self.equations_of(kernel, buffer))
+        written = {buffer: k for k in range(count) for buffer in prefixes.kernels[k].writes}
+        seen = needed & written.keys() & machine.keys() & numpy.keys()
+        for buffer in sorted(seen, key=lambda b: (-written[b], b.name)):
+            ours, theirs = (x[buffer][:buffer.size].reshape(buffer.shape) for x in (machine, numpy))
+            wrong = first_difference(ours, theirs, bound)
+            if wrong is not None:
+                kernel = prefixes.kernels[written[buffer]]
+                place = f"{buffer.name} of kernel {written[buffer] + 1} ({kernel.title()})"
+                return Difference("C", place, wrong, ours[wrong], theirs[wrong], bound,
+                                  self.equations_of(kernel, buffer))
         return None
 
     def equations_of(self, kernel: Kernel, buffer: Buffer) -> list[Equation]:
