@@ -146,6 +146,28 @@ def test_errors_of_users_are_theirs():
 
 
 @pytest.mark.usefixtures("quiet")
+def test_awkward_errors_of_users_pass():
+    """One that refuses notes, one that is raised twice, one that cannot print itself."""
+    class Awkward(Exception):
+        def __str__(self):
+            raise RuntimeError("no text")
+
+    awkward = Awkward()
+    awkward.__notes__ = "not a list"
+    twice = ValueError("twice")
+
+    def f(error):
+        raise error
+
+    for error in (awkward, twice, twice):
+        with pytest.raises(type(error)) as caught:
+            jax.jit(lambda x, error=error: f(error))(1.0)
+        assert caught.value is error
+    assert awkward.__notes__ == "not a list"
+    assert twice.__notes__ == [REMOVED]
+
+
+@pytest.mark.usefixtures("quiet")
 def test_causes_are_short_too():
     def f(x):
         try:

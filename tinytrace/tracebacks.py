@@ -14,6 +14,7 @@ Source: `jax_traceback_filtering` of JAX 0.4.35 (https://docs.jax.dev/en/latest/
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import importlib
 import os
@@ -78,7 +79,7 @@ def shorten(error: Exception) -> None:
     if mode == "remove_frames":
         _keep_as_cause(error, whole)
     else:
-        error.add_note(REMOVED)
+        _add_note(error, REMOVED)
 
 
 def is_users(frame: FrameType) -> bool:
@@ -148,4 +149,11 @@ def _add_notes(error: Exception, here: FrameType) -> None:
         return
     notes = importlib.import_module("tinytrace.inspection.error_notes")
     for note in notes.notes_of(error, here):
-        error.add_note(note)
+        _add_note(error, note)
+
+
+def _add_note(error: Exception, note: str) -> None:
+    """Add a note once; an error that the user has made unfit for notes goes on without it."""
+    with contextlib.suppress(Exception):
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)

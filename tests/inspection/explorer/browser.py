@@ -1,23 +1,13 @@
-"""Chromium without a screen, driven by selenium; and the screenshots of the documentation:
-
-    python -m tests.inspection.explorer.browser        writes docs/images/explorer-light.png and -dark.png
-"""
-import io
+"""Chromium without a screen, driven by selenium."""
 import shutil
 import tempfile
 
-from PIL import Image
 from selenium import webdriver
-
-from tests.conftest import ROOT
-from tests.inspection.explorer.programs import page
 
 CHROMIUM, DRIVER = (shutil.which(name) for name in ("chromium", "chromedriver"))
 MISSING = ", ".join(name for name, path in (("chromium", CHROMIUM), ("chromedriver", DRIVER)) if path is None)
 OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
            "--force-color-profile=srgb", "--disable-extensions", "--no-first-run"]  # fmt: skip
-IMAGES = ROOT / "docs" / "images"
-POINTED = "return [...document.querySelectorAll('#jaxpr [data-s]')].find(e => e.textContent.includes(arguments[0]))"
 
 
 def started():
@@ -47,22 +37,3 @@ def show(driver, explored):
     with tempfile.NamedTemporaryFile("w", suffix=".html", encoding="utf-8", delete=False) as file:
         file.write(explored.html)
     driver.get(f"file://{file.name}")
-
-
-def write_screenshots():
-    driver = started()
-    try:
-        IMAGES.mkdir(exist_ok=True)
-        resize(driver, 1280, 720)
-        for scheme in ("light", "dark"):
-            set_dark(driver, scheme == "dark")
-            show(driver, page("step"))
-            driver.execute_script(POINTED, "= tanh").click()
-            picture = Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB")
-            picture.quantize(256).save(IMAGES / f"explorer-{scheme}.png", optimize=True)
-    finally:
-        driver.quit()
-
-
-if __name__ == "__main__":
-    write_screenshots()
