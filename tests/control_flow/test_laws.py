@@ -206,3 +206,21 @@ def test_effects_say_whether_callbacks_are_ordered() -> None:
 
     assert "Ordered" in effects(True)
     assert "Ordered" not in effects(False)
+
+
+def test_forward_rules_that_may_become_the_function_again_go_when_nobody_reads_them() -> None:
+    @jax.custom_vjp
+    def f(x: Any, y: Any) -> Any:
+        return jnp.sin(x) * y
+
+    f.defvjp(lambda x, y: (jnp.sin(x) * y, (x, y)), lambda kept, ct: (ct * jnp.cos(kept[0]) * kept[1], ct),
+             optimize_remat=True)
+
+    def unused(x: Any) -> Any:
+        jax.vjp(f, x, x)
+        return x * 2.0
+
+    assert [eqn.primitive.name for eqn in jax.jit(unused).lower(XS).jaxpr.eqns] == ["mul"]
+    for wrap in (lambda g: g, jax.jit):
+        close(wrap(lambda x: jax.vjp(f, x, x)[0])(XS), f(XS, XS))
+        close(wrap(jax.grad(lambda x: jnp.sum(jax.checkpoint(f)(x, x))))(XS), jnp.cos(XS) * XS + 1.0)

@@ -59,6 +59,8 @@ class Selection:
     def tests(self, fault: Fault) -> list[list[str]]:
         """Return the tests to run first, those to run when all of these pass, and so on."""
         inside = [test for path, tests in BY_PATH.items() if fault.path.startswith(path) for test in tests]
+        module = fault.path.removesuffix(".py").replace("/", ".")
+        inside += [test for test in [f"tests/test_docstrings.py::test_examples[{module}]"] if test in self.seconds]
         if fault.path not in self.files:
             return [self.named(fault), *([test] for test in dict.fromkeys(inside))]
         place = range(fault.line, fault.line + fault.before.count("\n") + 1)

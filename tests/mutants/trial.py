@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from typing import NamedTuple, NoReturn
 
 # Read once, for trials run in forks of this process: what most tests import.
@@ -117,7 +118,7 @@ class Copy:
             return "error", text[-300:]
         blamed = re.search(r"^(?:FAILED|ERROR) (.+)", text, re.MULTILINE)
         if not blamed:
-            return "caught", f"pytest ended with status {status}"
+            return "caught" if status < 0 else "error", f"pytest ended with status {status}"
         names = [test for test in tests if blamed[1].startswith(test) and "::" in test]
         return "caught", max(names, key=len, default=blamed[1].partition(" - ")[0])
 
@@ -143,6 +144,8 @@ class Copy:
                 "ignore::pytest.PytestAssertRewriteWarning", "--hypothesis-seed=0",
                 *(f"--ignore={path}" for path in LEFT_OUT), f"@{self.folder / 'tests.txt'}"]))
             sys.stdout.flush()
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(status)
 
