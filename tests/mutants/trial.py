@@ -23,10 +23,10 @@ import pytest
 
 from tests.mutants.faults import Fault
 
-WORK, FACTOR = 60, 4
+WORK, FACTOR = 20, 4
 """Seconds of processor time that the tests of a trial may take, and FACTOR times what they took when recorded; a
 program that does not end shows by them on a busy machine too. Those that wait for ever are stopped after a while."""
-LONGEST = 300
+LONGEST = 150
 MEMORY = 12 << 30
 LEFT_OUT = ("tests/runtime/test_sanitizers.py", "tests/mutants", "tests/course", "tests/faults",
             "tests/test_tutorials.py", "tests/documents", "tests/api/test_one_meaning.py")  # fmt: skip

@@ -126,3 +126,15 @@ def test_the_next_half_after_each(dtype):
         out = np.asarray(jax.jit(lax.nextafter)(x, y))
         same = (out.view(np.uint16) == expected.view(np.uint16)) | (np.isnan(out) & np.isnan(expected))
         assert same.all(), (x[~same], y[0], out[~same])
+
+
+@pytest.mark.parametrize("dtype", [domains.F32, domains.F64])
+def test_a_power_of_one_half_is_no_root(dtype):
+    """pow(-0, 0.5) is 0 and pow(-inf, 0.5) is inf (IEEE 754-2019, 9.2.1); NumPy takes the root of both for a scalar."""
+    with enable_x64(dtype == domains.F64), np.errstate(all="ignore"):
+        for shape in ((), (3,)):
+            for x, expected in ((-0.0, 0.0), (-np.inf, np.inf), (4.0, 2.0), (-4.0, np.nan)):
+                args = np.full(shape, x, dtype), np.full(shape, 0.5, dtype)
+                for out in (lax.pow(*args), jax.jit(lax.pow)(*args), lax.pow_p.impl(*args)):
+                    np.testing.assert_array_equal(out, np.full(shape, expected))
+                    assert not np.signbit(out).any() or np.isnan(expected)
