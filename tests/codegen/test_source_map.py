@@ -87,9 +87,19 @@ def test_every_statement_leads_to_an_equation_or_is_scaffolding(case):
         assert place.role in ROLES
         if place.role in ("compute", "copy", "call"):
             assert place.equations, lines[place.line - 1]
+            check_is_whole(lines[place.line - 1], place)
         if place.role == "scaffold":  # holds no arithmetic on elements
             assert "tt_" not in re.sub(r"tt_(entry|kernel_\d+|host|stream_end|floordiv|mod)\b", "",
                                        lines[place.line - 1]), lines[place.line - 1]
+
+
+def check_is_whole(line, place):
+    """A marked part of a line has both of its parentheses, and does not begin or end inside a word."""
+    before, text, after = line[:place.begin], line[place.begin:place.end], line[place.end:]
+    assert text == text.strip(), line
+    assert text.count("(") == text.count(")"), (text, line)
+    assert not (before[-1:].isidentifier() and text[:1].isidentifier()), (text, line)
+    assert not (text[-1:].isidentifier() and after[:1].isidentifier()), (text, line)
 
 
 @settings(max_examples=200 if FULL else 40)

@@ -125,3 +125,11 @@ def test_what_numpy_asks_of_an_array():
     copy[0] = 7
     assert x[0] == 0
     assert not np.shares_memory(np.array(x), np.asarray(x))
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.int8, np.uint8, jnp.int32])
+def test_bounds_of_slices_may_be_numbers_of_any_kind(kind):
+    x, two = np.arange(30.0, dtype=np.float32).reshape(5, 6), kind(2)
+    for index in (slice(two, None), slice(None, two), slice(None, None, two), (slice(None), slice(two, two)),
+                  (1, slice(two, 5, two)), (None, slice(None, two))):
+        np.testing.assert_array_equal(jnp.asarray(x)[index], x[index])
