@@ -15,6 +15,7 @@ from making import make_all  # noqa: E402 (found only now)
 
 project = "tinytrace"
 author = "the tinytrace developers"
+project_copyright = author
 extensions = ["myst_nb", "sphinx.ext.autodoc", "docstrings"]
 exclude_patterns = ["_build"]
 
