@@ -54,6 +54,8 @@ from tinytrace.config import (
     debug_nans,
     disable_jit,
     enable_x64,
+    explain_cache_misses,
+    log_compiles,
     numpy_dtype_promotion,
 )
 from tinytrace.core.basearray import Array
@@ -142,6 +144,7 @@ __all__ = [
     "eval_shape",
     "expect",
     "explain",
+    "explain_cache_misses",
     "explore",
     "export",
     "export_c",
@@ -160,6 +163,7 @@ __all__ = [
     "local_device_count",
     "local_devices",
     "lockstep",
+    "log_compiles",
     "make_jaxpr",
     "named_call",
     "named_scope",

@@ -233,6 +233,8 @@ debug_nans = _switch("debug_nans", "Operations within this context raise Floatin
 disable_jit = _switch("disable_jit", "Jitted functions called within this context run op by op in Python.")
 check_tracer_leaks = _switch("check_tracer_leaks", "A tracer that outlives its trace raises within this context.")
 checking_leaks = check_tracer_leaks
+explain_cache_misses = _switch("explain_cache_misses", "Within this context it is logged why functions are traced.")
+log_compiles = _switch("log_compiles", "Within this context it is logged what is traced and compiled.")
 exact = _switch("exact", "Programs compiled within this context use no fused multiply-add.")
 
 

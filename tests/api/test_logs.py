@@ -108,6 +108,15 @@ def test_compiles(told):
     assert told("jax_log_compiles", lambda: named(X3, jnp.float32(2), X4)) == []
 
 
+def test_within_a_context(caplog):
+    f = jax.jit(lambda x: x + 5)
+    with jax.log_compiles(), jax.explain_cache_misses():
+        f(X3)
+    f(X4)
+    assert [message.split()[0] for message in caplog.messages] == ["Finished", "TRACING", "Compiling", "Finished",
+                                                                   "Finished"]
+
+
 def test_topics_of_the_environment():
     code = "import tinytrace as jax\nf = jax.jit(lambda x: x + 3)\nf(1.0)\nf(1.0)\nf(2)"
     environment = {**os.environ, "TINYTRACE_LOG": "trace,cache,compile,passes"}
