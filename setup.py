@@ -24,7 +24,7 @@ class PureBuild(build_py):
     def run(self) -> None:
         super().run()
         target = Path(self.build_lib, "tinytrace", "pure", "csrc")
-        for path in [Path("csrc", "tt_host.h"), *Path("csrc", "math").glob("*.h")]:
+        for path in [*Path("csrc").glob("*.[chi]*"), *Path("csrc", "math").glob("*.h")]:
             place = target / path.relative_to("csrc")
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, place)

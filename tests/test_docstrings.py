@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import math
 import pkgutil
 import re
@@ -12,7 +13,8 @@ import pytest
 
 import tinytrace as jax
 
-SKIPPED = ("tinytrace.cli.programs.", "tinytrace.cli.__main__")
+SKIPPED = ("tinytrace.cli.programs.", "tinytrace.cli.__main__",
+           *([] if importlib.util.find_spec("distributed") else ["tinytrace.dask"]))
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(jax.__path__, "tinytrace.")

@@ -194,3 +194,27 @@ def test_the_host_is_one_file():
     text = standalone_host()
     assert re.findall(r'#include "(.*)"', text) == []
     assert text.count(host_source()) == 1
+
+
+def test_several_functions_share_a_program_and_a_host_also_in_cpp(tmp_path):
+    """Names of one do not meet those of another, and the headers are C++ too."""
+    compiler = compilers()[0]
+    x = np.zeros(1 << 20, np.float32)
+    functions = [jax.export_c(lambda x, k=k: jnp.tanh(x) * k, name=f"times_{k}") for k in (2, 3)]
+    for exported in (function(x) for function in functions):
+        exported.save(tmp_path)
+    (tmp_path / "main.c").write_text("""
+        #include "times_2.h"
+        #include "times_3.h"
+        static float x[1 << 20], a[1 << 20], b[1 << 20];
+        int main(void) {
+            x[1] = 0.5f;
+            return times_2(x, a) || times_3(x, b) || !(a[1] > 0.92f && a[1] < 0.93f && b[1] > a[1]);
+        }""")
+    command = [compiler, *build_flags(compiler, False)[:2], "-Wall", "-Wextra", "-Werror", "main.c", "times_2.c",
+               "times_3.c", "tt_host.c", "-o", "both", "-lm", "-lpthread", "-ldl"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    subprocess.run(["./both"], cwd=tmp_path, check=True, timeout=60)
+    if shutil.which("g++"):
+        subprocess.run(["g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "times_2.h"], cwd=tmp_path,
+                       check=True, timeout=60)

@@ -180,3 +180,29 @@ def test_damaged_texts_are_refused():
         assert broken != text
         with pytest.raises(ValueError, match=r".+"):
             jax.export.parse(broken)
+
+
+# --- functions with rules ----------------------------------------------------------------------------------------
+
+
+def test_functions_with_rules_are_pickled_by_name_or_by_value():
+    cloudpickle = pytest.importorskip("cloudpickle")
+    assert sent(jax.nn.relu) is sent(jax.nn.relu, cloudpickle) is jax.nn.relu
+
+    @jax.custom_jvp
+    def forward(x):
+        return x * 2
+
+    forward.defjvp(lambda primals, tangents: (forward(primals[0]), 20 * tangents[0]))
+
+    @jax.custom_vjp
+    def backward(x):
+        return x * 2
+
+    backward.defvjp(lambda x: (backward(x), None), lambda _, ct: (30 * ct,))
+    for function, slope in ((forward, 20.0), (backward, 30.0)):
+        twin = sent(function, cloudpickle)
+        assert (float(twin(3.0)), float(jax.grad(twin)(3.0)), twin.__name__) == (6.0, slope, function.__name__)
+    closed = sent(jax.make_jaxpr(forward)(1.0), cloudpickle)
+    assert float(jax.grad(lambda x: jax.core.eval_jaxpr(closed.jaxpr, closed.consts, x)[0])(1.0)) == 20.0
+    assert sent(jax.make_jaxpr(jax.nn.relu)(1.0), cloudpickle).eqns

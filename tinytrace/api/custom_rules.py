@@ -19,6 +19,7 @@ from tinytrace.control_flow.remat_opt import remat_opt_p
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import eval_jaxpr
+from tinytrace.core.moving import CarriedFunction, by_reference
 from tinytrace.core.tangents import Zero
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import Partial, tree_flatten, tree_leaves, tree_map, tree_unflatten, treedef_is_leaf
@@ -53,6 +54,10 @@ class custom_jvp:  # noqa: N801 (JAX's name)
         self.nondiff_argnums = nondiff_argnums
         self.jvp: Function | None = None
         self.symbolic_zeros = False
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return by_reference(self) or (
+            custom_jvp, (CarriedFunction(self.fun), self.nondiff_argnums), _own_attributes(self))
 
     def defjvp(self, jvp: Function, symbolic_zeros: bool = False) -> Function:
         """Set the rule `jvp(primals, tangents) -> (out, out_tangent)` and return it, so that it can decorate.
@@ -117,6 +122,10 @@ class custom_vjp:  # noqa: N801 (JAX's name)
         self.fwd: Function | None = None
         self.bwd: Function | None = None
         self.symbolic_zeros = self.optimize_remat = False
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return by_reference(self) or (
+            custom_vjp, (CarriedFunction(self.fun), self.nondiff_argnums), _own_attributes(self))
 
     def defvjp(self, fwd: Function, bwd: Function, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
         """Set the rules `fwd(*args) -> (out, residuals)` and `bwd(residuals, ct) -> cts`, one ct per argument.
@@ -282,3 +291,9 @@ def _check_no_tracers(x: Any) -> None:
             "custom_vjp functions; instead, nondiff_argnums should only be used for arguments that can't be or contain "
             "JAX tracers, e.g. function-valued arguments. In particular, array-valued arguments should typically not "
             "be indicated as nondiff_argnums.")
+
+
+def _own_attributes(function: custom_jvp | custom_vjp) -> dict[str, Any]:
+    """Return what was set on a function with rules, besides the function itself and what it copies of that."""
+    copied = ("fun", "nondiff_argnums", "__wrapped__", *functools.WRAPPER_ASSIGNMENTS)
+    return {name: value for name, value in vars(function).items() if name not in copied}

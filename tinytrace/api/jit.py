@@ -52,7 +52,7 @@ from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.avals import ShapedArray, abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
-from tinytrace.core.moving import CarriedFunction, named
+from tinytrace.core.moving import CarriedFunction, by_reference
 from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.trace import Tracer, current_trace, is_eager, is_interpreting
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
@@ -101,10 +101,7 @@ class JitFunction(FastCallable, ShowsItself):
         return f"<PjitFunction of {self._fun!r}>"
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        module, name = getattr(self, "__module__", None), getattr(self, "__qualname__", None)
-        if module != "__main__" and named(module, name) is self:
-            return str(name)  # by reference, as functions are
-        return _rebuilt, (CarriedFunction(self._fun), self._options)
+        return by_reference(self) or (_rebuilt, (CarriedFunction(self._fun), self._options))
 
     def __copy__(self) -> JitFunction:
         return self

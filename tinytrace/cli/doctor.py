@@ -15,6 +15,7 @@ from tinytrace.api.jit import jit
 from tinytrace.cli.answers import FINE, NOT_FINE, Answer, emphasized
 from tinytrace.config import config
 from tinytrace.numpy import exp, tanh
+from tinytrace.pure import PURE
 from tinytrace.runtime.blas import blas_path
 from tinytrace.runtime.compiler import Compiler, which
 from tinytrace.runtime.disassembly import DISASSEMBLER
@@ -44,6 +45,9 @@ def run(options: Any) -> Answer:
     steps: list[Step] = []
     checks = [Check("tinytrace", "ok", f"{tinytrace.__version__}, Python {platform.python_version()}, "
                     f"{platform.system()} {platform.machine()}")]
+    checks.append(Check("C extensions", "ok", "they are used") if not PURE else
+                  Check("C extensions", "missing", "off or missing: every program is interpreted",
+                        "unset TINYTRACE_PURE, or install tinytrace where there is a C compiler"))
     compiler = _compiler(checks, steps)
     checks += [*_processor(compiler), *_stores(steps), *_packages(), _blas(), _disassembler(), _self_test(compiler)]
     is_fine = all(check.state != "missing" for check in checks)
@@ -150,7 +154,7 @@ def _self_test(compiler: Compiler | None) -> Check:
     wrong = float(np.max(np.abs(got - exact) / np.abs(exact)))
     if not wrong < 1e-4:
         return Check("self-test", "missing", f"a result is wrong by {wrong:.1e}", "report it, with this report")
-    how = "interpreted" if compiler is None else "compiled" if stats.compiles > before[0] else \
+    how = "interpreted" if compiler is None or PURE else "compiled" if stats.compiles > before[0] else \
         "found on disk" if stats.disk_hits > before[1] else "found in memory"
     return Check("self-test", "ok", f"a program was {how} and agrees with NumPy")
 

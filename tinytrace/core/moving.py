@@ -43,12 +43,22 @@ class Carried:
         except (pickle.PicklingError, AttributeError, TypeError):
             return OpaqueParam, (repr(self.value),)
 
+    def by_value(self, dumps: Callable[[Any], bytes]) -> tuple[Any, ...]:
+        """Return how cloudpickle, whose `dumps` is given, writes it down."""
+        try:
+            return pickle.loads, (dumps(self.value),)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            return OpaqueParam, (repr(self.value),)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self.value
 
 
 class CarriedFunction(Carried):
     """A function that another one wraps: by pickle, the name of the wrapper and how deep in it the function is."""
+
+    def by_value(self, dumps: Callable[[Any], bytes]) -> tuple[Any, ...]:
+        return _itself, (self.value,)
 
     def __reduce__(self) -> tuple[Any, ...]:
         module, name = getattr(self.value, "__module__", None), getattr(self.value, "__qualname__", None)
@@ -70,6 +80,12 @@ def named(module: str | None, name: str | None) -> Any:
         return None
 
 
+def by_reference(wrapper: Any) -> str | None:
+    """Return the name under which a module has a function's wrapper; None if pickle must not write down a name."""
+    module, name = getattr(wrapper, "__module__", None), getattr(wrapper, "__qualname__", None)
+    return name if module != "__main__" and named(module, name) is wrapper else None
+
+
 def _unwrapped(module: str, name: str, depth: int) -> Callable[..., Any]:
     __import__(module)
     found = reduce(getattr, name.split("."), sys.modules[module])
@@ -79,7 +95,7 @@ def _unwrapped(module: str, name: str, depth: int) -> Callable[..., Any]:
 
 
 def _by_value(carried: Carried) -> tuple[Any, ...]:
-    return _itself, (carried.value,)
+    return carried.by_value(sys.modules["cloudpickle"].dumps)
 
 
 def _itself(value: Any) -> Any:

@@ -71,9 +71,11 @@ lib = _Library()
 
 @cache
 def _texts() -> list[tuple[str, str]]:
-    """Return (name, text) of tt_host.h and the math headers."""
+    """Return (name, text) of tt_host.h, the math headers, and the host of exported programs."""
     folder = next((place for place in PLACES if (place / "tt_host.h").is_file()), None)
     if folder is None:
         raise FileNotFoundError(f"the C texts are in none of {', '.join(map(str, PLACES))}: this copy of tinytrace is "
                                 "not complete; install it again, or run it from a checkout")
-    return [(path.name, path.read_text()) for path in [folder / "tt_host.h", *sorted((folder / "math").glob("*.h"))]]
+    standalone = [folder / name for name in ("standalone.c", "pool.c", "pool.h", "blas.c", "blas.h", "gemm.inc")]
+    paths = [folder / "tt_host.h", *sorted((folder / "math").glob("*.h")), *standalone]
+    return [(path.name, path.read_text()) for path in paths]
