@@ -133,6 +133,21 @@ def test_no_cycles():
     assert cycles(IMPORTS) == []
 
 
+LONGER = {"numpy/__init__.py": "a list of names", "api/jit.py": "to be split", "api/program.py": "to be split"}
+"""Files of more than 400 lines, and why."""
+
+
+def test_files_and_functions_are_short():
+    lines = {}
+    for path in (ROOT / "tinytrace").rglob("*.py"):
+        text, name = path.read_text(), str(path.relative_to(ROOT / "tinytrace"))
+        lines[name] = len(text.splitlines())
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                assert node.end_lineno - node.lineno < 60, f"{name}: {node.name} is longer than a screen"
+    assert {name for name, count in lines.items() if count > 400} == set(LONGER), "split files by meaning"
+
+
 def test_readme_prints_the_layers():
     shown = layers_text() in (ROOT / "README.md").read_text()
     assert shown, f"put this into the README's section on layers:\n{layers_text()}"

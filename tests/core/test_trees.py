@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests import goldens
 from tinytrace.core.key_paths import DictKey, keystr
+from tinytrace.core.tree_operations import tree_transpose
 from tinytrace.core.tree_paths import (
     broadcast_prefix,
     equality_errors,
@@ -30,7 +31,6 @@ from tinytrace.core.trees import (
     tree_leaves,
     tree_map,
     tree_structure,
-    tree_transpose,
     tree_unflatten,
 )
 

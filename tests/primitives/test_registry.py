@@ -15,8 +15,8 @@ from tests.primitives import domains
 from tinytrace.config import enable_x64
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import FLOAT0, KeyType, is_float
+from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.primitive import Primitive, Refusal, registry
-from tinytrace.core.trace import to_numpy
 
 RULES = ("abstract_eval", "impl", "jvp", "transpose", "batch", "lower")
 for package in ("primitives", "control_flow", "random"):

@@ -15,7 +15,7 @@ from tinytrace.api.call_keys import CallKey, described
 from tinytrace.api.jit_cache import JitOptions, LookupKey
 from tinytrace.api.outside import Makeup, inner_function, makeup_of
 from tinytrace.api.tables import RecentTable
-from tinytrace.core.jaxpr import SourceInfo
+from tinytrace.core.source_info import SourceInfo
 
 
 class FirstCall(NamedTuple):

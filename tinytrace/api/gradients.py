@@ -12,7 +12,8 @@ from tinytrace.api.flattening import as_argnums, check_argument, check_callable,
 from tinytrace.api.vmapping import vmap
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.dtypes import KeyType, dtype_of, is_float, is_integer, is_weak, result_type
-from tinytrace.core.trees import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose, tree_unflatten
+from tinytrace.core.tree_operations import tree_transpose
+from tinytrace.core.trees import tree_flatten, tree_leaves, tree_map, tree_structure, tree_unflatten
 from tinytrace.primitives.arithmetic import add
 from tinytrace.primitives.comparison import eq
 from tinytrace.primitives.conversion import convert_element_type

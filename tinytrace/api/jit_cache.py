@@ -23,7 +23,8 @@ from tinytrace.api.tables import RecentTable
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, refuse_masked
 from tinytrace.core.dtypes import canonicalized
-from tinytrace.core.jaxpr import ClosedJaxpr, SourceInfo
+from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.source_info import SourceInfo
 from tinytrace.core.trace import Tracer, leaked_tracer_error
 from tinytrace.core.trees import PyTreeDef
 

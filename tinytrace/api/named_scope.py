@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tinytrace.core.jaxpr import replay, scopes
+from tinytrace.core.source_info import replay, scopes
 
 
 @contextlib.contextmanager

@@ -29,10 +29,11 @@ from tinytrace.core.array import Array, array_from_host
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
+from tinytrace.core.numpy_calls import has_nan, to_numpy
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.structure import structure_of
 from tinytrace.core.tangents import float0_zeros
-from tinytrace.core.trace import eval_context, has_nan, interpreting, to_numpy
+from tinytrace.core.trace import eval_context, interpreting
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.errors import nan_error
 from tinytrace.passes.multiply_add import fuse_multiply_add

@@ -16,7 +16,7 @@ from tinytrace.api.exactness import called_program
 from tinytrace.core.array import Array
 from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.trace import to_numpy
+from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.primitives.conversion import convert_element_type_p
 
 NumPyFunction = Callable[..., Any]

@@ -18,7 +18,8 @@ from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, UnusedVar, eval_jaxpr
 from tinytrace.core.key_paths import SequenceKey, keystr
-from tinytrace.core.trace import Tracer, current_trace, interpreting, to_numpy
+from tinytrace.core.numpy_calls import to_numpy
+from tinytrace.core.trace import Tracer, current_trace, interpreting
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr

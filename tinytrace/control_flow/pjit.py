@@ -7,9 +7,10 @@ from typing import Any
 from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, run_body
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dce import dce_closed_jaxpr
-from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var, eval_jaxpr, replayed_source
+from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var, eval_jaxpr
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.source_info import replayed_source
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.core.trace import current_trace, is_eager
 from tinytrace.transforms.binders import forwarded_inputs, move_binders_to_back, prune_outputs

@@ -12,8 +12,9 @@ from typing import Any
 from tinytrace.control_flow.bodies import drop, fixpoint, keep, merge, split
 from tinytrace.control_flow.closed_call import closed_call_p
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_jaxpr, jaxpr_as_fun, scopes
+from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_jaxpr, jaxpr_as_fun
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.source_info import scopes
 from tinytrace.transforms.binders import forwarded_inputs, move_binders_to_back, move_binders_to_front, prune_outputs
 from tinytrace.transforms.partial_eval import JaxprTrace, Unknown, partial_eval, partial_eval_jaxpr
 from tinytrace.transforms.policy import Policy, partial_eval_jaxpr_custom

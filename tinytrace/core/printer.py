@@ -11,17 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tinytrace.core.jaxpr import (
-    ClosedJaxpr,
-    DropVar,
-    Jaxpr,
-    JaxprEqn,
-    Literal,
-    Var,
-    install_printer,
-    scopes_text,
-    subjaxprs,
-)
+from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, install_printer, subjaxprs
 from tinytrace.core.layout import (
     Anchor,
     Break,
@@ -32,6 +22,7 @@ from tinytrace.core.layout import (
     render_with_notes,
     render_with_places,
 )
+from tinytrace.core.source_info import scopes_text
 from tinytrace.core.user_names import user_names
 
 

@@ -8,20 +8,19 @@ constant. Source: JAX, autodidax part 1; JAX's "stackless" change (jax-ml/jax pu
 from __future__ import annotations
 
 import contextlib
-import contextvars
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from tinytrace import errors
-from tinytrace._dispatch import ArrayBase, TraceScope, TraceState, array_of_view, set_getitem, set_numpy
+from tinytrace._dispatch import ArrayBase, TraceScope, TraceState, set_getitem
 from tinytrace.config import config
 from tinytrace.core import basearray
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT0, dtype_of, is_float
+from tinytrace.core.dtypes import dtype_of
+from tinytrace.core.numpy_calls import check_nans, out_avals_of, owned, quietly, read_only, to_numpy
 from tinytrace.util import lazy
 
 if TYPE_CHECKING:
@@ -214,78 +213,19 @@ def apply_primitive(primitive: Primitive, args: Sequence[Any], params: dict[str,
             refuse_tracer(x)
             aval = aval_of(x)
             avals.append(aval)
-            values.append(_read_only(to_numpy(x, aval)))
+            values.append(read_only(to_numpy(x, aval)))
             borrowed = borrowed or aval.shape != ()
-    out_avals = _out_avals(primitive, avals, params)
-    out = _quietly(primitive.impl, values, params)
+    out_avals = out_avals_of(primitive, avals, params)
+    out = quietly(primitive.impl, values, params)
     if not primitive.multiple_results:
-        result = _owned(out, out_avals, borrowed)
+        result = owned(out, out_avals, borrowed)
         if config.debug_nans:
             check_nans(primitive, [result])
         return result
-    results = [_owned(x, aval, borrowed) for x, aval in zip(out, out_avals, strict=True)]
+    results = [owned(x, aval, borrowed) for x, aval in zip(out, out_avals, strict=True)]
     if config.debug_nans:
         check_nans(primitive, results)
     return results
-
-
-def to_numpy(x: Any, aval: ShapedArray) -> Any:
-    """Return the NumPy value of a concrete argument in its aval's dtype (64-bit inputs are narrowed)."""
-    if isinstance(x, Array):
-        return x._value
-    if hasattr(x, "__jax_array__"):
-        return to_numpy(x.__jax_array__(), aval)
-    if aval.dtype == FLOAT0:
-        return np.asarray(x)
-    return np.asarray(x, aval.dtype)
-
-
-def _quiet_context() -> contextvars.Context:
-    """Return a context in which NumPy reports no division by zero, overflow or invalid value."""
-    context = contextvars.copy_context()
-    context.run(np.seterr, all="ignore")
-    return context
-
-
-class _Quiet(threading.local):
-    """This thread's own quiet context, None while it is in use."""
-
-    def __init__(self) -> None:
-        self.context: contextvars.Context | None = _quiet_context()
-
-
-_quiet = _Quiet()
-set_numpy(np.asarray, _quiet_context)
-
-
-def _quietly(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Call `function` without NumPy's floating point warnings; as `np.errstate` does, at a fifth of its cost."""
-    context = _quiet.context
-    if context is None:  # an operation inside an operation: the context is in use, and quiet already
-        return function(*args, **kwargs)
-    _quiet.context = None
-    try:
-        return context.run(function, *args, **kwargs)
-    finally:
-        _quiet.context = context
-
-
-def _read_only(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a view that cannot be written, so that results which share the caller's memory are recognised."""
-    if value.flags.writeable and value.ndim:
-        value = value.view()
-        value.flags.writeable = False
-    return value
-
-
-def _owned(value: Any, aval: ShapedArray, borrowed: bool) -> Array:
-    """Wrap a result; one that may be a view of the caller's own NumPy array is copied."""
-    array = value if type(value) is np.ndarray else np.asarray(value)
-    if not array.flags.writeable and borrowed:
-        array = array.copy()
-    array.setflags(False)  # type: ignore[call-arg]
-    result: Array = array_of_view(aval, array)
-    return result
 
 
 def refuse_tracer(x: Any) -> None:
@@ -293,35 +233,6 @@ def refuse_tracer(x: Any) -> None:
     if isinstance(x, Tracer):
         x._assert_live()
         raise leaked_tracer_error(x)
-
-
-_out_aval_cache: dict[Any, Any] = {}
-
-
-def _out_avals(primitive: Primitive, avals: list[ShapedArray], params: dict[str, Any]) -> Any:
-    try:
-        key = (primitive, config.enable_x64, *avals, *params.items()) if params else \
-            (primitive, config.enable_x64, *avals)
-        cached = _out_aval_cache.get(key)
-    except TypeError:  # a parameter that cannot be hashed: compute it each time
-        return primitive.abstract_eval(*avals, **params)
-    if cached is None:
-        cached = primitive.abstract_eval(*avals, **params)
-        if len(_out_aval_cache) > 8192:
-            _out_aval_cache.clear()
-        _out_aval_cache[key] = cached
-    return cached
-
-
-def check_nans(primitive: Primitive, arrays: Sequence[Array]) -> None:
-    """Raise FloatingPointError, naming the operation, if there is a NaN among its results."""
-    if has_nan(arrays):
-        raise errors.nan_error(primitive.name)
-
-
-def has_nan(arrays: Sequence[Any]) -> bool:
-    """Is there a NaN in one of the Arrays? (Those of dtype float0 are NumPy's.)"""
-    return any(isinstance(x, Array) and is_float(x.dtype) and bool(np.isnan(x._value).any()) for x in arrays)
 
 
 # --- the current trace -----------------------------------------------------------------------------------------
@@ -438,6 +349,5 @@ def raise_not_concrete(tracer: Tracer) -> NoReturn:
 
 
 __all__ = ["Array", "EvalTrace", "Interpreter", "Trace", "TraceScope", "Tracer", "apply_primitive", "aval_of",
-           "check_nans", "current_trace", "dtype_of", "eval_context", "install_executor", "install_methods",
-           "interpreting", "is_eager", "is_interpreting", "leaked_tracer_error", "refuse_tracer", "set_current_trace",
-           "to_numpy"]
+           "current_trace", "dtype_of", "eval_context", "install_executor", "install_methods",
+           "interpreting", "is_eager", "is_interpreting", "leaked_tracer_error", "refuse_tracer", "set_current_trace"]

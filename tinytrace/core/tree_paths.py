@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tinytrace.core.key_paths import KeyPath, keystr, plain_key
-from tinytrace.core.tree_registry import KINDS, NodeKind
+from tinytrace.core.node_kinds import NodeKind
+from tinytrace.core.tree_registry import KINDS
 from tinytrace.core.trees import IsLeaf, PyTreeDef, tree_flatten, tree_flatten_one_level, tree_leaves, tree_structure
 
 

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator
 from types import CodeType
 
-from tinytrace.core.jaxpr import DropVar, Jaxpr, SourceInfo, Var, subjaxprs
+from tinytrace.core.jaxpr import DropVar, Jaxpr, Var, subjaxprs
+from tinytrace.core.source_info import SourceInfo
 
 STORES = frozenset({"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF"})
 

@@ -21,8 +21,9 @@ from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.signatures import argument_names, signature_of
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of, is_valid_type
-from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, SourceInfo, subjaxprs
+from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
 from tinytrace.core.printer import VarNames
+from tinytrace.core.source_info import SourceInfo
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import tree_leaves
 from tinytrace.core.user_names import assigned_name, user_names

@@ -114,14 +114,13 @@ from tinytrace.primitives.conversion import (
     reduce_precision_p,
 )
 from tinytrace.primitives.convolution import (
-    ConvDimensionNumbers,
     conv,
-    conv_dimension_numbers,
     conv_general_dilated,
     conv_general_dilated_p,
     conv_transpose,
     conv_with_general_padding,
 )
+from tinytrace.primitives.convolution_dimensions import ConvDimensionNumbers, conv_dimension_numbers
 from tinytrace.primitives.creation import broadcasted_iota, full, full_like, iota, iota_p, zeros_like_array
 from tinytrace.primitives.cumulative import (
     cumlogsumexp,

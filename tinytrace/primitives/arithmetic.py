@@ -18,6 +18,7 @@ from tinytrace.core.dtypes import is_float
 from tinytrace.core.formulas import Formula, call, choose
 from tinytrace.core.kinds import IndexMap, Kind, literal
 from tinytrace.core.tangents import Zero, is_undefined_primal
+from tinytrace.primitives import arithmetic_in_numpy
 from tinytrace.primitives.comparison import eq, ge
 from tinytrace.primitives.elementwise import (
     ANY,
@@ -28,12 +29,10 @@ from tinytrace.primitives.elementwise import (
     SIGNED,
     Elementwise,
     LinearUnary,
-    NDArray,
     broadcast_operands,
     const_like,
     filled_like,
     function,
-    in_float32,
     maybe_broadcast,
     operand_aval,
     unbroadcast,
@@ -273,63 +272,6 @@ class IntegerPow(Elementwise):
         return super().lower(in_avals, out_avals, **params)
 
 
-# --- meanings in NumPy -----------------------------------------------------------------------------------------
-
-def _div(x: NDArray, y: NDArray) -> Any:
-    if is_float(x.dtype):
-        return np.divide(x, y)
-    quotient, _ = _divide_integers(x, y)
-    return quotient
-
-
-def _rem(x: NDArray, y: NDArray) -> Any:
-    if is_float(x.dtype):
-        return np.fmod(x, y)
-    _, remainder = _divide_integers(x, y)
-    return remainder
-
-
-def _divide_integers(x: NDArray, y: NDArray) -> tuple[Any, Any]:
-    """Divide towards zero: magnitudes are unsigned, so that the smallest integer has one, then signs are put on."""
-    zero, one = x.dtype.type(0), x.dtype.type(1)
-    wraps = (y == -1) if x.dtype.kind == "i" else np.False_
-    safe = np.where((y == zero) | wraps, one, y)  # x / -1 is -x, which wraps
-    remainder = np.where(wraps, zero, np.fmod(x, safe))
-    quotient = np.where(wraps, np.negative(x), (x - remainder) // safe)
-    return np.where(y == zero, ~zero, quotient), np.where(y == zero, x, remainder)
-
-
-def _max(x: NDArray, y: NDArray) -> Any:
-    result = np.maximum(x, y)
-    return np.where((x == 0) & (y == 0), x + y, result) if is_float(x.dtype) else result
-
-
-def _min(x: NDArray, y: NDArray) -> Any:
-    result = np.minimum(x, y)
-    return np.where((x == 0) & (y == 0), -(-x - y), result) if is_float(x.dtype) else result
-
-
-@in_float32
-def _integer_pow(x: NDArray, *, y: int) -> Any:
-    if y == 0:
-        return np.ones_like(x)
-    if y == 3:
-        return x * x * x
-    result: Any = None
-    power, exponent = x, builtins.abs(y)
-    while exponent:
-        if exponent & 1:
-            result = power if result is None else result * power
-        exponent >>= 1
-        power = power * power
-    return np.reciprocal(result) if y < 0 else result
-
-
-@in_float32
-def _rsqrt(x: NDArray) -> Any:
-    return x.dtype.type(1) / np.sqrt(x)
-
-
 # --- meanings in C ---------------------------------------------------------------------------------------------
 
 WRITTEN_OUT = 16
@@ -376,17 +318,19 @@ sub_p = Sub("sub", [NUMBER, NUMBER], np.subtract, lambda x, y: x - y)
 mul_p = Mul("mul", [NUMBER, NUMBER], np.multiply, lambda x, y: x * y,
             lambda g, out, x, y: mul(g, y),
             lambda g, out, x, y: mul(x, g), laws="commutative")
-div_p = Div("div", [NUMBER, NUMBER], _div, {"f": lambda x, y: x / y, "iu": function("div")},
+div_p = Div("div", [NUMBER, NUMBER], arithmetic_in_numpy.div, {"f": lambda x, y: x / y, "iu": function("div")},
             lambda g, out, x, y: div(g, y),
             lambda g, out, x, y: mul(mul(neg(g), x), integer_pow(y, -2)))
-rem_p = Elementwise("rem", [REAL, REAL], _rem, function("rem"),
+rem_p = Elementwise("rem", [REAL, REAL], arithmetic_in_numpy.rem, function("rem"),
                     _rem_tangent,
                     lambda g, out, x, y: mul(neg(g), mul(sign(div(x, y)), floor(abs(div(x, y))))), ulp=0)
-max_p = Elementwise("max", [ANY, ANY], _max, {"f": function("max"), "iub": lambda x, y: choose(x > y, x, y)},
+max_p = Elementwise("max", [ANY, ANY], arithmetic_in_numpy.max,
+                    {"f": function("max"), "iub": lambda x, y: choose(x > y, x, y)},
                     lambda g, out, x, y: mul(g, _share(x, out, y)),
                     lambda g, out, x, y: mul(g, _share(y, out, x)),
                     ulp=0, laws="commutative associative idempotent monotone")
-min_p = Elementwise("min", [ANY, ANY], _min, {"f": function("min"), "iub": lambda x, y: choose(x < y, x, y)},
+min_p = Elementwise("min", [ANY, ANY], arithmetic_in_numpy.min,
+                    {"f": function("min"), "iub": lambda x, y: choose(x < y, x, y)},
                     lambda g, out, x, y: mul(g, _share(x, out, y)),
                     lambda g, out, x, y: mul(g, _share(y, out, x)),
                     ulp=0, laws="commutative associative idempotent monotone")
@@ -394,10 +338,10 @@ min_p = Elementwise("min", [ANY, ANY], _min, {"f": function("min"), "iub": lambd
 neg_p = LinearUnary("neg", NUMBER, np.negative, lambda x: -x, laws="odd involution")
 abs_p = Elementwise("abs", SIGNED, np.abs, {"f": function("abs"), "i": lambda x: choose(x < 0, -x, x)},
                     lambda g, out, x: select(ge(x, zero_like(x)), g, neg(g)), ulp=0, laws="even idempotent")
-integer_pow_p = IntegerPow("integer_pow", NUMBER, _integer_pow, _power, _integer_pow_tangent)
+integer_pow_p = IntegerPow("integer_pow", NUMBER, arithmetic_in_numpy.integer_pow, _power, _integer_pow_tangent)
 sqrt_p = Elementwise("sqrt", INEXACT, np.sqrt, function("sqrt"),
                      lambda g, out, x: mul(g, div(const_like(x, 0.5), out)), ulp=0.5, laws="monotone")
-rsqrt_p = Elementwise("rsqrt", INEXACT, _rsqrt, lambda x: 1 / call("sqrt", x),
+rsqrt_p = Elementwise("rsqrt", INEXACT, arithmetic_in_numpy.rsqrt, lambda x: 1 / call("sqrt", x),
                       lambda g, out, x: mul(g, mul(const_like(x, -0.5), div(out, x))), ulp=1.5)
 cbrt_p = Elementwise("cbrt", FLOAT, np.cbrt, function("cbrt"),
                      lambda g, out, x: mul(g, mul(const_like(x, 1 / 3), integer_pow(out, -2))),

@@ -29,7 +29,7 @@ from tinytrace.api.program import Program
 from tinytrace.codegen import memory
 from tinytrace.codegen.c import code
 from tinytrace.codegen.plan.names import Names
-from tinytrace.core import structure, trace
+from tinytrace.core import numpy_calls, structure
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.formulas import Formula
 from tinytrace.core.jaxpr import Literal
@@ -80,7 +80,7 @@ class Fault:
 def forget_everything() -> None:
     """Empty every table that remembers what was traced, typed or compiled."""
     clear_caches()
-    trace._out_aval_cache.clear()
+    numpy_calls._out_aval_cache.clear()
     staging._result_types.clear()
 
 

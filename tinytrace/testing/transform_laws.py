@@ -18,8 +18,9 @@ from tinytrace.control_flow.bodies import stored
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import FLOAT0, KeyType, is_float
 from tinytrace.core.jaxpr import eval_jaxpr
+from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.primitive import Primitive, Refusal, registry
-from tinytrace.core.trace import interpreting, to_numpy
+from tinytrace.core.trace import interpreting
 from tinytrace.core.trees import tree_leaves, tree_map
 from tinytrace.numpy import asarray, stack
 from tinytrace.testing.assertions import assert_same

@@ -21,8 +21,9 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, dtype_of
-from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun, transformed
+from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.source_info import transformed
 from tinytrace.core.tangents import Zero, from_symbolic_zero, to_symbolic_zero
 from tinytrace.core.trace import Trace, Tracer, current_trace, set_current_trace
 from tinytrace.transforms.custom_lin import CustomJVPException, CustomVJPException, custom_lin_p, tie_p

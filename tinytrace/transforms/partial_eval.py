@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, SourceInfo, Var, jaxpr_as_fun
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, jaxpr_as_fun
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.source_info import SourceInfo
 from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error, set_current_trace
 from tinytrace.transforms.scope import running
 from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr, user_source

@@ -15,20 +15,10 @@ import numpy as np
 
 from tinytrace.config import config
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.jaxpr import (
-    Atom,
-    ClosedJaxpr,
-    DebugInfo,
-    DropVar,
-    Jaxpr,
-    JaxprEqn,
-    Literal,
-    SourceInfo,
-    Var,
-    replay,
-)
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DebugInfo, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.printer import eqn_to_text
+from tinytrace.core.source_info import SourceInfo, replay
 from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error
 from tinytrace.transforms.scope import running
 from tinytrace.util import PACKAGE_FOLDER

@@ -17,16 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.core.jaxpr import (
-    Atom,
-    ClosedJaxpr,
-    Jaxpr,
-    Literal,
-    Transformed,
-    Var,
-    replayed_source,
-    scopes_inside,
-)
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, scopes_inside
+from tinytrace.core.source_info import Transformed, replayed_source
 from tinytrace.core.tangents import UndefinedPrimal, Zero, is_undefined_primal
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 from tinytrace.transforms.zeros import add_tangents, as_result

@@ -19,8 +19,9 @@ from typing import Any
 
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.dtypes import FLOAT0
-from tinytrace.core.jaxpr import ClosedJaxpr, SourceInfo, jaxpr_as_fun, transformed
+from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.source_info import SourceInfo, transformed
 from tinytrace.core.tangents import SymbolicZero
 from tinytrace.core.trace import Trace, Tracer, current_trace, set_current_trace
 from tinytrace.primitives.broadcasting import reduce_sum, repeat_along
