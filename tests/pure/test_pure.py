@@ -14,6 +14,7 @@ import pytest
 
 import tinytrace
 from tinytrace import csources
+from tinytrace._runtime import ffi, lib
 from tinytrace.pure import dispatch, runtime
 
 PACKAGE = pathlib.Path(tinytrace.__file__).parent
@@ -112,3 +113,22 @@ def test_a_call_that_numpy_answers():
     dispatch.set_numpy(np.asarray, contextvars.copy_context)
     assert dispatch.call_entry(entry, 1.0, 2.0)._value == 3
     assert dispatch.call_entry(entry, "no number", 2.0) is NotImplemented
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_multiply_add_is_rounded_once(dtype):
+    bits = np.random.default_rng(0).integers(0, 2**32, (3, 500), np.uint64)
+    ends = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, np.finfo(dtype).max, np.finfo(dtype).tiny], dtype)
+    a, b, c = (np.concatenate([ends, x.astype(dtype) / 3, np.nextafter(ends, dtype(2))]) for x in bits)
+    b = np.roll(b, 7)
+    with np.errstate(all="ignore"):
+        c = np.where(np.arange(c.size) % 3 == 0, -(a * b), c)  # what is left is what rounding took
+        results = []
+        for library in (runtime.lib, lib):
+            out = np.empty_like(a)
+            kind = "double[]" if dtype is np.float64 else "float[]"
+            operands = [a, b, c, out] if library is runtime.lib else [ffi.from_buffer(kind, x) for x in (a, b, c, out)]
+            getattr(library, f"tt_fma_array_f{8 * a.itemsize}")(a.size, *operands)
+            results.append(out)
+    np.testing.assert_array_equal(results[0].view(f"u{a.itemsize}")[~np.isnan(results[0])],
+                                  results[1].view(f"u{a.itemsize}")[~np.isnan(results[1])])

@@ -88,6 +88,8 @@ def _fused_side(eqn: JaxprEqn, products: dict[Atom, JaxprEqn]) -> int | None:
 
 
 def _with_fused_bodies(eqn: JaxprEqn) -> JaxprEqn:
+    if not eqn.params:
+        return eqn
     params = {key: _fused_body(value) for key, value in eqn.params.items()}
     same = all(params[key] is value for key, value in eqn.params.items())
     return eqn if same else eqn.replace(params=params)

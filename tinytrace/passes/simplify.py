@@ -52,15 +52,17 @@ def simplify(closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None] | No
 
 def _ids(jaxpr: Jaxpr) -> set[int]:
     """Return the equations of the user's program that those of `jaxpr`, and of programs inside, stand for."""
-    found: set[int] = set()
+    found = {key for eqn in jaxpr.eqns for key in eqn.ids}
     for eqn in jaxpr.eqns:
-        found.update(eqn.ids)
-        for inner in subjaxprs(eqn.params):
-            found |= _ids(inner)
+        if eqn.params:
+            for inner in subjaxprs(eqn.params):
+                found |= _ids(inner)
     return found
 
 
 def _with_simple_bodies(eqn: JaxprEqn, dropped: Dropped) -> JaxprEqn:
+    if not eqn.params:
+        return eqn
     params = {key: _simple_body(value, dropped) for key, value in eqn.params.items()}
     same = all(params[key] is value for key, value in eqn.params.items())
     return eqn if same else eqn.replace(params=params)

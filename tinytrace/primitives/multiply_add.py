@@ -28,9 +28,8 @@ def multiply_add(a: Any, b: Any, c: Any) -> NDArray:
     shape = np.broadcast_shapes(np.shape(a), np.shape(b), np.shape(c))
     out = np.empty(shape, dtype)
     function, kind = (lib.tt_fma_array_f64, "double[]") if dtype.itemsize == 8 else (lib.tt_fma_array_f32, "float[]")
-    x, y, z, to = (ffi.from_buffer(kind, np.ascontiguousarray(np.broadcast_to(each, shape), dtype))
-                   for each in (a, b, c, out))
-    function(out.size, x, y, z, to)
+    x, y, z = (ffi.from_buffer(kind, np.ascontiguousarray(np.broadcast_to(each, shape), dtype)) for each in (a, b, c))
+    function(out.size, x, y, z, ffi.from_buffer(kind, out))
     return out
 
 

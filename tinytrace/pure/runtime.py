@@ -1,10 +1,14 @@
 """What the extension `_runtime` offers while nothing is compiled: the texts of csrc/, and a number of threads."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 PLACES = (Path(__file__).parent / "csrc", Path(__file__).parents[2] / "csrc")
 """Where the C texts are: in a pure wheel, in a checkout."""
@@ -24,6 +28,11 @@ class ffi:  # noqa: N801 (cffi's name)
     def string(text: bytes) -> bytes:
         """Return a text as it is."""
         return text
+
+    @staticmethod
+    def from_buffer(kind: str, array: Any) -> Any:
+        """Return an array as it is."""
+        return array
 
     @staticmethod
     def cast(kind: str, value: int) -> int:
@@ -53,6 +62,23 @@ class _Library:
         """Return the number of threads."""
         return self._threads
 
+    def tt_fma_array_f32(self, size: int, a: Any, b: Any, c: Any, out: Any) -> None:
+        """Put `a * b + c` into `out`, rounded once: the product is exact in float64, and its sum is rounded to odd."""
+        # Source: S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
+        # rounding to odd", 2008. The error of the sum is Knuth's TwoSum.
+        with np.errstate(all="ignore"):
+            product, wide = a.astype(np.float64) * b, c.astype(np.float64)
+            total = product + wide
+            part = total - product
+            error = (product - (total - part)) + (wide - part)
+            even = (total.view(np.int64) & 1 == 0) & (error != 0) & np.isfinite(total)
+            out[...] = np.where(even, np.nextafter(total, np.where(error > 0, np.inf, -np.inf)), total)
+
+    def tt_fma_array_f64(self, size: int, a: Any, b: Any, c: Any, out: Any) -> None:
+        """Put `a * b + c` into `out`, rounded once, with Python's fractions."""
+        for k, (x, y, z) in enumerate(zip(a.flat, b.flat, c.flat, strict=True)):
+            out.flat[k] = _fused(float(x), float(y), float(z))
+
     def tt_source_count(self) -> int:
         """Return how many texts there are."""
         return len(_texts())
@@ -64,6 +90,19 @@ class _Library:
     def tt_source_text(self, number: int) -> bytes:
         """Return a text."""
         return _texts()[number][1].encode()
+
+
+def _fused(x: float, y: float, z: float) -> float:
+    plain = x * y + z
+    if not (math.isfinite(x) and math.isfinite(y)) or x == 0 or y == 0:
+        return plain
+    if not math.isfinite(z):
+        return z
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    try:
+        return float(exact) if exact else plain
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 lib = _Library()
