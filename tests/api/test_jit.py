@@ -344,3 +344,10 @@ def test_functions_whose_signature_nobody_knows():
     assert jax.make_jaxpr(dict)(a=1.0, b=2.0).eqns == []
     with pytest.raises(TypeError, match="was passed to the function at path"):
         jax.jit(dict)(a=object())
+
+
+@pytest.mark.parametrize(("number", "args"), [(1, (2.0, 3)), (-1, (2.0, 3)), (0, (3, 2.0)), (-2, (3, 2.0))])
+def test_static_numbers_count_from_both_ends_in_make_jaxpr(number, args):
+    operands = "a 3.0" if args[1] == 3 else "3.0 a"
+    closed = jax.make_jaxpr(lambda x, y: x * y, static_argnums=number)(*args)
+    assert str(closed) == f"{{ lambda ; a:f32[]. let b:f32[] = mul {operands} in (b,) }}"

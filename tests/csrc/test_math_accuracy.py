@@ -169,6 +169,9 @@ def test_erf_inv():
     """As in JAX, 1 - x**2 is computed in float32, so the last digits are lost where x is near 1."""
     x = np.random.default_rng(0).uniform(-0.99, 0.99, 4000).astype(np.float32)
     check(np.asarray(jax.jit(lax.erf_inv)(x)), special_values.erf_inv(x.astype(np.float64)), x, 8)
+    x = (1 - np.geomspace(1e-2, 1e-7, 2000)).astype(np.float32)  # of another polynomial
+    bound = exhaustive.stated("erf_inv")[0]
+    check(np.asarray(jax.jit(lax.erf_inv)(x)), special_values.erf_inv(x.astype(np.float64)), x, bound)
 
 
 @pytest.mark.parametrize("name", ["pow", "atan2"])

@@ -117,6 +117,8 @@ def test_a_tracer_is_of_no_use_after_its_trace():
         jnp.sin(leaked[0])
     with pytest.raises(errors.UnexpectedTracerError):
         jax.jit(lambda y: y + leaked[0])(1.0)
+    with pytest.raises(errors.UnexpectedTracerError):
+        jax.jit(lambda y: leaked[0])(1.0)  # no operation that would ask
 
 
 @pytest.mark.parametrize("transform", [jax.grad, jax.vmap, jax.jit, lambda f: lambda x: jax.linearize(f, x)])
