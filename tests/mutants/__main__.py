@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from tests.mutants.faults import GROUPS, Fault, flat, sample
+from tests.mutants.faults import GROUPS, Fault, sample
 from tests.mutants.selection import Selection
 from tests.mutants.trial import LEFT_OUT, Copy, Result
 
@@ -134,15 +134,14 @@ def read_results(folder: pathlib.Path) -> dict[str, Result]:
     return {line["fault"]: Result(line["outcome"], line["by"], line["seconds"]) for line in lines}
 
 
-def equivalents() -> dict[tuple[str, str, str, str], str]:
-    """The faults of equivalent.txt, by path, function and texts, with their reasons."""
+def equivalents() -> dict[str, str]:
+    """The faults of equivalent.txt, by their names, with their reasons."""
     found = {}
     for entry in EQUIVALENT.read_text().split("\n\n"):
         lines = [line for line in entry.splitlines() if line and not line.startswith("#")]
         if lines:
-            place, before, after, *reason = lines
-            path, _, function = place.partition(" ")
-            found[path, function, before.strip(), after.strip().removeprefix("-> ")] = " ".join(reason)
+            place, _before, _after, *reason = lines
+            found[place.split()[0]] = " ".join(reason)
     return found
 
 
@@ -152,7 +151,7 @@ def report(folder: pathlib.Path, faults: list[Fault]) -> int:
     excused = equivalents()
     tried = [fault for fault in faults if fault.name in results and results[fault.name].outcome != "error"]
     same = [fault for fault in tried if results[fault.name].outcome in ("survived", "open")
-            and (fault.path, fault.function, flat(fault.before), flat(fault.after)) in excused]
+            and fault.name in excused]
     alive = [fault for fault in tried if results[fault.name].outcome in ("survived", "open") and fault not in same]
     for group in GROUPS:
         inside = [fault for fault in tried if fault.path.startswith(group + "/")]

@@ -2,11 +2,14 @@
 
 import functools
 
+import numpy as np
 import pytest
 
+import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests import goldens
 from tinytrace import random
+from tinytrace.config import enable_x64
 
 SCENE, CASES = goldens.load("samplers")
 
@@ -29,3 +32,16 @@ def test_what_is_no_key_and_no_shape():
         random.normal(random.key(0), (-1,))
     with pytest.raises(TypeError, match="Keys are no numbers"):
         float(random.key(0))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_bits_of_each_width_are_those_of_the_compiled_program(dtype):
+    with enable_x64():
+        key = random.key(3)
+        for f, keys in ((lambda key: random.bits(key, (2, 3), dtype), key),
+                        (jax.vmap(lambda key: random.bits(key, (5,), dtype)), random.split(key, 4))):
+            compiled = jax.jit(f)(keys)
+            with jax.disable_jit():
+                interpreted = f(keys)
+            assert compiled.dtype == interpreted.dtype == dtype
+            np.testing.assert_array_equal(compiled, interpreted)

@@ -121,6 +121,12 @@ def test_a_tracer_is_of_no_use_after_its_trace():
         jax.jit(lambda y: leaked[0])(1.0)  # no operation that would ask
 
 
+@pytest.mark.parametrize(("size", "error"), [(0, ValueError), (1, errors.TracerBoolConversionError), (2, ValueError)])
+def test_the_truth_of_a_tracer_depends_on_its_size_first(size, error):
+    with pytest.raises(error):
+        jax.jit(bool)(np.ones(size, np.float32))
+
+
 @pytest.mark.parametrize("transform", [jax.grad, jax.vmap, jax.jit, lambda f: lambda x: jax.linearize(f, x)])
 def test_leaks_are_found_when_asked_for(transform):
     kept = []
