@@ -101,7 +101,7 @@ PREDICTIONS = (
         setup=SETUP + "from tinytrace.runtime.keys import ArtifactKey\n",
         program=text("""
             one = ArtifactKey("00ff", "gcc 12", ("-O2",), 1, "x86_64")
-            list(one.diff(ArtifactKey("00ff", "gcc 12", ("-O3",), 1, "x86_64")))
+            [row.path for row in one.diff(ArtifactKey("00ff", "gcc 12", ("-O3",), 1, "x86_64"))]
         """),
         because="A key with named fields can say why a program was not found. A digest alone can only say that it was not.",
     ),
