@@ -128,7 +128,8 @@ class Store:
                 sweep(root, config.cache_mib << 20)
         with self.building() as path, self._open() as root, Folder(path) as aside:
             with aside.made("entry") as entry:
-                files = {SOURCE: text.encode(), LIBRARY: library, **({JAXPR: jaxpr.encode()} if jaxpr else {})}
+                shown = jaxpr.encode(errors="backslashreplace")  # a user's names may hold half a character
+                files = {SOURCE: text.encode(), LIBRARY: library, **({JAXPR: shown} if jaxpr else {})}
                 for name, data in files.items():
                     entry.write(name, data)
                 entry.write(META, _json(_meta(key, files, commands)))
