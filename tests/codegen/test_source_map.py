@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace.codegen.source_map import EMPTY, IN_PLACE, SourceMap
+from tinytrace.codegen.source_map import EMPTY, IDLE, IN_PLACE, SourceMap
 from tinytrace.core.jaxpr import Var, subjaxprs
 from tinytrace.core.kinds import Scalar
 from tinytrace.testing.strategies import programs_with_arguments
@@ -66,7 +66,7 @@ def is_empty(low, reasons, var):
         return True
     readers = [eqn for eqn in jaxpr.eqns if var in [x for x in eqn.invars if isinstance(x, Var)]]
     computing = [eqn for eqn in readers if isinstance(kind_of(eqn), Scalar)]  # others may move other elements only
-    return var not in jaxpr.outvars and all(reasons[k] == EMPTY for eqn in computing for k in numbers_of(low, eqn))
+    return var not in jaxpr.outvars and all(reasons[k] in (EMPTY, IDLE) for eqn in computing for k in numbers_of(low, eqn))
 
 
 def kind_of(eqn):

@@ -46,6 +46,16 @@ def test_a_pass_keeps_type_and_meaning_and_is_idempotent(run, case):
     assert [text for text in map(agree, *values, program.results) if text] == []
 
 
+def test_loops_whose_bodies_become_the_same_are_one_loop():
+    def loop(x, body):
+        return jax.lax.fori_loop(0, 3, body, x)
+
+    closed = simplify(traced(lambda y: loop(y, lambda i, y: jnp.sin(y)) +
+                             loop(y, lambda i, y: (jnp.cos(y), jnp.sin(y))[1]), x))
+    assert names(closed) == ["scan", "add"]
+    assert str(simplify(closed)) == str(closed)
+
+
 def test_inline_opens_nested_calls():
     inner = jax.jit(lambda y: y * 2)
     outer = jax.jit(lambda y: inner(y) + inner(y + 1))

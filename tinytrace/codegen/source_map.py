@@ -11,17 +11,20 @@ text itself, which is hashed, names no file.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
-from tinytrace.codegen.c.lines import SCAFFOLD
+from tinytrace.codegen.c.lines import COMPUTE, SCAFFOLD
 from tinytrace.codegen.c.translation_unit import TranslationUnit
 from tinytrace.codegen.plan.names import Names
 from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, subjaxprs
+from tinytrace.core.kinds import Scalar
+from tinytrace.primitives.elementwise import Elementwise
 
 VERSION = 1
 """Of the JSON form; a reader of another version refuses."""
 IN_PLACE = "not copied: its result lies where its operand does"
+IDLE = "not computed: nobody needs its results, or they are those of its operand"
 EMPTY = "no element of its results is needed: there is none, or what reads it needs none"
 
 
@@ -132,15 +135,36 @@ def source_map(traced: Jaxpr, dropped: Mapping[int, str], unit: TranslationUnit 
             found.append((eqn.ids[0], eqn, text))
     first_line = unit.preamble.count("\n") + 1 if unit is not None else 1
     places = list(_places(unit, first_line, numbers)) if unit is not None else []
+    idle = _idle({numbers[key]: eqn for key, eqn, _ in found}, places)
+    places = [replace(place, equations=tuple(k for k in place.equations if k not in idle)) for place in places]
     shown = {k for place in places for k in place.equations}
 
     def reason(key: int) -> str:
         if numbers[key] in shown:
             return ""
+        if numbers[key] in idle:
+            return IDLE
         return dropped.get(key) or (IN_PLACE if key in planned else EMPTY)
 
     equations = [_equation(numbers[key], eqn, text, reason(key)) for key, eqn, text in found]
     return SourceMap(tuple(equations), tuple(places), first_line)
+
+
+def _idle(equations: Mapping[int, JaxprEqn], places: Sequence[Place]) -> set[int]:
+    """Return the equations whose operation is nowhere in the C, though others read the same operands."""
+    shown = {k for place in places for k in place.equations}
+    computed = {k for place in places if place.role == COMPUTE for k in place.equations}
+    idle = {k for k in shown - computed if _is_operation(equations[k])}
+    alone = {k for place in places for k in place.equations if idle.issuperset(place.equations)}
+    return idle - alone
+
+
+def _is_operation(eqn: JaxprEqn) -> bool:
+    """Does an equation compute elements, one from one each, rather than move or convert them?"""
+    if not isinstance(eqn.primitive, Elementwise):
+        return False
+    kind = eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
+    return isinstance(kind, Scalar) and not kind.operation.is_conversion
 
 
 def _places(unit: TranslationUnit, first_line: int, numbers: Mapping[int, int]) -> Iterator[Place]:

@@ -44,7 +44,10 @@ def simplify(closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None] | No
         if watch is not None:
             watch(run.__name__, closed)
     eqns = [_with_simple_bodies(eqn, dropped) for eqn in closed.jaxpr.eqns]
-    closed = ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
+    if any(new is not old for new, old in zip(eqns, closed.jaxpr.eqns, strict=True)):
+        # Loops whose bodies were different may be the same loop by now.
+        closed = dce(cse(ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)))
+        dropped.update(dict.fromkeys(before - _ids(closed.jaxpr) - dropped.keys(), _REASONS[dce]))
     if watch is not None:
         watch("bodies", closed)
     return closed
