@@ -16,6 +16,8 @@ import tinytrace.numpy as jnp
 from tinytrace.core.avals import aval_of
 from tinytrace.core.parser import parse_type
 from tinytrace.core.primitive import Primitive, registry
+from tinytrace.passes.multiply_add import fuse_multiply_add
+from tinytrace.passes.simplify import simplify
 from tinytrace.testing import (
     arrays,
     avals,
@@ -34,6 +36,7 @@ from tinytrace.testing import (
     transformations,
 )
 from tinytrace.testing.random_programs import Program, array_text
+from tinytrace.testing.steps import ALL_STEPS, elementwise, special
 from tinytrace.testing.transformed import Transformation
 from tinytrace.testing.values import FLOAT32, INT32, Value, agree
 
@@ -76,26 +79,22 @@ def test_a_program_shrinks_to_the_one_line_that_matters():
 
 @pytest.mark.slow
 def test_every_primitive_is_drawn_within_2000_programs(monkeypatch):
-    """In a jaxpr, or on the way to it, as what only transformations apply."""
+    """In a jaxpr, on the way to it (as what only transformations apply), or in what passes make of it."""
     wanted = {p.name for p in registry.values() if type(p).__module__.startswith("tinytrace.")}
-    seen, drawn = set(), [0]
+    families = list(dict.fromkeys(ALL_STEPS))
+    seen = set()
     monkeypatch.setattr(Primitive, "bind", counted(Primitive.bind, seen))
-
-    @settings(max_examples=2000, database=None, derandomize=True, phases=[Phase.generate], deadline=None)
-    @given(jaxprs())
-    def draw(closed):
-        seen.update(eqn.primitive.name for eqn in closed.jaxpr.walk())
-        drawn[0] += 1
-        if seen >= wanted:
-            raise AllSeen
-
-    with pytest.raises(AllSeen):
+    shares = {special.smooth: 6, elementwise.rounding_unary: 4}  # families of many operations
+    share = 2000 // sum(shares.get(family, 1) for family in families)
+    for family in families:
+        @settings(max_examples=share * shares.get(family, 1), database=None, derandomize=True,
+                  phases=[Phase.generate], deadline=None)
+        @given(jaxprs(steps=[family]))
+        def draw(closed):
+            for form in (closed, fuse_multiply_add(simplify(closed))):
+                seen.update(eqn.primitive.name for eqn in form.jaxpr.walk())
         draw()
-    assert drawn[0] <= 2000
-
-
-class AllSeen(Exception):
-    """There is nothing more to wait for."""
+    assert wanted - seen == set()
 
 
 def counted(bind, seen):

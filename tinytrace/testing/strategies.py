@@ -184,7 +184,7 @@ last_drawn: list[Case] = []
 
 
 @st.composite
-def jaxprs(draw: st.DrawFn, max_steps: int = 6, steps: Sequence[Step] = ALL_STEPS) -> ClosedJaxpr:
+def jaxprs(draw: st.DrawFn, max_steps: int = 10, steps: Sequence[Step] = ALL_STEPS) -> ClosedJaxpr:
     """Jaxprs of random programs, transformed or not; events count their primitives and sizes."""
     program, arguments = draw(cases(2, max_steps, steps=steps))
     transformation, function = draw(transformations()), program.function()

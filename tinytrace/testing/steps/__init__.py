@@ -22,19 +22,26 @@ CORE_STEPS: list[Step] = [
 OTHER_STEPS: list[Step] = [
     elementwise.with_number,
     special.smooth, special.smooth, special.rounding_to_less, special.next_number, special.bits, special.clamping,
+    special.total_order,
     special.handing_on,
     folds.running_extremum, folds.folding, folds.window_folding, folds.window_patches, folds.window_derivative,
     folds.convolution, folds.largest_of_all, folds.scattering,
     matrices.factorization, matrices.pivots, matrices.random_numbers,
-    calls.calling, calls.differentiating, calls.choosing_a_platform,
+    calls.calling, calls.differentiating, calls.recomputing, calls.choosing_a_platform,
 ]  # fmt: skip
 
 HOST_STEPS: list[Step] = [calls.calling_the_host]
 """What leaves the compiled program: what follows from it is not the program's alone."""
 
 PURE_STEPS: list[Step] = [*CORE_STEPS, *OTHER_STEPS]
-ALL_STEPS: list[Step] = [*PURE_STEPS, *HOST_STEPS]
-"""All families: with these, every primitive of the registry is drawn."""
+ALL_STEPS: list[Step] = [
+    *PURE_STEPS, *HOST_STEPS, *[special.smooth] * 8, *[folds.scattering] * 2, folds.folding,
+    *[folds.window_folding] * 2, folds.window_patches, *[elementwise.rounding_unary] * 2, *[elementwise.bitwise] * 2,
+    *[elementwise.arithmetic] * 3, reductions.running, special.rounding_to_less, special.total_order,
+    *[calls.recomputing] * 2, *[special.handing_on] * 2, matrices.factorization, matrices.random_numbers,
+    matrices.pivots,
+]  # fmt: skip
+"""All families, those of many operations more often: with these, every primitive of the registry is drawn."""
 
 SMOOTH_STEPS: list[Step] = [
     special.differentiable, special.differentiable, elementwise.rounding_unary, elementwise.arithmetic,

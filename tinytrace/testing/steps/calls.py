@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tinytrace.testing.random_programs import Block
-from tinytrace.testing.steps.choice import choose
+from tinytrace.testing.steps.choice import choose, choose_or_add
 from tinytrace.testing.values import Value
 
 FLOAT32 = np.dtype("float32")
@@ -43,6 +43,17 @@ def differentiating(draw: st.DrawFn, block: Block) -> Value | None:
     return block.add(f"jax.grad(lambda x_: {outer}(x_).sum())({x.name})", x.shape, x.dtype, 1.0)
 
 
+def recomputing(draw: st.DrawFn, block: Block) -> Value | None:
+    """The derivative of a loop that is computed again on the way back."""
+    x = choose_or_add(draw, block, lambda v: v.dtype == FLOAT32 and v.is_exact and v.is_tame, (2,), "float32")
+    if x is None or block.depth:
+        return None
+    loop = "lax.scan(lambda c_, s_: (jnp.sin(c_), None), x_, None, length=2)[0].sum()"
+    policy = draw(st.sampled_from(["", ", policy=jax.checkpoint_policies.everything_saveable"]))
+    text = f"jax.grad(jax.checkpoint(lambda x_: {loop}{policy}))({x.name})"
+    return block.add(text, x.shape, x.dtype, 1.0, 16 * x.epsilon)
+
+
 def choosing_a_platform(draw: st.DrawFn, block: Block) -> Value | None:
     """`lax.platform_dependent`."""
     x = choose(draw, block, lambda v: v.is_float or v.is_int)
@@ -61,4 +72,5 @@ def calling_the_host(draw: st.DrawFn, block: Block) -> Value | None:
     if kind == "jax.debug.callback":
         block.lines.append(f"{kind}(lambda x_: None, {x.name})")
         return None
-    return block.add(f"{kind}(np.negative, {x.name}, {x.name})", x.shape, x.dtype, x.bound, x.error)
+    options = ", vmap_method='sequential'" if kind == "jax.pure_callback" else ""
+    return block.add(f"{kind}(np.negative, {x.name}, {x.name}{options})", x.shape, x.dtype, x.bound, x.error)

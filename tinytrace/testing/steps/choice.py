@@ -20,6 +20,13 @@ def choose(draw: st.DrawFn, block: Block, fits: Callable[[Value], bool]) -> Valu
     return draw(st.sampled_from(fitting)) if fitting else None
 
 
+def choose_or_add(draw: st.DrawFn, block: Block, fits: Callable[[Value], bool], shape: Shape, dtype: str
+                  ) -> Value | None:
+    """One of the values at hand that fits, or else a new tame argument of the program, where there may be one."""
+    found = choose(draw, block, fits)
+    return block.argument(draw, shape, np.dtype(dtype), tame=True) if found is None and not block.depth else found
+
+
 def can_round(block: Block, value: Value) -> bool:
     """Whether a step with rounding may follow."""
     return value.is_tame and not block.exact_only

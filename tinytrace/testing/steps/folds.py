@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tinytrace.testing.random_programs import Block
-from tinytrace.testing.steps.choice import can_round, choose
+from tinytrace.testing.steps.choice import can_round, choose, choose_or_add
 from tinytrace.testing.values import BOOL, INT32, Value
 
 
@@ -30,7 +30,7 @@ def running_extremum(draw: st.DrawFn, block: Block) -> Value | None:
 
 def folding(draw: st.DrawFn, block: Block) -> Value | None:
     """`lax.reduce` of integers with a function that is an operation, or with any other."""
-    x = choose(draw, block, lambda v: v.dtype == INT32 and len(v.shape) > 0)
+    x = choose_or_add(draw, block, lambda v: v.dtype == INT32 and len(v.shape) > 0, (4,), "int32")
     if x is None:
         return None
     axis = draw(st.integers(0, len(x.shape) - 1))
@@ -42,12 +42,12 @@ def folding(draw: st.DrawFn, block: Block) -> Value | None:
 
 def window_folding(draw: st.DrawFn, block: Block) -> Value | None:
     """`lax.reduce_window` of integers along one axis."""
-    x = choose(draw, block, lambda v: v.dtype == INT32 and len(v.shape) == 1 and v.size > 1)
+    x = choose_or_add(draw, block, lambda v: v.dtype == INT32 and len(v.shape) == 1 and v.size > 1, (4,), "int32")
     if x is None:
         return None
     initial, function = draw(st.sampled_from([
         ("0", "lax.add"), ("-2147483648", "lax.max"), ("2147483647", "lax.min"), ("0", "lambda x_, y_: x_ * 2 - y_")]))
-    text = f"lax.reduce_window({x.name}, jnp.int32({initial}), {function}, (2,), (1,), 'SAME')"
+    text = f"lax.reduce_window({x.name}, np.int32({initial}), {function}, (2,), (1,), 'SAME')"
     return block.add(text, x.shape, INT32, math.inf)
 
 
@@ -79,10 +79,10 @@ def convolution(draw: st.DrawFn, block: Block) -> Value | None:
 
 def window_patches(draw: st.DrawFn, block: Block) -> Value | None:
     """`lax.reduce_window` with a product of integers: the elements of each window side by side."""
-    x = choose(draw, block, lambda v: v.dtype == INT32 and len(v.shape) == 2 and v.size > 1)
+    x = choose_or_add(draw, block, lambda v: v.dtype == INT32 and len(v.shape) == 2 and v.size > 1, (2, 3), "int32")
     if x is None:
         return None
-    text = f"lax.reduce_window({x.name}, jnp.int32(1), lax.mul, (1, 2), (1, 1), 'SAME')"
+    text = f"lax.reduce_window({x.name}, np.int32(1), lax.mul, (1, 2), (1, 1), 'SAME')"
     return block.add(text, x.shape, INT32, math.inf)
 
 
@@ -97,11 +97,15 @@ def largest_of_all(draw: st.DrawFn, block: Block) -> Value | None:
 
 def scattering(draw: st.DrawFn, block: Block) -> Value | None:
     """`x.at[i].subtract(y)`, `multiply` of integers."""
-    x = choose(draw, block, lambda v: len(v.shape) > 0 and 0 not in v.shape and v.is_int)
+    x = choose_or_add(draw, block, lambda v: len(v.shape) > 0 and 0 not in v.shape and v.is_int, (4,), "int32")
     if x is None:
         return None
-    y = choose(draw, block, lambda v: v.dtype == x.dtype and v.shape == x.shape[1:])
+    y = choose_or_add(draw, block, lambda v: v.dtype == x.dtype and v.shape == x.shape[1:], x.shape[1:], x.dtype.name)
     if y is None:
         return None
-    text = draw(st.sampled_from(["multiply({})", "subtract({})", "multiply({}, unique_indices=True)"])).format(y.name)
+    if draw(st.booleans()):
+        start = ", ".join([str(draw(st.integers(-1, 3))), *["0"] * (len(x.shape) - 1)])
+        return block.add(f"lax.dynamic_update_slice({x.name}, {x.name}[:1], ({start},))", x.shape, x.dtype, math.inf)
+    text = draw(st.sampled_from([
+        "multiply({})", "subtract({})", "multiply({}, unique_indices=True)", "min({})", "max({})"])).format(y.name)
     return block.add(f"{x.name}.at[{draw(st.integers(-7, 7))}].{text}", x.shape, x.dtype, math.inf)

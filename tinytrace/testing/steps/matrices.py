@@ -48,7 +48,8 @@ def pivots(draw: st.DrawFn, block: Block) -> Value | None:
     if block.depth:
         return None
     m = block.argument(draw, (3, 3), FLOAT32, tame=True)
-    return block.add(f"lax.linalg.lu({STRONG.format(m.name)})[2]", (3,), INT32, 3.0)
+    factors = f"lax.linalg.lu({STRONG.format(m.name)})"
+    return block.add(f"lax.linalg.lu_pivots_to_permutation({factors}[1], 3)", (3,), INT32, 3.0)
 
 
 def random_numbers(draw: st.DrawFn, block: Block) -> Value | None:
@@ -57,7 +58,8 @@ def random_numbers(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     seed = draw(st.integers(0, 9))
     made = draw(st.sampled_from([
-        "jax.random.key({})", "jax.random.split(jax.random.key({}))[1]", "jax.random.fold_in(jax.random.key({}), 3)",
+        "jax.random.key({})", "jax.random.split(jax.random.key({}))[1]",
+        "jax.random.fold_in(jax.random.key({}), jnp.arange(2)[1])",
         "jax.random.PRNGKey({})",
     ])).format(seed)  # fmt: skip
     kind = draw(st.sampled_from(["bits", "uniform", "gamma", "data"]))

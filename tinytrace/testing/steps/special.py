@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tinytrace.testing.random_programs import Block
-from tinytrace.testing.steps.choice import can_round, choose, pair
+from tinytrace.testing.steps.choice import can_round, choose, choose_or_add, pair
 from tinytrace.testing.values import Value
 
 FLOAT32 = np.dtype("float32")
@@ -65,8 +65,8 @@ def differentiable(draw: st.DrawFn, block: Block) -> Value | None:
 
 
 def _smooth(draw: st.DrawFn, block: Block, functions: Sequence[Smooth]) -> Value | None:
-    x = choose(draw, block, lambda v: can_round(block, v) and v.dtype == FLOAT32)
-    if x is None:
+    x = choose_or_add(draw, block, lambda v: can_round(block, v) and v.dtype == FLOAT32, (2,), "float32")
+    if x is None or not can_round(block, x):
         return None
     function = draw(st.sampled_from(functions))
     inside = f"jnp.clip({x.name}, {function.low}, {function.high})"
@@ -92,6 +92,15 @@ def next_number(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     x, y, shape = operands
     return block.add(f"jnp.nextafter(jnp.maximum({x.name}, 1.0), {y.name})", shape, x.dtype, math.inf)
+
+
+def total_order(draw: st.DrawFn, block: Block) -> Value | None:
+    """Comparisons in which the zeros differ; NaNs, whose signs are anybody's choice, are left out."""
+    x = choose_or_add(draw, block, lambda v: v.is_tame and v.is_exact, (2,), "float32")
+    if x is None or not x.is_tame:
+        return None
+    name = draw(st.sampled_from(["eq_to", "lt_to", "le_to"]))
+    return block.add(f"lax.{name}_p.bind({x.name}, -{x.name})", x.shape, np.dtype("bool"), 1.0)
 
 
 def bits(draw: st.DrawFn, block: Block) -> Value | None:
