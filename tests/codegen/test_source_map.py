@@ -66,7 +66,8 @@ def is_empty(low, reasons, var):
         return True
     readers = [eqn for eqn in jaxpr.eqns if var in [x for x in eqn.invars if isinstance(x, Var)]]
     computing = [eqn for eqn in readers if isinstance(kind_of(eqn), Scalar)]  # others may move other elements only
-    return var not in jaxpr.outvars and all(reasons[k] in (EMPTY, IDLE) for eqn in computing for k in numbers_of(low, eqn))
+    empty = all(reasons[k] in (EMPTY, IDLE) for eqn in computing for k in numbers_of(low, eqn))
+    return var not in jaxpr.outvars and empty
 
 
 def kind_of(eqn):
