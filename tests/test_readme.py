@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tinytrace import clear_caches
 from tinytrace.config import config
 from tinytrace.core.primitive import registry
 from tinytrace.runtime.failures import forget_announcements
@@ -23,6 +24,7 @@ def put_back():
     """Pages change settings, get warnings that are given once, and define primitives."""
     before, primitives = config.values, dict(registry)
     forget_announcements()
+    clear_caches()  # pages tell of first calls
     yield
     for name, value in before.items():
         config.update(name, value)

@@ -28,7 +28,7 @@ from tinytrace.codegen.whole import scatter
 from tinytrace.testing.strategies import programs_with_arguments
 
 f32 = golden.f32
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "fast"
 
 
 @pytest.fixture

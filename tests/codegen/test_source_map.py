@@ -16,7 +16,7 @@ from tinytrace.core.kinds import Scalar
 from tinytrace.testing.strategies import programs_with_arguments
 
 lax = jax.lax
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "fast"
 X = np.ones((40, 30), np.float32)
 ROLES = {"compute", "copy", "call", "scaffold", "comment"}
 

@@ -11,7 +11,7 @@ from tinytrace import lax
 from tinytrace.parsing import parse_jaxpr
 from tinytrace.testing.strategies import programs_with_arguments
 
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "fast"
 
 
 def jaxpr_of(function, *args):

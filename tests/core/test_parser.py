@@ -18,7 +18,7 @@ from tinytrace.parsing import parse_jaxpr
 from tinytrace.testing.strategies import programs_with_arguments
 
 START = re.compile(r"^(?:let [\w.]+ = )?\{ lambda ", re.MULTILINE)
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "fast"
 
 
 def golden_programs():

@@ -12,7 +12,7 @@ from tinytrace.inspection.debugger import Terminal, debugger
 from tinytrace.inspection.recording import record
 from tinytrace.testing.strategies import programs_with_arguments
 
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "fast"
 
 
 def f(x):

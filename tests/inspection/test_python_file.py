@@ -11,7 +11,7 @@ from tinytrace import lax
 from tinytrace.core.views import VIEWS
 from tinytrace.testing.strategies import programs_with_arguments
 
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "fast"
 
 
 def run(text, *args):

@@ -11,7 +11,7 @@ from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.inspection.shrink import shrink
 from tinytrace.testing.strategies import programs_with_arguments
 
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "fast"
 
 
 def uses(*names):

@@ -66,8 +66,7 @@ def test_programs_mean_and_print_the_same():
 def test_the_texts_of_c_are_the_same():
     texts = {runtime.lib.tt_source_name(i).decode(): runtime.lib.tt_source_text(i).decode()
              for i in range(runtime.lib.tt_source_count())}
-    assert texts["tt_host.h"] == csources.host_source()
-    assert {name: text for name, text in texts.items() if name != "tt_host.h"} == csources.math_source()
+    assert texts == csources._embedded()
 
 
 def test_scopes_are_a_stack():

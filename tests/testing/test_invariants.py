@@ -6,7 +6,7 @@ from hypothesis import settings
 from tests.conftest import ROOT
 from tinytrace.testing import FAULTS, INVARIANTS
 
-EXAMPLES = 25 if settings.get_current_profile_name() == "full" else 10
+EXAMPLES = 25 if settings.get_current_profile_name() != "fast" else 10
 PAGE = ROOT / "docs" / "invariants.md"
 
 

@@ -20,7 +20,7 @@ from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.testing.strategies import programs_with_arguments
 from tinytrace.testing.values import agree
 
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "fast"
 EXAMPLES = settings(max_examples=300 if FULL else 30)
 
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable
-from types import CodeType
 from typing import Any, NamedTuple
 
 from tinytrace.api.cache_view import call_key
 from tinytrace.api.call_keys import CallKey, described
-from tinytrace.api.jit_cache import JitOptions, LookupKey
+from tinytrace.api.jit_cache import JitOptions, LookupKey, seen_codes
 from tinytrace.api.outside import Makeup, inner_function, makeup_of
-from tinytrace.api.tables import RecentTable
 from tinytrace.core.source_info import SourceInfo
 
 
@@ -36,9 +34,6 @@ class FirstCall(NamedTuple):
         return described(self.key, jitted._fun, self.options, jitted._signature, jitted._cache.texts)
 
 
-_seen: RecentTable[CodeType, FirstCall] = RecentTable(1024)
-
-
 def note_first_call(jitted: Any, key: LookupKey, made_by: SourceInfo | None) -> None:
     """Remember the first call of a function object by its code."""
     inner = inner_function(jitted._fun)
@@ -47,13 +42,13 @@ def note_first_call(jitted: Any, key: LookupKey, made_by: SourceInfo | None) -> 
         with contextlib.suppress(TypeError):
             fun = weakref.ref(jitted._fun)
         known = call_key(jitted, key) if key.statics else key
-        _seen[inner.__code__] = FirstCall(known, jitted._options, made_by, makeup_of(jitted._fun), fun)
+        seen_codes[inner.__code__] = FirstCall(known, jitted._options, made_by, makeup_of(jitted._fun), fun)
 
 
 def first_call(fun: Any) -> FirstCall | None:
     """Return the last such call of a function's code, None if there was none."""
     inner = inner_function(fun)
-    return None if inner is None else _seen.get(inner.__code__)
+    return None if inner is None else seen_codes.get(inner.__code__)
 
 
 def _nothing() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,11 +185,16 @@ def all_caches() -> list[tuple[Callable[..., Any], JitOptions, JitCache]]:
     return [(fun, options, cache) for fun, caches in list(_caches.items()) for options, cache in list(caches.items())]
 
 
+seen_codes: RecentTable[CodeType, Any] = RecentTable(1024)
+"""What code was called with when one of its function objects was first called (`first_calls`)."""
+
+
 def clear_caches() -> None:
     """Forget every trace and every compiled call of every function (`jax.clear_caches`)."""
     for caches in list(_caches.values()):
         for cache in caches.values():
             cache.clear()
+    seen_codes.clear()
     forget_programs()
     runtime.ladder.clear_memory()
     forget()

@@ -53,10 +53,10 @@ class Kernels(list[Kernel], ShowsItself):
         >>> lowered = jax.jit(lambda x: x * 2 + 1).trace(np.ones(8, np.float32)).lower()
         >>> print(lowered.kernels.as_text())
         input a:f32[8]
-        output c:f32[8]
+        output b:f32[8]
         nest:
             for i0 in 0 .. 8 simd independent:
-                c[i0] = add(mul(a[i0], 2.0), 1.0)
+                b[i0] = fma(a[i0], 2.0, 1.0)
         """
         heads = [f"{buffer.space} {buffer}" for buffer in (*self.inputs, *self.outputs)]
         return "\n".join([*heads, to_text(self)])

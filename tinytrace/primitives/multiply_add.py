@@ -40,14 +40,14 @@ def _addend_tangent(g: Any, out: Any, a: Any, b: Any, c: Any) -> Any:
 fma_p = Elementwise("fma", [FLOAT, FLOAT, FLOAT], multiply_add, fused,
                     lambda g, out, a, b, c: mul(g, b),
                     lambda g, out, a, b, c: mul(a, g),
-                    _addend_tangent)
+                    _addend_tangent, ulp=0.5)
 fms_p = Elementwise("fms", [FLOAT, FLOAT, FLOAT], lambda a, b, c: multiply_add(a, b, np.negative(c)),
                     lambda a, b, c: fused(a, b, c, "addend"),
                     lambda g, out, a, b, c: mul(g, b),
                     lambda g, out, a, b, c: mul(a, g),
-                    lambda g, *others: neg(_addend_tangent(g, *others)))
+                    lambda g, *others: neg(_addend_tangent(g, *others)), ulp=0.5)
 fnma_p = Elementwise("fnma", [FLOAT, FLOAT, FLOAT], lambda a, b, c: multiply_add(np.negative(a), b, c),
                      lambda a, b, c: fused(a, b, c, "product"),
                      lambda g, out, a, b, c: neg(mul(g, b)),
                      lambda g, out, a, b, c: neg(mul(a, g)),
-                     _addend_tangent)
+                     _addend_tangent, ulp=0.5)

@@ -5,7 +5,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     float *e = buffers[3];
     float *f = buffers[4];
     float *d = buffers[5];
-    float *k = (void *)((char *)buffers[5] + 16384);
+    float *j = (void *)((char *)buffers[5] + 16384);
     (void)host;
 
     /* loop over 64: reads 16.4 kB, writes 16.4 kB, 0 flop
@@ -23,38 +23,38 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     }
 
     /* repeat 1000 times: reads 273. kB, writes 257. kB, 8.45 Mflop, fusion saved 1.02 MB
-     *     e:f32[64] f:f32[1000,64] = scan[_split_transpose=False length=1000 linear=(False, False, False, False) num_carry=1 num_consts=2 reverse=False unroll=1] d a c b
+     *     e:f32[64] f:f32[1000,64] = scan[_split_transpose=False length=1000 linear=(False, False, False) num_carry=1 num_consts=1 reverse=False unroll=1] d c b
      */
-    float *i = e;
+    float *h = e;
     for (int64_t turn = 0; turn < 1000; turn++) {
         const float *b_slice = b + 64 * turn;
         float *f_slice = f + 64 * turn;
-        /* k:f32[64] = dot_general[preferred_element_type=float32] g i */
-        float k_i_row[64];
+        /* j:f32[64] = dot_general[preferred_element_type=float32] g h */
+        float j_i_row[64];
         #pragma omp simd
         for (int64_t lane = 0; lane < 64; lane++) {
-            k_i_row[lane] = 0.0f;
+            j_i_row[lane] = 0.0f;
         }
         for (int64_t i1 = 0; i1 < 64; i1++) {
-            const float i_i = i[i1];
+            const float h_i = h[i1];
             #pragma omp simd
             for (int64_t lane = 0; lane < 64; lane++) {
-                k_i_row[lane] = tt_fma_f32(d[64 * i1 + lane], i_i, k_i_row[lane]);
+                j_i_row[lane] = tt_fma_f32(d[64 * i1 + lane], h_i, j_i_row[lane]);
             }
         }
         #pragma omp simd
         for (int64_t lane = 0; lane < 64; lane++) {
-            k[lane] = k_i_row[lane];
+            j[lane] = j_i_row[lane];
         }
-        /* l:f32[64] = add k j
-         * m:f32[64] = tanh l
+        /* k:f32[64] = add j i
+         * l:f32[64] = tanh k
          */
         #pragma omp simd
         for (int64_t i0 = 0; i0 < 64; i0++) {
-            const float l = k[i0] + b_slice[i0];
-            const float m = tt_tanh_f32(l);
-            i[i0] = m;
-            f_slice[i0] = m;
+            const float k = j[i0] + b_slice[i0];
+            const float l = tt_tanh_f32(k);
+            h[i0] = l;
+            f_slice[i0] = l;
         }
     }
     return TT_OK;

@@ -19,7 +19,7 @@ from tinytrace.runtime import disassembly
 from tinytrace.testing.strategies import programs_with_arguments
 
 PANES = ["python", "jaxpr", "simplified", "kernels", "c", "assembly"]
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "fast"
 X = np.ones(5, np.float32)
 
 

@@ -11,7 +11,7 @@ from tests.inspection.notebook.examples import values
 from tinytrace.inspection.notebook.page_part import FIXED, PER_CHARACTER, Text, page_part
 from tinytrace.testing.strategies import programs_with_arguments
 
-FULL = settings.get_current_profile_name() == "full"
+FULL = settings.get_current_profile_name() != "fast"
 VOID = {"br", "hr", "img", "input", "meta", "link"}
 
 

@@ -216,16 +216,16 @@ class _Scope:
 
 def _check_order(body: Sequence[Stmt]) -> None:
     """An expression is evaluated once in a body: nothing that it reads may change between two uses of it."""
-    changed: dict[tuple[Buffer, Node], None] = {}
-    before: set[Node] = set()
+    read: dict[tuple[Buffer, Node], Node] = {}
+    changed_since: set[Node] = set()
     for stmt in body:
         loads = [node for node in walk(expressions(stmt), certain=True) if node.op == "load"] \
             if not isinstance(stmt, For) else []
         for node in loads:
-            if (node.args[0], node.args[1]) in changed and node in before:
+            if node in changed_since:
                 raise KernelError(f"{node} is read before and after it is changed")
-        before.update(loads)
-        changed |= {place: None for place in written(stmt) if not isinstance(place, Node)}
+        read.update({(node.args[0], node.args[1]): node for node in loads})
+        changed_since |= {read[place] for place in written(stmt) if place in read}
 
 
 def _check_independent(loop: For) -> None:

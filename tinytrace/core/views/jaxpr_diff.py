@@ -2,7 +2,8 @@
 
 Equations are aligned first, by primitive, parameters and result types (the longest common subsequence); the variables
 of aligned equations correspond, and operands that do not are a difference of their own. So one changed operand is one
-row, not a change of everything behind it. Programs inside aligned equations are compared in the same way.
+row, not a change of everything behind it. Programs inside aligned equations are compared in the same way. Numbers are
+the same if their values are (0.0 and -0.0 are not, NaN is itself): the text of a jaxpr does not say their types.
 """
 from __future__ import annotations
 
@@ -163,6 +164,6 @@ def _typed(atoms: Sequence[Atom]) -> str:
                     for atom in atoms)
 
 
-def _number(literal: Literal) -> tuple[str, bytes]:
-    """Return a number by type and bits: 0.0 and -0.0 differ, and NaN is itself."""
-    return literal.aval.str_short(), np.asarray(literal.val, literal.aval.dtype).tobytes()
+def _number(literal: Literal) -> str:
+    """Return a number as Python writes it, exact to the bit."""
+    return repr(np.asarray(literal.val, literal.aval.dtype).item())

@@ -44,7 +44,7 @@ ALL_STEPS: list[Step] = [
 """All families, those of many operations more often: with these, every primitive of the registry is drawn."""
 
 SMOOTH_STEPS: list[Step] = [
-    special.differentiable, special.differentiable, elementwise.rounding_unary, elementwise.arithmetic,
+    special.differentiable, special.differentiable, elementwise.rounding_unary, *[elementwise.arithmetic] * 3,
     elementwise.power, arrays.reshaping, arrays.slicing, arrays.joining, arrays.padding, reductions.summation,
     reductions.contraction, reductions.running, folds.convolution,
 ]  # fmt: skip
