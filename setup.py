@@ -18,11 +18,13 @@ from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
 
-class PureBuild(build_py):
+class BuildWithTexts(build_py):
     """Puts the C texts into the package, where `tinytrace.pure.runtime` looks for them."""
 
     def run(self) -> None:
         super().run()
+        if self.editable_mode:  # then they are found in the checkout
+            return
         target = Path(self.build_lib, "tinytrace", "pure", "csrc")
         for path in [*Path("csrc").glob("*.[chi]*"), *Path("csrc", "math").glob("*.h")]:
             place = target / path.relative_to("csrc")
@@ -40,6 +42,5 @@ EXTENSIONS = {
 }
 
 if os.environ.get("TINYTRACE_PURE", "0") == "1":
-    setup(cmdclass={"build_py": PureBuild})
-else:
-    setup(**EXTENSIONS)
+    EXTENSIONS = {}
+setup(cmdclass={"build_py": BuildWithTexts}, **EXTENSIONS)

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from tinytrace.exporting import export as export
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
-_submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "typing")
+_submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "testing", "typing")
 _LATER = {
     "cache": "api.cache_view",
     "debugger": "inspection.debugger",

@@ -11,6 +11,8 @@ import importlib
 import importlib.util
 import os
 import sys
+import warnings
+from pathlib import Path
 
 EXTENSIONS = {"tinytrace._dispatch": "tinytrace.pure.dispatch", "tinytrace._runtime": "tinytrace.pure.runtime"}
 """Which module takes the place of which extension."""
@@ -21,6 +23,10 @@ def choose() -> bool:
     wanted = os.environ.get("TINYTRACE_PURE", "0").lower() not in ("", "0", "false", "no", "off")
     if not wanted and all(importlib.util.find_spec(name) is not None for name in EXTENSIONS):
         return False
+    if not wanted and Path(__file__).parents[2].joinpath("csrc", "dispatch.c").is_file():
+        warnings.warn("tinytrace is imported from its sources, whose C extensions are not compiled: programs will be "
+                      "interpreted. Run pip install --editable . there, or start Python in another folder; "
+                      "TINYTRACE_PURE=1 says that this is wanted.", RuntimeWarning, stacklevel=3)
     for name, definition in EXTENSIONS.items():
         sys.modules[name] = importlib.import_module(definition)
     return True

@@ -54,6 +54,10 @@ class _Library:
     def tt_set_callback(self, function: Any) -> None:
         """Take the function that programs would call."""
 
+    def tt_host_abi(self) -> int:
+        """Return the version of the host's interface: there is none that programs could call."""
+        return 0
+
     def tt_set_threads(self, threads: int) -> None:
         """Take a number of threads: NumPy uses its own."""
         self._threads = max(threads, 1)
