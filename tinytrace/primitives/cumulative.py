@@ -105,6 +105,11 @@ class Cumulative(Primitive):
 class CumulativeSum(Cumulative):
     """`cumsum[axis=0 reverse=False] x: f32[n]` is f32[n]: linear, and transposed by running the other way."""
 
+    def impl(self, x: NDArray, *, axis: int, reverse: bool) -> NDArray:
+        """As in JAX, a sum begins with 0: that of negative zeros is 0, where NumPy keeps the sign."""
+        out = super().impl(x, axis=axis, reverse=reverse)
+        return np.asarray(np.add(out, out.dtype.type(0)))
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         return self.bind(*primals, **params), self.bind(*tangents, **params)
 

@@ -58,7 +58,7 @@ MOVING_STEPS: list[Step] = [
 
 ALGEBRA_STEPS: list[Step] = [
     elementwise.with_number, elementwise.with_number, elementwise.exact_unary, elementwise.arithmetic,
-    elementwise.conversion, elementwise.selection, arrays.reshaping, arrays.reshaping, reductions.running,
+    elementwise.conversion, elementwise.selection, arrays.reshaping, arrays.reshaping, *[reductions.running] * 5,
 ]  # fmt: skip
 """What passes simplify."""
 
