@@ -268,4 +268,5 @@ def _folded(op: str, start: Any, elements: Any, dtype: DType) -> Any:
     if np.ndim(start):
         start = start[-1]
     all_of_them = np.concatenate([np.asarray([start]).astype(element), np.asarray(elements).astype(element)])
-    return ufunc.accumulate(all_of_them)[1:] if len(elements) else start
+    wrapping = element if element.kind in "iu" else None  # NumPy would add small integers in 64 bits
+    return ufunc.accumulate(all_of_them, dtype=wrapping)[1:] if len(elements) else start

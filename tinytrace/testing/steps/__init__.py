@@ -63,9 +63,9 @@ ALGEBRA_STEPS: list[Step] = [
 """What passes simplify."""
 
 KERNEL_STEPS: list[Step] = [
-    elementwise.with_number, elementwise.extremum, elementwise.comparison, elementwise.selection,
-    elementwise.conversion, elementwise.conversion, elementwise.arithmetic, *MOVING_STEPS, reductions.summation,
-    reductions.contraction, control.counted_loop, control.scanning,
+    *[elementwise.with_number] * 3, elementwise.extremum, elementwise.comparison, elementwise.selection,
+    elementwise.conversion, elementwise.conversion, elementwise.arithmetic, *MOVING_STEPS, *[reductions.largest] * 3,
+    reductions.summation, reductions.contraction, control.counted_loop, control.scanning,
 ]  # fmt: skip
 """What is lowered in different ways."""
 
