@@ -208,6 +208,38 @@ PROGRAMS = {
         signal.setitimer(signal.ITIMER_REAL, 0)
         assert count > 5, count
         """,
+    # The main thread then holds the lock of all imports, and of the module: whatever compiles must import nothing.
+    "a handler that compiles in the middle of an import": """
+        import importlib.abc, importlib.util, warnings
+        warnings.simplefilter("ignore")
+        class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+            def find_spec(self, name, path=None, target=None):
+                if name.startswith("interrupted"):
+                    signal.raise_signal(signal.SIGUSR1)
+                    return importlib.util.spec_from_loader(name, self)
+            def exec_module(self, module):
+                signal.raise_signal(signal.SIGUSR1)
+        sys.meta_path.insert(0, Finder())
+        imported, answers, number = [], [], 0
+        def audit(event, arguments):
+            if event == "import" and threading.current_thread() is not threading.main_thread():
+                imported.append(arguments[0])
+        sys.addaudithook(audit)
+        def handler(*_):
+            global number
+            number += 1
+            f = jax.jit(lambda x: sum(jnp.sin(x * i) for i in range(number * 200)))
+            answers.append(float(f(np.float32(0))))
+        signal.signal(signal.SIGUSR1, handler)
+        folder = os.environ["TINYTRACE_CACHE_DIR"]
+        odd = pathlib.Path(folder).parent / "odd-compiler"
+        odd.write_bytes(b"#!/bin/sh\\nprintf '\\\\377\\\\001 \\\\342\\\\200\\\\250'; exit 1\\n")
+        odd.chmod(0o700)
+        for compiler in ("", "", str(odd), "/no/such/compiler"):
+            jax.config.update("tinytrace_compiler", compiler) if compiler else None
+            __import__(f"interrupted{number}")
+        assert answers == [0.0] * 8 and not imported, (answers, imported)
+        """,
 }
 
 

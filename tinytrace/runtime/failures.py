@@ -124,4 +124,4 @@ def printable(text: str, limit: int = 200) -> str:
 def _escape(c: str) -> str:
     if "\udc80" <= c <= "\udcff":  # a byte that is no UTF-8
         return f"\\x{ord(c) - 0xDC00:02x}"
-    return c.encode("unicode_escape", "backslashreplace").decode()
+    return ascii(c)[1:-1]

@@ -91,7 +91,7 @@ def cpu_kind() -> str:
     """The instruction set and the features of this processor, as the operating system names them."""
     wanted = ("vendor_id", "cpu family", "model", "flags", "CPU implementer", "CPU part", "Features")
     try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             first = file.read(16384).split("\n\n")[0]
     except OSError:
         first = f"model: {os.uname().version}"

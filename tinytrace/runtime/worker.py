@@ -2,6 +2,9 @@
 
 The main thread waits meanwhile, and holds no lock: a handler may do anything, compile the very same program too. An
 exception of a handler, Ctrl-C among them, reaches the waiting; the work is then told to stop, cleans up, and ends.
+
+The work imports nothing, not even the codec of a rare encoding: a handler may have begun in the middle of an import,
+whose lock the main thread keeps as long as it waits.
 """
 
 from __future__ import annotations
