@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 _submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "testing", "typing")
 _LATER = {
     "cache": "api.cache_view",
-    "debugger": "inspection.debugger",
+    "debugger": "inspection.debugger.session",
     "expect": "api.expectations",
     "explain": "inspection.lint",
     "explore": "inspection.explorer.explore",

@@ -79,10 +79,10 @@ __all__ = ["callback", "print"]
 
 
 class _CallableModule(ModuleType):
-    """`tinytrace.debug(f)(x)` runs `f` in the debugger: see `tinytrace.inspection.debugger`."""
+    """`tinytrace.debug(f)(x)` runs `f` in the debugger: see `tinytrace.inspection.debugger.terminal`."""
 
     def __call__(self, fun: Callable[..., Any], limit: int = 100_000) -> Callable[..., Any]:
-        run: Callable[..., Any] = importlib.import_module("tinytrace.inspection.debugger").debug(fun, limit)
+        run: Callable[..., Any] = importlib.import_module("tinytrace.inspection.debugger.terminal").debug(fun, limit)
         return run
 
 

@@ -146,7 +146,7 @@ def source_map(traced: Jaxpr, dropped: Mapping[int, str], unit: TranslationUnit 
             return IDLE
         return dropped.get(key) or (IN_PLACE if key in planned else EMPTY)
 
-    equations = [_equation(numbers[key], eqn, text, reason(key)) for key, eqn, text in found]
+    equations = [written_at(numbers[key], eqn, text, reason(key)) for key, eqn, text in found]
     return SourceMap(tuple(equations), tuple(places), first_line)
 
 
@@ -193,7 +193,8 @@ def _equations(jaxpr: Jaxpr) -> Iterator[tuple[JaxprEqn, str]]:
     return visit(jaxpr)
 
 
-def _equation(k: int, eqn: JaxprEqn, text: str, reason: str) -> Equation:
+def written_at(k: int, eqn: JaxprEqn, text: str, reason: str = "") -> Equation:
+    """Return an equation, its number being `k`, with the place where the user wrote it."""
     source = eqn.source
     if source is None:
         return Equation(k, text, reason=reason)

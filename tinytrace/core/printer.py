@@ -64,7 +64,18 @@ def text_with_places(program: Jaxpr | ClosedJaxpr) -> tuple[str, list[tuple[int,
 
     An equation of a program that is printed once, under a name, stands there only.
     """
+    return _with_places(program, _Names())
+
+
+def named_text_with_places(program: Jaxpr | ClosedJaxpr
+                           ) -> tuple[str, list[tuple[int, int, JaxprEqn]], VarNames]:
+    """Return what `text_with_places` does, under the user's own names where there are any, and the names."""
     names = _Names()
+    names.give(user_names(program.jaxpr if isinstance(program, ClosedJaxpr) else program))
+    return *_with_places(program, names), names
+
+
+def _with_places(program: Jaxpr | ClosedJaxpr, names: _Names) -> tuple[str, list[tuple[int, int, JaxprEqn]]]:
     names.anchored = True
     return render_with_places(_pieces(program.jaxpr if isinstance(program, ClosedJaxpr) else program, names))
 

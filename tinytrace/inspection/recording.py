@@ -20,13 +20,17 @@ import numpy as np
 from tinytrace.control_flow.bodies import evaluation, stored
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT0
+from tinytrace.core.dtypes import FLOAT0, is_float
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinytrace.core.trace import eval_context, interpreting, is_interpreting
 from tinytrace.core.user_names import user_names
 
 Changes = Mapping[tuple[int, Var], Any]
 """Values that the user puts in the place of others: by the number of the event that computes them, and the variable."""
+
+
+FEW = 6
+"""Values of an array that `summary` tells one by one."""
 
 
 @dataclass(eq=False)
@@ -81,6 +85,7 @@ class Recording:
 
     def __post_init__(self) -> None:
         self.names = user_names(self.program.jaxpr)
+        self.outermost = Frame(self.program.jaxpr, None, 0, 0, {})
 
     def values_at(self, number: int) -> dict[Var, Any]:
         """Return the variables of the frame of event `number` that have values before it runs."""
@@ -90,10 +95,6 @@ class Recording:
             if event.frame is frame and event.results is not None:
                 values.update(zip(event.equation.outvars, event.results, strict=True))
         return values
-
-    @property
-    def outermost(self) -> Frame:
-        return self.events[0].frame if self.events else Frame(self.program.jaxpr, None, 0, 0, {})
 
     def find(self, wanted: Any, start: int = 0) -> int | None:
         """Return the number of the first event from `start` on for which `wanted(event)` holds; None: there is none."""
@@ -143,6 +144,8 @@ class _Recorder:
         number = None if parent is None else parent.number
         iteration = next(self.opened.setdefault(number, itertools.count()))
         frame = Frame(jaxpr, number, iteration, 0 if parent is None else parent.frame.depth + 1, dict(env))
+        if parent is None:
+            self.recording.outermost = frame
         for index, eqn in enumerate(jaxpr.eqns):
             event = self.begin(index, eqn, frame, [_read(env, atom) for atom in eqn.invars])
             results = self.evaluate(eqn, event.inputs)
@@ -170,6 +173,34 @@ class _Recorder:
             results = primitive.impl(*map(stored, inputs), **eqn.params)
         results = results if primitive.multiple_results else [results]
         return [as_array(x, v.aval) for x, v in zip(results, eqn.outvars, strict=True)]
+
+
+def makes_nonfinite(event: Event) -> bool:
+    """Say whether an equation computed a NaN or an infinity, and was given none."""
+    return any(map(_nonfinite, event.results or ())) and not any(map(_nonfinite, event.inputs))
+
+
+def _nonfinite(value: Any) -> bool:
+    plain = stored(value)
+    return is_float(plain.dtype) and not bool(np.isfinite(plain.astype(np.float64)).all())
+
+
+def summary(value: Any) -> str:
+    """Return a value in a few characters, in one line: its numbers, or the range of the finite ones where it has many.
+
+    >>> summary(np.float32([1, np.nan] * 4))
+    '8 values from 1 to 1, 4 not finite'
+    """
+    plain = stored(value)
+    if plain.size <= FEW:
+        return " ".join(np.array2string(plain, separator=", ", precision=6).split())
+    if not is_float(plain.dtype) and plain.dtype.kind not in "iu":
+        return f"{plain.size} values"
+    numbers = plain.astype(np.float64) if is_float(plain.dtype) else plain
+    finite = numbers[np.isfinite(numbers)]
+    bad = plain.size - finite.size
+    reach = f" from {finite.min():.6g} to {finite.max():.6g}" if finite.size else ""
+    return f"{plain.size} values{reach}" + (f", {bad} not finite" if bad else "")
 
 
 def _read(env: dict[Var, Any], atom: Atom) -> Any:

@@ -13,11 +13,13 @@ import tinytrace.numpy as jnp
 from tests.inspection.explorer.programs import PROGRAMS, page, selu
 from tinytrace.cli.__main__ import main
 from tinytrace.cli.explore import argument
-from tinytrace.inspection.explorer.marked_text import Part, in_lines
-from tinytrace.inspection.explorer.page import fixed_part
+from tinytrace.inspection.linked_texts.fixed import fixed_part
+from tinytrace.inspection.linked_texts.marked_text import Part, in_lines
 from tinytrace.runtime import disassembly
 from tinytrace.testing.strategies import programs_with_arguments
 
+CODE = [(package, f"{name}.{kind}") for package, name in (("linked_texts", "texts"), ("explorer", "page"))
+        for kind in ("js", "css")]
 PANES = ["python", "jaxpr", "simplified", "kernels", "c", "assembly"]
 FULL = settings.get_current_profile_name() != "fast"
 X = np.ones(5, np.float32)
@@ -99,7 +101,7 @@ def test_expressions_are_marked_in_python():
 
 def test_sizes_and_no_network():
     assert len(page("step").html.encode()) <= 250_000
-    assert len((fixed_part("page.js") + fixed_part("page.css")).encode()) <= 15_000
+    assert len("".join(fixed_part(*place) for place in CODE).encode()) <= 15_000
     for text in (page("selu").html, page("selu")._repr_html_()):
         assert re.findall(r"""(?:src|href)\s*=|url\(|@import|https?:""", text.replace("srcdoc=", "")) == []
 

@@ -6,25 +6,25 @@
 """
 from __future__ import annotations
 
-import inspect
 import os
 import pathlib
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from tinytrace.api.jit import JitFunction, jit
 from tinytrace.api.stages import Lowered, Traced
-from tinytrace.core.jaxpr import JaxprEqn, subjaxprs
+from tinytrace.core.jaxpr import subjaxprs
 from tinytrace.inspection.explorer.facts import equations_in, facts_of, operations_by_equation
-from tinytrace.inspection.explorer.marked_text import Pane
-from tinytrace.inspection.explorer.page import Equation, Page, escaped
+from tinytrace.inspection.explorer.page import Equation, Page
 from tinytrace.inspection.explorer.panes import assembly_pane, c_pane, jaxpr_pane, kernels_pane
 from tinytrace.inspection.explorer.passes import Change, changes
-from tinytrace.inspection.explorer.python_pane import python_pane
+from tinytrace.inspection.linked_texts.fixed import framed
+from tinytrace.inspection.linked_texts.marked_text import Pane
+from tinytrace.inspection.linked_texts.program_pane import equations_in_order
+from tinytrace.inspection.linked_texts.python_pane import code_of, python_pane
 from tinytrace.inspection.profiler import Profile, profile, time_text
 from tinytrace.tracebacks import api_boundary
-from tinytrace.transforms.staging import is_internal
 from tinytrace.util import lazy
 
 HEIGHT = 780
@@ -51,7 +51,7 @@ def explore(fun: Callable[..., Any], assembly: bool = True, measure: bool = Fals
     def exploration(*args: Any, **kwargs: Any) -> Explorer:
         traced = jitted.trace(*args, **kwargs)
         measured = profile(jitted)(*args, **kwargs) if measure else None
-        return Explorer(traced, _code_of(fun), assembly, measured)
+        return Explorer(traced, code_of(fun), assembly, measured)
 
     return exploration
 
@@ -69,7 +69,7 @@ class Explorer:
         self._code = code
         self._assembly = assembly
         self.measured = measured
-        self._eqns = list(_in_order(traced.jaxpr.jaxpr))
+        self._eqns = list(equations_in_order(traced.jaxpr.jaxpr))
         self._numbers = {eqn.ids[0]: k for k, eqn in enumerate(self._eqns)}
 
     @lazy
@@ -139,23 +139,7 @@ class Explorer:
                 f"{_count(kernels, 'kernel')}, {lines} lines of C>")
 
     def _repr_html_(self) -> str:
-        return (f'<iframe srcdoc="{escaped(self.html, quote=True)}" sandbox="allow-scripts" title="'
-                f'{escaped(self._title(), quote=True)}" style="width:100%;height:{HEIGHT}px;border:0"></iframe>')
-
-
-def _in_order(jaxpr: Any) -> Iterator[JaxprEqn]:
-    """Yield equations in the order of the source map: each once, those inside after the one around them."""
-    seen: set[int] = set()
-    for eqn in jaxpr.walk():
-        if eqn.ids[0] not in seen:
-            seen.add(eqn.ids[0])
-            yield eqn
-
-
-def _code_of(fun: Callable[..., Any]) -> types.CodeType | None:
-    """Return the code of the user's function behind `fun`, None if there is none."""
-    code = getattr(inspect.unwrap(fun), "__code__", None)
-    return code if isinstance(code, types.CodeType) and not is_internal(code.co_filename) else None
+        return framed(self.html, self._title(), HEIGHT)
 
 
 def _count(n: int, thing: str) -> str:

@@ -12,15 +12,14 @@ from tinytrace.codegen.ir.printer import to_lines
 from tinytrace.codegen.source_map import SourceMap
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.printer import text_with_places
-from tinytrace.inspection.explorer.marked_text import Pane, Part, in_lines, lines_as_parts
+from tinytrace.inspection.linked_texts.marked_text import Pane, Part, in_lines, lines_as_parts
+from tinytrace.inspection.linked_texts.program_pane import counted, known, program_pane
 from tinytrace.runtime.disassembly import Instruction, NoDisassembly, disassemble
 
 
 def jaxpr_pane(key: str, title: str, closed: ClosedJaxpr, numbers: Mapping[int, int]) -> Pane:
     """Return the text of a program, letter for letter; numbers: those of equations, by their ids."""
-    text, places = text_with_places(closed)
-    parts = [Part(begin, end, _known(eqn.ids, numbers)) for begin, end, eqn in places]
-    return Pane(key, title, text, in_lines(text, parts), _counted(text))
+    return program_pane(key, title, *text_with_places(closed), numbers)
 
 
 def kernels_pane(kernels: Sequence[Kernel], numbers: Mapping[int, int], times: Sequence[str] = ()) -> Pane:
@@ -30,12 +29,12 @@ def kernels_pane(kernels: Sequence[Kernel], numbers: Mapping[int, int], times: S
     for k, kernel in enumerate(kernels):
         took = f", {times[k]}" if times else ""
         lines.append(f"kernel {k}, {kernel.headed().splitlines()[0]}{took}")
-        equations.append(_known(kernel.eqns, numbers))
+        equations.append(known(kernel.eqns, numbers))
         for line in to_lines([kernel]):
             lines.append(line.text)
-            equations.append(_known(line.eqns, numbers))
+            equations.append(known(line.eqns, numbers))
     text = "\n".join(lines)
-    return Pane("kernels", "Kernels", text, lines_as_parts(lines, equations), _counted(text))
+    return Pane("kernels", "Kernels", text, lines_as_parts(lines, equations), counted(text))
 
 
 def c_pane(lowered: Lowered, source: SourceMap) -> Pane:
@@ -78,11 +77,3 @@ def assembly_pane(lowered: Lowered, source: SourceMap) -> Pane:
 def line_in_program(instruction: Instruction, source: SourceMap) -> int:
     """Return the line of the program's own C that an instruction is from; 0 if none is known."""
     return next((line for line in instruction.lines if line >= source.first_line), 0)
-
-
-def _known(ids: Sequence[int] | frozenset[int], numbers: Mapping[int, int]) -> tuple[int, ...]:
-    return tuple(sorted({numbers[k] for k in ids if k in numbers}))
-
-
-def _counted(text: str) -> tuple[int, ...]:
-    return tuple(range(1, text.count("\n") + 2))

@@ -5,12 +5,14 @@ import inspect
 import linecache
 import os
 import tokenize
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
+from typing import Any
 
 from tinytrace.codegen.source_map import Equation
 from tinytrace.core.jaxpr import JaxprEqn
-from tinytrace.inspection.explorer.marked_text import Pane, Part, in_lines
+from tinytrace.inspection.linked_texts.marked_text import Pane, Part, in_lines
+from tinytrace.transforms.staging import is_internal
 
 
 def python_pane(eqns: Iterable[JaxprEqn], places: Sequence[Equation], code: CodeType | None = None) -> Pane:
@@ -28,6 +30,12 @@ def python_pane(eqns: Iterable[JaxprEqn], places: Sequence[Equation], code: Code
         if place.file and place.line:
             blocks.lines.setdefault(place.file, set()).update(range(place.line, max(place.line, place.end_line) + 1))
     return _pane(blocks.lines, places)
+
+
+def code_of(fun: Callable[..., Any]) -> CodeType | None:
+    """Return the code of the user's function behind `fun`, None if there is none."""
+    code = getattr(inspect.unwrap(fun), "__code__", None)
+    return code if isinstance(code, CodeType) and not is_internal(code.co_filename) else None
 
 
 class _Blocks:

@@ -1,6 +1,4 @@
-"""The debugger: moves, values under the user's names, changes, and the commands of the terminal."""
-import io
-
+"""The debugger: moves, values under the user's names, and changes."""
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +6,7 @@ from hypothesis import given, settings
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import lax
-from tinytrace.inspection.debugger import Terminal, debugger
+from tinytrace.inspection.debugger.session import debugger
 from tinytrace.inspection.recording import record
 from tinytrace.testing.strategies import programs_with_arguments
 
@@ -113,26 +111,8 @@ def test_errors_end_the_recording_and_are_raised_for_results():
         short.results  # noqa: B018
 
 
-def test_the_terminal_speaks_all_commands():
-    script = "s\nn\n\nb 2\nu\nu nan\np z\nset y = 1\nset q = 1\nu scan\ns\no\nw\nh\nc\nq\n"
-    terminal = Terminal(debugger(f)(X), stdin=io.StringIO(script), stdout=io.StringIO())
-    terminal.use_rawinput = False
-    terminal.cmdloop()
-    said = terminal.stdout.getvalue()
-    assert "->    w:f32[3] = log b" not in said
-    assert "-> w:f32[3] = log b" in said
-    assert "until what?" in said
-    assert "no variable 'q' has a value here" in said
-    assert "z = Array([" in said
-    assert said.count("(jaxpr)") == script.count("\n")
-    assert "h: this list" in said
-
-
-def test_tinytrace_debug_is_the_terminal_and_still_the_module(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stdin", io.StringIO("s\nq\n"))
-    monkeypatch.setattr(Terminal, "use_rawinput", False)
-    (result,) = jax.debug(jnp.sin)(0.0)
-    assert result == 0.0
-    assert "-> a:f32[] = sin x" in capsys.readouterr().out
-    assert callable(jax.debug.print)
-    assert "<table><tr><td>x</td>" in jax.debugger(f)(X)._repr_html_()
+def test_a_program_without_equations_has_its_arguments():
+    session = debugger(lambda x: x)(1.0)
+    assert session["x"] == 1.0
+    session["x"] = 2.0
+    assert session.results == [2.0]

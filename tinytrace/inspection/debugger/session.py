@@ -2,29 +2,28 @@
 
     session = debugger(f)(x)         a Session at the first equation
     session.step(); session.until(primitive="exp"); session.back(); session["y"]; session["y"] = 0.0
-    tinytrace.debug(f)(x)            the same in the terminal, with commands: `h` lists them
+    session                          in a notebook: a page that steps through the run, without Python
 
 A session walks through a recording of the whole run (see `recording`), so that going back costs nothing. A changed
 value makes a new recording, in which everything behind it follows from it.
 """
 from __future__ import annotations
 
-import cmd
-import html
-import shlex
+import os
+import pathlib
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tinytrace.api.make_jaxpr import make_jaxpr
-from tinytrace.control_flow.bodies import stored
-from tinytrace.core.dtypes import is_float
 from tinytrace.core.jaxpr import ClosedJaxpr, Var
-from tinytrace.core.printer import VarNames
+from tinytrace.core.printer import named_text_with_places
 from tinytrace.core.trees import tree_leaves
-from tinytrace.core.user_names import user_names
-from tinytrace.inspection.recording import Event, Recording, as_array, record
+from tinytrace.inspection.debugger.page import NamedProgram, RunPage
+from tinytrace.inspection.linked_texts.fixed import framed
+from tinytrace.inspection.recording import Event, as_array, makes_nonfinite, record
+
+HEIGHT = 620
+"""Pixels of the page in a notebook's cell."""
 
 
 class Session:
@@ -37,8 +36,8 @@ class Session:
         self.changes: dict[tuple[int, Var], Any] = {}
         self.recording = record(program, args, self.changes, limit)
         self.position = 0
-        self._names = VarNames()
-        self._names.give(user_names(program.jaxpr))
+        self._named = NamedProgram(*named_text_with_places(program))
+        self._names = self._named.names
 
     # --- where we are ---
 
@@ -78,9 +77,17 @@ class Session:
         return f"<debugger at equation {self.position} of {len(self.recording.events)}>\n{self}"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{html.escape(name)}</td><td>{html.escape(summary(value))}</td></tr>"
-                       for name, value in self.values.items())
-        return f"<pre>{html.escape(repr(self))}</pre><table>{rows}</table>"
+        page = self.page
+        return framed(page.to_html(), page.title, HEIGHT)
+
+    @property
+    def page(self) -> RunPage:
+        """The run as a page that steps through it, and opens at this place."""
+        return RunPage(self.recording, self._named, self.position)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which needs neither network nor Python."""
+        pathlib.Path(path).write_text(self.page.to_html(), "utf-8")
 
     def where(self) -> list[str]:
         """Return the equations that we are inside of, the outermost first, and the user's line."""
@@ -105,11 +112,8 @@ class Session:
         lines = []
         for i, eqn in enumerate(event.frame.jaxpr.eqns):
             if abs(i - event.index) <= around:
-                left = " ".join(f"{self._names[v]}:{v.aval.str_short()}" for v in eqn.outvars)
-                right = " ".join(self._names[atom] for atom in eqn.invars)
-                known = "  # " + ", ".join(summary(values[v]) for v in eqn.outvars) \
-                    if eqn.outvars and all(v in values for v in eqn.outvars) else ""
-                lines.append(f"{'->' if i == event.index else '  '} {left} = {eqn.primitive.name} {right}{known}")
+                results = [values[v] for v in eqn.outvars] if all(v in values for v in eqn.outvars) else None
+                lines.append(f"{'->' if i == event.index else '  '} {self._named.line(eqn, results)}")
         return lines
 
     # --- moves ---
@@ -225,123 +229,3 @@ def debugger(fun: Callable[..., Any], limit: int = 100_000) -> Callable[..., Ses
         leaves = tree_leaves((args, kwargs))
         return Session(program, [as_array(x, v.aval) for x, v in zip(leaves, program.jaxpr.invars, strict=True)], limit)
     return start
-
-
-def makes_nonfinite(event: Event) -> bool:
-    """Say whether an equation computed a NaN or an infinity, and was given none."""
-    return any(map(_nonfinite, event.results or ())) and not any(map(_nonfinite, event.inputs))
-
-
-def _nonfinite(value: Any) -> bool:
-    plain = stored(value)
-    return is_float(plain.dtype) and not bool(np.isfinite(plain.astype(np.float64)).all())
-
-
-def summary(value: Any) -> str:
-    """Return a value in a few characters: its numbers, or its range where they are many."""
-    plain = stored(value)
-    if plain.size <= 6:
-        return np.array2string(plain, separator=", ", precision=6).replace("\n", " ")
-    if plain.dtype.kind not in "iuf":
-        return f"{plain.size} values"
-    bad = int((~np.isfinite(plain)).sum()) if plain.dtype.kind == "f" else 0
-    return f"{plain.size} values from {plain.min():.6g} to {plain.max():.6g}" + (f", {bad} not finite" if bad else "")
-
-
-# --- the terminal --------------------------------------------------------------------------------------------------
-
-class Terminal(cmd.Cmd):
-    """The commands of the debugger in a terminal; each is one method of `Session`."""
-
-    prompt = "(jaxpr) "
-
-    def __init__(self, session: Session, **streams: Any) -> None:
-        super().__init__(**streams)
-        self.session = session
-        self.intro = f"{len(session.recording.events)} equations; h for help\n{session}"
-
-    def do_s(self, _: str) -> None:
-        """s: step to the next equation, into bodies"""
-        self.show(self.session.step())
-
-    def do_n(self, _: str) -> None:
-        """n: next equation, over bodies"""
-        self.show(self.session.next())
-
-    def do_o(self, _: str) -> None:
-        """o: out of this body"""
-        self.show(self.session.out())
-
-    def do_b(self, count: str) -> None:
-        """b [COUNT]: back by one equation, or by COUNT"""
-        self.show(self.session.back(int(count or 1)))
-
-    def do_u(self, what: str) -> None:
-        """u LINE | PRIMITIVE | nan: run until a line, a primitive, or a NaN or infinity made of finite numbers"""
-        if not what:
-            self.say("until what? A line number, a primitive, or nan")
-        elif what == "nan":
-            self.show(self.session.until(nan=True))
-        else:
-            self.show(self.session.until(line=int(what)) if what.isdigit() else self.session.until(primitive=what))
-
-    def do_c(self, _: str) -> None:
-        """c: continue to the end"""
-        self.show(self.session.to(len(self.session.recording.events)))
-
-    def do_p(self, name: str) -> None:
-        """p [NAME]: print a variable, or all of them"""
-        values = self.session.values
-        names = shlex.split(name) or list(values)
-        for key in names:
-            self.say(f"{key} = {values[key]!r}" if name and key in values else f"{key} = {summary(values[key])}"
-                     if key in values else f"no variable {key!r} has a value here; there are: {', '.join(values)}")
-
-    def do_set(self, text: str) -> None:
-        """set NAME = NUMBER: give a variable another value, and run what follows again"""
-        name, found, number = text.partition("=")
-        try:
-            if not found:
-                raise ValueError("set NAME = NUMBER")
-            old = self.session[name.strip()]
-            self.session[name.strip()] = np.full(np.shape(old), float(number), stored(old).dtype)
-        except (KeyError, ValueError, TypeError) as error:
-            self.say(str(error.args[0]))
-        else:
-            self.show(self.session)
-
-    def do_w(self, _: str) -> None:
-        """w: where we are, and the equations around"""
-        self.show(self.session)
-
-    def do_h(self, _: str) -> None:
-        """h: this list"""
-        commands = sorted(name for name in dir(self) if name.startswith("do_") and name != "do_help")
-        self.say("\n".join(str(getattr(self, name).__doc__) for name in commands))
-
-    def do_q(self, _: str) -> bool:
-        """q: quit"""
-        return True
-
-    do_EOF = do_q  # noqa: N815  (the name that cmd wants)
-
-    def emptyline(self) -> bool:
-        return bool(self.onecmd(self.lastcmd)) if self.lastcmd else False
-
-    def show(self, session: Session) -> None:
-        self.say(str(session))
-
-    def say(self, text: str) -> None:
-        self.stdout.write(text + "\n")
-
-
-def debug(fun: Callable[..., Any], limit: int = 100_000) -> Callable[..., Any]:
-    """Return a function that runs `fun` in the debugger, in the terminal, and returns its flat results at the end."""
-    def start(*args: Any, **kwargs: Any) -> list[Any]:
-        session = debugger(fun, limit)(*args, **kwargs)
-        Terminal(session).cmdloop()
-        return session.results
-    return start
-
-
-__all__ = ["Recording", "Session", "Terminal", "debug", "debugger", "makes_nonfinite", "summary"]
