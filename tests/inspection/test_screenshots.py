@@ -14,11 +14,8 @@ from tests.conftest import ROOT
 from tests.inspection.debugger.test_in_browser import opened
 from tests.inspection.debugger.test_session import X, f
 from tests.inspection.explorer import browser
+from tests.inspection.explorer.programs import made_page
 from tinytrace.inspection.debugger.session import debugger
-from tinytrace.inspection.explorer.facts import Facts
-from tinytrace.inspection.explorer.page import Equation, Page
-from tinytrace.inspection.explorer.passes import Change
-from tinytrace.inspection.linked_texts.marked_text import Pane, lines_as_parts
 
 pytestmark = pytest.mark.skipif(bool(browser.MISSING), reason=f"left out: there is no {browser.MISSING} here")
 STORED = ROOT / "tests" / "goldens" / "screenshots"
@@ -34,20 +31,9 @@ SHARE = 0.01
 """How many of the squares may differ by more."""
 
 
-def explored():
-    """A page of the explorer with texts of its own, which no change of the code generator changes."""
-    texts = {key: [f"{key} {k}: " + "word " * (3 + (5 * k + len(key)) % 9) for k in range(24)]
-             for key in ("python", "jaxpr", "simplified", "kernels", "c", "assembly")}
-    panes = [Pane(key, key.title(), "\n".join(lines), lines_as_parts(lines, [(k // 2,) for k in range(24)]),
-                  tuple(range(1, 25))) for key, lines in texts.items()]
-    equations = [Equation(f"e = op{k}", Facts("f32[3] -> f32[3]", 24, 3, (k % 3,)), place="f.py:3") for k in range(12)]
-    changes = [Change("fold", "Computes what is known.", "jaxpr", (3,), (), (), (4,), ("-e = op3", "+e = op4"))]
-    return Page("f(f32[3])", panes, equations, {}, changes).to_html()
-
-
 def show_explorer(driver):
     browser.resize(driver, 1280, 720)
-    browser.show(driver, type("Shown", (), {"html": explored()}))
+    browser.show(driver, made_page(24))
     driver.execute_script("document.querySelectorAll('#jaxpr [data-s]')[8].click()")
 
 

@@ -1,10 +1,15 @@
 """The programs whose pages are looked at: selu, a step of gradient descent, a scan and a stencil."""
 import itertools
+import types
 
 import numpy as np
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace.inspection.explorer.facts import Facts
+from tinytrace.inspection.explorer.page import Equation, Page
+from tinytrace.inspection.explorer.passes import Change
+from tinytrace.inspection.linked_texts.marked_text import Pane, lines_as_parts
 
 
 def selu(x, alpha=1.67, lambda_=1.05):
@@ -56,3 +61,17 @@ def page(name):
     """The explorer's page of one of the programs."""
     fun, args = PROGRAMS[name]
     return jax.explore(fun)(*args)
+
+
+def made_page(lines):
+    """A page of texts of its own, which no change of the code generator changes; its last line of Python wrote all."""
+    keys = ("python", "jaxpr", "simplified", "kernels", "c", "assembly")
+    texts = {key: [f"{key} {k}: " + "word " * (3 + (5 * k + len(key)) % 9) for k in range(lines)] for key in keys}
+    ids = [(k // 2,) for k in range(lines)]
+    panes = [Pane(key, key.title(), "\n".join(texts[key]),
+                  lines_as_parts(texts[key], ids if key != "python" else [*ids[:-1], range(lines // 2)]),
+                  tuple(range(1, lines + 1))) for key in keys]
+    equations = [Equation(f"e = op{k}", Facts("f32[3] -> f32[3]", 24, 3, (k % 3,)), place="f.py:3")
+                 for k in range(lines // 2)]
+    changes = [Change("fold", "Computes what is known.", "jaxpr", (3,), (), (), (4,), ("-e = op3", "+e = op4"))]
+    return types.SimpleNamespace(html=Page("f(f32[3])", panes, equations, {}, changes).to_html())

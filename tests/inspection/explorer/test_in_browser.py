@@ -5,9 +5,10 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.inspection.explorer import browser
-from tests.inspection.explorer.programs import PROGRAMS, page
+from tests.inspection.explorer.programs import PROGRAMS, made_page, page
 from tinytrace.inspection.explorer.panes import line_in_program
 from tinytrace.runtime.disassembly import disassemble
 
@@ -81,6 +82,25 @@ def test_pointing_lights_up_what_the_source_map_says(shown, explored):
             assert found["c"]
             assert found["kernels"]
     assert browser_console(shown) == []
+
+
+def test_a_line_that_wrote_thousands_of_equations(driver):
+    """What is in sight lights up at once, the rest soon; what is held all at once."""
+    opened(driver, made_page(6000))
+    last = "[...document.querySelectorAll('#python [data-s]')].at(-1)"
+    seen = """const first = [...document.querySelectorAll('#jaxpr .l')].slice(0, 8);
+        return [first.every(line => line.querySelector('.lit')), document.querySelectorAll('#jaxpr .lit').length]"""
+    driver.execute_script("return new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+    point = f"{last}.dispatchEvent(new PointerEvent('pointerover', {{bubbles: true}}));"
+    at_once, count = driver.execute_script(point + seen)
+    assert at_once
+    assert count < 6000
+    WebDriverWait(driver, 10, 0.02).until(lambda driver: driver.execute_script(seen)[1] == 6000)
+    first = "document.querySelector('#jaxpr [data-s]')"
+    driver.execute_script(f"{first}.dispatchEvent(new PointerEvent('pointerover', {{bubbles: true}}))")
+    WebDriverWait(driver, 10, 0.02).until(lambda driver: driver.execute_script(seen)[1] == 2)
+    assert driver.execute_script(f"{last}.click();{seen}") == [True, 6000]
+    assert browser_console(driver) == []
 
 
 def browser_console(driver):

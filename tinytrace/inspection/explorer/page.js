@@ -3,10 +3,10 @@ const reach = ids => new Set(ids.flatMap(k => [k, ...(data.inside[k] || [])]));
 const light = mark("lit"), touch = mark("touched");
 let pointed = null, held = null, cursor = null;
 
-function point(element) {
+function point(element, all) {
   if (element === pointed) return;
   pointed = element;
-  light(element ? reach(data.sets[element.dataset.s]) : []);
+  light(element ? reach(data.sets[element.dataset.s]) : [], all);
   get("now").textContent = element ? told(element) : "";
 }
 
@@ -42,7 +42,7 @@ function hold(element) {
   held = element === held ? null : element;
   root.classList.toggle("held", !!held);
   point(null);
-  point(element);
+  point(element, true);
   if (!held) { get("said").textContent = "let go"; return; }
   get("said").textContent = `held: ${told(held)}. ${lines(held)}`;
   for (const pane of panes) if (!pane.contains(held)) show(pane, pane.querySelector(".lit"));

@@ -45,15 +45,34 @@ panes.forEach(pane => {
   pane.querySelectorAll("[data-s]").forEach(e => elements[e.dataset.s].push(e));
 });
 
-// Lights up the parts that belong to equations, and no others.
+// Lights up the parts that belong to equations, and no others. Where there are thousands, those in sight at once and
+// the rest by and by, unless all are asked for: a line in a loop of Python may have written all equations.
+const inSight = new Set();
+const watch = new IntersectionObserver(seen => seen.forEach(e => inSight[e.isIntersecting ? "add" : "delete"](e.target)));
+document.querySelectorAll("main .b").forEach(block => watch.observe(block));
 function mark(name) {
-  let marked = new Set();
-  return ids => {
-    const wanted = new Set();
-    for (const k of ids) for (const s of setsOf[k]) wanted.add(s);
-    for (const s of marked) if (!wanted.has(s)) for (const e of elements[s]) e.classList.remove(name);
-    for (const s of wanted) if (!marked.has(s)) for (const e of elements[s]) e.classList.add(name);
-    marked = wanted;
+  let marked = new Set(), timer = 0;
+  const late = new Set();  // sets whose parts do not look as they should yet
+  const put = s => { late.delete(s); for (const e of elements[s]) e.classList.toggle(name, marked.has(s)); };
+  function some(count) {
+    for (const s of late) {
+      if (count <= 0) break;
+      count -= elements[s].length;
+      put(s);
+    }
+    clearTimeout(timer);
+    if (late.size) timer = setTimeout(some, 0, 1500);
+  }
+  return (ids, all) => {
+    const before = marked;
+    marked = new Set();
+    for (const k of ids) for (const s of setsOf[k]) marked.add(s);
+    for (const s of before) if (!marked.has(s)) late.add(s);
+    for (const s of marked) if (!before.has(s)) late.add(s);
+    if (late.size > 1500)
+      for (const block of inSight) for (const e of block.querySelectorAll("[data-s]"))
+        e.classList.toggle(name, marked.has(+e.dataset.s));
+    some(all ? Infinity : late.size > 1500 ? 0 : 1500 * 8);
   };
 }
 
