@@ -4,6 +4,7 @@ import pathlib
 
 import pytest
 
+from tests.faults.fork_server import ForkServer
 from tests.faults.harness import Sandbox
 
 
@@ -14,8 +15,15 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(scope="session")
+def fork_server():
+    server = ForkServer()
+    yield server
+    server.stop()
+
+
 @pytest.fixture
-def sandbox(tmp_path):
+def sandbox(tmp_path, fork_server):
     folder = tmp_path / "sandbox"
     folder.mkdir(mode=0o700)
-    return Sandbox(folder)
+    return Sandbox(folder, fork_server)

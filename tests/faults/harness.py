@@ -7,7 +7,6 @@ neither processes nor temporary files behind: `Ended.require_right()` asks for a
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import os
 import pathlib
@@ -16,19 +15,13 @@ import subprocess
 import sys
 import textwrap
 import time
-import traceback
 import uuid
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NoReturn
 
-import tinytrace as jax
-from tinytrace.runtime import discovery, ladder
-from tinytrace.runtime.failures import forget_announcements
+from tests.faults.fork_server import ROOT, STREAMS, ForkServer
 
-ROOT = pathlib.Path(__file__).parent.parent.parent
 LIMIT = 60.0
 """Seconds that a program may take, on a machine that does other things too; then it hangs."""
 
@@ -49,7 +42,7 @@ ANSWER = """\
 import numpy as np
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tests.faults.harness import forget
+from tests.faults.fork_server import forget
 X = np.linspace(-1, 1, 16, dtype=np.float32)
 def check(n=2):
     np.testing.assert_allclose(jax.jit(lambda x: jnp.sin(x) * n + x)(X), np.sin(X) * n + X, 1e-5)
@@ -61,7 +54,7 @@ After `forget()` it is as if a new process came to the same store and compiler.
 
 
 LOADING = """\
-from tests.faults.harness import forget
+from tests.faults.fork_server import forget
 from tests.runtime.programs import adder, answer, expected
 from tinytrace.config import config
 from tinytrace.runtime.ladder import load, stats
@@ -75,15 +68,6 @@ SILENT = """
 from tinytrace.runtime import locks
 locks.SILENCE = 0.6  # seconds: that a holder stands still is noticed sooner
 """
-
-
-def forget() -> None:
-    """Forget the programs, the store and the compilers, as a new process would not know them."""
-    jax.clear_caches()
-    ladder.clear_memory()
-    for table in (discovery._compilers, discovery._stores, discovery._silent, discovery._remembered):
-        table.clear()
-    ladder.stats.reset()
 
 
 @dataclass
@@ -188,8 +172,8 @@ class Running:
 class Sandbox:
     """One user on one machine: `run(program)` runs a Python program with a cache, home and TMPDIR of its own."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: pathlib.Path, server: ForkServer) -> None:
+        self.folder, self.server = folder, server
         self.cache, self.tmp, self.home, self.work = (folder / name for name in ("cache", "tmp", "home", "work"))
         for path in (self.tmp, self.home, self.work):
             path.mkdir(mode=0o700)
@@ -218,23 +202,18 @@ class Sandbox:
         return self.start(program, env, cwd, arguments, prefix).wait(timeout)
 
     def fork(self, program: str, env: Mapping[str, str] | None = None, timeout: float = LIMIT) -> Ended:
-        """Run a program as `run` does, in a fork of this process: it starts at once, for it has imported everything.
+        """Run a program as `run` does, in a fork of a process that has imported everything: it starts at once.
 
         For programs to which it does not matter how their process begins.
         """
-        names = ("output", "errors", "report")
         begun, mark = time.monotonic(), uuid.uuid4().hex
-        files = [os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND) for name in names]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks beside threads
-            pid = os.fork()
-        if pid == 0:
-            environment = {**self.environment, **(env or {}), "FAULTS_REPORT": str(files[2]), "FAULTS_MARK": mark}
-            _be_a_program(_PRELUDE + textwrap.dedent(program), environment, self.work, files)
-        timed_out, status = _wait_for(pid, timeout)
-        output, errors, report = ((self.folder / name).read_text(errors="replace") for name in names)
-        for descriptor in files:
-            os.close(descriptor)
+        files = [self.folder / name for name in STREAMS]
+        for file in files:
+            file.write_text("")
+        environment = {**self.environment, **(env or {}), "FAULTS_MARK": mark}
+        timed_out, status = self.server.run(_PRELUDE + textwrap.dedent(program), environment, self.folder, self.work,
+                                            timeout)
+        output, errors, report = (file.read_text(errors="replace") for file in files)
         told = [": ".join(json.loads(line)) for line in report.splitlines()]
         return Ended(status, output, errors, told, time.monotonic() - begun, timed_out, _end_processes(mark),
                      self.files_left())
@@ -259,47 +238,6 @@ class Sandbox:
         """What is in the temporary, home and working directories, where nothing should be."""
         return sorted(str(path.relative_to(self.folder))
                       for base in (self.tmp, self.home, self.work) for path in base.rglob("*"))
-
-
-def _be_a_program(code: str, environment: Mapping[str, str], folder: pathlib.Path, files: Sequence[int]) -> NoReturn:
-    status = 1
-    try:
-        os.setpgid(0, 0)
-        os.environ.clear()
-        os.environ.update(environment)
-        os.chdir(folder)
-        for stream, descriptor in ((1, files[0]), (2, files[1])):
-            os.dup2(descriptor, stream)
-        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
-        faulthandler.enable(sys.stderr)
-        jax.config.update("tinytrace_cache_dir", environment["TINYTRACE_CACHE_DIR"])
-        jax.config.update("tinytrace_compiler", environment.get("CC", ""))
-        if "TINYTRACE_COMPILE_TIMEOUT" in environment:
-            jax.config.update("tinytrace_compile_timeout", int(environment["TINYTRACE_COMPILE_TIMEOUT"]))
-        forget()
-        forget_announcements()
-        exec(compile(code, "<program>", "exec"), {"__name__": "__main__"})
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-
-
-def _wait_for(pid: int, timeout: float) -> tuple[bool, int]:
-    """Whether a child exceeded its time, and its exit status."""
-    deadline, timed_out = time.monotonic() + timeout, False
-    while True:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return timed_out, os.waitstatus_to_exitcode(status)
-        if time.monotonic() > deadline:
-            for number in (signal.SIGCONT, signal.SIGKILL if timed_out else signal.SIGABRT):
-                os.kill(pid, number)
-            timed_out, deadline = True, deadline + 5
-        time.sleep(0.01)
 
 
 def _end_processes(mark: str) -> list[str]:

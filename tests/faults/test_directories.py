@@ -32,11 +32,19 @@ def can_mount() -> bool:
         ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True).returncode == 0
 
 
-def mounted(sandbox, options: str, then: str = "") -> list[str]:
-    """A command that runs a program where the cache directory is a file system of its own."""
+def mounted(sandbox, options: str) -> str:
+    """Begins a program whose cache directory is a file system of its own."""
     sandbox.cache.mkdir(mode=0o700, exist_ok=True)
-    script = f'mount -t tmpfs -o mode=700,{options} tmpfs "{sandbox.cache}" && {{ {then or ":"}; }} && exec "$@"'
-    return ["unshare", "-m", "sh", "-c", script, "sh"]
+    return NAMESPACE + f"mount('-t', 'tmpfs', '-o', 'mode=700,{options}', 'tmpfs', {str(sandbox.cache)!r})\n"
+
+
+NAMESPACE = """
+import ctypes, subprocess
+assert ctypes.CDLL(None).unshare(0x20000) == 0  # CLONE_NEWNS: what is mounted now is mounted for this program only
+def mount(*arguments):
+    subprocess.run(["mount", *arguments], check=True)
+mount("--make-rprivate", "/")
+"""
 
 
 # --- the cache ----------------------------------------------------------------------------------------------
@@ -203,14 +211,14 @@ print("right")
 def test_a_disk_with_blocks_of_4_kib(sandbox, blocks):
     if not can_mount():
         pytest.skip("file systems cannot be mounted here")
-    sandbox.run(PROGRAM, prefix=mounted(sandbox, f"size={blocks * 4}k")).require_right()
+    sandbox.fork(mounted(sandbox, f"size={blocks * 4}k") + PROGRAM).require_right()
 
 
 @pytest.mark.parametrize("inodes", [1, 2, 3, 4, 6, 8, 12])
 def test_a_disk_with_inodes(sandbox, inodes):
     if not can_mount():
         pytest.skip("file systems cannot be mounted here")
-    sandbox.run(PROGRAM, prefix=mounted(sandbox, f"nr_inodes={inodes}")).require_right()
+    sandbox.fork(mounted(sandbox, f"nr_inodes={inodes}") + PROGRAM).require_right()
 
 
 @pytest.mark.parametrize("limit", [0, 100, 1000, 5000, 10_000, 14_000, 20_000])
@@ -225,7 +233,7 @@ def test_files_may_not_be_longer_than(sandbox, limit):
 def test_descriptors_that_are_free(sandbox, count):
     program = f"""
 import os, resource
-from tests.faults.harness import forget
+from tests.faults.fork_server import forget
 from tinytrace.runtime import elf, worker
 check()
 forget()
@@ -256,10 +264,11 @@ assert (stats.compiles, stats.disk_hits) == (0, 1), stats
 check(5)
 print("right")
 """
-    prefix = ["unshare", "-m", "sh", "-c",
-              f'mount --bind "{sandbox.cache}" "{sandbox.cache}" && mount -o remount,ro,bind "{sandbox.cache}" && '
-              'exec "$@"', "sh"]
-    ended = sandbox.run(program, prefix=prefix).require_right(warned=[1])
+    read_only = NAMESPACE + f"""
+mount("--bind", {str(sandbox.cache)!r}, {str(sandbox.cache)!r})
+mount("-o", "remount,ro,bind", {str(sandbox.cache)!r})
+"""
+    ended = sandbox.fork(read_only + program).require_right(warned=[1])
     assert "memory only" in ended.warnings[0]
 
 

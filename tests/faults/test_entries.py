@@ -194,9 +194,9 @@ DESCRIPTIONS = {
 
 @pytest.mark.parametrize("says", DESCRIPTIONS)
 def test_a_description_that_says(sandbox, says):
-    run(sandbox, f"""
-        from tests.faults.test_entries import DESCRIPTIONS
-        put("meta.json", DESCRIPTIONS[{says!r}])
+    (sandbox.folder / "description").write_bytes(DESCRIPTIONS[says])
+    run(sandbox, """
+        put("meta.json", (cache.parent / "description").read_bytes())
         missed("meta")
     """)
 

@@ -165,13 +165,13 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_given_back(sandbox, name):
     program = "\n".join(line[8:] for line in PROGRAMS[name].splitlines())
-    sandbox.run(BEGIN + program + "\nprint('right')").require_right()
+    sandbox.fork(BEGIN + program + "\nprint('right')").require_right()
 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_lambdas(sandbox):
     """All of them do the same: they are traced, find one program, and are forgotten."""
-    sandbox.run(BEGIN + """
+    sandbox.fork(BEGIN + """
 def turn(n):
     for _ in range(n):
         assert jax.jit(lambda x: x * 2 + 1)(1.0) == 3.0
@@ -189,7 +189,7 @@ print('right')
 @pytest.mark.slow
 def test_ten_thousand_shapes(sandbox):
     """Of one function: the tables keep 4,096, machine code is loaded for as many. The compiler is left out of it."""
-    sandbox.run(BEGIN + """
+    sandbox.fork(BEGIN + """
 # Every shape has a program of its own that hands its argument through, a jaxpr, a trace and a type.
 f = jax.jit(lambda x: (x, 1.0))
 def turn(first, last):

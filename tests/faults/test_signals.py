@@ -246,4 +246,4 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_signals(sandbox, name):
     program = "\n".join(line[8:] for line in PROGRAMS[name].splitlines())
-    sandbox.run(BEGIN + program + "\nprint('right')", timeout=120).require_right()
+    sandbox.fork(BEGIN + program + "\nprint('right')", timeout=120).require_right()
