@@ -1,8 +1,8 @@
 """Describes the extension module `tinytrace._runtime` to setuptools: SOURCES behind the interface of tt_runtime.h.
 
-The texts that generated programs paste (tt_host.h and math/*.h) and the host that exported programs come with
-(standalone.c and what it includes) are embedded in the module as strings, so an installed tinytrace needs no data files
-and the code generator opens none.
+The texts that embedded.txt lists, which generated programs paste (tt_host.h and math/*.h) or exported programs come
+with (standalone.c and what it includes), are strings in the module, so an installed tinytrace needs no data files and
+the code generator opens none.
 """
 
 from pathlib import Path
@@ -12,9 +12,8 @@ from cffi import FFI
 CSRC = Path(__file__).parent
 SOURCES = ["alloc.c", "blas.c", "call.c", "fma.c", "pool.c"]
 MATH = sorted((CSRC / "math").glob("*.h"))
-STANDALONE = [CSRC / name for name in ("standalone.c", "pool.c", "pool.h", "blas.c", "blas.h", "gemm.inc")]
-EMBEDDED = [CSRC / "tt_host.h", *MATH, *STANDALONE]
-READ = [*CSRC.glob("*.h"), *CSRC.glob("*.inc"), *MATH, CSRC / "standalone.c", CSRC / "build.py"]
+EMBEDDED = [path for line in (CSRC / "embedded.txt").read_text().split() for path in sorted(CSRC.glob(line))]
+READ = [CSRC / "tt_runtime.h", *EMBEDDED, CSRC / "embedded.txt", CSRC / "build.py"]
 COMPILE_FLAGS = ["-std=gnu11", "-O2", "-fno-strict-aliasing", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
 CALLBACK = 'extern "Python" int32_t tt_python_callback(int64_t id, uintptr_t *buffers);\n'
@@ -44,7 +43,7 @@ def literal(text: str) -> str:
 
 def preamble() -> str:
     return PREAMBLE % {
-        "names": ", ".join(f'"{path.name}"' for path in EMBEDDED),
+        "names": ", ".join(f'"{path.relative_to(CSRC).as_posix()}"' for path in EMBEDDED),
         "texts": ",\n".join("\n" + literal(path.read_text()) for path in EMBEDDED),
         "count": len(EMBEDDED),
     }

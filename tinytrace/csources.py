@@ -1,6 +1,9 @@
 """The C texts that generated programs paste: the host's interface, the vector math of csrc/math, and a host in C.
 
-They are embedded in the extension module when it is built, so nothing here opens a file.
+They are embedded in the extension module when it is built, so nothing here opens a file; `csrc/embedded.txt` has
+their list. Nothing here asks what C means: a line above each math function states what must be known of it.
+
+    /* tt: NAME; needs: NAMES; long */     the functions that it calls; is it elementwise and long?
 """
 
 from __future__ import annotations
@@ -13,9 +16,11 @@ from typing import NamedTuple
 from tinytrace._runtime import ffi, lib
 
 OFTEN = 6
-"""From how many calls in a program on a math function stays a function: if it is long, that is."""
-LONG = 14
-"""Statements, those of the functions that it calls included."""
+"""From how many calls in a program on a long math function stays a function.
+
+Those are long that take and give floats of one type and have 14 statements or more, what they call included: a test
+holds their headings to it.
+"""
 
 
 @cache
@@ -31,7 +36,7 @@ def host_source() -> str:
 @cache
 def math_source() -> dict[str, str]:
     """The texts of csrc/math/*.h by file name, in alphabetical order."""
-    return {name: text for name, text in _embedded().items() if name not in _HOST}
+    return {name: text for name, text in _embedded().items() if name.startswith("math/")}
 
 
 @cache
@@ -76,9 +81,9 @@ def _called(function: MathFunction, times: int) -> str:
     vectors. A call costs no more than a step of a polynomial: 500 sines compile in 0.11 s instead of 0.35 s. clang
     makes no variants of functions for vectors, so it inlines it.
     """
-    if times < OFTEN or function.statements < LONG:
+    if times < OFTEN or not function.is_long:
         return function.text
-    return _ELEMENTWISE.sub(_STAYS.replace("\n", "\\n") + r"\1", function.text)
+    return function.text.replace(_INLINED, _STAYS, 1)
 
 
 class MathFunction(NamedTuple):
@@ -86,8 +91,8 @@ class MathFunction(NamedTuple):
 
     text: str
     needs: tuple[str, ...]
-    statements: int = 0
-    """How long it is with those functions inlined."""
+    is_long: bool
+    """Is it elementwise, and long enough to stay a function where it is called often?"""
 
 
 @cache
@@ -95,17 +100,16 @@ def _functions() -> dict[str, MathFunction]:
     """Every function by name, in an order in which each comes after those that it needs."""
     found = {}
     for source in math_source().values():
-        _, *pieces = _HEADER.split(source)
-        for name, needs, text in zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True):
-            found[name] = MathFunction(text.strip() + "\n", tuple(_NAME.findall(needs)))
+        _, *pieces = _HEADING.split(source)
+        for name, needs, long, text in zip(*(pieces[k::4] for k in range(4)), strict=True):
+            found[name] = MathFunction(text.strip() + "\n", tuple(needs.replace(",", " ").split()), bool(long))
     order: dict[str, MathFunction] = {}
 
     def place(name: str) -> None:
         for needed in found[name].needs:
             if needed not in order:
                 place(needed)
-        text, needs, _ = found[name]
-        order[name] = MathFunction(text, needs, text.count(";") + sum(order[needed].statements for needed in needs))
+        order[name] = found[name]
 
     for name in found:
         if name not in order:
@@ -113,10 +117,8 @@ def _functions() -> dict[str, MathFunction]:
     return order
 
 
-_HOST = ("tt_host.h", "standalone.c", "pool.c", "pool.h", "blas.c", "blas.h", "gemm.inc")
 _INCLUDED = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
-_NAME = re.compile(r"\btt_\w+")
-_ELEMENTWISE = re.compile(r"^static inline ((float|double) tt_\w+\(\2 \w+(?:, \2 \w+)*\) \{)", re.MULTILINE)
+_INLINED = "static inline "
 _STAYS = """#ifdef __clang__
 static inline
 #else
@@ -124,7 +126,8 @@ static inline
 static __attribute__((noinline, const))
 #endif
 """
-_HEADER = re.compile(r"^/\* tt: (\w+); needs: ([^*]*)\*/\n", re.MULTILINE)
+"""What a long function begins with where it is called often."""
+_HEADING = re.compile(r"^/\* tt: (\w+); needs: ([^*;]*)(; long )?\*/\n", re.MULTILINE)
 
 
 @cache

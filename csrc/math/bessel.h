@@ -2,7 +2,7 @@
    16 / |x| - 1 over the root of |x|: Chebyshev interpolants, written in powers, highest first. Within 4 ulp in double
    precision. */
 
-/* tt: tt_bessel_i0e_f64; needs: tt_fma_f64 */
+/* tt: tt_bessel_i0e_f64; needs: tt_fma_f64; long */
 static inline double tt_bessel_i0e_f64(double x) {
     static const double near[] = {
         4.470516727511741e-09, -1.6316042856792757e-08, 2.6265363151970112e-08, -8.591406444264668e-08,
@@ -31,10 +31,10 @@ static inline double tt_bessel_i0e_f64(double x) {
     return x == x ? y : x;
 }
 
-/* tt: tt_bessel_i0e_f32; needs: tt_bessel_i0e_f64 */
+/* tt: tt_bessel_i0e_f32; needs: tt_bessel_i0e_f64; long */
 static inline float tt_bessel_i0e_f32(float x) { return (float)tt_bessel_i0e_f64(x); }
 
-/* tt: tt_bessel_i1e_f64; needs: tt_fma_f64 */
+/* tt: tt_bessel_i1e_f64; needs: tt_fma_f64; long */
 static inline double tt_bessel_i1e_f64(double x) {
     static const double near[] = {
         -1.41695079121077e-09, 5.2131237878886215e-09, -8.984420960424589e-09, 2.987385645901576e-08,
@@ -63,5 +63,5 @@ static inline double tt_bessel_i1e_f64(double x) {
     return x == x ? __builtin_copysign(y, x) : x;
 }
 
-/* tt: tt_bessel_i1e_f32; needs: tt_bessel_i1e_f64 */
+/* tt: tt_bessel_i1e_f32; needs: tt_bessel_i1e_f64; long */
 static inline float tt_bessel_i1e_f32(float x) { return (float)tt_bessel_i1e_f64(x); }

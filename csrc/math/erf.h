@@ -1,6 +1,6 @@
 /* The error function, its complement and its inverse (in float32: erf_inv.h). */
 
-/* tt: tt_erf_f32; needs: tt_fma_f32 */
+/* tt: tt_erf_f32; needs: tt_fma_f32; long */
 /* Below 0.93: x p(x**2) of degree 11, error 2**-24.2. Above: 1 - q(x)**4, where q, of degree 8, is the fourth root of
    erfc, so smooth that no exponential is needed; error 2**-26.2 of the result. Both fitted by least squares, reweighted
    until the extremes were level. The result within 2.5 ulp. */
@@ -28,7 +28,7 @@ static inline float tt_erf_f32(float x) {
     return __builtin_copysignf(y, x);
 }
 
-/* tt: tt_erfc_core_f64; needs: tt_exp_f64, tt_fma_f64 */
+/* tt: tt_erfc_core_f64; needs: tt_exp_f64, tt_fma_f64; long */
 /* erfc(x) for x >= 1/2: exp(-x**2) times a function that varies little, p / (1 + 2 x) with a polynomial of degree 22 in
    t = (x - 3.75) / (x + 3.75) (M. Shepherd, J. Laframboise, "Chebyshev approximation of (1 + 2 x) exp(x**2) erfc(x)",
    1981; coefficients interpolated anew). exp(-x**2) is corrected by what x * x lost. */
@@ -63,7 +63,7 @@ static inline double tt_erfc_core_f64(double x) {
     return x > 27.3 ? 0.0 : e * p / tt_fma_f64(2.0, x, 1.0);
 }
 
-/* tt: tt_erf_core_f64; needs: tt_fma_f64 */
+/* tt: tt_erf_core_f64; needs: tt_fma_f64; long */
 /* erf(x) / x for |x| <= 1/2: a polynomial of degree 18, error 2**-56.0. */
 static inline double tt_erf_core_f64(double x) {
     double z = x * x;
@@ -80,7 +80,7 @@ static inline double tt_erf_core_f64(double x) {
     return p;
 }
 
-/* tt: tt_erf_f64; needs: tt_erf_core_f64, tt_erfc_core_f64 */
+/* tt: tt_erf_f64; needs: tt_erf_core_f64, tt_erfc_core_f64; long */
 /* Above 1/2: 1 - erfc(x). The result within 3 ulp. */
 static inline double tt_erf_f64(double x) {
     double size = __builtin_fabs(x);
@@ -88,7 +88,7 @@ static inline double tt_erf_f64(double x) {
     return __builtin_copysign(size < 0.5 ? near : far, x);
 }
 
-/* tt: tt_erfc_f64; needs: tt_erf_core_f64, tt_erfc_core_f64, tt_fma_f64 */
+/* tt: tt_erfc_f64; needs: tt_erf_core_f64, tt_erfc_core_f64, tt_fma_f64; long */
 /* The result within 5 ulp. */
 static inline double tt_erfc_f64(double x) {
     double size = __builtin_fabs(x);
@@ -97,11 +97,11 @@ static inline double tt_erfc_f64(double x) {
     return size < 0.5 ? near : far;
 }
 
-/* tt: tt_erfc_f32; needs: tt_erfc_f64 */
+/* tt: tt_erfc_f32; needs: tt_erfc_f64; long */
 /* In double precision, rounded once: within 0.51 ulp. */
 static inline float tt_erfc_f32(float x) { return (float)tt_erfc_f64(x); }
 
-/* tt: tt_erf_inv_f64; needs: tt_erf_core_f64, tt_erfc_core_f64, tt_exp_f64, tt_log_f64, tt_fma_f64 */
+/* tt: tt_erf_inv_f64; needs: tt_erf_core_f64, tt_erfc_core_f64, tt_exp_f64, tt_log_f64, tt_fma_f64; long */
 /* Giles's form (see erf_inv.h), then one step of Halley's method on erf, or on erfc for |x| > 1/2. The result within 5 ulp. */
 static inline double tt_erf_inv_f64(double x) {
     double size = __builtin_fabs(x);

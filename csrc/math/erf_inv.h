@@ -1,7 +1,7 @@
 /* The inverse of the error function in float32, rounded after the same steps as in JAX 0.4.35: normal samples hang on
    it, and are JAX's to the last bit. Hence every product that JAX's compiler fuses with a sum is written as fma. */
 
-/* tt: tt_erf_inv_f32; needs: tt_log1p_f32 */
+/* tt: tt_erf_inv_f32; needs: tt_log1p_f32; long */
 /* x p(w), where w = -log(1 - x**2) makes the function nearly a polynomial: in w up to 5, in its root beyond (M. Giles,
    "Approximating the erfinv function", 2012, with his coefficients). 1 - x**2 loses digits where x is near 1: the result
    is within 65 ulp there, and within 8 up to 0.99. */

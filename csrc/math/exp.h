@@ -28,7 +28,7 @@ static inline float tt_exp_times_f32(float x, int32_t power) {
     return x > 90.0f ? __builtin_inff() : y;
 }
 
-/* tt: tt_exp_f32; needs: tt_exp_times_f32 */
+/* tt: tt_exp_f32; needs: tt_exp_times_f32; long */
 static inline float tt_exp_f32(float x) { return tt_exp_times_f32(x, 0); }
 
 /* tt: tt_exp_times_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64 */
@@ -57,10 +57,10 @@ static inline double tt_exp_times_f64(double x, int64_t power) {
     return x > 711.0 ? __builtin_inf() : y;
 }
 
-/* tt: tt_exp_f64; needs: tt_exp_times_f64 */
+/* tt: tt_exp_f64; needs: tt_exp_times_f64; long */
 static inline double tt_exp_f64(double x) { return tt_exp_times_f64(x, 0); }
 
-/* tt: tt_exp2_f32; needs: tt_bits_f32, tt_float_f32, tt_fma_f32 */
+/* tt: tt_exp2_f32; needs: tt_bits_f32, tt_float_f32, tt_fma_f32; long */
 /* The fraction of x is exact. Degree 7, error 2**-32.4; the result within 1.2 ulp. */
 static inline float tt_exp2_f32(float x) {
     float t = x + 12582912.0f;
@@ -80,7 +80,7 @@ static inline float tt_exp2_f32(float x) {
     return x >= 128.0f ? __builtin_inff() : y;
 }
 
-/* tt: tt_exp2_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64 */
+/* tt: tt_exp2_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64; long */
 /* Degree 11, error 2**-57.3; the result within 1.2 ulp. */
 static inline double tt_exp2_f64(double x) {
     double t = x + 6755399441055744.0;
@@ -104,7 +104,7 @@ static inline double tt_exp2_f64(double x) {
     return x >= 1024.0 ? __builtin_inf() : y;
 }
 
-/* tt: tt_expm1_f32; needs: tt_bits_f32, tt_float_f32, tt_fma_f32 */
+/* tt: tt_expm1_f32; needs: tt_bits_f32, tt_float_f32, tt_fma_f32; long */
 /* With s = 2**n: exp(x) - 1 = s (exp(r) - 1) + (s - 1), where s - 1 is exact or does not matter. The doubling at the
    end keeps s finite for n = 128. Degree 7, error 2**-31.0; the result within 1.5 ulp. */
 static inline float tt_expm1_f32(float x) {
@@ -126,7 +126,7 @@ static inline float tt_expm1_f32(float x) {
     return __builtin_copysignf(y + y, x);
 }
 
-/* tt: tt_expm1_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64 */
+/* tt: tt_expm1_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64; long */
 /* Degree 13, error 2**-64.5; the result within 1.5 ulp. */
 static inline double tt_expm1_f64(double x) {
     double t = tt_fma_f64(x, 1.4426950408889634, 6755399441055744.0);
@@ -153,7 +153,7 @@ static inline double tt_expm1_f64(double x) {
     return __builtin_copysign(y + y, x);
 }
 
-/* tt: tt_logistic_f32; needs: tt_exp_f32, tt_fma_f32 */
+/* tt: tt_logistic_f32; needs: tt_exp_f32, tt_fma_f32; long */
 /* With e = exp(-|x|): 1 / (1 + e), or e / (1 + e) below 0. What 1 + e and the quotient lost in rounding is put back.
    The result within 2 ulp. */
 static inline float tt_logistic_f32(float x) {
@@ -165,7 +165,7 @@ static inline float tt_logistic_f32(float x) {
     return tt_fma_f32(tt_fma_f32(-y, lost, __builtin_fmaf(-y, under, over)), inverse, y);
 }
 
-/* tt: tt_logistic_f64; needs: tt_exp_f64, tt_fma_f64 */
+/* tt: tt_logistic_f64; needs: tt_exp_f64, tt_fma_f64; long */
 static inline double tt_logistic_f64(double x) {
     double e = tt_exp_f64(-__builtin_fabs(x));
     double over = x < 0.0 ? e : 1.0;

@@ -1,6 +1,6 @@
 /* The logarithm of the gamma function and its derivatives. Computed in double precision, rounded once for floats. */
 
-/* tt: tt_lgamma_f64; needs: tt_log_f64, tt_sin_turned_f64, tt_fma_f64 */
+/* tt: tt_lgamma_f64; needs: tt_log_f64, tt_sin_turned_f64, tt_fma_f64; long */
 /* From 8 on Stirling's series; between 1.5 and 2.5 a polynomial, d q(d) with d = x - 2, so that the zeros at 1 and 2
    are exact; elsewhere above 1/2 the recurrence log gamma(x + 1) = log gamma(x) + log x leads there; below 1/2 the
    reflection gamma(x) gamma(1 - x) = pi / sin(pi x). Within 4 ulp above 1/2; an absolute 1e-15 near the zeros below. */
@@ -59,10 +59,10 @@ static inline double tt_lgamma_f64(double x) {
     return x == x ? value : x;
 }
 
-/* tt: tt_lgamma_f32; needs: tt_lgamma_f64 */
+/* tt: tt_lgamma_f32; needs: tt_lgamma_f64; long */
 static inline float tt_lgamma_f32(float x) { return (float)tt_lgamma_f64(x); }
 
-/* tt: tt_digamma_f64; needs: tt_log_f64, tt_sin_turned_f64, tt_fma_f64 */
+/* tt: tt_digamma_f64; needs: tt_log_f64, tt_sin_turned_f64, tt_fma_f64; long */
 /* psi(x) = psi(x + 8) - sum of 1 / (x + k), the sum as one fraction; then the asymptotic series; below 1/2 the
    reflection psi(x) = psi(1 - x) - pi / tan(pi x). NaN at 0 and the negative integers. Near its zeros the error is an
    absolute 1e-15. */
@@ -94,10 +94,10 @@ static inline double tt_digamma_f64(double x) {
     return (x <= 0.0) & (fraction == 0.0) ? __builtin_nan("") : value;
 }
 
-/* tt: tt_digamma_f32; needs: tt_digamma_f64 */
+/* tt: tt_digamma_f32; needs: tt_digamma_f64; long */
 static inline float tt_digamma_f32(float x) { return (float)tt_digamma_f64(x); }
 
-/* tt: tt_zeta_f64; needs: tt_pow_f64, tt_fma_f64 */
+/* tt: tt_zeta_f64; needs: tt_pow_f64, tt_fma_f64; long */
 /* Hurwitz's zeta function, the sum of (q + k)**-x: ten terms, then the Euler-Maclaurin series for the rest. */
 static inline double tt_zeta_f64(double x, double q) {
     static const double bernoulli[] = { /* B(2 k) / (2 k)! */
@@ -122,10 +122,10 @@ static inline double tt_zeta_f64(double x, double q) {
     return x < 1.0 ? __builtin_nan("") : sum;
 }
 
-/* tt: tt_zeta_f32; needs: tt_zeta_f64 */
+/* tt: tt_zeta_f32; needs: tt_zeta_f64; long */
 static inline float tt_zeta_f32(float x, float q) { return (float)tt_zeta_f64(x, q); }
 
-/* tt: tt_polygamma_f64; needs: tt_digamma_f64, tt_exp_f64, tt_lgamma_f64, tt_zeta_f64 */
+/* tt: tt_polygamma_f64; needs: tt_digamma_f64, tt_exp_f64, tt_lgamma_f64, tt_zeta_f64; long */
 /* The n-th derivative of digamma: (-1)**(n + 1) n! zeta(n + 1, x). NaN unless n is 0, 1, 2, ... */
 static inline double tt_polygamma_f64(double n, double x) {
     double half = 0.5 * n;
@@ -135,5 +135,5 @@ static inline double tt_polygamma_f64(double n, double x) {
     return (n < 0.0) | (__builtin_rint(n) != n) ? __builtin_nan("") : value;
 }
 
-/* tt: tt_polygamma_f32; needs: tt_polygamma_f64 */
+/* tt: tt_polygamma_f32; needs: tt_polygamma_f64; long */
 static inline float tt_polygamma_f32(float n, float x) { return (float)tt_polygamma_f64(n, x); }

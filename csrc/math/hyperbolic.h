@@ -1,6 +1,6 @@
 /* Hyperbolic functions and their inverses. Coefficients of polynomials: minimax, by Sollya's fpminimax. */
 
-/* tt: tt_tanh_f32; needs:  */
+/* tt: tt_tanh_f32; needs: ; long */
 /* x P(x**2) / Q(x**2) of degrees 9 and 8, error 0.3 ulp up to 8.66 (least squares, reweighted until the extremes were
    level, then a search among neighbouring floats for what rounding adds); beyond, the result rounds to 1. All
    coefficients are positive, so nothing cancels. The result within 5 ulp, which takes fused steps. */
@@ -21,7 +21,7 @@ static inline float tt_tanh_f32(float x) {
     return __builtin_copysignf(y > 1.0f ? 1.0f : y, x);
 }
 
-/* tt: tt_tanh_f64; needs: tt_expm1_f64 */
+/* tt: tt_tanh_f64; needs: tt_expm1_f64; long */
 /* With t = exp(2 |x|) - 1: t / (t + 2). The result within 3 ulp. */
 static inline double tt_tanh_f64(double x) {
     double size = __builtin_fabs(x);
@@ -30,7 +30,7 @@ static inline double tt_tanh_f64(double x) {
     return x == x ? __builtin_copysign(y, x) : x;
 }
 
-/* tt: tt_sinh_f32; needs: tt_exp_times_f32, tt_fma_f32 */
+/* tt: tt_sinh_f32; needs: tt_exp_times_f32, tt_fma_f32; long */
 /* With h = exp(|x|) / 2, which overflows only where the result does: h - 1 / (4 h); below 1 a polynomial of degree 9,
    error 2**-31.4. The result within 2 ulp. */
 static inline float tt_sinh_f32(float x) {
@@ -45,14 +45,14 @@ static inline float tt_sinh_f32(float x) {
     return __builtin_copysignf(y, x);
 }
 
-/* tt: tt_cosh_f32; needs: tt_exp_times_f32 */
+/* tt: tt_cosh_f32; needs: tt_exp_times_f32; long */
 /* h + 1 / (4 h). The result within 2 ulp. */
 static inline float tt_cosh_f32(float x) {
     float h = tt_exp_times_f32(__builtin_fabsf(x), -1);
     return h + 0.25f / h;
 }
 
-/* tt: tt_sinh_f64; needs: tt_exp_times_f64, tt_fma_f64 */
+/* tt: tt_sinh_f64; needs: tt_exp_times_f64, tt_fma_f64; long */
 /* Below 1 a polynomial of degree 17, error 2**-62.6. The result within 2 ulp. */
 static inline double tt_sinh_f64(double x) {
     double size = __builtin_fabs(x);
@@ -70,13 +70,13 @@ static inline double tt_sinh_f64(double x) {
     return __builtin_copysign(y, x);
 }
 
-/* tt: tt_cosh_f64; needs: tt_exp_times_f64 */
+/* tt: tt_cosh_f64; needs: tt_exp_times_f64; long */
 static inline double tt_cosh_f64(double x) {
     double h = tt_exp_times_f64(__builtin_fabs(x), -1);
     return h + 0.25 / h;
 }
 
-/* tt: tt_asinh_f64; needs: tt_log1p_f64 */
+/* tt: tt_asinh_f64; needs: tt_log1p_f64; long */
 /* sign(x) log1p(|x| + x**2 / (1 + sqrt(1 + x**2))); log(2 |x|) where the square would overflow. Within 2 ulp. */
 static inline double tt_asinh_f64(double x) {
     double size = __builtin_fabs(x);
@@ -85,7 +85,7 @@ static inline double tt_asinh_f64(double x) {
     return __builtin_copysign(size > 1e150 ? y + 0.6931471805599453 : y, x);
 }
 
-/* tt: tt_acosh_f64; needs: tt_log1p_f64, tt_fma_f64 */
+/* tt: tt_acosh_f64; needs: tt_log1p_f64, tt_fma_f64; long */
 /* With t = x - 1, which is exact near 1: log1p(t + sqrt(2 t + t**2)); log(2 x) for large x. Within 2 ulp. */
 static inline double tt_acosh_f64(double x) {
     double t = x - 1.0;
@@ -94,19 +94,19 @@ static inline double tt_acosh_f64(double x) {
     return x < 1.0 ? __builtin_nan("") : y;
 }
 
-/* tt: tt_atanh_f64; needs: tt_log1p_f64 */
+/* tt: tt_atanh_f64; needs: tt_log1p_f64; long */
 /* log1p(2 |x| / (1 - |x|)) / 2. Within 2 ulp. */
 static inline double tt_atanh_f64(double x) {
     double size = __builtin_fabs(x);
     return __builtin_copysign(0.5 * tt_log1p_f64((size + size) / (1.0 - size)), x);
 }
 
-/* tt: tt_asinh_f32; needs: tt_asinh_f64 */
+/* tt: tt_asinh_f32; needs: tt_asinh_f64; long */
 /* The inverses are computed in double precision and rounded once: within 0.51 ulp. */
 static inline float tt_asinh_f32(float x) { return (float)tt_asinh_f64(x); }
 
-/* tt: tt_acosh_f32; needs: tt_acosh_f64 */
+/* tt: tt_acosh_f32; needs: tt_acosh_f64; long */
 static inline float tt_acosh_f32(float x) { return (float)tt_acosh_f64(x); }
 
-/* tt: tt_atanh_f32; needs: tt_atanh_f64 */
+/* tt: tt_atanh_f32; needs: tt_atanh_f64; long */
 static inline float tt_atanh_f32(float x) { return (float)tt_atanh_f64(x); }

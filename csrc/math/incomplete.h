@@ -58,45 +58,45 @@ static inline struct tt_gamma_parts_f64 tt_gamma_parts_of_f64(double a, double x
     return tt_gamma_fraction_f64(a, x, weight, log_x);
 }
 
-/* tt: tt_igamma_f64; needs: tt_gamma_parts_of_f64 */
+/* tt: tt_igamma_f64; needs: tt_gamma_parts_of_f64; long */
 static inline double tt_igamma_f64(double a, double x) {
     if (a > 0.0 && x > 0.0 && x < __builtin_inf()) return tt_gamma_parts_of_f64(a, x).low;
     return a > 0.0 && x == 0.0 ? 0.0 : a > 0.0 && x > 0.0 ? 1.0 : __builtin_nan("");
 }
 
-/* tt: tt_igammac_f64; needs: tt_gamma_parts_of_f64 */
+/* tt: tt_igammac_f64; needs: tt_gamma_parts_of_f64; long */
 static inline double tt_igammac_f64(double a, double x) {
     if (a > 0.0 && x > 0.0 && x < __builtin_inf()) return tt_gamma_parts_of_f64(a, x).high;
     if (a != a || x != x) return a + x;
     return a > 0.0 && x > 0.0 ? 0.0 : 1.0;
 }
 
-/* tt: tt_igamma_grad_a_f64; needs: tt_gamma_parts_of_f64 */
+/* tt: tt_igamma_grad_a_f64; needs: tt_gamma_parts_of_f64; long */
 static inline double tt_igamma_grad_a_f64(double a, double x) {
     if (a > 0.0 && x > 0.0 && x < __builtin_inf()) return tt_gamma_parts_of_f64(a, x).slope;
     return a > 0.0 && x >= 0.0 ? 0.0 : __builtin_nan("");
 }
 
-/* tt: tt_random_gamma_grad_f64; needs: tt_exp_f64, tt_igamma_grad_a_f64, tt_lgamma_f64, tt_log_f64, tt_fma_f64 */
+/* tt: tt_random_gamma_grad_f64; needs: tt_exp_f64, tt_igamma_grad_a_f64, tt_lgamma_f64, tt_log_f64, tt_fma_f64; long */
 /* -dP/da by the density dP/dx: how a sample x moves with a. */
 static inline double tt_random_gamma_grad_f64(double a, double x) {
     double density = tt_exp_f64(tt_fma_f64(a - 1.0, tt_log_f64(x), -x) - tt_lgamma_f64(a));
     return x == 0.0 ? 0.0 : -tt_igamma_grad_a_f64(a, x) / density;
 }
 
-/* tt: tt_igamma_f32; needs: tt_igamma_f64 */
+/* tt: tt_igamma_f32; needs: tt_igamma_f64; long */
 static inline float tt_igamma_f32(float a, float x) { return (float)tt_igamma_f64(a, x); }
 
-/* tt: tt_igammac_f32; needs: tt_igammac_f64 */
+/* tt: tt_igammac_f32; needs: tt_igammac_f64; long */
 static inline float tt_igammac_f32(float a, float x) { return (float)tt_igammac_f64(a, x); }
 
-/* tt: tt_igamma_grad_a_f32; needs: tt_igamma_grad_a_f64 */
+/* tt: tt_igamma_grad_a_f32; needs: tt_igamma_grad_a_f64; long */
 static inline float tt_igamma_grad_a_f32(float a, float x) { return (float)tt_igamma_grad_a_f64(a, x); }
 
-/* tt: tt_random_gamma_grad_f32; needs: tt_random_gamma_grad_f64 */
+/* tt: tt_random_gamma_grad_f32; needs: tt_random_gamma_grad_f64; long */
 static inline float tt_random_gamma_grad_f32(float a, float x) { return (float)tt_random_gamma_grad_f64(a, x); }
 
-/* tt: tt_betainc_f64; needs: tt_exp_f64, tt_lgamma_f64, tt_log1p_f64, tt_log_f64, tt_fma_f64 */
+/* tt: tt_betainc_f64; needs: tt_exp_f64, tt_lgamma_f64, tt_log1p_f64, tt_log_f64, tt_fma_f64; long */
 /* The continued fraction of DLMF 8.17.22 by Lentz's method, which converges fast for small x; for large x
    I(a, b, x) = 1 - I(b, a, 1 - x). */
 static inline double tt_betainc_f64(double a, double b, double x) {
@@ -122,5 +122,5 @@ static inline double tt_betainc_f64(double a, double b, double x) {
     return fast ? value : 1.0 - value;
 }
 
-/* tt: tt_betainc_f32; needs: tt_betainc_f64 */
+/* tt: tt_betainc_f32; needs: tt_betainc_f64; long */
 static inline float tt_betainc_f32(float a, float b, float x) { return (float)tt_betainc_f64(a, b, x); }

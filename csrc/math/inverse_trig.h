@@ -11,7 +11,7 @@ static inline float tt_asin_core_f32(float z) {
     return p;
 }
 
-/* tt: tt_asin_f32; needs: tt_asin_core_f32, tt_fma_f32 */
+/* tt: tt_asin_f32; needs: tt_asin_core_f32, tt_fma_f32; long */
 /* Above 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)), where 1 - x is exact. The result within 1.5 ulp. */
 static inline float tt_asin_f32(float x) {
     float size = __builtin_fabsf(x);
@@ -24,7 +24,7 @@ static inline float tt_asin_f32(float x) {
     return __builtin_copysignf(y, x);
 }
 
-/* tt: tt_acos_f32; needs: tt_asin_core_f32, tt_fma_f32 */
+/* tt: tt_acos_f32; needs: tt_asin_core_f32, tt_fma_f32; long */
 /* pi/2 - asin(x) in the middle, 2 asin(sqrt((1 - x) / 2)) above 1/2, its complement to pi below. Within 1.5 ulp. */
 static inline float tt_acos_f32(float x) {
     float size = __builtin_fabsf(x);
@@ -52,7 +52,7 @@ static inline float tt_atan_core_f32(float q) {
     return tt_fma_f32(p, q * z, q);
 }
 
-/* tt: tt_atan_f32; needs: tt_atan_core_f32 */
+/* tt: tt_atan_f32; needs: tt_atan_core_f32; long */
 /* Above 1: atan(x) = pi/2 - atan(1 / x). The result within 1.5 ulp. */
 static inline float tt_atan_f32(float x) {
     float size = __builtin_fabsf(x);
@@ -61,7 +61,7 @@ static inline float tt_atan_f32(float x) {
     return __builtin_copysignf(y, x);
 }
 
-/* tt: tt_atan2_f32; needs: tt_atan_core_f32 */
+/* tt: tt_atan2_f32; needs: tt_atan_core_f32; long */
 /* The angle of the point (x, y): the arc tangent of the smaller coordinate by the larger, put into its octant.
    Equal infinities count as equal, two zeros as 0 / 1. The result within 2 ulp. */
 static inline float tt_atan2_f32(float y, float x) {
@@ -76,7 +76,7 @@ static inline float tt_atan2_f32(float y, float x) {
     return (x != x) | (y != y) ? x + y : __builtin_copysignf(angle, y);
 }
 
-/* tt: tt_asin_core_f64; needs: tt_fma_f64 */
+/* tt: tt_asin_core_f64; needs: tt_fma_f64; long */
 /* Degree 27, error 2**-59.9. */
 static inline double tt_asin_core_f64(double z) {
     double p = 0.03264714308743945;
@@ -95,7 +95,7 @@ static inline double tt_asin_core_f64(double z) {
     return p;
 }
 
-/* tt: tt_asin_f64; needs: tt_asin_core_f64, tt_fma_f64 */
+/* tt: tt_asin_f64; needs: tt_asin_core_f64, tt_fma_f64; long */
 /* The result within 2 ulp. */
 static inline double tt_asin_f64(double x) {
     double size = __builtin_fabs(x);
@@ -108,7 +108,7 @@ static inline double tt_asin_f64(double x) {
     return __builtin_copysign(y, x);
 }
 
-/* tt: tt_acos_f64; needs: tt_asin_core_f64, tt_fma_f64 */
+/* tt: tt_acos_f64; needs: tt_asin_core_f64, tt_fma_f64; long */
 /* The result within 2 ulp. */
 static inline double tt_acos_f64(double x) {
     double size = __builtin_fabs(x);
@@ -120,7 +120,7 @@ static inline double tt_acos_f64(double x) {
     return size > 0.5 ? end : middle;
 }
 
-/* tt: tt_atan_ratio_f64; needs: tt_fma_f64 */
+/* tt: tt_atan_ratio_f64; needs: tt_fma_f64; long */
 /* atan(over / under) for 0 <= over <= under. Above tan(pi/8): pi/4 - atan((under - over) / (under + over)).
    Degree 25, error 2**-63.8. */
 static inline double tt_atan_ratio_f64(double over, double under) {
@@ -142,7 +142,7 @@ static inline double tt_atan_ratio_f64(double over, double under) {
     return (steep ? 0.7853981633974483 : 0.0) + (tt_fma_f64(p, q * z, steep ? 3.061616997868383e-17 : 0.0) + q);
 }
 
-/* tt: tt_atan_f64; needs: tt_atan_ratio_f64 */
+/* tt: tt_atan_f64; needs: tt_atan_ratio_f64; long */
 /* The result within 2 ulp. */
 static inline double tt_atan_f64(double x) {
     double size = __builtin_fabs(x);
@@ -151,7 +151,7 @@ static inline double tt_atan_f64(double x) {
     return __builtin_copysign(y, x);
 }
 
-/* tt: tt_atan2_f64; needs: tt_atan_ratio_f64 */
+/* tt: tt_atan2_f64; needs: tt_atan_ratio_f64; long */
 /* The result within 2 ulp. */
 static inline double tt_atan2_f64(double y, double x) {
     double width = __builtin_fabs(x), height = __builtin_fabs(y);

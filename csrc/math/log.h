@@ -22,7 +22,7 @@ static inline float tt_log_sum_f32(float e, float f) {
     return __builtin_fmaf(0.6933594f, e, __builtin_fmaf(-0.5f, square, f) + p);
 }
 
-/* tt: tt_log_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32 */
+/* tt: tt_log_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32; long */
 /* The result within 1.2 ulp. */
 static inline float tt_log_f32(float x) {
     float scaled = x < 0x1p-126f ? x * 0x1p23f : x;
@@ -34,7 +34,7 @@ static inline float tt_log_f32(float x) {
     return x > 0.0f ? y : x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
 }
 
-/* tt: tt_log1p_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32, tt_fma_f32 */
+/* tt: tt_log1p_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32, tt_fma_f32; long */
 /* Near 0: x - x**2 / 2 + x**3 N(x) / D(x) (S. Moshier, Cephes, log1p), in JAX's steps again. Elsewhere f = x / 2**e +
    (1 / 2**e - 1), where the quarters keep 1 / 2**e normal; below 0 of x as 1 + x leaves it, rounded, as in JAX, while
    above 0, where that would cost a digit, of x itself. The result within 2 ulp. */
@@ -64,7 +64,7 @@ static inline float tt_log1p_f32(float x) {
     return x > -1.0f ? y : x == -1.0f ? -__builtin_inff() : __builtin_nanf("");
 }
 
-/* tt: tt_log_sum_f64; needs: tt_fma_f64 */
+/* tt: tt_log_sum_f64; needs: tt_fma_f64; long */
 /* With s = f / (2 + f): log(1 + f) = 2 atanh(s) = 2 s + s R, R = s**2 p(s**2), and 2 s = f - s f, which keeps f exact:
    f - (f**2 / 2 - s (f**2 / 2 + R)) (fdlibm's e_log.c). Degree 15, error 2**-59.5. */
 static inline double tt_log_sum_f64(double e, double f) {
@@ -82,7 +82,7 @@ static inline double tt_log_sum_f64(double e, double f) {
     return tt_fma_f64(e, 0.69314718036912382, -(tt_fma_f64(half, f, -tail) - f));
 }
 
-/* tt: tt_log_f64; needs: tt_bits_f64, tt_float_f64, tt_log_sum_f64 */
+/* tt: tt_log_f64; needs: tt_bits_f64, tt_float_f64, tt_log_sum_f64; long */
 /* The result within 1 ulp. */
 static inline double tt_log_f64(double x) {
     double scaled = x < 0x1p-1022 ? x * 0x1p52 : x;
@@ -94,7 +94,7 @@ static inline double tt_log_f64(double x) {
     return x > 0.0 ? y : x == 0.0 ? -__builtin_inf() : __builtin_nan("");
 }
 
-/* tt: tt_log1p_f64; needs: tt_bits_f64, tt_float_f64, tt_log_sum_f64, tt_fma_f64 */
+/* tt: tt_log1p_f64; needs: tt_bits_f64, tt_float_f64, tt_log_sum_f64, tt_fma_f64; long */
 /* The result within 1.5 ulp. */
 static inline double tt_log1p_f64(double x) {
     uint64_t bits = tt_bits_f64(1.0 + x) - 0x3FE6A09E667F3BCDu;
@@ -106,7 +106,7 @@ static inline double tt_log1p_f64(double x) {
     return x > -1.0 ? y : x == -1.0 ? -__builtin_inf() : __builtin_nan("");
 }
 
-/* tt: tt_logaddexp_f32; needs: tt_exp_f32, tt_log1p_f32 */
+/* tt: tt_logaddexp_f32; needs: tt_exp_f32, tt_log1p_f32; long */
 /* log(exp(x) + exp(y)), without leaving the range. */
 static inline float tt_logaddexp_f32(float x, float y) {
     float greater = x > y ? x : y;
@@ -115,7 +115,7 @@ static inline float tt_logaddexp_f32(float x, float y) {
     return (x != x) | (y != y) ? x + y : sum;
 }
 
-/* tt: tt_logaddexp_f64; needs: tt_exp_f64, tt_log1p_f64 */
+/* tt: tt_logaddexp_f64; needs: tt_exp_f64, tt_log1p_f64; long */
 static inline double tt_logaddexp_f64(double x, double y) {
     double greater = x > y ? x : y;
     double sum = greater + tt_log1p_f64(tt_exp_f64(-__builtin_fabs(x - y)));

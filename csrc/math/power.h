@@ -11,7 +11,7 @@ static inline float tt_pow_half_f32(float x, float y) {
     return x < 0.0f && size < __builtin_inff() ? __builtin_nanf("") : y < 0.0f ? 1.0f / p : p;
 }
 
-/* tt: tt_pow_f32; needs: tt_bits_f32, tt_bits_f64, tt_float_f32, tt_float_f64, tt_pow_half_f32, tt_fma_f64 */
+/* tt: tt_pow_f32; needs: tt_bits_f32, tt_bits_f64, tt_float_f32, tt_float_f64, tt_pow_half_f32, tt_fma_f64; long */
 /* In double precision. log2(1 + f) of degree 13, error 2**-35.9; 2**r of degree 7, error 2**-34.3; the result, which a
    double can hold for every x and y, is rounded once: within 0.6 ulp. */
 static inline float tt_pow_f32(float x, float y) {
@@ -61,7 +61,32 @@ static inline float tt_pow_f32(float x, float y) {
     return tt_float_f32(tt_bits_f32(power) ^ sign);
 }
 
-/* tt: tt_pow_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64 */
+/* tt: tt_exp_sum_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64; long */
+/* exp(w + w_error) for |w| <= 1e3; 0 at -1e3, infinity at 1e3. Scaled in two steps, so that a subnormal result is rounded
+   once. */
+static inline double tt_exp_sum_f64(double w, double w_error) {
+    double t = tt_fma_f64(w, 1.4426950408889634, 6755399441055744.0);
+    double n = t - 6755399441055744.0;
+    double r = tt_fma_f64(-n, 0.69314718036912382, w);
+    r = r + (__builtin_fabs(w) < 1e3 ? tt_fma_f64(-n, 1.9082149292705877e-10, w_error) : 0.0);
+    double q = 2.5004611700418618e-08;
+    q = tt_fma_f64(q, r, 2.763047317929422e-07);
+    q = tt_fma_f64(q, r, 2.7557572053878852e-06);
+    q = tt_fma_f64(q, r, 2.4801492415614528e-05);
+    q = tt_fma_f64(q, r, 0.00019841269522593487);
+    q = tt_fma_f64(q, r, 0.0013888888944362959);
+    q = tt_fma_f64(q, r, 0.008333333333487038);
+    q = tt_fma_f64(q, r, 0.041666666666526936);
+    q = tt_fma_f64(q, r, 0.16666666666666424);
+    q = tt_fma_f64(q, r, 0.5000000000000011);
+    q = tt_fma_f64(q, r, 1.0);
+    q = tt_fma_f64(q, r, 1.0);
+    uint64_t exponent = tt_bits_f64(t) + 2046, half_exponent = exponent >> 1;
+    double power = q * tt_float_f64(half_exponent << 52) * tt_float_f64((exponent - half_exponent) << 52);
+    return w == -1e3 ? 0.0 : w == 1e3 ? __builtin_inf() : power;
+}
+
+/* tt: tt_pow_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64, tt_exp_sum_f64; long */
 /* The logarithm is a sum of two doubles: s = f / (2 + f) with its error, 2 s + 2 s**3 / 3 in two parts each, the rest
    of 2 atanh(s) of degree 17, error 2**-50.4 of that rest. The result within 1.2 ulp. */
 static inline double tt_pow_f64(double x, double y) {
@@ -102,25 +127,7 @@ static inline double tt_pow_f64(double x, double y) {
     double w_error = tt_fma_f64(y, log_error, __builtin_fma(y, log_size, -w));
     w = w > 1e3 ? 1e3 : w;
     w = w < -1e3 ? -1e3 : w;
-    double t = tt_fma_f64(w, 1.4426950408889634, 6755399441055744.0);
-    double n = t - 6755399441055744.0;
-    double r = tt_fma_f64(-n, 0.69314718036912382, w);
-    r = r + (__builtin_fabs(w) < 1e3 ? tt_fma_f64(-n, 1.9082149292705877e-10, w_error) : 0.0);
-    double q = 2.5004611700418618e-08;
-    q = tt_fma_f64(q, r, 2.763047317929422e-07);
-    q = tt_fma_f64(q, r, 2.7557572053878852e-06);
-    q = tt_fma_f64(q, r, 2.4801492415614528e-05);
-    q = tt_fma_f64(q, r, 0.00019841269522593487);
-    q = tt_fma_f64(q, r, 0.0013888888944362959);
-    q = tt_fma_f64(q, r, 0.008333333333487038);
-    q = tt_fma_f64(q, r, 0.041666666666526936);
-    q = tt_fma_f64(q, r, 0.16666666666666424);
-    q = tt_fma_f64(q, r, 0.5000000000000011);
-    q = tt_fma_f64(q, r, 1.0);
-    q = tt_fma_f64(q, r, 1.0);
-    uint64_t exponent = tt_bits_f64(t) + 2046, half_exponent = exponent >> 1;
-    double power = q * tt_float_f64(half_exponent << 52) * tt_float_f64((exponent - half_exponent) << 52);
-    power = w == -1e3 ? 0.0 : w == 1e3 ? __builtin_inf() : power;
+    double power = tt_exp_sum_f64(w, w_error);
     power = (y == 0.0) | (x == 1.0) | ((size == 1.0) & (__builtin_fabs(y) == __builtin_inf())) ? 1.0 : power;
     double half = 0.5 * y;
     int whole = __builtin_rint(y) == y, odd = whole & (__builtin_rint(half) != half);

@@ -6,7 +6,7 @@ static inline float tt_sqrt_f32(float x) { return __builtin_sqrtf(x); }
 /* tt: tt_sqrt_f64; needs:  */
 static inline double tt_sqrt_f64(double x) { return __builtin_sqrt(x); }
 
-/* tt: tt_cbrt_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64 */
+/* tt: tt_cbrt_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64; long */
 /* A third of the exponent, from the upper half of the bits, is right to 5 bits; each Halley step triples them. The last
    step is Newton's, with the error of the cube from fused multiply-adds. The result within 1 ulp. */
 static inline double tt_cbrt_f64(double x) {
@@ -27,7 +27,7 @@ static inline double tt_cbrt_f64(double x) {
     return (size == 0.0) | !(size < __builtin_inf()) ? x : __builtin_copysign(t, x);
 }
 
-/* tt: tt_cbrt_f32; needs: tt_bits_f32, tt_float_f32 */
+/* tt: tt_cbrt_f32; needs: tt_bits_f32, tt_float_f32; long */
 /* The same in double precision, rounded once: within 0.51 ulp. */
 static inline float tt_cbrt_f32(float x) {
     float size = __builtin_fabsf(x);

@@ -5,7 +5,7 @@
    turned into unsigned integers that compare alike, and those are sorted by insertion when they are few, else by
    radix, byte after byte from the least: stable, so sorting by the last key first sorts by all of them. */
 
-/* tt: tt_order_identity; needs: */
+/* tt: tt_order_identity; needs:  */
 static void tt_order_identity(void *at, int64_t lines, int64_t n) {
     int64_t *order = at;
     for (int64_t line = 0; line < lines; line++)
@@ -14,7 +14,7 @@ static void tt_order_identity(void *at, int64_t lines, int64_t n) {
 }
 
 /* How a key compares. TOTAL tells -0 from 0; the others do not. NaN comes after all else. */
-/* tt: tt_sort_key; needs: */
+/* tt: tt_sort_key; needs:  */
 enum { TT_UNSIGNED, TT_SIGNED, TT_FLOAT, TT_TOTAL, TT_DESCENDING = 4 };
 static inline uint64_t tt_sort_key(const unsigned char *x, int32_t bytes, int32_t kind, uint64_t infinity) {
     uint64_t bits = 0, sign = 1ull << (8 * bytes - 1), all = sign | (sign - 1);
@@ -37,7 +37,7 @@ static inline uint64_t tt_sort_key(const unsigned char *x, int32_t bytes, int32_
     return kind & TT_DESCENDING ? ~bits & all : bits;
 }
 
-/* tt: tt_sort_items; needs: */
+/* tt: tt_sort_items; needs:  */
 struct tt_sort_item { uint64_t key; int64_t position; };
 static struct tt_sort_item *tt_sort_items(struct tt_sort_item *items, struct tt_sort_item *other, int64_t n,
                                           int32_t bytes) {
@@ -90,7 +90,7 @@ static void tt_order_by(void *at, const void *keys, int32_t bytes, int32_t kind,
 }
 
 /* out[line, i] = in[line, order[line, i]] for the first `kept` positions of each line. */
-/* tt: tt_order_apply; needs: */
+/* tt: tt_order_apply; needs:  */
 static void tt_order_apply(const void *at, const void *in, void *out, int64_t bytes, int64_t outer, int64_t n,
                            int64_t inner, int64_t kept) {
     const int64_t *order = at;
@@ -103,7 +103,7 @@ static void tt_order_apply(const void *at, const void *in, void *out, int64_t by
 }
 
 /* out[line, i] = order[line, i] for the first `kept` positions of each line, along the last axis. */
-/* tt: tt_order_positions; needs: */
+/* tt: tt_order_positions; needs:  */
 static void tt_order_positions(const void *at, int32_t *out, int64_t lines, int64_t n, int64_t kept) {
     const int64_t *order = at;
     for (int64_t line = 0; line < lines; line++)

@@ -1,7 +1,7 @@
 /* Stores of results that are larger than the caches: past them, so that nothing has to be read before it is overwritten
    and nothing that is still needed has to go. */
 
-/* tt: tt_stream; needs: */
+/* tt: tt_stream; needs:  */
 /* Copies `bytes` bytes; whole lines of 64 bytes go straight to memory where the processor has such stores. */
 static inline void tt_stream(void *restrict to, const void *restrict from, size_t bytes) {
     size_t done = -(uintptr_t)to % 64 < bytes ? -(uintptr_t)to % 64 : bytes;
@@ -23,7 +23,7 @@ static inline void tt_stream(void *restrict to, const void *restrict from, size_
     __builtin_memcpy((char *)to + done, (const char *)from + done, bytes - done);
 }
 
-/* tt: tt_stream_end; needs: */
+/* tt: tt_stream_end; needs:  */
 /* What has been streamed is seen by other threads before what is stored after this. */
 static inline void tt_stream_end(void) {
 #ifdef __SSE2__

@@ -3,7 +3,7 @@
    Source: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011). A key is two 32-bit words, stored as
    one uint64_t with the first word in its low half. */
 
-/* tt: tt_threefry_round; needs: */
+/* tt: tt_threefry_round; needs:  */
 static inline void tt_threefry_round(uint32_t *x0, uint32_t *x1, int left) {
     *x0 += *x1;
     *x1 = (*x1 << left | *x1 >> (32 - left)) ^ *x0;

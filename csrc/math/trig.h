@@ -80,7 +80,7 @@ static inline float tt_sin_rest_f32(float r) {
     return __builtin_fmaf(p, r * z, r);
 }
 
-/* tt: tt_sin_wide_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_half_turns_f32, tt_sin_rest_f32 */
+/* tt: tt_sin_wide_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_half_turns_f32, tt_sin_rest_f32; long */
 /* sin(x), or cos(x) when `shift` is 1/2: cos((k + 1/2) pi + r) = -sin(k pi + r). */
 static inline float tt_sin_wide_f32(float x, float shift) {
     struct tt_angle_f32 angle = tt_half_turns_f32(x, shift);
@@ -88,7 +88,7 @@ static inline float tt_sin_wide_f32(float x, float shift) {
     return tt_float_f32(tt_bits_f32(tt_sin_rest_f32(angle.rest)) ^ sign ^ angle.turns << 31);
 }
 
-/* tt: tt_sin_near_f32; needs: tt_bits_f32, tt_float_f32, tt_sin_rest_f32, tt_fma_f32 */
+/* tt: tt_sin_near_f32; needs: tt_bits_f32, tt_float_f32, tt_sin_rest_f32, tt_fma_f32; long */
 /* The same for |x| < 2**17, where pi in three floats is enough: each fused multiply-add is exact, or rounds its small
    result. */
 static inline float tt_sin_near_f32(float x, float shift) {
@@ -103,7 +103,7 @@ static inline float tt_sin_near_f32(float x, float shift) {
     return tt_float_f32(tt_bits_f32(tt_sin_rest_f32(r)) ^ sign ^ tt_bits_f32(t) << 31);
 }
 
-/* tt: tt_sin_mended_f32; needs: tt_sin_wide_f32 */
+/* tt: tt_sin_mended_f32; needs: tt_sin_wide_f32; long */
 /* y = tt_sin_near_f32(x, shift) where that holds, elsewhere tt_sin_wide_f32(x, shift).
 
    The wide function is hardly ever needed, but a loop with a branch in it is not vectorised. So the branch stands
@@ -172,15 +172,15 @@ static inline float tt_sin_mended_f32(float y, float x, float shift) {
 }
 #endif
 
-/* tt: tt_sin_f32; needs: tt_sin_mended_f32, tt_sin_near_f32 */
+/* tt: tt_sin_f32; needs: tt_sin_mended_f32, tt_sin_near_f32; long */
 /* The result within 2 ulp. */
 static inline float tt_sin_f32(float x) { return tt_sin_mended_f32(tt_sin_near_f32(x, 0.0f), x, 0.0f); }
 
-/* tt: tt_cos_f32; needs: tt_sin_mended_f32, tt_sin_near_f32 */
+/* tt: tt_cos_f32; needs: tt_sin_mended_f32, tt_sin_near_f32; long */
 /* The result within 2 ulp. */
 static inline float tt_cos_f32(float x) { return tt_sin_mended_f32(tt_sin_near_f32(x, 0.5f), x, 0.5f); }
 
-/* tt: tt_tan_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_quarter_turns_f32, tt_fma_f32 */
+/* tt: tt_tan_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_quarter_turns_f32, tt_fma_f32; long */
 /* tan(k pi / 2 + r) is tan(r), or -1 / tan(r) for odd k. Degree 15, error 2**-29.3; the result within 2 ulp. */
 static inline float tt_tan_f32(float x) {
     struct tt_angle_f32 angle = tt_quarter_turns_f32(x);

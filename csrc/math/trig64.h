@@ -97,7 +97,7 @@ static inline double tt_sin_turned_f64(double r, uint64_t turns) {
     return tt_float_f64(tt_bits_f64(y) ^ turns >> 1 << 63);
 }
 
-/* tt: tt_sin_f64; needs: tt_angle_f64, tt_bits_f64, tt_float_f64, tt_quarter_turns_f64, tt_sin_turned_f64 */
+/* tt: tt_sin_f64; needs: tt_angle_f64, tt_bits_f64, tt_float_f64, tt_quarter_turns_f64, tt_sin_turned_f64; long */
 /* The result within 1 ulp. */
 static inline double tt_sin_f64(double x) {
     struct tt_angle_f64 angle = tt_quarter_turns_f64(x);
@@ -105,14 +105,14 @@ static inline double tt_sin_f64(double x) {
     return tt_float_f64(tt_bits_f64(y) ^ (tt_bits_f64(x) & 0x8000000000000000u));
 }
 
-/* tt: tt_cos_f64; needs: tt_angle_f64, tt_quarter_turns_f64, tt_sin_turned_f64 */
+/* tt: tt_cos_f64; needs: tt_angle_f64, tt_quarter_turns_f64, tt_sin_turned_f64; long */
 /* The result within 1 ulp. */
 static inline double tt_cos_f64(double x) {
     struct tt_angle_f64 angle = tt_quarter_turns_f64(x);
     return tt_sin_turned_f64(angle.rest, angle.turns + 1);
 }
 
-/* tt: tt_tan_f64; needs: tt_angle_f64, tt_bits_f64, tt_float_f64, tt_quarter_turns_f64, tt_fma_f64 */
+/* tt: tt_tan_f64; needs: tt_angle_f64, tt_bits_f64, tt_float_f64, tt_quarter_turns_f64, tt_fma_f64; long */
 /* sin / cos, each as a sum of two doubles, so that only the last step rounds. The result within 1 ulp. */
 static inline double tt_tan_f64(double x) {
     struct tt_angle_f64 angle = tt_quarter_turns_f64(x);

@@ -10,30 +10,48 @@ import pytest
 from tinytrace.csources import host_source, math_functions, math_source
 from tinytrace.runtime.flags import own_flags
 
-HEADER = re.compile(r"^/\* tt: (\w+); needs: ([^*]*)\*/\n", re.MULTILINE)
+HEADING = re.compile(r"^/\* tt: (\w+); needs: ([^*;]*)(; long )?\*/\n", re.MULTILINE)
+ELEMENTWISE = re.compile(r"^static inline (float|double) tt_\w+\(\1 \w+(?:, \1 \w+)*\) \{", re.MULTILINE)
 NAME = re.compile(r"\btt_\w+")
 LOOPS = {"tt_igamma", "tt_igammac", "tt_igamma_grad_a", "tt_random_gamma_grad", "tt_betainc", "tt_zeta", "tt_polygamma"}
 """Functions whose number of steps depends on the element."""
 
 
 def functions():
-    """Name, needed names and text of every function, in the order of the files."""
+    """Name, needed names, whether it is long, and text of every function, in the order of the files."""
     for source in math_source().values():
-        _, *pieces = HEADER.split(source)
-        yield from zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True)
+        _, *pieces = HEADING.split(source)
+        yield from zip(*(pieces[k::4] for k in range(4)), strict=True)
 
 
 def code(text):
     return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
 
 
-FUNCTIONS = {name: (set(NAME.findall(needs)), code(text)) for name, needs, text in functions()}
+FUNCTIONS = {name: (set(NAME.findall(needs)), code(text)) for name, needs, _, text in functions()}
+LONG = {name for name, _, long, _ in functions() if long}
 
 
 def test_what_is_used_is_needed():
     for name, (needs, text) in FUNCTIONS.items():
         used = (set(NAME.findall(text)) & FUNCTIONS.keys()) - {name}
         assert used <= needs <= FUNCTIONS.keys(), name  # a function may need another one's types without calling it
+
+
+def statements(name):
+    """How many statements a function has, with those that it calls inlined."""
+    needs, text = FUNCTIONS[name]
+    return text.count(";") + sum(map(statements, needs))
+
+
+def test_long_functions_say_so():
+    elementwise = {name for name, (_, text) in FUNCTIONS.items() if ELEMENTWISE.search(text)}
+    assert {name for name in elementwise if statements(name) >= 14} == LONG
+
+
+def test_every_function_is_headed():
+    texts = "\n".join(math_source().values())
+    assert set(re.findall(r"^static inline .*?\b(tt_\w+)\(", texts, re.MULTILINE)) <= FUNCTIONS.keys()
 
 
 def test_only_what_is_used_is_pasted_each_after_what_it_needs():

@@ -114,11 +114,10 @@ lib = _Library()
 
 @cache
 def _texts() -> list[tuple[str, str]]:
-    """Return (name, text) of tt_host.h, the math headers, and the host of exported programs."""
-    folder = next((place for place in PLACES if (place / "tt_host.h").is_file()), None)
+    """Return (name, text) of what csrc/embedded.txt lists."""
+    folder = next((place for place in PLACES if (place / "embedded.txt").is_file()), None)
     if folder is None:
         raise FileNotFoundError(f"the C texts are in none of {', '.join(map(str, PLACES))}: this copy of tinytrace is "
                                 "not complete; install it again, or run it from a checkout")
-    standalone = [folder / name for name in ("standalone.c", "pool.c", "pool.h", "blas.c", "blas.h", "gemm.inc")]
-    paths = [folder / "tt_host.h", *sorted((folder / "math").glob("*.h")), *standalone]
-    return [(path.name, path.read_text()) for path in paths]
+    paths = [path for line in (folder / "embedded.txt").read_text().split() for path in sorted(folder.glob(line))]
+    return [(path.relative_to(folder).as_posix(), path.read_text()) for path in paths]
