@@ -26,18 +26,23 @@ class BuildWithTexts(build_py):
         if self.editable_mode:  # then they are found in the checkout
             return
         target = Path(self.build_lib, "tinytrace", "pure", "csrc")
-        for path in [*Path("csrc").glob("*.[chi]*"), *Path("csrc", "math").glob("*.h")]:
+        for path in [*Path("csrc").glob("*.[chit]*"), *Path("csrc", "math").glob("*.h")]:
             place = target / path.relative_to("csrc")
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, place)
 
 
+HIT_PATH = ["installed", "traces", "counter", "buffers", "views", "arrays", "indexing", "keys", "entry", "eager",
+            "dispatch"]
+"""The files of tinytrace._dispatch, in the order of their layers."""
+
 EXTENSIONS = {
     "cffi_modules": ["csrc/build.py:ffi"],  # tinytrace._runtime: pool, threads, BLAS, loading, calling
     "ext_modules": [  # arrays and the hit path of jitted calls
         Extension("tinytrace._dispatch",
-                  [f"csrc/{name}.c" for name in ("arrays", "dispatch", "eager", "entry", "indexing", "keys", "traces")],
-                  depends=["csrc/dispatch.h"], include_dirs=[np.get_include()],
+                  [f"csrc/{name}.c" for name in HIT_PATH],
+                  depends=[f"csrc/{name}.h" for name in ("cpython", *HIT_PATH[:-1])],
+                  include_dirs=[np.get_include()],
                   extra_compile_args=["-O2", "-fvisibility=hidden", "-Wall", "-Wextra"])],
 }
 

@@ -36,8 +36,6 @@ static const struct tt_host host = {
     .callback = host_callback,
 };
 
-const void *tt_host_table(void) { return &host; }
-
 int32_t tt_host_abi(void) { return TT_HOST_ABI; }
 
 static _Thread_local char error[512];

@@ -1,21 +1,16 @@
-/* FastCallable: a function with a table from keys to what answers such calls; and the module. See dispatch.h. */
+/* FastCallable: a function with a table from keys to what answers such calls; and the module. See cpython.h. */
 
-#include "dispatch.h"
+#include "arrays.h"
+#include "counter.h"
+#include "eager.h"
+#include "entry.h"
+#include "indexing.h"
+#include "installed.h"
+#include "keys.h"
+#include "traces.h"
 
-uintptr_t (*pool_alloc)(size_t);
-void (*pool_free)(uintptr_t, size_t);
-int32_t (*program_call)(uintptr_t, uintptr_t *);
-PyTypeObject *array_type, *numpy_type;
-PyObject *read_only_view, *raise_status;
 static long long epoch;                                 /* what was learnt for an earlier epoch is out of date */
 static int paused;                                      /* settings are overridden somewhere: everything is a miss */
-
-int drop_exception(void) {
-    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
-        return 0;
-    PyErr_Clear();
-    return 1;
-}
 
 /* --- FastCallable --------------------------------------------------------------------------------------------- */
 
@@ -239,35 +234,6 @@ static PyTypeObject CallableType = {
 
 /* --- the module ----------------------------------------------------------------------------------------------- */
 
-static PyObject *set_pool(PyObject *module, PyObject *args) {
-    unsigned long long alloc, release, call;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "KKK", &alloc, &release, &call))
-        return NULL;
-    pool_alloc = (uintptr_t(*)(size_t))(uintptr_t)alloc;
-    pool_free = (void (*)(uintptr_t, size_t))(uintptr_t)release;
-    program_call = (int32_t(*)(uintptr_t, uintptr_t *))(uintptr_t)call;
-    Py_RETURN_NONE;
-}
-
-static PyObject *set_array_types(PyObject *module, PyObject *args) {
-    PyTypeObject *own, *numpy;
-    PyObject *view;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O", &PyType_Type, &own, &PyType_Type, &numpy, &view))
-        return NULL;
-    Py_XSETREF(array_type, (PyTypeObject *)Py_NewRef(own));
-    Py_XSETREF(numpy_type, (PyTypeObject *)Py_NewRef(numpy));
-    Py_XSETREF(read_only_view, Py_NewRef(view));
-    Py_RETURN_NONE;
-}
-
-static PyObject *set_raise_status(PyObject *module, PyObject *function) {
-    (void)module;
-    Py_XSETREF(raise_status, Py_NewRef(function));
-    Py_RETURN_NONE;
-}
-
 static PyObject *set_paused(PyObject *module, PyObject *on) {
     int truth = PyObject_IsTrue(on);
     (void)module;
@@ -316,6 +282,7 @@ PyMODINIT_FUNC PyInit__dispatch(void) {
     PyTypeObject *types[] = {&BufferType, &ArrayBaseType, &EntryType, &HitCounterType, &EagerType, &CallableType,
                              &TraceStateType, &TraceScopeType};
     PyObject *self = PyModule_Create(&module);
+    array_mapping.mp_subscript = array_subscript;
     if (!self)
         return NULL;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)

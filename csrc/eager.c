@@ -2,9 +2,13 @@
    to call, what to make of Python scalars, and the types of the results; tinytrace/api/eager.py says where it comes
    from. NumPy's warnings of divisions by zero, overflows and invalid values are off while it runs. */
 
-#include "dispatch.h"
+#include "eager.h"
+#include "arrays.h"
+#include "installed.h"
+#include "views.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL tinytrace_numpy
+#define NO_IMPORT_ARRAY
 #include <numpy/arrayobject.h>
 
 enum { MAX_OPERANDS = 64, SPARE_CONTEXTS = 8 };
@@ -20,7 +24,6 @@ typedef struct {
 static PyObject *as_ndarray, *quiet_context; /* numpy.asarray; makes a context in which NumPy does not warn */
 static PyObject *spare[SPARE_CONTEXTS];      /* contexts that nobody is in: each serves one call at a time */
 static int n_spare;
-static PyObject *dtype_name, *shape_name;
 
 static int eager_traverse(PyObject *self, visitproc visit, void *arg) {
     Eager *e = (Eager *)self;
@@ -73,41 +76,11 @@ PyObject *set_numpy(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "OO", &asarray, &quiet))
         return NULL;
-    if (PyArray_ImportNumPyAPI() < 0 || !(dtype_name = PyUnicode_InternFromString("dtype"))
-        || !(shape_name = PyUnicode_InternFromString("shape")))
+    if (import_numpy() < 0)
         return NULL;
     Py_XSETREF(as_ndarray, Py_NewRef(asarray));
     Py_XSETREF(quiet_context, Py_NewRef(quiet));
     Py_RETURN_NONE;
-}
-
-/* --- views ----------------------------------------------------------------------------------------------------- */
-
-static PyObject *view_of_elements(PyObject *buffer, PyObject *dtype, PyObject *shape) {
-    npy_intp dims[NPY_MAXDIMS];
-    Py_ssize_t ndim = PyTuple_Check(shape) ? PyTuple_GET_SIZE(shape) : -1;
-    if (!PyArray_DescrCheck(dtype) || ndim < 0 || ndim > NPY_MAXDIMS)
-        Py_RETURN_NONE;
-    for (Py_ssize_t i = 0; i < ndim; i++)
-        if ((dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i))) == -1 && PyErr_Occurred())
-            return NULL;
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(dtype), (int)ndim, dims, NULL,
-                                          (void *)((Buffer *)buffer)->address, NPY_ARRAY_CARRAY_RO, NULL);
-    if (view && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(buffer)) < 0)
-        Py_CLEAR(view);
-    return view;
-}
-
-PyObject *view_of_buffer(PyObject *aval, PyObject *buffer) {
-    if (!shape_name) /* during the import */
-        Py_RETURN_NONE;
-    PyObject *dtype = PyObject_GetAttr(aval, dtype_name), *view = NULL;
-    PyObject *shape = dtype ? PyObject_GetAttr(aval, shape_name) : NULL;
-    if (shape)
-        view = view_of_elements(buffer, dtype, shape);
-    Py_XDECREF(dtype);
-    Py_XDECREF(shape);
-    return view;
 }
 
 /* --- the call -------------------------------------------------------------------------------------------------- */

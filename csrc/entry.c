@@ -1,12 +1,16 @@
 /* FastEntry: a compiled call that needs no Python any more. It knows where each input comes from, how to store it where
    it is no Array, which buffers the outputs need, and calls the program by its address. */
 
-#include "dispatch.h"
+#include "entry.h"
+#include "arrays.h"
+#include "counter.h"
+#include "installed.h"
 #include <string.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/ndarraytypes.h>
 
 enum { NO_MEMORY = 1 }; /* TT_NO_MEMORY of tt_host.h */
+enum { FEW = 64 };       /* calls with as many buffers need no memory of their own */
 
 enum { FROM_KERNEL, FROM_LEAF, CONSTANT };
 
@@ -37,51 +41,6 @@ typedef struct {
     size_t *out_bytes; /* of computed outputs */
     struct output *outputs;
 } Entry;
-
-/* How often calls of one kind were answered, and when the last of them was: its number among all that were counted. */
-typedef struct {
-    PyObject_HEAD
-    long long hits, last;
-} HitCounter;
-
-static long long counted;
-
-static inline void count(HitCounter *counter) {
-    counter->hits++;
-    counter->last = ++counted;
-}
-
-static PyObject *counter_count(PyObject *self, PyObject *nothing) {
-    (void)nothing;
-    count((HitCounter *)self);
-    Py_RETURN_NONE;
-}
-
-static PyObject *counter_touch(PyObject *self, PyObject *nothing) {
-    (void)nothing;
-    ((HitCounter *)self)->last = ++counted;
-    Py_RETURN_NONE;
-}
-
-static PyMemberDef counter_members[] = {
-    {"hits", T_LONGLONG, offsetof(HitCounter, hits), READONLY, "how many calls were counted"},
-    {"last", T_LONGLONG, offsetof(HitCounter, last), READONLY, "the number of the last one among all calls"},
-    {NULL, 0, 0, 0, NULL}};
-
-static PyMethodDef counter_methods[] = {{"count", counter_count, METH_NOARGS, "count(): one call more"},
-                                        {"touch", counter_touch, METH_NOARGS, "touch(): a use that is no hit"},
-                                        {NULL, NULL, 0, NULL}};
-
-PyTypeObject HitCounterType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.HitCounter",
-    .tp_doc = "How often calls of one kind were answered, and which of all calls was the last of them.",
-    .tp_basicsize = sizeof(HitCounter), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = PyType_GenericNew,
-    .tp_members = counter_members, .tp_methods = counter_methods};
-
-PyObject *calls_counted(PyObject *module, PyObject *nothing) {
-    (void)module, (void)nothing;
-    return PyLong_FromLongLong(counted);
-}
 
 /* A program's callback may hold the jitted function whose table holds the entry: the garbage collector must see it. */
 static int entry_traverse(PyObject *self, visitproc visit, void *arg) {

@@ -1,7 +1,10 @@
 /* `x[index]` outside of traces, where the index is plain: integers in range, slices, `...` and None. The result is a
    NumPy view of the same elements; every other index is Python's (tinytrace/numpy/indexing.py). */
 
-#include "dispatch.h"
+#include "indexing.h"
+#include "arrays.h"
+#include "installed.h"
+#include "traces.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL tinytrace_numpy
 #define NO_IMPORT_ARRAY

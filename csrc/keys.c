@@ -1,7 +1,9 @@
 /* The key of a call: types, avals, lengths, names and static values, in the order of reading. Two calls with equal keys
    have the same answer. */
 
-#include "dispatch.h"
+#include "keys.h"
+#include "arrays.h"
+#include "installed.h"
 #include <math.h>
 #include <string.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION

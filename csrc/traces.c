@@ -6,12 +6,7 @@
    way out is closed some time later. The scopes of a thread are a stack, and leaving one leaves all that were entered
    after it: what is closed late changes nothing. */
 
-#include "dispatch.h"
-
-typedef struct {
-    PyObject_HEAD
-    PyObject *bottom;
-} TraceState;
+#include "traces.h"
 
 typedef struct TraceScope {
     PyObject_HEAD
@@ -22,43 +17,34 @@ typedef struct TraceScope {
 } TraceScope;
 
 static _Thread_local TraceScope *innermost; /* owned */
-static _Thread_local PyObject *current;     /* the innermost scope's; NULL: the bottom, where operations are computed at once */
+static _Thread_local PyObject *current;     /* the innermost scope's; NULL: the bottom, which computes at once */
 static PyObject *bottom_trace;
 
 int at_bottom(void) { return current == NULL; }
 
-/* TraceState(bottom): there is one, and every thread begins at the bottom. */
-static PyObject *state_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *bottom;
-    (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O", &bottom))
-        return NULL;
-    TraceState *self = PyObject_New(TraceState, type);
-    if (!self)
-        return NULL;
-    self->bottom = Py_NewRef(bottom);
-    Py_XSETREF(bottom_trace, Py_NewRef(bottom));
-    return (PyObject *)self;
-}
-
-static void state_dealloc(PyObject *self) {
-    Py_DECREF(((TraceState *)self)->bottom);
-    PyObject_Free(self);
-}
-
 static PyObject *state_trace(PyObject *self, void *unused) {
-    (void)unused;
-    return Py_NewRef(current ? current : ((TraceState *)self)->bottom);
+    (void)self, (void)unused;
+    return Py_NewRef(current ? current : bottom_trace ? bottom_trace : Py_None);
+}
+
+static PyObject *state_set_bottom(PyObject *self, PyObject *trace) {
+    (void)self;
+    Py_XSETREF(bottom_trace, Py_NewRef(trace));
+    Py_RETURN_NONE;
 }
 
 static PyGetSetDef state_getset[] = {
-    {"trace", state_trace, NULL, "the trace that operations of this thread go to", NULL}, {NULL, NULL, NULL, NULL, NULL}};
+    {"trace", state_trace, NULL, "the trace that operations of this thread go to", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMethodDef state_methods[] = {
+    {"set_bottom", state_set_bottom, METH_O, "set_bottom(trace): where every thread begins"}, {NULL, NULL, 0, NULL}};
 
 PyTypeObject TraceStateType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.TraceState",
-    .tp_doc = "TraceState(bottom): `trace` is the trace that operations of this thread go to.",
-    .tp_basicsize = sizeof(TraceState), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = state_new,
-    .tp_dealloc = state_dealloc, .tp_getset = state_getset};
+    .tp_doc = "TraceState(): `trace` is the trace that operations of this thread go to.",
+    .tp_basicsize = sizeof(PyObject), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_new = PyType_GenericNew,
+    .tp_getset = state_getset, .tp_methods = state_methods};
 
 /* TraceScope(trace, ended=None) */
 static PyObject *scope_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {

@@ -70,7 +70,8 @@ def test_the_texts_of_c_are_the_same():
 
 
 def test_scopes_are_a_stack():
-    state = dispatch.TraceState("bottom")
+    state = dispatch.TraceState()
+    state.set_bottom("bottom")
     outer, inner = dispatch.TraceScope("outer"), dispatch.TraceScope("inner")
     outer.__enter__()
     inner.__enter__()

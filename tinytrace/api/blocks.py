@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tinytrace.api.exactness import kind_of
+from tinytrace.api.exactness import kind_or_none
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Call, Scalar
@@ -62,14 +62,14 @@ def _is_elementwise(jaxpr: Jaxpr, shape: tuple[int, ...]) -> bool:
                 return False
             continue
         shapes = {v.aval.shape for v in (*eqn.invars, *eqn.outvars)}
-        if not shapes <= {(), shape} or not (_is_filling(eqn) or isinstance(kind_of(eqn), Scalar)):
+        if not shapes <= {(), shape} or not (_is_filling(eqn) or isinstance(kind_or_none(eqn), Scalar)):
             return False
     return True
 
 
 def _called(eqn: JaxprEqn) -> ClosedJaxpr | None:
     """Return the program that an equation stands for, a composite operation's included."""
-    kind = kind_of(eqn)
+    kind = kind_or_none(eqn)
     return kind.jaxpr if isinstance(kind, Call) else None
 
 

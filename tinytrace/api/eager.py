@@ -22,10 +22,12 @@ import numpy as np
 from tinytrace import runtime
 from tinytrace._dispatch import EagerEntry, FastCallable, FastEntry, call_entry, current_epoch
 from tinytrace.api.blocks import Blocks, on_blocks
-from tinytrace.api.exactness import has_one_answer, kind_of
+from tinytrace.api.exactness import has_one_answer, kind_or_none
 from tinytrace.api.jit import JitFunction
 from tinytrace.api.jit_cache import TracedFunction
-from tinytrace.api.program import as_array, cache_of_programs, find_nan, one_equation, shared_program
+from tinytrace.api.loaded_code import cache_of_programs
+from tinytrace.api.nan_checks import find_nan
+from tinytrace.api.program import as_array, one_equation, shared_program
 from tinytrace.api.recipes import numpy_entry
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
@@ -242,4 +244,4 @@ def _new_program(primitive: Primitive, avals: tuple[ShapedArray, ...], params: d
         return None
     primitive.abstract_eval(*avals, **params)  # refuses what does not fit, also where no equation is written
     closed = one_equation(primitive, avals, params)
-    return None if any(isinstance(kind_of(eqn), HostCall | None) for eqn in closed.eqns) else closed
+    return None if any(isinstance(kind_or_none(eqn), HostCall | None) for eqn in closed.eqns) else closed

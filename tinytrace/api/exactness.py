@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tinytrace.core.dtypes import FLOAT0, DType, is_float
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.kinds import Call, Contraction, Gather, IndexMap, Kind, Reduction, Scalar, Scan1D, Scatter
+from tinytrace.core.kinds import Call, Contraction, Gather, IndexMap, Kind, Reduction, Scalar, Scan1D, Scatter, kind_of
 from tinytrace.core.primitive import Primitive
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.sorting import sort_p, top_k_p
@@ -43,14 +43,14 @@ def _rounded(jaxpr: Jaxpr, inputs: Sequence[bool]) -> list[bool] | None:
 
 def called_program(eqn: JaxprEqn) -> ClosedJaxpr | None:
     """Return the program that an equation stands for, None if it is an operation of its own."""
-    kind = kind_of(eqn)
+    kind = kind_or_none(eqn)
     return kind.jaxpr if isinstance(kind, Call) and not eqn.primitive.composite else None
 
 
-def kind_of(eqn: JaxprEqn) -> Kind | None:
+def kind_or_none(eqn: JaxprEqn) -> Kind | None:
     """Return what an equation is to the code generator, None if it is nothing."""
     try:
-        return eqn.primitive.lower([v.aval for v in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
+        return kind_of(eqn)
     except NotImplementedError:
         return None
 
@@ -64,7 +64,7 @@ def _after(eqn: JaxprEqn, operands: Sequence[bool]) -> list[bool] | None:
 
 def _rounds(eqn: JaxprEqn) -> bool | None:
     """Say whether an operation rounds; None if its results depend on who computes them."""
-    primitive, kind, params, in_avals = eqn.primitive, kind_of(eqn), eqn.params, [v.aval for v in eqn.invars]
+    primitive, kind, params, in_avals = eqn.primitive, kind_or_none(eqn), eqn.params, [v.aval for v in eqn.invars]
     if any(aval.dtype == FLOAT0 for aval in in_avals):
         return None
     floats = any(is_float(aval.dtype) for aval in in_avals)

@@ -19,8 +19,8 @@ from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.compile_time import CompileTimeTrace
+from tinytrace.core.primitive import current_trace_state as _state
 from tinytrace.core.trace import Trace, bottom_trace, current_trace
-from tinytrace.core.trace import current_trace_state as _state
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.tracebacks import boundary, shorten
 from tinytrace.transforms.staging import DynamicJaxprTrace

@@ -18,7 +18,7 @@ from tinytrace.codegen.c.lines import COMPUTE, SCAFFOLD
 from tinytrace.codegen.c.translation_unit import TranslationUnit
 from tinytrace.codegen.plan.names import Names
 from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, subjaxprs
-from tinytrace.core.kinds import Scalar
+from tinytrace.core.kinds import Scalar, kind_of
 from tinytrace.primitives.elementwise import Elementwise
 
 VERSION = 1
@@ -163,7 +163,7 @@ def _is_operation(eqn: JaxprEqn) -> bool:
     """Does an equation compute elements, one from one each, rather than move or convert them?"""
     if not isinstance(eqn.primitive, Elementwise):
         return False
-    kind = eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
+    kind = kind_of(eqn)
     return isinstance(kind, Scalar) and not kind.operation.is_conversion
 
 

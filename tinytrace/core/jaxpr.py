@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tinytrace.core import views
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.moving import Carried
 from tinytrace.core.notebook import ShowsItself
+from tinytrace.core.primitive import Primitive
 from tinytrace.core.source_info import SourceInfo, replayed_source
-
-if TYPE_CHECKING:
-    from tinytrace.core.primitive import Primitive
 
 
 class Var:

@@ -13,16 +13,13 @@ An `Expr` is a C expression under construction. Rooms receive the output index a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tinytrace.core.formulas import Formula
+from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinytrace.core.operations import Operation
-
-if TYPE_CHECKING:
-    from tinytrace.core.jaxpr import ClosedJaxpr
-
 
 # --- index expressions -----------------------------------------------------------------------------------------
 
@@ -258,3 +255,12 @@ class HostCall(NamedTuple):
 
 Kind: TypeAlias = (Scalar | IndexMap | Gather | Reduction | Scan1D | Contraction | Scatter | Loop | Branch | Call
                    | Routine | HostCall)
+
+
+def kind_of(eqn: JaxprEqn) -> Kind:
+    """Return what the primitive of an equation answers to `lower`.
+
+    Raises: NotImplementedError if it has no meaning in C.
+    """
+    kind: Kind = eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
+    return kind

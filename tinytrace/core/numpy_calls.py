@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0, is_float
-
-if TYPE_CHECKING:
-    from tinytrace.core.primitive import Primitive
+from tinytrace.core.primitive import Primitive
 
 
 def to_numpy(x: Any, aval: ShapedArray) -> Any:

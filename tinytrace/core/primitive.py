@@ -14,6 +14,9 @@ The interpreters call `jvp` only when some tangent is not `Zero`, `batch` only w
 
 A rule that cannot exist says so with `refuse(reason)`; silence is an error, found by a test over the registry.
 
+Nothing of the language is imported here: traces, jaxprs and kinds all speak of primitives. Rooms, which know them,
+state the exact types of what their rules take and answer.
+
 Primitives whose params are jaxprs (pjit, scan, cond, ...) may be split, and say how in three more rules:
 
     partial_eval(trace, args, **params)        -> outs: known args are plain values, unknown ones `trace`'s tracers
@@ -25,13 +28,12 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from tinytrace.core.kinds import Kind
-from tinytrace.core.trace import current_trace_state as _state
+from tinytrace._dispatch import TraceState
 
-if TYPE_CHECKING:
-    from tinytrace.core.jaxpr import JaxprEqn
+current_trace_state = _state = TraceState()
+"""Where the operations of a thread go: `bind` asks it, `core.trace` says where they go at first."""
 
 registry: dict[str, Primitive] = {}
 """Every primitive by name, in the order of definition."""
@@ -129,7 +131,7 @@ class Primitive:
     def batch(self, *args: Any, **params: Any) -> Any:
         raise NotImplementedError(f"Batching rule for '{self.name}' not implemented")
 
-    def lower(self, *args: Any, **params: Any) -> Kind:
+    def lower(self, *args: Any, **params: Any) -> Any:
         raise NotImplementedError(f"Lowering rule for '{self.name}' not implemented")
 
     def partial_eval(self, *args: Any, **params: Any) -> Any:
@@ -142,7 +144,7 @@ class Primitive:
         trace, operands = args
         return trace.record(self, operands, params)
 
-    def dce(self, used_outs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    def dce(self, used_outs: Sequence[bool], eqn: Any) -> tuple[list[bool], Any]:
         """Return which inputs are needed for `used_outs`, and the equation that computes no more than those."""
         return [True] * len(eqn.invars), eqn
 

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tinytrace import errors
-from tinytrace._dispatch import ArrayBase, TraceScope, TraceState, set_getitem
+from tinytrace._dispatch import ArrayBase, TraceScope, set_getitem
 from tinytrace.config import config
 from tinytrace.core import basearray
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import dtype_of
 from tinytrace.core.numpy_calls import check_nans, out_avals_of, owned, quietly, read_only, to_numpy
+from tinytrace.core.primitive import Primitive, current_trace_state
 from tinytrace.util import lazy
-
-if TYPE_CHECKING:
-    from tinytrace.core.primitive import Primitive
 
 
 class Trace:
@@ -239,9 +237,7 @@ def refuse_tracer(x: Any) -> None:
 
 bottom_trace = EvalTrace()
 _interpreter = Interpreter()
-
-
-current_trace_state = TraceState(bottom_trace)
+current_trace_state.set_bottom(bottom_trace)
 
 
 def current_trace() -> Trace:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal, Var, subjaxprs
-from tinytrace.core.kinds import Call
+from tinytrace.core.kinds import Call, kind_of
 
 
 def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -70,5 +70,5 @@ def called_program(eqn: JaxprEqn) -> ClosedJaxpr | None:
     """Return the program that an equation does nothing but call."""
     if not eqn.primitive.composite and not any(True for _ in subjaxprs(eqn.params)):
         return None
-    kind = eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
+    kind = kind_of(eqn)
     return kind.jaxpr if isinstance(kind, Call) else None

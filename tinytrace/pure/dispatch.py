@@ -83,8 +83,11 @@ _innermost = _Innermost()
 class TraceState:
     """`trace` is the trace that operations of this thread go to."""
 
-    def __init__(self, bottom: Any, /) -> None:
-        self._bottom = bottom
+    _bottom: Any = None
+
+    def set_bottom(self, trace: Any, /) -> None:
+        """Let operations of all threads go to `trace` where no scope is entered."""
+        self._bottom = trace
 
     @property
     def trace(self) -> Any:

@@ -14,7 +14,7 @@ from tinytrace.codegen.ir.arithmetic import constant_of, index_of, terms_of
 from tinytrace.codegen.ir.nodes import Node, axis
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
-from tinytrace.core.kinds import Gather, IndexMap, Kind, Reduction, Scalar, Scatter
+from tinytrace.core.kinds import Gather, IndexMap, Kind, Reduction, Scalar, Scatter, kind_of
 
 WRITTEN_OUT = 4
 """Dimensions of at most this size are written out: no loop runs over them."""
@@ -49,7 +49,7 @@ Element: TypeAlias = Callable[[Atom, tuple[Node, ...]], Node]
 
 def lowered(eqn: JaxprEqn) -> Lowered:
     """Return what an equation is, as far as it can be said from the equation alone."""
-    kind = eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
+    kind = kind_of(eqn)
     return _spread(eqn, kind) or kind if isinstance(kind, Reduction) else kind
 
 

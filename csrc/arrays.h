@@ -1,0 +1,31 @@
+/* Arrays. */
+
+#ifndef TT_ARRAYS_H
+#define TT_ARRAYS_H
+
+#include "buffers.h"
+
+/* An Array. Its elements are in `buffer`, which is set once and stays, or as long as that is NULL in `view`. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *aval;
+    PyObject *buffer; /* a Buffer, or NULL */
+    PyObject *view;   /* the NumPy array that holds the elements, or NULL */
+    PyObject *seen;   /* what Python sees of them, which cannot be written; NULL until somebody looks */
+    PyObject *weakrefs;
+} Array;
+
+extern PyTypeObject ArrayBaseType;
+extern PyMappingMethods array_mapping; /* `x[index]`: whoever makes the module fills it in before the type is ready */
+
+/* New references, or NULL with an exception. */
+PyObject *array_of(PyObject *aval, PyObject *buffer);
+PyObject *array_of_view(PyObject *module, PyObject *const *args, Py_ssize_t n);
+
+/* What NumPy computes with: the view, or what Python sees. */
+PyObject *array_elements(Array *array);
+
+/* Gives an Array whose elements are NumPy's their copy in a block of the pool, unless another thread was faster. */
+void array_settle(Array *array, PyObject *buffer);
+
+#endif

@@ -1,0 +1,21 @@
+/* What tinytrace tells this module once, when it is imported: functions of the runtime, and types. */
+
+#ifndef TT_INSTALLED_H
+#define TT_INSTALLED_H
+
+#include "cpython.h"
+
+extern uintptr_t (*pool_alloc)(size_t);
+extern void (*pool_free)(uintptr_t, size_t);
+extern int32_t (*program_call)(uintptr_t, uintptr_t *);
+
+extern PyTypeObject *array_type; /* the Python subclass of ArrayBase */
+extern PyTypeObject *numpy_type; /* numpy.ndarray */
+extern PyObject *read_only_view; /* (aval, buffer or None, view or None) -> what Python sees of an Array */
+extern PyObject *raise_status;   /* called with a program's non-zero status */
+
+PyObject *set_pool(PyObject *module, PyObject *args);
+PyObject *set_array_types(PyObject *module, PyObject *args);
+PyObject *set_raise_status(PyObject *module, PyObject *function);
+
+#endif

@@ -1,0 +1,44 @@
+/* NumPy arrays over blocks of the pool; and NumPy itself, which is imported here for all files. */
+
+#include "views.h"
+#include "buffers.h"
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL tinytrace_numpy
+#include <numpy/arrayobject.h>
+
+static PyObject *dtype_name, *shape_name; /* NULL: NumPy is not imported yet */
+
+int import_numpy(void) {
+    if (PyArray_ImportNumPyAPI() < 0)
+        return -1;
+    dtype_name = PyUnicode_InternFromString("dtype");
+    shape_name = PyUnicode_InternFromString("shape");
+    return dtype_name && shape_name ? 0 : -1;
+}
+
+static PyObject *view_of_elements(PyObject *buffer, PyObject *dtype, PyObject *shape) {
+    npy_intp dims[NPY_MAXDIMS];
+    Py_ssize_t ndim = PyTuple_Check(shape) ? PyTuple_GET_SIZE(shape) : -1;
+    if (!PyArray_DescrCheck(dtype) || ndim < 0 || ndim > NPY_MAXDIMS)
+        Py_RETURN_NONE;
+    for (Py_ssize_t i = 0; i < ndim; i++)
+        if ((dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i))) == -1 && PyErr_Occurred())
+            return NULL;
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(dtype), (int)ndim, dims, NULL,
+                                          (void *)((Buffer *)buffer)->address, NPY_ARRAY_CARRAY_RO, NULL);
+    if (view && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(buffer)) < 0)
+        Py_CLEAR(view);
+    return view;
+}
+
+PyObject *view_of_buffer(PyObject *aval, PyObject *buffer) {
+    if (!shape_name) /* during the import */
+        Py_RETURN_NONE;
+    PyObject *dtype = PyObject_GetAttr(aval, dtype_name), *view = NULL;
+    PyObject *shape = dtype ? PyObject_GetAttr(aval, shape_name) : NULL;
+    if (shape)
+        view = view_of_elements(buffer, dtype, shape);
+    Py_XDECREF(dtype);
+    Py_XDECREF(shape);
+    return view;
+}

@@ -1,0 +1,13 @@
+/* NumPy arrays over blocks of the pool. */
+
+#ifndef TT_VIEWS_H
+#define TT_VIEWS_H
+
+#include "cpython.h"
+
+int import_numpy(void); /* 0, or -1 with an exception */
+
+/* A read-only NumPy array over a block, which it keeps alive; None where Python must make it. */
+PyObject *view_of_buffer(PyObject *aval, PyObject *buffer);
+
+#endif
