@@ -1,13 +1,17 @@
 """The layers of the package hold: no import upwards, none inside a function, no two modules that import each other.
 
-Read with the stdlib `ast`, so that nothing is imported to find out. Imports under `if TYPE_CHECKING:` are names for
-annotations: they may close a circle, but not point upwards.
+Read with the stdlib `ast`, so that nothing is imported to find out. Imports under `if TYPE_CHECKING:` count: they close
+no circle and do not point upwards either. They have one purpose, that `import tinytrace` does not wait for a module of
+which it needs only types; whatever it loads anyway is imported plainly.
+
+The C of csrc/ is held to the same: a file X.c offers what its header X.h declares, and no two files need each other.
 """
 
 from __future__ import annotations
 
 import ast
 import pathlib
+import re
 from typing import NamedTuple
 
 import pytest
@@ -92,11 +96,15 @@ def inside_functions(imports: list[Import]) -> list[str]:
 
 
 def cycles(imports: list[Import]) -> list[str]:
-    """The circles of modules that import each other when they are loaded."""
+    """The circles of modules that import each other, for types alone included."""
     graph: dict[str, set[str]] = {}
     for i in imports:
-        if not i.for_types and i.imported != i.importer:
+        if i.imported != i.importer:
             graph.setdefault(i.importer, set()).add(i.imported)
+    return circles(graph)
+
+
+def circles(graph: dict[str, set[str]]) -> list[str]:
     found: list[str] = []
     finished: set[str] = set()
 
@@ -111,6 +119,29 @@ def cycles(imports: list[Import]) -> list[str]:
     for module in sorted(graph):
         visit(module, [])
     return found
+
+
+def loaded_by(module: str, imports: list[Import]) -> set[str]:
+    """The modules that are loaded when a module is: it, what it imports, and the packages around them."""
+    plain: dict[str, list[str]] = {}
+    for i in imports:
+        if not i.for_types:
+            plain.setdefault(i.importer, []).append(i.imported)
+    found: set[str] = set()
+    stack = [module]
+    while stack:
+        name = stack.pop()
+        if name not in found:
+            found.add(name)
+            stack += [*plain.get(name, ()), *([name.rpartition(".")[0]] if "." in name else [])]
+    return found
+
+
+def needless(imports: list[Import]) -> list[str]:
+    """Imports for types alone of what `import tinytrace` loads anyway."""
+    loaded = loaded_by("tinytrace", imports)
+    return [f"{i.importer}:{i.line} imports {i.imported}: no need to hide it" for i in imports
+            if i.for_types and i.imported in loaded]
 
 
 IMPORTS = read_imports(ROOT / "tinytrace")
@@ -133,8 +164,12 @@ def test_no_cycles():
     assert cycles(IMPORTS) == []
 
 
-LONGER = {"numpy/__init__.py": "a list of names", "api/jit.py": "to be split", "api/program.py": "to be split"}
-"""Files of more than 400 lines, and why."""
+def test_imports_for_types_spare_the_import_of_a_module():
+    assert needless(IMPORTS) == []
+
+
+LISTS_OF_NAMES = {"numpy/__init__.py"}
+"""The files that may have more than 400 lines."""
 
 
 def test_files_and_functions_are_short():
@@ -145,7 +180,70 @@ def test_files_and_functions_are_short():
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 assert node.end_lineno - node.lineno < 60, f"{name}: {node.name} is longer than a screen"
-    assert {name for name, count in lines.items() if count > 400} == set(LONGER), "split files by meaning"
+    assert {name for name, count in lines.items() if count > 400} == LISTS_OF_NAMES, "split files by meaning"
+
+
+# --- csrc/ -------------------------------------------------------------------------------------------------------
+
+CSRC = {str(path.relative_to(ROOT / "csrc")): path.read_text() for path in (ROOT / "csrc").rglob("*.[chi]*")}
+INCLUDED = re.compile(r'^#include "([\w./]+)"', re.MULTILINE)
+
+
+def c_functions(text: str) -> list[tuple[str, bool, int]]:
+    """The functions that a C text defines: name, whether it is static, how many lines it has."""
+    found, head = [], None
+    for number, line in enumerate(text.splitlines()):
+        if line.endswith("{") and not line.startswith((" ", "}", "struct", "enum", "typedef", "union")) and "(" in line:
+            head = number, line
+        if head and line == "}":
+            words = re.sub(r"__attribute__\(\(.*?\)\)", "", head[1])
+            found.append((re.findall(r"(\w+)\(", words)[0], "static" in words.split(), number - head[0] + 1))
+            head = None
+    return found
+
+
+def c_needs(texts: dict[str, str]) -> dict[str, set[str]]:
+    """Which file, header and C together, includes headers of which others."""
+    graph: dict[str, set[str]] = {}
+    for name, text in texts.items():
+        own = name.rpartition(".")[0]
+        graph.setdefault(own, set()).update({other.rpartition(".")[0] for other in INCLUDED.findall(text)} - {own})
+    return graph
+
+
+def undeclared(texts: dict[str, str]) -> list[str]:
+    """Functions that other files can call and that no header of their file, or of the interface to Python, declares."""
+    shared = texts.get("tt_runtime.h", "")
+    return [f"{name}: {function}" for name, text in texts.items() if name.endswith(".c")
+            for function, static, _ in c_functions(text)
+            if not static and not re.search(rf"\b{function}\(", texts.get(name[:-1] + "h", "") + shared)
+            and not function.startswith("PyInit_")]
+
+
+def test_no_circles_in_c():
+    assert circles(c_needs(CSRC)) == []
+
+
+def test_every_function_of_c_is_declared_by_its_header():
+    assert undeclared(CSRC) == []
+
+
+def test_files_and_functions_of_c_are_short():
+    assert [name for name, text in CSRC.items() if len(text.splitlines()) > 400] == []
+    assert [f"{name}: {function}" for name, text in CSRC.items() for function, _, lines in c_functions(text)
+            if lines > 60] == []
+
+
+def test_a_circle_in_c_is_found():
+    texts = {"a.c": '#include "a.h"\n#include "b.h"\n', "a.h": "", "b.c": '#include "b.h"\n', "b.h": ""}
+    assert circles(c_needs(texts)) == []
+    assert circles(c_needs(texts | {"b.h": '#include "a.h"\n'})) == ["a -> b -> a"]
+
+
+def test_an_undeclared_function_of_c_is_found():
+    texts = {"a.c": "int f(void) {\n    return 1;\n}\nstatic int g(void) {\n    return 2;\n}\n", "a.h": "int g(void);"}
+    assert undeclared(texts) == ["a.c: f"]
+    assert c_functions(texts["a.c"]) == [("f", False, 3), ("g", True, 3)]
 
 
 def test_readme_prints_the_layers():
@@ -199,6 +297,14 @@ def test_a_cycle_is_found(package):
     assert cycles(imports) == ["tinytrace.core.a -> tinytrace.core.b -> tinytrace.core.c -> tinytrace.core.a"]
 
 
-def test_a_cycle_of_annotations_is_allowed(package):
+def test_a_cycle_of_annotations_is_found(package):
     later = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tinytrace.core.a import X\n"
-    assert cycles(package({"core/a": "from tinytrace.core.b import y\n", "core/b": later})) == []
+    imports = package({"core/a": "from tinytrace.core.b import y\n", "core/b": later})
+    assert cycles(imports) == ["tinytrace.core.a -> tinytrace.core.b -> tinytrace.core.a"]
+
+
+def test_a_needless_import_for_types_is_found(package):
+    later = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tinytrace.core.a import X\n"
+    files = {"core/a": "", "core/b": later}
+    assert needless(package({"__init__": "import tinytrace.core.b\n", **files})) == []
+    assert len(needless(package({"__init__": "import tinytrace.core.b, tinytrace.core.a\n", **files}))) == 1

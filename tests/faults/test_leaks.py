@@ -10,7 +10,7 @@ import numpy as np
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.api import jit_cache
-from tinytrace.api import program
+from tinytrace.api import loaded_code
 from tinytrace.runtime import ladder
 def mappings():
     return len(pathlib.Path("/proc/self/maps").read_text().splitlines())
@@ -136,7 +136,7 @@ PROGRAMS = {
         assert float(functions[3](1.0)) == 6.0
         """,
     "machine code, beyond a bound": """
-        program.MAX_LOADED = 16
+        loaded_code.MAX_LOADED = 16
         ladder._KEPT_IN_MEMORY = 8
         f = jax.jit(lambda x: x + 2)
         g = jax.jit(lambda x: x - 2)

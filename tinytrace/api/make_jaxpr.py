@@ -5,7 +5,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tinytrace.api.jit import check_output
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.signatures import (
     ArgNums,
@@ -16,6 +15,7 @@ from tinytrace.api.signatures import (
     resolve_argnums,
     signature_of,
 )
+from tinytrace.api.traced_calls import check_output
 from tinytrace.core.avals import abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten

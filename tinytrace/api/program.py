@@ -7,21 +7,20 @@ tracing.
 """
 from __future__ import annotations
 
-import collections
 import contextlib
-import functools
 import threading
 import time
-import weakref
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tinytrace import codegen, events, runtime
-from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry, HitCounter, forget
+from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry, HitCounter
 from tinytrace.api.blocks import BLOCK, Blocks
 from tinytrace.api.host_calls import HostCalls
+from tinytrace.api.loaded_code import forget_what_is_made_of_programs, note_loaded
+from tinytrace.api.steps import Steps
 from tinytrace.api.tables import RecentTable
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config, trace_context
@@ -29,13 +28,12 @@ from tinytrace.core.array import Array, array_from_host
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
-from tinytrace.core.numpy_calls import has_nan, to_numpy
+from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.structure import structure_of
 from tinytrace.core.tangents import float0_zeros
-from tinytrace.core.trace import eval_context, interpreting
+from tinytrace.core.trace import interpreting
 from tinytrace.core.typecheck import check_jaxpr
-from tinytrace.errors import nan_error
 from tinytrace.passes.multiply_add import fuse_multiply_add
 from tinytrace.passes.simplify import simplify
 from tinytrace.pure import PURE
@@ -44,12 +42,9 @@ from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr
 from tinytrace.util import lazy
 
 if TYPE_CHECKING:
-    from tinytrace.api.steps import Steps
     from tinytrace.codegen.generate import Generated
     from tinytrace.codegen.program import Kernels
     from tinytrace.runtime.executable import Executable
-
-Result = TypeVar("Result")
 
 
 class Program:
@@ -174,7 +169,7 @@ class Program:
         self.origin = found.origin
         self.seconds.update(compile=found.compile_seconds, load=found.load_seconds)
         events.tell("load", found.origin, found.compile_seconds + found.load_seconds)
-        _note_loaded(self, found.executable.size)
+        note_loaded(self, found.executable.size)
         return found.executable
 
     @lazy
@@ -299,20 +294,6 @@ class _Equal:
 
 
 _shared: RecentTable[_Equal, Program] = RecentTable(2048)
-_made_of_programs: list[Callable[[], None]] = []
-
-
-def cache_of_programs(maxsize: int) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Decorate a function: its last `maxsize` results are remembered until programs are forgotten."""
-
-    def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
-        cached = functools.lru_cache(maxsize)(function)
-        _made_of_programs.append(cached.cache_clear)
-        return cached
-
-    return decorate
-
-
 def shared_program(jaxpr: Jaxpr) -> Program:
     """Return the program of `jaxpr`, whose constants are its first inputs; an equal jaxpr's if there was one."""
     closed = ClosedJaxpr(hoist_consts(jaxpr), [])
@@ -345,43 +326,7 @@ def forget_program(program: Program) -> None:
 def forget_programs() -> None:
     """Forget every program that equal jaxprs share, and what is made of them."""
     _shared.clear()
-    _forget_what_is_made_of_them()
-
-
-def _forget_what_is_made_of_them() -> None:
-    for clear in _made_of_programs:
-        clear()
-
-
-# --- how much machine code is loaded ---------------------------------------------------------------------------
-
-MAX_LOADED = 4096
-"""How many programs hold machine code at a time. Each takes four mappings, of which Linux gives a process 65,530."""
-
-_loaded: collections.deque[tuple[weakref.ref[Program], int]] = collections.deque()
-_loaded_bytes = [0]
-
-
-def _note_loaded(program: Program, size: int) -> None:
-    """Count a program that has loaded its code; beyond the bounds those that were loaded first let go of theirs.
-
-    There may be MAX_LOADED of them, and `config.memory_mib` MiB of code: then half of it goes.
-
-    They load it again when they are called: what is lost is time, a millisecond for each.
-    """
-    _loaded.append((weakref.ref(program), size))
-    _loaded_bytes[0] += size
-    most = config.memory_mib << 20
-    if len(_loaded) <= MAX_LOADED and _loaded_bytes[0] <= most:
-        return
-    with contextlib.suppress(IndexError):  # other threads do the same
-        while len(_loaded) > MAX_LOADED // 2 or _loaded_bytes[0] > most // 2:
-            first, bytes_of_first = _loaded.popleft()
-            _loaded_bytes[0] -= bytes_of_first
-            if (older := first()) is not None and older is not program:
-                older.__dict__.pop("executable", None)
-    _forget_what_is_made_of_them()
-    forget()  # the entries of the hit path hold code too
+    forget_what_is_made_of_programs()
 
 
 def as_array(x: Any, aval: ShapedArray) -> Any:
@@ -415,20 +360,6 @@ def _without_float0(closed: ClosedJaxpr) -> ClosedJaxpr:
 def _type_number(dtype: DType) -> int:
     """Return NumPy's number of a dtype, by which the hit path stores what is no Array; -1 if it has none."""
     return dtype.num if isinstance(dtype, np.dtype) else -1
-
-
-def find_nan(name: str, closed: ClosedJaxpr | None, args: Sequence[Any], results: Sequence[Any]) -> None:
-    """Raise FloatingPointError if a call of the compiled function or operation `name` gave a NaN.
-
-    closed: what the function does, when that is several operations: they are run one by one, so that the error can
-    name the one to blame. `debug_nans` asks for this check.
-    """
-    if not has_nan(results):
-        return
-    if closed is not None and len(closed.eqns) > 1:
-        with eval_context():
-            eval_jaxpr(closed.jaxpr, closed.consts, *args)
-    raise nan_error(name)
 
 
 def one_equation(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:

@@ -1,0 +1,24 @@
+"""NaNs among the results of a call, for `debug_nans`."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tinytrace.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from tinytrace.core.numpy_calls import has_nan
+from tinytrace.core.trace import eval_context
+from tinytrace.errors import nan_error
+
+
+def find_nan(name: str, closed: ClosedJaxpr | None, args: Sequence[Any], results: Sequence[Any]) -> None:
+    """Raise FloatingPointError if a call of the compiled function or operation `name` gave a NaN.
+
+    closed: what the function does, when that is several operations: they are run one by one, so that the error can
+    name the one to blame. `debug_nans` asks for this check.
+    """
+    if not has_nan(results):
+        return
+    if closed is not None and len(closed.eqns) > 1:
+        with eval_context():
+            eval_jaxpr(closed.jaxpr, closed.consts, *args)
+    raise nan_error(name)
