@@ -1,8 +1,10 @@
 """After every pass kernels are well formed and give, run in NumPy, what they gave before it: to the bit.
 
 Over the registry, the golden programs and random programs. Every load and store is proven to lie inside its array, by
-ranges or by a solver.
+ranges or by a solver, and no two iterations of a vectorised or independent loop to meet.
 """
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen import test_goldens as golden
-from tests.codegen.ir.solver import outside
+from tests.codegen.ir.solver import counterexample
 from tests.codegen.test_programs import generated
 from tests.primitives import domains
 from tests.primitives import test_registry as registry
@@ -51,8 +53,8 @@ def checked(function, *args, inputs=None):
     """Compiles a function as far as kernels, every pass held to its word; Returns the checker."""
     checker = Checker(inputs)
     checker.finish(generated(function, *args, watch=checker).kernels)
-    for access in checker.unproven:
-        assert outside(access) == "", f"{access}: nobody has proven that it lies inside"
+    for claim in checker.unproven:
+        assert counterexample(claim) == "", f"not proven: {claim}"
     return checker
 
 
@@ -73,7 +75,7 @@ def test_every_access_of_golden_programs_is_proven(name, capsys):
     checker = Checker()
     checker.inputs, checker._is_worth_running = [], lambda kernels: False
     kernels = generated(function, *args, watch=checker).kernels
-    left = [access for access in checker.unproven if outside(access)]
+    left = [claim for claim in checker.unproven if counterexample(claim)]
     with capsys.disabled():
         by_solver = len(checker.unproven) - len(left)
         print(f"{name}: {accesses(kernels)} accesses, {by_solver} proven by the solver, {len(left)} left unproven")
@@ -144,6 +146,18 @@ def test_a_pass_that_cuts_a_loop_short_is_found(monkeypatch):
     fault(monkeypatch, "split_index_sets", shorter)
     with pytest.raises(KernelError, match="after split_index_sets: element 0"):
         checked(lambda x: x + 1, np.ones(5, np.float32))
+
+
+@pytest.mark.parametrize("flag", ["simd", "independent"])
+def test_a_loop_whose_iterations_meet_and_may_run_side_by_side_is_found(monkeypatch, flag):
+    """Interpreted, such a loop gives what it gave: whether two lanes store in one place is a matter of the machine."""
+    def side_by_side(kernels):
+        return [kernel.with_body([replace(stmt, **{flag: True}) if isinstance(stmt, For) else stmt
+                                  for stmt in kernel.body]) for kernel in kernels]
+
+    fault(monkeypatch, "spread_over_threads", side_by_side)
+    with pytest.raises(AssertionError, match="not proven: iterations of the loop over i0 meet"):
+        checked(lambda x, at: x.at[at].add(1.0), np.ones(5, np.float32), np.array([1, 1, 2]))
 
 
 def test_arrays_that_share_bytes_too_early_are_found(monkeypatch):

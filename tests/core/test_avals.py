@@ -27,7 +27,9 @@ def test_avals_are_immutable():
 
 @pytest.mark.parametrize(("value", "text"), [
     (1, "ShapedArray(int32[], weak_type=True)"), (1.0, "ShapedArray(float32[], weak_type=True)"),
-    (True, "ShapedArray(bool[])"), (np.float64(1), "ShapedArray(float32[])"),
+    (True, "ShapedArray(bool[])"), (-2**31, "ShapedArray(int32[], weak_type=True)"),
+    *[(x, "ShapedArray(float32[], weak_type=True)") for x in (1e300, -3e9, float("inf"), float("nan"))],
+    (np.float64(1), "ShapedArray(float32[])"),
     (np.zeros((2, 0), np.int8), "ShapedArray(int8[2,0])"),
 ])
 def test_avals_of_values(value, text):

@@ -26,6 +26,12 @@ def value(name):
     return special[name] if name in special else np.ones((), dtypes.to_numpy_dtype(name))
 
 
+def test_nothing_is_no_dtype():
+    """NumPy takes None for float64."""
+    with pytest.raises(TypeError, match="dtype must be given here, got None"):
+        dtypes.to_numpy_dtype(None)
+
+
 @pytest.mark.parametrize("x64", [False, True])
 def test_promotion_is_the_oracles_table(x64):
     with jax.enable_x64(x64):

@@ -29,6 +29,11 @@ def test_unused_results_print_as_underscores():
     assert text == "{ lambda ; a:f32[]. let _:f32[] = sin a in (a,) }"
 
 
+def test_an_equation_without_results_has_no_equals_sign():
+    text = str(jax.make_jaxpr(lambda x: jax.debug.callback(print, x))(1.0))
+    assert "let debug_callback[" in " ".join(text.split())
+
+
 def test_shared_jaxprs_are_hoisted_under_unique_names():
     double = jax.jit(lambda x: x * 2)
     other = jax.jit(lambda x: x * 3)

@@ -9,10 +9,10 @@
     selection.py  which tests belong to a line
     trial.py      one fault in one copy: plant it, run its tests, take it out again
 
-A survivor is a law that nobody tests: write the test, then `run --again`. One that changes nothing that can be observed
-stands in equivalent.txt with the reason. Tuning constants (names in capitals at the top of a module), functions that
-choose between two right programs by their speed (SPEED_ONLY), texts of errors and type hints are not touched: the
-benchmarks and the golden files judge these.
+A survivor is a law that nobody tests: write the test, then `run --only NAME --tests tests/that_file.py`. One that
+changes nothing that can be observed stands in equivalent.txt with the reason. Tuning constants (names in capitals at
+the top of a module), functions that choose between two right programs by their speed (SPEED_ONLY), texts of errors and
+type hints are not touched: the benchmarks and the golden files judge these.
 
 A trial costs what its tests cost: they run in a fork of a process that has read NumPy, Hypothesis and pytest, the tests
 of the fault's own file first, short ones before long ones; the first failure ends it. What the first tests leave open

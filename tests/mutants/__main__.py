@@ -31,8 +31,9 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=350, help="how many faults are planted")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no further trial after these")
-    parser.add_argument("--only", default="", help="faults whose path or name begins so")
+    parser.add_argument("--only", nargs="+", default=[""], help="faults whose path or name begins so")
     parser.add_argument("--again", action="store_true", help="try the survivors again, with the tests of this folder")
+    parser.add_argument("--tests", nargs="+", default=[], help="as --again, with these tests alone; new faults too")
     options = parser.parse_args()
     if options.command == "record" or (options.command == "all" and not (options.folder / "durations.xml").exists()):
         record(options.folder, options.workers)
@@ -67,8 +68,10 @@ def run(options: argparse.Namespace) -> None:
     folder: pathlib.Path = options.folder
     results = read_results(folder)
     faults = [fault for fault in sample(folder / "tree", options.seed, options.size)
-              if fault.path.startswith(options.only) or fault.name.startswith(options.only)]
-    wanted = ("survived", "open") if options.again else ("new", "open")
+              if fault.path.startswith(tuple(options.only)) or fault.name.startswith(tuple(options.only))]
+    wanted = {"survived", "open"} if options.again else {"new", "open"}
+    if options.tests:
+        wanted = {"survived", "open", "new", "error"}
     faults = [fault for fault in faults if (results[fault.name].outcome if fault.name in results else "new") in wanted]
     print(f"{len(faults)} faults to try", flush=True)
     until = time.monotonic() + 60 * options.minutes
@@ -76,21 +79,21 @@ def run(options: argparse.Namespace) -> None:
     def work(number: int) -> None:
         selection = Selection(folder)
         copy = Copy(folder, number)
-        if options.again:
+        if options.again or options.tests:
             shutil.copytree(ROOT / "tests", copy.tree / "tests", dirs_exist_ok=True)
         mine = faults[number::options.workers]
-        untried = [fault for fault in mine if fault.name not in results]
+        untried = [fault for fault in mine if fault.name not in results and not options.tests]
         for fault, is_last in [*((fault, False) for fault in untried), *((fault, True) for fault in mine)]:
             if time.monotonic() > until:
                 return
-            stages = selection.tests(fault)
-            if options.again:  # tests that are new here stand in the files of the old ones
+            stages = [options.tests] if options.tests else selection.tests(fault)
+            if options.again and not options.tests:  # tests that are new here stand in the files of the old ones
                 stages = [sorted({test.partition("::")[0] for tests in stages for test in tests})]
             elif not is_last:
                 stages = stages[:FIRST]
-            elif read_results(folder)[fault.name].outcome == "open":
+            elif not options.tests and read_results(folder)[fault.name].outcome == "open":
                 stages = stages[FIRST:]
-            else:
+            elif not options.tests:
                 continue
             known = sum(selection.seconds.get(test, 5.0) for tests in stages for test in tests)
             result = copy.try_out(fault, stages, known)

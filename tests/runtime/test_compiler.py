@@ -16,6 +16,7 @@ from tests.runtime.programs import adder, answer, expected, script
 from tinytrace.codegen.generate import LONG_KERNEL
 from tinytrace.config import config
 from tinytrace.csources import math_functions
+from tinytrace.runtime import probe as probing
 from tinytrace.runtime.compiler import Compiler, find_command
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import CompileError
@@ -111,6 +112,17 @@ def test_an_error_shows_the_command_and_the_compilers_words(gcc, tmp_path):
     assert caught.value.command[:2] == (*gcc.command, "-std=gnu11")
     assert f"  command: {gcc.command[0]} -std=gnu11 -O2 " in str(caught.value)
     assert "-march=native" in str(caught.value)
+
+
+@pytest.mark.parametrize("place", [0, 1, -2, -1])
+def test_a_program_that_differs_at_its_start_or_end_is_another(tmp_path, place):
+    """However long it is, and though its size is the same."""
+    for size in (10, probing._SAMPLE + 5, 4 * probing._SAMPLE):
+        content = bytearray(os.urandom(size))
+        (tmp_path / "one").write_bytes(content)
+        content[place] ^= 1
+        (tmp_path / "other").write_bytes(content)
+        assert probing._digest([str(tmp_path / "one")]) != probing._digest([str(tmp_path / "other")])
 
 
 def test_what_is_known_holds_until_a_program_changes(tmp_path, monkeypatch):

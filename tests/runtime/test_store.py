@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import select
@@ -240,6 +241,18 @@ def test_the_lock_of_a_killed_process_is_free(store):
     start = time.monotonic()
     with store.compiling(key(1)):
         assert time.monotonic() - start < 1
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_lock_that_was_held_or_waited_for_leaves_no_descriptor_open(store, monkeypatch, taken):
+    monkeypatch.setattr(locks, "SILENCE", 0.01)
+    with store.compiling(key(1)) if taken else contextlib.nullcontext():
+        before = os.listdir("/proc/self/fd")
+        with store.compiling(key(1)):
+            pass
+        with pytest.raises(KeyError), store.compiling(key(1)):
+            raise KeyError
+        assert len(os.listdir("/proc/self/fd")) == len(before)
 
 
 def test_a_child_does_not_keep_the_lock_of_a_parent_that_was_killed(store):

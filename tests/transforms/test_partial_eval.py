@@ -127,6 +127,23 @@ def test_results_that_nobody_holds_are_dropped():
     assert [type(v) is DropVar for v in jaxpr.eqns[0].outvars] == [False, True]
 
 
+@pytest.mark.parametrize("unknown", [(False, False), (False, True), (True, False), (True, True)])
+def test_functions_with_rules_are_computed_where_all_is_known_and_else_written_with_their_rule(unknown):
+    by_jvp, by_vjp = jax.custom_jvp(lambda x, y: x * y), jax.custom_vjp(lambda x, y: x * y)
+    by_jvp.defjvp(lambda primals, tangents: (by_jvp(*primals), tangents[0] * 10))
+    by_vjp.defvjp(lambda x, y: (x * y, y), lambda y, ct: (ct * y, ct))
+    inputs = [Unknown(F32) if u else np.float32(k + 2) for k, u in enumerate(unknown)]
+    for function in (by_jvp, by_vjp):
+        jaxpr, outs, residuals = partial_eval(lambda x, y, f=function: [f(x, y)], inputs)
+        if any(unknown):
+            assert len(jaxpr.eqns) == 1
+            assert isinstance(outs[0], Unknown)
+            given = [np.float32(k + 2) for k, u in enumerate(unknown) if u]
+            assert eval_jaxpr(jaxpr, residuals, *given) == [6.0]
+        else:
+            assert (outs, jaxpr.eqns) == ([6.0], [])
+
+
 def test_a_tracer_of_another_partial_evaluation_is_an_error():
     kept = []
     partial_eval(lambda a: [kept.append(a) or a], [Unknown(F32)])

@@ -7,6 +7,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace.ad_checkpoint import checkpoint_name
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import eval_jaxpr
 from tinytrace.core.typecheck import check_jaxpr
@@ -90,3 +91,35 @@ def test_no_policy_changes_a_gradient(policy):
     f = lambda x: jnp.sum(jnp.sin(jnp.cos(x)) * x)  # noqa: E731
     x = jnp.arange(3.0)
     np.testing.assert_allclose(jax.grad(jax.checkpoint(f, policy=policy))(x), jax.grad(f)(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("policy", "saved"), [
+    (jax.checkpoint_policies.save_only_these_names("a"), {"a"}),
+    (jax.checkpoint_policies.save_any_names_but_these("a"), {"b"}),
+    (jax.checkpoint_policies.save_anything_except_these_names("a"), {"b", "sin", "jitted a", "jitted b"}),
+])
+def test_policies_on_names_look_at_named_values_alone(policy, saved):
+    """Parameters of other operations may be called `name` too, or there are none."""
+    name, pjit, sin = (jax.make_jaxpr(f)(1.0).eqns[0].primitive
+                       for f in (lambda x: checkpoint_name(x, "a"), jax.jit(lambda x: x + 1), jnp.sin))
+    aval = ShapedArray((), np.dtype(np.float32))
+    tried = {"a": (name, {"name": "a"}), "b": (name, {"name": "b"}), "sin": (sin, {}),
+             "jitted a": (pjit, {"name": "a"}), "jitted b": (pjit, {"name": "b"})}
+    assert {what for what, (primitive, params) in tried.items() if policy(primitive, aval, **params)} == saved
+
+
+def test_branches_are_split_as_the_policy_says():
+    """What a branch saves is not computed again behind it, and no branch computes what another one saves."""
+    def branching(x):
+        return jax.lax.cond(x[0] > 0, lambda: jnp.sin(jnp.cos(x)), lambda: jnp.exp(jnp.exp(x)))
+
+    def again(policy):
+        loss = jax.checkpoint(lambda x: jnp.sum(branching(x) * x), policy=policy)
+        for x in (np.float32([0.5, 0.2]), np.float32([-0.5, 0.2])):
+            np.testing.assert_allclose(jax.grad(loss)(x), jax.grad(lambda x: jnp.sum(branching(x) * x))(x), rtol=1e-6)
+        text = str(jax.make_jaxpr(jax.linearize(loss, np.float32([0.5, 0.2]))[1])(np.float32([1, 1])))
+        return [sum(f" = {name} " in line for line in text.splitlines()) for name in ("cos", "sin", "exp")]
+
+    assert again(lambda primitive, *_, **__: primitive.name in ("cos", "sin", "exp")) == [0, 0, 0]
+    assert again(lambda primitive, *_, **__: primitive.name == "cos")[0] == 0
+    assert min(again(lambda *_, **__: False)) > 0

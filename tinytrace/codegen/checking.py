@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tinytrace.codegen.ir.claims import Claim
 from tinytrace.codegen.ir.evaluation import Endless, KernelError
 from tinytrace.codegen.ir.interpreter import element_type
 from tinytrace.codegen.ir.statements import Buffer
-from tinytrace.codegen.ir.verifier import Access, verify
+from tinytrace.codegen.ir.verifier import verify
 from tinytrace.codegen.program import Kernels
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
@@ -28,8 +29,8 @@ class Checker:
 
     def __init__(self, inputs: list[Any] | None = None) -> None:
         self.inputs = inputs
-        self.unproven: list[Access] = []
-        """The accesses of the last program that ranges do not prove to lie inside their arrays."""
+        self.unproven: list[Claim] = []
+        """What has to hold of the last program and is not proven by ranges and strides."""
         self.runs = 0
         """How often a program was run."""
         self._expected: list[NDArray] | None = None

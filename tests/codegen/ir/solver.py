@@ -1,4 +1,4 @@
-"""Accesses that ranges do not prove, asked of an SMT solver: can the offset lie outside where the conditions hold?"""
+"""Claims that ranges and strides do not prove, asked of an SMT solver: is there a case in which one does not hold?"""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import z3
 
+from tinytrace.codegen.ir.claims import Access, Claim, Meeting
 from tinytrace.codegen.ir.nodes import Node, walk
-from tinytrace.codegen.ir.verifier import Access
 
 _BINARY = {
     "mul": lambda a, b: a * b, "min": lambda a, b: z3.If(a < b, a, b), "max": lambda a, b: z3.If(a > b, a, b),
@@ -18,20 +18,20 @@ _BINARY = {
 }  # fmt: skip
 
 
-def outside(access: Access) -> str:
-    """Values of axes and data for which an access lies outside of its array; "" when there are none.
+def counterexample(claim: Claim) -> str:
+    """Values of axes and data for which an access lies outside of its array, or two iterations meet; "" for none.
 
     "unknown" when the solver does not tell.
     """
     solver = z3.Solver()
     solver.set("timeout", 5000)
-    terms = _Terms(solver)
-    for axis, begin, end in access.loops:
-        solver.add(terms(begin) <= terms(axis), terms(axis) < terms(end))
-    for guard, holds in access.conditions:
-        solver.add(terms(guard) != 0 if holds else terms(guard) == 0)
-    offset = terms(access.offset)
-    solver.add(z3.Or(offset < 0, offset + access.size > max(access.buffer.size, 1)))
+    if isinstance(claim, Access):
+        offset = _Terms(solver).of(claim)
+        solver.add(z3.Or(offset < 0, offset + claim.size > max(claim.buffer.size, 1)))
+    else:
+        one = _Terms(solver)
+        other = _Terms(solver, claim, one)
+        solver.add(one.of(claim.store) == other.of(claim.other), one(claim.axis) != other(claim.axis))
     answer = solver.check()
     if answer == z3.unsat:
         return ""
@@ -39,16 +39,29 @@ def outside(access: Access) -> str:
 
 
 class _Terms:
-    """The solver's terms for indices and guards: whole numbers; what depends on data may be anything in its range."""
+    """The solver's terms for indices and guards: whole numbers; what depends on data may be anything in its range.
 
-    def __init__(self, solver: z3.Solver) -> None:
+    Of `meeting`, those of the other iteration: what is fixed has the terms of the `first` one.
+    """
+
+    def __init__(self, solver: z3.Solver, meeting: Meeting | None = None, first: _Terms | None = None) -> None:
         self.solver = solver
+        self.meeting, self.first = meeting, first
         self.known: dict[Node, Any] = {}
+
+    def of(self, access: Access) -> Any:
+        """The offset of an access, whose conditions and loops the solver is told."""
+        for axis, begin, end in access.loops:
+            self.solver.add(self(begin) <= self(axis), self(axis) < self(end))
+        for guard, holds in access.conditions:
+            self.solver.add(self(guard) != 0 if holds else self(guard) == 0)
+        return self(access.offset)
 
     def __call__(self, root: Node) -> Any:
         for node in walk([root]):
             if node not in self.known and node.dtype is None:
-                self.known[node] = self._term(node)
+                is_shared = self.first is not None and self.meeting is not None and self.meeting.is_fixed(node)
+                self.known[node] = self.first(node) if is_shared else self._term(node)
         return self.known[root]
 
     def _term(self, node: Node) -> Any:
@@ -65,7 +78,7 @@ class _Terms:
         return self._free(node)
 
     def _free(self, node: Node) -> Any:
-        term = z3.Int(f"{node.op}_{node.serial}_{node}"[:60])
+        term = z3.Int(f"{node.op}_{node.serial}{'_other' if self.first else ''}_{node}"[:60])
         if math.isfinite(node.low):
             self.solver.add(term >= int(node.low))
         if math.isfinite(node.high):

@@ -2,18 +2,20 @@
 
     scoping   an axis is used inside its loop, a variable or row after its declaration
     types     an element goes where elements of its type are; operations get operands of their types
-    loops     a loop stays in the range of its axis; iterations that may run in any order store in different places
+    loops     a loop stays in the range of its axis; of a vectorised or independent one, no iteration changes a variable
+              of another (but a vectorised one may fold into it), or stores where another stores or reads
     order     no expression has to be evaluated again because the same body has changed what it reads
     bounds    an offset lies inside its array
 
-Bounds are proven by ranges. What ranges do not tell is an `Access` that `unproven` returns: it may be right because of
-the conditions around it. Tests ask a solver then, which must prove every one.
+Bounds are proven by ranges, and that iterations do not meet by strides. What these do not tell is a claim that `verify`
+returns: it may hold because of the conditions around it. Tests ask a solver then, which must prove every one.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
+from tinytrace.codegen.ir.claims import Access, Claim, Meeting
 from tinytrace.codegen.ir.evaluation import KernelError
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat
 from tinytrace.codegen.ir.nodes import Node, number, walk
@@ -35,30 +37,8 @@ from tinytrace.codegen.ir.statements import (
 )
 
 
-@dataclass(frozen=True)
-class Access:
-    """One load or store: `size` elements of an array from an offset on, where `conditions` hold, inside `loops`."""
-
-    buffer: Buffer
-    offset: Node
-    conditions: tuple[tuple[Node, bool], ...]
-    """Guards, and whether they hold."""
-    loops: tuple[tuple[Node, Node, Node], ...]
-    """Axes and counters, each with its begin and end."""
-    size: int = 1
-
-    @property
-    def is_inside(self) -> bool:
-        """Do ranges tell that it lies inside the array?"""
-        return self.offset.low >= 0 and self.offset.high + self.size <= max(self.buffer.size, 1)
-
-    def __str__(self) -> str:
-        where = "".join(f" where {'' if holds else 'not '}{guard}" for guard, holds in self.conditions)
-        return f"{self.buffer}[{self.offset}]{where}"
-
-
-def verify(kernels: Sequence[Kernel]) -> list[Access]:
-    """Return the accesses that ranges do not prove; raises KernelError when `kernels` are not well formed."""
+def verify(kernels: Sequence[Kernel]) -> list[Claim]:
+    """Return the claims that ranges do not prove; raises KernelError when `kernels` are not well formed."""
     scope = _Scope(set(), set())
     scope.program(kernels)
     return list(scope.found)
@@ -68,7 +48,7 @@ def accesses(kernels: Sequence[Kernel]) -> int:
     """Return how many different loads and stores there are to be proven."""
     scope = _Scope(set(), set())
     scope.program(kernels)
-    return len(scope.seen)
+    return len({access for access, _ in scope.seen})
 
 
 class _Scope:
@@ -79,8 +59,9 @@ class _Scope:
         self.made = made
         self.conditions: tuple[tuple[Node, bool], ...] = ()
         self.loops: tuple[tuple[Node, Node, Node], ...] = ()
-        self.found: dict[Access, None] = {}
-        self.seen: set[Access] = set()
+        self.found: dict[Claim, None] = {}
+        self.seen: list[tuple[Access, bool]] = []
+        """Every access, and whether it is a store: those of a loop's body are the last ones when the body ends."""
 
     def inner(self, axis: Node | None = None, begin: Node | None = None, end: Node | None = None,
               guard: Node | None = None, shared: bool = False) -> _Scope:
@@ -158,9 +139,11 @@ class _Scope:
     def _loop(self, loop: For) -> None:
         if not (loop.axis.low <= loop.begin.low and loop.end.high <= loop.axis.high + 1):
             raise KernelError(f"a loop over {loop.axis} runs from {loop.begin} to {loop.end}")
-        if loop.independent:
-            _check_independent(loop)
+        before = len(self.seen)
         self.inner(loop.axis, loop.begin, loop.end).body(loop.body)
+        if loop.simd or loop.independent:
+            _check_variables(loop)
+            self.found.update(dict.fromkeys(_meetings(loop, self.seen[before:])))
 
     # --- expressions and places --------------------------------------------------------------------------------
 
@@ -200,16 +183,15 @@ class _Scope:
                 raise KernelError(f"{place} is changed before it is declared")
         else:
             self.array(place[0])
-            self.expression(place[1])
-            self.access(*place)
+            self.access(*place, is_store=True)
 
     def array(self, buffer: Buffer) -> None:
         if buffer.space == "row" and buffer not in self.made:
             raise KernelError(f"row {buffer} is used before it is declared")
 
-    def access(self, buffer: Buffer, offset: Node, size: int = 1) -> None:
+    def access(self, buffer: Buffer, offset: Node, size: int = 1, is_store: bool = False) -> None:
         access = Access(buffer, offset, self.conditions, self.loops, size)
-        self.seen.add(access)
+        self.seen.append((access, is_store))
         if buffer.size and not access.is_inside:
             self.found.setdefault(access)
 
@@ -228,18 +210,39 @@ def _check_order(body: Sequence[Stmt]) -> None:
         changed_since |= {read[place] for place in written(stmt) if place in read}
 
 
-def _check_independent(loop: For) -> None:
-    """Iterations that may run in any order change no variable of the others, and each its own elements."""
+def _check_variables(loop: For) -> None:
+    """Iterations that may run in any order change no variable of the others; vectorised ones may fold into it."""
+    how = "an independent" if loop.independent else "a vectorised"
     inside = list(nested(loop.body))
-    own: set[object] = {stmt.local for stmt in inside if isinstance(stmt, Declare)}
-    own |= {stmt.buffer for stmt in inside if isinstance(stmt, Row)}
+    own = {stmt.local for stmt in inside if isinstance(stmt, Declare)}
     for stmt in inside:
         for place in written(stmt):
-            if isinstance(place, Node):
-                if place not in own:
-                    raise KernelError(f"iterations of an independent loop over {loop.axis} share {place}")
-            elif place[0] not in own and loop.axis not in place[1].axes and loop.axis.args[1] > 1 and place[0].size:
-                raise KernelError(f"iterations of an independent loop over {loop.axis} store in {place[0]}[{place[1]}]")
+            may_fold = isinstance(stmt, Combine) and not loop.independent
+            if isinstance(place, Node) and place not in own and not may_fold:
+                raise KernelError(f"iterations of {how} loop over {loop.axis} share {place}")
+
+
+def _meetings(loop: For, inside: Sequence[tuple[Access, bool]]) -> Iterator[Meeting]:
+    """Yield, for each store in a loop's body, the accesses of other iterations that it may meet."""
+    stmts = list(nested(loop.body))
+    own = {stmt.buffer for stmt in stmts if isinstance(stmt, Row)}
+    places = [place for stmt in stmts for place in written(stmt)]
+    changing: frozenset[object] = frozenset([
+        loop.axis, *(stmt.axis for stmt in stmts if isinstance(stmt, For)),
+        *(stmt.local for stmt in stmts if isinstance(stmt, Declare)),
+        *(place if isinstance(place, Node) else place[0] for place in places)])
+    by_array: dict[Buffer, dict[tuple[Access, bool], None]] = defaultdict(dict)
+    for access, is_store in inside:
+        if access.buffer not in own and access.buffer.size and loop.axis.args[1] > 1:
+            by_array[access.buffer][access, is_store] = None
+    for uses in by_array.values():
+        left = list(uses)
+        for store in [access for access, is_store in uses if is_store]:
+            left.remove((store, True))
+            for other, _ in [(store, True), *left]:
+                meeting = Meeting(loop.axis, store, other, changing)
+                if not meeting.is_impossible:
+                    yield meeting
 
 
 def _check_type(stmt: Store | Combine) -> None:
