@@ -122,6 +122,21 @@ def test_subclasses_of_known_types_take_their_own_way():
         Watched(lambda t: t)(Dict(a="text"))
 
 
+@pytest.mark.parametrize("order", ["xy", "yx", "xyx", "yxy"])
+def test_containers_that_the_hit_path_does_not_read(order):
+    """Of users' own classes: wherever one stands among other arguments, nothing is taken for something else."""
+    class Own:
+        def __init__(self, x):
+            self.x = x
+
+    jax.tree_util.register_pytree_node(Own, lambda own: ((own.x,), None), lambda _, children: Own(*children))
+    arguments = [Own(jnp.asarray(A) + k) if kind == "x" else jnp.asarray(B) * k for k, kind in enumerate(order, 1)]
+    f = Watched(lambda *args: [getattr(x, "x", x) - k for k, x in enumerate(args)])
+    for _ in range(3):
+        same(f(*arguments), f.in_python(*arguments))
+    assert f.jitted._cache_size() == 1
+
+
 def test_dicts_in_another_order_are_the_same_call():
     f = Watched(lambda d: d["a"] - d["b"])
     one, other = {"a": jnp.asarray(A), "b": jnp.asarray(B)}, {"b": jnp.asarray(B), "a": jnp.asarray(A)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import tinytrace.numpy as jnp
 from tests.runtime.programs import in_child
 from tinytrace.runtime.ladder import stats
 from tinytrace.runtime.threads import num_threads, set_num_threads
+from tinytrace.runtime.worker import _Task
 
 X = np.random.default_rng(0).normal(size=(700, 700)).astype(np.float32)
 
@@ -97,6 +99,25 @@ def test_a_fork_inside_a_callback():
 
     out = jax.jit(lambda x: jax.pure_callback(fork, x, x) + 1)(np.float32(1))
     assert (float(out), answers) == (2.0, [(0, digest(jax.jit(rows)(X)))])
+
+
+def test_a_child_does_not_wait_for_work_of_a_thread_that_lives_in_its_parent_only():
+    """A handler of a signal may fork while a worker compiles: in the child nothing ends that work."""
+    end = threading.Event()
+    task = _Task(lambda pulse: end.wait(20))
+    task.start()
+
+    def in_both_ways():
+        begun = time.monotonic()
+        task.stop()
+        return not task.wait() and time.monotonic() - begun < 5
+
+    try:
+        assert in_child(in_both_ways) == (0, "True")
+    finally:
+        end.set()
+    assert task.wait()
+    assert task.result() is True
 
 
 def test_many_children_at_once():
