@@ -20,6 +20,7 @@ from tinytrace.api import eager
 from tinytrace.api.blocks import on_blocks
 from tinytrace.api.exactness import has_one_answer
 from tinytrace.api.jit import jit
+from tinytrace.api.library import ELEMENTWISE
 from tinytrace.api.recipes import numpy_entry
 from tinytrace.core.trace import interpreting
 from tinytrace.runtime.ladder import stats
@@ -116,6 +117,59 @@ def test_elementwise_functions_are_compiled_once_for_all_shapes():
         assert jax.nn.gelu(jnp.ones(shape)).shape == shape
         assert jax.nn.gelu(jnp.ones(shape), approximate=False).shape == shape
     assert (stats.compiles, stats.disk_hits, stats.memory_hits) == before
+
+
+SHAPES = ((64,), (1,), (7,), (1, 3))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", ELEMENTWISE, ids=lambda f: f.__name__)
+def test_elementwise_functions_ask_for_no_shape(function):
+    """What is traced of them on a block is what is traced at every shape."""
+    tried = 0
+    for count in (1, 2, 3):
+        for dtype in ("float32", "int32"):
+            arrays = [[jnp.ones(shape, dtype)] * count for shape in SHAPES]
+            try:
+                programs = [jax.make_jaxpr(function)(*args) for args in arrays]
+            except (TypeError, ValueError, NotImplementedError):  # not so many arguments, or others
+                continue
+            texts = [str(on_blocks(program)) for program in programs]
+            assert len(set(texts)) == 1
+            tried += texts[0] != "None"
+    assert tried
+
+
+def test_a_new_shape_of_an_elementwise_call_is_not_traced(monkeypatch):
+    x, scalar = jnp.arange(1.0, 30.0), jnp.float32(3)
+    calls = {
+        "compiled": jnp.sin, "by NumPy": lambda x: x + x, "primitive": lax.exp, "number": lambda x: x * 2.5,
+        "two": lambda x: jnp.hypot(x, x), "static": lambda x: jnp.round(x / 7, 2), "array": lambda x: x % scalar,
+        "static by name": lambda x: x.astype(int), "filled": lambda x: jnp.where(x > 3, x, 1),
+    }
+    arrays = [x[:int(np.prod(shape))].reshape(shape) for shape in ((5,), (3,), (2, 3), (1,), (0,), (2, 2, 2))]
+    wanted = {name: [jax.jit(call)(a) for a in arrays] for name, call in calls.items()}
+    for call in calls.values():
+        call(x[:4])
+    monkeypatch.setattr(eager.EagerFunction, "_traced", None)
+    monkeypatch.setattr(eager, "_program_of", None)
+    for name, call in calls.items():
+        for a, result in zip(arrays, wanted[name], strict=True):
+            for again in (call(a), call(a)):
+                assert again.aval is result.aval, name
+                assert np.array_equal(again, result), name
+
+
+def test_functions_of_any_shape_tell_static_values_apart():
+    x = jnp.array([0.1234, 0.5678])
+    assert jnp.round(x, 1)[0] != jnp.round(x, 2)[0]
+    assert jnp.round(x[:1], 1)[0] != jnp.round(x[:1], 2)[0]
+    assert x[:1].astype(int).dtype != x[:1].astype(bool).dtype
+    with jax.enable_x64(True):
+        assert jnp.sin(jnp.ones(3)).dtype == "float64"
+    assert jnp.sin(jnp.ones(3)).dtype == "float32"
+    with pytest.raises(TypeError, match="shapes"):
+        lax.add(x, jnp.ones(5))
 
 
 def test_what_goes_on_blocks():

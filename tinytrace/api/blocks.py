@@ -1,15 +1,16 @@
 """Elementwise functions, compiled once for arrays of every shape: as a program on a block of 64 elements.
 
 An element's result depends on no other element, nor on where it stands: the loop of a block gives the bits that the
-loop over the whole array gives. So `jnp.tanh` of a new shape starts no compiler. csrc/entry.c walks over the blocks;
-the last elements are filled up to a block by copies of the last of them.
+loop over the whole array gives. So `jnp.tanh` of a new shape starts no compiler, and since its definition says that it
+is elementwise, it is not traced anew either (`any_shape`). csrc/entry.c walks over the blocks; the last elements are
+filled up to a block by copies of the last of them.
 """
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tinytrace._dispatch import FastEntry
 from tinytrace.api.exactness import kind_or_none
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
@@ -21,24 +22,37 @@ BLOCK = 64
 """Elements: whole vectors on every CPU, and cheap enough for a scalar."""
 
 
-class Blocks(NamedTuple):
-    """How a program on blocks answers calls on larger arrays."""
+class EntryOnBlocks(NamedTuple):
+    """What calls of a program on blocks have in common, whatever the number of their elements."""
 
-    in_avals: tuple[ShapedArray, ...]
-    out_avals: tuple[ShapedArray, ...]
-    """Of the call; those of the program have BLOCK elements, or are scalars."""
-    elements: int
-    """How many there are in a call."""
+    owner: Any
+    """Keeps the program alive."""
+    address: int
+    """Of its machine code."""
+    inputs: tuple[tuple[int, int, int, int, int], ...]
+    """As `FastEntry` takes them, of one block."""
+    steps: tuple[int, ...]
+    """Bytes of a block of each input and output; 0: a scalar, which every block sees."""
+    outputs: tuple[tuple[int, int, Any], ...]
+    unflatten: Callable[[list[Any]], Any] | None
+
+    def at(self, elements: int, out_avals: tuple[ShapedArray, ...]) -> FastEntry:
+        """Return what answers calls on so many elements."""
+        inputs = tuple([(*given[:3], elements * step // BLOCK, elements) if step else given
+                        for given, step in zip(self.inputs, self.steps, strict=False)])
+        sizes = tuple([elements * step // BLOCK for step in self.steps[len(inputs):]])
+        return FastEntry(self.owner, self.address, 0, inputs, sizes, self.outputs, out_avals, self.unflatten,
+                         (BLOCK, elements, self.steps))
 
 
-def on_blocks(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, Blocks] | None:
-    """Return an elementwise program as one on blocks, and how to use it; None for a program that is not elementwise.
+def on_blocks(closed: ClosedJaxpr) -> ClosedJaxpr | None:
+    """Return an elementwise program as one on blocks; None for a program that is not elementwise.
 
     All that is not scalar must have one shape.
 
     >>> from tinytrace import make_jaxpr
     >>> import tinytrace.numpy as jnp
-    >>> on_blocks(make_jaxpr(jnp.tanh)(jnp.ones((2, 3))))[0]
+    >>> on_blocks(make_jaxpr(jnp.tanh)(jnp.ones((2, 3))))
     { lambda ; a:f32[64]. let b:f32[64] = tanh a in (b,) }
     """
     shapes = {aval.shape for aval in (*closed.in_avals, *closed.out_avals) if aval.shape}
@@ -51,7 +65,7 @@ def on_blocks(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, Blocks] | None:
     program = trace_to_closed_jaxpr(lambda *xs: _evaluated(closed.jaxpr, closed.consts, xs, shape), in_avals)
     if any(aval.shape != (BLOCK,) for aval in program.out_avals):
         return None
-    return program, Blocks(tuple(closed.in_avals), tuple(closed.out_avals), math.prod(shape))
+    return program
 
 
 def _is_elementwise(jaxpr: Jaxpr, shape: tuple[int, ...]) -> bool:
@@ -62,7 +76,7 @@ def _is_elementwise(jaxpr: Jaxpr, shape: tuple[int, ...]) -> bool:
                 return False
             continue
         shapes = {v.aval.shape for v in (*eqn.invars, *eqn.outvars)}
-        if not shapes <= {(), shape} or not (_is_filling(eqn) or isinstance(kind_or_none(eqn), Scalar)):
+        if not shapes <= {(), shape} or not (is_filling(eqn) or isinstance(kind_or_none(eqn), Scalar)):
             return False
     return True
 
@@ -73,7 +87,7 @@ def _called(eqn: JaxprEqn) -> ClosedJaxpr | None:
     return kind.jaxpr if isinstance(kind, Call) else None
 
 
-def _is_filling(eqn: JaxprEqn) -> bool:
+def is_filling(eqn: JaxprEqn) -> bool:
     """Does the equation make an array of a scalar?"""
     return eqn.primitive is broadcast_in_dim_p and len(eqn.invars) == 1 and not eqn.invars[0].aval.shape
 
@@ -90,7 +104,7 @@ def _evaluated(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], shape: 
         inner = _called(eqn)
         if inner is not None:
             results = _evaluated(inner.jaxpr, inner.consts, operands, shape)
-        elif _is_filling(eqn):
+        elif is_filling(eqn):
             results = [_filled(operands[0])]
         else:
             if not shape and any(aval_of(x).shape for x in operands):

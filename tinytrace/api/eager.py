@@ -6,13 +6,14 @@ operations, and neither can be seen in a result:
 
   * NumPy answers for functions that have one right answer (`exactness`) while their arrays are small: elements that
     move or are chosen, comparisons, integers, one sum or product. Nothing is compiled for them (`recipes`).
-  * Elementwise functions are compiled once for all shapes (`blocks`).
+  * Elementwise functions are compiled once for all shapes (`blocks`), and traced once for all (`any_shape`).
 
 What cannot be traced because it looks at values runs in Python, operation by operation, and each of these by the rule.
 docs/eager.md says the same with figures.
 """
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
@@ -21,14 +22,15 @@ import numpy as np
 
 from tinytrace import runtime
 from tinytrace._dispatch import EagerEntry, FastCallable, FastEntry, call_entry, current_epoch
-from tinytrace.api.blocks import Blocks, on_blocks
+from tinytrace.api.any_shape import SCALARS, AnyShape, on_block, types_and_shape
+from tinytrace.api.blocks import on_blocks
 from tinytrace.api.exactness import has_one_answer, kind_or_none
 from tinytrace.api.jit import JitFunction
-from tinytrace.api.jit_cache import TracedFunction
+from tinytrace.api.jit_cache import StaticValue, TracedFunction
 from tinytrace.api.loaded_code import cache_of_programs
 from tinytrace.api.nan_checks import find_nan
 from tinytrace.api.program import as_array, one_equation, shared_program
-from tinytrace.api.recipes import numpy_entry
+from tinytrace.api.recipes import numpy_call, numpy_entry
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.core.array import Array
@@ -38,27 +40,34 @@ from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.kinds import HostCall
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.trace import apply_primitive, install_executor, refuse_tracer
+from tinytrace.primitives.elementwise import Elementwise
 from tinytrace.pure import PURE
 from tinytrace.runtime.failures import CompileError
 from tinytrace.tracebacks import boundary, shorten
 
 LARGE = 1 << 20
 """Bytes of the largest array from which on a program of its own, on all threads, is worth a compiler's time."""
-SCALARS = (float, int, bool)
 
 
 class EagerFunction(FastCallable):
     """A library function as it is called outside of traces.
 
     plain: what it does, in terms of other functions.  jitted: its form that can be traced.  arrays_alone: do Python's
-    numbers mean something else to it than arrays of them?
+    numbers mean something else to it than arrays of them?  elementwise: is it elementwise by its definition, which asks
+    no argument for its shape?
     """
 
-    def __init__(self, plain: Callable[..., Any], jitted: JitFunction, arrays_alone: bool = False) -> None:
-        self.plain, self.jitted, self.arrays_alone = plain, jitted, arrays_alone
+    def __init__(self, plain: Callable[..., Any], jitted: JitFunction, arrays_alone: bool = False,
+                 elementwise: bool = False) -> None:
+        self.plain, self.jitted, self.arrays_alone, self.elementwise = plain, jitted, arrays_alone, elementwise
+        self.static_places, self.static_names = jitted.statics
         self._configure(EagerFunction._first_call, *jitted.statics)
 
     def _first_call(self, *args: Any, **kwargs: Any) -> Any:
+        if self.elementwise and all(name in (self.static_names or ()) for name in kwargs):
+            result = _at_any_shape(self, args, kwargs, _function_at_any_shape)
+            if result is not NotImplemented:
+                return result
         return self._answer(args, kwargs, repeated=False)
 
     def _second_call(self, *args: Any, **kwargs: Any) -> Any:
@@ -70,10 +79,8 @@ class EagerFunction(FastCallable):
             self._learn(args, kwargs, self.plain, epoch)
             return self.plain(*args, **kwargs)
         traced, leaves, order = found
-        tree = traced.out_tree
-        single = tree.num_leaves == 1 and tree.num_nodes == 1
-        call = _call_of(traced.closed, None if single else tree.unflatten, tuple(map(_leaf_type, leaves)),
-                        tuple(order), repeated, trace_context())
+        call = _call_of(traced.closed, _unflatten(traced), tuple(map(_leaf_type, leaves)), tuple(order), repeated,
+                        trace_context())
         if is_large(traced.closed) and not repeated:
             self._learn(args, kwargs, self._second_call, epoch)
         elif call.entry is not None:
@@ -101,9 +108,15 @@ class EagerPrimitive(FastCallable):
 
     def __init__(self, primitive: Primitive) -> None:
         self.primitive = primitive
+        self.elementwise = isinstance(primitive, Elementwise)
+        self.static_places: tuple[int, ...] = ()
         self._configure(EagerPrimitive._first_call, (), None)
 
     def _first_call(self, *args: Any, **params: Any) -> Any:
+        if self.elementwise:
+            result = _at_any_shape(self, args, params, _primitive_at_any_shape)
+            if result is not NotImplemented:
+                return result
         return self._answer(args, params, repeated=False)
 
     def _second_call(self, *args: Any, **params: Any) -> Any:
@@ -182,9 +195,11 @@ def _call_of(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None, 
     if in_order and (not compiler or (cheaply and has_one_answer(closed.jaxpr))):
         entry = numpy_entry(closed, leaf_types, unflatten)
     if entry is None and compiler and cheaply and (found := on_blocks(closed)):
-        entry = _program_entry(found[0], order, unflatten, found[1])
+        on_any = shared_program(found.jaxpr).entry_on_blocks(*_entry_arguments(found, order), unflatten)
+        shape = next((aval.shape for aval in (*closed.in_avals, *closed.out_avals) if aval.shape), ())
+        entry = on_any and on_any.at(math.prod(shape), tuple(closed.out_avals))
     if entry is None and compiler:
-        entry = _program_entry(closed, order, unflatten)
+        entry = shared_program(closed.jaxpr).fast_entry(*_entry_arguments(closed, order), unflatten)
     return Call(closed, entry, order, unflatten)
 
 
@@ -193,12 +208,12 @@ def is_large(closed: ClosedJaxpr) -> bool:
     return max((aval.nbytes for aval in (*closed.in_avals, *closed.out_avals)), default=0) >= LARGE
 
 
-def _program_entry(closed: ClosedJaxpr, order: tuple[int, ...], unflatten: Callable[[list[Any]], Any] | None,
-                   blocks: Blocks | None = None) -> FastEntry | None:
-    program = shared_program(closed.jaxpr)
-    consts = [as_array(x, aval) for x, aval in zip(closed.consts, program.in_avals, strict=False)]
+def _entry_arguments(closed: ClosedJaxpr, order: tuple[int, ...]) -> tuple[list[Any], list[int]]:
+    """Return what an entry asks of a program: its constants, and at which place each of its arguments is read."""
+    avals = shared_program(closed.jaxpr).in_avals
+    consts = [as_array(x, aval) for x, aval in zip(closed.consts, avals, strict=False)]
     places = {argument: place for place, argument in enumerate(order)}
-    return program.fast_entry(consts, [places[i] for i in range(len(order))], unflatten, blocks)
+    return consts, [places[i] for i in range(len(order))]
 
 
 def _has_compiler() -> bool:
@@ -215,6 +230,70 @@ def _has_compiler() -> bool:
 def _leaf_type(leaf: Any) -> type:
     """Return what an entry sees of an argument: an Array where Python must look at it first."""
     return type(leaf) if type(leaf) in (*SCALARS, np.ndarray) else Array
+
+
+def _unflatten(traced: TracedFunction) -> Callable[[list[Any]], Any] | None:
+    tree = traced.out_tree
+    return None if tree.num_leaves == 1 and tree.num_nodes == 1 else tree.unflatten
+
+
+# --- elementwise functions, whatever the shape ---------------------------------------------------------------------
+
+def _at_any_shape(function: EagerFunction | EagerPrimitive, args: tuple[Any, ...], params: dict[str, Any],
+                  find: Callable[..., AnyShape | None]) -> Any:
+    """Answer a call by what its types without their shape have led to, and learn the answer; NotImplemented: cannot."""
+    epoch, statics = current_epoch(), function.static_places
+    try:
+        found = types_and_shape(args, statics)
+        if found is None or config.disable_jit or config.debug_nans:
+            return NotImplemented
+        types, shape = found
+        items = tuple([(name, StaticValue(x)) for name, x in params.items()]) if params else ()
+        any_shape = find(function, types, items, trace_context())
+    except (TypeError, ValueError):  # a parameter that has no hash
+        return NotImplemented
+    if any_shape is None:
+        return NotImplemented
+    entry = any_shape.at(shape)
+    is_large = math.prod(shape) * any_shape.width >= LARGE
+    function._learn(args, params, function._second_call if is_large else entry, epoch)
+    return call_entry(entry, *[x for i, x in enumerate(args) if i not in statics] if statics else args)
+
+
+@cache_of_programs(2048)
+def _function_at_any_shape(function: EagerFunction, types: tuple[Any, ...], items: tuple[tuple[str, StaticValue], ...],
+                           context: Hashable) -> AnyShape | None:
+    found = function._traced(tuple(map(on_block, types)), {name: x.value for name, x in items})
+    if found is None or found[2] != list(range(len(found[1]))):
+        return None
+    return _any_shape(found[0].closed, _unflatten(found[0]), tuple(map(_leaf_type, found[1])))
+
+
+@cache_of_programs(2048)
+def _primitive_at_any_shape(function: EagerPrimitive, types: tuple[Any, ...],
+                            items: tuple[tuple[str, StaticValue], ...], context: Hashable) -> AnyShape | None:
+    primitive, args = function.primitive, tuple(map(on_block, types))
+    try:
+        closed = _program_of(primitive, tuple(map(aval_of, args)), {name: x.value for name, x in items})
+    except Exception:  # said by the call that is made of it
+        return None
+    return None if closed is None else _any_shape(closed, list if primitive.multiple_results else None,
+                                                  tuple(map(_leaf_type, args)))
+
+
+def _any_shape(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None,
+               leaf_types: tuple[type, ...]) -> AnyShape | None:
+    """Return how calls of a program on a block are answered, whatever their shape: the rule of this page."""
+    out_avals, compiler, order = tuple(closed.out_avals), _has_compiler(), tuple(range(len(leaf_types)))
+    blocks = on_blocks(closed)
+    if blocks is None:
+        return None
+    width = max(aval.dtype.itemsize for aval in (*closed.in_avals, *out_avals))
+    if not compiler or has_one_answer(closed.jaxpr):
+        numpy = numpy_call(closed, leaf_types, unflatten is None, any_shape=True)
+        return numpy and AnyShape(out_avals, width, lambda elements, avals: EagerEntry(*numpy, avals, unflatten))
+    found = shared_program(blocks.jaxpr).entry_on_blocks(*_entry_arguments(blocks, order), unflatten)
+    return found and AnyShape(out_avals, width, found.at)
 
 
 # --- operations as programs --------------------------------------------------------------------------------------

@@ -26,17 +26,22 @@ from tinytrace.tracebacks import boundary, shorten
 from tinytrace.transforms.staging import DynamicJaxprTrace
 
 F = TypeVar("F", bound=Callable[..., Any])
+ELEMENTWISE: list[Callable[..., Any]] = []
+"""The functions that say so of themselves; tests hold them to it."""
 _ARRAYS_ALONE = {Array}
 
 
-def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = None) -> Callable[[F], F]:
+def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = None,
+                elementwise: bool = False) -> Callable[[F], F]:
     """Decorate a library function: one `pjit` equation when it is staged, plain Python when it is not.
 
     static_argnames: parameters that are known at trace time (`axis`, `keepdims`, ...); `static_argnums` for those
-    that have no name to callers.
+    that have no name to callers.  elementwise: the function does the same to each element of arrays of one shape, and
+    asks for no shape: outside of traces it is traced once for all of them.
     """
 
     def decorate(function: F) -> F:
+        ELEMENTWISE.extend([function] if elementwise else [])
         # There are hundreds of such functions and a program uses few: signatures are read when they are needed.
         staged = functools.cache(lambda: jit(function, static_argnums=static_argnums,
                                              static_argnames=static_argnames or None))
@@ -53,7 +58,7 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
                 staged().check_arguments(args, kwargs)
                 raise
 
-        eager = functools.cache(lambda: EagerFunction(plain, staged()))
+        eager = functools.cache(lambda: EagerFunction(plain, staged(), elementwise=elementwise))
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -73,15 +78,17 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
     return decorate
 
 
-def inline_jit(*static_argnames: str) -> Callable[[F], F]:
+def inline_jit(*static_argnames: str, elementwise: bool = False) -> Callable[[F], F]:
     """Decorate a library function that JAX jits with `inline=True`: its equations are written one by one.
 
     Two things are left of the call. When a program is differentiated while it is staged, the function is differentiated
     as a whole, and its linear equations stay together, which is an order of equations that others can tell apart. And
     jitted functions that it calls are written as programs of their own (see `inlined` of the trace).
+    elementwise: as for `library_jit`.
     """
 
     def decorate(function: F) -> F:
+        ELEMENTWISE.extend([function] if elementwise else [])
         staged = functools.cache(lambda: jit(function, static_argnames=static_argnames, inline=True))
 
         def plain(*args: Any, **kwargs: Any) -> Any:
@@ -91,7 +98,7 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
                 staged().check_arguments(args, kwargs)
                 raise
 
-        eager = functools.cache(lambda: EagerFunction(plain, staged()))
+        eager = functools.cache(lambda: EagerFunction(plain, staged(), elementwise=elementwise))
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -117,14 +124,17 @@ def inline_jit(*static_argnames: str) -> Callable[[F], F]:
     return decorate
 
 
-def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = None) -> Callable[[F], F]:
+def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = None,
+               elementwise: bool = False) -> Callable[[F], F]:
     """Decorate a library function that JAX does not jit: its equations are written one by one, and outside of traces
-    calls on arrays take the short way when they repeat.
+    calls on arrays take the short way when they repeat.  elementwise: as for `library_jit`.
     """
 
     def decorate(function: F) -> F:
+        ELEMENTWISE.extend([function] if elementwise else [])
         eager = functools.cache(lambda: EagerFunction(
-            function, jit(function, static_argnums=static_argnums, static_argnames=static_argnames), arrays_alone=True))
+            function, jit(function, static_argnums=static_argnums, static_argnames=static_argnames), arrays_alone=True,
+            elementwise=elementwise))
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tinytrace import codegen, events, runtime
 from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry, HitCounter
-from tinytrace.api.blocks import BLOCK, Blocks
+from tinytrace.api.blocks import EntryOnBlocks
 from tinytrace.api.host_calls import HostCalls
 from tinytrace.api.loaded_code import forget_what_is_made_of_programs, note_loaded
 from tinytrace.api.steps import Steps
@@ -209,36 +209,39 @@ class Program:
         return results
 
     def fast_entry(self, consts: Sequence[Array], leaf_order: Sequence[int],
-                   unflatten: Callable[[list[Any]], Any] | None, blocks: Blocks | None = None,
-                   counter: HitCounter | None = None) -> FastEntry | None:
+                   unflatten: Callable[[list[Any]], Any] | None, counter: HitCounter | None = None) -> FastEntry | None:
         """Return the form of this program that the hit path calls, None where it must go through Python.
 
         consts: the first inputs, the same in every call.  leaf_order: where the call's reading order meets the others.
-        blocks: the avals of a call that is larger than the program, which is one on blocks.
         """
         executable = self._code()
         if executable is None and self.kernel_jaxpr.jaxpr.eqns:
             return None
-        inputs = [(x.address, 0, 0, 0, 0) for x in self.consts]
-        in_avals = self.in_avals if blocks is None else (*self.in_avals[:len(consts)], *blocks.in_avals)
-        for i in self.kept:
-            at, aval = i - len(consts), in_avals[i]
-            inputs.append((consts[i].address, 0, 0, 0, 0) if at < 0 else
-                          (0, leaf_order[at], _type_number(aval.dtype), aval.nbytes, aval.size))
-        inputs += [(x.address, 0, 0, 0, 0) for x in self._hidden]
         entry, workspace = (executable.entry, self.source.workspace) if executable else (0, 0)
-        owner, outputs = (self, consts, executable), self._fast_outputs(consts, leaf_order)
-        if blocks is None:
-            sizes = tuple([aval.nbytes for aval in self._computed_avals])
-            return FastEntry(owner, entry, workspace, tuple(inputs), sizes, outputs, self.out_avals, unflatten,
-                             None, counter)
-        if workspace or any(source == CONSTANT for source, _, _ in outputs):
+        sizes = tuple([aval.nbytes for aval in self._computed_avals])
+        return FastEntry((self, consts, executable), entry, workspace, self._fast_inputs(consts, leaf_order), sizes,
+                         self._fast_outputs(consts, leaf_order), self.out_avals, unflatten, None, counter)
+
+    def entry_on_blocks(self, consts: Sequence[Array], leaf_order: Sequence[int],
+                        unflatten: Callable[[list[Any]], Any] | None) -> EntryOnBlocks | None:
+        """Return the same for larger calls of this program, which is one on blocks; see `api.blocks`."""
+        executable, outputs = self._code(), self._fast_outputs(consts, leaf_order)
+        if (executable is None and self.kernel_jaxpr.jaxpr.eqns) or (executable and self.source.workspace) \
+                or any(source == CONSTANT for source, _, _ in outputs):
             return None
         moving = [self.in_avals[i].nbytes if self.in_avals[i].shape else 0 for i in self.kept]
         steps = [0] * len(self.consts) + moving + [0] * len(self._hidden) + [a.nbytes for a in self._computed_avals]
-        sizes = tuple([blocks.elements * aval.dtype.itemsize for aval in self._computed_avals])
-        return FastEntry(owner, entry, 0, tuple(inputs), sizes, outputs, blocks.out_avals, unflatten,
-                         (BLOCK, blocks.elements, tuple(steps)))
+        return EntryOnBlocks((self, consts, executable), executable.entry if executable else 0,
+                             self._fast_inputs(consts, leaf_order), tuple(steps), outputs, unflatten)
+
+    def _fast_inputs(self, consts: Sequence[Array], leaf_order: Sequence[int]) \
+            -> tuple[tuple[int, int, int, int, int], ...]:
+        inputs = [(x.address, 0, 0, 0, 0) for x in self.consts]
+        for i in self.kept:
+            at, aval = i - len(consts), self.in_avals[i]
+            inputs.append((consts[i].address, 0, 0, 0, 0) if at < 0 else
+                          (0, leaf_order[at], _type_number(aval.dtype), aval.nbytes, aval.size))
+        return tuple(inputs + [(x.address, 0, 0, 0, 0) for x in self._hidden])
 
     def _fast_outputs(self, consts: Sequence[Array], leaf_order: Sequence[int]) -> tuple[tuple[int, int, Any], ...]:
         outputs: list[tuple[int, int, Any]] = []

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinytrace._dispatch import EagerEntry
+from tinytrace.api.blocks import is_filling
 from tinytrace.api.exactness import called_program
 from tinytrace.core.array import Array
 from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
@@ -32,15 +33,28 @@ def numpy_entry(closed: ClosedJaxpr, leaf_types: Sequence[type],
 
     None where a result is an Array among the arguments, which must stay the same object, or a constant.
     """
+    found = numpy_call(closed, leaf_types, unflatten is None)
+    return None if found is None else EagerEntry(*found, tuple(closed.out_avals), unflatten)
+
+
+def numpy_call(closed: ClosedJaxpr, leaf_types: Sequence[type], single: bool, any_shape: bool = False) \
+        -> tuple[NumPyFunction, tuple[Callable[[Any], Any] | None, ...]] | None:
+    """Return a program as a function of NumPy's operands, and what makes such operands of arguments, None for an Array.
+
+    single: is its result an array, and no list of them?  any_shape: an elementwise program stands for those of all
+    shapes: scalars stay scalars, which NumPy broadcasts.
+    """
     jaxpr = closed.jaxpr
     if jaxpr.effects or not jaxpr.outvars or len(leaf_types) > MAX_LEAVES:
         return None
     arrays = {v for v, kind in zip(jaxpr.invars, leaf_types, strict=True) if kind is Array}
     if not all(isinstance(v, Var) and v not in arrays for v in jaxpr.outvars):
         return None
-    recipe = _Recipe(jaxpr, closed.consts, leaf_types)
-    function = recipe.function(unflatten is None)
-    return EagerEntry(function, recipe.operand_types(function), tuple([v.aval for v in jaxpr.outvars]), unflatten)
+    recipe = _Recipe(jaxpr, closed.consts, leaf_types, any_shape)
+    if any_shape and any(place in recipe.scalars for place in recipe.outputs):
+        return None
+    function = recipe.function(single)
+    return function, recipe.operand_types(function)
 
 
 class Step(NamedTuple):
@@ -58,10 +72,12 @@ class Step(NamedTuple):
 class _Recipe:
     """The equations of a jaxpr as NumPy calls over numbered values: first the inputs, then constants and results."""
 
-    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any], kinds: Sequence[type]) -> None:
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any], kinds: Sequence[type], any_shape: bool) -> None:
         self.kinds, self.avals = kinds, [v.aval for v in jaxpr.invars]
         self.values: list[Any] = [None] * len(kinds)
         self.steps: list[Step] = []
+        self.any_shape = any_shape
+        self.scalars = {place for place, aval in enumerate(self.avals) if not aval.shape}
         self.outputs = self._run(jaxpr, list(range(len(kinds))), consts)
         self.casts = [self._fold_cast(i) if kind is not Array else None for i, kind in enumerate(kinds)]
 
@@ -81,6 +97,8 @@ class _Recipe:
                 found = self._run(closed.jaxpr, operands, closed.consts)
             elif eqn.primitive is convert_element_type_p and eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype:
                 found = list(operands)  # the weak type alone has changed
+            elif self.any_shape and is_filling(eqn):
+                found = list(operands)
             else:
                 found = self._step(eqn, operands)
             places.update(zip(eqn.outvars, found, strict=True))
@@ -88,14 +106,18 @@ class _Recipe:
 
     def _step(self, eqn: JaxprEqn, operands: tuple[int, ...]) -> list[int]:
         first = self._places_for(*[None] * len(eqn.outvars))
+        if not self.scalars.issuperset(operands):
+            self.scalars.difference_update(range(first, len(self.values)))
         cast = eqn.params["new_dtype"] if eqn.primitive is convert_element_type_p else None
         self.steps.append(Step(eqn.primitive.in_numpy(eqn.params), operands, first, eqn.primitive.multiple_results,
                                cast))
         return list(range(first, len(self.values)))
 
     def _places_for(self, *values: Any) -> int:
+        first = len(self.values)
         self.values += values
-        return len(self.values) - len(values)
+        self.scalars.update(range(first, len(self.values)))
+        return first
 
     def _fold_cast(self, i: int) -> DType | None:
         """Drop the conversion of a Python scalar, if it is all that happens to it; return the dtype that it is to."""

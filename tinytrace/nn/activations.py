@@ -11,7 +11,7 @@ from tinytrace.numpy.promotion import ArrayLike, Value, check_arraylike, promote
 
 
 @custom_jvp
-@library_jit()
+@library_jit(elementwise=True)
 def relu(x: ArrayLike) -> Value:
     """Return `max(x, 0)`, whose derivative at 0 is 0.
 
@@ -27,7 +27,7 @@ relu.defjvps(lambda g, out, x: lax.select(x > 0, g, lax.full_like(g, 0)))
 
 
 @custom_jvp
-@library_jit()
+@library_jit(elementwise=True)
 def relu6(x: ArrayLike) -> Value:
     """Return `min(max(x, 0), 6)`, whose derivative at 0 and 6 is 0.
 
@@ -64,7 +64,7 @@ def tanh(x: ArrayLike) -> Value:
     return jnp.tanh(x)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def softplus(x: ArrayLike) -> Value:
     """Return `log(1 + exp(x))`: a smooth relu.
 
@@ -76,7 +76,7 @@ def softplus(x: ArrayLike) -> Value:
     return jnp.logaddexp(x, 0)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Value:
     """Return `(x + sqrt(x**2 + b)) / 2`: a smooth relu without exponentials.
 
@@ -90,7 +90,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Value:
     return (x + jnp.sqrt(jnp.square(x) + jnp.asarray(b))) / 2
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def sparse_plus(x: ArrayLike) -> Value:
     """Return 0 below -1, x above 1, and a parabola between.
 
@@ -104,7 +104,7 @@ def sparse_plus(x: ArrayLike) -> Value:
     return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, (x + 1.0) ** 2 / 4))
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def sparse_sigmoid(x: ArrayLike) -> Value:
     """Return 0 below -1, 1 above 1, and a line between.
 
@@ -116,7 +116,7 @@ def sparse_sigmoid(x: ArrayLike) -> Value:
     return 0.5 * jnp.clip(x + 1.0, 0.0, 2.0)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def soft_sign(x: ArrayLike) -> Value:
     """Return `x / (|x| + 1)`.
 
@@ -130,7 +130,7 @@ def soft_sign(x: ArrayLike) -> Value:
     return x / (jnp.abs(x) + 1)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def silu(x: ArrayLike) -> Value:
     """Return `x * sigmoid(x)`; also called swish.
 
@@ -147,7 +147,7 @@ def silu(x: ArrayLike) -> Value:
 swish = silu
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def mish(x: ArrayLike) -> Value:
     """Return `x * tanh(softplus(x))`.
 
@@ -161,7 +161,7 @@ def mish(x: ArrayLike) -> Value:
     return x * jnp.tanh(softplus(x))
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def log_sigmoid(x: ArrayLike) -> Value:
     """Return `log(sigmoid(x))` without overflow.
 
@@ -174,7 +174,7 @@ def log_sigmoid(x: ArrayLike) -> Value:
     return -softplus(-jnp.asarray(x))
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Value:
     """Return x above 0 and `alpha * (exp(x) - 1)` below.
 
@@ -188,7 +188,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Value:
     return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x)))
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Value:
     """Return x above 0 and `alpha * (exp(x / alpha) - 1)` below.
 
@@ -200,7 +200,7 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Value:
     return jnp.maximum(x, 0.0) + alpha * jnp.expm1(jnp.minimum(x, 0.0) / alpha)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def selu(x: ArrayLike) -> Value:
     """Return `elu`, scaled so that activations keep mean 0 and variance 1 (Klambauer et al., 2017).
 
@@ -212,7 +212,7 @@ def selu(x: ArrayLike) -> Value:
     return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Value:
     """Return x above 0 and `negative_slope * x` below.
 
@@ -226,7 +226,7 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Value:
     return jnp.where(x >= 0, x, negative_slope * x)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def hard_tanh(x: ArrayLike) -> Value:
     """Return x, brought into [-1, 1].
 
@@ -240,7 +240,7 @@ def hard_tanh(x: ArrayLike) -> Value:
     return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def hard_sigmoid(x: ArrayLike) -> Value:
     """Return `relu6(x + 3) / 6`.
 
@@ -252,7 +252,7 @@ def hard_sigmoid(x: ArrayLike) -> Value:
     return relu6(x + 3.0) / 6.0
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def hard_silu(x: ArrayLike) -> Value:
     """Return `x * hard_sigmoid(x)`; also called hard swish.
 
@@ -269,7 +269,7 @@ def hard_silu(x: ArrayLike) -> Value:
 hard_swish = hard_silu
 
 
-@remembered("approximate")
+@remembered("approximate", elementwise=True)
 def gelu(x: ArrayLike, approximate: bool = True) -> Value:
     """Return x times the probability that a normal variable is below x, by tanh or (not `approximate`) by erf.
 

@@ -105,7 +105,7 @@ def fabs(x: ArrayLike, /) -> Value:
     return lax.abs(*promote_args_inexact("fabs", x))
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return `x1 / x2` rounded down.
 
@@ -125,7 +125,7 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     return choose_where(rounded_up, quotient - 1, quotient)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return the rest of `floor_divide`, which has the sign of `x2`: Python's `%`.
 
@@ -147,7 +147,7 @@ def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Value:
 mod = alias("mod", remainder)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Value, Value]:
     """Return `(x1 // x2, x1 % x2)`.
 
@@ -162,7 +162,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Value, Value]:
     return _float_divmod(x1, x2)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return the rest of the division rounded towards zero, which has the sign of `x1`: C's `fmod`.
 

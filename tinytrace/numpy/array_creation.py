@@ -137,7 +137,7 @@ def copy(a: ArrayLike, order: str | None = None) -> Value:
     return array(a, copy=True, order=order)
 
 
-@remembered("copy", "device", static_argnums=(1,))
+@remembered("copy", "device", static_argnums=(1,), elementwise=True)
 def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Value:
     """Return `x` converted to `dtype`: floats truncate to integers, and saturate.
 

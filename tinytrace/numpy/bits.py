@@ -70,7 +70,7 @@ def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Value:
 bitwise_right_shift = alias("bitwise_right_shift", right_shift)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def bitwise_count(x: ArrayLike, /) -> Value:
     """Count the bits that are set in the absolute value of each integer: u8 of the shape of `x`.
 

@@ -26,7 +26,7 @@ def isfinite(x: ArrayLike, /) -> Value:
     return lax.is_finite(x) if is_float(aval_of(x).dtype) else _constant(x, True)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def isinf(x: ArrayLike, /) -> Value:
     """Say where `x` is infinite: bool of the shape of `x`.
 
@@ -79,7 +79,7 @@ def _is_infinity(infinity: float, x: ArrayLike, out: None) -> Value:
     return lax.eq(x, strong_like(x, infinity)) if is_float(aval_of(x).dtype) else _constant(x, False)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def signbit(x: ArrayLike, /) -> Value:
     """Say where the sign of `x` is negative, also for -0.0 and nan: bool of the shape of `x`.
 
@@ -99,7 +99,7 @@ def signbit(x: ArrayLike, /) -> Value:
     return lax.convert_element_type(sign, np.bool_)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def iscomplex(x: ArrayLike) -> Value:
     """Say where the imaginary part of `x` is not zero: nowhere, for arrays here are real.
 
@@ -112,7 +112,7 @@ def iscomplex(x: ArrayLike) -> Value:
     return lax.ne(imaginary, const_like(imaginary, 0))
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def isreal(x: ArrayLike) -> Value:
     """Say where the imaginary part of `x` is zero: everywhere, for arrays here are real.
 

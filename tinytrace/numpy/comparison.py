@@ -72,7 +72,7 @@ minimum = binary("minimum", lax.min, """Return the smaller of two elements; nan 
     """)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def fmax(x1: ArrayLike, x2: ArrayLike) -> Value:
     """Return the larger of two elements, and the other one where one is nan.
 
@@ -84,7 +84,7 @@ def fmax(x1: ArrayLike, x2: ArrayLike) -> Value:
     return choose_where(bitwise_or(greater(x1, x2), isnan(x2)), x1, x2)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def fmin(x1: ArrayLike, x2: ArrayLike) -> Value:
     """Return the smaller of two elements, and the other one where one is nan.
 
@@ -96,7 +96,7 @@ def fmin(x1: ArrayLike, x2: ArrayLike) -> Value:
     return choose_where(bitwise_or(less(x1, x2), isnan(x2)), x1, x2)
 
 
-@library_jit("equal_nan")
+@library_jit("equal_nan", elementwise=True)
 def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08,
             equal_nan: bool = False) -> Value:
     """Say where `|a - b| <= atol + rtol * |b|`; infinities are close to themselves, nan only if `equal_nan`.

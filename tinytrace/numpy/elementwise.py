@@ -34,7 +34,7 @@ def named(function: Operation, name: str, doc: str) -> Operation:
     function.__name__ = function.__qualname__ = name
     function.__module__ = "tinytrace.numpy"
     function.__doc__ = f"{doc.rstrip()}\n\n    See {NUMPY_PAGE.format(name)}.\n    "
-    return inline_jit()(function)
+    return inline_jit(elementwise=True)(function)
 
 
 def unary(name: str, op: Operation, doc: str) -> Operation:

@@ -37,7 +37,7 @@ nextafter = inexact_binary("nextafter", lax.nextafter, """Return the float next 
     """)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return the magnitude of `x1` with the sign of `x2`.
 
@@ -68,7 +68,7 @@ def spacing(x: ArrayLike, /) -> Value:
     return choose_where(lax.eq(result, const_like(result, 0)), copysign(smallest, x), result)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return `x1 * 2 ** x2` for integers `x2`.
 
@@ -119,7 +119,7 @@ def _normalized(x: Value, info: Any) -> tuple[Value, Value]:
     return lax.bitcast_convert_type(scaled, np.dtype(integer)), correction
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return `sqrt(x1**2 + x2**2)` without overflow.
 
@@ -137,7 +137,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     return choose_where(infinite, const_like(length, np.inf), length)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return the step function: 0 where `x1 < 0`, 1 where `x1 > 0`, and `x2` where it is 0.
 
@@ -152,7 +152,7 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     return choose_where(lax.lt(x1, zero), zero, choose_where(lax.gt(x1, zero), const_like(x1, 1), x2))
 
 
-@library_jit("deg")
+@library_jit("deg", elementwise=True)
 def angle(z: ArrayLike, deg: bool = False) -> Value:
     """Return the angle of each number in the complex plane: 0 for positive, pi for negative real numbers.
 
@@ -168,7 +168,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Value:
     return rad2deg(result) if deg else result
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: ArrayLike | None = None,
                neginf: ArrayLike | None = None) -> Value:
     """Replace nan by `nan` and infinities by the largest floats, or by `posinf` and `neginf`.
@@ -193,7 +193,7 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: Ar
 
 # --- functions with their own derivative -----------------------------------------------------------------------
 
-@library_jit()
+@library_jit(elementwise=True)
 def sinc(x: ArrayLike, /) -> Value:
     """Return `sin(pi x) / (pi x)`, which is 1 at zero.
 

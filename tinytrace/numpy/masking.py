@@ -14,7 +14,7 @@ from tinytrace.numpy.promotion import Value, broadcast_arrays, promote_dtypes
 from tinytrace.primitives.elementwise import zero_like
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def _where(condition: Any, x: Any, y: Any) -> Value:
     if aval_of(condition).dtype != BOOL:
         condition = lax.ne(condition, zero_like(condition))

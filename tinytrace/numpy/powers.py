@@ -91,7 +91,7 @@ def pow(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     return power(x1, x2)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return `log(exp(x1) + exp(x2))` without overflow.
 
@@ -118,7 +118,7 @@ def _logaddexp_jvp(primals: tuple[Any, Any], tangents: tuple[Any, Any]) -> tuple
                         lax.mul(t2, lax.exp(lax.sub(_finite(x2), _finite(out)))))
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return `log2(2**x1 + 2**x2)` without overflow.
 

@@ -33,7 +33,7 @@ ceil = rounding("ceil", lax.ceil, """Round each element up.
     """)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def trunc(x: ArrayLike) -> Value:
     """Round each element towards zero.
 
@@ -48,7 +48,7 @@ def trunc(x: ArrayLike) -> Value:
     return choose_where(lax.lt(x, const_like(x, 0)), ceil(x), floor(x))
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def fix(x: ArrayLike, out: None = None) -> Value:
     """Round each element towards zero.
 
@@ -63,7 +63,7 @@ def fix(x: ArrayLike, out: None = None) -> Value:
     return choose_where(lax.ge(x, const_like(x, 0)), floor(x), ceil(x))
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def rint(x: ArrayLike, /) -> Value:
     """Round each element to the nearest integer, halves to the even one, as a float.
 
@@ -78,7 +78,7 @@ def rint(x: ArrayLike, /) -> Value:
     return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
-@library_jit("decimals")
+@library_jit("decimals", elementwise=True)
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Value:
     """Round to `decimals` digits after the point, halves to even.
 
@@ -104,7 +104,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Value:
     return convert(rounded, dtype) if dtype == FLOAT16 else rounded
 
 
-@library_jit("decimals")
+@library_jit("decimals", elementwise=True)
 def around(a: ArrayLike, decimals: int = 0, out: None = None) -> Value:
     """Another name of `round`.
 

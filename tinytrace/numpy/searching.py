@@ -51,7 +51,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     return choose_where(condition, x, y)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None, *,
          a: ArrayLike | None = None, a_min: ArrayLike | None = None, a_max: ArrayLike | None = None) -> Value:
     """Return `arr` with each element raised to `min` and lowered to `max`.

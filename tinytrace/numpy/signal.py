@@ -161,7 +161,7 @@ def _window(name: str, M: Any) -> tuple[int, Value | None]:
     return M, lax.iota(float_dtype(), M) if M > 1 else None
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def i0(x: ArrayLike) -> Value:
     """Return the modified Bessel function of the first kind and order 0.
 

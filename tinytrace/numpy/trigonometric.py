@@ -96,7 +96,7 @@ rad2deg = inexact_unary("rad2deg", lambda x: lax.mul(x, const_like(x, 180 / np.p
     """)
 
 
-@library_jit()
+@library_jit(elementwise=True)
 def arccosh(x: ArrayLike, /) -> Value:
     """Return the number >= 0 whose hyperbolic cosine is `x: f32[...]`; nan below 1.
 

@@ -271,7 +271,7 @@ def i0e(x: ArrayLike) -> Value:
     return lax.bessel_i0e(x)
 
 
-@remembered()
+@remembered(elementwise=True)
 def i0(x: ArrayLike) -> Value:
     """Return the modified Bessel function of order 0.
 
@@ -296,7 +296,7 @@ def i1e(x: ArrayLike) -> Value:
     return lax.bessel_i1e(x)
 
 
-@remembered()
+@remembered(elementwise=True)
 def i1(x: ArrayLike) -> Value:
     """Return the modified Bessel function of order 1.
 

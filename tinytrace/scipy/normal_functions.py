@@ -57,7 +57,7 @@ def _check_float(dtype: Any) -> None:
         raise TypeError(f"x.dtype={dtype} is not supported, see docstring for supported types.")
 
 
-@remembered()
+@remembered(elementwise=True)
 def ndtr(x: ArrayLike) -> Value:
     """Return the distribution function of the standard normal distribution.
 
