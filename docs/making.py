@@ -1,6 +1,7 @@
 """Makes the pages and pictures that are drawn from the code itself: `docs/made/`, written anew by every `make docs`.
 
     names.md        every public name of JAX 0.4.35: here, or not
+    missing.md      those that are not, with what to do instead
     layers.md       the packages in their layers, counted
     benchmarks.svg  the table of benchmarks.md as bars
     *.svg           a picture for each page of docs/stages
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.layers import LAYERS
+from tinytrace.missing import sentence
 
 DOCS = pathlib.Path(__file__).parent
 ROOT = DOCS.parent
@@ -32,6 +34,7 @@ def make_all() -> None:
     lowered = traced.lower()
     files = {
         "names.md": names_page(),
+        "missing.md": missing_page(),
         "layers.md": layers_page(),
         "layers.svg": layers_picture(),
         "benchmarks.svg": benchmarks_picture((DOCS / "benchmarks.md").read_text()),
@@ -91,6 +94,23 @@ def names_page() -> str:
                       f"{there} of the {total} public names of JAX 0.4.35 are here, with `jax` read as `tinytrace`. "
                       "The list is made by asking JAX; a test holds this project to it.", "",
                       "| module | here | missing |", "|---|---|---|", *rows, ""])
+
+
+def missing_page() -> str:
+    """Return the page of missing names: what to do instead of each."""
+    rows = []
+    for line in (ROOT / "tests" / "goldens" / "missing_names.txt").read_text().splitlines():
+        module, names = line.split(": ", 1)
+        ours = module.replace("jax", "tinytrace", 1)
+        by_sentence: dict[str, list[str]] = {}
+        for name in names.split():
+            if text := sentence(ours, name):
+                by_sentence.setdefault(text, []).append(f"`{name}`")
+        rows += [f"| `{module}` | {' '.join(found)} | {text} |" for text, found in by_sentence.items()]
+    return "\n".join(["# Missing names", "",
+                      "Names that JAX 0.4.35 has and tinytrace has not. Who asks for one reads what stands here; names "
+                      "that libraries only mention, such as `jax.pmap`, can be had, and refuse to be used.", "",
+                      "| module | names | what to do |", "|---|---|---|", *rows, ""])
 
 
 def layers_page() -> str:

@@ -10,6 +10,8 @@ import pathlib
 import subprocess
 import sys
 
+from tinytrace.missing import is_refused
+
 ROOT = pathlib.Path(__file__).parent.parent
 NAMES = json.loads((ROOT / "tests" / "goldens" / "names.json").read_text())
 
@@ -27,7 +29,7 @@ def missing(module):
     if importlib.util.find_spec(ours) is None:
         return ["(all)"]
     here = importlib.import_module(ours)
-    return [name for name in NAMES[module] if not hasattr(here, name)]
+    return [name for name in NAMES[module] if not hasattr(here, name) or is_refused(getattr(here, name))]
 
 
 if __name__ == "__main__":

@@ -75,11 +75,15 @@ if TYPE_CHECKING:
     from tinytrace.api.cache_view import cache as cache
     from tinytrace.api.expectations import expect as expect
     from tinytrace.api.export_c import export_c as export_c
+    from tinytrace.as_jax import install_as_jax as install_as_jax
     from tinytrace.exporting import export as export
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
-_submodule = lazy_submodules(__name__, "experimental", "nn", "ops", "random", "scipy", "testing", "typing")
+_submodule = lazy_submodules(__name__, "api_util", "experimental", "extend", "interpreters", "lib", "monitoring", "nn",
+                             "ops", "random", "scipy", "sharding", "stages", "testing", "typing")
 _LATER = {
+    "Device": "core.array",
+    "NamedSharding": "sharding",
     "cache": "api.cache_view",
     "debugger": "inspection.debugger.session",
     "expect": "api.expectations",
@@ -87,6 +91,7 @@ _LATER = {
     "explore": "inspection.explorer.explore",
     "export": "exporting",
     "export_c": "api.export_c",
+    "install_as_jax": "as_jax",
     "lint": "inspection.lint",
     "load_ipython_extension": "inspection.timeline",
     "lockstep": "inspection.lockstep",
@@ -151,6 +156,7 @@ __all__ = [
     "float0",
     "grad",
     "hessian",
+    "install_as_jax",
     "jacfwd",
     "jacobian",
     "jacrev",

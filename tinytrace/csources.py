@@ -65,13 +65,18 @@ def math_functions(calls: Mapping[str, int]) -> str:
     >>> "tt_sign_f32(float x)" in math_functions({"tt_sign_f32": 1})
     True
     """
-    functions = _functions()
+    functions = {**_functions(), **_own_functions}
     wanted = calls.keys() & functions.keys()
     for name in reversed(functions):
         if name in wanted:
             wanted.update(functions[name].needs)
     return "\n".join(_called(function, calls.get(name, 0)) for name, function in functions.items()
                      if name in wanted)
+
+
+def add_function(name: str, function: MathFunction) -> None:
+    """Let programs call a function of the user's, whose name says what its text is."""
+    _own_functions[name] = function
 
 
 def _called(function: MathFunction, times: int) -> str:
@@ -93,6 +98,9 @@ class MathFunction(NamedTuple):
     needs: tuple[str, ...]
     is_long: bool
     """Is it elementwise, and long enough to stay a function where it is called often?"""
+
+
+_own_functions: dict[str, MathFunction] = {}
 
 
 @cache

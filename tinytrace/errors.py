@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from tinytrace.util import absent_names
+
 HELP_PAGE = "https://jax.readthedocs.io/en/latest/errors.html#jax.errors"
 
 
@@ -270,3 +272,5 @@ def nan_error(name: str) -> FloatingPointError:
         "`jax.jit(lambda ...: jax.numpy.nan)(...)`. \n\nIt may be possible to avoid the invalid value by removing the "
         "`jit` decorator, at the cost of losing optimizations. \n\nIf you see this error, consider opening a bug "
         "report at https://github.com/jax-ml/jax.")
+
+__getattr__ = absent_names(__name__)

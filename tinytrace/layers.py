@@ -19,6 +19,7 @@ LAYERS: list[tuple[str, str]] = [
     ("runtime", "C text -> Executable; the only layer that knows disk, compiler and cffi"),
     ("api", "jit, dispatch, stages, grad, vmap, show"),
     ("tinytrace lax numpy nn random scipy", "what users type, with every module at the top not named elsewhere here"),
+    ("interpreters extend _src", "JAX's names for the rules of primitives, and for its insides"),
     ("testing test_util cli inspection __main__", "what users look with"),
 ]
 

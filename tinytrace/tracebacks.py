@@ -33,6 +33,8 @@ REMOVED = ("--------------------\nFor simplicity, JAX has removed its internal f
 _APPENDED = ("The stack trace below excludes JAX-internal frames.\nThe preceding is the original exception that "
              "occurred, unmodified.\n\n--------------------")
 _boundaries: set[CodeType] = set()
+hidden_files: set[str] = set()
+"""Files of other libraries, whose frames are no user's either."""
 
 
 class UnfilteredStackTrace(Exception):
@@ -84,7 +86,8 @@ def shorten(error: Exception) -> None:
 
 def is_users(frame: FrameType) -> bool:
     """Is a frame one of the user's, or of another library?"""
-    return not frame.f_code.co_filename.startswith(PACKAGE)
+    file = frame.f_code.co_filename
+    return not (file.startswith(PACKAGE) or file in hidden_files)
 
 
 def _mode() -> str:

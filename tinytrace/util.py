@@ -41,13 +41,24 @@ class lazy(Generic[Result]):  # noqa: N801  (a decorator)
         return value
 
 
-def lazy_submodules(package: str, *names: str) -> Callable[[str], ModuleType]:
+def lazy_submodules(package: str, *names: str) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package (PEP 562) that imports its submodules `names` when they are first used."""
 
-    def __getattr__(name: str) -> ModuleType:  # noqa: N807
+    def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            return absent_names(package)(name)
         return _imported(f"{package}.{name}")
+
+    return __getattr__
+
+
+def absent_names(module: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module (PEP 562) that says of JAX's names which it lacks what to do instead."""
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if name.startswith("_"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+        return _imported("tinytrace.missing").absent(module, name)
 
     return __getattr__
 
@@ -78,15 +89,15 @@ def _forget_imports() -> None:
 os.register_at_fork(before=_await_imports, after_in_child=_forget_imports)
 
 
-def lazy_names(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
+def lazy_names(package: str, homes: dict[str, str], module: str = "") -> Callable[[str], Any]:
     """Return the `__getattr__` of a package (PEP 562) for names whose modules are imported when they are first used.
 
-    Args: homes: for each name, the submodule of `package` that defines it.
+    Args: homes: for each name, the submodule of `package` that defines it.  module: who asks, if not the package.
     """
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            return absent_names(module or package)(name)
         return getattr(_imported(f"{package}.{homes[name]}"), name)
 
     return __getattr__
@@ -136,3 +147,10 @@ def _cached(fun: Callable[..., Result], context: Callable[[], tuple[Any, ...]]) 
         return results[full_key]
 
     return cached
+
+
+_OF_JAX = """
+    HashableFunction as_hashable_function curry merge_lists partition_list safe_map safe_zip split_dict split_list
+    split_list_checked split_merge subvals toposort unzip2 unzip3 wrap_name wraps
+"""  # of `jax.util`
+__getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_JAX.split(), "extend.functions"), __name__)

@@ -23,7 +23,7 @@ EXCLUDED = {
     "debugger": r"\bbreakpoint\(|\bpdb\b",
     "XLA": r"\bmlir\b|\b(hlo|HLO)\b|xla_client|compiler_ir|as_text\(|cost_analysis|jaxlib|jax\.export|\bexport\.|"
            r"\bjex\b",
-    "internals": r"jax\._src|jax\.interpreters|jax\.extend|\bcore\.(eval_jaxpr|Primitive|Trace|Tracer|extract_call)",
+    "internals": r"jax\._src\.(?!util|api\b|core)",
 }
 
 SCENE = """import jax

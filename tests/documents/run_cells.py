@@ -10,9 +10,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import io
 import json
 import linecache
@@ -29,26 +26,13 @@ import numpy as np
 SECONDS = 60  # for one cell
 
 
-class JaxIsTinytrace(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers `import jax.x` with the module `tinytrace.x`."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        return importlib.machinery.ModuleSpec(name, self) if name.split(".")[0] == "jax" else None
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        ours = "tinytrace" + module.__name__.removeprefix("jax")
-        if importlib.util.find_spec(ours) is None:
-            raise ModuleNotFoundError(f"No module named '{module.__name__}'", name=module.__name__)
-        sys.modules[module.__name__] = importlib.import_module(ours)
-
-
 def main() -> None:
     """Runs the cells of standard input with the library named on the command line."""
     cells = json.load(sys.stdin)
     results = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever is written past sys.stdout
     if sys.argv[1] == "tinytrace":
-        sys.meta_path.insert(0, JaxIsTinytrace())
+        importlib.import_module("tinytrace.as_jax").install_as_jax()
     np.set_printoptions(legacy="1.25")  # the two environments may have different NumPys
     np.random.seed(0)
     warnings.simplefilter("ignore")

@@ -25,6 +25,7 @@ from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, refuse_masked
 from tinytrace.core.dtypes import canonicalized
 from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.own_primitive import when_rules_change
 from tinytrace.core.source_info import SourceInfo
 from tinytrace.core.trace import Tracer, leaked_tracer_error
 from tinytrace.core.trees import PyTreeDef
@@ -198,6 +199,9 @@ def clear_caches() -> None:
     forget_programs()
     runtime.ladder.clear_memory()
     forget()
+
+
+when_rules_change(clear_caches)
 
 
 class StaticValue:

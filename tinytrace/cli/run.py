@@ -1,4 +1,7 @@
-"""`tinytrace run SCRIPT ARGUMENTS...`: run a script, and report what it compiled and what it found."""
+"""`tinytrace run SCRIPT ARGUMENTS...`: run a script, and report what it compiled and what it found.
+
+In the script, and in the libraries that it imports, `import jax` means tinytrace.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,14 @@ import traceback
 from typing import Any
 
 from tinytrace.api.cache_view import cache
+from tinytrace.as_jax import install_as_jax
 from tinytrace.cli.answers import FINE, NOT_FINE, Answer, WrongUse
 from tinytrace.runtime.ladder import stats
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments the command takes."""
+    parser.add_argument("--leave-jax", action="store_true", help="let `import jax` find JAX, not tinytrace")
     parser.add_argument("script", metavar="SCRIPT", help="a Python file")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="what the script gets")
 
@@ -25,6 +30,8 @@ def run(options: argparse.Namespace) -> Answer:
     """Run a script as `python SCRIPT` does; what it prints is not the answer, which is the report."""
     if not os.path.isfile(options.script):
         raise WrongUse(f"there is no file {options.script}")
+    if not options.leave_jax:
+        install_as_jax()
     before = (stats.compiles, stats.disk_hits, stats.memory_hits)
     known = set(cache)
     # With --json the answer alone is on the standard output.

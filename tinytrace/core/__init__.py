@@ -14,12 +14,28 @@ from tinytrace.core.jaxpr import (
     jaxpr_as_fun,
     subjaxprs,
 )
+from tinytrace.core.own_primitive import OwnPrimitive as OwnPrimitive
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.printer import to_text
 from tinytrace.core.trace import Trace, Tracer
 from tinytrace.core.typecheck import JaxprTypeError, check_jaxpr
+from tinytrace.util import lazy_names
 
 __all__ = [
     "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal", "Primitive", "ShapedArray", "Trace",
     "Tracer", "Var", "check_jaxpr", "eval_jaxpr", "jaxpr_as_fun", "subjaxprs", "to_text",
 ]
+
+_OF_JAX = """
+    AbstractValue Atom AxisSize CallPrimitive ConcreteArray ConcretizationTypeError DShapedArray
+    Effect Effects EvalTrace InputType JaxprDebugInfo MapPrimitive OpaqueTraceState OutputType
+    ParamDict ThreadLocalState Token UnshapedArray Value closed_call_p concrete_aval
+    concrete_or_error cur_sublevel ensure_compile_time_eval escaped_tracer_error eval_context
+    extend_axis_env find_top_trace full_lower gensym get_aval get_opaque_trace_state get_type
+    is_concrete is_constant_dim is_constant_shape jaxpr_uses_outfeed jaxprs_in_params join_effects
+    lattice_join literalable_types mapped_aval max_dim min_dim new_base_main new_jaxpr_eqn new_main
+    new_sublevel no_axis_name no_effects primal_dtype_to_tangent_dtype pytype_aval_mappings raise_to_shaped
+    raise_to_shaped_mappings thread_local_state trace_state_clean traverse_jaxpr_params typecheck
+    typecompat typematch unmapped_aval unsafe_am_i_under_a_jit_DO_NOT_USE valid_jaxtype
+"""  # of no use to this pipeline: for programs against JAX's insides
+__getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_JAX.split(), "extend.language"), __name__)

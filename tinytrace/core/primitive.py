@@ -82,10 +82,17 @@ def refuse(reason: str) -> Any:
 
 
 class Primitive:
-    """An operation of the language; subclass it, give it a `name`, and fill the six rules."""
+    """An operation of the language; subclass it, give it a `name`, and fill the six rules.
+
+    `Primitive("name")` itself is one's own primitive, as in JAX: see `core/own_primitive.py`.
+    """
 
     name: str
     multiple_results = False
+    call_primitive = map_primitive = False
+    """What JAX asks of primitives whose programs are functions, of which there are none here."""
+    remembers_types = True
+    """May results of `abstract_eval` be remembered by the types of the operands?"""
     compiled_eagerly = False
     """Outside a trace, compile and cache this equation instead of calling `impl` (loops, branches, jit calls)."""
     composite = False
@@ -93,8 +100,8 @@ class Primitive:
     fold: Callable[..., Any] | None = None
     """`fold(atom, **params)`: asked while staging; the Literal or Var that the result is without equation, or None."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+    def __new__(cls, *args: Any, **kwargs: Any) -> Primitive:
+        return object.__new__(_own_primitive[0] if cls is Primitive else cls)
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None:
@@ -164,6 +171,14 @@ class Primitive:
 
     def __reduce__(self) -> tuple[Callable[[str, str], Primitive], tuple[str, str]]:
         return _primitive_of, (self.name, type(self).__module__)
+
+
+_own_primitive: list[type[Primitive]] = [Primitive]
+
+
+def install_own_primitive(cls: type[Primitive]) -> None:
+    """Let `Primitive("name")` make a primitive of class `cls`, which is defined above this file."""
+    _own_primitive[0] = cls
 
 
 def _primitive_of(name: str, module: str) -> Primitive:

@@ -266,7 +266,9 @@ from tinytrace.primitives.transcendental import (
     tanh_p,
 )
 from tinytrace.primitives.windows import padtype_to_pads
+from tinytrace.util import absent_names
 
+__getattr__ = absent_names(__name__)
 __all__ = [
     "ConvDimensionNumbers", "DotAlgorithmPreset", "GatherDimensionNumbers", "GatherScatterMode", "Precision",
     "RoundingMethod", "ScatterDimensionNumbers", "abs", "abs_p", "acos", "acos_p", "acosh", "acosh_p", "add", "add_p",

@@ -324,6 +324,7 @@ from tinytrace.numpy.ufuncs import (
     subtract,
 )
 from tinytrace.numpy.vectorization import vectorize
+from tinytrace.util import absent_names
 
 newaxis = None
 pi, e, euler_gamma, inf, nan = _np.pi, _np.e, _np.euler_gamma, _np.inf, _np.nan
@@ -334,6 +335,7 @@ bool = bool_
 
 install_methods(METHODS)
 
+__getattr__ = absent_names(__name__)
 __all__ = [
     "abs",
     "absolute",

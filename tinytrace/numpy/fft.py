@@ -11,6 +11,7 @@ from tinytrace.numpy.array_creation import array, asarray, zeros
 from tinytrace.numpy.promotion import ArrayLike, DTypeLike, Value, check_arraylike, float_dtype
 from tinytrace.numpy.ranges import arange
 from tinytrace.numpy.rearranging import roll
+from tinytrace.util import absent_names
 
 
 def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Any = None) -> Value:
@@ -81,4 +82,5 @@ def _shifted(x: Value, axes: Any, sign: int) -> Value:
     return roll(x, [sign * (x.shape[axis] // 2) for axis in axes], axes)
 
 
+__getattr__ = absent_names(__name__)
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]

@@ -7,6 +7,8 @@ from tinytrace.scipy.factorizations import cho_factor, cholesky, eigh, lu, lu_fa
 from tinytrace.scipy.matrix_exponential import expm, expm_frechet
 from tinytrace.scipy.special_matrices import block_diag, hilbert, toeplitz
 from tinytrace.scipy.systems import cho_solve, det, inv, lu_solve, solve, solve_triangular
+from tinytrace.util import absent_names
 
+__getattr__ = absent_names(__name__)
 __all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "expm", "expm_frechet", "hilbert", "inv",
            "lu", "lu_factor", "lu_solve", "qr", "solve", "solve_triangular", "svd", "toeplitz"]

@@ -28,7 +28,9 @@ from tinytrace.scipy.log_sums import logsumexp
 from tinytrace.scipy.normal_functions import erf, erfc, erfinv, log_ndtr, ndtr, ndtri
 from tinytrace.scipy.number_functions import bernoulli, poch, spence
 from tinytrace.scipy.softmax import log_softmax, softmax
+from tinytrace.util import absent_names
 
+__getattr__ = absent_names(__name__)
 __all__ = [
     "bernoulli", "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfinv", "expit", "factorial",
     "gamma", "gammainc", "gammaincc", "gammaln", "gammasgn", "i0", "i0e", "i1", "i1e", "kl_div", "log_ndtr",

@@ -19,6 +19,7 @@ from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import FLOAT0, KeyType, is_float
 from tinytrace.core.jaxpr import eval_jaxpr
 from tinytrace.core.numpy_calls import to_numpy
+from tinytrace.core.own_primitive import stated_rule
 from tinytrace.core.primitive import Primitive, Refusal, registry
 from tinytrace.core.trace import interpreting
 from tinytrace.core.trees import tree_leaves, tree_map
@@ -137,8 +138,7 @@ def assert_primitive_complete(primitive: Primitive | str, samples: Iterable[tupl
     """
     primitive = registry[primitive] if isinstance(primitive, str) else primitive
     for rule in RULES:
-        stated = getattr(type(primitive), rule)
-        assert stated is not getattr(Primitive, rule), f"{primitive} is silent about {rule}: write it or refuse it"
+        assert stated_rule(primitive, rule) is not None, f"{primitive} is silent about {rule}: write it or refuse it"
     for args, params in samples:
         avals = [aval_of(x) for x in args]
         said = _listed(primitive, primitive.abstract_eval(*avals, **params))
@@ -148,7 +148,7 @@ def assert_primitive_complete(primitive: Primitive | str, samples: Iterable[tupl
             dtype = np.uint64 if isinstance(aval.dtype, KeyType) else aval.dtype
             found = np.shape(value), np.asarray(value).dtype
             assert found == (aval.shape, dtype), f"{primitive}: impl gives {found}, abstract_eval says {aval}"
-        if not isinstance(type(primitive).batch, Refusal) and any(np.ndim(x) for x in args):
+        if not isinstance(primitive.batch, Refusal) and any(np.ndim(x) for x in args):
             assert_batching(lambda *xs, p=params: _listed(primitive, primitive.bind(*xs, **p)),
                             list(args))
 

@@ -61,6 +61,7 @@ def _run(trace: JVPTrace, fun: FlatFunction, primals: Sequence[Any], tangents: S
 class JVPTracer(Tracer):
     """A value and its tangent, which is not `Zero`."""
 
+    __module__ = "tinytrace.interpreters.ad"  # where users look for it
     __slots__ = ("primal", "tangent")
 
     def __init__(self, trace: JVPTrace, primal: Any, tangent: Any) -> None:

@@ -209,7 +209,7 @@ class DynamicJaxprTrace(Trace):
 def _type_of_result(primitive: Primitive, avals: list[ShapedArray], params: dict[str, Any]
                     ) -> tuple[Any, frozenset[Any]]:
     """Return the aval (or avals) of a result, and the effects; remembered for operations without parameters."""
-    if params:
+    if params or not primitive.remembers_types:
         return primitive.abstract_eval(*avals, **params), primitive.effects(*avals, **params)
     key = primitive, config.enable_x64, *avals
     found = _result_types.get(key)

@@ -68,6 +68,7 @@ def run_batched(fun: FlatFunction, size: int, tag: object, args: Sequence[Any],
 class BatchTracer(Tracer):
     """One element of the array `val`, whichever it is, along axis `dim`."""
 
+    __module__ = "tinytrace.interpreters.batching"  # where users look for it
     __slots__ = ("_source", "dim", "val")
 
     def __init__(self, trace: BatchTrace, val: Any, dim: int) -> None:

@@ -30,7 +30,9 @@ from tinytrace.numpy.linalg.products import (
     vecdot,
 )
 from tinytrace.numpy.linalg.systems import inv, matrix_power, solve, tensorinv, tensorsolve
+from tinytrace.util import absent_names
 
+__getattr__ = absent_names(__name__)
 __all__ = [
     "EighResult", "QRResult", "SVDResult", "SlogdetResult", "cholesky", "cond", "cross", "det", "diagonal", "eigh",
     "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose",

@@ -1,0 +1,29 @@
+"""One's own primitives: jaxprs, values and errors as JAX 0.4.35 has them."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests import goldens
+from tests.control_flow.test_goldens import same
+
+SCENE, CASES = goldens.load("own_primitives")
+
+
+@functools.cache
+def scene() -> dict[str, Any]:
+    return goldens.set_scene(goldens.as_tinytrace(SCENE))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program.splitlines()[-1][:70])
+def test_as_jax(case: goldens.Case) -> None:
+    with warnings.catch_warnings(), np.printoptions(legacy="1.25"):
+        warnings.simplefilter("ignore")
+        answer = goldens.answer(case.program, scene())
+    if not same(answer, case.answer):
+        assert answer == case.answer

@@ -1,0 +1,213 @@
+"""One's own primitives beyond JAX's texts: identity, replaced rules, what is refused, and C."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace import core, lax
+from tinytrace._src.lib.mlir import ir
+from tinytrace._src.lib.mlir.dialects import hlo
+from tinytrace.core.formulas import call
+from tinytrace.core.primitive import registry
+from tinytrace.core.trace import interpreting
+from tinytrace.interpreters import ad, batching, mlir, xla
+
+X = jnp.arange(3.0)
+pickled_p = core.Primitive("pickled")
+
+
+def unary(name, fun, numpy=None):
+    """An elementwise primitive of one operand, `fun` over jnp."""
+    p = core.Primitive(name)
+    p.def_abstract_eval(lambda x, **params: core.ShapedArray(x.shape, x.dtype))
+    if numpy is not None:
+        p.def_impl(numpy)
+    if fun is not None:
+        mlir.register_lowering(p, mlir.lower_fun(fun, multiple_results=False))
+    return p
+
+
+def test_two_of_one_name_are_two():
+    """In caches too: equal texts of jaxprs are no equal programs."""
+    once, twice = unary("f", lambda x: x), unary("f", lambda x: 2 * x)
+    texts = [str(jax.make_jaxpr(p.bind)(X)) for p in (once, twice)]
+    assert texts[0] == texts[1]
+    for _ in range(2):
+        assert [jax.jit(lambda x, p=p: p.bind(x) + 1)(X)[2] for p in (once, twice)] == [3, 5]
+    assert "f" not in registry
+
+
+def test_a_name_of_the_language_is_free():
+    p = unary("add", lambda x: x + 5)
+    assert registry["add"] is lax.add_p
+    assert jax.jit(p.bind)(1.0) == 6
+
+
+def test_a_replaced_rule_counts():
+    p = unary("f", lambda x: x + 1)
+    f = jax.jit(p.bind)
+    assert f(1.0) == 2
+    mlir.register_lowering(p, mlir.lower_fun(lambda x: x + 10, multiple_results=False))
+    assert f(1.0) == 11
+    ad.defjvp(p, lambda g, x: g)
+    assert jax.grad(f)(1.0) == 1
+    ad.defjvp(p, lambda g, x: 7 * g)
+    assert jax.grad(f)(1.0) == 7
+
+
+def test_a_rule_of_the_language_can_be_replaced_and_given_back():
+    with pytest.raises(KeyError):
+        del ad.primitive_jvps[lax.erf_p]
+    ad.primitive_jvps[lax.erf_p] = lambda primals, tangents: (lax.erf(*primals), 3 * tangents[0])
+    try:
+        assert jax.grad(lax.erf)(0.0) == 3
+    finally:
+        del ad.primitive_jvps[lax.erf_p]
+    assert jax.grad(lax.erf)(0.0) == pytest.approx(1.1283792)
+
+
+def test_tables_are_dictionaries():
+    p = unary("f", None)
+    assert p not in batching.primitive_batchers
+    batching.defvectorized(p)
+    assert p in list(batching.primitive_batchers)
+    assert len(ad.primitive_jvps) == len(list(ad.primitive_jvps)) > 100
+    with pytest.raises(TypeError, match="rules are given to primitives"):
+        ad.primitive_jvps["sin"] = len
+    with pytest.raises(TypeError, match="must be a function"):
+        ad.primitive_jvps[p] = None
+
+
+def test_it_runs_interpreted_by_its_meaning_or_its_lowering():
+    by_numpy, by_lowering = unary("f", lambda x: x + 1, lambda x: x + 1), unary("g", lambda x: x + 1)
+    for p in (by_numpy, by_lowering):
+        body = jax.make_jaxpr(lambda x, p=p: lax.cond(x[0] >= 0, p.bind, lambda x: x, x))(X)
+        with interpreting():
+            assert core.eval_jaxpr(body.jaxpr, body.consts, X)[0].tolist() == [1, 2, 3]
+
+
+def test_results_have_the_promised_types():
+    p = unary("f", lambda x: jnp.zeros(2), lambda x: np.zeros(2))
+    with pytest.raises(TypeError, match=r"the lowering of 'f' gives f32\[2\], and its .* promises f32\["):
+        jax.jit(p.bind)(X)
+    with interpreting(), pytest.raises(TypeError, match="its impl returned arrays of shape"):
+        p.bind(X)
+    p.def_abstract_eval(lambda x: (3,))
+    with pytest.raises(TypeError, match="must return a ShapedArray, and returned"):
+        jax.make_jaxpr(p.bind)(X)
+
+
+def test_effects():
+    class Loud(core.Effect):
+        pass
+
+    effect = Loud("Loud")
+    p = unary("f", lambda x: x)
+    p.def_effectful_abstract_eval(lambda x: (x, {effect}))
+    closed = jax.make_jaxpr(lambda x: (p.bind(x), x)[1])(1.0)
+    assert closed.effects == {effect}
+
+
+def test_apply_primitive_is_the_lowering():
+    p = unary("f", lambda x, *, n: x + n)
+    p.def_impl(functools.partial(xla.apply_primitive, p))
+    assert p.bind(X, n=2).tolist() == [2, 3, 4]
+
+
+def test_axis_rules_are_told_the_size():
+    p = unary("f", lambda x: x)
+    batching.axis_primitive_batchers[p] = lambda size, name, kind, args, dims: (args[0] * size, dims[0])
+    assert jax.vmap(p.bind)(X).tolist() == [0, 3, 6]
+
+
+def test_tracers_of_ended_traces_are_refused():
+    p, leaked = unary("f", lambda x: x, lambda x: x), []
+    jax.jit(lambda x: leaked.append(x) or x)(1.0)
+    with pytest.raises(jax.errors.UnexpectedTracerError):
+        p.bind(leaked[0])
+
+
+def test_pickled_by_the_module_that_has_it():
+    assert pickle.loads(pickle.dumps(pickled_p)) is pickled_p
+    with pytest.raises(LookupError, match="define it there"):
+        pickle.loads(pickle.dumps(core.Primitive("nobody's")))
+
+
+# --- lowerings -----------------------------------------------------------------------------------------------------
+
+def test_elementwise_operations_of_mlir():
+    p = unary("f", None)
+    mlir.register_lowering(p, lambda ctx, x: [hlo.AddOp(hlo.MulOp(x, x), hlo.exponential(x)).result])
+    assert jax.jit(p.bind)(X) == pytest.approx(np.exp(X) + np.square(X))
+
+
+def test_others_are_refused_with_the_two_ways_that_work():
+    p = unary("f", None)
+    mlir.register_lowering(p, lambda ctx, x: hlo.CustomCallOp([x]).results)
+    for use in (lambda: jax.jit(p.bind)(X), lambda: ir.RankedTensorType.get((), None), lambda: mlir.custom_call("f")):
+        with pytest.raises(NotImplementedError, match=r"mlir.lower_fun\(f\).*mlir.c_expression or mlir.c_function"):
+            use()
+
+
+def test_lowerings_of_other_platforms_are_not_asked():
+    p = unary("f", lambda x: x)
+    mlir.register_lowering(p, lambda *_: 1 / 0, platform="cuda")
+    assert jax.jit(p.bind)(1.0) == 1
+    with pytest.raises(TypeError, match="must be a rule"):
+        mlir.register_lowering(p, "x + 1")
+
+
+def test_lowered_functions_call_each_other():
+    p = unary("f", None)
+    inner = mlir.lower_fun(lambda x: x * 2, multiple_results=False)
+    mlir.register_lowering(p, lambda ctx, x: inner(ctx.replace(primitive=None), mlir.ir_constant(3.0) + x))
+    assert jax.jit(p.bind)(1.0) == 8
+
+
+def test_c_expression():
+    p = unary("f", None, lambda x: np.exp(-x))
+    mlir.register_lowering(p, mlir.c_expression(lambda x: call("exp", -x)))
+    lowered = jax.jit(lambda x: p.bind(x) + 1).lower(X)
+    assert len(lowered.kernels) == 1, "fused with its neighbours"
+    assert jax.jit(p.bind)(X) == pytest.approx(np.exp(-np.asarray(X)))
+    assert jax.jit(p.bind)(jnp.ones((), jnp.float16)) == pytest.approx(np.exp(-1), rel=1e-3)
+
+
+def test_c_function_is_chosen_by_type():
+    p = unary("f", None, lambda x: x + 1)
+    mlir.register_lowering(p, mlir.c_function("float f(float v) { if (v > 1) { return tt_exp_f32(v); } return v + 1; }",
+                                              "int32_t f(int32_t v) { return v + 100; }"))
+    assert jax.jit(p.bind)(X) == pytest.approx(np.float32([1, 2, np.exp(2)]))
+    assert jax.jit(p.bind)(jnp.arange(2)).tolist() == [100, 101]
+    with pytest.raises(TypeError, match=r"no C function over \(uint8_t\) among those given: float f\(float\), int32_t"):
+        jax.jit(p.bind)(jnp.arange(2, dtype=jnp.uint8))
+
+
+def test_two_c_functions_of_one_name():
+    p, q = unary("f", None), unary("f", None)
+    mlir.register_lowering(p, mlir.c_function("float f(float v) { return v; }"))
+    mlir.register_lowering(q, mlir.c_function("float f(float v) { return 2 * v; }"))
+    assert jax.jit(lambda x: (p.bind(x), q.bind(x)))(3.0) == (3, 6)
+
+
+@pytest.mark.parametrize("text", [
+    "x + 1", "float f(float x) { return x; } int g() { return 0; }", "float f(float x) { } }", "float f(int *x) { }",
+    "float f(float x) {\n#include <stdio.h>\n}", "float f(float x) { return '\x02'; }",
+])
+def test_what_is_no_c_function(text):
+    with pytest.raises(ValueError, match="one definition in printable ASCII"):
+        mlir.c_function(text)
+
+
+def test_c_is_for_elements():
+    p = unary("f", None)
+    mlir.register_lowering(p, mlir.c_expression(lambda x: x))
+    p.def_abstract_eval(lambda x: core.ShapedArray((), x.dtype))
+    with pytest.raises(TypeError, match=r"one element of its result comes .*; f32\[3\] to f32\[\] is something else"):
+        jax.jit(p.bind)(X)

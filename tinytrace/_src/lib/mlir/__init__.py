@@ -1,0 +1,1 @@
+"""`jax._src.lib.mlir`: MLIR's Python bindings, in whose place there is a sentence."""

@@ -1,0 +1,5 @@
+"""`jax.extend.backend`: which backend computes."""
+from tinytrace.api.jit_cache import clear_caches as clear_backends
+from tinytrace.lib.xla_bridge import get_backend
+
+__all__ = ["clear_backends", "get_backend"]

@@ -1,0 +1,174 @@
+"""`jax.interpreters.ad`: rules of differentiation for one's own primitives, and the values that they meet.
+
+A tangent or cotangent that is zero is a `Zero`, an input whose value is not known while a linear program is transposed
+an `UndefinedPrimal`. Source: `jax.interpreters.ad` of JAX 0.4.35.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinytrace.core.jaxpr import Jaxpr
+from tinytrace.core.primitive import Primitive
+from tinytrace.core.tangents import UndefinedPrimal as UndefinedPrimal
+from tinytrace.core.tangents import Zero as Zero
+from tinytrace.core.tangents import is_undefined_primal as is_undefined_primal
+from tinytrace.interpreters.rule_tables import RuleTable
+from tinytrace.primitives.elementwise import add_any_p
+from tinytrace.transforms import transpose
+from tinytrace.transforms.custom_lin import CustomJVPException as CustomJVPException
+from tinytrace.transforms.custom_lin import CustomVJPException as CustomVJPException
+from tinytrace.transforms.custom_lin import custom_lin_p as custom_lin_p
+from tinytrace.transforms.jvp import JVPTrace as JVPTrace
+from tinytrace.transforms.jvp import JVPTracer as JVPTracer
+from tinytrace.transforms.jvp import jvp_jaxpr as jvp_jaxpr
+from tinytrace.transforms.zeros import add_tangents as add_tangents
+from tinytrace.transforms.zeros import instantiate_zeros as instantiate_zeros
+
+Rule = Callable[..., Any]
+add_jaxvals_p = add_any_p
+
+
+def _transpose_rule(rule: Rule) -> Rule:
+    """Return a rule that may answer with the class `Zero` alone: no argument receives anything."""
+
+    def transpose(ct: Any, *args: Any, **params: Any) -> Any:
+        cts = rule(ct, *args, **params)
+        return [None] * len(args) if cts is Zero else cts
+
+    return functools.wraps(rule)(transpose) if hasattr(rule, "__name__") else transpose
+
+
+def _jvp_rule(rule: Rule) -> Rule:
+    """Return a rule that gets tuples, as JAX's do."""
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        return rule(tuple(primals), tuple(tangents), **params)
+
+    return functools.wraps(rule)(jvp) if hasattr(rule, "__name__") else jvp
+
+
+primitive_jvps = RuleTable("jvp", _jvp_rule)
+"""`rule(primals, tangents, **params) -> (out, out_tangent)`."""
+primitive_transposes = RuleTable("transpose", _transpose_rule)
+"""`rule(ct, *args, **params) -> one cotangent, or None, per argument`."""
+
+
+def get_primitive_transpose(primitive: Primitive) -> Rule:
+    """Return the transpose rule of `primitive`.
+
+    Raises: NotImplementedError where there is none.
+    """
+    try:
+        return primitive_transposes[primitive]
+    except KeyError:
+        raise NotImplementedError("Transpose rule (for reverse-mode differentiation) for "
+                                  f"'{primitive}' not implemented") from None
+
+
+# --- linear primitives -----------------------------------------------------------------------------------------
+
+def deflinear(primitive: Primitive, transpose_rule: Rule) -> None:
+    """Say that `primitive` is linear in all of its operands: `transpose_rule(ct, **params)` gives their cotangents."""
+    primitive_jvps[primitive] = functools.partial(linear_jvp, primitive)
+    primitive_transposes[primitive] = functools.partial(linear_transpose, transpose_rule)
+
+
+def deflinear2(primitive: Primitive, transpose_rule: Rule) -> None:
+    """Say that `primitive` is linear in all of its operands: `transpose_rule(ct, *args, **params)`."""
+    primitive_jvps[primitive] = functools.partial(linear_jvp, primitive)
+    primitive_transposes[primitive] = functools.partial(linear_transpose2, transpose_rule)
+
+
+def linear_jvp(primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+    """The jvp rule of a linear primitive: tangents go where values go."""
+    out = primitive.bind(*primals, **params)
+    if all(type(tangent) is Zero for tangent in tangents):
+        zero = list(map(Zero.from_primal_value, out)) if primitive.multiple_results else Zero.from_primal_value(out)
+        return out, zero
+    return out, primitive.bind(*map(instantiate_zeros, tangents), **params)
+
+
+def linear_transpose(transpose_rule: Rule, cotangent: Any, *args: Any, **params: Any) -> Any:
+    """The transpose rule of a linear primitive, from a rule that needs no arguments."""
+    return Zero if type(cotangent) is Zero else transpose_rule(cotangent, **params)
+
+
+def linear_transpose2(transpose_rule: Rule, cotangent: Any, *args: Any, **params: Any) -> Any:
+    """The transpose rule of a linear primitive, from a rule that looks at the arguments."""
+    return Zero if type(cotangent) is Zero else transpose_rule(cotangent, *args, **params)
+
+
+def defbilinear(primitive: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
+    """Say that `primitive(x, y)` is linear in each operand: the rules give the cotangent of x, and of y, from
+    `(ct, x, y, **params)`, where one of the two is an `UndefinedPrimal`."""
+    defjvp(primitive, lambda g, x, y, **params: primitive.bind(g, y, **params),
+           lambda g, x, y, **params: primitive.bind(x, g, **params))
+    primitive_transposes[primitive] = functools.partial(bilinear_transpose, lhs_rule, rhs_rule)
+
+
+def bilinear_transpose(lhs_rule: Rule, rhs_rule: Rule, cotangent: Any, x: Any, y: Any, **params: Any) -> Any:
+    """The transpose rule of a bilinear primitive, in whichever operand is linear."""
+    assert is_undefined_primal(x) ^ is_undefined_primal(y)
+    rule, linear = (lhs_rule, x) if is_undefined_primal(x) else (rhs_rule, y)
+    out = Zero(linear.aval) if type(cotangent) is Zero else rule(cotangent, x, y, **params)
+    return (out, None) if linear is x else (None, out)
+
+
+# --- rules by operand ------------------------------------------------------------------------------------------
+
+def defjvp(primitive: Primitive, *jvprules: Rule | None) -> None:
+    """Give one rule per operand: `rule(tangent, *primals, **params)` is its part of the result's tangent."""
+    primitive_jvps[primitive] = functools.partial(standard_jvp, jvprules, primitive)
+
+
+def standard_jvp(jvprules: Sequence[Rule | None], primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any],
+                 **params: Any) -> tuple[Any, Any]:
+    """The jvp rule made of one rule per operand."""
+    out = primitive.bind(*primals, **params)
+    parts = [rule(t, *primals, **params) for rule, t in zip(jvprules, tangents, strict=True)
+             if rule is not None and type(t) is not Zero]
+    return out, functools.reduce(add_tangents, parts, Zero.from_primal_value(out))
+
+
+def defjvp2(primitive: Primitive, *jvprules: Rule | None) -> None:
+    """Give one rule per operand that may use the result: `rule(tangent, result, *primals, **params)`."""
+    primitive_jvps[primitive] = functools.partial(standard_jvp2, jvprules, primitive)
+
+
+def standard_jvp2(jvprules: Sequence[Rule | None], primitive: Primitive, primals: Sequence[Any],
+                  tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+    """The jvp rule made of one rule per operand that may use the result."""
+    out = primitive.bind(*primals, **params)
+    parts = [rule(t, out, *primals, **params) for rule, t in zip(jvprules, tangents, strict=True)
+             if rule is not None and type(t) is not Zero]
+    return out, functools.reduce(add_tangents, parts, Zero.from_primal_value(out))
+
+
+def defjvp_zero(primitive: Primitive) -> None:
+    """Say that the result of `primitive` does not change with small changes of its operands."""
+    primitive_jvps[primitive] = functools.partial(zero_jvp, primitive)
+
+
+def zero_jvp(primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+    """The jvp rule of a primitive that is constant almost everywhere."""
+    out = primitive.bind(*primals, **params)
+    return out, Zero.from_primal_value(out)
+
+
+def zeros_like_jaxval(value: Any) -> Any:
+    """Return zeros of the type of `value`."""
+    return instantiate_zeros(Zero.from_primal_value(value))
+
+
+# --- whole programs --------------------------------------------------------------------------------------------
+
+def backward_pass(jaxpr: Jaxpr, reduce_axes: Any, transform_stack: bool, consts: Sequence[Any],
+                  primals_in: Sequence[Any], cotangents_in: Sequence[Any]) -> list[Any]:
+    """Return the cotangents of the inputs of a linear program: see `transforms/transpose.py`.
+
+    Raises: NotImplementedError for `reduce_axes`.
+    """
+    if reduce_axes:
+        raise NotImplementedError("reduce_axes on ad.backward_pass is deprecated")
+    return transpose.backward_pass(jaxpr, consts, primals_in, cotangents_in, named=bool(transform_stack))

@@ -1,0 +1,139 @@
+"""`jax.interpreters.mlir`: how one's own primitive is compiled.
+
+JAX asks for a rule that builds MLIR. There is none of it here, and two ways that work:
+
+    mlir.register_lowering(p, mlir.lower_fun(f))                 f: a Python function over jnp
+    mlir.register_lowering(p, mlir.c_expression(lambda x, y: x * y + 1))
+    mlir.register_lowering(p, mlir.c_function("float f(float x, float y) { return x * y + 1; }"))
+
+A rule that is called as JAX calls it, `rule(ctx, *values, **params)`, runs while the program is lowered, on tracers: it
+may call what `lower_fun` returns, bind primitives, and use the elementwise operations of `hlo`.
+"""
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinytrace.config import trace_context
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.kinds import Call, Kind
+from tinytrace.core.own_primitive import set_rule
+from tinytrace.core.primitive import Primitive
+from tinytrace.interpreters import no_mlir as ir
+from tinytrace.interpreters import stablehlo as hlo  # noqa: F401
+from tinytrace.interpreters.c_lowering import InC
+from tinytrace.interpreters.c_lowering import c_expression as c_expression
+from tinytrace.interpreters.c_lowering import c_function as c_function
+from tinytrace.primitives.conversion import convert_element_type
+from tinytrace.transforms.staging import trace_to_closed_jaxpr
+
+LoweringRule = Callable[..., Any]
+Value = Any
+
+
+@dataclasses.dataclass(frozen=True)
+class LoweringRuleContext:
+    """What a lowering rule is told besides its operands."""
+
+    primitive: Primitive
+    avals_in: Sequence[ShapedArray]
+    avals_out: Sequence[ShapedArray]
+    module_context: Any = None
+    platforms: tuple[str, ...] = ("cpu",)
+
+    def replace(self, **fields: Any) -> LoweringRuleContext:
+        """Return this context with some fields replaced."""
+        return dataclasses.replace(self, **fields)
+
+
+def register_lowering(prim: Primitive, rule: Any, platform: str | None = None, inline: bool = True,
+                      cacheable: bool = True) -> Any:
+    """Let `rule` say how `prim` is compiled; rules for other platforms than the CPU are never asked.
+
+    Returns: `rule`.  Raises: TypeError when it is no rule.
+
+    >>> from tinytrace import core, jit
+    >>> import tinytrace.numpy as jnp
+    >>> twice_p = core.Primitive("twice")
+    >>> abstract_eval = twice_p.def_abstract_eval(lambda x: x)
+    >>> rule = register_lowering(twice_p, lower_fun(lambda x: 2 * x, multiple_results=False))
+    >>> jit(twice_p.bind)(jnp.arange(3))
+    Array([0, 2, 4], dtype=int32)
+    """
+    if not callable(rule) and not isinstance(rule, InC):
+        raise TypeError(f"the lowering of '{prim}' must be a rule, such as mlir.lower_fun(function), not {rule!r}")
+    if platform not in (None, "cpu"):
+        return rule
+    set_rule(prim, "lower", functools.partial(rule.kind, prim) if isinstance(rule, InC) else _Lowering(prim, rule))
+    prim.composite = not isinstance(rule, InC)
+    return rule
+
+
+def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> LoweringRule:
+    """Return the lowering rule of a primitive that computes what `fun(*args, **params)` computes, over jnp.
+
+    Args: multiple_results: whether `fun` returns a sequence of results.
+    """
+
+    def lowered(ctx: LoweringRuleContext, *args: Any, **params: Any) -> Any:
+        out = fun(*args, **params)
+        return list(out) if multiple_results else [out]
+
+    return functools.update_wrapper(lowered, fun) if hasattr(fun, "__name__") else lowered
+
+
+class _Lowering:
+    """A lowering rule of JAX's kind in the place of `Primitive.lower`: it answers with the program that it writes."""
+
+    def __init__(self, primitive: Primitive, rule: LoweringRule) -> None:
+        self.primitive, self.rule = primitive, rule
+        self.programs: dict[Any, ClosedJaxpr] = {}
+
+    def __call__(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        key = (*in_avals, None, *out_avals, tuple(params.items()), trace_context())
+        try:
+            if key not in self.programs:
+                self.programs[key] = self._program(in_avals, out_avals, params)
+            return Call(self.programs[key])
+        except TypeError as error:
+            if "unhashable" not in str(error):
+                raise
+            return Call(self._program(in_avals, out_avals, params))
+
+    def _program(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray],
+                 params: dict[str, Any]) -> ClosedJaxpr:
+        ctx = LoweringRuleContext(self.primitive, tuple(in_avals), tuple(out_avals))
+
+        def lowered(*values: Any) -> list[Any]:
+            outs = list(_flat(self.rule(ctx, *values, **params)))
+            self._check(outs, out_avals)
+            return [convert_element_type(x, aval.dtype, aval.weak_type)
+                    for x, aval in zip(outs, out_avals, strict=True)]
+
+        return trace_to_closed_jaxpr(lowered, in_avals)
+
+    def _check(self, outs: Sequence[Any], out_avals: Sequence[ShapedArray]) -> None:
+        given = [aval_of(x) for x in outs]
+        if [(x.shape, x.dtype) for x in given] != [(x.shape, x.dtype) for x in out_avals]:
+            raise TypeError(
+                f"the lowering of '{self.primitive}' gives {', '.join(x.str_short() for x in given) or 'nothing'}, and "
+                f"its abstract evaluation promises {', '.join(x.str_short() for x in out_avals) or 'nothing'}")
+
+
+def _flat(values: Any) -> Any:
+    for value in values if isinstance(values, (list, tuple)) else [values]:
+        yield from _flat(value) if isinstance(value, (list, tuple)) else [getattr(value, "result", value)]
+
+
+def ir_constant(value: Any, **options: Any) -> Any:
+    """Return a number or array as a value for lowering rules: itself."""
+    return value
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return ir.refused(f"mlir.{name}")

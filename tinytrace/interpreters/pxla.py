@@ -1,0 +1,23 @@
+"""`jax.interpreters.pxla`: programs on several devices. There is one, so what is here says that there is no mesh."""
+from __future__ import annotations
+
+from tinytrace.core.primitive import Primitive
+from tinytrace.missing import DEVICES, refused
+from tinytrace.sharding import Mesh
+
+MapTracer = refused("jax.interpreters.pxla.MapTracer", DEVICES)
+xla_pmap_p = Primitive("xla_pmap")
+global_result_handlers: dict[type, object] = {}
+
+
+class _Environment:
+    """The mesh that is in use: the empty one."""
+
+    physical_mesh = Mesh((), ())
+
+
+class _ThreadResources:
+    env = _Environment()
+
+
+thread_resources = _ThreadResources()

@@ -1,0 +1,4 @@
+"""`jax.lib`: the compiled half of JAX, of which libraries ask for types."""
+from tinytrace.lib import xla_bridge as xla_bridge
+from tinytrace.lib import xla_client as xla_client
+from tinytrace.lib import xla_extension as xla_extension

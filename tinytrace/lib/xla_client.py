@@ -1,0 +1,7 @@
+"""`jax.lib.xla_client`: types of JAX's C++ half, by its older name."""
+from tinytrace.core.array import Array as ArrayImpl
+from tinytrace.core.array import Device as Device
+from tinytrace.errors import JaxRuntimeError as XlaRuntimeError
+from tinytrace.lib import xla_extension as _xla
+
+__all__ = ["ArrayImpl", "Device", "XlaRuntimeError", "_xla"]

@@ -1,0 +1,18 @@
+"""`jax.stages`: the types of the stages of compilation, and what is known of arguments."""
+from typing import Any, NamedTuple
+
+from tinytrace.api.jit import JitFunction as Wrapped
+from tinytrace.api.stages import Compiled as Compiled
+from tinytrace.api.stages import Lowered as Lowered
+from tinytrace.api.stages import Traced as Traced
+
+CompilerOptions = dict[str, Any]
+
+__all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "Traced", "Wrapped"]
+
+
+class ArgInfo(NamedTuple):
+    """An argument of a lowered function."""
+
+    aval: Any
+    donated: bool
