@@ -17,8 +17,8 @@ def test_every_missing_name_has_a_sentence():
 
 
 def test_whoever_asks_reads_it():
-    with pytest.raises(AttributeError, match=r"jax\.lax\.approx_max_k is a name of JAX that tinytrace does not have: use "
-                                             r"lax\.top_k, which is exact"):
+    with pytest.raises(AttributeError, match=r"jax\.lax\.approx_max_k is a name of JAX that tinytrace does not have: "
+                                             r"use lax\.top_k, which is exact"):
         jax.lax.approx_max_k  # noqa: B018
     with pytest.raises(ImportError, match=r"use lax\.top_k, which is exact"):
         exec("from tinytrace.lax import approx_max_k")

@@ -19,8 +19,6 @@ import types
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import tinytrace
-
 VERSION = "0.4.35"
 """Of the JAX that tinytrace is held to."""
 
@@ -30,7 +28,8 @@ def install_as_jax() -> None:
 
     Raises: RuntimeError when JAX itself has been imported already.
 
-    >>> install_as_jax()
+    >>> import tinytrace
+    >>> tinytrace.install_as_jax()
     >>> import jax
     >>> jax.__version__, jax.numpy is tinytrace.numpy
     ('0.4.35', True)
@@ -48,20 +47,20 @@ class _Jax(types.ModuleType):
     """The module `jax`: the names of tinytrace, and JAX's version."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, tinytrace.__doc__)
+        super().__init__(name, sys.modules["tinytrace"].__doc__)
         self.__path__: list[str] = []
         self.__version__ = VERSION
         self.__version_info__ = tuple(map(int, VERSION.split(".")))
         self.version = _version_module("jax.version")
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(tinytrace, name)
+        return getattr(sys.modules["tinytrace"], name)
 
     def __repr__(self) -> str:
         return "<module 'jax' (tinytrace)>"
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(tinytrace)})
+        return sorted({*super().__dir__(), *dir(sys.modules["tinytrace"])})
 
 
 def _version_module(name: str) -> types.ModuleType:

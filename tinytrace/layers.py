@@ -18,8 +18,8 @@ LAYERS: list[tuple[str, str]] = [
     ("codegen", "jaxpr -> Kernel -> C text; opens no file, starts no process"),
     ("runtime", "C text -> Executable; the only layer that knows disk, compiler and cffi"),
     ("api", "jit, dispatch, stages, grad, vmap, show"),
-    ("tinytrace lax numpy nn random scipy", "what users type, with every module at the top not named elsewhere here"),
-    ("interpreters extend _src", "JAX's names for the rules of primitives, and for its insides"),
+    ("tinytrace lax numpy nn random scipy interpreters extend experimental lib _src",
+     "what users type, with every module at the top not named elsewhere here"),
     ("testing test_util cli inspection __main__", "what users look with"),
 ]
 
