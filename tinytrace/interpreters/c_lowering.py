@@ -98,7 +98,8 @@ class _Function:
         self.symbol = f"tt_own_{self.name}_{digest}"
         body = re.sub(rf"\b{self.name}\b", self.symbol, found[4])
         head = f"static inline {self.result} {self.symbol}({found[3].strip()})"
-        add_function(self.symbol, MathFunction(f"{head} {{{body}}}\n", tuple(re.findall(r"\btt_(?!own_)\w+", body))))
+        needs = tuple(re.findall(r"\btt_(?!own_)\w+", body))
+        add_function(self.symbol, MathFunction(f"{head} {{{body}}}\n", needs, is_long=False))
 
     def __str__(self) -> str:
         return f"{self.result} {self.name}({', '.join(self.types)})"
