@@ -37,7 +37,6 @@ class Planner(Scope):
         super().__init__(unit, closed, homes, targets)
         self.grouping = Grouping()
         self._readers: dict[Var, set[tuple[Group, int]]] = {}
-        self._order = {eqn: k for k, eqn in enumerate(self.jaxpr.eqns)}
         self._last_effect: list[Group] = []
         for eqn, kind in zip(self.jaxpr.eqns, self.values.kinds, strict=True):
             self._collect(eqn, kind)
@@ -111,33 +110,20 @@ class Planner(Scope):
     def _kernels_of(self, group: Group) -> list[Kernel]:
         if group.whole is not None:
             assert group.kind is not None
-            eqns = frozenset(k for eqn in self._with_fused([group.whole]) for k in eqn.ids)
+            eqns = frozenset(k for eqn in self.with_fused([group.whole]) for k in eqn.ids)
             return kernels_of_whole(self, group.whole, group.kind, eqns)
         plan = GroupLoops(domain_axes(group.roots[0].domain[:group.outer]), self._stages(group))
         return [self._described(Nest(body=plan.statements()), group)]
 
     def _described(self, kernel: Nest, group: Group) -> Nest:
         """Return a kernel that says which equations it is, and what they would have moved one by one."""
-        eqns = self._with_fused([root.eqn for root in group.roots if root.eqn is not None])
+        eqns = self.with_fused([root.eqn for root in group.roots if root.eqn is not None])
         stored = {buffer.name for buffer in kernel.writes}
         saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
                     if v.aval.shape and self.unit.names[v] not in stored)
-        return replace(kernel, equations=[self.unit.names.text(eqn) for eqn in eqns], saved=saved,
+        return replace(kernel, equations=list(map(self.equation, eqns)), saved=saved,
                        eqns=NO_EQNS.union(*(node.eqns for node in walk(root.value for root in group.roots)),
                                           *(root.eqns for root in group.roots)))
-
-    def _with_fused(self, stack: list[JaxprEqn]) -> list[JaxprEqn]:
-        """Return equations and those that are written out in them, in order."""
-        inside: dict[JaxprEqn, None] = {}
-        while stack:
-            eqn = stack.pop()
-            if eqn not in inside:
-                inside[eqn] = None
-                for x in eqn.invars:
-                    producer = self.values.producers.get(x) if isinstance(x, Var) else None
-                    if producer is not None and x not in self.values.kept and producer.is_map:
-                        stack.append(producer.eqn)
-        return sorted(inside, key=self._order.__getitem__)
 
     def _stages(self, group: Group) -> list[StagePlan]:
         stages: list[StagePlan] = []

@@ -197,8 +197,8 @@ class _Comparison:
 
     def equations_of(self, kernel: Kernel, buffer: Buffer) -> list[Equation]:
         """Return the equations that compute an array: those that name it, or all of the kernel."""
-        texts = [text for text in kernel.equations if text.split(":")[0] == buffer.name] or list(kernel.equations)
-        wanted = {text.split(" = ")[-1].split("[")[0].split(" ")[0] for text in texts}
+        named = [e for e in kernel.equations if any(buffer.name in value.names for value in e.results)]
+        wanted = {equation.operation for equation in named or kernel.equations}
         ids = {eqn.ids[0] for eqn in self.closed.jaxpr.walk() if set(eqn.ids) & kernel.eqns}
         numbers = {key: k for k, key in enumerate(dict.fromkeys(eqn.ids[0] for eqn in self.closed.jaxpr.walk()))}
         found = [self.source_map.equations[numbers[key]] for key in sorted(ids)]

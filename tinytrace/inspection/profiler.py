@@ -143,7 +143,8 @@ def _measured(kernel: Kernel, times: Any, roof: Roof) -> KernelProfile:
     nbytes, flops = kernel.bytes_read + kernel.bytes_written, kernel.flops
     least = float(times.min())
     share = min(1.0, roof.least(nbytes, flops) / max(least, 1.0))
-    return KernelProfile(kernel.title(), tuple(kernel.equations), least, float(np.median(times)), nbytes, flops, share)
+    equations = tuple(map(str, kernel.equations))
+    return KernelProfile(kernel.title(), equations, least, float(np.median(times)), nbytes, flops, share)
 
 
 def _first(equations: Sequence[str]) -> str:

@@ -32,10 +32,10 @@ def source():
 
 
 def function(name, lines):
-    return CFunction(f"void {name}(void *ctx, int64_t begin, int64_t end)", [Line.of("    ;")] * lines)
+    return CFunction(name, f"void {name}(void *ctx, int64_t begin, int64_t end)", [Line.of("    ;")] * lines)
 
 
-ENTRY = CFunction("int32_t tt_entry()", [Line.of("    return 0;")], linkage="")
+ENTRY = CFunction("tt_entry", "int32_t tt_entry()", [Line.of("    return 0;")], linkage="")
 
 
 @pytest.mark.parametrize("sizes", [[LARGE, LARGE], [LARGE, 10, LARGE], [LARGE // 2] * 5, [LARGE] * 4])

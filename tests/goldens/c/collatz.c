@@ -6,10 +6,10 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     int32_t g = 0;
 
     /* repeat while: reads 0 B, writes 0 B, 8 flop
-     *     _:i32[] b:i32[] = while[body_nconsts=0 cond_nconsts=0] a 0
+     *     f:i32[] g:i32[] = while[body_nconsts=0 cond_nconsts=0] a 0
      */
     for (;;) {
-        /* e:bool[] = gt c 1 */
+        /* e:bool[] = gt f 1 */
         const uint8_t e = f > 1;
         if (!e) break;
         /* h:i32[] = and f 1

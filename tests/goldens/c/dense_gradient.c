@@ -25,22 +25,18 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
 
     /* call: reads 2.41 MB, writes 524. kB, 206. Mflop, fusion saved 8.39 MB
      *     d:f32[256,512] = dot_general[preferred_element_type=float32] b a
-     *     e:f32[1,512] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(1, 512)] c
-     *     f:f32[256,512] = add d e
+     *     f:f32[256,512] = add d (broadcast_in_dim c)
      *     g:f32[256,512] = max f 0.0
      *     h:bool[256,512] = eq f g
-     *     i:f32[256,512] = broadcast_in_dim[broadcast_dimensions=() shape=(256, 512)] 1.0
-     *     j:f32[256,512] = broadcast_in_dim[broadcast_dimensions=() shape=(256, 512)] 0.0
-     *     k:f32[256,512] = select_n h j i
+     *     k:f32[256,512] = select_n h (broadcast_in_dim 0.0) (broadcast_in_dim 1.0)
      *     l:bool[256,512] = eq 0.0 g
-     *     m:f32[256,512] = broadcast_in_dim[broadcast_dimensions=() shape=(256, 512)] 2.0
-     *     n:f32[256,512] = select_n l i m
-     *     o:f32[256,512] = div k n
+     *     n:f32[256,512] = select_n l (broadcast_in_dim 1.0) (broadcast_in_dim 2.0)
+     *     d:f32[256,512] = div k n
      */
     host->sgemm_then(0, 0, 256, 512, 784, 1.0f, b, 784, a, 512, 0.0f, d, 512, tt_kernel_0, (void *[]){(void *)d, (void *)c}, 1);
 
     /* call: reads 1.33 MB, writes 1.61 MB, 206. Mflop
-     *     p:f32[784,512] = dot_general[preferred_element_type=float32] b o
+     *     p:f32[784,512] = dot_general[preferred_element_type=float32] b d
      */
     host->sgemm(1, 0, 784, 512, 256, 1.0f, b, 784, d, 512, 0.0f, p, 512);
     return TT_OK;

@@ -8,21 +8,19 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
      *     c:bool[100] = lt b 0
      *     d:i32[100] = add b 1000
      *     e:i32[100] = select_n c b d
-     *     f:i32[100,1] = broadcast_in_dim[broadcast_dimensions=(0,) shape=(100, 1)] e
-     *     g:f32[100,64] = gather[fill_value=None indices_are_sorted=False slice_sizes=(1, 64) unique_indices=False] a f
-     *     h:f32[100,64] = mul g 2.0
+     *     h:f32[100,64] = mul (gather a (broadcast_in_dim e)) 2.0
      */
     for (int64_t i0 = 0; i0 < 100; i0++) {
         const int32_t b_i = b[i0];
         const uint8_t c = b_i < 0;
         const int32_t d = b_i + 1000;
         const int32_t e = c ? d : b_i;
-        const int64_t at = (int64_t)e;
-        const int64_t k = at > 0 ? at : 0;
-        const int64_t k_i = k < 999 ? k : 999;
+        const int64_t position = (int64_t)e;
+        const int64_t index = position > 0 ? position : 0;
+        const int64_t index_i = index < 999 ? index : 999;
         #pragma omp simd
         for (int64_t i1 = 0; i1 < 64; i1++) {
-            h[64 * i0 + i1] = a[i1 + 64 * k_i] * 2.0f;
+            h[64 * i0 + i1] = a[i1 + 64 * index_i] * 2.0f;
         }
     }
     return TT_OK;

@@ -10,10 +10,10 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     }
 
     /* repeat 99 times: reads 20.2 kB, writes 20.2 kB, 5.74 kflop, fusion saved 79.2 kB
-     *     _:i32[] b:f32[100,50] = scan[_split_transpose=False length=99 linear=(False, False) num_carry=2 num_consts=0 reverse=False unroll=1] 1 a
+     *     c:i32[] b:f32[100,50] = scan[_split_transpose=False length=99 linear=(False, False) num_carry=2 num_consts=0 reverse=False unroll=1] 1 a
      */
     float *d = b;
-    for (int64_t turn = 0; turn < 99; turn++) {
+    for (int64_t iteration = 0; iteration < 99; iteration++) {
         /* e:i32[] = add c 1
          * f:i32[] = sub c 1
          * g:bool[] = lt f 0
@@ -27,16 +27,13 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         const int32_t i = h + 100;
         const uint8_t g = f < 0;
         const int32_t j = g ? i : f;
-        /* k:f32[1,50] = dynamic_slice[slice_sizes=(1, 50)] d j 0
-         * l:f32[50] = squeeze[dimensions=(0,)] k
-         * m:f32[50] = sin l
-         */
-        const int64_t at = (int64_t)j;
-        const int64_t k = at > 0 ? at : 0;
-        const int64_t k_i = k < 99 ? k : 99;
+        /* m:f32[50] = sin (squeeze (dynamic_slice d j 0)) */
+        const int64_t position = (int64_t)j;
+        const int64_t index = position > 0 ? position : 0;
+        const int64_t index_i = index < 99 ? index : 99;
         #pragma omp simd
         for (int64_t i0 = 0; i0 < 50; i0++) {
-            m[i0] = tt_sin_f32(d[i0 + 50 * k_i]);
+            m[i0] = tt_sin_f32(d[i0 + 50 * index_i]);
         }
         /* n:bool[] = lt c 0
          * o:i32[] = add c 100
@@ -47,12 +44,12 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         const int32_t o = c + 100;
         const int32_t p = n ? o : c;
         const int32_t q = p;
-        /* s:f32[100,50] = scatter[indices_are_sorted=True unique_indices=True update_consts=() update_jaxpr=None] d r m */
-        const int64_t at_i = (int64_t)q;
-        if (at_i >= 0 && at_i <= 99) {
+        /* d:f32[100,50] = scatter[indices_are_sorted=True unique_indices=True update_consts=() update_jaxpr=None] d (broadcast_in_dim q) m */
+        const int64_t position_i = (int64_t)q;
+        if (position_i >= 0 && position_i <= 99) {
             #pragma omp simd
             for (int64_t i0 = 0; i0 < 50; i0++) {
-                d[i0 + 50 * at_i] = m[i0];
+                d[i0 + 50 * position_i] = m[i0];
             }
         }
         c = e;

@@ -38,20 +38,12 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
      */
     float *c = b;
     float *c_next = b_other;
-    for (int64_t turn = 0; turn < 100; turn++) {
-        /* d:f32[1022,1022] = slice[limit_indices=(1024, 1023) start_indices=(2, 1) strides=None] c
-         * e:f32[1022,1022] = slice[limit_indices=(1022, 1023) start_indices=(0, 1) strides=None] c
-         * f:f32[1022,1022] = add d e
-         * g:f32[1022,1022] = slice[limit_indices=(1023, 1024) start_indices=(1, 2) strides=None] c
-         * h:f32[1022,1022] = add f g
-         * i:f32[1022,1022] = slice[limit_indices=(1023, 1022) start_indices=(1, 0) strides=None] c
-         * j:f32[1022,1022] = add h i
-         * k:f32[1022,1022] = slice[limit_indices=(1023, 1023) start_indices=(1, 1) strides=None] c
-         * l:f32[1022,1022] = fnma 4.0 k j
-         * m:f32[1022,1022] = mul 0.10000000149011612 l
-         * n:i32[1] = broadcast_in_dim[broadcast_dimensions=() shape=(1,)] 1
-         * o:i32[2] = concatenate[dimension=0] n n
-         * p:f32[1024,1024] = scatter-add[indices_are_sorted=True unique_indices=True update_consts=()] c o m
+    for (int64_t iteration = 0; iteration < 100; iteration++) {
+        /* f:f32[1022,1022] = add (slice c) (slice c)
+         * h:f32[1022,1022] = add f (slice c)
+         * j:f32[1022,1022] = add h (slice c)
+         * l:f32[1022,1022] = fnma 4.0 (slice c) j
+         * c_next:f32[1024,1024] = scatter-add[indices_are_sorted=True unique_indices=True update_consts=()] c (concatenate (broadcast_in_dim 1) (broadcast_in_dim 1)) (mul 0.10000000149011612 l)
          */
         #pragma omp simd
         for (int64_t i1 = 0; i1 < 1024; i1++) {

@@ -5,16 +5,10 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     (void)host;
 
     /* scalars: reads 0 B, writes 0 B, 4 flop, fusion saved 96 B
-     *     c:i32[2,2] = broadcast_in_dim[broadcast_dimensions=() shape=(2, 2)] 0
-     *     d:f32[2,2] = convert_element_type[new_dtype=float32 weak_type=False] c
-     *     e:f32[1,1] = slice[limit_indices=(1, 1) start_indices=(0, 0) strides=None] d
-     *     f:f32[] = squeeze[dimensions=(0, 1)] e
-     *     h:f32[1,1] = slice[limit_indices=(1, 2) start_indices=(0, 1) strides=None] d
-     *     i:f32[] = squeeze[dimensions=(0, 1)] h
-     *     k:f32[1,1] = slice[limit_indices=(2, 1) start_indices=(1, 0) strides=None] d
-     *     l:f32[] = squeeze[dimensions=(0, 1)] k
-     *     n:f32[1,1] = slice[limit_indices=(2, 2) start_indices=(1, 1) strides=None] d
-     *     o:f32[] = squeeze[dimensions=(0, 1)] n
+     *     f:f32[] = squeeze[dimensions=(0, 1)] (slice (convert_element_type (broadcast_in_dim 0)))
+     *     i:f32[] = squeeze[dimensions=(0, 1)] (slice (convert_element_type (broadcast_in_dim 0)))
+     *     l:f32[] = squeeze[dimensions=(0, 1)] (slice (convert_element_type (broadcast_in_dim 0)))
+     *     o:f32[] = squeeze[dimensions=(0, 1)] (slice (convert_element_type (broadcast_in_dim 0)))
      */
     const float f = (float)0;
     const float i = f;
@@ -22,12 +16,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float o = l;
 
     /* loop over 3 and 50 and 3 and 20: reads 26.8 kB, writes 30.4 kB, 0 flop, fusion saved 186. kB
-     *     g:f32[53,94] = pad[padding_config=((3, 0, 0), (0, 0, 0))] a f
-     *     j:f32[56,94] = pad[padding_config=((0, 3, 0), (0, 0, 0))] g i
-     *     m:f32[56,97] = pad[padding_config=((0, 0, 0), (3, 0, 0))] j l
-     *     p:f32[56,100] = pad[padding_config=((0, 0, 0), (0, 3, 0))] m o
-     *     q:f32[20,100] = transpose[permutation=(1, 0)] b
-     *     r:f32[76,100] = concatenate[dimension=0] p q
+     *     r:f32[76,100] = concatenate[dimension=0] (pad (pad (pad (pad a f) i) l) o) (transpose b)
      */
     for (int64_t i0 = 0; i0 < 3; i0++) {
         #pragma omp simd

@@ -1,19 +1,14 @@
 static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     /* loop over 4096: reads 16.8 MB, writes 16.8 MB, 54.5 Mflop, fusion saved 101. MB
      *     d:f32[4096] = reduce_sum[axes=(1,)] a
-     *     e:f32[4096,1] = broadcast_in_dim[broadcast_dimensions=(0,) shape=(4096, 1)] d
-     *     f:f32[4096,1] = div e 1024.0
+     *     f:f32[4096,1] = div (broadcast_in_dim d) 1024.0
      *     g:f32[4096,1024] = sub a f
-     *     h:f32[4096,1024] = integer_pow[y=2] g
-     *     i:f32[4096] = reduce_sum[axes=(1,)] h
-     *     j:f32[4096,1] = broadcast_in_dim[broadcast_dimensions=(0,) shape=(4096, 1)] i
-     *     k:f32[4096,1] = div j 1024.0
+     *     i:f32[4096] = reduce_sum[axes=(1,)] (integer_pow g)
+     *     k:f32[4096,1] = div (broadcast_in_dim i) 1024.0
      *     l:f32[4096,1] = add k 9.999999747378752e-06
      *     m:f32[4096,1] = sqrt l
      *     n:f32[4096,1024] = div g m
-     *     o:f32[1,1024] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(1, 1024)] b
-     *     p:f32[1,1024] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(1, 1024)] c
-     *     q:f32[4096,1024] = fma n o p
+     *     q:f32[4096,1024] = fma n (broadcast_in_dim b) (broadcast_in_dim c)
      */
     void *const *work = ctx;
     const float *restrict a = work[0];

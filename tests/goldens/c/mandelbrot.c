@@ -1,17 +1,17 @@
 static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     /* loop over 4000: reads 2.05 MB, writes 1.02 MB, 563. Mflop, fusion saved 2.71 GB
-     *     _:f32[512,500] _:f32[512,500] e:i32[512,500] = scan[_split_transpose=False length=100 linear=(False, False, False, False, False) num_carry=3 num_consts=2 reverse=False unroll=1] a b c c d
-     *     k:f32[512,500] = mul i i
-     *     l:f32[512,500] = fma h h k
+     *     _:f32[512,500] _:f32[512,500] e:i32[512,500] = scan[_split_transpose=False length=100 linear=(False, False, False, False, False) num_carry=3 num_consts=2 reverse=False unroll=1] a b (broadcast_in_dim 0.0) (broadcast_in_dim 0.0) (broadcast_in_dim 0)
+     *     k:f32[512,500] = mul i_before i_before
+     *     l:f32[512,500] = fma h_before h_before k
      *     m:bool[512,500] = lt l 4.0
-     *     n:f32[512,500] = fms h h k
-     *     o:f32[512,500] = add n f
-     *     p:f32[512,500] = mul 2.0 h
-     *     q:f32[512,500] = fma p i g
-     *     r:f32[512,500] = select_n m h o
-     *     s:f32[512,500] = select_n m i q
+     *     n:f32[512,500] = fms h_before h_before k
+     *     o:f32[512,500] = add n a
+     *     p:f32[512,500] = mul 2.0 h_before
+     *     q:f32[512,500] = fma p i_before b
+     *     h_row:f32[512,500] = select_n m h_before o
+     *     i_row:f32[512,500] = select_n m i_before q
      *     t:i32[512,500] = convert_element_type[new_dtype=int32 weak_type=False] m
-     *     u:i32[512,500] = add j t
+     *     j_row:i32[512,500] = add j_row t
      */
     void *const *work = ctx;
     const float *restrict a = work[0];
@@ -27,7 +27,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
             i_row[lane] = 0.0f;
             j_row[lane] = 0;
         }
-        for (int64_t turn = 0; turn < 100; turn++) {
+        for (int64_t iteration = 0; iteration < 100; iteration++) {
             #pragma omp simd
             for (int64_t lane = 0; lane < 64; lane++) {
                 const float h_before = h_row[lane];

@@ -26,9 +26,9 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         for (int64_t i0 = 0; i0 < 2048; i0++) {
             const float a_i = a[i0 + 2048 * i0_piece];
             b += a_i;
-            const float t = a_i - h_centre;
-            h_moment = tt_fma_f32(t, t, h_moment);
-            h_moment_1 += t;
+            const float value = a_i - h_centre;
+            h_moment = tt_fma_f32(value, value, h_moment);
+            h_moment_1 += value;
         }
         b_parts[i0_piece] = b;
         h_moment_parts[i0_piece] = h_moment;
@@ -47,11 +47,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
 
     /* loop over 8192 and 4 and 4: reads 67.2 MB, writes 131. kB, 102. Mflop, fusion saved 268. MB
      *     b:f32[] = reduce_sum[axes=(0, 1)] a
-     *     d:f32[1,1] = broadcast_in_dim[broadcast_dimensions=() shape=(1, 1)] b
-     *     e:f32[1,1] = div d 16777216.0
-     *     f:f32[4096,4096] = sub a e
-     *     g:f32[4096,4096] = integer_pow[y=2] f
-     *     h:f32[] = reduce_sum[axes=(0, 1)] g
+     *     h:f32[] = reduce_sum[axes=(0, 1)] (integer_pow (sub a (div (broadcast_in_dim b) 16777216.0)))
      */
     host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)h_centre_parts, (void *)b_parts, (void *)h_moment_parts, (void *)h_moment_1_parts}, 8192, 128);
     float b = 0.0f;
@@ -70,9 +66,9 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         #pragma omp simd reduction(+: h_part)
         for (int64_t i0_piece = 0; i0_piece < 2048; i0_piece++) {
             const float h_moment_parts_i = h_moment_parts[2048 * i0_piece_block + i0_piece];
-            const float t = c_i - h_centre_parts[2048 * i0_piece_block + i0_piece];
+            const float value = c_i - h_centre_parts[2048 * i0_piece_block + i0_piece];
             const float h_moment_1_parts_i = h_moment_1_parts[2048 * i0_piece_block + i0_piece];
-            h_part += (h_moment_parts_i - h_moment_parts_i) == 0 ? (h_moment_parts_i + (t * (((-2.0f) * h_moment_1_parts_i) + (t * 2048.0f)))) : (h_moment_parts_i + (0 * h_moment_1_parts_i));
+            h_part += (h_moment_parts_i - h_moment_parts_i) == 0 ? (h_moment_parts_i + (value * (((-2.0f) * h_moment_1_parts_i) + (value * 2048.0f)))) : (h_moment_parts_i + (0 * h_moment_1_parts_i));
         }
         h += h_part;
     }

@@ -1,18 +1,12 @@
 static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     /* loop over 16: reads 16.4 kB, writes 12.3 kB, 44.0 Mflop, fusion saved 126. MB
-     *     c:f32[1,1024,3] = broadcast_in_dim[broadcast_dimensions=(1, 2) shape=(1, 1024, 3)] a
-     *     d:f32[1024,1,3] = broadcast_in_dim[broadcast_dimensions=(0, 2) shape=(1024, 1, 3)] a
-     *     e:f32[1024,1024,3] = sub c d
+     *     e:f32[1024,1024,3] = sub (broadcast_in_dim a) (broadcast_in_dim a)
      *     f:f32[1024,1024,3] = mul e e
-     *     g:f32[1024,1024] = reduce_sum[axes=(2,)] f
-     *     h:f32[1024,1024] = add g 0.0010000000474974513
+     *     h:f32[1024,1024] = add (reduce_sum f) 0.0010000000474974513
      *     i:f32[1024,1024] = sqrt h
      *     j:f32[1024,1024] = mul h i
-     *     k:f32[1,1024] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(1, 1024)] b
-     *     l:f32[1024,1024] = div k j
-     *     m:f32[1024,1024,1] = broadcast_in_dim[broadcast_dimensions=(0, 1) shape=(1024, 1024, 1)] l
-     *     n:f32[1024,1024,3] = mul e m
-     *     o:f32[1024,3] = reduce_sum[axes=(1,)] n
+     *     l:f32[1024,1024] = div (broadcast_in_dim b) j
+     *     o:f32[1024,3] = reduce_sum[axes=(1,)] (mul e (broadcast_in_dim l))
      */
     void *const *work = ctx;
     const float *restrict a = work[0];

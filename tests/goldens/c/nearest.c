@@ -35,8 +35,8 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         #pragma omp simd reduction(min: h_i)
         for (int64_t i1 = 0; i1 < 64; i1++) {
             const float g_i = g[i1];
-            const int32_t t = (g_i == i) || (g_i != g_i) ? ((int32_t)i1) : 2147483647;
-            h_i = t < h_i ? t : h_i;
+            const int32_t value = (g_i == i) || (g_i != g_i) ? ((int32_t)i1) : 2147483647;
+            h_i = value < h_i ? value : h_i;
         }
         h[i0] = h_i;
     }
@@ -49,11 +49,8 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     float *g_i_of_b = buffers[3];
 
     /* loop over 16 and 20000: reads 1.29 MB, writes 84.1 kB, 67.9 Mflop, fusion saved 340. MB
-     *     c:f32[20000,1,16] = broadcast_in_dim[broadcast_dimensions=(0, 2) shape=(20000, 1, 16)] a
-     *     d:f32[1,64,16] = broadcast_in_dim[broadcast_dimensions=(1, 2) shape=(1, 64, 16)] b
-     *     e:f32[20000,64,16] = sub c d
-     *     f:f32[20000,64,16] = integer_pow[y=2] e
-     *     g:f32[20000,64] = reduce_sum[axes=(2,)] f
+     *     e:f32[20000,64,16] = sub (broadcast_in_dim a) (broadcast_in_dim b)
+     *     g:f32[20000,64] = reduce_sum[axes=(2,)] (integer_pow e)
      *     h:i32[20000] = argmin[axes=(1,) index_dtype=int32] g
      */
     for (int64_t i2 = 0; i2 < 16; i2++) {

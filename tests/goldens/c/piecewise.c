@@ -23,14 +23,14 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
      *     e:f32[100] = cond d a
      */
     if (d >= 1) {
-        /* i:f32[100] = mul h 2.0 */
+        /* e:f32[100] = mul a 2.0 */
         #pragma omp simd
         for (int64_t i0 = 0; i0 < 100; i0++) {
             e[i0] = a[i0] * 2.0f;
         }
     }
     else {
-        /* g:f32[100] = cumsum[axis=0 reverse=False] f */
+        /* g_i:f32[100] = cumsum[axis=0 reverse=False] a */
         float g_i = 0.0f;
         #pragma omp simd reduction(inscan, +: g_i)
         for (int64_t i0 = 0; i0 < 100; i0++) {

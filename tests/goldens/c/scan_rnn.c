@@ -26,10 +26,10 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
      *     e:f32[64] f:f32[1000,64] = scan[_split_transpose=False length=1000 linear=(False, False, False) num_carry=1 num_consts=1 reverse=False unroll=1] d c b
      */
     float *h = e;
-    for (int64_t turn = 0; turn < 1000; turn++) {
-        const float *b_slice = b + 64 * turn;
-        float *f_slice = f + 64 * turn;
-        /* j:f32[64] = dot_general[preferred_element_type=float32] g h */
+    for (int64_t iteration = 0; iteration < 1000; iteration++) {
+        const float *b_slice = b + 64 * iteration;
+        float *f_slice = f + 64 * iteration;
+        /* j:f32[64] = dot_general[preferred_element_type=float32] d h */
         float j_i_row[64];
         #pragma omp simd
         for (int64_t lane = 0; lane < 64; lane++) {
@@ -46,7 +46,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         for (int64_t lane = 0; lane < 64; lane++) {
             j[lane] = j_i_row[lane];
         }
-        /* k:f32[64] = add j i
+        /* k:f32[64] = add j b_slice
          * l:f32[64] = tanh k
          */
         #pragma omp simd

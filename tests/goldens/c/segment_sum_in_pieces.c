@@ -13,11 +13,11 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
             const uint8_t d = b_i < 0;
             const int32_t e = b_i + 10;
             const int32_t f = d ? e : b_i;
-            const int64_t at = (int64_t)f;
-            if (at >= 0 && at <= 9) {
+            const int64_t position = (int64_t)f;
+            if (position >= 0 && position <= 9) {
                 #pragma omp simd
                 for (int64_t i1 = 0; i1 < 64; i1++) {
-                    h_parts[i1 + 640 * piece + 64 * at] += a[i1 + 400000 * piece + 64 * i0];
+                    h_parts[i1 + 640 * piece + 64 * position] += a[i1 + 400000 * piece + 64 * i0];
                 }
             }
         }
@@ -35,7 +35,10 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     }
 
     /* loop over 16 and 16: reads 26.0 MB, writes 43.5 kB, 25.9 Mflop
-     *     h:f32[10,64] = scatter-add[indices_are_sorted=False unique_indices=False update_consts=()] c g a
+     *     d:bool[100000] = lt b 0
+     *     e:i32[100000] = add b 10
+     *     f:i32[100000] = select_n d b e
+     *     h:f32[10,64] = scatter-add[indices_are_sorted=False unique_indices=False update_consts=()] (broadcast_in_dim 0.0) (broadcast_in_dim f) a
      */
     host->parallel_for(tt_kernel_0, (void *[]){(void *)h_parts, (void *)b, (void *)a}, 16, 1);
     for (int64_t piece = 0; piece < 16; piece++) {

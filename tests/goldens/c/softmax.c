@@ -1,12 +1,10 @@
 static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     /* loop over 4096: reads 16.8 MB, writes 16.8 MB, 37.8 Mflop, fusion saved 67.2 MB
      *     b:f32[4096] = reduce_max[axes=(1,)] a
-     *     c:f32[4096,1] = broadcast_in_dim[broadcast_dimensions=(0,) shape=(4096, 1)] b
-     *     d:f32[4096,1024] = sub a c
+     *     d:f32[4096,1024] = sub a (broadcast_in_dim b)
      *     e:f32[4096,1024] = exp d
      *     f:f32[4096] = reduce_sum[axes=(1,)] e
-     *     g:f32[4096,1] = broadcast_in_dim[broadcast_dimensions=(0,) shape=(4096, 1)] f
-     *     h:f32[4096,1024] = div e g
+     *     h:f32[4096,1024] = div e (broadcast_in_dim f)
      */
     void *const *work = ctx;
     const float *restrict a = work[0];

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from tinytrace.codegen.c.comments import PendingComment
 from tinytrace.codegen.c.formulas import Text, spelled_formula
-from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, Line, marked, named
+from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
 from tinytrace.codegen.c.numbers import is_negative, spelled
 from tinytrace.codegen.c.types import rounded, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
+from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, value_of
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import BOOL, is_half
@@ -31,6 +33,8 @@ class Code:
         self.lines: list[Line] = []
         self.eqns: frozenset[int] = NO_EQNS
         """The ids of the equations of the kernel that is being written."""
+        self.declared: set[str] = set()
+        """The variables that its lines declare, and the functions for threads that they name."""
         self.depth = 1
         self._known: dict[Node, str] = {}
         self._read: dict[Node, set[Buffer]] = {}
@@ -41,6 +45,24 @@ class Code:
         self._taken: list[set[str]] = [set(self.reserved)]
         self.uses: Counter[Node] = Counter()
         """How often each expression of the current kernel is used."""
+
+    def comment(self, heading: str, equations: Sequence[Equation]) -> None:
+        """Add a comment about equations; their values get names when the function is `finished`."""
+        self.lines.append(PendingComment.at("    " * self.depth, heading, equations))
+
+    def finished(self, functions: Iterable[CFunction]) -> tuple[list[Line], frozenset[str]]:
+        """Return the lines with their comments, and the names that stand in them.
+
+        functions: those that the lines may call; what stands in one that is called counts.
+        """
+        standing = {*names_in(self.lines), *self.declared}
+        for function in functions:
+            if function.name in standing:
+                standing |= function.standing
+        lines: list[Line] = []
+        for line in self.lines:
+            lines += line.lines(standing) if isinstance(line, PendingComment) else [line]
+        return lines, frozenset(standing)
 
     # --- lines and blocks --------------------------------------------------------------------------------------
 
@@ -81,6 +103,7 @@ class Code:
         while any(name in taken for taken in self._taken):
             name, k = f"{wish}_{k}" if k else f"{wish.removesuffix('_i')}_i", k + 1
         self._taken[-1].add(name)
+        self.declared.add(name)
         return name
 
     def name_of(self, node: Node) -> str | None:
@@ -352,7 +375,8 @@ def _is_no_sum(node: Node) -> bool:
 
 _INFIX = {"mul": "*", "lt": "<", "le": "<=", "eq": "==", "and": "&&", "or": "||"}
 
-_WISHES = {"load": "x", "cast": "n", "index": "at", "where": "w", "apply": "t"}
+_WISHES = {"cast": "converted", "index": "position", "where": "chosen", "apply": "value"}
+"""What variables are called that hold no value of the jaxpr; none of these words is soon a letter, as `at` is."""
 
 
 def _wish(node: Node) -> str:
@@ -361,6 +385,6 @@ def _wish(node: Node) -> str:
     if node.op == "load":
         buffer: Buffer = node.args[0]
         return f"{buffer.name}_i"
-    return _WISHES.get(node.op, "k")
+    return _WISHES.get(node.op, "index")
 
 

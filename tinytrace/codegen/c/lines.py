@@ -121,10 +121,14 @@ def _without_marks(text: str, column: int, names: list[str]) -> tuple[str, tuple
 
 @dataclass(frozen=True)
 class CFunction:
-    """A function of C: its head, and the lines of its body."""
+    """A function of C."""
 
+    name: str
     head: str
+    """What stands before its body."""
     lines: Sequence[Line]
+    standing: frozenset[str] = frozenset()
+    """The names of arrays and variables in it."""
     linkage: str = "static "
 
     @property

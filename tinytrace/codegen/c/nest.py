@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
-from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
+from tinytrace.codegen.c.lines import CALL, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.types import memory_type, narrowed, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of
+from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.kernel import Nest
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.reductions import fold_of, product_taken_in
@@ -51,11 +52,11 @@ class NestWriter:
         self.functions = functions
         self.fuses = fuses
         """May a product and a sum be rounded once?"""
-        self._about: Sequence[str] = ()
+        self._about: tuple[str, Sequence[Equation]] = "", ()
 
-    def write(self, nest: Nest, about: Sequence[str] = ()) -> None:
-        """Write the loops of one kernel; `about` is the comment in its function, if it becomes one."""
-        self._about = about
+    def write(self, nest: Nest, heading: str | None = None) -> None:
+        """Write the loops of one kernel; heading: of the comment in its function, if it becomes one."""
+        self._about = heading or "", nest.equations if heading is not None else ()
         self.code.eqns = nest.eqns
         self._body(nest.body)
 
@@ -93,6 +94,7 @@ class NestWriter:
                 role = SCAFFOLD if x.dtype is None else COPY
                 text = f"{const}{variable_type(x.dtype)} {x.args[0]} = {code.text_of(value)};"
                 code.line(text, role, x.eqns | value.eqns)
+                code.declared.add(str(x.args[0]))
                 if fixed:
                     code.know(value, str(x.args[0]))
             case Row(buffer):
@@ -251,8 +253,9 @@ class NestWriter:
         inner = Code(self.code.reserved)
         inner.eqns = self.code.eqns
         changed = {place[0].name for s in nested([loop]) for place in written(s) if not isinstance(place, Node)}
-        for line in self._about:
-            inner.line(line, COMMENT)
+        heading, equations = self._about
+        if equations:
+            inner.comment(heading, equations)
         if not is_whole(loop):
             inner.line("void *const *work = ctx;")
         for k, buffer in enumerate(buffers):
@@ -261,6 +264,7 @@ class NestWriter:
         for k, x in enumerate(variables, len(buffers)):
             kind = variable_type(x.dtype)
             inner.line(f"const {kind} {x.args[0]} = *(const {kind} *)work[{k}];")
+            inner.declared.add(str(x.args[0]))
         if calls:
             inner.line(f"const struct tt_host *host = work[{len(buffers) + len(variables)}];")
         writer = NestWriter(inner, self.functions, self.fuses)
@@ -278,7 +282,8 @@ class NestWriter:
         if is_streaming(loop):
             inner.line(named("tt_stream_end") + "();")
         takes = "void *const *work" if is_whole(loop) else "void *ctx, int64_t begin, int64_t end"
-        self.functions.append(CFunction(f"void {named(name)}({takes})", inner.lines))
+        self.functions.append(CFunction(name, f"void {named(name)}({takes})", *inner.finished(self.functions)))
+        self.code.declared.add(name)
         pointers = [f"(void *){named(b.name)}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
         pointers += [f"(void *){HOST}"] * calls
         return name, f"(void *[]){{{', '.join(pointers)}}}"

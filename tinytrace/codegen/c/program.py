@@ -4,8 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.c.code import Code
-from tinytrace.codegen.c.comments import comment
-from tinytrace.codegen.c.lines import COMMENT, COPY, CFunction, named
+from tinytrace.codegen.c.lines import COPY, CFunction, named
 from tinytrace.codegen.c.nest import NestWriter, is_spread
 from tinytrace.codegen.c.types import memory_type
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs
@@ -23,15 +22,15 @@ class ProgramWriter:
     def write(self, kernels: Sequence[Kernel], top: bool = True) -> None:
         """Write kernels in order, each with a comment that says what it is, where its loops are."""
         for kernel in kernels:
-            about = comment(kernel.headed() if top else "\n".join(kernel.equations)) if kernel.equations else []
-            if about and top:
+            heading = kernel.summary() if top else ""
+            if kernel.equations and top:
                 self.code.line("")
             if isinstance(kernel, Nest) and is_spread(kernel):
-                self._nests.write(kernel, about)
+                self._nests.write(kernel, heading)
                 self.code.forget_loads(kernel.writes)
                 continue
-            for line in about:
-                self.code.line(line, COMMENT)
+            if kernel.equations:
+                self.code.comment(heading, kernel.equations)
             match kernel:
                 case Nest():
                     self._nests.write(kernel)

@@ -59,8 +59,9 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     for name in ("buffers", "host"):
         if name not in used and name not in names_in(code.lines):
             code.line(f"(void){name};")
-    entry = CFunction(f"int32_t {named('tt_entry')}(void *const *buffers, const struct tt_host *host)",
-                      [*code.lines, *body.lines, Line.of("    return TT_OK;")], linkage="")
+    inside, standing = body.finished(writer.functions)
+    entry = CFunction("tt_entry", f"int32_t {named('tt_entry')}(void *const *buffers, const struct tt_host *host)",
+                      [*code.lines, *inside, Line.of("    return TT_OK;")], standing, linkage="")
     parts = split_compile(writer.functions, entry)
     lines = parts or paragraphs([function.all_lines for function in (*writer.functions, entry)])
     unrolled = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []

@@ -10,10 +10,11 @@ from its statements when it is asked for. A kernel prints itself with its equati
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, walk
 from tinytrace.codegen.ir.statements import (
     Buffer,
@@ -33,8 +34,8 @@ from tinytrace.codegen.ir.statements import (
 class Kernel:
     """A part of a program that runs on its own."""
 
-    equations: Sequence[str] = ()
-    """The text of each equation in it."""
+    equations: Sequence[Equation] = ()
+    """What is shown of each equation in it."""
     eqns: frozenset[int] = NO_EQNS
     """The ids of these equations."""
 
@@ -78,9 +79,13 @@ class Kernel:
 
     def headed(self) -> str:
         """Return what this kernel costs and its equations, without the programs inside it."""
+        return "\n".join([self.summary(), *(f"    {equation}" for equation in self.equations)])
+
+    def summary(self) -> str:
+        """Return what this kernel is and costs."""
         moved = f"reads {_amount(self.bytes_read)}B, writes {_amount(self.bytes_written)}B, {_amount(self.flops)}flop"
         saved = f", fusion saved {_amount(self.saved)}B" if self.saved else ""
-        return "\n".join([f"{self.title()}: {moved}{saved}", *("    " + line for line in self.equations)])
+        return f"{self.title()}: {moved}{saved}"
 
     def title(self) -> str:
         """Return what kind of kernel this is, in a few words."""
@@ -246,6 +251,12 @@ def with_programs(kernel: Kernel, programs: Sequence[Sequence[Kernel]]) -> Kerne
     if isinstance(kernel, Repeat):
         return replace(kernel, condition=programs[0], body=programs[1])
     return replace(kernel, branches=programs) if isinstance(kernel, Choose) else kernel
+
+
+def with_equations_in(kernel: Kernel, places: Mapping[str, str]) -> Kernel:
+    """Return a kernel whose equations name the arrays `places[a]` too, in which that is now what `a` was."""
+    equations = [equation.in_places(places) for equation in kernel.equations]
+    return replace(kernel, equations=equations) if equations != list(kernel.equations) else kernel
 
 
 def map_bodies(kernels: Sequence[Kernel], change: Callable[[Sequence[Stmt]], Sequence[Stmt]]) -> list[Kernel]:

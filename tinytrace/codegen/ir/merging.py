@@ -11,7 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import rebuild
-from tinytrace.codegen.ir.kernel import Choose, Exchange, Kernel, Nest, Repeat, View, inner_programs, with_programs
+from tinytrace.codegen.ir.kernel import (
+    Choose,
+    Exchange,
+    Kernel,
+    Nest,
+    Repeat,
+    View,
+    inner_programs,
+    with_equations_in,
+    with_programs,
+)
 from tinytrace.codegen.ir.nodes import Node, load, local, rewrite, walk
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Declare, For, Stmt, When, expressions, nested, written
@@ -26,6 +36,7 @@ def merge_places(kernels: Sequence[Kernel], places: Places) -> list[Kernel]:
 
 def _merged(kernel: Kernel, places: Places) -> Kernel:
     kernel = with_programs(kernel, [merge_places(program, places) for program in inner_programs(kernel)])
+    kernel = with_equations_in(kernel, {old.name: new.name for old, new in places.items()})
     if isinstance(kernel, Nest):
         touched = any(buffer in places for accessed in kernel.accesses for buffer in accessed)
         return replace(kernel, body=merge_in_body(kernel.body, places)) if touched else kernel

@@ -12,7 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, unflattened
-from tinytrace.codegen.ir.kernel import Choose, Exchange, Kernel, Nest, Repeat, inner_programs, with_programs
+from tinytrace.codegen.ir.kernel import (
+    Choose,
+    Exchange,
+    Kernel,
+    Nest,
+    Repeat,
+    inner_programs,
+    with_equations_in,
+    with_programs,
+)
 from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Declare, For, Row, Stmt, Store, expressions, nested, touched
@@ -85,8 +94,9 @@ def _interchanged(before: list[Kernel], repeat: Repeat, elsewhere: Counter[objec
     inside = [eqn for kernel in repeat.body for eqn in kernel.equations]
     carried = sum(pair.result.nbytes for pair in repeat.exchanges)
     eqns = repeat.eqns.union(*(kernel.eqns for kernel in repeat.body))
-    return [*kept, Nest([*repeat.equations, *inside], eqns, loops,
-                        saved=repeat.saved + 2 * (repeat.length - 1) * carried)]
+    nest = Nest([*repeat.equations, *inside], eqns, loops, saved=repeat.saved + 2 * (repeat.length - 1) * carried)
+    return [*kept, with_equations_in(nest, {pair.before.name: _row_name(pair) for pair in repeat.exchanges}
+                                     | {view.buffer.name: view.base.name for view in repeat.views})]
 
 
 def _beginning(before: Sequence[Kernel], repeat: Repeat) \
@@ -205,7 +215,7 @@ class _Interchange:
         assert repeat.iteration is not None
         count = axis(str(repeat.iteration.args[0]), repeat.length)
         iteration = linear(repeat.length - 1, [(count, -1)]) if repeat.reverse else count
-        rows = {pair.before: Buffer(f"{pair.before.name}_row", (lane.args[1],), pair.before.dtype, "row")
+        rows = {pair.before: Buffer(_row_name(pair), (lane.args[1],), pair.before.dtype, "row")
                 for pair in repeat.exchanges}
         places = {old: (row, lane) for old, row in rows.items()}
         changed = {self.loop.axis: position, repeat.iteration: iteration}
@@ -244,6 +254,10 @@ class _Interchange:
         moving = {view.buffer for view in self.repeat.views}
         roots = [root for stmt in nested([*self.before, *self.loop.body, *self.after]) for root in expressions(stmt)]
         return [node for node in walk(roots) if node.op == "load" and node.args[0] in moving]
+
+
+def _row_name(pair: Exchange) -> str:
+    return f"{pair.before.name}_row"
 
 
 def _over(lane: Node, body: Sequence[Stmt]) -> For:

@@ -1,9 +1,12 @@
 """Names in C: the jaxpr's letters where they may stand, and numbered ones beside them where a letter is taken."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from tinytrace.core.jaxpr import DropVar, Jaxpr, JaxprEqn, Var
+from tinytrace.codegen.ir.equations import Equation, Value
+from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.printer import VarNames
 
 _RESERVED = frozenset([
@@ -48,11 +51,22 @@ class Names:
         return name
 
     def text(self, eqn: JaxprEqn) -> str:
-        """Return an equation in the jaxpr's notation, in one line, without programs and functions in its parameters."""
-        outs = " ".join(f"{self.letters[v]}:{v.aval.str_short()}" for v in eqn.outvars)
+        """Return an equation in the jaxpr's notation and letters, in one line."""
+        return str(self.equation(eqn, lambda var, letter: Value((letter,), var.aval.str_short())))
+
+    def equation(self, eqn: JaxprEqn, value_of: Callable[[Var, str], Value]) -> Equation:
+        """Return an equation in the jaxpr's notation, without programs and functions in its parameters.
+
+        value_of: what is shown of a variable, whose name in C or letter it gets.
+        """
+        def value(x: Atom) -> Value:
+            if isinstance(x, Literal):
+                return Value((self.letters[x],), is_number=True)
+            return value_of(x, self._identifiers.get(x) or self.letters[x])
+
         shown = [f"{k}={_in_one_line(v)}" for k, v in eqn.primitive.pp_params(eqn.params).items() if _is_plain(v)]
         params = f"[{' '.join(shown)}]" if shown else ""
-        return f"{outs} = {eqn.primitive.name}{params} {' '.join(self.letters[x] for x in eqn.invars)}"
+        return Equation(tuple(map(value, eqn.outvars)), eqn.primitive.name, params, tuple(map(value, eqn.invars)))
 
 
 def _is_plain(value: object) -> bool:

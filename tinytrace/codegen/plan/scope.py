@@ -8,14 +8,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, rebuild
+from tinytrace.codegen.ir.equations import Equation, Value
 from tinytrace.codegen.ir.kernel import Kernel
-from tinytrace.codegen.ir.nodes import Node, element, inherit, load, own_by, walk
+from tinytrace.codegen.ir.nodes import Node, element, inherit, load, own_by, value_of, walk
 from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.plan.elements import Elements, Index, literal_node
 from tinytrace.codegen.plan.partition import Root
 from tinytrace.codegen.plan.unit import Unit
 from tinytrace.codegen.plan.values import Values
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Literal, Var
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal, Var
 
 
 class Scope(ABC):
@@ -31,6 +32,7 @@ class Scope(ABC):
             if v not in self.homes:
                 self.homes[v] = unit.constant(const, v.aval)
         self.values = Values(self.jaxpr)
+        self._order = {eqn: k for k, eqn in enumerate(self.jaxpr.eqns)}
         letters = {v: unit.names[v] for eqn in self.jaxpr.eqns for v in eqn.outvars if type(v) is not DropVar}
         self.elements = Elements(self.values.producers, self._leaf, letters, unit.fuses)
         self.targets: dict[Var, list[Buffer]] = {}
@@ -55,6 +57,38 @@ class Scope(ABC):
         """Add a root that no equation of the program computes, and store it in `target`."""
         self.targets[root.var] = [target]
         self.add_root(root)
+
+    def with_fused(self, stack: list[JaxprEqn]) -> list[JaxprEqn]:
+        """Return equations and those that are written out in them, in order."""
+        inside: dict[JaxprEqn, None] = {}
+        while stack:
+            eqn = stack.pop()
+            if eqn not in inside:
+                inside[eqn] = None
+                for x in eqn.invars:
+                    producer = self.values.producers.get(x) if isinstance(x, Var) else None
+                    if producer is not None and x not in self.values.kept and producer.is_map:
+                        stack.append(producer.eqn)
+        return sorted(inside, key=self._order.__getitem__)
+
+    def equations(self, eqn: JaxprEqn) -> list[Equation]:
+        """Return what is shown of an equation that is a kernel of its own, after those that are written out in it."""
+        return [self.equation(each) for each in self.with_fused([eqn])]
+
+    def equation(self, eqn: JaxprEqn) -> Equation:
+        """Return what is shown of an equation: its values under their letters, or where they are."""
+        return self.unit.names.equation(eqn, self._value)
+
+    def _value(self, var: Var, letter: str) -> Value:
+        home = self.homes.get(var)
+        places = [home.name] if isinstance(home, Buffer) else []
+        if isinstance(home, Node) and home.op == "local":
+            places.append(str(home.args[0]))
+        if isinstance(home, Node) and home.op == "literal" and var not in self.values.producers:
+            return Value((str(value_of(home)),), is_number=True)
+        places += [target.name for target in self.targets.get(var, [])]
+        names = [letter, *places] if var in self.values.producers or not places else places
+        return Value(tuple(dict.fromkeys(names)), var.aval.str_short())
 
     def home(self, atom: Atom) -> Home:
         """Return where a value is that has been planned, or is an input or a literal."""

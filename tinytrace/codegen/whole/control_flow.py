@@ -121,7 +121,7 @@ class _Repetition:
         for atom, array in self.before:
             axes = domain_axes(atom.aval.shape)
             stores.append(store_nest(self.scope.resolved(self.scope.elements(atom, axes)), axes, array))
-        repeat = replace(repeat, equations=[self.scope.unit.names.text(self.eqn)], exchanges=self.exchanges,
+        repeat = replace(repeat, equations=self.scope.equations(self.eqn), exchanges=self.exchanges,
                          variables=[variable for _, variable in self.variables])
         return [*scalars, *stores, repeat]
 
@@ -132,7 +132,7 @@ class _Counted(_Repetition):
     def kernels(self) -> list[Kernel]:
         kind, scope, names = self.kind, self.scope, self.scope.unit.names
         assert kind.length is not None
-        iteration = local(names.fresh("turn"), None)
+        iteration = local(names.fresh("iteration"), None)
         views: list[View] = []
         slices: list[Stmt] = []
         start = kind.num_consts + kind.num_carry
@@ -241,7 +241,7 @@ def branch(scope: Scope, eqn: JaxprEqn, kind: Branch) -> list[Kernel]:
             results.variables.append(variable)
     index = scope.home(eqn.invars[0])
     operands = [scope.home(x) for x in eqn.invars[1:]]
-    chosen = Choose([scope.unit.names.text(eqn)],
+    chosen = Choose(scope.equations(eqn),
                     index=index if isinstance(index, Node) else load(index, number(0), index.dtype),
                     branches=[_one_branch(scope, program, operands, results) for program in kind.branches])
     return [*([Nest(body=results.declared)] if results.declared else []), chosen]

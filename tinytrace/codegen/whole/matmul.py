@@ -62,7 +62,7 @@ def product(scope: Scope, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
     body: list[Stmt] = [Call(gemm, places, ("out",), flops=2 * m * n * k, rows=m)]
     for axis in reversed(loops):
         body = [For(axis, number(0), number(axis.args[1]), body, independent=True)]
-    return [*before, Nest([scope.unit.names.text(eqn)], body=body)]
+    return [*before, Nest(scope.equations(eqn), body=body)]
 
 
 def _gemm(name: str, m: int, n: int, k: int, left: Matrix, right: Matrix) -> Procedure:

@@ -28,7 +28,7 @@ def routine(scope: Scope, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
         places["scratch"] = scratch, number(0)
         outs = (*outs, "scratch")
     procedure = Procedure(eqn.primitive.name, kind.calls, _meaning(eqn, eqn.primitive.in_numpy(eqn.params)))
-    return [Nest([scope.unit.names.text(eqn)], body=[*declared, Call(procedure, places, outs)])]
+    return [Nest(scope.equations(eqn), body=[*declared, Call(procedure, places, outs)])]
 
 
 def host_call(scope: Scope, eqn: JaxprEqn, kind: HostCall) -> list[Kernel]:
@@ -39,7 +39,7 @@ def host_call(scope: Scope, eqn: JaxprEqn, kind: HostCall) -> list[Kernel]:
     call = call_host("callback", item(place("ids"), k), pointers([place(name) for name in places]))
     places["ids"] = scope.unit.callback_ids, number(0)
     procedure = Procedure("callback", (call,), _meaning(eqn, kind.function), failure="TT_CALLBACK_RAISED")
-    return [Nest([scope.unit.names.text(eqn)], body=[*declared, Call(procedure, places, outs)])]
+    return [Nest(scope.equations(eqn), body=[*declared, Call(procedure, places, outs)])]
 
 
 def _meaning(eqn: JaxprEqn, function: Callable[..., Any]) -> Callable[[dict[str, NDArray]], None]:

@@ -58,7 +58,7 @@ def scatter(scope: Scope, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
     body = _updates(ends, (result, offset), value, inside, op)
     if op and duration(body) >= WORTH_SPREADING and _pays(loops, result):
         body = _in_pieces(ends, (result, offset), value, inside, op)
-    return [copy, Nest([scope.unit.names.text(eqn)], body=body)]
+    return [copy, Nest(scope.equations(eqn), body=body)]
 
 
 def _updates(loops: Sequence[tuple[Node, Node]], place: Place, value: Node, inside: Node, op: str) -> list[Stmt]:
