@@ -107,7 +107,8 @@ def test_why_compares_with_an_earlier_call(model, capsys):
     ["c", "tinytrace.nn:selu", "--arg", "1.0", "--static", "3"], ["run", "/no/such/script.py"],
     ["cache", "show", "zz"], ["cache", "import", "/no/such/file"], ["cache", "export", "/no/such/folder/file"],
 ])  # fmt: skip
-def test_a_wrong_command_line_ends_with_2_and_a_note(argv, capsys):
+def test_a_wrong_command_line_ends_with_2_and_a_note(argv, capsys, fresh_store):
+    fresh_store("empty")
     code, out, err = run(capsys, *argv)
     assert (code, out) == (2, "")
     assert err

@@ -18,6 +18,7 @@ from tinytrace.runtime import discovery, ladder
 from tinytrace.runtime.archive import export_store, import_store
 from tinytrace.runtime.compiler import Compiler
 from tinytrace.runtime.failures import CompileError, DegradedWarning
+from tinytrace.runtime.folders import Folder
 from tinytrace.runtime.inventory import Inventory, current_inventory
 from tinytrace.runtime.ladder import load, stats
 
@@ -58,6 +59,17 @@ def test_entries_tell_what_made_them_and_are_built_again():
     for unknown in ("", "no such"):
         with pytest.raises(KeyError):
             inventory[unknown]
+
+
+def test_to_find_an_entry_no_other_shard_is_looked_at(monkeypatch):
+    """An export of n entries would take n * n steps."""
+    inventory = fill()
+    listed, names = [], Folder.names
+    monkeypatch.setattr(Folder, "names", lambda self: [listed.append(self), *names(self)][1:])
+    for digest in list(inventory):
+        listed.clear()
+        assert inventory[digest[:20]].digest == digest
+        assert len(listed) == 2  # the shards, and one of them
 
 
 def test_the_recorded_commands_by_hand(tmp_path):

@@ -152,7 +152,7 @@ class Inventory(Mapping[str, StoredEntry]):
         self.store = store
 
     def __getitem__(self, digest: str) -> StoredEntry:
-        names = [name for name in self if name.startswith(digest)] if digest else []
+        names = list(self._beginning_with(digest)) if digest else []
         if len(names) != 1:
             raise KeyError(f"{len(names)} entries have a digest that begins with {digest!r}")
         entry = read_entry(self.store, names[0])
@@ -161,10 +161,7 @@ class Inventory(Mapping[str, StoredEntry]):
         return entry
 
     def __iter__(self) -> Iterator[str]:
-        with suppress(OSError), self.store.folder() as root, root.inner(ENTRIES) as entries:
-            for shard in sorted(filter(IS_SHARD, entries.names())):
-                with suppress(OSError), entries.inner(shard) as folder:
-                    yield from sorted(filter(IS_DIGEST, folder.names()))
+        return self._beginning_with("")
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -174,6 +171,13 @@ class Inventory(Mapping[str, StoredEntry]):
         for name in self:
             if entry := read_entry(self.store, name):
                 yield entry
+
+    def _beginning_with(self, digest: str) -> Iterator[str]:
+        """Yield the names of entries; of other shards than that of `digest` none is looked at."""
+        with suppress(OSError), self.store.folder() as root, root.inner(ENTRIES) as entries:
+            for shard in sorted(name for name in filter(IS_SHARD, entries.names()) if name.startswith(digest[:2])):
+                with suppress(OSError), entries.inner(shard) as folder:
+                    yield from sorted(name for name in filter(IS_DIGEST, folder.names()) if name.startswith(digest))
 
     def __repr__(self) -> str:
         rows = [(entry.digest[:12], entry.size, entry.key.compiler.split(",")[0], _age(entry.used))
