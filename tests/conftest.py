@@ -55,6 +55,16 @@ def pytest_configure(config):
         compileall.compile_dir(ROOT / "tinytrace", quiet=2)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """To look for garbage among what is being collected would take a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_modifyitems(config, items):
     """--sample: of tables with many cases, every Nth, from the Kth on."""
     every = config.getoption("--sample")
@@ -72,7 +82,16 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish(session):
-    """Tests that collect garbage, and those under leak checks do at every trace, need not look through all tests."""
+    _keep_what_is_there()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _what_earlier_tests_left():
+    _keep_what_is_there()
+
+
+def _keep_what_is_there():
+    """Tests that collect garbage, and those under leak checks do at every trace, need not look through all of this."""
     gc.collect()
     gc.freeze()
 

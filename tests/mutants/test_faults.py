@@ -8,17 +8,20 @@ import pytest
 from tests.mutants.__main__ import EQUIVALENT, ROOT, equivalents
 from tests.mutants.faults import GROUPS, found, sample
 
-FAULTS = sample(ROOT, seed=7, size=120)
+
+@pytest.fixture(scope="module")
+def faults():
+    return sample(ROOT, seed=7, size=120)
 
 
-def test_the_sample_is_that_of_its_seed():
-    assert sample(ROOT, 7, 120) == FAULTS
-    assert sample(ROOT, 8, 120) != FAULTS
-    assert {group for group in GROUPS for fault in FAULTS if fault.path.startswith(group)} == set(GROUPS)
+def test_the_sample_is_that_of_its_seed(faults):
+    assert sample(ROOT, 7, 120) == faults
+    assert sample(ROOT, 8, 120) != faults
+    assert {group for group in GROUPS for fault in faults if fault.path.startswith(group)} == set(GROUPS)
 
 
-def test_a_planted_program_can_be_read_and_is_another():
-    for fault in FAULTS:
+def test_a_planted_program_can_be_read_and_is_another(faults):
+    for fault in faults:
         text = (ROOT / fault.path).read_text()
         planted = fault.planted(text)
         assert planted != text

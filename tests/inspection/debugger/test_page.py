@@ -11,8 +11,6 @@ from tinytrace.inspection.debugger.page import STEPS
 from tinytrace.inspection.debugger.session import debugger
 from tinytrace.inspection.linked_texts.fixed import fixed_part
 
-LONG = debugger(lambda x: jax.lax.fori_loop(0, 5000, lambda i, c: jnp.sin(c) * 2, x))(1.0)
-
 
 def texts(text):
     """The texts in the page, by the keys of their panes."""
@@ -34,7 +32,8 @@ def test_it_is_a_text_before_it_is_a_program():
 
 
 def test_its_size_is_bounded_and_it_loads_nothing():
-    page = LONG.to(4000).page.to_html()
+    long = debugger(lambda x: jax.lax.fori_loop(0, 5000, lambda i, c: jnp.sin(c) * 2, x))(1.0)
+    page = long.to(4000).page.to_html()
     assert len(texts(page)["run"].splitlines()) == STEPS + 2  # the loop around, the end
     assert "The equations 3000 to 4999 of 15001: show the session again at another place for others." in page
     assert len(page.encode()) <= 250_000
