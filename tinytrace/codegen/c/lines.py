@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -91,12 +91,23 @@ class Line(str):
             line.role = COMPUTE if any(span.role == COMPUTE for span in spans) else COPY
         return line
 
+    def also(self, counterparts: Mapping[int, frozenset[int]]) -> Line:
+        """Return this line as one that stands for further equations too: for each of its own, for its counterparts."""
+        line = Line(self)
+        line.spans = tuple(span._replace(eqns=_also(span.eqns, counterparts)) for span in self.spans)
+        line.role, line.eqns, line.names = self.role, _also(self.eqns, counterparts), self.names
+        return line
+
     def outdented(self) -> Line:
         """Return this line one level further to the left."""
         line = Line(self[4:])
         line.spans = tuple(span._replace(begin=span.begin - 4, end=span.end - 4) for span in self.spans)
         line.role, line.eqns, line.names = self.role, self.eqns, self.names
         return line
+
+
+def _also(eqns: frozenset[int], counterparts: Mapping[int, frozenset[int]]) -> frozenset[int]:
+    return eqns.union(*(counterparts.get(k, ()) for k in eqns)) if eqns else eqns
 
 
 def _without_marks(text: str, column: int, names: list[str]) -> tuple[str, tuple[Span, ...]]:

@@ -1,16 +1,19 @@
 """Loop nests as C: statements, loops, what moves out of a loop, and kernels that run on several threads.
 
 What does not vary with a loop is computed before it. A parallel loop becomes a function of its own that runs
-iterations `begin` to `end`; it finds the arrays and variables that it uses through an array of pointers.
+iterations `begin` to `end`; it finds the arrays and variables that it uses through an array of pointers. Kernels that
+are equal but for their arrays become one function (`equal_kernels`), as do parallel loops.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.equal_kernels import Pattern, pattern
 from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
-from tinytrace.codegen.c.lines import CALL, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
+from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.types import memory_type, narrowed, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of
@@ -30,9 +33,10 @@ from tinytrace.codegen.ir.statements import (
     Stmt,
     Store,
     When,
+    captured,
+    changed,
     expressions,
     nested,
-    touched,
     written,
 )
 from tinytrace.codegen.passes.streaming_stores import is_streaming
@@ -53,12 +57,39 @@ class NestWriter:
         self.fuses = fuses
         """May a product and a sum be rounded once?"""
         self._about: tuple[str, Sequence[Equation]] = "", ()
+        self._written: dict[object, tuple[int, Pattern]] = {}
+        """For each function that others may share: its number and what it does."""
 
     def write(self, nest: Nest, heading: str | None = None) -> None:
         """Write the loops of one kernel; heading: of the comment in its function, if it becomes one."""
         self._about = heading or "", nest.equations if heading is not None else ()
         self.code.eqns = nest.eqns
         self._body(nest.body)
+
+    def call_shared(self, nest: Nest, pattern: Pattern) -> None:
+        """Write a call of the function that is this kernel and those that are equal to it."""
+        buffers, variables = captured(nest.body)
+        number = self._shared(pattern.key, pattern)
+        if number is None:
+            number = self._add_shared_function(nest, buffers, variables, pattern)
+        words = [named(b.name) for b in buffers] + [self.code.value(x) for x in variables]
+        self.code.line(f"{named(self.functions[number].name)}({', '.join(words)});", CALL, nest.eqns)
+
+    def _add_shared_function(self, nest: Nest, buffers: Sequence[Buffer], variables: Sequence[Node],
+                             pattern: Pattern) -> int:
+        number, name = len(self.functions), f"tt_kernel_{len(self.functions)}"
+        inner = Code(self.code.reserved)
+        inner.eqns = nest.eqns
+        inner.line("/* Kernels that are the same but for their arrays. */", COMMENT)
+        NestWriter(inner, self.functions, self.fuses)._body(nest.body)
+        written_to = changed(nest.body)
+        takes = [f"{'' if b.name in written_to else 'const '}{memory_type(b.dtype)} *restrict {b.name}"
+                 for b in buffers]
+        takes += [f"{variable_type(x.dtype)} {x.args[0]}" for x in variables]
+        inner.declared.update(str(x.args[0]) for x in variables)
+        function = CFunction(name, f"void {named(name)}({', '.join(takes)})", *inner.finished(self.functions))
+        self._remember(pattern.key, pattern, function)
+        return number
 
     # --- statements --------------------------------------------------------------------------------------------
 
@@ -246,20 +277,34 @@ class NestWriter:
     # --- threads -----------------------------------------------------------------------------------------------
 
     def _function(self, loop: For) -> tuple[str, str]:
-        """Write the function that runs a part of `loop`; Returns its name and the pointers that it wants."""
-        name = f"tt_kernel_{len(self.functions)}"
-        buffers, variables = captured(loop)
+        """Write or find the function that runs a part of `loop`; Returns its name and the pointers that it wants."""
+        buffers, variables = captured([loop])
         calls = any(isinstance(stmt, Call) and stmt.procedure.uses_host for stmt in nested([loop]))
+        pointers = [f"(void *){named(b.name)}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
+        pointers += [f"(void *){HOST}"] * calls
+        found = pattern([loop])
+        number = self._shared((loop.grain, found.key), found)
+        if number is None:
+            number = len(self.functions)
+            self._remember((loop.grain, found.key), found, self._function_of(loop, buffers, variables, calls))
+        elif self._about[1]:
+            self.code.comment(*self._about)
+        name = self.functions[number].name
+        self.code.declared.add(name)
+        return name, f"(void *[]){{{', '.join(pointers)}}}"
+
+    def _function_of(self, loop: For, buffers: Sequence[Buffer], variables: Sequence[Node], calls: bool) -> CFunction:
+        name = f"tt_kernel_{len(self.functions)}"
         inner = Code(self.code.reserved)
         inner.eqns = self.code.eqns
-        changed = {place[0].name for s in nested([loop]) for place in written(s) if not isinstance(place, Node)}
+        written_to = changed([loop])
         heading, equations = self._about
         if equations:
             inner.comment(heading, equations)
         if not is_whole(loop):
             inner.line("void *const *work = ctx;")
         for k, buffer in enumerate(buffers):
-            const = "" if buffer.name in changed else "const "
+            const = "" if buffer.name in written_to else "const "
             inner.line(f"{const}{memory_type(buffer.dtype)} *restrict {buffer.name} = work[{k}];")
         for k, x in enumerate(variables, len(buffers)):
             kind = variable_type(x.dtype)
@@ -282,11 +327,20 @@ class NestWriter:
         if is_streaming(loop):
             inner.line(named("tt_stream_end") + "();")
         takes = "void *const *work" if is_whole(loop) else "void *ctx, int64_t begin, int64_t end"
-        self.functions.append(CFunction(name, f"void {named(name)}({takes})", *inner.finished(self.functions)))
-        self.code.declared.add(name)
-        pointers = [f"(void *){named(b.name)}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
-        pointers += [f"(void *){HOST}"] * calls
-        return name, f"(void *[]){{{', '.join(pointers)}}}"
+        return CFunction(name, f"void {named(name)}({takes})", *inner.finished(self.functions))
+
+    def _shared(self, key: object, found: Pattern) -> int | None:
+        """Return the number of a function that does the same, which is these equations too from now on."""
+        number, first = self._written.get(key, (None, found))
+        if number is not None:
+            counterparts = first.counterparts(found)
+            function = self.functions[number]
+            self.functions[number] = replace(function, lines=[line.also(counterparts) for line in function.lines])
+        return number
+
+    def _remember(self, key: object, found: Pattern, function: CFunction) -> None:
+        self._written[key] = len(self.functions), found
+        self.functions.append(function)
 
 
 def _assigned(formula: Formula) -> str:
@@ -322,24 +376,6 @@ def reduction_clause(loop: For) -> str | None:
         return None
     scan = "inscan, " if any(isinstance(stmt, Inclusive) for stmt in loop.body) else ""
     return "".join(f" reduction({scan}{op}: {', '.join(dict.fromkeys(names))})" for op, names in clauses.items())
-
-
-def captured(loop: For) -> tuple[list[Buffer], list[Node]]:
-    """Return the arrays and variables of the program around it that a loop uses."""
-    inside = list(nested([loop]))
-    own = {stmt.buffer.name for stmt in inside if isinstance(stmt, Row)}
-    made = {stmt.local for stmt in inside if isinstance(stmt, Declare)}
-    buffers: dict[Buffer, None] = {}
-    variables: dict[Node, None] = {}
-    for stmt in inside:
-        for node in walk(expressions(stmt)):
-            if node.op == "load":
-                buffers.setdefault(node.args[0])
-            elif node.op == "local" and node not in made:
-                variables.setdefault(node)
-        buffers.update(dict.fromkeys(touched(stmt)))
-    by_name = {b.name: b for b in buffers if b.name not in own}
-    return list(by_name.values()), list(variables)
 
 
 def _certain(body: Iterable[Stmt]) -> list[Stmt]:

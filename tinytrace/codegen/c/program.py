@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.equal_kernels import repeated
 from tinytrace.codegen.c.lines import COPY, CFunction, named
 from tinytrace.codegen.c.nest import NestWriter, is_spread
 from tinytrace.codegen.c.types import memory_type
@@ -21,6 +22,7 @@ class ProgramWriter:
 
     def write(self, kernels: Sequence[Kernel], top: bool = True) -> None:
         """Write kernels in order, each with a comment that says what it is, where its loops are."""
+        shared = repeated(kernels) if top else {}
         for kernel in kernels:
             heading = kernel.summary() if top else ""
             if kernel.equations and top:
@@ -32,6 +34,8 @@ class ProgramWriter:
             if kernel.equations:
                 self.code.comment(heading, kernel.equations)
             match kernel:
+                case Nest() if kernel in shared:
+                    self._nests.call_shared(kernel, shared[kernel])
                 case Nest():
                     self._nests.write(kernel)
                 case Repeat():

@@ -180,6 +180,29 @@ def touched(stmt: Stmt) -> list[Buffer]:
     return [place[0] for place in places if not isinstance(place, Node)]
 
 
+def changed(body: Sequence[Stmt]) -> set[str]:
+    """Return the names of the arrays that statements change."""
+    return {place[0].name for stmt in nested(body) for place in written(stmt) if not isinstance(place, Node)}
+
+
+def captured(body: Sequence[Stmt]) -> tuple[list[Buffer], list[Node]]:
+    """Return the arrays and variables of the program around them that statements use."""
+    inside = list(nested(body))
+    own = {stmt.buffer.name for stmt in inside if isinstance(stmt, Row)}
+    made = {stmt.local for stmt in inside if isinstance(stmt, Declare)}
+    buffers: dict[Buffer, None] = {}
+    variables: dict[Node, None] = {}
+    for stmt in inside:
+        for node in walk(expressions(stmt)):
+            if node.op == "load":
+                buffers.setdefault(node.args[0])
+            elif node.op == "local" and node not in made:
+                variables.setdefault(node)
+        buffers.update(dict.fromkeys(touched(stmt)))
+    by_name = {b.name: b for b in buffers if b.name not in own}
+    return list(by_name.values()), list(variables)
+
+
 OwnerT = TypeVar("OwnerT", bound="For | When")
 
 

@@ -1,0 +1,88 @@
+"""Kernels that differ in their arrays alone are one C function."""
+import re
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace.codegen.c import equal_kernels
+
+
+def layers(count, size=64):
+    """A network of equal layers with the gradient of its parameters, and arguments for it."""
+    numbers = np.random.default_rng(0)
+    parameters = [(jnp.asarray(numbers.standard_normal((size, size)).astype(np.float32) / 9), jnp.ones(size))
+                  for _ in range(count)]
+
+    def loss(parameters, x):
+        for w, b in parameters:
+            x = jnp.tanh(x @ w + b)
+        return jnp.sum(x ** 2)
+
+    return jax.grad(loss), (parameters, jnp.asarray(numbers.standard_normal((32, size)).astype(np.float32)))
+
+
+def functions(lowered):
+    """The names of the functions that a program defines."""
+    return set(re.findall(r"^(?!.*;$).*void (tt_kernel_\d+)\(", lowered.as_text(full=True), re.MULTILINE))
+
+
+def loops(lowered):
+    return lowered.as_text().count("for (")
+
+
+def test_deeper_networks_have_no_more_loops():
+    few, many = (jax.jit(f).lower(*args) for f, args in map(layers, (10, 20)))
+    assert functions(many) == functions(few) != set()
+    assert loops(many) == loops(few)
+
+
+def test_bits_are_those_of_kernels_apart(monkeypatch):
+    function, args = layers(8)
+    together = jax.jit(function)(*args)
+    monkeypatch.setattr(equal_kernels, "FEWEST", 1000)
+    jax.clear_caches()
+    apart = jax.jit(lambda *args: function(*args))(*args)
+    for x, y in zip(jax.tree.leaves(together), jax.tree.leaves(apart), strict=True):
+        assert np.asarray(x).tobytes() == np.asarray(y).tobytes()
+
+
+def test_every_equation_leads_to_the_function_that_computes_it():
+    function, args = layers(8)
+    lowered = jax.jit(function).lower(*args)
+    source = lowered.source_map
+    lines = lowered.as_text(full=True).splitlines()
+    found = [e for e in source.equations if "= tanh" in e.text]
+    assert len(found) == 8
+    for equation in found:
+        places = [place for place in source.c_of(equation) if place.role == "compute"]
+        assert any("tt_tanh_f32(" in lines[place.line - 1] for place in places)
+    shared = next(k for k, line in enumerate(lines, 1) if "tt_tanh_f32(" in line and "static" not in line)
+    assert len({e.id for e in source.equations_at(shared) if "= tanh" in e.text}) > 1
+
+
+@pytest.mark.parametrize("others", ["numbers", "types", "order", "sizes"])
+def test_what_differs_in_more_than_arrays_is_no_function(others):
+    """Four kernels, of which never three are equal."""
+    def program(xs):
+        scales = [2.0 + k * (others == "numbers") for k in range(4)]
+        folds = [jnp.max if others == "order" and k % 2 else jnp.sum for k in range(4)]
+        return [fold(jnp.sin(x * scale)) for fold, x, scale in zip(folds, xs, scales, strict=True)]
+
+    types = ["int32" if others == "types" and k % 2 else "float32" for k in range(4)]
+    xs = [jnp.ones((7 + k if others == "sizes" else 7 + k % 2, 3), dtype) for k, dtype in enumerate(types)]
+    assert not functions(jax.jit(program).lower(xs))
+
+
+def test_kernels_around_shared_ones_see_what_they_store():
+    """Sums of sums: what a function stores is read by the next kernel, and a place is used again."""
+    def program(x):
+        for _ in range(6):
+            x = jnp.cumsum(x * 2.0, axis=0) - jnp.mean(x, axis=0)
+        return x
+
+    x = jnp.asarray(np.random.default_rng(0).standard_normal((5, 7)).astype(np.float32))
+    with jax.disable_jit():
+        wanted = program(x)
+    np.testing.assert_allclose(jax.jit(program)(x), wanted, rtol=1e-4)

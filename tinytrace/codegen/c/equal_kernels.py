@@ -1,0 +1,163 @@
+"""Kernels that differ in their arrays alone: they are one C function, which is compiled once.
+
+    for i: y1[i] = tanh(x1[i] + b1[i])        void tt_kernel_0(const float *x1, const float *b1, float *y1)
+    for i: y2[i] = tanh(x2[i] + b2[i])        tt_kernel_0(x1, b1, y1);  tt_kernel_0(x2, b2, y2);
+
+A compiler takes milliseconds for a vectorised loop, so twenty equal layers should cost it what one does.
+
+Two lists of statements are equal if they are the same when arrays and variables are called by numbers, in the order in
+which they occur. Nothing else of an array is looked at but its element type: its length stands in the loops.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tinytrace.codegen.ir.kernel import Kernel, Nest
+from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.statements import (
+    Buffer,
+    Call,
+    Combine,
+    Declare,
+    For,
+    Inclusive,
+    Place,
+    Row,
+    Stmt,
+    Store,
+    When,
+    expressions,
+    nested,
+)
+
+FEWEST = 3
+"""So many equal kernels become a function: of two, each is better off where it is, its arrays known by name."""
+
+
+class Pattern(NamedTuple):
+    """Statements with numbers for names."""
+
+    key: tuple[Any, ...]
+    """Equal for statements that are."""
+    eqns: tuple[frozenset[int], ...]
+    """The ids of the equations of their parts, in the same order for all that are equal."""
+
+    def counterparts(self, other: Pattern) -> dict[int, frozenset[int]]:
+        """Return for each equation of these statements what it is among those of equal ones."""
+        found: dict[int, frozenset[int]] = {}
+        for own, others in zip(self.eqns, other.eqns, strict=True):
+            pairs = zip(sorted(own), sorted(others), strict=True) if len(own) == len(others) else ()
+            for k, j in pairs:
+                found[k] = found.get(k, frozenset()) | {j}
+            if len(own) != len(others):
+                found.update({k: found.get(k, frozenset()) | others for k in own})
+        return found
+
+
+def repeated(kernels: Sequence[Kernel]) -> dict[Nest, Pattern]:
+    """Return the kernels of a program that become functions, because several are equal, with their patterns."""
+    nests = [kernel for kernel in kernels if isinstance(kernel, Nest) and _stands_alone(kernel)]
+    alike = Counter(map(_outline, nests))
+    patterns = {nest: pattern(nest.body) for nest in nests if alike[_outline(nest)] >= FEWEST}
+    counts = Counter(found.key for found in patterns.values())
+    return {nest: found for nest, found in patterns.items() if counts[found.key] >= FEWEST}
+
+
+def _stands_alone(nest: Nest) -> bool:
+    """Is a kernel made of loops that run on this thread, and leaves it nothing but what they store?"""
+    return all(isinstance(stmt, (For, Row)) for stmt in nest.body) and not any(
+        isinstance(stmt, Call) or (isinstance(stmt, For) and stmt.grain) for stmt in nested(nest.body))
+
+
+def _outline(nest: Nest) -> tuple[int, ...]:
+    """Return what equal kernels have in common and is quickly found."""
+    return len(nest.equations), *(stmt.axis.args[1] if isinstance(stmt, For) else 0 for stmt in nest.body)
+
+
+def pattern(body: Sequence[Stmt]) -> Pattern:
+    """Return statements with numbers for names."""
+    found = _Numbering()
+    found.add(body)
+    return Pattern(tuple(found.tokens), tuple(found.eqns))
+
+
+class _Numbering:
+    """Writes statements down, with numbers for arrays, variables and expressions."""
+
+    def __init__(self) -> None:
+        self.tokens: list[Any] = []
+        self.eqns: list[frozenset[int]] = []
+        self._numbers: dict[object, int] = {}
+
+    def add(self, body: Sequence[Stmt]) -> None:
+        for stmt in body:
+            self._expressions(expressions(stmt))
+            match stmt:
+                case For(axis, begin, end, inner):
+                    self._token(axis, *map(self._number, (begin, end)), stmt.simd, stmt.independent, stmt.grain)
+                    self._inner(inner)
+                case Declare(x, value, fixed):
+                    self._token("declare", self._variable(x), self._number(value), fixed)
+                    self.eqns.append(x.eqns)
+                case Row(buffer):
+                    self._token("row", self._array(buffer), buffer.shape)
+                case Store(place, value, eqns):
+                    self._token("store", self._place(place), self._number(value))
+                    self.eqns.append(eqns)
+                case Combine(place, op, value):
+                    self._token("combine", self._place(place), op, self._number(value))
+                case Inclusive(x):
+                    self._token("inclusive", self._variable(x))
+                case When(guard, inner):
+                    self._token("when", self._number(guard))
+                    self._inner(inner)
+                case Call(procedure, places, written):
+                    at = [(name, self._place(place)) for name, place in places.items()]
+                    self._token("call", procedure, written, stmt.rows, *at)
+                    self._inner([stmt.then] if stmt.then is not None else [])
+
+    def _inner(self, body: Sequence[Stmt]) -> None:
+        self.tokens.append("{")
+        self.add(body)
+        self.tokens.append("}")
+
+    def _token(self, *words: Any) -> None:
+        self.tokens.append(words)
+
+    def _expressions(self, roots: Sequence[Node]) -> None:
+        for node in walk(roots):
+            if node in self._numbers:
+                continue
+            if node.op == "local":
+                token: tuple[Any, ...] = "local", self._variable(node)
+            elif node.op == "load":
+                token = "load", self._array(node.args[0]), self._number(node.args[1])
+            elif node.children:
+                token = node.op, node.dtype, *map(self._argument, node.args)
+            else:
+                token = (node,)  # an axis or a number is the same object everywhere
+            self.tokens.append(token)
+            self.eqns.append(node.eqns)
+            self._number(node)
+
+    def _argument(self, x: Any) -> Any:
+        if isinstance(x, Node):
+            return self._numbers.get(x, x)  # a constant is no part of a walk
+        return tuple(map(self._argument, x)) if type(x) is tuple else x
+
+    def _number(self, x: object) -> int:
+        return self._numbers.setdefault(x, len(self._numbers))
+
+    def _variable(self, x: Node) -> tuple[Any, ...]:
+        return self._number(str(x.args[0])), x.dtype
+
+    def _array(self, x: Buffer) -> tuple[Any, ...]:
+        self.eqns.append(x.eqns)
+        return self._number(x), self._number(x.name), x.dtype, x.space == "row"
+
+    def _place(self, place: Place) -> tuple[Any, ...]:
+        if isinstance(place, Node):
+            return self._variable(place)
+        return *self._array(place[0]), self._number(place[1])
