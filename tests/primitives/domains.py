@@ -1,11 +1,13 @@
 """On what every primitive is tried: samples of arguments and parameters by name; the registry's tests run over them.
 
-A primitive that is in the registry and not here fails `test_registry.py`. Elementwise operations need no line: they
-are tried on all dtypes that they accept, over an interval of their own where a number line would leave their domain.
+A primitive that is in the registry and not here fails `test_registry.py`. Elementwise operations and reductions need no
+line: they are tried on all dtypes that they accept, over an interval of their own where a number line would leave their
+domain.
 """
 
 from __future__ import annotations
 
+import contextlib
 import zlib
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +18,10 @@ import numpy as np
 import tinytrace as jax
 from tinytrace import lax
 from tinytrace.config import config
+from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Literal
 from tinytrace.core.primitive import Primitive, registry
+from tinytrace.primitives.broadcasting import Reducer
 from tinytrace.primitives.elementwise import Elementwise, accepts
 from tinytrace.primitives.placement import CopySemantics
 
@@ -100,6 +104,8 @@ def samples(name: str) -> list[Sample]:
         return _TABLE[name](Numbers(name))  # type: ignore[no-any-return]
     if isinstance(primitive, Elementwise):
         return _elementwise(primitive, Numbers(name))
+    if isinstance(primitive, Reducer):
+        return _reducer(primitive, Numbers(name))
     raise KeyError(f"no sample for primitive {name}: add one to tests/primitives/domains.py")
 
 
@@ -118,6 +124,18 @@ def _elementwise(primitive: Elementwise, x: Numbers) -> list[Sample]:
         out += [Sample((operand((2, 3), dtypes[0]), operand((), dtypes[0])), params),
                 Sample((operand((1, 3), dtypes[0]), operand((2, 1), dtypes[0])), params)]
     return out
+
+
+def _reducer(primitive: Reducer, x: Numbers) -> list[Sample]:
+    def is_accepted(dtype: np.dtype[Any]) -> bool:
+        with contextlib.suppress(TypeError):
+            primitive.check_dtype(ShapedArray((3,), dtype))
+            return True
+        return False
+
+    dtypes = tuple(filter(is_accepted, ANY))
+    cases = [((2, 3, 2), (0, 2)), ((3,), (0,)), ((0, 2), (0,)), ((2, 3), ())]
+    return over(dtypes, *((shape, {"axes": axes}) for shape, axes in cases))(x)  # type: ignore[no-any-return]
 
 
 def moves(*shape: int, **params: Any) -> Any:

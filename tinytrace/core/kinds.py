@@ -166,7 +166,7 @@ class Gather(NamedTuple):
 
 
 class Reduction(NamedTuple):
-    """Fold `axes` away with `combine`: sum prod max min and or xor argmax argmin.
+    """Fold `axes` away with `combine`: a name of `core/monoids.py`, or argmax, argmin.
 
     max and min propagate NaN; argmax and argmin take the first extreme and treat NaN as the extreme. The result has
     the output's dtype (argmax's index dtype included); sums of float16 and bfloat16 accumulate in float32.
@@ -177,7 +177,7 @@ class Reduction(NamedTuple):
 
 
 class Scan1D(NamedTuple):
-    """Running `combine` (sum prod max min logsumexp) along `axis`, from the end when `reverse`."""
+    """Running `combine`, a name of `core/monoids.py`, along `axis`, from the end when `reverse`."""
 
     combine: str
     axis: int

@@ -14,6 +14,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0, FLOAT32, KeyType, is_float
 from tinytrace.core.jaxpr import Atom
 from tinytrace.core.kinds import IndexMap, Kind, Reduction
+from tinytrace.core.monoids import identity
 from tinytrace.core.primitive import Primitive
 from tinytrace.primitives.checks import canonicalize_axis, check_shapelike, is_array, remaining, shifted, without
 from tinytrace.primitives.shaping import NDArray, Rearrangement, moveaxis
@@ -261,20 +262,3 @@ class ReduceSum(Reducer, Rearrangement):
 broadcast_in_dim_p = BroadcastInDim()
 squeeze_p = Squeeze()
 reduce_sum_p = ReduceSum()
-
-
-def identity(combine: str, dtype: np.dtype[Any]) -> Any:
-    """Return the value that `combine` with any other leaves as it is: what a reduction of nothing gives.
-
-    >>> identity("max", np.dtype("int8"))
-    np.int8(-128)
-    """
-    if combine in ("max", "min"):
-        lowest = combine == "max"
-        if is_float(dtype):
-            return np.array(-np.inf if lowest else np.inf, dtype)[()]
-        if dtype.kind == "b":
-            return np.bool_(not lowest)
-        info = np.iinfo(dtype)
-        return dtype.type(info.min if lowest else info.max)
-    return np.array({"prod": 1, "and": -1}.get(combine, 0)).astype(dtype)[()]

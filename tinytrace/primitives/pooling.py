@@ -9,11 +9,12 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0, INT32, KeyType, dtype_of
+from tinytrace.core.monoids import identity
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.argminmax import argmax_p, argmin_p
 from tinytrace.primitives.arithmetic import add, max, min
-from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast_in_dim, identity, reduce_sum, reduce_sum_p
+from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast_in_dim, reduce_sum, reduce_sum_p
 from tinytrace.primitives.checks import check_shapelike, inserted
 from tinytrace.primitives.comparison import eq, ge_p, le_p
 from tinytrace.primitives.composite import Composite

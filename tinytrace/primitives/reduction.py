@@ -9,10 +9,11 @@ import numpy as np
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import dtype_of, is_weak
+from tinytrace.core.monoids import identity
 from tinytrace.core.primitive import refuse
 from tinytrace.primitives.arithmetic import add, div, max, min, mul, mul_p
 from tinytrace.primitives.bitwise import bitwise_and, bitwise_or, bitwise_xor
-from tinytrace.primitives.broadcasting import Reducer, broadcast, identity, reduce_sum, reduce_sum_p, squeeze_p
+from tinytrace.primitives.broadcasting import Reducer, broadcast, reduce_sum, reduce_sum_p, squeeze_p
 from tinytrace.primitives.checks import remaining
 from tinytrace.primitives.comparison import eq
 from tinytrace.primitives.conversion import convert_element_type

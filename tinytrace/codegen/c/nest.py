@@ -42,9 +42,8 @@ from tinytrace.codegen.ir.statements import (
 from tinytrace.codegen.passes.streaming_stores import is_streaming
 from tinytrace.core.dtypes import is_half
 from tinytrace.core.formulas import Formula, call_host, constant
+from tinytrace.core.monoids import monoids
 
-_CLAUSES = {"sum": "+", "prod": "*", "and": "&", "or": "|", "xor": "^", "max": "max", "min": "min"}
-"""The operators of `#pragma omp simd reduction` for folds."""
 _PLAIN = frozenset(["axis", "literal", "local", "affine"])
 
 
@@ -371,7 +370,7 @@ def reduction_clause(loop: For) -> str | None:
     for stmt in loop.body:
         if isinstance(stmt, Combine) and isinstance(stmt.place, Node) and stmt.place not in own:
             assert stmt.place.dtype is not None
-            clauses.setdefault(_CLAUSES.get(stmt.op, ""), []).append(str(stmt.place.args[0]))
+            clauses.setdefault(monoids[stmt.op].clause, []).append(str(stmt.place.args[0]))
     if "" in clauses:
         return None
     scan = "inscan, " if any(isinstance(stmt, Inclusive) for stmt in loop.body) else ""

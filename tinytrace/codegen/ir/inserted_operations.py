@@ -12,7 +12,8 @@ import numpy as np
 
 from tinytrace.codegen.ir.nodes import Node, apply
 from tinytrace.core.dtypes import BOOL, DType
-from tinytrace.core.formulas import Formula, call, choose, either, operand
+from tinytrace.core.formulas import Formula, choose, either, operand
+from tinytrace.core.monoids import monoids
 from tinytrace.core.operations import Operation, operation
 
 # --- arithmetic --------------------------------------------------------------------------------------------------
@@ -111,35 +112,9 @@ def position_of(dtype: DType, positions: DType, propagates: bool) -> Operation:
 
 @functools.cache
 def fold_operation(combine: str, dtype: DType) -> Operation:
-    """Return the operation that takes one more element, its second operand, into what is folded so far.
-
-    max and min are right for numbers; nan_max and nan_min keep a NaN that they have, for then neither comparison holds
-    for a number, and take one that comes.
-    """
-    match combine:
-        case "sum":
-            return add(dtype)
-        case "sub":
-            return sub(dtype)
-        case "prod":
-            return mul(dtype)
-        case "and":
-            return _of_two("and", dtype, lambda x, y: x & y, np.bitwise_and, "commutative associative idempotent")
-        case "or":
-            return _of_two("or", dtype, lambda x, y: x | y, np.bitwise_or, "commutative associative idempotent")
-        case "xor":
-            return _of_two("xor", dtype, lambda x, y: x ^ y, np.bitwise_xor, "commutative associative")
-        case "max":
-            return _of_two("fold_max", dtype, lambda x, y: choose(y > x, y, x), lambda x, y: np.where(y > x, y, x))
-        case "min":
-            return _of_two("fold_min", dtype, lambda x, y: choose(y < x, y, x), lambda x, y: np.where(y < x, y, x))
-        case "nan_max":
-            return _of_two("nan_max", dtype, lambda x, y: choose(either(y > x, y.differs(y)), y, x), np.maximum)
-        case "nan_min":
-            return _of_two("nan_min", dtype, lambda x, y: choose(either(y < x, y.differs(y)), y, x), np.minimum)
-        case "logsumexp":
-            return _of_two("logaddexp", dtype, lambda x, y: call("logaddexp", x, y), np.logaddexp)
-    raise AssertionError(f"no fold is called {combine}")
+    """Return the operation that takes one more element, its second operand, into what is folded so far."""
+    fold = monoids[combine]
+    return _of_two(fold.operation, dtype, fold.formula, fold.of_two or fold.ufunc, fold.laws)
 
 
 def _of_two(name: str, dtype: DType, formula: Callable[[Formula, Formula], Formula], numpy: Callable[..., object],

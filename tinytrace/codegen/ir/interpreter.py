@@ -32,6 +32,7 @@ from tinytrace.codegen.ir.statements import (
     expressions,
 )
 from tinytrace.core.dtypes import DType, KeyType
+from tinytrace.core.monoids import monoids
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
 Memory: TypeAlias = dict[Buffer, NDArray]
@@ -40,11 +41,6 @@ MOST_ITERATIONS = 100_000
 """Iterations of one conditional loop after which it counts as endless."""
 GARBAGE = 0xA5
 """What each byte of an array is before it is written."""
-_UFUNCS: dict[str, Any] = {
-    "sum": np.add, "sub": np.subtract, "prod": np.multiply, "and": np.bitwise_and, "or": np.bitwise_or,
-    "xor": np.bitwise_xor, "max": np.fmax, "min": np.fmin, "nan_max": np.maximum, "nan_min": np.minimum,
-    "logsumexp": np.logaddexp,
-}
 
 
 def run(kernels: Sequence[Kernel], memory: Memory) -> None:
@@ -174,7 +170,7 @@ class _Run:
             at, value = np.broadcast_to(at, mask.shape)[mask], np.broadcast_to(value, mask.shape)[mask]
         dtype = accumulator_type(place[0].dtype)
         if np.ndim(at) and dtype == place[0].dtype:
-            _UFUNCS[op].at(array, at, np.broadcast_to(value, at.shape))
+            monoids[op].ufunc.at(array, at, np.broadcast_to(value, at.shape))
             return
         take = fold_of(op, place[0].dtype).operation.numpy
         values = np.broadcast_to(value, np.shape(at))
@@ -262,7 +258,7 @@ def _is_pointwise(loop: For, stored: dict[Buffer, Node], loads: Sequence[Node]) 
 
 def _folded(op: str, start: Any, elements: Any, dtype: DType) -> Any:
     """Return a fold of `elements`, one after the other, from `start` on; of a vector: what it is after each."""
-    ufunc, element = _UFUNCS[op], element_type(dtype)
+    ufunc, element = monoids[op].ufunc, element_type(dtype)
     if not np.ndim(elements):
         return ufunc(element.type(start), np.asarray(elements).astype(element))
     if np.ndim(start):

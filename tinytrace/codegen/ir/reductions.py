@@ -1,4 +1,4 @@
-"""The ways to fold many elements into one: where to start, how to take one more, and what vectorises.
+"""Folds in loops: where they start, how they take one more, and what vectorises; which there are: `core/monoids.py`.
 
 A maximum must be NaN when any element is. Written as one operation that is right from either side, but which compilers
 do not turn into a vector reduction; so a loop that folds into one variable keeps two, the maximum of the numbers and
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tinytrace.codegen.ir.inserted_operations import fold_operation
 from tinytrace.codegen.ir.nodes import Node
-from tinytrace.core.dtypes import BOOL, FLOAT32, FLOAT64, DType, is_float, is_half
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType, is_float, is_half
+from tinytrace.core.monoids import monoids
 from tinytrace.core.operations import Operation
 from tinytrace.primitives.multiply_add import fma_p, fnma_p
 
@@ -26,12 +25,9 @@ class Fold(NamedTuple):
     """Do compilers turn a loop that folds into one variable into vectors?"""
 
 
-_VECTORISED = frozenset(["sum", "prod", "and", "or", "xor", "max", "min"])
-
-
 def fold_of(combine: str, dtype: DType) -> Fold:
     """Return the operation called `combine` on elements of type `dtype`."""
-    return Fold(fold_operation(combine, accumulator_type(dtype)), combine in _VECTORISED)
+    return Fold(fold_operation(combine, accumulator_type(dtype)), bool(monoids[combine].clause))
 
 
 def propagating(combine: str, dtype: DType) -> str:
@@ -69,19 +65,4 @@ def accumulator_type(dtype: DType) -> DType:
 
 def identity(combine: str, dtype: DType) -> Any:
     """Return the element that changes nothing."""
-    combine = combine.removeprefix("nan_")
-    if combine in ("sum", "or", "xor"):
-        return 0
-    if combine == "prod":
-        return 1
-    if combine == "logsumexp":
-        return -np.inf
-    if dtype == BOOL:
-        return combine in ("and", "min")
-    if is_float(dtype):
-        return -np.inf if combine == "max" else np.inf
-    assert isinstance(dtype, np.dtype)
-    info = np.iinfo(dtype)
-    if combine == "and":
-        return -1 if dtype.kind == "i" else info.max
-    return info.min if combine == "max" else info.max
+    return monoids[combine].identity(dtype)
