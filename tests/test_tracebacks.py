@@ -220,3 +220,28 @@ def test_what_is_printed(ipython, tmp_path):
     places = re.findall(r"^(?:  )?(?:File |Cell In)", printed, re.MULTILINE)
     assert len(places) == 2 + ipython  # IPython shows the last frame, hidden or not
     assert len(re.findall(r"tinytrace/\w+/\w+\.py", printed)) == ipython
+
+
+def loss(x):
+    y = jnp.sqrt(x)
+    z = jax.lax.fori_loop(0, 3, lambda i, c: c - y / x, x)
+    return jnp.log(z - 1).sum()
+
+
+FIRST = loss.__code__.co_firstlineno
+IN_LOOP = f"(test_tracebacks.py:{FIRST + 2}, loss.<locals>.<lambda>)"
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize(("fun", "x", "wanted"), [
+    (jax.jit(loss), [1, 1], rf"log \w+` \(test_tracebacks.py:{FIRST + 3}, loss\), with \w+ = \[-3., -3.\]"),
+    (jax.jit(loss), [0, 0], f"{re.escape(IN_LOOP)}, in scan, run 0, with "),
+    (loss, [0, 0], f"{re.escape(IN_LOOP)}, in scan, run 0, with "),
+    (jax.jit(jax.grad(loss)), [0, 0], rf"div \w+ x` {re.escape(IN_LOOP)}, with "),
+    (lambda x: jnp.log(x), [-1, 4], r"log \w+` \(.*\), with \w+ = \[-1.,  ?4.\]"),
+    (jax.jit(lambda x: x / x), [0, 0], r"div x x` \(.*\), with x = \[0., 0.\]\.$")])
+def test_the_equation_that_made_a_nan_is_named(fun, x, wanted):
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match="invalid value") as caught:
+        fun(jnp.array(x, jnp.float32))
+    (note,) = [note for note in caught.value.__notes__ if note.startswith("The equation is `")]
+    assert re.search(wanted, note), note

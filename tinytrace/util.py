@@ -41,6 +41,15 @@ class lazy(Generic[Result]):  # noqa: N801  (a decorator)
         return value
 
 
+def counted(n: int, thing: str) -> str:
+    """Return a count in words.
+
+    >>> counted(1, "kernel"), counted(2, "kernel")
+    ('1 kernel', '2 kernels')
+    """
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
 def lazy_submodules(package: str, *names: str) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package (PEP 562) that imports its submodules `names` when they are first used."""
 

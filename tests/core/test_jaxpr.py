@@ -1,4 +1,6 @@
 """Questions to a jaxpr: which equations, who reads and who computes a variable; and one equation as text."""
+import pytest
+
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import lax
@@ -25,6 +27,21 @@ def test_where_asks_for_primitive_line_dtype_and_shape():
     assert names(CLOSED.where(dtype=jnp.int32, shape=(3,))) == ["convert_element_type"]
     assert names(CLOSED.where(primitive="mul", line=LINE + 1)) == ["mul"]
     assert CLOSED.where(shape=(7,)) == []
+    assert CLOSED.where(dtype="i32", shape=(3,)) == CLOSED.where(dtype="int32", shape=(3,)) != []
+    keys = jax.make_jaxpr(lambda x: jax.random.wrap_key_data(x))(jnp.zeros(2, jnp.uint32))
+    assert names(keys.where(dtype="key<fry>")) == ["random_wrap"]
+    with pytest.raises(TypeError, match="f33"):
+        CLOSED.where(dtype="f33")
+
+
+def test_stages_say_what_they_are():
+    lowered = jax.jit(lambda x, n: jnp.sin(x) * n, static_argnums=1).lower(jnp.ones(3), 2)
+    lines = lowered.as_text().count("\n")
+    assert repr(lowered) == f"<Lowered <lambda>(f32[3]): 1 kernel, {lines} lines of C>"
+    assert repr(jax.jit(jnp.sin).trace(1.0)) == "<Traced sin(f32[]): 1 equation>"
+    assert repr(lowered.source_map) == f"<source map: 2 equations, {len(lowered.source_map.places)} places of C>"
+    assert repr(lowered.passes) == str(lowered.passes)
+    assert repr(lowered.passes[0]) == "<inline: nothing to do>"
 
 
 def test_users_and_producers():

@@ -69,3 +69,8 @@ def test_inputs_parameters_and_signed_zeros_count():
     assert [row.kind for row in jaxpr_of(lambda x: x + 0.0).diff(jaxpr_of(lambda x: x + -0.0))] == ["operands"]
     assert repr(square.diff(square)) == "no difference"
     assert "&lt;" in jaxpr_of(lambda x: jax.jit(lambda y: y)(x)).diff(jaxpr_of(jnp.sin))._repr_html_()
+
+
+def test_what_is_no_jaxpr():
+    with pytest.raises(TypeError, match="not with a str: read a text with tinytrace"):
+        jax.make_jaxpr(jnp.sin)(1.0).diff("{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }")

@@ -102,3 +102,8 @@ def test_a_tracer_that_was_kept_too_long():
     kept = []
     jax.jit(lambda x: (kept.append(x), x)[1])(1.0)
     assert "has ended" in jax.explain(kept[0]).reason
+
+
+def test_a_jitted_function_with_static_arguments():
+    (finding,) = jax.lint(jax.jit(lambda x, n: x ** n, static_argnums=1))(2.0, 3)
+    assert finding.message == "`x` is a Python float: a call with an array of f32[] will trace again"

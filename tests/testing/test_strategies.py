@@ -36,7 +36,6 @@ from tinytrace.testing import (
     transformations,
 )
 from tinytrace.testing.random_programs import Program, array_text
-from tinytrace.testing.steps import ALL_STEPS, elementwise, special
 from tinytrace.testing.transformed import Transformation
 from tinytrace.testing.values import FLOAT32, INT32, Value, agree
 
@@ -78,22 +77,18 @@ def test_a_program_shrinks_to_the_one_line_that_matters():
 
 
 @pytest.mark.slow
-def test_every_primitive_is_drawn_within_2000_programs(monkeypatch):
+def test_every_primitive_is_drawn_within_2000_jaxprs(monkeypatch):
     """In a jaxpr, on the way to it (as what only transformations apply), or in what passes make of it."""
     wanted = {p.name for p in registry.values() if type(p).__module__.startswith("tinytrace.")}
-    families = list(dict.fromkeys(ALL_STEPS))
     seen = set()
     monkeypatch.setattr(Primitive, "bind", counted(Primitive.bind, seen))
-    shares = {special.smooth: 6, elementwise.rounding_unary: 4}  # families of many operations
-    share = 2000 // sum(shares.get(family, 1) for family in families)
-    for family in families:
-        @settings(max_examples=share * shares.get(family, 1), database=None, derandomize=True,
-                  phases=[Phase.generate], deadline=None)
-        @given(jaxprs(steps=[family]))
-        def draw(closed):
-            for form in (closed, fuse_multiply_add(simplify(closed))):
-                seen.update(eqn.primitive.name for eqn in form.jaxpr.walk())
-        draw()
+
+    @settings(max_examples=2000, database=None, derandomize=True, phases=[Phase.generate], deadline=None)
+    @given(jaxprs())
+    def draw(closed):
+        for form in (closed, fuse_multiply_add(simplify(closed))):
+            seen.update(eqn.primitive.name for eqn in form.jaxpr.walk())
+    draw()
     assert wanted - seen == set()
 
 

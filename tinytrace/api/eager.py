@@ -137,7 +137,7 @@ class EagerPrimitive(FastCallable):
             self._learn(args, params, call.entry, epoch)
         result = call(args)
         if config.debug_nans:
-            name, body = (params["name"], params["jaxpr"]) if primitive is pjit_p else (primitive.name, None)
+            name, body = (params["name"], params["jaxpr"]) if primitive is pjit_p else (primitive.name, closed)
             find_nan(name, body, args, result if primitive.multiple_results else [result])
         return result
 

@@ -10,15 +10,20 @@ from tinytrace.core.trace import eval_context
 from tinytrace.errors import nan_error
 
 
-def find_nan(name: str, closed: ClosedJaxpr | None, args: Sequence[Any], results: Sequence[Any]) -> None:
+def find_nan(name: str, closed: ClosedJaxpr, args: Sequence[Any], results: Sequence[Any]) -> None:
     """Raise FloatingPointError if a call of the compiled function or operation `name` gave a NaN.
 
-    closed: what the function does, when that is several operations: they are run one by one, so that the error can
-    name the one to blame. `debug_nans` asks for this check.
+    closed: what it does; when that is several operations, they are run one by one, so that the error can name the one
+    to blame. The error knows the outermost such computation, for the note that tells line and operands
+    (`inspection.nan_notes`). `debug_nans` asks for this check.
     """
     if not has_nan(results):
         return
-    if closed is not None and len(closed.eqns) > 1:
-        with eval_context():
-            eval_jaxpr(closed.jaxpr, closed.consts, *args)
-    raise nan_error(name)
+    try:
+        if len(closed.eqns) > 1:
+            with eval_context():
+                eval_jaxpr(closed.jaxpr, closed.consts, *args)
+        raise nan_error(name)
+    except FloatingPointError as error:
+        vars(error)["computation"] = closed, args
+        raise

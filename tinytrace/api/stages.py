@@ -20,6 +20,7 @@ from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.trace import Tracer
 from tinytrace.core.tree_paths import equality_errors_pytreedef
 from tinytrace.core.trees import PyTreeDef, tree_flatten
+from tinytrace.util import counted
 
 if TYPE_CHECKING:
     from tinytrace.codegen.source_map import SourceMap
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 class Traced(ShowsItself):
     """A function as a jaxpr, for one kind of arguments."""
+
+    plain_is_whole = True
 
     def __init__(self, jaxpr: ClosedJaxpr, in_tree: PyTreeDef, out_tree: PyTreeDef, fun_name: str,
                  arg_names: Sequence[str]) -> None:
@@ -59,6 +62,14 @@ class Traced(ShowsItself):
     def __str__(self) -> str:
         return str(self.jaxpr)
 
+    def __repr__(self) -> str:
+        return f"<Traced {self.signature}: {counted(len(self.jaxpr.eqns), 'equation')}>"
+
+    @property
+    def signature(self) -> str:
+        """The function's name and the types of its dynamic arguments."""
+        return f"{self.fun_name}({', '.join(aval.str_short() for aval in self.jaxpr.in_avals)})"
+
 
 class _Stage(ShowsItself):
     """What was traced, on its way to machine code: it keeps the trees and types of its arguments and results."""
@@ -86,6 +97,8 @@ class _Stage(ShowsItself):
 
 class Lowered(_Stage):
     """A program as kernels and C text."""
+
+    plain_is_whole = True
 
     def __init__(self, traced: Traced, program: Program, steps: Steps) -> None:
         super().__init__(traced, program)
@@ -140,6 +153,10 @@ class Lowered(_Stage):
 
     def __str__(self) -> str:
         return self.as_text()
+
+    def __repr__(self) -> str:
+        kernels, lines = len(self.kernels), self.as_text().count("\n")
+        return f"<Lowered {self._traced.signature}: {counted(kernels, 'kernel')}, {counted(lines, 'line')} of C>"
 
 
 class Compiled(_Stage):

@@ -30,6 +30,9 @@ class Step(NamedTuple):
                                      "before", "after", lineterm="", n=1)
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
     def __str__(self) -> str:
         lines = self.diff().splitlines()[2:]
         taken, put = (sum(line.startswith(sign) for line in lines) for sign in "-+")
@@ -51,6 +54,8 @@ class Steps(list[Step]):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self))
+
+    __repr__ = __str__
 
 
 def _text(form: Form) -> str:

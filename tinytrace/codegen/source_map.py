@@ -58,7 +58,7 @@ class Place:
     """The ids of what is computed here; for scaffolding: for whom."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SourceMap:
     """The equations of a program, and the places of its C; lines of `lowered.as_text(full=True)`."""
 
@@ -109,6 +109,9 @@ class SourceMap:
                              "jit(f).lower(...).source_map.to_json().")
         places = tuple(Place(**{**place, "equations": tuple(place["equations"])}) for place in data["places"])
         return cls(tuple(Equation(**equation) for equation in data["equations"]), places, data["first_line"])
+
+    def __repr__(self) -> str:
+        return f"<source map: {len(self.equations)} equations, {len(self.places)} places of C>"
 
     def __str__(self) -> str:
         rows = []

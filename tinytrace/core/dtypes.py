@@ -155,6 +155,10 @@ def short_name(dtype: DType) -> str:
     return _SHORT_NAMES[stem] + name[len(stem):] if stem in _SHORT_NAMES and dtype != FLOAT0 else name
 
 
+SHORT_NAMES = frozenset(map(short_name, SUPPORTED))
+"""The dtypes of arrays as jaxprs write them."""
+
+
 def scalar_type_of(x: Any) -> type:
     """Return the Python scalar type (bool, int, float, complex) that dtype or value `x` belongs to."""
     dtype = dtype_of(x, canonical=False)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from tinytrace.core import views
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import SHORT_NAMES, KeyType, short_name, to_numpy_dtype
 from tinytrace.core.moving import Carried
 from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.primitive import Primitive
@@ -137,14 +138,23 @@ class Jaxpr(ShowsItself):
               shape: tuple[int, ...] | None = None) -> list[JaxprEqn]:
         """Return the equations, those of programs inside too, for which all that is given holds.
 
-        Args: primitive: its name. line: the user's line. dtype, shape: those of one of its results.
+        Args:
+          primitive: its name.
+          line: the user's line.
+          dtype, shape: those of one of its results; a dtype by NumPy's name or as jaxprs write it, `float32` or `f32`.
+
+        Raises: TypeError for a name that is no dtype's.
 
         >>> import tinytrace as jax, tinytrace.numpy as jnp
         >>> jax.make_jaxpr(lambda x: jnp.sin(x) + jnp.sin(2 * x))(1.0).jaxpr.where(primitive="mul")
         [a:f32[] = mul 2.0 b]
         """
+        short = isinstance(dtype, str) and (dtype in SHORT_NAMES or dtype.startswith("key<"))
+        wanted = dtype if short or dtype is None or isinstance(dtype, KeyType) else to_numpy_dtype(dtype)
+
         def fits(aval: ShapedArray) -> bool:
-            return (dtype is None or aval.dtype == dtype) and (shape is None or aval.shape == tuple(shape))
+            found = short_name(aval.dtype) if short else aval.dtype
+            return (dtype is None or found == wanted) and (shape is None or aval.shape == tuple(shape))
 
         return [eqn for eqn in self.walk()
                 if primitive in (None, eqn.primitive.name)

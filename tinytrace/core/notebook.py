@@ -11,6 +11,8 @@ class ShowsItself:
     """A value with a text that a notebook shows as HTML, which `inspection.notebook` writes."""
 
     __slots__ = ()
+    plain_is_whole = False
+    """Where HTML is not shown: the whole text, `str`, instead of a `repr` that is short."""
 
     def _repr_html_(self) -> str:
         return html_of(self)
@@ -32,8 +34,7 @@ def forms_of(value: Any, include: Collection[str] | None = None,
 
     Source: https://ipython.readthedocs.io/en/stable/config/integrating.html.
     """
-    kind: Any = type(value)
-    plain = str(value) if kind.__repr__ is object.__repr__ else repr(value)
+    plain = str(value) if getattr(value, "plain_is_whole", False) else repr(value)
     forms = {"text/plain": plain, "text/html": html_of(value)}
     return {kind: form for kind, form in forms.items()
             if (include is None or kind in include) and (exclude is None or kind not in exclude)}

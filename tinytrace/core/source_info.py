@@ -39,6 +39,9 @@ class SourceInfo:
         column = self.position()[2]
         return f"{self.file}:{self.line}{f':{column}' if column else ''} ({self.function})"
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
     def position(self) -> tuple[int | None, ...]:
         """Return first line, last line, first column and last column of the instruction."""
         return next(itertools.islice(self.code.co_positions(), self.instruction // 2, None), (None,) * 4)

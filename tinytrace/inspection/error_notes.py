@@ -20,6 +20,7 @@ import numpy as np
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.trace import Tracer
+from tinytrace.inspection.nan_notes import notes_of_nan
 from tinytrace.inspection.repairs import Expression, repaired
 from tinytrace.tracebacks import is_users
 
@@ -36,6 +37,10 @@ class Place(NamedTuple):
 
 def notes_of(error: Exception, boundary: FrameType) -> list[str]:
     """Return the notes for an error that leaves the package through the frame `boundary`; none if nothing is known."""
+    return [*_notes_of_place(error, boundary), *notes_of_nan(error)]
+
+
+def _notes_of_place(error: Exception, boundary: FrameType) -> list[str]:
     place = _place(error, boundary)
     if place is None:
         return []

@@ -17,16 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinytrace.api.make_jaxpr import make_jaxpr
-from tinytrace.api.signatures import argument_names, signature_of
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
 from tinytrace.core.printer import VarNames
 from tinytrace.core.source_info import SourceInfo
 from tinytrace.core.trace import Tracer
-from tinytrace.core.trees import tree_leaves
 from tinytrace.core.user_names import assigned_name, user_names
+from tinytrace.inspection.prefixes import program_with_arguments
 from tinytrace.passes.simplify import simplify
 
 LARGE = 1024
@@ -73,11 +71,11 @@ def lint(fun: Callable[..., Any]) -> Callable[..., Findings]:
     def check(*args: Any, **kwargs: Any) -> Findings:
         captured = captures(fun)
         before = {name: _content(value) for name, value in captured.items()}
-        closed = make_jaxpr(fun)(*args, **kwargs)
+        closed, leaves = program_with_arguments(fun, args, kwargs)
         here = _definition(fun)
         return Findings([
             *_constants(closed, captured, here), *_numbers(fun, here), *_mutations(captured, before, here),
-            *_weak_types(fun, args, kwargs, here), *_dead(closed), *_callbacks(closed.jaxpr)])
+            *_weak_types(closed, leaves, here), *_dead(closed), *_callbacks(closed.jaxpr)])
     return check
 
 
@@ -168,15 +166,13 @@ def _items(value: Any) -> list[Any]:
 
 # --- what a call will do --------------------------------------------------------------------------------------------
 
-def _weak_types(fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], here: tuple[str, int]
-                ) -> Iterator[Finding]:
+def _weak_types(closed: ClosedJaxpr, leaves: Sequence[Any], here: tuple[str, int]) -> Iterator[Finding]:
     """Python's numbers are weakly typed: a call with an array in their place is of another kind."""
-    names = argument_names(signature_of(fun), args, kwargs)
-    leaves = tree_leaves((args, kwargs))
+    names = closed.jaxpr.debug_info.arg_names if closed.jaxpr.debug_info is not None else ()
     for name, leaf in zip(names, leaves, strict=False):
         if is_valid_type(leaf) and aval_of(leaf).weak_type:
             kind = "an array of weak type" if isinstance(leaf, Array) else f"a Python {type(leaf).__name__}"
-            yield Finding("weak type", f"`{name}` is {kind}: a call with an array of "
+            yield Finding("weak type", f"{f'`{name}`' if name else 'an argument'} is {kind}: a call with an array of "
                                        f"{aval_of(leaf).str_short()} will trace again", *here)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from tinytrace._dispatch import Buffer as Block
 from tinytrace.api.jit import JitFunction, jit
+from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.program import Program, as_array
 from tinytrace.api.stages import Lowered
 from tinytrace.codegen.c.translation_unit import emit
@@ -19,6 +20,7 @@ from tinytrace.codegen.ir.interpreter import element_type, run, unwritten
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.control_flow.bodies import stored
+from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trees import tree_leaves
 from tinytrace.runtime.ladder import load
 
@@ -33,6 +35,17 @@ def lowered_with_arguments(fun: Callable[..., Any], args: tuple[Any, ...], kwarg
     dynamic, _ = jitted._split(args, kwargs)
     avals = lowered._program.in_avals
     return lowered, [as_array(x, aval) for x, aval in zip(tree_leaves(dynamic), avals, strict=True)]
+
+
+def program_with_arguments(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+                           ) -> tuple[ClosedJaxpr, list[Any]]:
+    """Return a function, jitted or not, as it is traced for a call, and its dynamic arguments, flat.
+
+    What is not jitted is traced anew each time.
+    """
+    if not isinstance(fun, JitFunction):
+        return make_jaxpr(fun)(*args, **kwargs), tree_leaves((args, kwargs))
+    return fun.trace(*args, **kwargs).jaxpr, tree_leaves(fun._split(args, kwargs)[0])
 
 
 class Prefixes:

@@ -23,6 +23,7 @@ from tinytrace.codegen.memory import Memory
 from tinytrace.inspection.prefixes import lowered_with_arguments
 from tinytrace.inspection.roofline import Point, Roof, measured_roof, roofline_svg
 from tinytrace.inspection.timed_program import TimedProgram
+from tinytrace.util import counted
 
 SECONDS = 0.2
 """How long a program is run to be measured."""
@@ -73,8 +74,8 @@ class Profile:
         widths = [max(len(row[i]) for row in rows) for i in range(7)]
         lines = ["  ".join([*(cell.rjust(w) for cell, w in zip(row[:7], widths, strict=True)), row[7]]) for row in rows]
         whole = np.median(self.instants[:, -1] - self.instants[:, 0]) if self.kernels else 0.0
-        return "\n".join([f"{self.name}: {len(self.kernels)} kernels, {time_text(whole)} (median of {self.runs} runs)",
-                          *lines])
+        kernels = counted(len(self.kernels), "kernel")
+        return "\n".join([f"{self.name}: {kernels}, {time_text(whole)} (median of {self.runs} runs)", *lines])
 
     __repr__ = __str__
 

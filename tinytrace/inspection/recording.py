@@ -11,7 +11,7 @@ call or iteration.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,10 @@ class Frame:
     depth: int
     inputs: dict[Var, Any]
 
+    def __repr__(self) -> str:
+        around = "the program" if self.parent is None else f"a body of event {self.parent}, run {self.iteration}"
+        return f"<frame of {around}: {len(self.jaxpr.eqns)} equations>"
+
 
 @dataclass(eq=False)
 class Event:
@@ -82,6 +86,11 @@ class Recording:
     error: BaseException | None = None
     complete: bool = True
     """Whether the run came to its end, by a result or by an error: not stopped at the limit of events."""
+
+    def __repr__(self) -> str:
+        end = "stopped at the limit" if not self.complete else f"ended by {type(self.error).__name__}" \
+            if self.error is not None else "with results"
+        return f"<recording of {len(self.events)} equations, {end}>"
 
     def __post_init__(self) -> None:
         self.names = user_names(self.program.jaxpr)
@@ -177,12 +186,13 @@ class _Recorder:
 
 def makes_nonfinite(event: Event) -> bool:
     """Say whether an equation computed a NaN or an infinity, and was given none."""
-    return any(map(_nonfinite, event.results or ())) and not any(map(_nonfinite, event.inputs))
+    return has_nonfinite(event.results or ()) and not has_nonfinite(event.inputs)
 
 
-def _nonfinite(value: Any) -> bool:
-    plain = stored(value)
-    return is_float(plain.dtype) and not bool(np.isfinite(plain.astype(np.float64)).all())
+def has_nonfinite(values: Iterable[Any], infinities: bool = True) -> bool:
+    """Say whether there is a NaN in one of these arrays, or an infinity where those count."""
+    arrays = [x.astype(np.float64) for x in map(stored, values) if is_float(x.dtype)]
+    return any(bool((~np.isfinite(x) if infinities else np.isnan(x)).any()) for x in arrays)
 
 
 def summary(value: Any) -> str:

@@ -116,3 +116,17 @@ def test_a_program_without_equations_has_its_arguments():
     assert session["x"] == 1.0
     session["x"] = 2.0
     assert session.results == [2.0]
+
+
+def test_a_jitted_function_with_static_arguments():
+    session = debugger(jax.jit(lambda x, n, *, flag: x ** n if flag else x, static_argnums=1, static_argnames="flag"))(
+        3.0, 2, flag=True)
+    assert primitive(session) == "integer_pow"
+    assert session.results == [9.0]
+
+
+def test_reprs():
+    recording = debugger(f)(X).recording
+    assert repr(recording) == "<recording of 12 equations, with results>"
+    assert repr(recording.outermost) == "<frame of the program: 6 equations>"
+    assert repr(recording.events[5].frame) == "<frame of a body of event 2, run 1: 2 equations>"

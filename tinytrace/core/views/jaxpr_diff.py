@@ -69,6 +69,8 @@ def diff(left: Jaxpr | ClosedJaxpr, right: Jaxpr | ClosedJaxpr) -> JaxprDiff:
 
     Types are compared as they print: weak types, which no jaxpr shows, do not count; nor do the values of constants.
 
+    Raises: TypeError for what is no jaxpr.
+
     >>> import tinytrace as jax, tinytrace.numpy as jnp
     >>> one, other = jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0), jax.make_jaxpr(lambda x: jnp.cos(x) * 2)(1.0)
     >>> print(one.diff(other))
@@ -76,6 +78,9 @@ def diff(left: Jaxpr | ClosedJaxpr, right: Jaxpr | ClosedJaxpr) -> JaxprDiff:
     - a:f32[] = sin b
     + a:f32[] = cos b
     """
+    if not isinstance(right, (Jaxpr, ClosedJaxpr)):
+        raise TypeError(f"a jaxpr is compared with a jaxpr, not with a {type(right).__name__}: read a text with "
+                        "tinytrace.parse_jaxpr")
     return JaxprDiff(list(_Comparison({}).programs(_open(left), _open(right), "")))
 
 

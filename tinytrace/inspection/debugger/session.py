@@ -14,12 +14,11 @@ import pathlib
 from collections.abc import Callable
 from typing import Any
 
-from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.core.jaxpr import ClosedJaxpr, Var
 from tinytrace.core.printer import named_text_with_places
-from tinytrace.core.trees import tree_leaves
 from tinytrace.inspection.debugger.page import NamedProgram, RunPage
 from tinytrace.inspection.linked_texts.fixed import framed
+from tinytrace.inspection.prefixes import program_with_arguments
 from tinytrace.inspection.recording import Event, as_array, makes_nonfinite, record
 
 HEIGHT = 620
@@ -225,7 +224,6 @@ def debugger(fun: Callable[..., Any], limit: int = 100_000) -> Callable[..., Ses
     Array(2.7182817, dtype=float32, weak_type=True)
     """
     def start(*args: Any, **kwargs: Any) -> Session:
-        program = make_jaxpr(fun)(*args, **kwargs)
-        leaves = tree_leaves((args, kwargs))
+        program, leaves = program_with_arguments(fun, args, kwargs)
         return Session(program, [as_array(x, v.aval) for x, v in zip(leaves, program.jaxpr.invars, strict=True)], limit)
     return start

@@ -25,7 +25,7 @@ from tinytrace.inspection.linked_texts.program_pane import equations_in_order
 from tinytrace.inspection.linked_texts.python_pane import code_of, python_pane
 from tinytrace.inspection.profiler import Profile, profile, time_text
 from tinytrace.tracebacks import api_boundary
-from tinytrace.util import lazy
+from tinytrace.util import counted, lazy
 
 HEIGHT = 780
 """Pixels of the page in a notebook's cell."""
@@ -130,17 +130,12 @@ class Explorer:
         pathlib.Path(path).write_text(self.html, "utf-8")
 
     def _title(self) -> str:
-        types_ = ", ".join(aval.str_short() for aval in self.traced.jaxpr.in_avals)
-        return f"{self.traced.fun_name}({types_})"
+        return self.traced.signature
 
     def __repr__(self) -> str:
         kernels, lines = len(self.lowered.kernels), self.lowered.as_text().count("\n")
-        return (f"<explorer of {self.traced.fun_name}: {_count(len(self._eqns), 'equation')}, "
-                f"{_count(kernels, 'kernel')}, {lines} lines of C>")
+        return (f"<explorer of {self.traced.fun_name}: {counted(len(self._eqns), 'equation')}, "
+                f"{counted(kernels, 'kernel')}, {lines} lines of C>")
 
     def _repr_html_(self) -> str:
         return framed(self.html, self._title(), HEIGHT)
-
-
-def _count(n: int, thing: str) -> str:
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"

@@ -39,7 +39,8 @@ ALL_STEPS: list[Step] = [
     *[folds.window_folding] * 2, folds.window_patches, *[elementwise.rounding_unary] * 2, *[elementwise.bitwise] * 2,
     *[elementwise.arithmetic] * 3, reductions.running, special.rounding_to_less, special.total_order,
     *[calls.recomputing] * 2, *[special.handing_on] * 2, matrices.factorization, matrices.random_numbers,
-    matrices.pivots,
+    matrices.pivots, matrices.random_numbers, calls.differentiating, reductions.running_product,
+    elementwise.product_and_sum, elementwise.product_and_sum,
 ]  # fmt: skip
 """All families, those of many operations more often: with these, every primitive of the registry is drawn."""
 

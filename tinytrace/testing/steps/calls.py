@@ -38,7 +38,8 @@ def differentiating(draw: st.DrawFn, block: Block) -> Value | None:
     if x is None or block.depth:
         return None
     name = next(block.names)
-    block.lines.append(WITH_VJP.format(f=name, options=""))
+    options = draw(st.sampled_from(["", ", optimize_remat=True"]))
+    block.lines.append(WITH_VJP.format(f=name, options=options))
     outer = draw(st.sampled_from(["{}", "jax.checkpoint({})", "jax.vmap({})" if x.shape else "{}"])).format(name)
     return block.add(f"jax.grad(lambda x_: {outer}(x_).sum())({x.name})", x.shape, x.dtype, 1.0)
 

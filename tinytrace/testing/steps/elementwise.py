@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tinytrace.testing.random_programs import Block
-from tinytrace.testing.steps.choice import broadcast, can_round, choose, pair
-from tinytrace.testing.values import BOOL, LARGE, TAME, Value
+from tinytrace.testing.steps.choice import broadcast, can_round, choose, choose_or_add, pair
+from tinytrace.testing.values import BOOL, FLOAT32, LARGE, TAME, Value
 
 
 def exact_unary(draw: st.DrawFn, block: Block) -> Value | None:
@@ -65,6 +65,16 @@ def arithmetic(draw: st.DrawFn, block: Block) -> Value | None:
     if bound > LARGE or block.exact_only:
         return None
     return block.add(f"{x.name} {operator} {y.name}", shape, x.dtype, bound, error + x.epsilon * bound)
+
+
+def product_and_sum(draw: st.DrawFn, block: Block) -> Value | None:
+    """A product and what is added to it or taken from it, which compiled programs may compute with one rounding."""
+    x = choose_or_add(draw, block, lambda v: v.dtype == FLOAT32 and can_round(block, v), (3,), "float32")
+    if x is None:
+        return None
+    text = draw(st.sampled_from(["{0} * {0} + {0}", "{0} * {0} - {0}", "{0} - {0} * {0}"])).format(x.name)
+    bound = x.bound * x.bound + x.bound
+    return block.add(text, x.shape, x.dtype, bound, x.error * (2 * x.bound + x.error + 1) + 2 * x.epsilon * bound)
 
 
 def with_number(draw: st.DrawFn, block: Block) -> Value | None:

@@ -60,6 +60,7 @@ def random_numbers(draw: st.DrawFn, block: Block) -> Value | None:
     made = draw(st.sampled_from([
         "jax.random.key({})", "jax.random.split(jax.random.key({}))[1]",
         "jax.random.fold_in(jax.random.key({}), jnp.arange(2)[1])",
+        "jax.random.fold_in(jax.random.key({}), 3)",
         "jax.random.PRNGKey({})",
     ])).format(seed)  # fmt: skip
     kind = draw(st.sampled_from(["bits", "uniform", "gamma", "data"]))

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tinytrace.testing.random_programs import Block
-from tinytrace.testing.steps.choice import can_round, choose
+from tinytrace.testing.steps.choice import can_round, choose, choose_or_add
 from tinytrace.testing.values import BOOL, INT32, LARGE, Shape, Value
 
 
@@ -86,6 +86,14 @@ def contraction(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     error = count * (x.error * (y.bound + y.error) + y.error * x.bound) + x.epsilon * count * max(bound, 1.0)
     return block.add(text, shape, x.dtype, bound, error)
+
+
+def running_product(draw: st.DrawFn, block: Block) -> Value | None:
+    """`cumprod` of integers."""
+    x = choose_or_add(draw, block, lambda v: len(v.shape) > 0 and v.dtype == INT32, (3,), "int32")
+    if x is None:
+        return None
+    return block.add(f"jnp.cumprod({x.name}, {draw(st.integers(0, len(x.shape) - 1))})", x.shape, x.dtype, math.inf)
 
 
 def running(draw: st.DrawFn, block: Block) -> Value | None:
