@@ -2,6 +2,7 @@
 
 import importlib
 
+import numpy as np
 import pytest
 
 import tinytrace as jax
@@ -35,10 +36,20 @@ def test_other_names_are_just_not_there():
 
 def test_names_that_may_be_mentioned():
     """Libraries name them in annotations, in isinstance, as bases and default arguments."""
-    assert is_refused(jax.pmap) and jax.pmap is jax.pmap  # noqa: PT018
-    assert not isinstance(1, jax.pmap)
-    for use in (lambda: jax.pmap(len), lambda: jax.lax.psum(1, "i")):
-        with pytest.raises(NotImplementedError, match="tinytrace does not have jax"):
-            use()
-    with pytest.raises(AttributeError, match="there is one device"):
-        jax.pmap.lower  # noqa: B018
+    assert is_refused(jax.lax.psum)
+    assert jax.lax.psum is jax.lax.psum
+    assert not isinstance(1, jax.lax.psum)
+    with pytest.raises(NotImplementedError, match=r"tinytrace does not have jax\.lax\.psum: axes have no names here"):
+        jax.lax.psum(1, "i")
+    with pytest.raises(AttributeError, match="axes have no names here"):
+        jax.lax.psum.bind  # noqa: B018
+
+
+def test_pmap_is_vmap_over_the_one_device():
+    x = np.float32([[1, 2]])
+    assert jax.pmap(lambda a, n: a * n, static_broadcasted_argnums=1)(x, 3).tolist() == [[3, 6]]
+    assert jax.grad(lambda a: jax.pmap(lambda b: b * b)(a).sum())(x).tolist() == [[2, 4]]
+    with pytest.raises(ValueError, match="compiling computation that requires 2 logical devices, but only 1 XLA"):
+        jax.pmap(lambda a: a)(x.T)
+    with pytest.raises(ValueError, match="its rank should be at least 1, but is only 0"):
+        jax.pmap(lambda a: a)(1.0)

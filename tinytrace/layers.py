@@ -18,7 +18,7 @@ LAYERS: list[tuple[str, str]] = [
     ("codegen", "jaxpr -> Kernel -> C text; opens no file, starts no process"),
     ("runtime", "C text -> Executable; the only layer that knows disk, compiler and cffi"),
     ("api", "jit, dispatch, stages, grad, vmap, show"),
-    ("tinytrace lax numpy nn random scipy interpreters extend experimental lib _src",
+    ("tinytrace lax numpy nn random scipy interpreters extend experimental example_libraries lib _src",
      "what users type, with every module at the top not named elsewhere here"),
     ("testing test_util cli inspection __main__", "what users look with"),
 ]

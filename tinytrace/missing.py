@@ -26,7 +26,7 @@ MISSING: dict[str, dict[str, str]] = {
     "tinytrace": {
         "Shard device_put_replicated device_put_sharded distributed host_count host_id host_ids make_mesh "
         "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
-        "default_device spmd_mode live_arrays transfer_guard transfer_guard_device_to_device pmap "
+        "default_device spmd_mode live_arrays transfer_guard transfer_guard_device_to_device "
         "transfer_guard_device_to_host transfer_guard_host_to_device": DEVICES,
         "debug_infs debug_key_reuse default_matmul_precision default_prng_impl enable_checks enable_custom_prng "
         "enable_custom_vjp_by_custom_transpose jax2tf_associative_scan_reductions legacy_prng_key no_tracing "
@@ -66,7 +66,7 @@ MISSING: dict[str, dict[str, str]] = {
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
         "sharding_constraint_p with_sharding_constraint": DEVICES,
     },
-    "tinytrace.scipy": {"cluster fft integrate interpolate ndimage signal sparse": LIBRARY},
+    "tinytrace.scipy": {"cluster fft integrate interpolate ndimage signal": LIBRARY},
     "tinytrace.scipy.special": {
         "bessel_jn exp1 expi expn fresnel hyp1f1 lpmn lpmn_values sph_harm": LIBRARY,
     },
@@ -90,10 +90,13 @@ MISSING: dict[str, dict[str, str]] = {
 """By module: names, and the sentence about them. The page "Missing names" is made of it."""
 
 MENTIONED = {
-    "tinytrace": "pmap device_put_replicated device_put_sharded",
+    "tinytrace": "device_put_replicated device_put_sharded",
     "tinytrace.lax": "all_gather all_to_all axis_index pbroadcast pmax pmean pmin ppermute psum psum_scatter pswapaxes "
                      "with_sharding_constraint",
+    "tinytrace.numpy": "float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int2 int4 uint2 "
+                       "uint4",
     "tinytrace.scipy.special": "exp1 expi expn",
+    "tinytrace.scipy.stats": "gaussian_kde",
 }
 """Names that libraries mention when they are imported, to use them or not: these can be had, and not be used."""
 

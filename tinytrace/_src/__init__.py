@@ -15,7 +15,7 @@ from types import ModuleType
 HOMES = {
     "ad_checkpoint": "ad_checkpoint", "ad_util": "interpreters.ad_values", "api": "", "api_util": "api_util",
     "array": "core.array", "config": "config", "core": "core", "custom_batching": "custom_batching",
-    "custom_derivatives": "custom_derivatives", "debugging": "debug", "dtypes": "dtypes", "errors": "errors",
+    "custom_derivatives": "custom_derivatives", "debugging": "debug", "errors": "errors",
     "flatten_util": "flatten_util", "interpreters": "interpreters", "interpreters.ad": "interpreters.ad",
     "interpreters.batching": "interpreters.batching", "interpreters.mlir": "interpreters.mlir",
     "interpreters.partial_eval": "interpreters.partial_eval", "interpreters.pxla": "interpreters.pxla",
@@ -26,7 +26,7 @@ HOMES = {
     "sharding", "nn": "nn", "nn.functions": "nn", "nn.initializers": "nn.initializers", "numpy": "numpy",
     "numpy.lax_numpy": "numpy", "numpy.linalg": "numpy.linalg", "prng": "extend.random", "random": "random",
     "scipy": "scipy", "sharding_impls": "sharding", "source_info_util": "extend.source_info_util", "stages":
-    "stages", "tree_util": "tree_util", "typing": "typing", "util": "extend.functions",
+    "stages", "typing": "typing", "util": "extend.functions",
 }  # fmt: skip
 """Modules of JAX's insides, and the modules of tinytrace that they are."""
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from tinytrace.tracebacks import api_boundary as api_boundary
 from tinytrace.tracebacks import hidden_files
+from tinytrace.tracebacks import is_users as include_frame  # noqa: F401
 
 
 def register_exclusion(path: str) -> None:

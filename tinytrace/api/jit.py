@@ -252,15 +252,16 @@ _NOT_GIVEN: Any = object()
 
 def jit(fun: Callable[..., Any] = _NOT_GIVEN, *, static_argnums: ArgNums = None, static_argnames: ArgNames = None,
         donate_argnums: ArgNums = None, donate_argnames: ArgNames = None, keep_unused: bool = False,
-        inline: bool = False, device: Any = None, backend: str | None = None, compile: str = "first call") -> Any:
+        inline: bool = False, device: Any = None, backend: str | None = None, in_shardings: Any = None,
+        out_shardings: Any = None, abstracted_axes: Any = None, compile: str = "first call") -> Any:
     """Return `fun` compiled: traced and compiled at the first call with each kind of arguments.
 
-    Static arguments are part of the cache key and must be hashable. `device` and `backend` are accepted as in JAX;
-    there is one device, this machine. With `compile="background"` the first calls are interpreted, by NumPy, while a
-    thread compiles; the last digits of their results may differ.
+    Static arguments are part of the cache key and must be hashable. `device`, `backend` and shardings are accepted as
+    in JAX; there is one device, this machine. With `compile="background"` the first calls are interpreted, by NumPy,
+    while a thread compiles; the last digits of their results may differ.
 
-    Raises: TypeError if `fun` is not callable, ValueError if a static argument is none of its parameters or donated
-    too, RuntimeError for a backend other than cpu.
+    Raises: TypeError if `fun` is not callable, NotImplementedError for `abstracted_axes`, ValueError if a static
+    argument is none of its parameters or donated too, RuntimeError for a backend other than cpu.
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.jit.html.
 
     >>> import tinytrace as jax
@@ -271,8 +272,11 @@ def jit(fun: Callable[..., Any] = _NOT_GIVEN, *, static_argnums: ArgNums = None,
         return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames,
                                  donate_argnums=donate_argnums, donate_argnames=donate_argnames,
                                  keep_unused=keep_unused, inline=inline, device=device, backend=backend,
-                                 compile=compile)
+                                 abstracted_axes=abstracted_axes, compile=compile)
     check_callable(fun)
+    if abstracted_axes is not None:
+        raise NotImplementedError("abstracted_axes: sizes are numbers here, and each has a program of its own; leave "
+                                  "the argument out")
     if compile not in ("first call", "background"):
         raise ValueError(f"jit compiles at the 'first call' or in the 'background', got compile={compile!r}")
     if device is not None or backend is not None:

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _OF_JAX = """
-    AbstractValue Atom AxisSize CallPrimitive ConcreteArray ConcretizationTypeError DShapedArray
+    AbstractValue Atom AxisSize CallPrimitive call_p ConcreteArray ConcretizationTypeError DShapedArray
     Effect Effects EvalTrace InputType JaxprDebugInfo MapPrimitive OpaqueTraceState OutputType
     ParamDict ThreadLocalState Token UnshapedArray Value closed_call_p concrete_aval
     concrete_or_error cur_sublevel ensure_compile_time_eval escaped_tracer_error eval_context

@@ -38,6 +38,11 @@ class Trace:
         return self
 
     @property
+    def main(self) -> object:
+        """The tag, by JAX's name."""
+        return self.tag
+
+    @property
     def level(self) -> int:
         """How many traces stand below this one, as JAX prints it."""
         return 0 if self.parent is None else self.parent.level + 1

@@ -6,8 +6,8 @@ from tinytrace.core.trees import PyTreeDef as PyTreeDef
 from tinytrace.errors import JaxRuntimeError as XlaRuntimeError
 from tinytrace.lib import pytree as pytree
 from tinytrace.missing import DEVICES, refused
+from tinytrace.pmapping import PmapFunction as PmapFunction
 
-PmapFunction = refused("jax.lib.xla_extension.PmapFunction", DEVICES)
 Client = refused("jax.lib.xla_extension.Client", DEVICES)
 
 __all__ = ["ArrayImpl", "Client", "Device", "PjitFunction", "PmapFunction", "PyTreeDef", "XlaRuntimeError", "pytree"]

@@ -82,6 +82,11 @@ class BatchTracer(Tracer):
         aval = aval_of(self.val)
         return aval.update(shape=aval.shape[:self.dim] + aval.shape[self.dim + 1:])
 
+    @property
+    def batch_dim(self) -> int:
+        """The axis, by JAX's name."""
+        return self.dim
+
     def _origin_msg(self) -> str:
         return f"\nThis BatchTracer with object id {id(self)} was created on line:\n  {_at(self._source)}"
 
