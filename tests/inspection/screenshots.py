@@ -5,6 +5,8 @@ import tempfile
 
 from PIL import Image
 
+import tinytrace as jax
+import tinytrace.numpy as jnp
 from tests.conftest import ROOT
 from tests.inspection.explorer import browser
 from tests.inspection.explorer.programs import page as explorer_page
@@ -32,11 +34,29 @@ def notebook(driver, scheme):
         driver.get(f"file://{path}")
 
 
+def loss(rate, xs):
+    def step(weight, x):
+        rest = weight * x - 1
+        entropy = jnp.log(rest)
+        return weight - rate * entropy, entropy
+
+    return jax.lax.scan(step, 2.0, xs)
+
+
+def debugger(driver, scheme):
+    browser.resize(driver, 1280, 620)
+    browser.set_dark(driver, scheme == "dark")
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "run.html")
+        jax.debugger(loss)(0.5, jnp.array([1.0, 0.75, 0.25])).until(nan=True).save(path)
+        driver.get(f"file://{path}")
+
+
 def main():
     driver = browser.started()
     try:
         IMAGES.mkdir(exist_ok=True)
-        for show in (explorer, notebook):
+        for show in (explorer, notebook, debugger):
             for scheme in ("light", "dark"):
                 show(driver, scheme)
                 picture = Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB")

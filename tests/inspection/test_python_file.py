@@ -1,4 +1,6 @@
 """A jaxpr as a Python file: it runs, computes the same to the bit, and each equation is one line."""
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -93,6 +95,17 @@ def test_a_function_that_has_no_text_says_so_when_it_is_called():
     text = jax.make_jaxpr(lambda x: jax.pure_callback(np.sin, x, x))(jnp.ones(3)).as_python()
     with pytest.raises(TypeError, match="put the function itself in the place of `opaque"):
         run(text, jnp.ones(3))
+
+
+def test_a_constant_that_no_text_tells_is_not_made_up():
+    parsed = jax.parse_jaxpr("{ lambda ; a:f32[2]. let b:f32[2] = pjit[name=f jaxpr={ lambda c:f32[2]; d:f32[2]. let "
+                             "e:f32[2] = mul d c in (e,) }] a in (b,) }")
+    with pytest.raises(TypeError, match=r"a constant of type f32\[2\] whose value is not known"):
+        run(parsed.as_python(), jnp.ones(2))
+    evaluate = functools.partial(jax.core.eval_jaxpr, parsed, [])
+    for function in (evaluate, jax.jit(evaluate), jax.debugger(evaluate)):
+        with pytest.raises(TypeError, match=r"constant of type f32\[2\] is not known: the text of a jaxpr tells"):
+            getattr(function(jnp.ones(2)), "results", None)
 
 
 def test_the_methods_that_show_a_jaxpr_are_all_there():

@@ -25,7 +25,7 @@ from tinytrace.core.array import array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, KEY_FRY, short_name
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.parser import parse_type
+from tinytrace.core.parser import UnknownConstant, parse_type
 from tinytrace.core.primitive import param_types, registry
 from tinytrace.core.printer import letters
 from tinytrace.core.trace import eval_context
@@ -127,6 +127,8 @@ class _Writer:
     def value(self, value: Any, aval: ShapedArray | None = None) -> str:
         """Return an expression for an array: its numbers, or its bytes where they are many or numbers lose some."""
         aval = aval_of(value) if aval is None else aval
+        if isinstance(value, UnknownConstant):
+            return f"opaque('a constant of type {aval.str_short()} whose value is not known')"
         kind = short_name(aval.dtype)
         if aval.dtype == FLOAT0:
             return f"array(None, {kind!r}, {aval.shape})"
@@ -220,7 +222,7 @@ def array(data: Any, dtype: str, shape: tuple[int, ...] | None = None) -> Any:
 
 
 class Opaque:
-    """A parameter that has no text, such as a function; whatever needs it cannot run from the file."""
+    """What has no text, such as a function, or a constant whose value is not known; what needs it cannot run."""
 
     def __init__(self, text: str) -> None:
         self.text = text

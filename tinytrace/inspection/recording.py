@@ -29,6 +29,8 @@ Changes = Mapping[tuple[int, Var], Any]
 """Values that the user puts in the place of others: by the number of the event that computes them, and the variable."""
 
 
+LARGEST = 2**30
+"""Bytes of values that a recording keeps; the run is not followed further."""
 FEW = 6
 """Values of an array that `summary` tells one by one."""
 
@@ -85,7 +87,7 @@ class Recording:
     results: list[Any] | None = None
     error: BaseException | None = None
     complete: bool = True
-    """Whether the run came to its end, by a result or by an error: not stopped at the limit of events."""
+    """Whether the run came to its end, by a result or by an error: not stopped at a limit."""
 
     def __repr__(self) -> str:
         end = "stopped at the limit" if not self.complete else f"ended by {type(self.error).__name__}" \
@@ -111,7 +113,7 @@ class Recording:
 
 
 class _Limit(Exception):
-    """The recording is as long as it may be."""
+    """The recording is as long, or as large, as it may be."""
 
 
 def record(program: ClosedJaxpr, args: Sequence[Any], changes: Changes | None = None, limit: int = 100_000
@@ -120,7 +122,7 @@ def record(program: ClosedJaxpr, args: Sequence[Any], changes: Changes | None = 
 
     Args:
       changes: values that take the place of computed ones.
-      limit: after so many events the recording ends.
+      limit: after so many events the recording ends, and when it keeps `LARGEST` bytes.
 
     >>> import tinytrace as jax, tinytrace.numpy as jnp
     >>> record(jax.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0), [1.0]).events
@@ -144,6 +146,7 @@ class _Recorder:
     def __init__(self, recording: Recording, changes: Changes, limit: int) -> None:
         self.recording, self.changes, self.limit = recording, changes, limit
         self.current: Event | None = None
+        self.nbytes = 0
         self.opened: dict[int | None, itertools.count[int]] = {}
 
     def run(self, program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
@@ -160,13 +163,14 @@ class _Recorder:
             results = self.evaluate(eqn, event.inputs)
             event.results = [self.changes.get((event.number, v), x) for v, x in zip(eqn.outvars, results, strict=True)]
             event.last = len(self.recording.events) - 1
+            self.nbytes += sum(v.aval.nbytes for v in eqn.outvars)
             env.update(zip(eqn.outvars, event.results, strict=True))
             self.current = parent
         return [_read(env, atom) for atom in jaxpr.outvars]
 
     def begin(self, index: int, eqn: JaxprEqn, frame: Frame, inputs: list[Any]) -> Event:
         events = self.recording.events
-        if len(events) >= self.limit:
+        if len(events) >= self.limit or self.nbytes > LARGEST:
             raise _Limit
         self.current = Event(len(events), index, eqn, frame, inputs, last=len(events))
         events.append(self.current)
@@ -191,7 +195,7 @@ def makes_nonfinite(event: Event) -> bool:
 
 def has_nonfinite(values: Iterable[Any], infinities: bool = True) -> bool:
     """Say whether there is a NaN in one of these arrays, or an infinity where those count."""
-    arrays = [x.astype(np.float64) for x in map(stored, values) if is_float(x.dtype)]
+    arrays = [x if x.dtype.kind == "f" else x.astype(np.float32) for x in map(stored, values) if is_float(x.dtype)]
     return any(bool((~np.isfinite(x) if infinities else np.isnan(x)).any()) for x in arrays)
 
 
@@ -206,7 +210,7 @@ def summary(value: Any) -> str:
         return " ".join(np.array2string(plain, separator=", ", precision=6).split())
     if not is_float(plain.dtype) and plain.dtype.kind not in "iu":
         return f"{plain.size} values"
-    numbers = plain.astype(np.float64) if is_float(plain.dtype) else plain
+    numbers = plain if plain.dtype.kind in "iuf" else plain.astype(np.float32)
     finite = numbers[np.isfinite(numbers)]
     bad = plain.size - finite.size
     reach = f" from {finite.min():.6g} to {finite.max():.6g}" if finite.size else ""

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import lax
+from tinytrace.inspection import recording as recording_module
 from tinytrace.inspection.debugger.session import debugger
 from tinytrace.inspection.recording import record
 from tinytrace.testing.strategies import programs_with_arguments
@@ -107,8 +108,17 @@ def test_errors_end_the_recording_and_are_raised_for_results():
     with pytest.raises(ZeroDivisionError):
         session.results  # noqa: B018
     short = debugger(lambda x: lax.fori_loop(0, 100, lambda i, c: c + 1.0, x), limit=10)(0.0)
-    with pytest.raises(RuntimeError, match="more than 10 equations"):
+    with pytest.raises(RuntimeError, match="followed for 10 equations only"):
         short.results  # noqa: B018
+
+
+def test_a_recording_keeps_no_more_than_so_many_bytes(monkeypatch):
+    monkeypatch.setattr(recording_module, "LARGEST", 10_000)
+    session = debugger(lambda x: lax.fori_loop(0, 100, lambda i, c: c + 1.0, x))(jnp.zeros(500))
+    assert 5 < len(session.recording.events) < 20
+    assert not session.recording.complete
+    assert "until the limit" in session.page.extent()
+    assert session.until(primitive="add")["i" if "i" in session.values else "loop_carry_0"] == 0
 
 
 def test_a_program_without_equations_has_its_arguments():

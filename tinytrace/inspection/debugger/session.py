@@ -19,7 +19,7 @@ from tinytrace.core.printer import named_text_with_places
 from tinytrace.inspection.debugger.page import NamedProgram, RunPage
 from tinytrace.inspection.linked_texts.fixed import framed
 from tinytrace.inspection.prefixes import program_with_arguments
-from tinytrace.inspection.recording import Event, as_array, makes_nonfinite, record
+from tinytrace.inspection.recording import LARGEST, Event, as_array, makes_nonfinite, record
 
 HEIGHT = 620
 """Pixels of the page in a notebook's cell."""
@@ -60,7 +60,8 @@ class Session:
         if self.recording.error is not None:
             raise self.recording.error
         if self.recording.results is None:
-            raise RuntimeError(f"the run has more than {self.limit} equations: give the debugger a larger limit")
+            raise RuntimeError(f"the run was followed for {len(self.recording.events)} equations only, at most {self.limit} "
+                               f"and {LARGEST} bytes of values: give the debugger a larger limit, or less to compute")
         return self.recording.results
 
     def __getitem__(self, name: str) -> Any:
