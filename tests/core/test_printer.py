@@ -76,6 +76,20 @@ def test_users_names_are_those_of_arguments_and_assignments():
     assert "    x_1:f32[3] = pjit[\n" in text
 
 
+def test_what_a_body_captures_has_the_users_name():
+    def captures(x, rate):
+        y = jnp.sin(x)
+        z = jax.lax.while_loop(lambda c: (c * rate).sum() < 3, lambda c: c + y, x)
+        w = jax.lax.cond(rate > 0, lambda: z * rate, lambda: y)
+        return jax.lax.scan(lambda c, a: (c * rate + a, c), 0.0, w)
+
+    text = jax.make_jaxpr(captures)(np.ones(3, np.float32), 2.0).pretty_print(names="user")
+    for part in ("{ lambda ; y_1:f32[3] c_1:f32[3]. let", "{ lambda ; rate_2:f32[] z_2:f32[3] y_3_:f32[3]. let",
+                 "{ lambda ; rate_3:f32[] c_2:f32[] a:f32[]. let"):
+        assert part in text
+    assert "cond_jaxpr={ lambda ; rate" not in text  # its constants are not the body's
+
+
 def layers(x):
     with jax.named_scope("outer"):
         y = jnp.sin(x)

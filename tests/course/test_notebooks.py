@@ -22,6 +22,15 @@ def test_a_question_first_and_a_picture_last(chapter):
 
 
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: str(chapter.number))
+def test_pictures_are_told_in_words(chapter):
+    """To those who do not see them: as their alternative text."""
+    cells = nbformat.read(chapter.notebook, as_version=4).cells
+    pictures = [output for cell in cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
+    words = [output.metadata.get("image/png", {}).get("alt", "") for output in pictures]
+    assert all(len(text) > 40 for text in words), words
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: str(chapter.number))
 def test_the_notebook_is_shipped_unsolved(chapter):
     """No solution stands in it, and no cell raises."""
     cells = nbformat.read(chapter.notebook, as_version=4).cells

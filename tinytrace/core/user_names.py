@@ -9,10 +9,10 @@ from __future__ import annotations
 import dis
 import itertools
 import re
-from collections.abc import Iterator
-from types import CodeType
+from collections.abc import Iterator, Mapping
+from types import CodeType, MappingProxyType
 
-from tinytrace.core.jaxpr import DropVar, Jaxpr, Var, subjaxprs
+from tinytrace.core.jaxpr import DropVar, Jaxpr, JaxprEqn, Var, subjaxprs
 from tinytrace.core.source_info import SourceInfo
 
 STORES = frozenset({"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF"})
@@ -39,15 +39,19 @@ def assigned_name(source: SourceInfo | None) -> str | None:
     return _assignments(source.code).get(source.instruction) if source is not None else None
 
 
-def _wanted(jaxpr: Jaxpr, assignments: dict[CodeType, dict[int, str]], around: SourceInfo | None = None
-            ) -> Iterator[tuple[Var, str]]:
+def _wanted(jaxpr: Jaxpr, assignments: dict[CodeType, dict[int, str]], around: SourceInfo | None = None,
+            handed: Mapping[Var, str] = MappingProxyType({})) -> Iterator[tuple[Var, str]]:
     """Yield variables with the names that they should have, in the order of printing.
 
-    Args: around: where the equation was written whose program this is; what a library wrote for it has no name.
+    Args:
+      around: where the equation was written whose program this is; what a library wrote for it has no name.
+      handed: the names, outside, of what inputs stand for: what a body captures has the name that it has there.
     """
+    names: dict[Var, str] = {}
     paths = jaxpr.debug_info.arg_names if jaxpr.debug_info is not None else ()
-    for var, path in zip(jaxpr.invars, paths, strict=False):
-        if path and (name := re.sub(r"\W+", "_", path).strip("_")):
+    for var, path in itertools.zip_longest(jaxpr.invars, paths[:len(jaxpr.invars)]):
+        if name := re.sub(r"\W+", "_", path or "").strip("_") or handed.get(var):
+            names[var] = name
             yield var, name
     for eqn, following in itertools.zip_longest(jaxpr.eqns, jaxpr.eqns[1:]):
         source = eqn.source
@@ -57,9 +61,23 @@ def _wanted(jaxpr: Jaxpr, assignments: dict[CodeType, dict[int, str]], around: S
             assigned = found.get(source.instruction)
             results = [v for v in eqn.outvars if not isinstance(v, DropVar)]
             if assigned is not None and len(results) == 1 and not (around and _same_place(source, around)):
+                names[results[0]] = assigned
                 yield results[0], assigned
         for inner in subjaxprs(eqn.params):
-            yield from _wanted(inner, assignments, source)
+            yield from _wanted(inner, assignments, source, _handed(eqn, inner, names))
+
+
+def _handed(eqn: JaxprEqn, inner: Jaxpr, names: Mapping[Var, str]) -> dict[Var, str]:
+    """Return the names of an equation's operands by the inputs of a program inside it that stand for them.
+
+    A program takes the last operands: all of a call or a scan, those behind the index of a branch. The condition of a
+    while loop takes others, if the body has constants of its own.
+    """
+    if eqn.params.get("body_nconsts") and inner is eqn.params["cond_jaxpr"].jaxpr:
+        return {}
+    operands = eqn.invars[max(0, len(eqn.invars) - len(inner.invars)):]
+    pairs = zip(inner.invars, operands, strict=False)
+    return {var: names[x] for var, x in pairs if isinstance(x, Var) and x in names and var.aval == x.aval}
 
 
 def _same_place(source: SourceInfo, other: SourceInfo | None) -> bool:

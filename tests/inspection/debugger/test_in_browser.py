@@ -101,7 +101,7 @@ def test_the_keyboard_and_the_mouse(driver):
     opened(driver, debugger(f)(X))
     ActionChains(driver).send_keys("s", Keys.ARROW_RIGHT, "n").perform()
     at, where = driver.execute_script(AT)
-    assert (at, where.split("-> ")[1]) == (9, "e:f32[3] = sub z 100.0")
+    assert (at, where.split("-> ")[1]) == (9, "d:f32[3] = sub z 100.0")
     assert driver.find_element(By.CSS_SELECTOR, ".read.fresh td").text == "z"
     ActionChains(driver).send_keys("b", Keys.HOME, Keys.END, Keys.ARROW_LEFT).perform()
     assert driver.execute_script(AT)[0] == 11
@@ -121,7 +121,7 @@ def test_a_phone_and_no_script(driver):
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         opened(driver, debugger(f)(X))
-        assert "w:f32[3] = log e  # [nan, nan, nan]" in driver.find_element(By.ID, "run").text
+        assert "w:f32[3] = log d  # [nan, nan, nan]" in driver.find_element(By.ID, "run").text
         assert not driver.find_element(By.ID, "moves").is_displayed()
     finally:
         driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

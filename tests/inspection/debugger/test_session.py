@@ -79,6 +79,13 @@ def test_values_have_the_users_names():
         session["w"]
 
 
+def test_what_a_body_captures_has_its_name_there():
+    session = debugger(f)(X).until(primitive="add")
+    assert "y_1" in session.values
+    np.testing.assert_array_equal(session["y"], session["y_1"])
+    np.testing.assert_array_equal(session["y"], session.to(0).until(primitive="scan")["y"])
+
+
 def test_a_changed_value_is_followed_by_everything_behind_it():
     session = debugger(f)(X).until(primitive="scan")
     session["y"] = np.full(3, 10.0, np.float32)

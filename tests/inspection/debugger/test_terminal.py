@@ -15,8 +15,8 @@ def test_the_terminal_speaks_all_commands():
     terminal.use_rawinput = False
     terminal.cmdloop()
     said = terminal.stdout.getvalue()
-    assert "->    w:f32[3] = log e" not in said
-    assert "-> w:f32[3] = log e" in said
+    assert "->    w:f32[3] = log d" not in said
+    assert "-> w:f32[3] = log d" in said
     assert "until what?" in said
     assert "no variable 'q' has a value here" in said
     assert "z = Array([" in said

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -65,10 +66,15 @@ class Session:
         return self.recording.results
 
     def __getitem__(self, name: str) -> Any:
+        return self.values[self._full_name(name)]
+
+    def _full_name(self, name: str) -> str:
+        """Return the name of a variable that has a value here; `y` may stand for `y_3`, if that is the only one."""
         values = self.values
-        if name not in values:
+        numbered = [full for full in values if re.fullmatch(rf"{re.escape(name)}_\d+", full)]
+        if name not in values and len(numbered) != 1:
             raise KeyError(f"no variable {name!r} has a value here; there are: {', '.join(values)}")
-        return values[name]
+        return name if name in values else numbered[0]
 
     def __str__(self) -> str:
         return "\n".join([*self.where(), *self.listing()])
@@ -197,7 +203,7 @@ class Session:
 
     def _origin(self, name: str) -> tuple[Var, int | None]:
         """Return the variable that `name` is here, and the number of the event that computed it (None: an argument)."""
-        self[name]
+        name = self._full_name(name)
         known = self.recording.values_at(self.position)
         var = next(v for v in known if self._names[v] == name)
         event = self.event
