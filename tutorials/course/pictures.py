@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
+from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 
@@ -34,7 +35,25 @@ def draw_program(inputs: Sequence[str], eqns: Sequence[tuple[str, str, Sequence[
     axes.set_title(title, loc="left", family="monospace", fontsize=9)
     axes.margins(0.15)
     axes.axis("off")
-    plt.show()
+    lines = [f"{out} = {operation} {' '.join(map(str, operands))}" for out, operation, operands in eqns]
+    show_picture(f"{title or 'A program'}: a graph of {', '.join(inputs)}; {'; '.join(lines)}")
+
+
+def show_picture(words: str) -> None:
+    """Shows the picture that was drawn last; `words` tell it to those who do not see it."""
+    figure = plt.gcf()
+    display(figure, metadata={"image/png": {"alt": words}})
+    plt.close(figure)
+
+
+def in_words(matrix: Sequence[Sequence[object]], rows: Sequence[str], columns: Sequence[str]) -> str:
+    """A table of yes and no as a sentence: for each row, the columns with a yes.
+
+    >>> in_words([[1, 0], [0, 0]], ["a", "b"], ["x", "y"])
+    'a: x; b: none'
+    """
+    found = [", ".join(c for c, yes in zip(columns, row, strict=True) if yes) or "none" for row in matrix]
+    return "; ".join(f"{row}: {names}" for row, names in zip(rows, found, strict=True))
 
 
 def _places(column: dict[str, int]) -> dict[str, tuple[float, float]]:
