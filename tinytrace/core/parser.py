@@ -47,8 +47,8 @@ class UnknownConstant:
         self.aval = aval
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"The value of a constant of type {self.aval.str_short()} is not known: the text of a jaxpr tells "
-                        "the types of constants only. Such a program can be looked at, and not run.")
+        raise TypeError(f"The value of a constant of type {self.aval.str_short()} is not known: the text of a jaxpr "
+                        "tells the types of constants only. Such a program can be looked at, and not run.")
 
     def __repr__(self) -> str:
         return f"UnknownConstant({self.aval.str_short()})"

@@ -42,7 +42,7 @@ def draw_program(inputs: Sequence[str], eqns: Sequence[tuple[str, str, Sequence[
 def show_picture(words: str) -> None:
     """Shows the picture that was drawn last; `words` tell it to those who do not see it."""
     figure = plt.gcf()
-    display(figure, metadata={"image/png": {"alt": words}})
+    display(figure, metadata={"image/png": {"alt": words}})  # type: ignore[no-untyped-call]
     plt.close(figure)
 
 

@@ -61,8 +61,9 @@ class Session:
         if self.recording.error is not None:
             raise self.recording.error
         if self.recording.results is None:
-            raise RuntimeError(f"the run was followed for {len(self.recording.events)} equations only, at most {self.limit} "
-                               f"and {LARGEST} bytes of values: give the debugger a larger limit, or less to compute")
+            raise RuntimeError(f"the run was followed for {len(self.recording.events)} equations only, at most "
+                               f"{self.limit} and {LARGEST} bytes of values: give the debugger a larger limit, or less "
+                               "to compute")
         return self.recording.results
 
     def __getitem__(self, name: str) -> Any:
