@@ -263,6 +263,12 @@ def test_debug_nans_sees_every_operation():
         x / x
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_debug_nans_sees_every_result(order):
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        jax.jit(lambda x: (jnp.cos(x), jnp.arange(3), x / x)[::order])(jnp.zeros(3))
+
+
 def test_functions_that_look_at_values_stay_plain():
     def function(x):
         return x * 2 if x[0] > 0 else x[jnp.arange(int(x[1]))]

@@ -207,9 +207,11 @@ def test_cleared_and_evicted(monkeypatch):
 
 
 def test_numpy_for_array_costs_no_trace():
-    f = jax.jit(lambda x: x * 9)
+    traced = []
+    f = jax.jit(lambda x: traced.append(x.shape) or x * 9)
     f(X)
-    assert (f.why(np.ones(3, "float32")).cost.traces, f.why(jnp.ones(4)).cost.traces) == (False, True)
+    assert (f.why(np.ones(3, "float32")).cost.traces, traced) == (False, [(3,)])  # nor does the question
+    assert (f.why(jnp.ones(4)).cost.traces, traced) == (True, [(3,), (4,)])
 
 
 def test_costs(tmp_path, monkeypatch):
@@ -362,6 +364,10 @@ def test_keys_are_values():
     with pytest.raises(dataclasses.FrozenInstanceError):
         key.function = "g"
     assert "rest[0]: f32[3]" in str(key)
+    assert "static_argnames" not in str(key)  # the values are shown
+    assert str(jax.jit(lambda x, n=0: x, keep_unused=True, static_argnums=1).key_for(X)).endswith("[keep_unused=True]")
+    types = {container.type for container in f.key_for({"w": (Params(X, 2), [None])}).containers}
+    assert types == {"dict", "tuple", "list", "NoneType", f"{__name__}.Params"}
     assert "rest[0]" in key._repr_html_()
     assert f._cache_size() == 0  # nothing ran
 

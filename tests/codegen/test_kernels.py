@@ -127,6 +127,8 @@ def test_each_pass_shows_what_it_changed():
     assert "+        for i0 in 0 .. 1600 simd independent:" in step.diff().splitlines()
     assert step.after == lowered.passes[lowered.passes.index(step) + 1].before
     assert [step.name for step in lowered.passes][:3] == ["inline", "fold", "algebra"]
+    assert [step.name for step in lowered.passes][-len(PASSES):] == [change.__name__ for change in PASSES]
+    assert all(type(step.before) is type(step.after) for step in lowered.passes)  # a change of language is no pass
 
 
 def test_passes_are_held_to_their_word_on_demand(monkeypatch):

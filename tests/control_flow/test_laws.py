@@ -13,6 +13,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.control_flow.closed_call import closed_call_p
+from tinytrace.core.jaxpr import Literal, subjaxprs
 from tinytrace.experimental import io_callback
 
 Body = Callable[[Any, Any], tuple[Any, Any]]
@@ -153,6 +154,47 @@ def test_a_body_is_traced_once() -> None:
         lax.scan(step, np.float32(0), XS)
         jax.grad(lambda c: lax.scan(step, c, XS)[0])(np.float32(0))
     assert len(traces) == 1
+
+
+@pytest.mark.parametrize("branches", [(jnp.sin, jnp.cos), (lambda x: x * XS[0], lambda x: x + 1.0)])
+def test_branches_staged_again_are_the_same_jaxprs(branches: Any) -> None:
+    def choose(x: Any) -> Any:
+        return lax.cond(x > 0, *branches, x)
+
+    one, again = (jax.make_jaxpr(choose)(0.5).eqns[-1].params["branches"] for _ in range(2))
+    assert all(x is y for x, y in zip(one, again, strict=True))
+
+
+def ruled(decorate: Any) -> Any:
+    by_rule = decorate(lambda x, y: jnp.sin(x) * y)
+    if decorate is jax.custom_jvp:
+        by_rule.defjvp(lambda primals, tangents: (by_rule(*primals), tangents[0]))
+    if decorate is jax.custom_vjp:
+        by_rule.defvjp(lambda x, y: (by_rule(x, y), y), lambda y, ct: (ct, ct))
+    return by_rule
+
+
+WITH_BODIES: dict[str, Any] = {
+    **{decorate.__name__: ruled(decorate) for decorate in (jax.custom_jvp, jax.custom_vjp, jax.checkpoint, jax.jit)},
+    "cond": lambda x, y: lax.cond(x[0] > 0, jnp.add, jnp.subtract, x, y),
+    "scan": lambda x, y: lax.scan(lambda c, a: (c * a + y, c), x, XS),
+    "while_loop": lambda x, y: lax.while_loop(lambda c: c[0][0] < 3, lambda c: (c[0] + 1, c[1] * y), (x, y)),
+    "closed_call": lambda x, y: closed_call_p.bind(x, y, call_jaxpr=jax.make_jaxpr(lambda x, y: x * y + y)(x, y)),
+}
+
+
+@pytest.mark.parametrize("name", WITH_BODIES)
+def test_an_equation_with_bodies_does_in_numpy_what_its_function_does(name: str) -> None:
+    """As debuggers run it, which step into the bodies."""
+    x, y = XS, XS[::-1].copy()
+    closed = jax.make_jaxpr(WITH_BODIES[name])(x, y)
+    values = dict(zip([*closed.jaxpr.constvars, *closed.jaxpr.invars], [*closed.consts, x, y], strict=True))
+    for eqn in closed.eqns:
+        operands = [v.val if isinstance(v, Literal) else values[v] for v in eqn.invars]
+        outs = eqn.primitive.impl(*operands, **eqn.params)
+        values.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs], strict=True))
+    assert any(map(subjaxprs, (eqn.params for eqn in closed.eqns)))
+    close([values[v] for v in closed.jaxpr.outvars], WITH_BODIES[name](x, y))
 
 
 def test_a_body_that_closes_over_a_tracer_is_traced_for_each() -> None:

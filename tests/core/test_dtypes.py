@@ -32,6 +32,13 @@ def test_nothing_is_no_dtype():
         dtypes.to_numpy_dtype(None)
 
 
+@pytest.mark.parametrize("others", [("float32",), ("float32", "int8")])
+def test_what_no_array_holds_is_not_promoted(others):
+    for dtype in ("datetime64[s]", "object"):
+        with pytest.raises((TypeError, ValueError), match="is not a valid"):
+            dtypes.promote_types(np.dtype(dtype), *map(np.dtype, others[:1]))
+
+
 @pytest.mark.parametrize("x64", [False, True])
 def test_promotion_is_the_oracles_table(x64):
     with jax.enable_x64(x64):

@@ -116,6 +116,8 @@ class Copy:
             return "survived", ""
         if status == 4 and "not found" in text:  # pytest found a test under another name
             return "error", text[-300:]
+        if "while loading conftest" in text:
+            return "caught", "the import of the package"
         blamed = re.search(r"^(?:FAILED|ERROR) (.+)", text, re.MULTILINE)
         if not blamed:
             return "caught" if status < 0 else "error", f"pytest ended with status {status}"

@@ -76,7 +76,7 @@ def check(operation, sample, out, expected):
 def test_where_iterations_end_or_have_no_business(name, dtype):
     """Zeros, poles, both sides of them, infinities and NaN beside numbers of moderate size."""
     operation = registry[name]
-    numbers = np.array([-2, -1, -0.5, -0.0, 0, 0.25, 0.5, 1, 1.5, 2, 7.5, 30, np.inf, -np.inf, np.nan], dtype)
+    numbers = np.array([-2, -1, -0.5, -0.0, 0, 0.004, 0.25, 0.5, 1, 1.5, 2, 7.5, 30, np.inf, -np.inf, np.nan], dtype)
     args = [grid.reshape(-1) for grid in np.meshgrid(*[numbers] * len(operation.accepts), indexing="ij")]
     with enable_x64(dtype == domains.F64), np.errstate(all="ignore"):
         out, expected = np.asarray(jax.jit(operation.bind)(*args)), np.asarray(operation.impl(*args))

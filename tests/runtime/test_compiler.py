@@ -49,6 +49,16 @@ def test_cc_names_the_compiler_and_may_have_arguments(tmp_path):
     assert caught.value.remedy == "install gcc, or set CC to a C compiler"
 
 
+def test_only_files_that_may_be_run_are_programs(tmp_path, monkeypatch):
+    for kind in ("folder", "text", "program"):
+        (tmp_path / kind).mkdir()
+    (tmp_path / "folder" / "gcc").mkdir()
+    (tmp_path / "text" / "gcc").write_text("no program")
+    path = script(tmp_path / "program" / "gcc", "exit 0\n")
+    monkeypatch.setenv("PATH", os.pathsep.join(str(tmp_path / kind) for kind in ("folder", "text", "program")))
+    assert find_command() == (path,)
+
+
 def test_arguments_of_cc_are_part_of_the_key(gcc):
     plain, instrumented = (artifact_key(adder(1), gcc._replace(command=command)).argv
                            for command in (("gcc",), ("gcc", "-fsanitize=address")))

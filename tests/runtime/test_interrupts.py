@@ -14,6 +14,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.runtime.test_alloc import read_stats
 from tinytrace.runtime.threads import num_threads, set_num_threads
+from tinytrace.runtime.worker import run_apart
 
 
 def long_loop(x, turns):
@@ -34,6 +35,30 @@ def threads(request):
     set_num_threads(request.param)
     yield request.param
     set_num_threads(before)
+
+
+def test_what_a_handler_raises_does_not_interrupt_work_in_its_middle():
+    """Compiling and publishing are such work: the main thread, on which handlers run, waits for it."""
+    class FromHandler(Exception):
+        pass
+
+    def handler(*_):
+        raise FromHandler
+
+    done = []
+
+    def work(pulse):
+        os.kill(os.getpid(), signal.SIGUSR1)
+        for k in range(1000):
+            done.append(k)
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(FromHandler):
+            run_apart(work)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert len(done) == 1000
 
 
 def test_it_arrives_when_the_call_returns(interrupt_soon, threads):

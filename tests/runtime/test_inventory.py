@@ -214,6 +214,11 @@ def test_files_that_are_not_what_they_say(tmp_path):
         assert len(imported.damaged) == 1, name
         assert len(other) == len(imported.added), name
         other.store.clear()
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_STORED) as archive:
+        archive.writestr(f"{digest}/notes.txt", b"what somebody else put there, and a bit of it fell over")
+    file.write_bytes(file.read_bytes().replace(b"fell over", b"fell oveR"))
+    imported = import_store(other, str(file))  # nobody reads what does not belong there
+    assert (len(imported.added), len(imported.damaged)) == (1, 0)
     file.write_bytes(b"PK no zip")
     with pytest.raises(ValueError, match="is no file of compiled programs"):
         import_store(other, str(file))

@@ -252,6 +252,8 @@ def test_a_lock_that_was_held_or_waited_for_leaves_no_descriptor_open(store, mon
             pass
         with pytest.raises(KeyError), store.compiling(key(1)):
             raise KeyError
+        store.sweep()
+        store.clear()
         assert len(os.listdir("/proc/self/fd")) == len(before)
 
 

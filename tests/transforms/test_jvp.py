@@ -1,6 +1,7 @@
 """Forward mode: pairs, symbolic zeros, nesting, custom rules, and the end of a trace."""
 
 import gc
+import re
 
 import numpy as np
 import pytest
@@ -138,8 +139,9 @@ def test_leaks_are_found_when_asked_for(transform):
     x = jnp.ones(3)
     with jax.check_tracer_leaks():
         transform(lambda x: jnp.sum(jnp.sin(x)))(x)
-        with pytest.raises(Exception, match=r"Leaked trace MainTrace\(\d,\w+\)\. Leaked tracer\(s\):"):
+        with pytest.raises(Exception, match=r"Leaked trace MainTrace\(\d,\w+\)\. Leaked tracer\(s\):") as caught:
             transform(leaking)(x)
+    assert re.findall(r"is referred to by (<list.*)", str(caught.value)) == [f"<list {id(kept)}>[0]"]
 
 
 def test_finished_traces_are_freed():

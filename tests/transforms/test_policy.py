@@ -108,6 +108,15 @@ def test_policies_on_names_look_at_named_values_alone(policy, saved):
     assert {what for what, (primitive, params) in tried.items() if policy(primitive, aval, **params)} == saved
 
 
+def test_a_cond_whose_index_is_unknown_is_left_as_it_is():
+    closed = trace_to_closed_jaxpr(lambda a, b: [jax.lax.cond(a > 0, jnp.sin, jnp.cos, b), jnp.exp(b)], [F32, F32])
+    parts = partial_eval_jaxpr_custom(closed.jaxpr, [True, False], True, False, False, saving(*PRIMITIVES))
+    assert (parts.out_unknowns, parts.out_inst) == ([True, False], [True, False])
+    assert names(parts.known) == ["exp"]
+    assert names(parts.staged)[-1] == "cond"
+    check_jaxpr(parts.staged)
+
+
 def test_branches_are_split_as_the_policy_says():
     """What a branch saves is not computed again behind it, and no branch computes what another one saves."""
     def branching(x):

@@ -66,6 +66,11 @@ def test_an_unmapped_output_is_repeated_or_handed_out():
     assert jax.vmap(fun, out_axes=None)(jnp.ones(3)) == 2.0
 
 
+def test_an_unmapped_output_without_information_is_numpys_too():
+    zeros, _ = jax.vmap(jax.grad(lambda i, x: x * i, (0, 1), allow_int=True), (None, 0))(3, jnp.ones(4))
+    assert (type(zeros), zeros.shape, zeros.dtype) == (np.ndarray, (4,), jax.dtypes.float0)
+
+
 def test_a_mapped_output_cannot_be_unmapped():
     with pytest.raises(OutDimError):
         batch(lambda x: [x], 3, [jnp.ones(3)], [0], lambda: [None])

@@ -112,7 +112,7 @@ class Cost:
     def __str__(self) -> str:
         parts = ["retrace"] if self.traces else []
         parts += [_SOURCES[self.source]] if self.source else []
-        text = ", then ".join(parts) if len(parts) > 1 and self.source == "compiler" else "; ".join(parts)
+        text = (", then " if self.source == "compiler" else "; ").join(parts)
         lines = [(text or "nothing: it is answered from memory") + (f" ({self.detail})" if self.detail else "")]
         return "\n".join([*lines, *[f"    nearest on disk: {row}" for row in self.diff]])
 

@@ -87,8 +87,6 @@ class RematOpt(Primitive):
     def dce(self, used_outs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
         num_res, num_consts = eqn.params["num_res"], eqn.params["num_consts"]
         outvars = keep(eqn.outvars, used_outs)
-        if not any(used_outs):
-            return [False] * len(eqn.invars), None
         if any(used_outs[:num_res]):
             jaxpr, used_ins = dce_jaxpr(eqn.params["fwd_jaxpr"].jaxpr, used_outs, instantiate=[
                 *[False] * num_consts, *[True] * (len(eqn.invars) - num_consts)])

@@ -53,8 +53,6 @@ def integer_pow(x: NDArray, *, y: int) -> Any:
     """Return powers, multiplied in the order in which C does it."""
     if y == 0:
         return np.ones_like(x)
-    if y == 3:
-        return x * x * x
     result: Any = None
     power, exponent = x, builtins.abs(y)
     while exponent:

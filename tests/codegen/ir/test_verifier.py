@@ -14,7 +14,7 @@ from tinytrace.codegen.ir.procedures import PREFETCH
 from tinytrace.codegen.ir.statements import Buffer, Call, Combine, Declare, For, Row, Store, When
 from tinytrace.codegen.ir.verifier import verify
 
-F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+F32, F64, I32 = map(np.dtype, (np.float32, np.float64, np.int32))
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +121,7 @@ PLACES = {  # where two nested loops over i8 and j4 store; the loop over i is ve
     "overlapping columns": (lambda i, j: linear(0, [(i, 1), (j, 7)]), "not at all"),
     "two and two": (lambda i, j: linear(0, [(floordiv(i, number(2)), 4), (j, 1)]), "not at all"),
     "both sides of 0": (lambda i, j: linear(16, [(i, 1), (j, -1)]), "not at all"),
-    "as data say": (lambda i, j: index_of(load(x(32, np.dtype(np.int32)), i, np.dtype(np.int32))), "not at all"),
+    "as data say": (lambda i, j: index_of(load(x(32, I32), i, I32)), "not at all"),
 }
 
 
@@ -155,10 +155,18 @@ def test_conditions_tell_that_iterations_do_not_meet(below, expected):
 
 
 def test_what_is_outside_of_the_loop_is_the_same_in_all_of_its_iterations():
-    k, i, y, at = axis("k", 8), axis("i", 8), Buffer("y", (64,), F32, "output"), x(8, np.dtype(np.int32))
+    k, i, y, at = axis("k", 8), axis("i", 8), Buffer("y", (64,), F32, "output"), x(8, I32)
     row = linear(0, [(index_of(load(at, k, at.dtype)), 8), (i, 1)])
     assert proven(over(k, over(i, Store((y, row), one()), simd=True))) == "by strides"
     assert proven(over(k, over(i, Store((y, row), one())), independent=True)) == "not at all"
+
+
+def test_what_an_iteration_writes_for_itself_is_another_in_each():
+    i, k, y, at = axis("i", 8), axis("k", 2), Buffer("y", (99,), F32, "output"), Buffer("at", (2,), I32, "row")
+    place = linear(0, [(index_of(load(at, number(0), at.dtype)), 1), (i, 1)])
+    store, own = Store((y, place), one()), [Row(at), over(k, Store((at, k), literal(3, I32)))]
+    assert proven(*own, over(i, store, simd=True)) == "by strides"
+    assert proven(over(i, *own, store, simd=True)) == "not at all"
 
 
 def test_a_row_of_each_iteration_is_its_own():
