@@ -76,11 +76,22 @@ def check(operation, sample, out, expected):
 def test_where_iterations_end_or_have_no_business(name, dtype):
     """Zeros, poles, both sides of them, infinities and NaN beside numbers of moderate size."""
     operation = registry[name]
-    numbers = np.array([-2, -1, -0.5, -0.0, 0, 0.004, 0.25, 0.5, 1, 1.5, 2, 7.5, 30, np.inf, -np.inf, np.nan], dtype)
+    numbers = np.array([-2, -1, -0.5, -0.0, 0, 0.004, 0.25, 0.5, 1, 1.5, 3, 4, 7.5, 30, np.inf, -np.inf, np.nan], dtype)
     args = [grid.reshape(-1) for grid in np.meshgrid(*[numbers] * len(operation.accepts), indexing="ij")]
     with enable_x64(dtype == domains.F64), np.errstate(all="ignore"):
         out, expected = np.asarray(jax.jit(operation.bind)(*args)), np.asarray(operation.impl(*args))
     np.testing.assert_allclose(out, expected, 2e-5 if dtype == domains.F32 else 1e-9, 1e-30)
+
+
+@pytest.mark.parametrize("name", sorted(LOSE_DIGITS))
+def test_iterations_of_one_number_do_not_end_early(name):
+    """Among many numbers, each is iterated until the slowest one has converged."""
+    operation = registry[name]
+    numbers = np.array([0.25, 0.5, 3, 4])
+    args = [grid.reshape(-1) for grid in np.meshgrid(*[numbers] * len(operation.accepts), indexing="ij")]
+    together = operation.impl(*args)
+    alone = np.concatenate([operation.impl(*(x[k:k + 1] for x in args)) for k in range(args[0].size)])
+    np.testing.assert_allclose(alone, together, 1e-12)
 
 
 def beside_powers(dtype):
