@@ -13,6 +13,7 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.runtime.test_alloc import read_stats
+from tinytrace import codegen, runtime
 from tinytrace.runtime.threads import num_threads, set_num_threads
 from tinytrace.runtime.worker import run_apart
 
@@ -59,6 +60,15 @@ def test_what_a_handler_raises_does_not_interrupt_work_in_its_middle():
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert len(done) == 1000
+
+
+@pytest.mark.parametrize(("module", "name"), [(codegen.generate, "generate"), (runtime.ladder, "load")])
+def test_a_call_in_the_middle_of_the_compilers_import_is_interpreted(monkeypatch, module, name):
+    """As a handler makes it, which has begun while the main thread reads these modules for the first time."""
+    monkeypatch.delattr(module, name)
+    np.testing.assert_array_equal(jax.jit(lambda x: x * 3 - 1)(np.arange(5)), np.arange(5) * 3 - 1)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(jax.jit(lambda x: x * 3 - 1)(np.arange(5)), np.arange(5) * 3 - 1)
 
 
 def test_it_arrives_when_the_call_returns(interrupt_soon, threads):
