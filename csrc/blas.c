@@ -32,9 +32,9 @@ struct block {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t parts(int64_t whole, int64_t part) { return (whole - 1) / part + 1; }
-static int64_t even_part(int64_t whole, int64_t part) { return parts(whole, parts(whole, part)); }
-static int64_t round_up(int64_t x, int64_t unit) { return parts(x, unit) * unit; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a - 1) / b + 1; }
+static int64_t even_share(int64_t whole, int64_t part) { return ceil_div(whole, ceil_div(whole, part)); }
+static int64_t round_up(int64_t x, int64_t unit) { return ceil_div(x, unit) * unit; }
 
 /* OpenBLAS multiplies small matrices (up to 10**6 multiply-adds) as they lie and reaches 98 % of what the cores can do;
    larger ones it packs first and reaches 90 %. So we ask it for small ones, as long as the second operand, which every
@@ -57,8 +57,8 @@ static int32_t is_in_panels(int32_t trans_a, int32_t trans_b, int64_t m, int64_t
 
 /* An odd number of blocks would leave one of two threads idle in the end. */
 static int64_t rows_in_even_parts(int64_t m, int64_t wanted) {
-    int64_t rows = round_up(even_part(m, wanted), 8);
-    while (rows < m && parts(m, rows) % 2) rows += 8;
+    int64_t rows = round_up(even_share(m, wanted), 8);
+    while (rows < m && ceil_div(m, rows) % 2) rows += 8;
     return rows;
 }
 
@@ -66,54 +66,54 @@ static int64_t rows_in_even_parts(int64_t m, int64_t wanted) {
    left whole, for what follows. */
 static struct block choose_unpacked_block(int64_t m, int64_t n, double work) {
     int64_t wanted = work <= 1 << 20 ? 1 : work < 8 << 21 ? 2 * (int64_t)(1 + work / (1 << 21)) : 16; /* some 20 us each */
-    int64_t down = most(least(wanted, m / 32), 1), rows = rows_in_even_parts(m, parts(m, down));
-    return (struct block){rows, round_up(parts(n, most(least(least(wanted, 4) / down, n / 64), 1)), 64)};
+    int64_t block_rows = most(least(wanted, m / 32), 1), rows = rows_in_even_parts(m, ceil_div(m, block_rows));
+    return (struct block){rows, round_up(ceil_div(n, most(least(least(wanted, 4) / block_rows, n / 64), 1)), 64)};
 }
 
 /* Results of a transposed second operand have up to 1200 elements where nothing is packed. */
 static struct tile choose_tile(int32_t trans_b, struct block block, int64_t k) {
     int64_t rows = least(block.rows, 32), columns = least(block.columns, trans_b ? 32 : 64);
-    int64_t depth = even_part(k, most(trans_b ? 512 : 384, UNPACKED / (rows * columns)));
+    int64_t depth = even_share(k, most(trans_b ? 512 : 384, UNPACKED / (rows * columns)));
     if (!trans_b) {
         rows = least(most(UNPACKED / (columns * depth), rows), 128);
         columns = least(most(UNPACKED / (rows * depth) / 64 * 64, columns), block.columns);
     }
-    return (struct tile){round_up(even_part(block.rows, most(rows / 8 * 8, 8)), 8), columns, depth, k};
+    return (struct tile){round_up(even_share(block.rows, most(rows / 8 * 8, 8)), 8), columns, depth, k};
 }
 
 /* Every block reads all panels: 128 rows compute long enough with each. */
 static struct block choose_panelled_block(int64_t m, int64_t n) {
-    return (struct block){rows_in_even_parts(m, least(128, parts(m, 2))), round_up(n, PANEL)};
+    return (struct block){rows_in_even_parts(m, least(128, ceil_div(m, 2))), round_up(n, PANEL)};
 }
 
 static struct tile choose_panelled_tile(int64_t k) {
-    int64_t reach = even_part(k, 1024);
-    return (struct tile){32, PANEL, even_part(reach, 384), reach};
+    int64_t reach = even_share(k, 1024);
+    return (struct tile){32, PANEL, even_share(reach, 384), reach};
 }
 
 /* Each packed block packs its operands anew: a product of 1024^3 takes 2 % more in blocks of 256 x 512, and 7 % more in
    blocks of 256 x 256, than in blocks of 512 x 1024. */
 static struct block choose_packed_block(int64_t m, int64_t n, double work) {
     int64_t wanted = work > 1 << 27 ? 4 : work > 1 << 20 ? 2 : 1; /* more than 2 ms, more than 20 us */
-    int64_t down = wanted > 1 ? parts(m, 512) : 1, across = wanted > 1 ? parts(n, 1024) : 1;
-    while (down * across < wanted) *(m / down >= 128 ? &down : &across) *= 2;
-    return (struct block){parts(m, down), parts(n, across)};
+    int64_t block_rows = wanted > 1 ? ceil_div(m, 512) : 1, block_columns = wanted > 1 ? ceil_div(n, 1024) : 1;
+    while (block_rows * block_columns < wanted) *(m / block_rows >= 128 ? &block_rows : &block_columns) *= 2;
+    return (struct block){ceil_div(m, block_rows), ceil_div(n, block_columns)};
 }
 
 typedef void (*loop_body)(void *ctx, int64_t begin, int64_t end);
 
 /* What is done with rows of the result that are complete. */
-struct sequel {
+struct epilogue {
     loop_body body;
     void *ctx;
     int64_t step; /* iterations of `body` per row */
 };
 
-static void continue_with(const struct sequel *then, int64_t begin, int64_t end) {
+static void run_epilogue(const struct epilogue *then, int64_t begin, int64_t end) {
     if (then->body) then->body(then->ctx, then->step * begin, then->step * end);
 }
 
-static void continue_rows(void *ctx, int64_t begin, int64_t end) { continue_with(ctx, begin, end); }
+static void run_epilogue_of_rows(void *ctx, int64_t begin, int64_t end) { run_epilogue(ctx, begin, end); }
 
 #define REAL float
 #define NAME(suffix) sgemm##suffix

@@ -27,7 +27,7 @@ enum {
 typedef void (*loop_body)(void *ctx, int64_t begin, int64_t end);
 
 static struct {
-    _Atomic uint64_t turn; /* job number << 32 | next piece */
+    _Atomic uint64_t ticket; /* job number << 32 | next piece */
     _Atomic uint32_t pieces, done;
     _Atomic(loop_body) body;
     _Atomic(void *) ctx;
@@ -65,8 +65,8 @@ static void run_piece(loop_body body, void *ctx, uint64_t index, int64_t piece, 
 
 /* Takes and runs one piece of the current job; false when there is none left. */
 static bool work_once(void) {
-    uint64_t turn = atomic_load_explicit(&job.turn, memory_order_acquire);
-    uint64_t index = turn & UINT32_MAX;
+    uint64_t ticket = atomic_load_explicit(&job.ticket, memory_order_acquire);
+    uint64_t index = ticket & UINT32_MAX;
     uint32_t pieces = atomic_load_explicit(&job.pieces, memory_order_relaxed);
     if (index >= pieces) return false;
     loop_body body = atomic_load_explicit(&job.body, memory_order_relaxed);
@@ -75,7 +75,7 @@ static bool work_once(void) {
     int64_t piece = atomic_load_explicit(&job.piece, memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire);
     /* Success proves that all of the above was one job's: its fields stay until this piece is done. */
-    if (!atomic_compare_exchange_strong_explicit(&job.turn, &turn, turn + 1, memory_order_acq_rel,
+    if (!atomic_compare_exchange_strong_explicit(&job.ticket, &ticket, ticket + 1, memory_order_acq_rel,
                                                  memory_order_acquire))
         return true;
     run_piece(body, ctx, index, piece, n);
@@ -88,7 +88,7 @@ static bool work_once(void) {
 }
 
 static bool work_waits(void) {
-    return (atomic_load(&job.turn) & UINT32_MAX) < atomic_load(&job.pieces);
+    return (atomic_load(&job.ticket) & UINT32_MAX) < atomic_load(&job.pieces);
 }
 
 #ifdef __linux__
@@ -150,8 +150,8 @@ static void start_workers(int wanted) {
 }
 
 static void publish(loop_body body, void *ctx, int64_t n, int64_t piece, uint32_t pieces) {
-    uint64_t number = (atomic_load(&job.turn) >> 32) + 1;
-    atomic_store_explicit(&job.turn, number << 32 | UINT32_MAX, memory_order_seq_cst); /* nobody takes while we write */
+    uint64_t number = (atomic_load(&job.ticket) >> 32) + 1;
+    atomic_store_explicit(&job.ticket, number << 32 | UINT32_MAX, memory_order_seq_cst); /* nobody takes one now */
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&job.body, body, memory_order_relaxed);
     atomic_store_explicit(&job.ctx, ctx, memory_order_relaxed);
@@ -160,7 +160,7 @@ static void publish(loop_body body, void *ctx, int64_t n, int64_t piece, uint32_
     atomic_store_explicit(&job.pieces, pieces, memory_order_relaxed);
     atomic_store_explicit(&job.done, 0, memory_order_relaxed);
     atomic_store_explicit(&caller_core, sched_getcpu(), memory_order_relaxed);
-    atomic_store_explicit(&job.turn, (number + 1) << 32, memory_order_seq_cst);
+    atomic_store_explicit(&job.ticket, (number + 1) << 32, memory_order_seq_cst);
     if (atomic_load(&sleepers)) {
         pthread_mutex_lock(&mutex);
         pthread_cond_broadcast(&wake);
@@ -228,7 +228,7 @@ static void start_anew(void) {
     atomic_store(&started, 0);
     atomic_store(&sleepers, 0);
     atomic_store(&caller_sleeps, false);
-    atomic_store(&job.turn, UINT32_MAX);
+    atomic_store(&job.ticket, UINT32_MAX);
     atomic_flag_clear(&busy);
     inside = false;
 }

@@ -17,7 +17,7 @@ SPINE = [
     "core/kinds.py", "codegen/ir/nodes.py", "codegen/ir/statements.py", "codegen/ir/kernel.py",
     "codegen/plan/lowering.py", "codegen/plan/elements.py", "codegen/plan/values.py", "codegen/plan/partition.py",
     "codegen/schedule/loops.py", "codegen/passes/pipeline.py", "codegen/memory.py", "codegen/generate.py",
-    "runtime/ladder.py", "runtime/store.py", "api/jit.py", "api/jit_cache.py",
+    "runtime/ladder.py", "runtime/store.py", "api/jit.py", "api/traced_calls.py", "api/jit_cache.py",
 ]
 
 

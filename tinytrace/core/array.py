@@ -236,12 +236,6 @@ def _copy_to_pool(value: np.ndarray[Any, Any]) -> Buffer:
     return buffer
 
 
-def fresh_elements(aval: ShapedArray) -> tuple[Buffer, np.ndarray[Any, Any]]:
-    """Return a new block of the pool and a view through which NumPy can fill it."""
-    buffer = Buffer(aval.nbytes)
-    return buffer, _to_fill(buffer, aval.shape, storage_dtype(aval))
-
-
 def _to_fill(buffer: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     return np.asarray(_Window(buffer, buffer.address, shape, dtype.itemsize, False)).view(dtype)
 

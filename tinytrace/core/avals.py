@@ -20,7 +20,6 @@ from tinytrace.core.dtypes import (
     canonicalize_dtype,
     dtype_of,
     is_float,
-    is_weak,
     short_name,
     to_numpy_dtype,
 )
@@ -183,8 +182,3 @@ def canonicalize_shape(shape: Any, context: str = "") -> tuple[int, ...]:
         text += ("\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
                  + "".join(d._origin_msg() for d in traced))
     raise TypeError(text)
-
-
-def weak_type_of(x: Any) -> bool:
-    """Is `x` weakly typed?"""
-    return is_weak(x)

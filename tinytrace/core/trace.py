@@ -345,10 +345,6 @@ def _leak_text(tracer: Tracer) -> str:
                    "the `jax.checking_leaks` context manager.")
 
 
-def raise_not_concrete(tracer: Tracer) -> NoReturn:
-    raise errors.ConcretizationTypeError(tracer, "")
-
-
 __all__ = ["Array", "EvalTrace", "Interpreter", "Trace", "TraceScope", "Tracer", "apply_primitive", "aval_of",
            "current_trace", "dtype_of", "eval_context", "install_executor", "install_methods",
            "interpreting", "is_eager", "is_interpreting", "leaked_tracer_error", "refuse_tracer", "set_current_trace"]

@@ -221,9 +221,9 @@ class NestWriter:
             if one_by_one:
                 for line in GROUPED_LOADS.in_text():
                     code.line(line)
-            self._turn(loop.body)
+            self._iteration(loop.body)
 
-    def _turn(self, body: Sequence[Stmt]) -> None:
+    def _iteration(self, body: Sequence[Stmt]) -> None:
         """Write the body of a loop; in a running fold, what comes before the fold is read and what comes after."""
         scan = next((k for k, stmt in enumerate(body) if isinstance(stmt, Inclusive)), None)
         if scan is None:
@@ -232,12 +232,12 @@ class NestWriter:
         stmt = body[scan]
         assert isinstance(stmt, Inclusive)
         fuses, self.fuses = self.fuses, False  # compilers know a running fold by its `+=`
-        self._part(body[:scan])
+        self._statements_as_one(body[:scan])
         self.fuses = fuses
         self.code.line(f"#pragma omp scan inclusive({stmt.local.args[0]})")
-        self._part(body[scan + 1:])
+        self._statements_as_one(body[scan + 1:])
 
-    def _part(self, body: Sequence[Stmt]) -> None:
+    def _statements_as_one(self, body: Sequence[Stmt]) -> None:
         """Write statements as one: in braces, unless there is only one line."""
         start = len(self.code.lines)
         with self.code.block(""):

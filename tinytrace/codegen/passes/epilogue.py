@@ -32,7 +32,8 @@ def fuse_epilogues(kernels: Sequence[Kernel]) -> list[Kernel]:
         if isinstance(product, Nest) and isinstance(call, Call) and call.rows:
             for later in range(k + 1, min(k + 1 + FARTHEST, len(waiting))):
                 epilogue = _epilogue(product, call, waiting[later])
-                if epilogue is not None and all(_apart(between, waiting[later]) for between in waiting[k + 1:later]):
+                if epilogue is not None and all(_are_independent(between, waiting[later])
+                                                for between in waiting[k + 1:later]):
                     waiting[k] = _joined(product, call, waiting.pop(later), epilogue)
                     break
         k += 1
@@ -54,18 +55,18 @@ def _epilogue(product: Nest, call: Call, kernel: Kernel) -> For | None:
     reads = any(buffer is result for buffer, _ in places)
     places += [place for stmt in inside for place in written(stmt) if not isinstance(place, Node)]
     width = result.size // extent
-    if not reads or not all(_in_its_part(offset, loop.axis, width) for b, offset in places if b is result):
+    if not reads or not all(_stays_in_its_rows(offset, loop.axis, width) for b, offset in places if b is result):
         return None
     return loop if duration([loop]) <= MOST * product.flops / PRODUCT else None
 
 
-def _in_its_part(offset: Node, axis: Node, width: int) -> bool:
+def _stays_in_its_rows(offset: Node, axis: Node, width: int) -> bool:
     """Does iteration i of a loop over `axis` touch nothing but elements i * width up to (i + 1) * width?"""
     start, = rewrite([offset], {axis: number(0)}, rebuild)
     return stride_along(offset, axis) == width and 0 <= start.low <= start.high < width
 
 
-def _apart(kernel: Kernel, mover: Kernel) -> bool:
+def _are_independent(kernel: Kernel, mover: Kernel) -> bool:
     """May `mover` run before `kernel`, which stands before it?"""
     if not isinstance(kernel, Nest) or not isinstance(mover, Nest):
         return False

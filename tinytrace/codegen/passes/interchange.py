@@ -80,7 +80,7 @@ def _mentions(kernels: Iterable[Kernel]) -> Iterator[object]:
 
 def _interchanged(before: list[Kernel], repeat: Repeat, elsewhere: Counter[object]) -> list[Kernel] | None:
     """Return the kernels `before` a loop, without those that give it its first values, and the loops over points."""
-    pieces = _taken_apart(repeat)
+    pieces = _single_loop_inside(repeat)
     if pieces is None or any(elsewhere[variable] for variable in repeat.variables):
         return None
     beginning = _beginning(before, repeat)
@@ -141,7 +141,7 @@ def _stored(kernel: Nest) -> tuple[Node, list[Node]] | None:
     return (stmt.value, axes) if stmt.place[1] is flat_offset(axes, [a.args[1] for a in axes]) else None
 
 
-def _taken_apart(repeat: Repeat) -> tuple[list[Stmt], For, list[Stmt]] | None:
+def _single_loop_inside(repeat: Repeat) -> tuple[list[Stmt], For, list[Stmt]] | None:
     """Return (scalar statements, the one loop over points, more scalar statements), if that is what the body is."""
     if repeat.iteration is None or repeat.length < FEWEST_ITERATIONS or not repeat.exchanges \
             or any(pair.before is not pair.after for pair in repeat.exchanges):

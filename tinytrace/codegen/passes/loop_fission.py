@@ -1,4 +1,4 @@
-"""Loop bodies with long chains of operations are cut into phases, one loop after the other over a strip of elements.
+"""Loops with long chains of operations become several, one after the other over a strip of elements.
 
     for j: y[j] = erf(log(x[j]))    is    for j: log_part[j] = log(x[j])
                                           for j: y[j] = erf(log_part[j])
@@ -18,11 +18,11 @@ from tinytrace.codegen.ir.statements import Buffer, Stmt, Store
 LONG_CHAIN = 30
 """Steps, each on the result of the one before, from which a loop is cut; side by side they need no cut."""
 MOST_CROSSING = 4
-"""Values that one phase may leave to the next; each is stored and loaded."""
+"""Values that one loop may leave to the next; each is stored and loaded."""
 
 
 def fission(body: Sequence[Stmt], lane: Node, length: int) -> tuple[list[Buffer], list[list[Stmt]]]:
-    """Return the arrays that phases leave values in, and the body of each phase; lane: the variable of their loops."""
+    """Return the arrays that loops leave values in, and the body of each; lane: the variable of the loops."""
     values = [stmt.value for stmt in body if isinstance(stmt, Store)]
     nodes = walk(values)
     depth: dict[Node, int] = {}  # of the longest chain of operations that ends here
@@ -55,7 +55,7 @@ def _weight(node: Node) -> int:
 
 
 def _crossing(nodes: Sequence[Node], depth: dict[Node, int], limit: int) -> list[Node]:
-    """Return the values of the first phase that the second one needs and would not rather compute again."""
+    """Return the values of the first loop that the second one needs and would not rather compute again."""
     dear: set[Node] = {node for node in nodes if _weight(node) >= DIVISION}
     for node in nodes:
         if any(child in dear for child in node.children):
@@ -65,6 +65,6 @@ def _crossing(nodes: Sequence[Node], depth: dict[Node, int], limit: int) -> list
 
 
 def _heavier(nodes: Sequence[Node], crossing: Sequence[Node]) -> int:
-    """Return the work of the heavier phase."""
+    """Return the work of the heavier loop."""
     first = sum(map(_weight, walk(crossing)))
     return max(first, sum(map(_weight, nodes)) - first)

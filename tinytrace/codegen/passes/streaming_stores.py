@@ -41,7 +41,7 @@ STRIP = 1024
 
 
 def stream_results(kernels: Sequence[Kernel]) -> list[Kernel]:
-    """Return a program whose vectorised loops store large results past the caches, and run in phases where it pays."""
+    """Return a program whose vectorised loops store large results past the caches, and are several where it pays."""
     return map_nests(kernels, _with_streams)
 
 
@@ -98,14 +98,14 @@ def _in_strips(loop: For, large: Sequence[Buffer]) -> list[Stmt]:
         iterations.append(stmt)
     between, bodies = fission(iterations, lane, STRIP)
     if not large:
-        return [_in_phases(loop, strip, lane, between, bodies)] if between else [loop]
+        return [_distributed(loop, strip, lane, between, bodies)] if between else [loop]
     rows: list[Stmt] = [Row(part) for part in parts.values()]
     main = For(strip, number(0), number(strips), [*rows, *_filled(lane, number(STRIP), between, bodies), *streams],
                independent=loop.independent, grain=min(strips, -(-loop.grain // STRIP)))
     return [main, *_rest(loop, strips * STRIP, extent)]
 
 
-def _in_phases(loop: For, strip: Node, lane: Node, between: Sequence[Buffer], bodies: Sequence[list[Stmt]]) -> For:
+def _distributed(loop: For, strip: Node, lane: Node, between: Sequence[Buffer], bodies: Sequence[list[Stmt]]) -> For:
     """Return the loop over strips, of which the last may be shorter."""
     extent = int(loop.axis.args[1])
     strips = -(-extent // STRIP)

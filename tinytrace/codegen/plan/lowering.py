@@ -7,13 +7,13 @@ the sum of forces on n bodies in space is three sums of n terms in one loop and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import constant_of, index_of, terms_of
 from tinytrace.codegen.ir.nodes import Node, axis
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
+from tinytrace.core.jaxpr import JaxprEqn, Var
 from tinytrace.core.kinds import Gather, IndexMap, Kind, Reduction, Scalar, Scatter, kind_of
 
 WRITTEN_OUT = 4
@@ -44,7 +44,6 @@ class Spread(NamedTuple):
 
 
 Lowered: TypeAlias = Kind | Window | Spread
-Element: TypeAlias = Callable[[Atom, tuple[Node, ...]], Node]
 
 
 def lowered(eqn: JaxprEqn) -> Lowered:

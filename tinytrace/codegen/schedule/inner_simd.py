@@ -51,13 +51,13 @@ class InnerSimd:
         body: list[Stmt] = [Row(buffer) for buffer in sorted(rows, key=lambda b: b.name)]
         copies: list[Stmt] = []
         for stage in self.stages:
-            body += self._across(stage, copies) or self._stage(stage, 0)
+            body += self._lane_simd_stage(stage, copies) or self._stage(stage, 0)
         for k, a in enumerate(reversed(self.outer)):
             plain = k == 0 and not any(stage.inner for stage in self.stages)
             body = [For(a, number(0), number(a.args[1]), body, simd=plain, independent=True)]
         return [*copies, *body]
 
-    def _across(self, stage: StagePlan, copies: list[Stmt]) -> list[Stmt]:
+    def _lane_simd_stage(self, stage: StagePlan, copies: list[Stmt]) -> list[Stmt]:
         """Return one stage with the last axis of its results as lanes, if that is better; nothing if it is not."""
         depth = stage.tasks[0].depth
         whole = [*self.outer, *stage.inner[:depth]]

@@ -36,16 +36,16 @@ class GroupLoops:
     def statements(self) -> list[Stmt]:
         """Return the loops."""
         self._merge_loops()
-        if self._is_across():
+        if self._prefers_lane_simd():
             copies = packed(self.outer, self.stages)
             return [*copies, *fold_columns(self.outer, self.stages)]
         if not self.outer and self.stages[0].inner:
             return self._fold_of_everything(self.stages[0])
-        return _along(self.outer, self.stages)
+        return _inner_simd(self.outer, self.stages)
 
     def _fold_of_everything(self, stage: StagePlan) -> list[Stmt]:
         """Return the loops when there are no outer ones: in pieces, if that is worth it."""
-        whole = _along([], self.stages)
+        whole = _inner_simd([], self.stages)
         count = pieces(duration(whole))
         if any(task.root.running for task in stage.tasks):
             return SplitScan(stage).statements() if count > 1 and can_split_scan(stage) else whole
@@ -54,7 +54,7 @@ class GroupLoops:
             return whole
         size = max(1, BLOCK // iterations)
         size = min(size, -(-int(stage.inner[0].args[1]) // count))
-        return SplitReduction([], self.stages, size, 0).statements(_along, _along)
+        return SplitReduction([], self.stages, size, 0).statements(_inner_simd, _inner_simd)
 
     # --- merging -----------------------------------------------------------------------------------------------
 
@@ -81,9 +81,9 @@ class GroupLoops:
                         task.depth -= axes is stage.inner and task.depth >= k
             k -= 1
 
-    # --- along or across ---------------------------------------------------------------------------------------
+    # --- which loop is vectorised ------------------------------------------------------------------------------------
 
-    def _is_across(self) -> bool:
+    def _prefers_lane_simd(self) -> bool:
         """Is the last outer loop the one to be vectorised, in all stages?"""
         if not self.outer or not any(stage.inner for stage in self.stages):
             return False
@@ -93,5 +93,5 @@ class GroupLoops:
         return lanes_pay(self.outer, self.stages)
 
 
-def _along(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
+def _inner_simd(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
     return InnerSimd(outer, stages).statements()

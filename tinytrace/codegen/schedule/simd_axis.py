@@ -25,16 +25,16 @@ SHORT_FOLD = 128
 def lanes_pay(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
     """Are loops better vectorised along the last of `outer` than along the innermost of each stage?"""
     lane = outer[-1]
-    along = across = 0
+    inner_jumps = lane_jumps = 0
     for stage in stages:
         for node in _inner_loads(stage):
-            along += _jumps(node, stage.inner[-1])
-            across += _jumps(node, lane) and not _is_packable(node, outer, stage)
+            inner_jumps += _jumps(node, stage.inner[-1])
+            lane_jumps += _jumps(node, lane) and not _is_packable(node, outer, stage)
     if any(task.root.running for stage in stages for task in stage.tasks):
-        return not across  # folds one after the other wait for each other
+        return not lane_jumps  # folds one after the other wait for each other
     short = max(stage.inner[-1].args[1] for stage in stages if stage.inner) < SHORT_FOLD
     again = any(_is_packable(node, outer, stage) for stage in stages for node in _inner_loads(stage))
-    return across < along or (not across and short and again and lane.args[1] >= 16)
+    return lane_jumps < inner_jumps or (not lane_jumps and short and again and lane.args[1] >= 16)
 
 
 def packed(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
@@ -61,8 +61,8 @@ def _inner_loads(stage: StagePlan) -> list[Node]:
     return [node for node in walk(computed([stage])) if node.op == "load" and inner & node.axes]
 
 
-def _jumps(node: Node, along: Node) -> bool:
-    return stride_along(node.args[1], along) not in (0, 1)
+def _jumps(node: Node, a: Node) -> bool:
+    return stride_along(node.args[1], a) not in (0, 1)
 
 
 def _is_packable(node: Node, outer: Sequence[Node], stage: StagePlan) -> bool:

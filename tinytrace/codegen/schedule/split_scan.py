@@ -37,18 +37,18 @@ class SplitScan(InnerSimd):
         assert x.dtype is not None
         parts = Buffer(f"{x.args[0]}_parts", (self.piece.args[1],), x.dtype, "workspace", x.eqns)
         part, so_far = load(parts, self.piece, x.dtype), local(f"{x.args[0]}_so_far", x.dtype)
-        first: list[Stmt] = [Declare(part_of(x), start_of(x, op)), self._turns([Combine(part_of(x), op, value)]),
+        first: list[Stmt] = [Declare(part_of(x), start_of(x, op)), self._inner_loop([Combine(part_of(x), op, value)]),
                  Store((parts, self.piece), part_of(x))]
         between: list[Stmt] = [Declare(part_of(x), part, fixed=True), Store((parts, self.piece), so_far),
                    Combine(so_far, op, part_of(x))]
-        second: list[Stmt] = [Declare(x, part), self._turns(self._leaf(task))]
+        second: list[Stmt] = [Declare(x, part), self._inner_loop(self._leaf(task))]
         return [self._each(first, independent=True), Declare(so_far, start_of(x, op)), self._each(between),
                 self._each(second, independent=True)]
 
     def _each(self, body: list[Stmt], independent: bool = False) -> For:
         return For(self.piece, number(0), number(self.piece.args[1]), body, independent=independent)
 
-    def _turns(self, body: list[Stmt]) -> For:
+    def _inner_loop(self, body: list[Stmt]) -> For:
         return For(self.inside, number(0), self.end, body, simd=True)
 
 

@@ -107,12 +107,12 @@ def _as_it_lies(node: Node, rows: Index, columns: Index) -> Matrix | None:
         return None
     array, offset = node.args
     height, width = math.prod(map(_extent, rows)), math.prod(map(_extent, columns))
-    down, across = _common_stride(offset, rows, width), _common_stride(offset, columns, height)
+    row_stride, column_stride = _common_stride(offset, rows, width), _common_stride(offset, columns, height)
     start, = rewrite([offset], {a: number(0) for a in (*rows, *columns) if a.op == "axis"}, rebuild)
-    if across == 1 and down is not None and down >= width:
-        return Matrix(array, start, down, False)
-    if down == 1 and across is not None and across >= height:
-        return Matrix(array, start, across, True)
+    if column_stride == 1 and row_stride is not None and row_stride >= width:
+        return Matrix(array, start, row_stride, False)
+    if row_stride == 1 and column_stride is not None and column_stride >= height:
+        return Matrix(array, start, column_stride, True)
     return None
 
 
