@@ -107,3 +107,15 @@ def test_a_tracer_that_was_kept_too_long():
 def test_a_jitted_function_with_static_arguments():
     (finding,) = jax.lint(jax.jit(lambda x, n: x ** n, static_argnums=1))(2.0, 3)
     assert finding.message == "`x` is a Python float: a call with an array of f32[] will trace again"
+
+
+def test_what_derivatives_leave_unread_is_not_the_users():
+    def f(x):
+        unused = jnp.exp(x)  # noqa: F841
+        y = jnp.sin(x)
+        total = (y * jnp.ones(3)).sum()
+        return total  # noqa: RET504
+
+    for function in (f, jax.grad(f), jax.value_and_grad(f), jax.jit(jax.grad(f)), jax.vmap(f)):
+        dead = jax.lint(function)(jnp.ones((3, 3))).of("dead")
+        assert [finding.message.split(" ")[0] for finding in dead] == ["`unused`"], (function, dead)

@@ -10,9 +10,11 @@ The function is traced once; nothing is compiled or run.
 """
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +23,11 @@ from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
 from tinytrace.core.printer import VarNames
-from tinytrace.core.source_info import SourceInfo
+from tinytrace.core.source_info import SourceInfo, Transformed
 from tinytrace.core.trace import Tracer
 from tinytrace.core.user_names import assigned_name, user_names
 from tinytrace.inspection.prefixes import program_with_arguments
-from tinytrace.passes.simplify import simplify
+from tinytrace.passes.dce import dce
 
 LARGE = 1024
 """Bytes from which on a constant is worth a line of its own."""
@@ -177,15 +179,27 @@ def _weak_types(closed: ClosedJaxpr, leaves: Sequence[Any], here: tuple[str, int
 
 
 def _dead(closed: ClosedJaxpr) -> Iterator[Finding]:
-    """Equations whose results nobody needs: they cost tracing, and often are a line that was forgotten."""
-    dropped: dict[int, str] = {}
-    simplify(closed, dropped=dropped)
+    """Equations whose results nobody needs: they cost tracing, and often are a line that was forgotten.
+
+    Of what differentiation wrote much is needed by nobody; there only names count that the function never reads.
+    """
+    needed = {eqn.ids[0] for eqn in dce(closed).jaxpr.walk()}
     for eqn in _written_by_users(closed.jaxpr):
-        if dropped.get(eqn.ids[0], "").startswith("dead"):
+        if eqn.ids[0] not in needed:
             kinds = f"{eqn.primitive.name}, {' '.join(v.aval.str_short() for v in eqn.outvars)}"
             name = assigned_name(eqn.source)
+            if eqn.source is not None and any(isinstance(scope, Transformed) for scope in eqn.source.scopes) \
+                    and (name is None or _reads(eqn.source.code, name)):
+                continue
             what = f"`{name}` ({kinds})" if name else f"a result ({kinds})"
             yield Finding("dead", f"{what} is computed for nobody", *(_place(eqn.source) or ("", 0)))
+
+
+def _reads(code: CodeType, name: str) -> bool:
+    """Say whether a function, or one inside it, reads a variable."""
+    inner = [const for const in code.co_consts if isinstance(const, CodeType)]
+    return any(step.opname.startswith("LOAD_") and step.argval == name for step in dis.get_instructions(code)) \
+        or any(_reads(function, name) for function in inner)
 
 
 def _written_by_users(jaxpr: Jaxpr, around: tuple[Any, ...] = ()) -> Iterator[JaxprEqn]:
