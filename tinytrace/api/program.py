@@ -39,7 +39,7 @@ from tinytrace.passes.simplify import simplify
 from tinytrace.pure import PURE
 from tinytrace.runtime.failures import NoCompiler, StrictError
 from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr
-from tinytrace.util import lazy
+from tinytrace.util import lazy, uncollected
 
 if TYPE_CHECKING:
     from tinytrace.codegen.generate import Generated
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 class Program:
     """The compiled form of one ClosedJaxpr: `program(flat_args) -> flat_outputs`, all of them Arrays."""
 
+    @uncollected
     def __init__(self, closed: ClosedJaxpr, exact: bool | None = None, steps: Steps | None = None,
                  debug: bool = False) -> None:
         self._steps = steps
@@ -101,6 +102,7 @@ class Program:
         self.seconds.update(generated.seconds)
         return generated
 
+    @uncollected
     def _generate(self) -> Generated:
         if self._steps is None and not self._debug:
             return codegen.generate.generate(self.kernel_jaxpr, exact=self.exact)

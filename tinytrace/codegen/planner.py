@@ -121,7 +121,7 @@ class Planner(Scope):
         stored = {buffer.name for buffer in kernel.writes}
         saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
                     if v.aval.shape and self.unit.names[v] not in stored)
-        return replace(kernel, equations=list(map(self.equation, eqns)), saved=saved,
+        return replace(kernel, equations=self.shown(eqns), saved=saved,
                        eqns=NO_EQNS.union(*(node.eqns for node in walk(root.value for root in group.roots)),
                                           *(root.eqns for root in group.roots)))
 

@@ -100,8 +100,10 @@ class JaxprEqn(ShowsItself):
 
     def replace(self, **fields: Any) -> JaxprEqn:
         """Return this equation with some fields replaced."""
-        old = {name: getattr(self, name) for name in self.__slots__}
-        return JaxprEqn(**{**old, **fields})
+        new = JaxprEqn(self.invars, self.outvars, self.primitive, self.params, self.effects, self.source, self.ids)
+        for name, value in fields.items():
+            setattr(new, name, list(value) if name in ("invars", "outvars") else value)
+        return new
 
     def __reduce__(self) -> tuple[Any, ...]:
         params = {name: Carried(value) if callable(value) else value for name, value in self.params.items()}

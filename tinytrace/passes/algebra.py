@@ -39,7 +39,8 @@ def algebra(closed: ClosedJaxpr) -> ClosedJaxpr:
         if result is not None and result.aval == eqn.outvars[0].aval:
             replaced.update([(eqn.outvars[0], result)])
             continue
-        makers.update((v, eqn) for v in eqn.outvars)
+        for v in eqn.outvars:
+            makers[v] = eqn
         eqns.append(eqn)
     outvars = [replaced[x] for x in closed.jaxpr.outvars]
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal
+from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Literal
 from tinytrace.core.structure import literal_key, typed
 from tinytrace.passes.substitution import Substitution
 
@@ -32,14 +32,11 @@ def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def _key(eqn: JaxprEqn) -> Hashable | None:
     """Return what two equations have in common when they compute the same; None when that cannot be told."""
-    key = (eqn.primitive, tuple(map(_atom_key, eqn.invars)), tuple((k, typed(v)) for k, v in eqn.params.items()),
-           tuple(v.aval for v in eqn.outvars))
+    operands = tuple([literal_key(x) if isinstance(x, Literal) else x for x in eqn.invars])
+    params = tuple([(k, typed(v)) for k, v in eqn.params.items()]) if eqn.params else ()
+    key = eqn.primitive, operands, params, tuple([v.aval for v in eqn.outvars])
     try:
         hash(key)
     except TypeError:
         return None
     return key
-
-
-def _atom_key(atom: Atom) -> Hashable:
-    return literal_key(atom) if isinstance(atom, Literal) else atom

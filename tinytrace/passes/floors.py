@@ -31,6 +31,8 @@ _MODULO = (select_n_p, _IS_NEGATIVE, _REST, (add_p, _REST, "d"))
 
 def floors(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Return `closed` with floor divisions and remainders by powers of two as shifts and masks."""
+    if not any(eqn.primitive is select_n_p for eqn in closed.jaxpr.eqns):
+        return closed
     makers: Makers = {}
     eqns: list[JaxprEqn] = []
     for eqn in closed.jaxpr.eqns:

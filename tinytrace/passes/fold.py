@@ -25,8 +25,11 @@ def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def _value_of(eqn: JaxprEqn) -> Literal | None:
     """Return the number that an equation computes, if it does not depend on anything."""
+    for x in eqn.invars:
+        if not isinstance(x, Literal):
+            return None
     if (eqn.effects or len(eqn.outvars) != 1 or eqn.primitive.multiple_results or not eqn.invars
-            or not all(isinstance(x, Literal) for x in eqn.invars) or any(True for _ in subjaxprs(eqn.params))):
+            or any(True for _ in subjaxprs(eqn.params))):
         return None
     aval = eqn.outvars[0].aval
     dtypes = [x.aval.dtype for x in (*eqn.invars, *eqn.outvars)]

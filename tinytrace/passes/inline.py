@@ -38,7 +38,7 @@ class _Inliner:
             if ids is not None:
                 eqn = eqn.replace(ids=ids)
             called = called_program(eqn)
-            invars = [_renamed(x, names) for x in eqn.invars]
+            invars = [x if isinstance(x, Literal) else names[x] for x in eqn.invars]
             if called is None:
                 outvars = [type(v)(v.aval) if fresh else v for v in eqn.outvars]
                 names.update(zip(eqn.outvars, outvars, strict=True))
@@ -68,7 +68,7 @@ def _renamed(atom: Atom, names: dict[Var, Atom]) -> Atom:
 
 def called_program(eqn: JaxprEqn) -> ClosedJaxpr | None:
     """Return the program that an equation does nothing but call."""
-    if not eqn.primitive.composite and not any(True for _ in subjaxprs(eqn.params)):
+    if not eqn.primitive.composite and not (eqn.params and any(True for _ in subjaxprs(eqn.params))):
         return None
     kind = kind_of(eqn)
     return kind.jaxpr if isinstance(kind, Call) else None

@@ -18,6 +18,8 @@ LARGEST = 1 << 18
 
 def loop_layout(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Return `closed` with the constant matrices of its scans laid out as the bodies read them."""
+    if not any(eqn.primitive is scan_p for eqn in closed.jaxpr.eqns):
+        return closed
     eqns: list[JaxprEqn] = []
     for eqn in closed.jaxpr.eqns:
         eqns += _laid_out(eqn) if eqn.primitive is scan_p else [eqn]

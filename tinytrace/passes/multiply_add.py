@@ -46,8 +46,10 @@ def _fused(jaxpr: Jaxpr) -> Jaxpr:
             ids = tuple(dict.fromkeys((*product.ids, *eqn.ids)))
             eqn = eqn.replace(primitive=_SUMS[eqn.primitive][side], invars=operands, params={}, ids=ids)
         eqns.append(eqn)
+    if not products:
+        return jaxpr.replace(eqns=eqns)
     used = {x for eqn in eqns for x in eqn.invars} | set(jaxpr.outvars)
-    return jaxpr.replace(eqns=[eqn for eqn in eqns if products.keys().isdisjoint(eqn.outvars)
+    return jaxpr.replace(eqns=[eqn for eqn in eqns if not eqn.outvars or eqn.outvars[0] not in products
                                or eqn.outvars[0] in used])
 
 
@@ -56,7 +58,10 @@ def _products(jaxpr: Jaxpr) -> dict[Atom, JaxprEqn]:
     users: dict[Atom, list[JaxprEqn]] = {}
     for eqn in jaxpr.eqns:
         for x in eqn.invars:
-            users.setdefault(x, []).append(eqn)
+            if x in users:
+                users[x].append(eqn)
+            elif not isinstance(x, Literal):
+                users[x] = [eqn]
     at_hand, results = {*jaxpr.invars, *jaxpr.constvars}, set(jaxpr.outvars)
     found: dict[Atom, JaxprEqn] = {}
     for eqn in jaxpr.eqns:

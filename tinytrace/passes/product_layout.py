@@ -14,6 +14,8 @@ from tinytrace.primitives.shaping import transpose_p
 def product_layout(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Return `closed` with every product that one transpose alone reads computed in the order of the transpose."""
     jaxpr = closed.jaxpr
+    if not any(eqn.primitive is dot_general_p for eqn in jaxpr.eqns):
+        return closed
     uses: Counter[Atom] = Counter(x for eqn in jaxpr.eqns for x in eqn.invars if isinstance(x, Var))
     uses.update(x for x in jaxpr.outvars if isinstance(x, Var))
     products = {eqn.outvars[0]: eqn for eqn in jaxpr.eqns

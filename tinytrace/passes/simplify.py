@@ -37,10 +37,12 @@ def simplify(closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None] | No
     dropped = {} if dropped is None else dropped
     before = _ids(closed.jaxpr)
     for run in PASSES:
+        eqns = closed.jaxpr.eqns
         closed = run(closed)
-        after = _ids(closed.jaxpr)
-        dropped.update(dict.fromkeys(before - after, _REASONS.get(run, f"dropped by {run.__name__}")))
-        before = after
+        if closed.jaxpr.eqns != eqns:
+            after = _ids(closed.jaxpr)
+            dropped.update(dict.fromkeys(before - after, _REASONS.get(run, f"dropped by {run.__name__}")))
+            before = after
         if watch is not None:
             watch(run.__name__, closed)
     eqns = [_with_simple_bodies(eqn, dropped) for eqn in closed.jaxpr.eqns]

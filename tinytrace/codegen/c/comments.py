@@ -60,4 +60,7 @@ def name_in_c(standing: Collection[str], suffixes: Sequence[str], name: str) -> 
     >>> name_in_c({"a", "b_i", "b_row"}, ("", "_i", "_row"), "b")
     'b_i'
     """
-    return next((name + suffix for suffix in suffixes if name + suffix in standing), None)
+    for suffix in suffixes:
+        if name + suffix in standing:
+            return name + suffix
+    return None

@@ -40,6 +40,9 @@ class Equation(NamedTuple):
 
     def in_places(self, places: Mapping[str, str]) -> Equation:
         """Return this equation after some arrays have moved: what was in `a` is found in `places["a"]` too."""
+        if not any(name in places for value in (*self.results, *self.operands) for name in value.names):
+            return self
+
         def moved(value: Value) -> Value:
             more = [places[name] for name in value.names if name in places and not value.is_number]
             return value._replace(names=tuple(dict.fromkeys([*value.names, *more]))) if more else value
@@ -72,7 +75,10 @@ def written_out(equations: Sequence[Equation], read_as: Callable[[str], str | No
 
 
 def _first(called: Callable[[str], str | None], value: Value) -> str | None:
-    return next(filter(None, map(called, value.names)), None)
+    for name in value.names:
+        if found := called(name):
+            return found
+    return None
 
 
 def _results(equation: Equation, names: Sequence[str]) -> str:

@@ -104,6 +104,8 @@ class Elements:
     def _by_equation(self, var: Var, index: Index, missing: list[Request]) -> tuple[Node, frozenset[int]]:
         """Return an element, and the ids of the equation of `var` and of those that moved what it reads."""
         producer = self.producers[var]
+        if isinstance(producer.kind, Scalar):
+            return self._by_operation(producer.eqn, producer.kind.operation, var, index, missing)
         eqns = frozenset(producer.eqn.ids)
 
         def read(atom: Atom, at: Index) -> Node:
@@ -117,17 +119,35 @@ class Elements:
             eqns |= self._moved.get((atom, at), NO_EQNS)
             return found
 
-        node = self._expression(producer, var, index, read)
-        if not missing and isinstance(producer.kind, Scalar):
-            node.hint = node.hint or self.names.get(var, "")
-            node.eqns |= eqns
+        return self._expression(producer, var, index, read), eqns
+
+    def _by_operation(self, eqn: JaxprEqn, operation: Operation, var: Var, index: Index,
+                      missing: list[Request]) -> tuple[Node, frozenset[int]]:
+        """Return the same of an operation on elements; nothing is built while one of these is missing."""
+        eqns = frozenset(eqn.ids)
+        operands: list[Node] = []
+        for x in eqn.invars:
+            if isinstance(x, Literal):
+                operands.append(literal_node(x))
+                continue
+            request = x, aligned(index, var.aval, x.aval)
+            found = self._known.get(request)
+            if found is None:
+                missing.append(request)
+            else:
+                operands.append(found)
+                if request in self._moved:
+                    eqns |= self._moved[request]
+        if missing:
+            return local("", var.aval.dtype), eqns
+        node = apply(operation, operands)
+        node.hint = node.hint or self.names.get(var, "")
+        node.eqns |= eqns
         return node, eqns
 
     def _expression(self, producer: Producer, var: Var, index: Index, read: Callable[[Atom, Index], Node]) -> Node:
         eqn, kind = producer.eqn, producer.kind
         match kind:
-            case Scalar(operation):
-                return apply(operation, [read(x, aligned(index, var.aval, x.aval)) for x in eqn.invars])
             case IndexMap(element) | Gather(element):
                 moved = node_of(element(wrapped(index), reader(eqn, read)))
                 return as_element(moved, var.aval.dtype)

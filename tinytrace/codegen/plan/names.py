@@ -64,7 +64,8 @@ class Names:
                 return Value((self.letters[x],), is_number=True)
             return value_of(x, self._identifiers.get(x) or self.letters[x])
 
-        shown = [f"{k}={_in_one_line(v)}" for k, v in eqn.primitive.pp_params(eqn.params).items() if _is_plain(v)]
+        params_shown = eqn.primitive.pp_params(eqn.params) if eqn.params else {}
+        shown = [f"{k}={_in_one_line(v)}" for k, v in params_shown.items() if _is_plain(v)]
         params = f"[{' '.join(shown)}]" if shown else ""
         return Equation(tuple(map(value, eqn.outvars)), eqn.primitive.name, params, tuple(map(value, eqn.invars)))
 

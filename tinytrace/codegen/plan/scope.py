@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, rebuild
 from tinytrace.codegen.ir.equations import Equation, Value
@@ -73,14 +73,24 @@ class Scope(ABC):
 
     def equations(self, eqn: JaxprEqn) -> list[Equation]:
         """Return what is shown of an equation that is a kernel of its own, after those that are written out in it."""
-        return [self.equation(each) for each in self.with_fused([eqn])]
+        return self.shown(self.with_fused([eqn]))
 
-    def equation(self, eqn: JaxprEqn) -> Equation:
-        """Return what is shown of an equation: its values under their letters, or where they are."""
-        return self.unit.names.equation(eqn, self._value)
+    def shown(self, eqns: Iterable[JaxprEqn]) -> list[Equation]:
+        """Return what is shown of equations: their values under their letters, or where they are."""
+        values: dict[Var, Value] = {}
+
+        def value(var: Var, letter: str) -> Value:
+            found = values.get(var)
+            if found is None:
+                found = values[var] = self._value(var, letter)
+            return found
+
+        return [self.unit.names.equation(eqn, value) for eqn in eqns]
 
     def _value(self, var: Var, letter: str) -> Value:
         home = self.homes.get(var)
+        if home is None and var not in self.targets:
+            return Value((letter,), var.aval.str_short())
         places = [home.name] if isinstance(home, Buffer) else []
         if isinstance(home, Node) and home.op == "local":
             places.append(str(home.args[0]))
