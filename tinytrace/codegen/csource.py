@@ -34,6 +34,11 @@ class CSource(NamedTuple):
     preamble: int = 0
     names: frozenset[str] = frozenset()
 
+    @property
+    def has_matrix_products(self) -> bool:
+        """Does the program ask its host for products of matrices?"""
+        return not self.names.isdisjoint(["sgemm", "sgemm_then", "dgemm", "dgemm_then"])
+
     def __str__(self) -> str:
         return self.text
 

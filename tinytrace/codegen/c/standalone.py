@@ -99,7 +99,7 @@ class Standalone(NamedTuple):
     @property
     def needs_blas(self) -> bool:
         """Are there matrix products?"""
-        return self.source is not None and any(name.startswith(("sgemm", "dgemm")) for name in self.source.names)
+        return self.source is not None and self.source.has_matrix_products
 
     def header(self, heading: str) -> str:
         """Return the .h file; `heading` is what its comment begins with."""
