@@ -39,10 +39,10 @@ def small(monkeypatch):
     for module in (cost, threads, scatter):
         monkeypatch.setattr(module, "WORTH_SPREADING", 20.0)
     for module in (cost, threads):
-        monkeypatch.setattr(module, "PIECE", 5.0)
+        monkeypatch.setattr(module, "CHUNK", 5.0)
     for module, name, value in [
         (streaming_stores, "LARGER_THAN_CACHES", 256), (prefetch, "LARGER_THAN_CACHES", 256), (prefetch, "LEAST", 16),
-        (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "PIECES", 4), (scatter, "USES", 1),
+        (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "CHUNKS", 4), (scatter, "USES", 1),
         (inner_simd, "BLOCK", 16), (column_folds, "GROUP_ROWS", 8), (loop_fission, "LONG_CHAIN", 6),
         (products, "SMALL_PRODUCT", 64),
     ]:  # fmt: skip

@@ -271,7 +271,7 @@ def test_updates_in_pieces(method, dtype):
     def f(start, index, updates):
         return getattr(start.at[index], method)(updates), start.sum()
 
-    assert any(buffer.name.endswith("_parts") for kernel in generated(f, start, index, updates).kernels
+    assert any(buffer.name.endswith("_partials") for kernel in generated(f, start, index, updates).kernels
                for buffer in kernel.writes)
     verify(generated(f, start, index, updates).kernels)
     same(f, start, index, updates, tolerance=1e-3)

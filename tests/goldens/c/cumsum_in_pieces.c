@@ -1,29 +1,29 @@
 static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     void *const *work = ctx;
     const float *restrict a = work[0];
-    float *restrict b_i_parts = work[1];
-    for (int64_t piece = begin; piece < end; piece++) {
-        float b_i_part = 0.0f;
-        #pragma omp simd reduction(+: b_i_part)
+    float *restrict b_i_partials = work[1];
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        float b_i_partial = 0.0f;
+        #pragma omp simd reduction(+: b_i_partial)
         for (int64_t i0 = 0; i0 < 2048; i0++) {
-            b_i_part += a[2048 * piece + i0];
+            b_i_partial += a[2048 * chunk + i0];
         }
-        b_i_parts[piece] = b_i_part;
+        b_i_partials[chunk] = b_i_partial;
     }
 }
 
 static void tt_kernel_1(void *ctx, int64_t begin, int64_t end) {
     void *const *work = ctx;
-    const float *restrict b_i_parts = work[0];
+    const float *restrict b_i_partials = work[0];
     const float *restrict a = work[1];
     float *restrict b = work[2];
-    for (int64_t piece = begin; piece < end; piece++) {
-        float b_i = b_i_parts[piece];
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        float b_i = b_i_partials[chunk];
         #pragma omp simd reduction(inscan, +: b_i)
         for (int64_t i0 = 0; i0 < 2048; i0++) {
-            b_i += a[2048 * piece + i0];
+            b_i += a[2048 * chunk + i0];
             #pragma omp scan inclusive(b_i)
-            b[2048 * piece + i0] = b_i;
+            b[2048 * chunk + i0] = b_i;
         }
     }
 }
@@ -31,18 +31,18 @@ static void tt_kernel_1(void *ctx, int64_t begin, int64_t end) {
 int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     float *b = buffers[1];
-    float *b_i_parts = buffers[2];
+    float *b_i_partials = buffers[2];
 
     /* loop over 512 and 512 and 512: reads 4.20 MB, writes 4.20 MB, 2.10 Mflop
      *     b:f32[1048576] = cumsum[axis=0 reverse=False] a
      */
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b_i_parts}, 512, 32);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b_i_partials}, 512, 32);
     float b_i_so_far = 0.0f;
-    for (int64_t piece = 0; piece < 512; piece++) {
-        const float b_i_part = b_i_parts[piece];
-        b_i_parts[piece] = b_i_so_far;
-        b_i_so_far += b_i_part;
+    for (int64_t chunk = 0; chunk < 512; chunk++) {
+        const float b_i_partial = b_i_partials[chunk];
+        b_i_partials[chunk] = b_i_so_far;
+        b_i_so_far += b_i_partial;
     }
-    host->parallel_for(tt_kernel_1, (void *[]){(void *)b_i_parts, (void *)a, (void *)b}, 512, 32);
+    host->parallel_for(tt_kernel_1, (void *[]){(void *)b_i_partials, (void *)a, (void *)b}, 512, 32);
     return TT_OK;
 }

@@ -1,34 +1,34 @@
 static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     void *const *work = ctx;
     const float *restrict a = work[0];
-    float *restrict b_parts = work[1];
-    for (int64_t i0_piece = begin; i0_piece < end; i0_piece++) {
+    float *restrict b_partials = work[1];
+    for (int64_t i0_chunk = begin; i0_chunk < end; i0_chunk++) {
         float b = 0.0f;
         #pragma omp simd reduction(+: b)
         for (int64_t i0 = 0; i0 < 2048; i0++) {
-            b += a[i0 + 2048 * i0_piece];
+            b += a[i0 + 2048 * i0_chunk];
         }
-        b_parts[i0_piece] = b;
+        b_partials[i0_chunk] = b;
     }
 }
 
 int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     const float *a = buffers[0];
     float *out = buffers[1];
-    float *b_parts = buffers[2];
+    float *b_partials = buffers[2];
 
     /* loop over 8192 and 4: reads 67.1 MB, writes 32.8 kB, 16.8 Mflop
      *     b:f32[] = reduce_sum[axes=(0, 1)] a
      */
-    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b_parts}, 8192, 128);
+    host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)b_partials}, 8192, 128);
     float b = 0.0f;
-    for (int64_t i0_piece_block = 0; i0_piece_block < 4; i0_piece_block++) {
-        float b_part = 0.0f;
-        #pragma omp simd reduction(+: b_part)
-        for (int64_t i0_piece = 0; i0_piece < 2048; i0_piece++) {
-            b_part += b_parts[2048 * i0_piece_block + i0_piece];
+    for (int64_t i0_chunk_block = 0; i0_chunk_block < 4; i0_chunk_block++) {
+        float b_partial = 0.0f;
+        #pragma omp simd reduction(+: b_partial)
+        for (int64_t i0_chunk = 0; i0_chunk < 2048; i0_chunk++) {
+            b_partial += b_partials[2048 * i0_chunk_block + i0_chunk];
         }
-        b += b_part;
+        b += b_partial;
     }
     out[0] = b;
     return TT_OK;

@@ -37,10 +37,10 @@ PRODUCT = 100
 
 WORTH_SPREADING = 50_000.0
 """Nanoseconds of work below which a loop stays on the caller's thread."""
-PIECE = 12_000.0
+CHUNK = 12_000.0
 """Nanoseconds of work that a thread takes at least."""
-MOST_PIECES = 64
-"""Into so many pieces at most work is cut."""
+MOST_CHUNKS = 64
+"""Into so many chunks at most work is cut."""
 
 
 def steps(operation: Operation) -> int:
@@ -73,6 +73,6 @@ def _once(stmt: Stmt) -> float:
     return cost
 
 
-def pieces(nanoseconds: float) -> int:
-    """Return into how many pieces a fold of everything is cut that takes so long on one thread."""
-    return 1 if nanoseconds < WORTH_SPREADING else min(MOST_PIECES, int(nanoseconds / PIECE))
+def chunks(nanoseconds: float) -> int:
+    """Return into how many chunks a fold of everything is cut that takes so long on one thread."""
+    return 1 if nanoseconds < WORTH_SPREADING else min(MOST_CHUNKS, int(nanoseconds / CHUNK))

@@ -1,6 +1,6 @@
 """Which loops run on several threads: those with independent iterations whose work is worth waking a thread for.
 
-A fold of a whole array is cut into pieces where it is scheduled (`schedule/loops.py`). The decision depends on the
+A fold of a whole array is cut into chunks where it is scheduled (`schedule/loops.py`). The decision depends on the
 program alone, never on the number of threads, so results do not either.
 """
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tinytrace.codegen.ir.cost import MOST_PIECES, PIECE, PRODUCT, WORTH_SPREADING, duration
+from tinytrace.codegen.ir.cost import CHUNK, MOST_CHUNKS, PRODUCT, WORTH_SPREADING, duration
 from tinytrace.codegen.ir.kernel import Kernel, map_bodies
 from tinytrace.codegen.ir.nodes import walk
 from tinytrace.codegen.ir.statements import Call, For, Stmt, When, expressions, nested, operations
@@ -21,7 +21,7 @@ LONG = 120
 
 
 def spread_over_threads(kernels: Sequence[Kernel]) -> list[Kernel]:
-    """Give the outermost loops that are worth it a grain: they become functions; long ones do, if in one piece."""
+    """Give the outermost loops that are worth it a grain: they become functions; long ones do, if in one chunk."""
     return map_bodies(kernels, lambda body: [_spread(stmt) if isinstance(stmt, For) and stmt.independent else stmt
                                              for stmt in body])
 
@@ -40,7 +40,7 @@ def _grain(loop: For) -> int:
     if extent < 2:
         return 0
     if total >= WORTH_SPREADING:
-        grain = -(-extent // _even(total / PIECE))
+        grain = -(-extent // _even(total / CHUNK))
         return -(-grain // 64) * 64 if loop.simd else grain
     return extent if len(walk(root for inner in nested(loop.body) for root in expressions(inner))) > LONG else 0
 
@@ -51,12 +51,12 @@ def _grain_of_products(loop: For) -> int:
     if loop.axis.args[1] < MANY_PRODUCTS or nanoseconds < WORTH_SPREADING:
         return 0
     products = all(isinstance(stmt, Call) and stmt.rows for stmt in nested(loop.body) if not isinstance(stmt, For))
-    return math.ceil(PIECE * loop.axis.args[1] / nanoseconds) if products else 0
+    return math.ceil(CHUNK * loop.axis.args[1] / nanoseconds) if products else 0
 
 
-def _even(pieces: float) -> int:
-    """Return the largest power of two up to `pieces`: so many can be shared out evenly."""
-    return 1 << min(int(pieces), MOST_PIECES).bit_length() - 1
+def _even(chunks: float) -> int:
+    """Return the largest power of two up to `chunks`: so many can be shared out evenly."""
+    return 1 << min(int(chunks), MOST_CHUNKS).bit_length() - 1
 
 
 def _calls(body: Sequence[Stmt]) -> bool:

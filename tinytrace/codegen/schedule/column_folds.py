@@ -1,7 +1,7 @@
 """Folds over leading axes of what streams by once: whole rows are folded, groups of rows on several threads.
 
-    for group: { s[..] = 0; for i in group: for lane simd: s[lane] += x[i, lane];  s_parts[group, ..] = s[..] }
-    s[..] = 0; for group: for lane simd: s[lane] += s_parts[group, lane];  for lane simd: y[lane] = f(s[lane])
+    for group: { s[..] = 0; for i in group: for lane simd: s[lane] += x[i, lane];  s_partials[group, ..] = s[..] }
+    s[..] = 0; for group: for lane simd: s[lane] += s_partials[group, lane];  for lane simd: y[lane] = f(s[lane])
 """
 from __future__ import annotations
 

@@ -98,21 +98,24 @@ class InnerSimd:
         blocks, rest = divmod(extent, size)
         block, inside = axis(f"{a.args[0]}_block" + f"_{size // least}" * (size > least), blocks), axis(a.args[0], size)
         within = _at(stage, a, linear(0, [(block, size), (inside, 1)]))
-        loops: list[Stmt] = [For(block, number(0), number(blocks), self._part(within, depth, inside, into, "part"))]
+        folded = self._partial_fold(within, depth, inside, into, "partial")
+        loops: list[Stmt] = [For(block, number(0), number(blocks), folded)]
         if rest:
             inside = axis(a.args[0], rest)
-            loops += self._part(_at(stage, a, linear(blocks * size, [(inside, 1)])), depth, inside, into, "last")
+            last = _at(stage, a, linear(blocks * size, [(inside, 1)]))
+            loops += self._partial_fold(last, depth, inside, into, "last")
         return loops
 
-    def _part(self, stage: StagePlan, depth: int, a: Node, into: Into, suffix: str) -> list[Stmt]:
+    def _partial_fold(self, stage: StagePlan, depth: int, a: Node, into: Into, suffix: str) -> list[Stmt]:
         """Return the loop over `a`, part of another, that folds into variables of its own before these join `into`."""
         folded = [fold for task in stage.tasks if task.root.combine for fold in folds(task)]
 
-        def part(x: Node) -> Node:
-            return part_of(into(x), suffix)
+        def partial(x: Node) -> Node:
+            return partial_of(into(x), suffix)
 
-        return [*(Declare(part(x), start_of(x, op)) for x, op, _ in folded), *self._in_blocks(stage, depth, a, part),
-                *(Combine(into(x), op, part(x)) for x, op, _ in folded)]
+        return [*(Declare(partial(x), start_of(x, op)) for x, op, _ in folded),
+                *self._in_blocks(stage, depth, a, partial),
+                *(Combine(into(x), op, partial(x)) for x, op, _ in folded)]
 
     def _loop(self, stage: StagePlan, depth: int, a: Node, into: Into) -> Stmt:
         """Return the loop over `a`, which is the stage's at `depth` or a part of it."""
@@ -145,11 +148,11 @@ class InnerSimd:
         return [*stmts, *(Store(target, result, task.root.eqns) for target in task.targets)]
 
 
-def part_of(x: Node, suffix: str = "part") -> Node:
+def partial_of(x: Node, suffix: str = "partial") -> Node:
     """Return the variable that a part of what `x` folds is folded into."""
-    part = local(f"{x.args[0]}_{suffix}", x.dtype)
-    part.eqns |= x.eqns
-    return part
+    partial = local(f"{x.args[0]}_{suffix}", x.dtype)
+    partial.eqns |= x.eqns
+    return partial
 
 
 def _at(stage: StagePlan, a: Node, place: Node) -> StagePlan:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tinytrace.codegen.ir.cost import duration, pieces
+from tinytrace.codegen.ir.cost import chunks, duration
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Stmt
 from tinytrace.codegen.schedule.collapse import can_merge, merged
@@ -44,9 +44,9 @@ class GroupLoops:
         return _inner_simd(self.outer, self.stages)
 
     def _fold_of_everything(self, stage: StagePlan) -> list[Stmt]:
-        """Return the loops when there are no outer ones: in pieces, if that is worth it."""
+        """Return the loops when there are no outer ones: in chunks, if that is worth it."""
         whole = _inner_simd([], self.stages)
-        count = pieces(duration(whole))
+        count = chunks(duration(whole))
         if any(task.root.running for task in stage.tasks):
             return SplitScan(stage).statements() if count > 1 and can_split_scan(stage) else whole
         iterations = math.prod(a.args[1] for a in stage.inner[1:])

@@ -1,19 +1,19 @@
-"""Long folds in pieces, which several threads fold into parts; then the parts are folded.
+"""Long folds in chunks, which several threads fold into partial results; then these are folded.
 
-    for piece: { s = 0; for i simd: s += x[piece, i];  s_parts[piece] = s }        s = 0; for piece: s += s_parts[piece]
+    for chunk: { s = 0; for i simd: s += x[chunk, i]; s_partials[chunk] = s }   s = 0; for chunk: s += s_partials[chunk]
 
-So one more of the outer loops is over pieces, in whatever shape loops are written. Memory is read in the order in which
-it lies, and sums of many terms lose fewer digits. How many pieces there are depends on the amount of work, not on the
+So one more of the outer loops is over chunks, in whatever shape loops are written. Memory is read in the order in which
+it lies, and sums of many terms lose fewer digits. How many chunks there are depends on the amount of work, not on the
 number of threads; so does the result.
 
 Sums around a total of the same elements, as a variance is one around the mean, are computed in the same pass:
 
-    for piece: { near = what the total would be if all were like the piece's first elements;  p = mean(near)
-                 for i simd: { d = x[piece, i] - p;  s += x[piece, i];  m += d * d;  e += d } }
-    s = sum of parts;  c = mean(s);  v = 0; for piece: { d = c - p;  v += m + d (n d - 2 e) }
+    for chunk: { near = what the total would be if all were like the chunk's first elements;  p = mean(near)
+                 for i simd: { d = x[chunk, i] - p;  s += x[chunk, i];  m += d * d;  e += d } }
+    s = sum of partials;  c = mean(s);  v = 0; for chunk: { d = c - p;  v += m + d (n d - 2 e) }
 
-The formula is that of `plan.polynomials`. With n elements in a piece of which k make the estimate, n (mean - p)^2 is at
-most n / k times the piece's own sum of squared differences: at most 16 times what two passes lose is lost, most often
+The formula is that of `plan.polynomials`. With n elements in a chunk of which k make the estimate, n (mean - p)^2 is at
+most n / k times the chunk's own sum of squared differences: at most 16 times what two passes lose is lost, most often
 once.
 Source: Chan, Golub & LeVeque, "Algorithms for Computing the Sample Variance", The American Statistician 37 (1983).
 """
@@ -37,9 +37,9 @@ from tinytrace.core.dtypes import DType
 from tinytrace.core.jaxpr import Var
 
 SAMPLE = 16
-"""The first of so many equal parts of a piece makes the estimate."""
+"""The first of so many equal parts of a chunk makes the estimate."""
 EVEN = 16
-"""The number of iterations in a piece is a multiple of this."""
+"""The number of iterations in a chunk is a multiple of this."""
 
 Write = Callable[[list[Node], list[StagePlan]], list[Stmt]]
 Term = tuple[Task | None, float, tuple[Node, ...]]
@@ -47,14 +47,14 @@ Term = tuple[Task | None, float, tuple[Node, ...]]
 
 
 class SplitReduction:
-    """The loops `outer`, `stages` as two: folds of pieces of about `size` iterations of the first loop, and of these.
+    """The loops `outer`, `stages` as two: folds of chunks of about `size` iterations of the first loop, and of these.
 
     The second stage, if there is one, consists of sums around totals of the first.
     """
 
     def __init__(self, outer: Sequence[Node], stages: Sequence[StagePlan], size: int, depth: int,
                  suffix: str = "") -> None:
-        """depth: where among the outer loops that over pieces is.  suffix: ends names, unlike those of other cuts."""
+        """depth: where among the outer loops that over chunks is.  suffix: ends names, unlike those of other cuts."""
         self.outer = outer
         self.inner = stages[0].inner
         self.depth = depth
@@ -64,37 +64,38 @@ class SplitReduction:
         size = self.extent // max(1, self.extent // size)
         self.size = size - size % EVEN if size > EVEN else size
         self.count, self.rest = divmod(self.extent, self.size)
-        """Full pieces, and what is left for one more."""
-        self.piece = axis(f"{self.first.args[0]}_piece", self.count + bool(self.rest))
+        """Full chunks, and what is left for one more."""
+        self.chunk = axis(f"{self.first.args[0]}_chunk", self.count + bool(self.rest))
         self.firsts = stages[0].tasks
         self.seconds = [task for stage in stages[1:] for task in stage.tasks]
         self.totals = totals_of(stages[0])
         self.late = dict.fromkeys(c for task in self.seconds for c in late_values(task.value, self.totals) or ())
-        self._parts: dict[str, Buffer] = {}
+        self._partials: dict[str, Buffer] = {}
 
-    def statements(self, write_parts: Write, write_whole: Write) -> list[Stmt]:
+    def statements(self, write_partials: Write, write_whole: Write) -> list[Stmt]:
         """Return the loops; the two functions write those of a plan."""
         name = str(self.first.args[0])
-        piece, inside = axis(str(self.piece.args[0]), self.count), axis(name, self.size)
-        outer = [*self.outer[:self.depth], piece, *self.outer[self.depth:]]
-        body = write_parts(outer, self._piece(piece, inside, linear(0, [(piece, self.size), (inside, 1)]), ""))
+        chunk, inside = axis(str(self.chunk.args[0]), self.count), axis(name, self.size)
+        outer = [*self.outer[:self.depth], chunk, *self.outer[self.depth:]]
+        body = write_partials(outer, self._chunk(chunk, inside, linear(0, [(chunk, self.size), (inside, 1)]), ""))
         if self.rest:
             inside = axis(name, self.rest)
             place = linear(self.count * self.size, [(inside, 1)])
-            body += write_parts(list(self.outer), self._piece(number(self.count), inside, place, f"_rest{self.suffix}"))
+            rest = self._chunk(number(self.count), inside, place, f"_rest{self.suffix}")
+            body += write_partials(list(self.outer), rest)
         return [*body, *write_whole(list(self.outer), self._whole())]
 
-    # --- pieces ------------------------------------------------------------------------------------------------
+    # --- chunks ------------------------------------------------------------------------------------------------
 
-    def _piece(self, piece: Node, inside: Node, place: Node, suffix: str) -> list[StagePlan]:
-        """Return the stages that fold one piece, whose element `inside` is at `place` of the first loop."""
-        stages = self._estimates(piece, inside, place, suffix) if self.seconds else []
+    def _chunk(self, chunk: Node, inside: Node, place: Node, suffix: str) -> list[StagePlan]:
+        """Return the stages that fold one chunk, whose element `inside` is at `place` of the first loop."""
+        stages = self._estimates(chunk, inside, place, suffix) if self.seconds else []
         tasks: list[Task] = []
         for task in self.firsts:
             value, *offsets = rewrite([task.value, *(offset for _, offset in task.targets)],
                                       {self.first: place}, rebuild)
             if is_whole(task):
-                target = self._part(task, task.name, piece)
+                target = self._partial(task, task.name, chunk)
                 tasks.append(replace(task, root=_as_folded(task.root), value=value, targets=[target],
                                      name=f"{task.name}{suffix}", remembered=False))
             else:
@@ -104,11 +105,11 @@ class SplitReduction:
             for moment, _, _ in self._moments(task, suffix):
                 if moment is not None:
                     value, = rewrite([moment.value], {self.first: place}, rebuild)
-                    target = self._part(moment, moment.name, piece)
+                    target = self._partial(moment, moment.name, chunk)
                     tasks.append(replace(moment, value=value, targets=[target], name=f"{moment.name}{suffix}"))
         return [*stages, StagePlan([inside, *self.inner[1:]], tasks)]
 
-    def _estimates(self, piece: Node, inside: Node, place: Node, suffix: str) -> list[StagePlan]:
+    def _estimates(self, chunk: Node, inside: Node, place: Node, suffix: str) -> list[StagePlan]:
         """Return the sums of a sample, and what the late values would be if all elements were like it."""
         iterations = max(1, int(inside.args[1]) // SAMPLE)
         sample = axis(f"{self.first.args[0]}_sample", iterations)
@@ -131,7 +132,7 @@ class SplitReduction:
             value = apply(finite_or_zero(c.dtype), (value,))  # any number is an estimate, infinity is not
             name = str(self._centre(c).args[0])
             task = Task(root, value, [], 0, name, remembered=True)
-            centres.append(replace(task, targets=[self._part(task, name, piece)], name=f"{name}{suffix}"))
+            centres.append(replace(task, targets=[self._partial(task, name, chunk)], name=f"{name}{suffix}"))
         return [StagePlan([sample, *self.inner[1:]], sums), StagePlan([], centres)]
 
     def _centre(self, c: Node, suffix: str = "") -> Node:
@@ -155,13 +156,13 @@ class SplitReduction:
     # --- the whole ---------------------------------------------------------------------------------------------
 
     def _whole(self) -> list[StagePlan]:
-        """Return the stages that fold what the pieces gave."""
+        """Return the stages that fold what the chunks gave."""
         firsts = [replace(task, value=self._load(task, task.name)) for task in self.firsts if is_whole(task)]
         seconds = [replace(task, value=self._sum(task)) for task in self.seconds]
-        return [StagePlan([self.piece], tasks) for tasks in (firsts, seconds) if tasks]
+        return [StagePlan([self.chunk], tasks) for tasks in (firsts, seconds) if tasks]
 
     def _sum(self, task: Task) -> Node:
-        """Return what one piece adds to a sum, now that the late values are known.
+        """Return what one chunk adds to a sum, now that the late values are known.
 
         Where the part without errors overflows, others with another sign do too. Then it is the sum, or, if those of
         lower degree are no numbers either, NaN: their elements were none.
@@ -191,31 +192,31 @@ class SplitReduction:
         return value
 
     def _error(self, task: Task, c: Node) -> Node:
-        """Return by how much the piece's estimate of a late value is too small."""
+        """Return by how much the chunk's estimate of a late value is too small."""
         near = self._load(task, str(self._centre(c).args[0]))
         return apply(sub(task.root.var.aval.dtype), (c, near))
 
     def _count(self, dtype: DType) -> Node:
-        """Return how many elements a piece has."""
+        """Return how many elements a chunk has."""
         rest = math.prod(a.args[1] for a in self.inner[1:])
-        iterations = minimum(number(self.size), linear(self.extent, [(self.piece, -self.size)]))
+        iterations = minimum(number(self.size), linear(self.extent, [(self.chunk, -self.size)]))
         return as_element(linear(0, [(iterations, rest)]), dtype)
 
-    def _part(self, task: Task, name: str, piece: Node) -> tuple[Buffer, Node]:
-        """Return where the result of a piece goes."""
-        index = [*self.outer[:self.depth], piece, *self.outer[self.depth:]]
-        parts = self._parts.get(name)
-        if parts is None:
+    def _partial(self, task: Task, name: str, chunk: Node) -> tuple[Buffer, Node]:
+        """Return where the result of a chunk goes."""
+        index = [*self.outer[:self.depth], chunk, *self.outer[self.depth:]]
+        partials = self._partials.get(name)
+        if partials is None:
             shape = [a.args[1] for a in self.outer]
-            shape.insert(self.depth, self.piece.args[1])
+            shape.insert(self.depth, self.chunk.args[1])
             dtype = accumulator_type(task.root.var.aval.dtype)
-            parts = self._parts[name] = Buffer(f"{name}_parts{self.suffix}", tuple(shape), dtype, "workspace",
+            partials = self._partials[name] = Buffer(f"{name}_partials{self.suffix}", tuple(shape), dtype, "workspace",
                                                   task.root.eqns)
-        return parts, flat_offset(index, parts.shape)
+        return partials, flat_offset(index, partials.shape)
 
     def _load(self, task: Task, name: str) -> Node:
-        parts, offset = self._part(task, name, self.piece)
-        return load(parts, offset, parts.dtype)
+        partials, offset = self._partial(task, name, self.chunk)
+        return load(partials, offset, partials.dtype)
 
 
 def is_whole(task: Task) -> bool:

@@ -1,17 +1,17 @@
-"""A running fold of one long row, on several threads: pieces fold into parts, then each piece runs on from there.
+"""A running fold of one long row, on several threads: each chunk is folded, then each runs on from those before.
 
-    for piece: s_parts[piece] = sum of its elements
-    s = 0; for piece: { part = s_parts[piece]; s_parts[piece] = s; s += part }
-    for piece: { s = s_parts[piece]; for i in piece: { s += x[i]; y[i] = s } }
+    for chunk: s_partials[chunk] = sum of its elements
+    s = 0; for chunk: { partial = s_partials[chunk]; s_partials[chunk] = s; s += partial }
+    for chunk: { s = s_partials[chunk]; for i in chunk: { s += x[i]; y[i] = s } }
 
-How many pieces there are depends on the amount of work, not on the number of threads; so does the result.
+How many chunks there are depends on the amount of work, not on the number of threads; so does the result.
 """
 from __future__ import annotations
 
 from tinytrace.codegen.ir.arithmetic import linear, minimum
 from tinytrace.codegen.ir.nodes import Node, axis, load, local, number, walk
 from tinytrace.codegen.ir.statements import Buffer, Combine, Declare, For, Stmt, Store
-from tinytrace.codegen.schedule.inner_simd import BLOCK, InnerSimd, has_clause, part_of
+from tinytrace.codegen.schedule.inner_simd import BLOCK, InnerSimd, has_clause, partial_of
 from tinytrace.codegen.schedule.tasks import StagePlan, folds, replace, start_of
 
 
@@ -27,26 +27,27 @@ class SplitScan(InnerSimd):
         super().__init__([], [stage])
         first, = stage.inner
         extent = int(first.args[1])
-        self.piece, self.inside = axis("piece", -(-extent // BLOCK)), axis(first.args[0], BLOCK)
-        self.end = minimum(number(BLOCK), linear(extent, [(self.piece, -BLOCK)]))
-        replace([stage], {first: linear(0, [(self.piece, BLOCK), (self.inside, 1)])})
+        self.chunk, self.inside = axis("chunk", -(-extent // BLOCK)), axis(first.args[0], BLOCK)
+        self.end = minimum(number(BLOCK), linear(extent, [(self.chunk, -BLOCK)]))
+        replace([stage], {first: linear(0, [(self.chunk, BLOCK), (self.inside, 1)])})
 
     def statements(self) -> list[Stmt]:
         (task,), = (stage.tasks for stage in self.stages)
         (x, op, value), = folds(task)
         assert x.dtype is not None
-        parts = Buffer(f"{x.args[0]}_parts", (self.piece.args[1],), x.dtype, "workspace", x.eqns)
-        part, so_far = load(parts, self.piece, x.dtype), local(f"{x.args[0]}_so_far", x.dtype)
-        first: list[Stmt] = [Declare(part_of(x), start_of(x, op)), self._inner_loop([Combine(part_of(x), op, value)]),
-                 Store((parts, self.piece), part_of(x))]
-        between: list[Stmt] = [Declare(part_of(x), part, fixed=True), Store((parts, self.piece), so_far),
-                   Combine(so_far, op, part_of(x))]
-        second: list[Stmt] = [Declare(x, part), self._inner_loop(self._leaf(task))]
+        partials = Buffer(f"{x.args[0]}_partials", (self.chunk.args[1],), x.dtype, "workspace", x.eqns)
+        partial, so_far = load(partials, self.chunk, x.dtype), local(f"{x.args[0]}_so_far", x.dtype)
+        first: list[Stmt] = [Declare(partial_of(x), start_of(x, op)),
+                 self._inner_loop([Combine(partial_of(x), op, value)]),
+                 Store((partials, self.chunk), partial_of(x))]
+        between: list[Stmt] = [Declare(partial_of(x), partial, fixed=True), Store((partials, self.chunk), so_far),
+                   Combine(so_far, op, partial_of(x))]
+        second: list[Stmt] = [Declare(x, partial), self._inner_loop(self._leaf(task))]
         return [self._each(first, independent=True), Declare(so_far, start_of(x, op)), self._each(between),
                 self._each(second, independent=True)]
 
     def _each(self, body: list[Stmt], independent: bool = False) -> For:
-        return For(self.piece, number(0), number(self.piece.args[1]), body, independent=independent)
+        return For(self.chunk, number(0), number(self.chunk.args[1]), body, independent=independent)
 
     def _inner_loop(self, body: list[Stmt]) -> For:
         return For(self.inside, number(0), self.end, body, simd=True)

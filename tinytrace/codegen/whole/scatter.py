@@ -1,7 +1,7 @@
 """Scatter: a copy of the operand, then updates one after the other; `in_place` takes the copy away where it can.
 
-Many updates that add to (or multiply, or bound) few elements are made in pieces, on several threads, each of which has
-elements of its own; these join the operand in the end. How many pieces there are depends on the shapes alone.
+Many updates that add to (or multiply, or bound) few elements are made in chunks, on several threads, each of which has
+elements of its own; these join the operand in the end. How many chunks there are depends on the shapes alone.
 
 Updates whose places depend on data are made one by one. Where to and what with is computed before, vectorised, for a
 strip of them:
@@ -29,12 +29,12 @@ from tinytrace.core.dtypes import BOOL
 from tinytrace.core.jaxpr import JaxprEqn
 from tinytrace.core.kinds import Scatter, as_expr
 
-PIECES = 16
-"""So many pieces at most have elements of their own."""
+CHUNKS = 16
+"""So many chunks at most have elements of their own."""
 USES = 4
-"""At least so many updates there are for each element of each piece."""
+"""At least so many updates there are for each element of each chunk."""
 OWN_BYTES = 256 * 1024
-"""The elements of a piece stay in a core's cache."""
+"""The elements of a chunk stay in a core's cache."""
 
 STRIP = 512
 """Updates of a strip: where they go to waits in the first-level cache."""
@@ -57,7 +57,7 @@ def scatter(scope: Scope, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
     ends = [(a, number(a.args[1])) for a in loops]
     body = _updates(ends, (result, offset), value, inside, op)
     if op and duration(body) >= WORTH_SPREADING and _pays(loops, result):
-        body = _in_pieces(ends, (result, offset), value, inside, op)
+        body = _in_chunks(ends, (result, offset), value, inside, op)
     return [copy, Nest(scope.equations(eqn), body=body)]
 
 
@@ -100,30 +100,31 @@ def _in_strips(a: Node, end: Node, body: list[Stmt]) -> list[Stmt]:
 
 
 def _pays(loops: Sequence[Node], result: Buffer) -> bool:
-    """Are there many updates for few elements, and iterations of the outermost loop for each piece?"""
+    """Are there many updates for few elements, and iterations of the outermost loop for each chunk?"""
     count = math.prod(a.args[1] for a in loops)
     return result.dtype != BOOL and accumulator_type(result.dtype) == result.dtype and result.nbytes <= OWN_BYTES \
-        and count >= USES * PIECES * result.size and loops[0].args[1] >= USES * PIECES
+        and count >= USES * CHUNKS * result.size and loops[0].args[1] >= USES * CHUNKS
 
 
-def _in_pieces(loops: Sequence[tuple[Node, Node]], target: tuple[Buffer, Node], value: Node, inside: Node,
+def _in_chunks(loops: Sequence[tuple[Node, Node]], target: tuple[Buffer, Node], value: Node, inside: Node,
                op: str) -> list[Stmt]:
-    """Return the updates of each piece's own elements, and what joins these to the result."""
+    """Return the updates of each chunk's own elements, and what joins these to the result."""
     (first, _), *others = loops
     result, offset = target
     extent = int(first.args[1])
-    size = -(-extent // PIECES)
-    piece, own = axis("piece", -(-extent // size)), axis(first.args[0], size)
-    end = minimum(number(size), linear(extent, [(piece, -size)]))
-    parts = Buffer(f"{result.name}_parts", (piece.args[1], *result.shape), result.dtype, "workspace")
-    place = linear(0, [(piece, size), (own, 1)])
+    size = -(-extent // CHUNKS)
+    chunk, own = axis("chunk", -(-extent // size)), axis(first.args[0], size)
+    end = minimum(number(size), linear(extent, [(chunk, -size)]))
+    partials = Buffer(f"{result.name}_partials", (chunk.args[1], *result.shape), result.dtype, "workspace")
+    place = linear(0, [(chunk, size), (own, 1)])
     offset, value, inside = rewrite([offset, value, inside], {first: place}, rebuild)
     joined = "sum" if op == "sub" else op
     i, all_of_it = axis("i0", result.size), number(result.size)
-    at = linear(0, [(piece, result.size), (i, 1)])
+    at = linear(0, [(chunk, result.size), (i, 1)])
     nothing = literal(identity(joined, result.dtype), result.dtype)
-    body: list[Stmt] = [For(i, number(0), all_of_it, [Store((parts, at), nothing)], simd=True)]
-    body += _updates([(own, end), *others], (parts, linear(0, [(piece, result.size), (offset, 1)])), value, inside, op)
-    join = For(i, number(0), all_of_it, [Combine((result, i), joined, load(parts, at, result.dtype))], simd=True)
-    count = number(piece.args[1])
-    return [For(piece, number(0), count, body, independent=True), For(piece, number(0), count, [join])]
+    body: list[Stmt] = [For(i, number(0), all_of_it, [Store((partials, at), nothing)], simd=True)]
+    target = partials, linear(0, [(chunk, result.size), (offset, 1)])
+    body += _updates([(own, end), *others], target, value, inside, op)
+    join = For(i, number(0), all_of_it, [Combine((result, i), joined, load(partials, at, result.dtype))], simd=True)
+    count = number(chunk.args[1])
+    return [For(chunk, number(0), count, body, independent=True), For(chunk, number(0), count, [join])]
