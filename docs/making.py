@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import json
 import pathlib
 import re
@@ -96,6 +97,9 @@ def names_page() -> str:
                       "| module | here | missing |", "|---|---|---|", *rows, ""])
 
 
+NO_MLIR = "mlir.lower_fun(f), mlir.c_expression or mlir.c_function"
+
+
 def missing_page() -> str:
     """Return the page of missing names: what to do instead of each."""
     rows = []
@@ -104,12 +108,14 @@ def missing_page() -> str:
         ours = module.replace("jax", "tinytrace", 1)
         by_sentence: dict[str, list[str]] = {}
         for name in names.split():
-            if text := sentence(ours, name):
+            if name != "nothing":
+                stand_in = getattr(importlib.import_module(ours), name, None)
+                text = sentence(ours, name) or getattr(stand_in, "reason", NO_MLIR)
                 by_sentence.setdefault(text, []).append(f"`{name}`")
         rows += [f"| `{module}` | {' '.join(found)} | {text} |" for text, found in by_sentence.items()]
     return "\n".join(["# Missing names", "",
                       "Names that JAX 0.4.35 has and tinytrace has not. Who asks for one reads what stands here; names "
-                      "that libraries only mention, such as `jax.pmap`, can be had, and refuse to be used.", "",
+                      "that libraries only mention, such as `lax.psum`, can be had, and refuse to be used.", "",
                       "| module | names | what to do |", "|---|---|---|", *rows, ""])
 
 

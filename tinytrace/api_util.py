@@ -9,6 +9,9 @@ from tinytrace.core.tree_paths import broadcast_prefix
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.extend.functions import safe_map as safe_map
 from tinytrace.extend.linear_util import WrappedFun, transformation, transformation_with_aux
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
 
 
 @transformation_with_aux

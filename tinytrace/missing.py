@@ -2,7 +2,7 @@
 
 A missing name is missing: `hasattr` says so. To ask for it is an AttributeError, and in `from jax import x` an
 ImportError, with the sentence of the page "Missing names". A few that libraries only mention when they are
-imported, such as `jax.pmap`, are there as classes that refuse to be used (`refused`).
+imported, such as `lax.psum`, are there as classes that refuse to be used (`refused`).
 """
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ FORMATS = "no kernel computes with less than a byte or with eight-bit floats: co
 INSIDE = "it is a part of XLA's and has no counterpart here"
 SETTINGS = "what it sets is not here; the settings that are: `jax.config`, docs/settings.md"
 TRANSPOSE = "write the rule with jax.custom_vjp"
+SIZES = "sizes are numbers here, and known when a program is traced"
+STACK = "there is no stack of traces here: a trace knows its parent (tinytrace/core/trace.py)"
 COMPLEX = "complex numbers are on their way: until then, compute with real and imaginary parts"
 FFT = "use numpy.fft outside of jit, or through jax.pure_callback"
 RANDOM_BITS = "use jax.random.bits, whose generator is threefry"
@@ -82,9 +84,78 @@ MISSING: dict[str, dict[str, str]] = {
         "Offloadable Recompute Saveable": "a policy is a function to a bool: see jax.checkpoint_policies",
     },
     "tinytrace.custom_derivatives": {
-        "custom_jvp_call_jaxpr_p custom_vjp_call_jaxpr_p custom_vjp_primal_tree_values zero_from_primal":
+        "custom_jvp_call_jaxpr_p custom_vjp_call_jaxpr_p custom_vjp_primal_tree_values":
             "it is a part of JAX's insides, which are written in another way here",
         "linear_call": TRANSPOSE,
+    },
+    "tinytrace.core": {
+        "MainTrace Sublevel TRACER_LEAK_DEBUGGER_WARNING TraceStack TraceState apply_todos "
+        "aval_mapping_handlers call call_bind_with_continuation call_impl concretization_function_error "
+        "leaked_tracer_error map_bind map_bind_with_continuation maybe_find_leaked_tracers "
+        "process_env_traces_call process_env_traces_map raise_as_much_as_possible reset_trace_state": STACK,
+        "InDBIdx InconclusiveDimensionOperation OutDBIdx dedup_referents get_referent "
+        "substitute_vars_in_output_ty": SIZES,
+        "NameGatheringSubst do_subst_axis_names_jaxpr extend_axis_env_nd stash_axis_env subst_axis_names "
+        "subst_axis_names_eqn subst_axis_names_jaxpr subst_axis_names_var used_axis_names "
+        "used_axis_names_jaxpr": COLLECTIVES,
+        "AbstractToken abstract_token primitive_uses_outfeed":
+            "effects run in the order of the program here, without tokens",
+        "JaxprPpContext JaxprPpSettings str_eqn_compact":
+            "str(jaxpr) and jaxpr.pretty_print(...) print programs and equations",
+    },
+    "tinytrace.interpreters.ad": {
+        "backward_pass_internal call_param_updaters call_transpose call_transpose_param_updaters "
+        "closed_backward_pass f_jvp_traceable jvp_subtrace jvp_subtrace_aux jvpfun linearize map_transpose "
+        "nonzero_outputs nonzero_tangent_outputs rearrange_binders reducing_transposes traceable unpair_pval "
+        "vjp zeros_like_p":
+            "it is a part of JAX's insides: tinytrace/transforms/jvp.py and transpose.py do its work",
+    },
+    "tinytrace.interpreters.batching": {
+        "Elt FromEltHandler GetIdx IndexedAxisSize Jumble JumbleAxis JumbleTy MakeIotaHandler MapSpec "
+        "RaggedAxis ToEltHandler Vmappable ZeroIfMapped from_elt from_elt_handlers is_vmappable jumble_axis "
+        "make_iota make_iota_handlers register_vmappable spec_types to_elt to_elt_handlers "
+        "unregister_vmappable vmappables vtile": "there are no ragged arrays and no mapped types but arrays",
+        "AxisSize batch batch_custom_jvp_subtrace batch_custom_vjp_bwd batch_jaxpr2 batch_subtrace "
+        "flatten_fun_for_vmap": "it is a part of JAX's insides: tinytrace/transforms/vmap.py does its work",
+    },
+    "tinytrace.interpreters.partial_eval": {
+        "AbstractedAxesSpec AbstractedAxisName BoundedAxisSize Const ConstFoldRule ConstVar DCERule "
+        "ForwardingRule FreeVar JaxprEqnRecipe JaxprStackFrame JaxprTracerRecipe LambdaBinding ParamsUpdater "
+        "PartialEvalCustomResult PartialEvalCustomRule ResAvalUpdater TracerAsName TracerId Val arg_info_all "
+        "call_padding_rule call_param_updaters call_partial_eval_custom_rule call_partial_eval_rules "
+        "closed_call_partial_eval_custom_rule const_fold_rules convert_envvars_to_constvars "
+        "convert_invars_to_constvars custom_staging_rules dce_jaxpr_call_rule dce_jaxpr_closed_call_rule "
+        "dce_jaxpr_consts debug_info debug_info_final def_trivial_padding extend_jaxpr_stack forwarding_rules "
+        "infer_lambda_input_type instantiate_const_at make_jaxpr_effects new_eqn_recipe pad_jaxpr "
+        "padding_rules partial_eval_jaxpr_custom partial_eval_jaxpr_custom_rule_not_implemented "
+        "partial_eval_wrapper_nounits partition_pvals recipe_to_eqn result_info sig_info "
+        "trace_to_jaxpr_dynamic2 trace_to_jaxpr_final trace_to_jaxpr_final2 trace_to_subjaxpr "
+        "trace_to_subjaxpr_dynamic trace_to_subjaxpr_dynamic2 trace_to_subjaxpr_nounits "
+        "trace_to_subjaxpr_nounits_fwd tracers_to_jaxpr trivial_ctx":
+            "it is a part of JAX's insides: tinytrace/transforms/partial_eval.py and staging.py do its work",
+    },
+    "tinytrace.interpreters.pxla": {
+        "ArrayMapping Chunked Index MeshAxisName MeshComputation MeshExecutable NoSharding PmapExecutable "
+        "Replicated ShardedAxis ShardingSpec Unstacked are_op_shardings_equal array_mapping_to_axis_resources "
+        "global_aval_to_result_handler global_avals_to_results_handler is_op_sharding_replicated "
+        "op_sharding_to_indices parallel_callable shard_args spec_to_indices": DEVICES,
+    },
+    "tinytrace.interpreters.xla": {
+        "Backend": INSIDE,
+    },
+    "tinytrace.extend.core": {
+        "primitives": "primitives are in tinytrace.lax: lax.add_p",
+    },
+    "tinytrace.extend.backend": {
+        "backend_xla_version backends register_backend_factory": DEVICES,
+    },
+    "tinytrace.extend.source_info_util": {
+        "NameStack current_name_stack extend_name_stack new_name_stack new_source_info reset_name_stack "
+        "set_name_stack transform_name_stack user_context":
+            "jax.named_scope names operations, and eqn.source tells the line of one",
+    },
+    "tinytrace.stages": {
+        "OutInfo": "a Compiled has out_info, a tree of ShapeDtypeStructs",
     },
 }  # fmt: skip
 """By module: names, and the sentence about them. The page "Missing names" is made of it."""
@@ -180,4 +251,4 @@ def refused(name: str, text: str) -> Any:
 
 def is_refused(value: Any) -> bool:
     """Does a value only stand for a name that is missing?"""
-    return isinstance(value, _MayBeMentioned)
+    return isinstance(value, _MayBeMentioned) or getattr(type(value), "stands_for_a_missing_name", False)

@@ -11,6 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
+
 Listener = Callable[..., None]
 _event_listeners: list[Listener] = []
 _duration_listeners: list[Listener] = []

@@ -14,6 +14,9 @@ import numpy as np
 
 from tinytrace.core.array import CPU, Device
 from tinytrace.missing import DEVICES, refused
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
 
 
 class Sharding:

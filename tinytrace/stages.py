@@ -5,6 +5,9 @@ from tinytrace.api.jit import JitFunction as Wrapped
 from tinytrace.api.stages import Compiled as Compiled
 from tinytrace.api.stages import Lowered as Lowered
 from tinytrace.api.stages import Traced as Traced
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
 
 CompilerOptions = dict[str, Any]
 

@@ -186,7 +186,7 @@ def _cached(fun: Callable[..., Result], context: Callable[[], tuple[Any, ...]]) 
 
 
 _OF_JAX = """
-    HashableFunction as_hashable_function curry merge_lists partition_list safe_map safe_zip split_dict split_list
+    HashableFunction as_hashable_function cache curry merge_lists partition_list safe_map safe_zip split_dict split_list
     split_list_checked split_merge subvals toposort unzip2 unzip3 wrap_name wraps
 """  # of `jax.util`
 __getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_JAX.split(), "extend.functions"), __name__)

@@ -8,7 +8,11 @@ import warnings
 MODULES = ["jax", "jax.numpy", "jax.numpy.linalg", "jax.numpy.fft", "jax.lax", "jax.nn", "jax.nn.initializers",
            "jax.random", "jax.scipy", "jax.scipy.special", "jax.scipy.linalg", "jax.scipy.stats",
            "jax.scipy.stats.norm", "jax.tree", "jax.tree_util", "jax.debug", "jax.dtypes", "jax.errors",
-           "jax.ad_checkpoint", "jax.custom_derivatives", "jax.flatten_util", "jax.test_util"]
+           "jax.ad_checkpoint", "jax.custom_derivatives", "jax.flatten_util", "jax.test_util", "jax.core", "jax.util",
+           "jax.api_util", "jax.interpreters.ad", "jax.interpreters.batching", "jax.interpreters.mlir",
+           "jax.interpreters.partial_eval", "jax.interpreters.pxla", "jax.interpreters.xla", "jax.extend.core",
+           "jax.extend.linear_util", "jax.extend.random", "jax.extend.backend", "jax.extend.source_info_util",
+           "jax.sharding", "jax.stages", "jax.monitoring"]
 
 
 def public_names(module: types.ModuleType) -> list[str]:

@@ -27,15 +27,18 @@ __all__ = [
 ]
 
 _OF_JAX = """
-    AbstractValue Atom AxisSize CallPrimitive call_p ConcreteArray ConcretizationTypeError DShapedArray
-    Effect Effects EvalTrace InputType JaxprDebugInfo MapPrimitive OpaqueTraceState OutputType
-    ParamDict ThreadLocalState Token UnshapedArray Value closed_call_p concrete_aval
-    concrete_or_error cur_sublevel ensure_compile_time_eval escaped_tracer_error eval_context
+    " AbstractValue Atom axis_frame AxisSize call_p CallPrimitive closed_call_p concrete_aval
+    concrete_or_error ConcreteArray ConcretizationTypeError cur_sublevel custom_typechecks
+    DShapedArray Effect Effects ensure_compile_time_eval escaped_tracer_error eval_context EvalTrace
     extend_axis_env find_top_trace full_lower gensym get_aval get_opaque_trace_state get_type
-    is_concrete is_constant_dim is_constant_shape jaxpr_uses_outfeed jaxprs_in_params join_effects
-    lattice_join literalable_types mapped_aval max_dim min_dim new_base_main new_jaxpr_eqn new_main
-    new_sublevel no_axis_name no_effects primal_dtype_to_tangent_dtype pytype_aval_mappings raise_to_shaped
-    raise_to_shaped_mappings thread_local_state trace_state_clean traverse_jaxpr_params typecheck
-    typecompat typematch unmapped_aval unsafe_am_i_under_a_jit_DO_NOT_USE valid_jaxtype
+    InputType is_concrete is_constant_dim is_constant_shape jaxpr_uses_outfeed JaxprDebugInfo
+    jaxprs_in_params join_effects lattice_join literalable_types mapped_aval MapPrimitive max_dim
+    min_dim new_base_main new_jaxpr_eqn new_main new_sublevel no_axis_name no_effects
+    nonempty_axis_env_DO_NOT_USE OpaqueTraceState outfeed_primitives OutputType ParamDict
+    primal_dtype_to_tangent_dtype pytype_aval_mappings raise_to_shaped raise_to_shaped_mappings
+    thread_local_state ThreadLocalState Token trace_state_clean traverse_jaxpr_params typecheck
+    typecompat typematch unmapped_aval unsafe_am_i_under_a_jit_DO_NOT_USE
+    unsafe_am_i_under_a_vmap_DO_NOT_USE unsafe_get_axis_names_DO_NOT_USE UnshapedArray valid_jaxtype
+    Value
 """  # of no use to this pipeline: for programs against JAX's insides
 __getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_JAX.split(), "extend.language"), __name__)

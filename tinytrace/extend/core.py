@@ -2,6 +2,9 @@
 from tinytrace.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Primitive, Var, jaxpr_as_fun
 from tinytrace.core.array import Array
 from tinytrace.extend.language import Token
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
 
 array_types = {Array}
 

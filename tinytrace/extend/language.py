@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from tinytrace.core.trace import leaked_tracer_error as escaped_tracer_error  # 
 from tinytrace.errors import ConcretizationTypeError as ConcretizationTypeError
 from tinytrace.missing import refused
 from tinytrace.transforms.staging import DynamicJaxprTrace
+from tinytrace.transforms.vmap import BatchTrace
 
 JaxprDebugInfo = DebugInfo
 Effects = frozenset
@@ -41,6 +42,8 @@ AxisSize = int
 no_axis_name = object()
 literalable_types = {int, float, bool, np.ndarray, np.generic}
 pytype_aval_mappings: dict[type, Callable[[Any], Any]] = {}
+custom_typechecks: dict[Primitive, Callable[..., Any]] = {}
+outfeed_primitives: set[Primitive] = set()
 raise_to_shaped_mappings: dict[type, Callable[[Any], Any]] = {ShapedArray: lambda aval: aval}
 
 
@@ -259,6 +262,26 @@ def get_opaque_trace_state(convention: str = "flax") -> OpaqueTraceState:
 def cur_sublevel() -> int:
     """Return 0: a trace is one level here."""
     return 0
+
+
+def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:  # noqa: N802  (JAX's name)
+    """Is a function being vectorized?"""
+    return any(isinstance(trace, BatchTrace) for trace in chain())
+
+
+def nonempty_axis_env_DO_NOT_USE() -> bool:  # noqa: N802  (JAX's name)
+    """Has an axis a name? None has."""
+    return False
+
+
+def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:  # noqa: N802  (JAX's name)
+    """Return the names of axes: there are none."""
+    return []
+
+
+def axis_frame(axis_name: Any, main_trace: Any = None) -> NoReturn:
+    """Raise NameError: no axis has a name."""
+    raise NameError(f"unbound axis name: {axis_name}. The following axis names are available (as a list of frames): []")
 
 
 def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # noqa: N802  (JAX's name)

@@ -18,6 +18,9 @@ from typing import Any
 
 from tinytrace.extend.functions import cache as _cache
 from tinytrace.extend.functions import fun_name
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
 
 Generating = Callable[..., Generator[Any, Any, Any]]
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 from tinytrace._src.traceback_util import register_exclusion as register_exclusion
 from tinytrace.core.source_info import SourceInfo as SourceInfo
 from tinytrace.transforms.staging import user_source as current
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
 
 
 def summarize(source_info: SourceInfo | None) -> str:

@@ -14,8 +14,10 @@ from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import UndefinedPrimal as UndefinedPrimal
 from tinytrace.core.tangents import Zero as Zero
 from tinytrace.core.tangents import is_undefined_primal as is_undefined_primal
+from tinytrace.extend.linear_util import WrappedFun, wrap_init
 from tinytrace.interpreters.rule_tables import RuleTable
 from tinytrace.primitives.elementwise import add_any_p
+from tinytrace.transforms import jvp as transforms_jvp
 from tinytrace.transforms import transpose
 from tinytrace.transforms.custom_lin import CustomJVPException as CustomJVPException
 from tinytrace.transforms.custom_lin import CustomVJPException as CustomVJPException
@@ -25,9 +27,13 @@ from tinytrace.transforms.jvp import JVPTracer as JVPTracer
 from tinytrace.transforms.jvp import jvp_jaxpr as jvp_jaxpr
 from tinytrace.transforms.zeros import add_tangents as add_tangents
 from tinytrace.transforms.zeros import instantiate_zeros as instantiate_zeros
+from tinytrace.transforms.zeros import zeros
+from tinytrace.util import absent_names
 
 Rule = Callable[..., Any]
-add_jaxvals_p = add_any_p
+add_jaxvals, add_jaxvals_p = add_any_p.bind, add_any_p
+zeros_like_aval = zeros
+__getattr__ = absent_names(__name__)
 
 
 def _transpose_rule(rule: Rule) -> Rule:
@@ -172,3 +178,18 @@ def backward_pass(jaxpr: Jaxpr, reduce_axes: Any, transform_stack: bool, consts:
     if reduce_axes:
         raise NotImplementedError("reduce_axes on ad.backward_pass is deprecated")
     return transpose.backward_pass(jaxpr, consts, primals_in, cotangents_in, named=bool(transform_stack))
+
+
+def jvp(fun: WrappedFun, has_aux: bool = False, instantiate: bool | Sequence[bool] = True,
+        transform_stack: bool = True) -> WrappedFun:
+    """Return a flat function as one of primals and tangents, to results and their tangents (and the second results).
+
+    >>> jvp(wrap_init(lambda x: [x * x])).call_wrapped([3.0], [1.0])
+    ([9.0], [Array(6., dtype=float32, weak_type=True)])
+    """
+    def pushed(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        outs, out_tangents, aux = transforms_jvp.jvp(fun.call_wrapped, primals, tangents, has_aux, instantiate,
+                                                     transform_stack)
+        return (outs, out_tangents, aux) if has_aux else (outs, out_tangents)
+
+    return wrap_init(pushed)

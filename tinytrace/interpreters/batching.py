@@ -21,6 +21,9 @@ from tinytrace.transforms import vmap
 from tinytrace.transforms.vmap import BatchTrace as BatchTrace
 from tinytrace.transforms.vmap import BatchTracer as BatchTracer
 from tinytrace.transforms.vmap import batch_jaxpr_axes as batch_jaxpr_axes
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
 
 Rule = Callable[..., Any]
 not_mapped = None

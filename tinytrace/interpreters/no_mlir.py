@@ -12,6 +12,8 @@ def refused(name: str) -> Any:
 class Refused:
     """Stands for something of MLIR: calling it, or asking it for an attribute, says what to write instead."""
 
+    stands_for_a_missing_name = True
+
     def __init__(self, name: str) -> None:
         self.__name__ = name
 

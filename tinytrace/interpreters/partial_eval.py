@@ -23,6 +23,9 @@ from tinytrace.transforms.partial_eval import partial_eval_jaxpr as partial_eval
 from tinytrace.transforms.staging import DynamicJaxprTrace as DynamicJaxprTrace
 from tinytrace.transforms.staging import DynamicJaxprTracer as DynamicJaxprTracer
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
 
 custom_partial_eval_rules = RuleTable("partial_eval")
 """`rule(trace, *args, **params)` in JAX, `partial_eval(trace, args, **params)` here: see `core/primitive.py`."""

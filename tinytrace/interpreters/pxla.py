@@ -4,6 +4,9 @@ from __future__ import annotations
 from tinytrace.core.primitive import Primitive
 from tinytrace.missing import DEVICES, refused
 from tinytrace.sharding import Mesh
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
 
 MapTracer = refused("jax.interpreters.pxla.MapTracer", DEVICES)
 xla_pmap_p = Primitive("xla_pmap")

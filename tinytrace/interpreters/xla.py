@@ -7,6 +7,9 @@ from tinytrace.api.eager import execute
 from tinytrace.core.avals import ShapedArray, abstract_type_of
 from tinytrace.core.dtypes import canonicalize_dtype as canonicalize_dtype
 from tinytrace.core.primitive import Primitive
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
 
 
 def apply_primitive(primitive: Primitive, *args: Any, **params: Any) -> Any:
