@@ -184,7 +184,8 @@ def jvp(fun: WrappedFun, has_aux: bool = False, instantiate: bool | Sequence[boo
         transform_stack: bool = True) -> WrappedFun:
     """Return a flat function as one of primals and tangents, to results and their tangents (and the second results).
 
-    >>> jvp(wrap_init(lambda x: [x * x])).call_wrapped([3.0], [1.0])
+    >>> from tinytrace.interpreters import ad
+    >>> ad.jvp(wrap_init(lambda x: [x * x])).call_wrapped([3.0], [1.0])
     ([9.0], [Array(6., dtype=float32, weak_type=True)])
     """
     def pushed(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
