@@ -186,7 +186,7 @@ def jvp(fun: WrappedFun, has_aux: bool = False, instantiate: bool | Sequence[boo
 
     >>> from tinytrace.interpreters import ad
     >>> ad.jvp(wrap_init(lambda x: [x * x])).call_wrapped([3.0], [1.0])
-    ([9.0], [Array(6., dtype=float32, weak_type=True)])
+    ([Array(9., dtype=float32, weak_type=True)], [Array(6., dtype=float32, weak_type=True)])
     """
     def pushed(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         outs, out_tangents, aux = transforms_jvp.jvp(fun.call_wrapped, primals, tangents, has_aux, instantiate,
