@@ -20,8 +20,6 @@ SETTINGS = "what it sets is not here; the settings that are: `jax.config`, docs/
 TRANSPOSE = "write the rule with jax.custom_vjp"
 SIZES = "sizes are numbers here, and known when a program is traced"
 STACK = "there is no stack of traces here: a trace knows its parent (tinytrace/core/trace.py)"
-COMPLEX = "complex numbers are on their way: until then, compute with real and imaginary parts"
-FFT = "use numpy.fft outside of jit, or through jax.pure_callback"
 RANDOM_BITS = "use jax.random.bits, whose generator is threefry"
 
 MISSING: dict[str, dict[str, str]] = {
@@ -42,18 +40,11 @@ MISSING: dict[str, dict[str, str]] = {
         "profiler": "tinytrace.profile(f)(x) shows the time of each kernel",
     },
     "tinytrace.numpy": {
-        "ComplexWarning roots sort_complex": COMPLEX,
         "float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int2 int4 uint2 uint4": FORMATS,
-    },
-    "tinytrace.numpy.linalg": {"eig eigvals": COMPLEX},
-    "tinytrace.numpy.fft": {
-        "fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2 rfftn": FFT,
     },
     "tinytrace.lax": {
         "DotAlgorithm": "the precision of products is that of their types",
         "ConvGeneralDilatedDimensionNumbers DotDimensionNumbers PrecisionLike": "it is a name for annotations only",
-        "FftType fft fft_p": FFT,
-        "complex complex_p conj conj_p imag_p real_p": COMPLEX,
         "RandomAlgorithm rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p": RANDOM_BITS,
         "after_all after_all_p create_token create_token_p infeed infeed_p outfeed outfeed_p": INSIDE,
         "all_gather all_gather_p all_to_all all_to_all_p axis_index axis_index_p pbroadcast pmax pmax_p pmean pmin "
@@ -68,7 +59,7 @@ MISSING: dict[str, dict[str, str]] = {
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
         "sharding_constraint_p with_sharding_constraint": DEVICES,
     },
-    "tinytrace.scipy": {"cluster fft integrate interpolate ndimage signal": LIBRARY},
+    "tinytrace.scipy": {"cluster integrate interpolate ndimage signal": LIBRARY},
     "tinytrace.scipy.special": {
         "bessel_jn exp1 expi expn fresnel hyp1f1 lpmn lpmn_values sph_harm": LIBRARY,
     },

@@ -29,6 +29,8 @@ F32, F16, BF16, I32, I8, U8 = domains.F32, domains.F16, domains.BF16, domains.I3
 def bits(x):
     """The bytes of an array, every NaN being the same."""
     x = np.asarray(jax.random.key_data(x) if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) else x)
+    if x.dtype.kind == "c":
+        return bits(np.ascontiguousarray(x).reshape(-1).view(x.real.dtype))
     if not is_float(x.dtype):
         return x.tobytes()
     return np.where(np.isnan(x.astype(np.float64)), np.array(np.nan, x.dtype), x).tobytes()

@@ -22,9 +22,11 @@ FULL = settings.get_current_profile_name() != "fast"
 
 
 def golden_programs():
-    """Every jaxpr that stands in a golden file, once."""
+    """Every jaxpr that stands in a golden file, once; but for those with primitives that the file itself defines."""
     found = set()
     for path in sorted((ROOT / "tests" / "goldens").iterdir()):
+        if path.stem == "own_primitives":
+            continue
         if path.suffix == ".txt":
             found.update(programs_in(path.read_text()))
         elif path.suffix == ".json":

@@ -26,9 +26,12 @@ from tinytrace.primitives.elementwise import Elementwise, accepts
 from tinytrace.primitives.placement import CopySemantics
 
 F16, BF16, F32, F64 = map(np.dtype, ("float16", ml_dtypes.bfloat16, "float32", "float64"))
+C64 = np.dtype("complex64")
 I8, I32, U8, U32, BOOL = map(np.dtype, ("int8", "int32", "uint8", "uint32", "bool"))
 FLOATS, INTEGERS = (F32, F16, BF16), (I32, I8, U32, U8)
-ANY = (*FLOATS, *INTEGERS, BOOL)
+REAL = (*FLOATS, *INTEGERS, BOOL)
+ANY = (*REAL, C64)
+NUMBERS = (*FLOATS, *INTEGERS, C64)
 
 # What is no operation on arrays that could be applied by itself, and who tests it.
 NOT_ALONE = {
@@ -89,6 +92,8 @@ class Numbers:
     def __call__(self, *shape: int, dtype: np.dtype[Any] = F32, low: float = -2, high: float = 2) -> Any:
         if dtype == BOOL:
             return self.rng.random(shape) < 0.5
+        if dtype == C64:
+            return (self(*shape, low=low, high=high) + 1j * self(*shape, low=low, high=high)).astype(C64)
         if dtype.kind in "iu":
             return self.rng.integers(max(low, 0) if dtype.kind == "u" else low, high + 1, shape).astype(dtype)
         # Distinct, so that no two elements tie, and away from integers, where rounding would jump.
@@ -187,7 +192,7 @@ def _bitcast(x: Numbers) -> list[Sample]:
 
 def _integer_pow(x: Numbers) -> list[Sample]:
     return [Sample((x(2, 3, dtype=dtype, low=0.5, high=2),), {"y": y}) for y in (0, 1, 2, 3, 5, -2)
-            for dtype in ((F32, BF16, I32) if y >= 0 else (F32,))]
+            for dtype in ((F32, BF16, I32, C64) if y >= 0 else (F32, C64))]
 
 
 def _select_n(x: Numbers) -> list[Sample]:
@@ -205,7 +210,7 @@ def _clamp(x: Numbers) -> list[Sample]:
 def _pads(x: Numbers) -> list[Sample]:
     configs = [((1, 2, 0), (0, 1, 0)), ((-1, 0, 0), (1, -2, 1)), ((0, 0, 2), (2, 2, 1))]
     return [Sample((x(2, 3, dtype=dtype), x(dtype=dtype)), {"padding_config": config})
-            for config in configs for dtype in (F32, BF16, I8, BOOL)]
+            for config in configs for dtype in (F32, BF16, I8, BOOL, C64)]
 
 
 def _concatenate(x: Numbers) -> list[Sample]:
@@ -216,7 +221,7 @@ def _concatenate(x: Numbers) -> list[Sample]:
 def _dots(x: Numbers) -> list[Sample]:
     plain: dict[str, Any] = {"precision": None, "preferred_element_type": None}
     matrix = {"dimension_numbers": (((1,), (0,)), ((), ())), **plain}
-    out = [Sample((x(2, 3, dtype=dtype), x(3, 4, dtype=dtype)), matrix) for dtype in (F32, F16, BF16, I32, I8)]
+    out = [Sample((x(2, 3, dtype=dtype), x(3, 4, dtype=dtype)), matrix) for dtype in (F32, F16, BF16, I32, I8, C64)]
     out += [Sample((x(*left), x(*right)), {"dimension_numbers": numbers, **plain}) for left, right, numbers in [
         ((3,), (3,), (((0,), (0,)), ((), ()))),
         ((3, 2), (4, 3), (((0,), (1,)), ((), ()))),
@@ -230,12 +235,12 @@ def _dots(x: Numbers) -> list[Sample]:
 
 def _dynamic_slice(x: Numbers) -> list[Sample]:
     return [Sample((x(4, 5, dtype=dtype), np.int32(start), np.int32(9)), {"slice_sizes": (2, 3)})
-            for start in (-3, 1) for dtype in (F32, BF16, I8)]
+            for start in (-3, 1) for dtype in (F32, BF16, I8, C64)]
 
 
 def _dynamic_update_slice(x: Numbers) -> list[Sample]:
     return [Sample((x(4, 5, dtype=dtype), x(2, 5, dtype=dtype), np.int32(start), np.int32(0)), {})
-            for start in (-3, 1, 7) for dtype in (F32, BF16, I8)]
+            for start in (-3, 1, 7) for dtype in (F32, BF16, I8, C64)]
 
 
 MODES = lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP
@@ -251,7 +256,8 @@ def _gather(x: Numbers) -> list[Sample]:
     return [Sample((x(*shape, dtype=dtype), x(*indices, dtype=I32, low=-1, high=top)),
                    {"dimension_numbers": lax.GatherDimensionNumbers(*numbers), "slice_sizes": sizes, "mode": mode,
                     "fill_value": None if mode is MODES[0] else 1 if dtype == BOOL else 7, **HINTS})
-            for numbers, shape, indices, _, sizes, top in WINDOWS for mode in MODES for dtype in (F32, BF16, I8, BOOL)]
+            for numbers, shape, indices, _, sizes, top in WINDOWS for mode in MODES
+            for dtype in (F32, BF16, I8, BOOL, C64)]
 
 
 def _scatter(name: str, unique: bool = False, dtypes: tuple[np.dtype[Any], ...] = (F32, BF16, I8)) -> Any:
@@ -313,6 +319,19 @@ def _solves(x: Numbers) -> list[Sample]:
         for left in (False, True) for lower in (False, True) for turned in (False, True) for unit in (False, True)]
 
 
+def _ffts(x: Numbers) -> list[Sample]:
+    return [Sample((x(*shape, dtype=dtype),), {"fft_type": lax.FftType[kind], "fft_lengths": lengths}, smooth=False)
+            for kind, dtype, shape, lengths in (
+                ("FFT", C64, (2, 4), (4,)), ("IFFT", C64, (2, 3, 5), (3, 5)), ("RFFT", F32, (2, 6), (6,)),
+                ("IRFFT", C64, (2, 3), (4,)), ("FFT", C64, (0, 4), (4,)))]
+
+
+def _eig(x: Numbers) -> list[Sample]:
+    return [Sample((x(*batch, 3, 3, dtype=dtype),), {"compute_left_eigenvectors": left,
+                                                      "compute_right_eigenvectors": left}, False, False)
+            for batch in ((), (2,)) for dtype in (F32, C64) for left in (False, True)]
+
+
 def _svd(x: Numbers) -> list[Sample]:
     rest: dict[str, Any] = {"subset_by_index": None, "algorithm": None}
     return [Sample((x(*shape),), {"full_matrices": full, "compute_uv": True, **rest}, smooth=not full)
@@ -331,7 +350,7 @@ def _sorts(x: Numbers) -> list[Sample]:
 
 
 def _top_k(x: Numbers) -> list[Sample]:
-    return [Sample((x(3, 7, dtype=dtype, low=-3, high=3),), {"k": k}) for k in (2, 7) for dtype in ANY] + [
+    return [Sample((x(3, 7, dtype=dtype, low=-3, high=3),), {"k": k}) for k in (2, 7) for dtype in REAL] + [
         Sample((x(5),), {"k": 0}), Sample((x(2, 50),), {"k": 40})]
 
 
@@ -396,6 +415,7 @@ _KEY_SAMPLES: dict[str, Any] = {
 }
 
 _TABLE: dict[str, Any] = {
+    "conj": lambda x: [Sample((x(2, 3, dtype=dtype),), {"input_dtype": dtype}, smooth=False) for dtype in (C64, F32)],
     "convert_element_type": _convert, "bitcast_convert_type": _bitcast, "integer_pow": _integer_pow,
     "polygamma": lambda x: [Sample((np.arange(6, dtype=dtype).reshape(2, 3) % 3, x(2, 3, dtype=dtype, low=0.5, high=3)),
                                    {}) for dtype in FLOATS],
@@ -410,18 +430,19 @@ _TABLE: dict[str, Any] = {
     "slice": lambda x: [*moves(4, 5, start_indices=(1, 0), limit_indices=(4, 5), strides=(2, 3))(x),
                         *moves(4, 5, start_indices=(1, 2), limit_indices=(3, 2), strides=None)(x)],
     "iota": lambda x: [Sample((), {"dtype": dtype, "shape": (2, 3), "dimension": 1, "sharding": None})
-                       for dtype in (*FLOATS, *INTEGERS)],
-    **{f"reduce_{name}": over((*FLOATS, *INTEGERS), ((2, 3, 2), {"axes": (0, 2)}), ((3,), {"axes": (0,)}),
+                       for dtype in NUMBERS],
+    **{f"reduce_{name}": over(NUMBERS, ((2, 3, 2), {"axes": (0, 2)}), ((3,), {"axes": (0,)}),
                               ((0, 2), {"axes": (0,)}), ((2, 3), {"axes": ()})) for name in ("sum", "prod")},
     **{f"reduce_{name}": over(ANY, ((2, 3, 2), {"axes": (0, 2)}), ((0, 2), {"axes": (0,)})) for name in ("max", "min")},
     **{f"reduce_{name}": over((*INTEGERS, BOOL), ((2, 3, 2), {"axes": (0, 2)}), ((0, 2), {"axes": (0,)}))
        for name in ("and", "or", "xor")},
-    **{name: over(ANY, ((2, 5), {"axes": (1,), "index_dtype": I32}), ((4, 3), {"axes": (0,), "index_dtype": U8}))
+    **{name: over(REAL, ((2, 5), {"axes": (1,), "index_dtype": I32}), ((4, 3), {"axes": (0,), "index_dtype": U8}))
        for name in ("argmax", "argmin")},
-    **{name: over((*FLOATS, *INTEGERS), ((2, 5), {"axis": 1, "reverse": False}), ((3, 2), {"axis": 0, "reverse": True}))
+    **{name: over(NUMBERS, ((2, 5), {"axis": 1, "reverse": False}), ((3, 2), {"axis": 0, "reverse": True}))
        for name in ("cumsum", "cumprod", "cummax", "cummin")},
     "cumlogsumexp": over(FLOATS, ((2, 5), {"axis": 1, "reverse": False}), ((3, 2), {"axis": 0, "reverse": True})),
-    **{name: _scatter(name) for name in ("scatter", "scatter-add", "scatter-sub", "scatter-min", "scatter-max")},
+    **{name: _scatter(name, dtypes=(F32, BF16, I8, C64)) for name in ("scatter", "scatter-add", "scatter-sub")},
+    **{name: _scatter(name) for name in ("scatter-min", "scatter-max")},
     "windows": lambda x: [Sample((x(3, 4, dtype=dtype), x(dtype=dtype)), params)
                           for params in _WINDOW_PARAMS for dtype in (F32, BF16, I8)],
     "reduce": lambda x: [in_program("reduce", lambda v: lax.reduce(
@@ -445,6 +466,7 @@ _TABLE: dict[str, Any] = {
     "lu": lambda x: [Sample((x(*shape),), {}) for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 3))],
     "qr": lambda x: [Sample((x(*shape),), {"full_matrices": full}, smooth=not full and shape[-2] >= shape[-1])
                      for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 3)) for full in (False, True)],
+    "eig": _eig, "fft": _ffts,
     "eigh": lambda x: [Sample((_positive(x, *batch),), {
         "lower": True, "sort_eigenvalues": True, "subset_by_index": None}, False, False) for batch in ((), (2,))],
     "scatter-mul": _scatter("scatter-mul", unique=True), "sort": _sorts, "top_k": _top_k,

@@ -14,7 +14,7 @@ import tinytrace as jax
 from tests.primitives import domains
 from tinytrace.config import enable_x64
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import FLOAT0, KeyType, is_float
+from tinytrace.core.dtypes import FLOAT0, KeyType, is_complex, is_float, is_inexact
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.primitive import Primitive, Refusal, registry
 
@@ -242,7 +242,10 @@ def assert_close(out, expected, tolerance):
         out, expected = jax.random.key_data(out), jax.random.key_data(expected)
     out, expected = np.asarray(out), np.asarray(expected)
     assert (out.shape, out.dtype) == (expected.shape, expected.dtype)
-    if is_float(out.dtype):
+    if is_complex(out.dtype) and tolerance:
+        for part, wanted in ((out.real, expected.real), (out.imag, expected.imag)):
+            assert_close(part, wanted, 10 * tolerance)
+    elif is_inexact(out.dtype):
         if not tolerance:
             assert out.tobytes() == expected.tobytes(), (out, expected)
             return

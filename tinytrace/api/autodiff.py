@@ -11,7 +11,7 @@ from tinytrace.api.flattening import FlatFunction, check_argument, check_callabl
 from tinytrace.api.signatures import function_name
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dce import dce_jaxpr
-from tinytrace.core.dtypes import FLOAT0, dtype_of, is_float, is_integer
+from tinytrace.core.dtypes import FLOAT0, dtype_of, is_inexact, is_integer
 from tinytrace.core.jaxpr import Jaxpr
 from tinytrace.core.tangents import UndefinedPrimal
 from tinytrace.core.trees import Partial, PyTreeDef, tree_flatten, tree_unflatten
@@ -192,7 +192,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     jaxpr, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
     out_avals = [out.aval for out in outs]
     in_dtypes, out_dtypes = ([aval.dtype for aval in avals] for avals in (in_avals, out_avals))
-    if not (all(map(is_float, in_dtypes + out_dtypes)) or all(map(is_integer, in_dtypes + out_dtypes))):
+    if not (all(map(is_inexact, in_dtypes + out_dtypes)) or all(map(is_integer, in_dtypes + out_dtypes))):
         raise TypeError("linear_transpose only supports [float or complex] -> [float or complex], and integer -> "
                         f"integer functions, but got {in_dtypes} -> {out_dtypes}.")
     return Partial(functools.partial(_transposed, jaxpr, in_avals, out_avals, in_tree, flat_fun.out_tree), residuals)

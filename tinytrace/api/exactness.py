@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinytrace.core.dtypes import FLOAT0, DType, is_float
+from tinytrace.core.dtypes import FLOAT0, DType, is_float, is_inexact, part_dtype
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Call, Contraction, Gather, IndexMap, Kind, Reduction, Scalar, Scan1D, Scatter, kind_of
 from tinytrace.core.primitive import Primitive
@@ -59,7 +59,7 @@ def _after(eqn: JaxprEqn, operands: Sequence[bool]) -> list[bool] | None:
     once = _rounds(eqn)
     if once is None or (once and any(operands)):
         return None
-    return [(once or any(operands)) and is_float(v.aval.dtype) for v in eqn.outvars]
+    return [(once or any(operands)) and is_inexact(v.aval.dtype) for v in eqn.outvars]
 
 
 def _rounds(eqn: JaxprEqn) -> bool | None:
@@ -67,7 +67,7 @@ def _rounds(eqn: JaxprEqn) -> bool | None:
     primitive, kind, params, in_avals = eqn.primitive, kind_or_none(eqn), eqn.params, [v.aval for v in eqn.invars]
     if any(aval.dtype == FLOAT0 for aval in in_avals):
         return None
-    floats = any(is_float(aval.dtype) for aval in in_avals)
+    floats = any(is_inexact(aval.dtype) for aval in in_avals)
     match kind:
         case IndexMap() | Gather():
             return False
@@ -88,6 +88,7 @@ def _rounds(eqn: JaxprEqn) -> bool | None:
 
 def _conversion(old: DType, new: DType) -> bool | None:
     """Halves are reached through float32, here and there, but not by everybody."""
+    old, new = part_dtype(old), part_dtype(new)
     if not is_float(new) or new.itemsize >= 4:
         return is_float(new) and is_float(old) and new.itemsize < old.itemsize
     return True if is_float(old) and old.itemsize <= 4 else None

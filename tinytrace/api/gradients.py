@@ -11,11 +11,12 @@ from tinytrace.api.autodiff import jvp, vjp
 from tinytrace.api.flattening import as_argnums, check_argument, check_callable, described_as, select_arguments
 from tinytrace.api.vmapping import vmap
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
-from tinytrace.core.dtypes import KeyType, dtype_of, is_float, is_integer, is_weak, result_type
+from tinytrace.core.dtypes import KeyType, dtype_of, is_complex, is_float, is_inexact, is_integer, is_weak, result_type
 from tinytrace.core.tree_operations import tree_transpose
 from tinytrace.core.trees import tree_flatten, tree_leaves, tree_map, tree_structure, tree_unflatten
 from tinytrace.primitives.arithmetic import add
 from tinytrace.primitives.comparison import eq
+from tinytrace.primitives.complex_numbers import real
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.creation import broadcasted_iota
 from tinytrace.primitives.shaping import reshape
@@ -196,13 +197,13 @@ def _check_scalar(x: Any) -> None:
 def _check_reverse_input(name: str, holomorphic: bool, allow_int: bool, x: Any) -> None:
     check_argument(x)
     aval = aval_of(x)
-    _refuse_holomorphic(name, holomorphic, "inputs", aval)
+    _check_holomorphic(name, holomorphic, "inputs", aval)
     discrete = is_integer(aval.dtype) or aval.dtype.kind == "b" or isinstance(aval.dtype, KeyType)
     if discrete and not allow_int:
         raise TypeError(f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
                         f"np.inexact), but got {aval.dtype.name}. If you want to use Boolean- or integer-valued "
                         "inputs, use vjp or set allow_int to True.")
-    if not discrete and not is_float(aval.dtype):
+    if not discrete and not is_inexact(aval.dtype):
         raise TypeError(f"{name} requires numerical-valued inputs (input dtype that is a sub-dtype of np.bool_ or "
                         f"np.number), but got {aval.dtype.name}.")
 
@@ -211,7 +212,13 @@ def _check_reverse_output(name: str, holomorphic: bool, x: Any) -> None:
     aval = aval_of(x)
     if isinstance(aval.dtype, KeyType):
         raise TypeError(f"{name} with output element type {aval.dtype.name}")
-    _refuse_holomorphic(name, holomorphic, "outputs", aval)
+    _check_holomorphic(name, holomorphic, "outputs", aval)
+    if holomorphic:
+        return
+    if is_complex(aval.dtype):
+        raise TypeError(f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but "
+                        f"got {aval.dtype.name}. For holomorphic differentiation, pass holomorphic=True. For "
+                        "differentiation of non-holomorphic functions involving complex outputs, use jax.vjp directly.")
     if not is_float(aval.dtype):
         raise TypeError(f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but "
                         f"got {aval.dtype.name}. For differentiation of functions with integer outputs, use jax.vjp "
@@ -223,17 +230,17 @@ def _check_forward_input(holomorphic: bool, x: Any) -> None:
     aval = aval_of(x)
     if isinstance(aval.dtype, KeyType):
         raise TypeError(f"jacfwd with input element type {aval.dtype.name}")
-    _refuse_holomorphic("jacfwd", holomorphic, "inputs", aval)
-    if not is_float(aval.dtype):
+    _check_holomorphic("jacfwd", holomorphic, "inputs", aval)
+    if not holomorphic and not is_float(aval.dtype):
         raise TypeError("jacfwd requires real-valued inputs (input dtype that is a sub-dtype of np.floating), but got "
                         f"{aval.dtype.name}. For holomorphic differentiation, pass holomorphic=True. For "
                         "differentiation of non-holomorphic functions involving complex inputs or integer inputs, use "
                         "jax.jvp directly.")
 
 
-def _refuse_holomorphic(name: str, holomorphic: bool, which: str, aval: ShapedArray) -> None:
-    """Raise TypeError for `holomorphic=True`: there are no complex dtypes here."""
-    if holomorphic:
+def _check_holomorphic(name: str, holomorphic: bool, which: str, aval: ShapedArray) -> None:
+    """Raise TypeError for `holomorphic=True` of numbers that are not complex."""
+    if holomorphic and not is_complex(aval.dtype):
         raise TypeError(f"{name} with holomorphic=True requires {which} with complex dtype, "
                         f"but got {aval.dtype.name}.")
 
@@ -267,5 +274,7 @@ def _unravel(tree: Any, axis: int, example: Any, arr: Any) -> Any:
         starts = [end - np.size(leaf) if i == axis else 0 for i in range(len(shape))]
         piece = lax_slice(arr, starts, [end if i == axis else size for i, size in enumerate(shape)])
         piece = reshape(piece, (*shape[:axis], *np.shape(leaf), *shape[axis + 1:]))
+        if is_complex(dtype_of(piece)) and not is_complex(dtype_of(like)):
+            piece = real(piece)
         pieces.append(convert_element_type(piece, dtype_of(like), is_weak(like)))
     return tree_unflatten(treedef, pieces)

@@ -16,8 +16,8 @@ from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive, param_type
 from tinytrace.core.tangents import Zero
 from tinytrace.core.trace import is_eager
-from tinytrace.primitives.arithmetic import neg
 from tinytrace.primitives.broadcasting import repeat_along
+from tinytrace.primitives.elementwise import neg
 from tinytrace.primitives.shaping import moveaxis
 from tinytrace.transforms.jvp import jvp
 from tinytrace.transforms.vmap import batch_jaxpr

@@ -13,7 +13,7 @@ from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, run_bod
 from tinytrace.control_flow.effects import does_io
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dce import dce_closed_jaxpr, dce_jaxpr
-from tinytrace.core.dtypes import is_float
+from tinytrace.core.dtypes import is_inexact
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, eval_jaxpr, jaxpr_as_fun
 from tinytrace.core.kinds import Call, IndexMap, Kind
 from tinytrace.core.primitive import Primitive, refuse
@@ -184,7 +184,7 @@ def _rounded(jaxpr: Jaxpr, num_res: int) -> Jaxpr:
     invars, eqns = list(jaxpr.invars), list(jaxpr.eqns)
     used = {v for eqn in eqns for v in eqn.invars}
     for v in jaxpr.outvars[len(jaxpr.outvars) - num_res:]:
-        if not isinstance(v, Var) or v not in used or not is_float(v.aval.dtype):
+        if not isinstance(v, Var) or v not in used or not is_inexact(v.aval.dtype):
             continue
         exact = Var(v.aval)
         bits = dict(zip(("exponent_bits", "mantissa_bits"), _FLOAT_BITS[v.aval.dtype.name], strict=True))

@@ -20,6 +20,7 @@ from tinytrace.core.dtypes import (
     canonicalize_dtype,
     dtype_of,
     is_float,
+    is_inexact,
     short_name,
     to_numpy_dtype,
 )
@@ -78,8 +79,8 @@ class ShapedArray:
         return ShapedArray(self.shape, self.dtype) if self.weak_type else self
 
     def to_tangent_aval(self) -> ShapedArray:
-        """Return the aval of this value's tangents: float0 for what is not a float."""
-        return self if is_float(self.dtype) else ShapedArray(self.shape, FLOAT0)
+        """Return the aval of this value's tangents: float0 for what is no real or complex float."""
+        return self if is_inexact(self.dtype) else ShapedArray(self.shape, FLOAT0)
 
     def str_short(self) -> str:
         """Return the type as jaxprs print it: `f32[3,4]`."""
@@ -122,8 +123,8 @@ def aval_of(x: Any) -> ShapedArray:
         return ShapedArray(x.shape, x.dtype if x.dtype == FLOAT0 else canonicalize_dtype(x.dtype))
     if hasattr(x, "__jax_array__"):
         return aval_of(x.__jax_array__())
-    if isinstance(x, (int, float)):  # a member of an IntEnum, say: no Python scalar, hence not weakly typed
-        return ShapedArray((), dtype_of(int if isinstance(x, int) else float))
+    if isinstance(x, (int, float, complex)):  # a member of an IntEnum, say: no Python scalar, hence not weakly typed
+        return ShapedArray((), dtype_of(next(kind for kind in (int, float, complex) if isinstance(x, kind))))
     raise TypeError(f"Value {x!r} with type {python_type} is not a valid JAX type")
 
 
@@ -163,9 +164,9 @@ def abstract_type_of(x: Any) -> ShapedArray:
 def is_valid_type(x: Any) -> bool:
     """Can `x` be an argument of a traced function?"""
     if isinstance(x, (np.ndarray, np.generic)):
-        return x.dtype == FLOAT0 or (x.dtype.isnative and x.dtype.itemsize <= 8
-                                     and (x.dtype.kind in "biuf" or is_float(x.dtype)))
-    return isinstance(x, (float, int)) or hasattr(x, "aval") or hasattr(x, "__jax_array__")
+        return x.dtype == FLOAT0 or (x.dtype.isnative and x.dtype.itemsize <= (16 if x.dtype.kind == "c" else 8)
+                                     and (x.dtype.kind in "biufc" or is_float(x.dtype)))
+    return isinstance(x, (float, int, complex)) or hasattr(x, "aval") or hasattr(x, "__jax_array__")
 
 
 def canonicalize_shape(shape: Any, context: str = "") -> tuple[int, ...]:

@@ -61,6 +61,8 @@ UINT32 = np.dtype(np.uint32)
 FLOAT16 = np.dtype(np.float16)
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
+COMPLEX64 = np.dtype(np.complex64)
+COMPLEX128 = np.dtype(np.complex128)
 BFLOAT16: DType = np.dtype(ml_dtypes.bfloat16)
 
 _SHORT_NAMES = {
@@ -70,13 +72,13 @@ _NARROW = {
     np.dtype(np.int64): INT32,
     np.dtype(np.uint64): UINT32,
     np.dtype(np.float64): FLOAT32,
-    np.dtype(np.complex128): np.dtype(np.complex64),
+    COMPLEX128: COMPLEX64,
 }
 _PYTHON_SCALARS: dict[type, np.dtype[Any]] = {
-    bool: BOOL, int: INT64, float: FLOAT64, complex: np.dtype(np.complex128),
+    bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128,
 }
 SUPPORTED = frozenset(
-    [BOOL, FLOAT16, BFLOAT16, FLOAT32, FLOAT64]
+    [BOOL, FLOAT16, BFLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128]
     + [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
 
@@ -93,7 +95,7 @@ SMALL = frozenset(SMALL_FLOATS + SMALL_INTEGERS)
 def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
     """Return the dtype that values of `dtype` really have: 64-bit types narrow unless `enable_x64` is on.
 
-    Raises TypeError for a dtype that no array here can have (strings, objects, complex for now).
+    Raises TypeError for a dtype that no array here can have (strings, objects).
 
     >>> canonicalize_dtype("float64")
     dtype('float32')
@@ -105,9 +107,6 @@ def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
         result = _NARROW.get(result, result)
     if result in SUPPORTED or result == FLOAT0:
         return result
-    if result.kind == "c":
-        raise TypeError(f"tinytrace has no complex numbers yet: dtype {result} is not supported. "
-                        "Carry the real and imaginary parts as two arrays.")
     raise TypeError(f"Dtype {result} is not a valid JAX array type. Only arrays of numeric types are supported by JAX.")
 
 
@@ -175,6 +174,36 @@ def scalar_type_of(x: Any) -> type:
 def is_float(dtype: DType) -> bool:
     """Is this a real floating point type (bfloat16 included)?"""
     return dtype.kind == "f" or dtype == BFLOAT16
+
+
+def is_complex(dtype: DType) -> bool:
+    """Is this complex64 or complex128?"""
+    return dtype.kind == "c"
+
+
+def is_inexact(dtype: DType) -> bool:
+    """Is this a type of real or complex floats: one that has tangents?"""
+    return is_float(dtype) or dtype.kind == "c"
+
+
+def part_dtype(dtype: DType) -> DType:
+    """Return the type of the real and imaginary parts of complex numbers, and any other type as it is.
+
+    >>> part_dtype(np.dtype("complex64"))
+    dtype('float32')
+    """
+    if dtype.kind != "c":
+        return dtype
+    return FLOAT64 if dtype == COMPLEX128 else FLOAT32
+
+
+def complex_dtype(dtype: DType) -> DType:
+    """Return the type of complex numbers that hold elements of `dtype`: complex128 for 64-bit floats.
+
+    >>> complex_dtype(np.dtype("float64")), complex_dtype(np.dtype("int32"))
+    (dtype('complex128'), dtype('complex64'))
+    """
+    return COMPLEX128 if dtype in (FLOAT64, COMPLEX128) else COMPLEX64
 
 
 def is_half(dtype: DType) -> bool:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinytrace.core.dtypes import BOOL, DType, is_float
-from tinytrace.core.formulas import Formula, call, choose, either
+from tinytrace.core.dtypes import BOOL, DType, is_complex, is_float
+from tinytrace.core.formulas import Formula, call, choose, either, follows, product
 
 
 class Monoid(NamedTuple):
@@ -57,6 +57,8 @@ def identity(combine: str, dtype: np.dtype[Any]) -> Any:
 
 
 def _lowest(dtype: DType) -> Any:
+    if is_complex(dtype):
+        return complex(-np.inf, -np.inf)
     if is_float(dtype):
         return -np.inf
     assert isinstance(dtype, np.dtype)
@@ -64,6 +66,8 @@ def _lowest(dtype: DType) -> Any:
 
 
 def _highest(dtype: DType) -> Any:
+    if is_complex(dtype):
+        return complex(np.inf, np.inf)
     if is_float(dtype):
         return np.inf
     assert isinstance(dtype, np.dtype)
@@ -82,7 +86,7 @@ _BITS = "commutative associative"
 
 monoid("sum", "add", lambda x, y: x + y, np.add, _zero, laws="commutative", clause="+")
 monoid("sub", "sub", lambda x, y: x - y, np.subtract, _zero)  # of scatters alone: what is folded is subtracted
-monoid("prod", "mul", lambda x, y: x * y, np.multiply, lambda dtype: 1, laws="commutative", clause="*")
+monoid("prod", "mul", product, np.multiply, lambda dtype: 1, laws="commutative", clause="*")
 monoid("and", "and", lambda x, y: x & y, np.bitwise_and, _all_ones, laws=f"{_BITS} idempotent", clause="&")
 monoid("or", "or", lambda x, y: x | y, np.bitwise_or, _zero, laws=f"{_BITS} idempotent", clause="|")
 monoid("xor", "xor", lambda x, y: x ^ y, np.bitwise_xor, _zero, laws=_BITS, clause="^")
@@ -90,9 +94,9 @@ monoid("logsumexp", "logaddexp", lambda x, y: call("logaddexp", x, y), np.logadd
 
 # max and min are right for numbers; nan_max and nan_min keep a NaN that they have, for then neither comparison holds
 # for a number, and take one that comes.
-monoid("max", "fold_max", lambda x, y: choose(y > x, y, x), np.fmax, _lowest, clause="max",
+monoid("max", "fold_max", lambda x, y: choose(follows(y, x), y, x), np.fmax, _lowest, clause="max",
        of_two=lambda x, y: np.where(y > x, y, x))
-monoid("min", "fold_min", lambda x, y: choose(y < x, y, x), np.fmin, _highest, clause="min",
+monoid("min", "fold_min", lambda x, y: choose(follows(x, y), y, x), np.fmin, _highest, clause="min",
        of_two=lambda x, y: np.where(y < x, y, x))
 monoid("nan_max", "nan_max", lambda x, y: choose(either(y > x, y.differs(y)), y, x), np.maximum, _lowest)
 monoid("nan_min", "nan_min", lambda x, y: choose(either(y < x, y.differs(y)), y, x), np.minimum, _highest)

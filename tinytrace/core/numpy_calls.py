@@ -13,7 +13,7 @@ from tinytrace._dispatch import array_of_view, set_numpy
 from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT0, is_float
+from tinytrace.core.dtypes import FLOAT0, is_inexact
 from tinytrace.core.primitive import Primitive
 
 
@@ -103,4 +103,4 @@ def check_nans(primitive: Primitive, arrays: Sequence[Array]) -> None:
 
 def has_nan(arrays: Sequence[Any]) -> bool:
     """Is there a NaN in one of the Arrays? (Those of dtype float0 are NumPy's.)"""
-    return any(isinstance(x, Array) and is_float(x.dtype) and bool(np.isnan(x._value).any()) for x in arrays)
+    return any(isinstance(x, Array) and is_inexact(x.dtype) and bool(np.isnan(x._value).any()) for x in arrays)

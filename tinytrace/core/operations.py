@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from tinytrace.core.dtypes import DType, is_float
+from tinytrace.core.dtypes import DType, is_inexact
 from tinytrace.core.formulas import Formula, parts
 
 LAWS: Final = {
@@ -49,7 +49,8 @@ class Operation:
         same wherever it is computed; None: nobody has stated a bound."""
         self.laws = laws
         found = list(parts(formula))
-        self.calls = tuple(part.args[0] for part in found if part.op == "call")
+        self.calls = tuple(part.args[0] for part in found
+                           if part.op == "call" and not part.args[0].startswith("__builtin_"))
         """The functions of csrc/math that it calls, as often as it does."""
         self.divisions: int = sum(part.op == "infix" and part.args[0] == "/" for part in found)
         self.flops = 0 if formula.op == "operand" else 2 if formula.op == "fma" else 1
@@ -105,8 +106,8 @@ def _plain_ulp(formula: Formula, operands: tuple[DType, ...], result: DType) -> 
     """Return the bound of an operation without a statement: what C guarantees of a formula of at most one rounding."""
     found = list(parts(formula))
     rounding = sum(part.op == "infix" and part.args[0] in ("+", "-", "*", "/") for part in found)
-    if not is_float(result):
-        return None if rounding and any(map(is_float, operands)) else 0.0
+    if not is_inexact(result):
+        return None if rounding and any(map(is_inexact, operands)) else 0.0
     if any(part.op in ("call", "fma") for part in found):  # fma: not every machine rounds it once
         return None
     if formula.op in ("operand", "cast"):

@@ -196,7 +196,7 @@ class _Parser:
         if word in self.variables:
             return self.variables[word]
         try:
-            value = _WORDS[word] if word in _WORDS else ast.literal_eval(word)
+            value = _WORDS[word] if word in _WORDS else _number(word)
         except (ValueError, SyntaxError):
             raise self.error(f"a variable or number, not {word!r}") from None
         if word == "(b'',)":
@@ -345,7 +345,13 @@ class _Parser:
         return match[0]
 
     def atom_word(self) -> str:
-        return "(b'',)" if self.accept("(b'',)") else self.word()
+        if self.accept("(b'',)"):
+            return "(b'',)"
+        match = self.match(_COMPLEX)
+        if match is None:
+            return self.word()
+        self.position = match.end()
+        return match[0]
 
     def error(self, wanted: str) -> JaxprSyntaxError:
         self.skip_space()
@@ -357,12 +363,18 @@ class _Parser:
 _END = re.compile(r"in \(")
 _KEY = re.compile(r"(\w+)=")
 _WORD = re.compile(r"[^\s{}();,=\[\]]+")
+_COMPLEX = re.compile(r"\([^\s(),]+j\)")
+"""A complex number with two parts: (1+2j)."""
 _NEXT = re.compile(r"\w+:[\w<>]+\[|in \(|[\w-]+\[")
 """What cannot be an operand: the binders of the next equation, the end, an equation without results."""
 
 _NUMBERS: dict[type, tuple[str, str | None]] = {bool: ("b", "bool"), int: ("iu", "int32"), float: ("f", "float32"),
                                                 complex: ("c", "complex64")}
 """For each type of number in the text: the kinds of dtypes that print so, and the dtype where nothing else tells."""
+
+
+def _number(word: str) -> Any:
+    return complex(word) if word.endswith(("j", "j)")) else ast.literal_eval(word)
 
 
 def _kind(dtype: DType) -> str:

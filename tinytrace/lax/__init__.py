@@ -3,14 +3,16 @@
 Nothing is defined here. An operation that `numpy` promotes and broadcasts arguments for wants them equal already here.
 See https://jax.readthedocs.io/en/latest/jax.lax.html.
 """
+import tinytrace.primitives.arrays_on_complex
+import tinytrace.primitives.transcendental_on_complex  # noqa: F401
 from tinytrace.control_flow.cond import cond_p
 from tinytrace.control_flow.linear_solve import linear_solve_p
 from tinytrace.control_flow.scan import scan_p
 from tinytrace.control_flow.while_loop import while_p
 from tinytrace.lax.associative_scan import associative_scan
 from tinytrace.lax.branching import cond, switch
-from tinytrace.lax.complex_parts import imag, real
 from tinytrace.lax.control_flow import fori_loop, map, scan, while_loop
+from tinytrace.lax.fft import FftType, fft, fft_p
 from tinytrace.lax.folds import reduce, reduce_p, reduce_window, reduce_window_p
 from tinytrace.lax.linear_solve import custom_linear_solve
 from tinytrace.lax.platforms import platform_dependent
@@ -35,8 +37,6 @@ from tinytrace.primitives.arithmetic import (
     min_p,
     mul,
     mul_p,
-    neg,
-    neg_p,
     reciprocal,
     rem,
     rem_p,
@@ -95,6 +95,7 @@ from tinytrace.primitives.comparison import (
     ne,
     ne_p,
 )
+from tinytrace.primitives.complex_numbers import complex, complex_p, conj, conj_p, imag, imag_p, real, real_p
 from tinytrace.primitives.concatenation import concatenate, concatenate_p
 from tinytrace.primitives.contraction import (
     DotAlgorithmPreset,
@@ -144,6 +145,7 @@ from tinytrace.primitives.dynamic_slicing import (
     dynamic_update_slice_in_dim,
     dynamic_update_slice_p,
 )
+from tinytrace.primitives.elementwise import neg, neg_p
 from tinytrace.primitives.gathering import gather, gather_p, scatter_add, scatter_add_p, scatter_sub, scatter_sub_p
 from tinytrace.primitives.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from tinytrace.primitives.optimization_barrier import optimization_barrier, optimization_barrier_p
@@ -270,39 +272,39 @@ from tinytrace.util import absent_names
 
 __getattr__ = absent_names(__name__)
 __all__ = [
-    "ConvDimensionNumbers", "DotAlgorithmPreset", "GatherDimensionNumbers", "GatherScatterMode", "Precision",
+    "ConvDimensionNumbers", "DotAlgorithmPreset", "FftType", "GatherDimensionNumbers", "GatherScatterMode", "Precision",
     "RoundingMethod", "ScatterDimensionNumbers", "abs", "abs_p", "acos", "acos_p", "acosh", "acosh_p", "add", "add_p",
     "and_p", "argmax", "argmax_p", "argmin", "argmin_p", "asin", "asin_p", "asinh", "asinh_p", "associative_scan",
     "atan", "atan2", "atan2_p", "atan_p", "atanh", "atanh_p", "batch_matmul", "bessel_i0e", "bessel_i0e_p",
     "bessel_i1e", "bessel_i1e_p", "betainc", "bitcast_convert_type", "bitcast_convert_type_p", "bitwise_and",
     "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast", "broadcast_in_dim", "broadcast_in_dim_p",
     "broadcast_shapes", "broadcast_to_rank", "broadcasted_iota", "cbrt", "cbrt_p", "ceil", "ceil_p", "clamp", "clamp_p",
-    "clz", "clz_p", "collapse", "concatenate", "concatenate_p", "cond", "cond_p", "conv", "conv_dimension_numbers",
-    "conv_general_dilated", "conv_general_dilated_p", "conv_transpose", "conv_with_general_padding",
-    "convert_element_type", "convert_element_type_p", "copy_p", "cos", "cos_p", "cosh", "cosh_p", "cumlogsumexp",
-    "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cummin_p", "cumprod", "cumprod_p", "cumsum", "cumsum_p",
-    "custom_linear_solve", "custom_root", "device_put_p", "digamma", "digamma_p", "div", "div_p", "dot", "dot_general",
-    "dot_general_p", "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "dynamic_slice_p",
-    "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim", "dynamic_update_slice_p",
-    "eq", "eq_p", "eq_to_p", "erf", "erf_inv", "erf_inv_p", "erf_p", "erfc", "erfc_p", "exp", "exp2", "exp2_p", "exp_p",
-    "expand_dims", "expm1", "expm1_p", "floor", "floor_p", "fori_loop", "full", "full_like", "gather", "gather_p", "ge",
-    "ge_p", "gt", "gt_p", "igamma", "igamma_grad_a", "igamma_grad_a_p", "igamma_p", "igammac", "igammac_p", "imag",
-    "index_in_dim", "integer_pow", "integer_pow_p", "iota", "iota_p", "is_finite", "is_finite_p", "le", "le_p",
-    "le_to_p", "lgamma", "lgamma_p", "linear_solve_p", "log", "log1p", "log1p_p", "log_p", "logistic", "logistic_p",
-    "lt", "lt_p", "lt_to_p", "map", "max", "max_p", "min", "min_p", "mul", "mul_p", "ne", "ne_p", "neg", "neg_p",
-    "nextafter", "nextafter_p", "not_p", "optimization_barrier", "optimization_barrier_p", "or_p", "pad", "pad_p",
-    "padtype_to_pads", "platform_dependent", "polygamma", "polygamma_p", "population_count", "population_count_p",
-    "pow", "pow_p", "random_gamma_grad", "random_gamma_grad_p", "real", "reciprocal", "reduce", "reduce_and_p",
-    "reduce_max_p", "reduce_min_p", "reduce_or_p", "reduce_p", "reduce_precision", "reduce_precision_p",
-    "reduce_prod_p", "reduce_sum_p", "reduce_window", "reduce_window_max_p", "reduce_window_min_p", "reduce_window_p",
-    "reduce_window_shape_tuple", "reduce_window_sum_p", "reduce_xor_p", "regularized_incomplete_beta_p", "rem", "rem_p",
-    "reshape", "reshape_p", "rev", "rev_p", "round", "round_p", "rsqrt", "rsqrt_p", "scan", "scan_p", "scatter",
-    "scatter_add", "scatter_add_p", "scatter_apply", "scatter_max", "scatter_max_p", "scatter_min", "scatter_min_p",
-    "scatter_mul", "scatter_mul_p", "scatter_p", "scatter_sub", "scatter_sub_p", "select", "select_and_gather_add_p",
-    "select_and_scatter_add_p", "select_n", "select_n_p", "shift_left", "shift_left_p", "shift_right_arithmetic",
-    "shift_right_arithmetic_p", "shift_right_logical", "shift_right_logical_p", "sign", "sign_p", "sin", "sin_p",
-    "sinh", "sinh_p", "slice", "slice_in_dim", "slice_p", "sort", "sort_key_val", "sort_p", "sqrt", "sqrt_p", "square",
-    "squeeze", "squeeze_p", "stop_gradient", "stop_gradient_p", "sub", "sub_p", "switch", "tan", "tan_p", "tanh",
-    "tanh_p", "top_k", "top_k_p", "transpose", "transpose_p", "while_loop", "while_p", "xor_p", "zeros_like_array",
-    "zeta", "zeta_p",
+    "clz", "clz_p", "collapse", "complex", "complex_p", "concatenate", "concatenate_p", "cond", "cond_p", "conj",
+    "conj_p", "conv", "conv_dimension_numbers", "conv_general_dilated", "conv_general_dilated_p", "conv_transpose",
+    "conv_with_general_padding", "convert_element_type", "convert_element_type_p", "copy_p", "cos", "cos_p", "cosh",
+    "cosh_p", "cumlogsumexp", "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cummin_p", "cumprod", "cumprod_p",
+    "cumsum", "cumsum_p", "custom_linear_solve", "custom_root", "device_put_p", "digamma", "digamma_p", "div", "div_p",
+    "dot", "dot_general", "dot_general_p", "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim",
+    "dynamic_slice_p", "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim",
+    "dynamic_update_slice_p", "eq", "eq_p", "eq_to_p", "erf", "erf_inv", "erf_inv_p", "erf_p", "erfc", "erfc_p", "exp",
+    "exp2", "exp2_p", "exp_p", "expand_dims", "expm1", "expm1_p", "fft", "fft_p", "floor", "floor_p", "fori_loop",
+    "full", "full_like", "gather", "gather_p", "ge", "ge_p", "gt", "gt_p", "igamma", "igamma_grad_a", "igamma_grad_a_p",
+    "igamma_p", "igammac", "igammac_p", "imag", "imag_p", "index_in_dim", "integer_pow", "integer_pow_p", "iota",
+    "iota_p", "is_finite", "is_finite_p", "le", "le_p", "le_to_p", "lgamma", "lgamma_p", "linear_solve_p", "log",
+    "log1p", "log1p_p", "log_p", "logistic", "logistic_p", "lt", "lt_p", "lt_to_p", "map", "max", "max_p", "min",
+    "min_p", "mul", "mul_p", "ne", "ne_p", "neg", "neg_p", "nextafter", "nextafter_p", "not_p", "optimization_barrier",
+    "optimization_barrier_p", "or_p", "pad", "pad_p", "padtype_to_pads", "platform_dependent", "polygamma",
+    "polygamma_p", "population_count", "population_count_p", "pow", "pow_p", "random_gamma_grad", "random_gamma_grad_p",
+    "real", "real_p", "reciprocal", "reduce", "reduce_and_p", "reduce_max_p", "reduce_min_p", "reduce_or_p", "reduce_p",
+    "reduce_precision", "reduce_precision_p", "reduce_prod_p", "reduce_sum_p", "reduce_window", "reduce_window_max_p",
+    "reduce_window_min_p", "reduce_window_p", "reduce_window_shape_tuple", "reduce_window_sum_p", "reduce_xor_p",
+    "regularized_incomplete_beta_p", "rem", "rem_p", "reshape", "reshape_p", "rev", "rev_p", "round", "round_p",
+    "rsqrt", "rsqrt_p", "scan", "scan_p", "scatter", "scatter_add", "scatter_add_p", "scatter_apply", "scatter_max",
+    "scatter_max_p", "scatter_min", "scatter_min_p", "scatter_mul", "scatter_mul_p", "scatter_p", "scatter_sub",
+    "scatter_sub_p", "select", "select_and_gather_add_p", "select_and_scatter_add_p", "select_n", "select_n_p",
+    "shift_left", "shift_left_p", "shift_right_arithmetic", "shift_right_arithmetic_p", "shift_right_logical",
+    "shift_right_logical_p", "sign", "sign_p", "sin", "sin_p", "sinh", "sinh_p", "slice", "slice_in_dim", "slice_p",
+    "sort", "sort_key_val", "sort_p", "sqrt", "sqrt_p", "square", "squeeze", "squeeze_p", "stop_gradient",
+    "stop_gradient_p", "sub", "sub_p", "switch", "tan", "tan_p", "tanh", "tanh_p", "top_k", "top_k_p", "transpose",
+    "transpose_p", "while_loop", "while_p", "xor_p", "zeros_like_array", "zeta", "zeta_p",
 ]

@@ -11,7 +11,7 @@ from tinytrace.control_flow.bodies import stage_branches
 from tinytrace.control_flow.cond import cond_p
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import dtype_of, is_float, is_weak
+from tinytrace.core.dtypes import dtype_of, is_inexact, is_weak
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import tree_flatten, tree_unflatten
 from tinytrace.lax.carry_checks import check_same_outputs
@@ -125,7 +125,7 @@ def _checked_predicate(pred: Any) -> Any:
         raise TypeError(f"Pred type must be either boolean or number, got {pred}.") from err
     if dtype.kind == "b":
         return pred
-    if dtype.kind in "iu" or is_float(dtype):
+    if dtype.kind in "iu" or is_inexact(dtype):
         return pred != 0
     raise TypeError(f"Pred type must be either boolean or number, got {dtype}.")
 

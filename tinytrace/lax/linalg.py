@@ -2,9 +2,10 @@
 
 See https://jax.readthedocs.io/en/latest/jax.lax.html#module-jax.lax.linalg.
 """
+from tinytrace.primitives.eigenvalues import eig, eig_p
 from tinytrace.primitives.factorization import eigh, eigh_p, lu, lu_p, qr, qr_p, svd, svd_p
 from tinytrace.primitives.pivots import lu_pivots_to_permutation, lu_pivots_to_permutation_p
 from tinytrace.primitives.triangular import cholesky, cholesky_p, triangular_solve, triangular_solve_p
 
-__all__ = ["cholesky", "cholesky_p", "eigh", "eigh_p", "lu", "lu_p", "lu_pivots_to_permutation",
+__all__ = ["cholesky", "cholesky_p", "eig", "eig_p", "eigh", "eigh_p", "lu", "lu_p", "lu_pivots_to_permutation",
            "lu_pivots_to_permutation_p", "qr", "qr_p", "svd", "svd_p", "triangular_solve", "triangular_solve_p"]

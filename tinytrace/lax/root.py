@@ -11,8 +11,8 @@ from tinytrace.control_flow.bodies import split, stage_body
 from tinytrace.core.avals import aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
-from tinytrace.primitives.arithmetic import neg
 from tinytrace.primitives.creation import full_like
+from tinytrace.primitives.elementwise import neg
 
 
 def custom_root(f: Callable[[Any], Any], initial_guess: Any, solve: Callable[..., Any],

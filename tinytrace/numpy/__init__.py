@@ -146,6 +146,7 @@ from tinytrace.numpy.polynomials import (
     polymul,
     polysub,
     polyval,
+    roots,
     trim_zeros,
 )
 from tinytrace.numpy.positions import argmax, argmin, digitize, nanargmax, nanargmin, searchsorted
@@ -171,6 +172,7 @@ from tinytrace.numpy.rearranging import (
 from tinytrace.numpy.reductions import all, amax, amin, any, max, min, prod, sum
 from tinytrace.numpy.rounding import around, ceil, fix, floor, modf, rint, round, trunc
 from tinytrace.numpy.scalar_types import (
+    ComplexWarning,
     bfloat16,
     bool_,
     can_cast,
@@ -265,7 +267,7 @@ from tinytrace.numpy.signal import (
     kaiser,
     unwrap,
 )
-from tinytrace.numpy.sorting import argpartition, argsort, lexsort, partition, sort
+from tinytrace.numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
 from tinytrace.numpy.statistics import average, count_nonzero, mean, ptp, std, var
 from tinytrace.numpy.taking import take, take_along_axis
 from tinytrace.numpy.triangular import (
@@ -337,6 +339,7 @@ install_methods(METHODS)
 
 __getattr__ = absent_names(__name__)
 __all__ = [
+    "ComplexWarning",
     "abs",
     "absolute",
     "acos",
@@ -654,6 +657,7 @@ __all__ = [
     "rint",
     "roll",
     "rollaxis",
+    "roots",
     "rot90",
     "round",
     "s_",
@@ -674,6 +678,7 @@ __all__ = [
     "sinh",
     "size",
     "sort",
+    "sort_complex",
     "spacing",
     "split",
     "sqrt",

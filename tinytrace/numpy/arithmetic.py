@@ -7,7 +7,7 @@ from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import is_integer
+from tinytrace.core.dtypes import dtype_of, is_complex, is_integer
 from tinytrace.numpy.bits import logical_and
 from tinytrace.numpy.elementwise import Operation, alias, binary, inexact_binary, named, strong_like, unary
 from tinytrace.numpy.masking import choose_where
@@ -102,6 +102,8 @@ def fabs(x: ArrayLike, /) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fabs.html.
     """
+    if is_complex(dtype_of(x)):
+        raise TypeError("ufunc 'fabs' does not support complex dtypes")
     return lax.abs(*promote_args_inexact("fabs", x))
 
 
@@ -118,6 +120,8 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     kind = aval_of(x1).dtype.kind
     if kind == "u":
         return lax.div(x1, x2)
+    if kind == "c":
+        raise TypeError("floor_divide does not support complex-valued inputs")
     if kind != "i":
         return _float_divmod(x1, x2)[0]
     quotient = lax.div(x1, x2)

@@ -12,7 +12,16 @@ from tinytrace import lax
 from tinytrace.api.library import remembered
 from tinytrace.core.array import Array, array_from_host, array_from_numpy
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT0, KeyType, canonicalize_dtype, dtype_of, is_weak, result_type_and_weak
+from tinytrace.core.dtypes import (
+    BOOL,
+    FLOAT0,
+    KeyType,
+    canonicalize_dtype,
+    dtype_of,
+    is_complex,
+    is_weak,
+    result_type_and_weak,
+)
 from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.core.trees import tree_leaves, tree_map
 from tinytrace.numpy.promotion import (
@@ -28,6 +37,7 @@ from tinytrace.numpy.promotion import (
     user_dtype,
 )
 from tinytrace.primitives.conversion import copy as lax_copy
+from tinytrace.primitives.elementwise import const_like
 from tinytrace.primitives.placement import device_put
 
 
@@ -148,7 +158,17 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any
     """
     check_arraylike("astype", x)
     dtype = float_dtype() if dtype is None else user_dtype(dtype, "astype")
-    result = lax.convert_element_type(asarray(x), dtype)
+    x = asarray(x)
+    if is_complex(x.dtype) and not is_complex(dtype):
+        if dtype == BOOL:
+            x = lax.ne(x, const_like(x, 0))
+        else:
+            warnings.warn("Casting from complex to real dtypes will soon raise a ValueError. Please first use jnp.real "
+                          "or jnp.imag to take the real/imaginary component of your input.", DeprecationWarning,
+                          stacklevel=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)  # that has been said
+        result = lax.convert_element_type(x, dtype)
     return lax_copy(result) if copy else result
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.core.array import Array
+from tinytrace.core.dtypes import is_complex, part_dtype
 from tinytrace.core.trace import Tracer
 from tinytrace.numpy import (
     arithmetic,
@@ -32,6 +33,7 @@ from tinytrace.numpy import (
     taking,
     triangular,
 )
+from tinytrace.numpy.array_creation import zeros
 from tinytrace.numpy.indexing import getitem
 from tinytrace.numpy.promotion import Value, float_dtype, user_dtype
 from tinytrace.numpy.updates import _IndexUpdateHelper
@@ -180,8 +182,14 @@ def _view(self: Any, dtype: Any = None, type: None = None) -> Value:
         return self
     if self.dtype == np.bool_:
         return _view(self.astype("uint8"), dtype)
+    if is_complex(self.dtype):
+        parts = zeros((*self.shape[:-1], 2 * self.shape[-1]), part_dtype(self.dtype))
+        return _view(parts.at[..., 0::2].set(self.real).at[..., 1::2].set(self.imag), dtype)
     if dtype == np.bool_:
         return _view(self, np.uint8).astype(bool)
+    if is_complex(dtype):
+        parts = _view(self, part_dtype(dtype)).astype(dtype)
+        return parts[..., 0::2] + 1j * parts[..., 1::2]
     if self.dtype.itemsize < dtype.itemsize:
         parts = dtype.itemsize // self.dtype.itemsize
         return lax.bitcast_convert_type(self.reshape(*self.shape[:-1], self.shape[-1] // parts, parts), dtype)

@@ -8,7 +8,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import is_float
+from tinytrace.core.dtypes import is_complex, is_float
 from tinytrace.numpy.elementwise import strong_like
 from tinytrace.numpy.promotion import ArrayLike, Value, as_array, check_arraylike, promote_args
 from tinytrace.primitives.elementwise import const_like
@@ -23,6 +23,8 @@ def isfinite(x: ArrayLike, /) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.isfinite.html.
     """
     check_arraylike("isfinite", x)
+    if is_complex(aval_of(x).dtype):
+        return lax.bitwise_and(lax.is_finite(real(x)), lax.is_finite(imag(x)))
     return lax.is_finite(x) if is_float(aval_of(x).dtype) else _constant(x, True)
 
 
@@ -36,6 +38,10 @@ def isinf(x: ArrayLike, /) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.isinf.html.
     """
     check_arraylike("isinf", x)
+    if is_complex(aval_of(x).dtype):
+        re, im = lax.real(x), lax.imag(x)
+        inf = strong_like(re, np.inf)
+        return lax.bitwise_or(lax.eq(lax.abs(re), inf), lax.eq(lax.abs(im), inf))
     return lax.eq(lax.abs(x), strong_like(x, np.inf)) if is_float(aval_of(x).dtype) else _constant(x, False)
 
 
@@ -76,6 +82,8 @@ def isneginf(x: ArrayLike, /, out: None = None) -> Value:
 def _is_infinity(infinity: float, x: ArrayLike, out: None) -> Value:
     if out is not None:
         raise NotImplementedError("The 'out' argument to isneginf/isposinf is not supported.")
+    if is_complex(aval_of(x).dtype):
+        raise ValueError("isposinf/isneginf are not well defined for complex types")
     return lax.eq(x, strong_like(x, infinity)) if is_float(aval_of(x).dtype) else _constant(x, False)
 
 
@@ -101,10 +109,10 @@ def signbit(x: ArrayLike, /) -> Value:
 
 @library_jit(elementwise=True)
 def iscomplex(x: ArrayLike) -> Value:
-    """Say where the imaginary part of `x` is not zero: nowhere, for arrays here are real.
+    """Say where the imaginary part of `x` is not zero: bool of the shape of `x`.
 
-    >>> jnp.iscomplex(jnp.array([1.0, 2.0]))
-    Array([False, False], dtype=bool)
+    >>> jnp.iscomplex(jnp.array([1.0, 2j]))
+    Array([False,  True], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.iscomplex.html.
     """
@@ -114,10 +122,10 @@ def iscomplex(x: ArrayLike) -> Value:
 
 @library_jit(elementwise=True)
 def isreal(x: ArrayLike) -> Value:
-    """Say where the imaginary part of `x` is zero: everywhere, for arrays here are real.
+    """Say where the imaginary part of `x` is zero: bool of the shape of `x`.
 
-    >>> jnp.isreal(jnp.array([1.0, 2.0]))
-    Array([ True,  True], dtype=bool)
+    >>> jnp.isreal(jnp.array([1.0, 2j]))
+    Array([ True, False], dtype=bool)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.isreal.html.
     """
@@ -128,12 +136,15 @@ def isreal(x: ArrayLike) -> Value:
 def iscomplexobj(x: Any) -> bool:
     """Is the dtype of `x` complex?
 
-    >>> jnp.iscomplexobj(jnp.array([1.0]))
-    False
+    >>> jnp.iscomplexobj(jnp.array([1j]))
+    True
 
     See https://numpy.org/doc/stable/reference/generated/numpy.iscomplexobj.html.
     """
-    return x is not None and np.iscomplexobj(x) if not hasattr(x, "aval") else False
+    if x is None:
+        return False
+    dtype = getattr(x, "dtype", None)
+    return bool(np.iscomplexobj(x)) if dtype is None else dtype.kind == "c"
 
 
 def isrealobj(x: Any) -> bool:
@@ -147,49 +158,49 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
-# --- parts of a complex number, for real numbers ---------------------------------------------------------------
+# --- parts of a complex number ---------------------------------------------------------------------------------
 
 def real(val: ArrayLike, /) -> Value:
-    """Return the real part: `val` itself.
+    """Return the real part: of real numbers `val` itself.
 
-    >>> jnp.real(jnp.array([1.0, 2.0]))
-    Array([1., 2.], dtype=float32)
+    >>> jnp.real(jnp.array([1 - 2j, 3.0]))
+    Array([1., 3.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.real.html.
     """
     check_arraylike("real", val)
-    return as_array(val)
+    return lax.real(val) if iscomplexobj(val) else as_array(val)
 
 
 def imag(val: ArrayLike, /) -> Value:
-    """Return the imaginary part: zeros.
+    """Return the imaginary part: of real numbers zeros.
 
-    >>> jnp.imag(jnp.array([1.0, 2.0]))
-    Array([0., 0.], dtype=float32)
+    >>> jnp.imag(jnp.array([1 - 2j, 3.0]))
+    Array([-2.,  0.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.imag.html.
     """
     check_arraylike("imag", val)
-    return lax.full_like(val, 0)
+    return lax.imag(val) if iscomplexobj(val) else lax.full_like(val, 0)
 
 
 def conjugate(x: ArrayLike, /) -> Value:
-    """Return the complex conjugate: `x` itself.
+    """Return the complex conjugate: of real numbers `x` itself.
 
-    >>> jnp.conjugate(jnp.array([1.0, 2.0]))
-    Array([1., 2.], dtype=float32)
+    >>> jnp.conjugate(jnp.array([1 - 2j, 3.0]))
+    Array([1.+2.j, 3.-0.j], dtype=complex64)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.conjugate.html.
     """
     check_arraylike("conjugate", x)
-    return as_array(x)
+    return lax.conj(x) if iscomplexobj(x) else as_array(x)
 
 
 def conj(x: ArrayLike, /) -> Value:
     """Another name of `conjugate`.
 
-    >>> jnp.conj(jnp.array([1.0, 2.0]))
-    Array([1., 2.], dtype=float32)
+    >>> jnp.conj(jnp.array([1 - 2j, 3.0]))
+    Array([1.+2.j, 3.-0.j], dtype=complex64)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.conj.html.
     """

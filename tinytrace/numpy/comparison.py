@@ -1,16 +1,18 @@
 """Comparisons, maxima and minima, and tests of closeness."""
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import KeyType
+from tinytrace.core.dtypes import KeyType, is_complex, part_dtype
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.bits import bitwise_or, logical_and, logical_not, logical_or
 from tinytrace.numpy.classification import isinf, isnan
-from tinytrace.numpy.elementwise import binary
+from tinytrace.numpy.elementwise import Operation, binary
 from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -35,25 +37,38 @@ not_equal = binary("not_equal", lax.ne, """Say where `x != y`: bool of their com
     Array([ True, False], dtype=bool)
     """)
 
-less = binary("less", lax.lt, """Say where `x < y`: bool of their common shape.
+
+def _ordered(op: Operation) -> Operation:
+    """A comparison; complex numbers are compared by real parts, and by imaginary parts where these are equal."""
+
+    def compare(x: Any, y: Any) -> Value:
+        if not is_complex(aval_of(x).dtype):
+            return op(x, y)
+        same = lax.eq(lax.real(x), lax.real(y))
+        return lax.select(same, op(lax.imag(x), lax.imag(y)), op(lax.real(x), lax.real(y)))
+
+    return compare
+
+
+less = binary("less", _ordered(lax.lt), """Say where `x < y`: bool of their common shape.
 
     >>> jnp.less(jnp.array([1, 2]), 2)
     Array([ True, False], dtype=bool)
     """)
 
-less_equal = binary("less_equal", lax.le, """Say where `x <= y`: bool of their common shape.
+less_equal = binary("less_equal", _ordered(lax.le), """Say where `x <= y`: bool of their common shape.
 
     >>> jnp.less_equal(jnp.array([1, 2]), 2)
     Array([ True,  True], dtype=bool)
     """)
 
-greater = binary("greater", lax.gt, """Say where `x > y`: bool of their common shape.
+greater = binary("greater", _ordered(lax.gt), """Say where `x > y`: bool of their common shape.
 
     >>> jnp.greater(jnp.array([1, 2]), 1)
     Array([False,  True], dtype=bool)
     """)
 
-greater_equal = binary("greater_equal", lax.ge, """Say where `x >= y`: bool of their common shape.
+greater_equal = binary("greater_equal", _ordered(lax.ge), """Say where `x >= y`: bool of their common shape.
 
     >>> jnp.greater_equal(jnp.array([1, 2]), 2)
     Array([False,  True], dtype=bool)
@@ -110,7 +125,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
     if isinstance(aval_of(a).dtype, KeyType):
         return lax.eq(a, b)
     a, b = promote_args_inexact("isclose", a, b)
-    dtype = aval_of(a).dtype
+    dtype = part_dtype(aval_of(a).dtype)
     rtol, atol = convert(rtol, dtype), convert(atol, dtype)
     close = lax.le(lax.abs(lax.sub(a, b)), lax.add(atol, lax.mul(rtol, lax.abs(b))))
     a_inf, b_inf = isinf(a), isinf(b)

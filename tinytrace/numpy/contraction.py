@@ -6,7 +6,7 @@ from typing import Any
 
 from tinytrace import lax
 from tinytrace.api.library import inline_jit, library_jit
-from tinytrace.core.dtypes import DType, result_type_and_weak
+from tinytrace.core.dtypes import DType, dtype_of, is_complex, result_type_and_weak
 from tinytrace.numpy.array_creation import array, asarray, zeros_like
 from tinytrace.numpy.powers import power
 from tinytrace.numpy.promotion import (
@@ -118,7 +118,7 @@ class _BatchAxes:
 
 @inline_jit("precision", "preferred_element_type")
 def vdot(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike = None) -> Value:
-    """Return the dot product of the flattened arrays.
+    """Return the dot product of the flattened arrays, of the conjugate of `a` where that is complex.
 
     >>> jnp.vdot(jnp.array([1, 2]), jnp.array([3, 4]))
     Array(11, dtype=int32)
@@ -126,6 +126,7 @@ def vdot(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element
     See https://numpy.org/doc/stable/reference/generated/numpy.vdot.html.
     """
     check_arraylike("vdot", a, b)
+    a = lax.conj(a) if is_complex(dtype_of(a)) else a
     return dot(ravel(as_array(a)), ravel(as_array(b)), precision=precision,
                preferred_element_type=preferred_element_type)
 

@@ -10,7 +10,7 @@ from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import FLOAT16, INT32, is_float
+from tinytrace.core.dtypes import FLOAT16, INT32, is_complex, is_float, is_inexact
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.classification import imag, isinf, isnan, isneginf, isposinf, real, signbit
 from tinytrace.numpy.comparison import maximum, minimum
@@ -129,6 +129,9 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.hypot.html.
     """
     x1, x2 = promote_args_inexact("hypot", x1, x2)
+    if is_complex(aval_of(x1).dtype):
+        raise ValueError("jnp.hypot is not well defined for complex-valued inputs. Please convert to real values "
+                         "first, such as by using abs(x)")
     x1, x2 = lax.abs(x1), lax.abs(x2)
     infinite = lax.bitwise_or(isposinf(x1), isposinf(x2))
     x1, x2 = maximum(x1, x2), minimum(x1, x2)
@@ -162,7 +165,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.angle.html.
     """
     re, im = real(z), imag(z)
-    if not is_float(aval_of(re).dtype) or np.ndim(z) == 0:
+    if not is_float(aval_of(re).dtype) or (is_float(aval_of(z).dtype) and np.ndim(z) == 0):
         re, im = convert(re, float_dtype()), convert(im, float_dtype())
     result = lax.atan2(im, re)
     return rad2deg(result) if deg else result
@@ -181,8 +184,11 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: Ar
     del copy
     check_arraylike("nan_to_num", x)
     dtype = aval_of(x).dtype
-    if not is_float(dtype):
+    if not is_inexact(dtype):
         return as_array(x)
+    if is_complex(dtype):
+        return lax.complex(nan_to_num(lax.real(x), nan=nan, posinf=posinf, neginf=neginf),
+                           nan_to_num(lax.imag(x), nan=nan, posinf=posinf, neginf=neginf))
     info = finfo(dtype)
     posinf = info.max if posinf is None else posinf
     neginf = info.min if neginf is None else neginf

@@ -9,7 +9,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import is_float
+from tinytrace.core.dtypes import is_inexact
 from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -32,7 +32,7 @@ def _without_nan(name: str, reduce: Callable[..., Value], a: Any, instead: float
     """Reduce `a` with nan replaced by `instead`; nan where there is nothing else, if asked."""
     check_arraylike(name, a)
     dtype = aval_of(a).dtype
-    if not is_float(dtype):
+    if not is_inexact(dtype):
         return reduce(a, axis=axis, keepdims=keepdims, **options)
     filled = choose_where(lax.ne(a, a), start_value(dtype, instead), a)
     result = reduce(filled, axis=axis, keepdims=keepdims, **options)
@@ -110,7 +110,7 @@ def nanmean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None 
     check_arraylike("nanmean", a)
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.nanmean is not supported.")
-    if not is_float(aval_of(a).dtype):
+    if not is_inexact(aval_of(a).dtype):
         return mean(a, axis, dtype, out, keepdims, where=where)
     dtype = user_dtype(dtype, "mean") or aval_of(a).dtype
     is_number = lax.bitwise_not(lax.ne(a, a))

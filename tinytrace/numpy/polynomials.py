@@ -8,10 +8,13 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit, remembered
+from tinytrace.core.dtypes import complex_dtype
 from tinytrace.numpy.arithmetic import abs, true_divide
 from tinytrace.numpy.array_creation import array, asarray, empty, full, ones, zeros
 from tinytrace.numpy.comparison import maximum
 from tinytrace.numpy.joining import concatenate
+from tinytrace.numpy.linalg.factorizations import eigvals
+from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.positions import argmin
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -24,9 +27,11 @@ from tinytrace.numpy.promotion import (
     warn_unless_arraylike,
 )
 from tinytrace.numpy.ranges import arange
+from tinytrace.numpy.rearranging import roll
 from tinytrace.numpy.reductions import all
 from tinytrace.numpy.shapes import atleast_1d
 from tinytrace.numpy.signal import convolve
+from tinytrace.numpy.triangular import diag
 
 
 @library_jit("unroll")
@@ -164,7 +169,7 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Value:
 
 @library_jit()
 def poly(seq_of_zeros: ArrayLike) -> Value:
-    """Return the coefficients of the polynomial with the given zeros: f32[n + 1].
+    """Return the coefficients of the polynomial with the given zeros, or the eigenvalues of a matrix: f32[n + 1].
 
     >>> jnp.poly(jnp.array([1.0, -1.0]))
     Array([ 1.,  0., -1.], dtype=float32)
@@ -174,14 +179,58 @@ def poly(seq_of_zeros: ArrayLike) -> Value:
     check_arraylike("poly", seq_of_zeros)
     zeros_, = promote_dtypes_inexact(seq_of_zeros)
     zeros_ = atleast_1d(zeros_)
+    if zeros_.ndim == 2 and zeros_.shape[0] == zeros_.shape[1] != 0:
+        zeros_ = eigvals(zeros_)
     if zeros_.ndim != 1:
-        raise ValueError("input must be 1d: the characteristic polynomial of a matrix needs complex numbers")
+        raise ValueError("input must be 1d or non-empty square 2d array.")
     if len(zeros_) == 0:
         return ones((), dtype=zeros_.dtype)
     result = ones((1,), dtype=zeros_.dtype)
     for k in range(len(zeros_)):
         result = convolve(result, array([1, -zeros_[k]], dtype=zeros_.dtype), mode="full")
     return result
+
+
+def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Value:
+    """Return the zeros c64[n] of the polynomial with coefficients p: f32[n + 1].
+
+    strip_zeros: leave leading coefficients of 0 out, for which values must be known; otherwise missing zeros are nan.
+
+    >>> jnp.roots(jnp.array([1.0, 0.0, 1.0]))
+    Array([-0.+1.j, -0.-1.j], dtype=complex64)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.roots.html.
+    """
+    check_arraylike("roots", p)
+    p = atleast_1d(promote_dtypes_inexact(p)[0])
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    if p.size < 2:
+        return array([], dtype=complex_dtype(p.dtype))
+    leading = choose_where(all(p == 0), len(p), argmin(p == 0))
+    if not strip_zeros:
+        return _roots_with_zeros(p, leading)
+    leading = concrete(leading, "The error occurred in the jnp.roots() function. To use this within a JIT-compiled "
+                                "context, pass strip_zeros=False, but be aware that leading zeros will result in some "
+                                "returned roots being set to NaN.")
+    return _roots_no_zeros(p[int(leading):])
+
+
+@library_jit()
+def _roots_no_zeros(p: Value) -> Value:
+    """Return the eigenvalues of the companion matrix."""
+    if p.size < 2:
+        return array([], dtype=complex_dtype(p.dtype))
+    companion = diag(ones((p.size - 2,), p.dtype), -1)
+    return eigvals(companion.at[0, :].set(-p[1:] / p[0]))
+
+
+@library_jit()
+def _roots_with_zeros(p: Value, leading: Value) -> Value:
+    p = choose_where(len(p) == leading, 1.0, p)  # all of them are zero
+    found = _roots_no_zeros(roll(p, -leading))
+    found = lax.sort_key_val(found == 0, found)[1]
+    return choose_where(arange(found.size) < found.size - leading, found, complex(np.nan, np.nan))
 
 
 def trim_zeros(filt: ArrayLike, trim: str = "fb") -> Value:

@@ -10,7 +10,7 @@ from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.library import inline_jit, library_jit
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import is_float
+from tinytrace.core.dtypes import is_inexact
 from tinytrace.core.trace import Tracer
 from tinytrace.numpy.classification import isposinf
 from tinytrace.numpy.elementwise import inexact_binary, strong_like
@@ -54,9 +54,9 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Value:
 def _power(x1: ArrayLike, x2: ArrayLike) -> Value:
     x1, x2 = promote_shapes("power", x1, x2)
     base, exponent = promote_args_numeric("power", x1, x2)
-    if not is_float(aval_of(base).dtype):
+    if not is_inexact(aval_of(base).dtype):
         return _integer_power(base, exponent)
-    if is_float(aval_of(x1).dtype) and aval_of(x2).dtype.kind in "iu":
+    if is_inexact(aval_of(x1).dtype) and aval_of(x2).dtype.kind in "iu":
         return lax.pow(x1, x2)  # pow takes an integer exponent as it is
     return lax.pow(base, exponent)
 

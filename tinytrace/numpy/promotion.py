@@ -27,6 +27,7 @@ from tinytrace.core.dtypes import (
     KeyType,
     canonicalize_dtype,
     is_float,
+    is_inexact,
     result_type_and_weak,
     to_numpy_dtype,
     warn_if_truncated,
@@ -146,7 +147,7 @@ def int_dtype() -> DType:
 
 def to_inexact_dtype(dtype: DType) -> DType:
     """Return the floating type that a function like `sin` computes in: 64 bits for integers of 64 bits only."""
-    if is_float(dtype):
+    if is_inexact(dtype):
         return canonicalize_dtype(dtype)  # an array made in x64 mode may be used outside of it
     return float_dtype() if dtype.itemsize == 8 else FLOAT32
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
+from tinytrace.core.dtypes import is_complex
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
@@ -139,6 +140,8 @@ def _quantile(a: Value, q: Value, axis: Any, method: str, keepdims: bool, skip_n
     if method not in METHODS:
         raise ValueError("method can only be 'linear', 'lower', 'higher', 'midpoint', or 'nearest'")
     a, = promote_dtypes_inexact(a)
+    if is_complex(a.dtype):
+        raise ValueError("quantile does not support complex input, as the operation is poorly defined.")
     kept_shape: list[int] = []
     if axis is None or isinstance(axis, tuple):
         kept_shape = _kept_shape(a, axis) if keepdims else []

@@ -13,7 +13,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import inline_jit
-from tinytrace.core.dtypes import BOOL, DType, is_float
+from tinytrace.core.dtypes import BOOL, DType, is_inexact
 from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -254,7 +254,7 @@ def start_value(dtype: Any, value: float) -> np.ndarray[Any, Any]:
     """Return the value to start a reduction with, as `dtype`: the least integer for -inf."""
     if dtype == BOOL:
         return np.array(value > 0)
-    if np.isinf(value) and not is_float(dtype):
+    if np.isinf(value) and not is_inexact(dtype):
         info = np.iinfo(dtype)
         value = info.min if value < 0 else info.max
     return np.array(value, dtype)

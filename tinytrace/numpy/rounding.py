@@ -6,7 +6,7 @@ import operator
 from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import FLOAT16, FLOAT32, is_integer
+from tinytrace.core.dtypes import FLOAT16, FLOAT32, is_complex, is_integer
 from tinytrace.numpy.elementwise import rounding
 from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
@@ -75,6 +75,8 @@ def rint(x: ArrayLike, /) -> Value:
     check_arraylike("rint", x)
     if aval_of(x).dtype.kind in "iub":
         return convert(x, float_dtype())
+    if is_complex(aval_of(x).dtype):
+        return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
     return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
@@ -96,8 +98,15 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Value:
         if decimals < 0:
             raise NotImplementedError("integer np.round not implemented for decimals < 0")
         return as_array(a)
+    if is_complex(dtype):
+        return lax.complex(_round_float(lax.real(a), decimals), _round_float(lax.imag(a), decimals))
+    return _round_float(a, decimals)
+
+
+def _round_float(a: Value, decimals: int) -> Value:
     if decimals == 0:
         return lax.round(a, lax.RoundingMethod.TO_NEAREST_EVEN)
+    dtype = aval_of(a).dtype
     x = convert(a, FLOAT32) if dtype == FLOAT16 else a
     factor = const_like(x, 10 ** decimals)
     rounded = lax.div(lax.round(lax.mul(x, factor), lax.RoundingMethod.TO_NEAREST_EVEN), factor)

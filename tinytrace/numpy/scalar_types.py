@@ -63,6 +63,7 @@ int_, uint, float_, complex_ = int64, uint64, float64, complex128
 
 generic, number, inexact, complexfloating = np.generic, np.number, np.inexact, np.complexfloating
 floating, integer, signedinteger, unsignedinteger = np.floating, np.integer, np.signedinteger, np.unsignedinteger
+ComplexWarning = np.exceptions.ComplexWarning
 flexible, character, object_, dtype = np.flexible, np.character, np.object_, np.dtype
 
 

@@ -12,6 +12,7 @@ from tinytrace.api.library import library_jit
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import BOOL, is_integer
 from tinytrace.numpy.array_creation import array, asarray, zeros
+from tinytrace.numpy.classification import iscomplexobj
 from tinytrace.numpy.comparison import maximum, minimum
 from tinytrace.numpy.cumulative import cumsum
 from tinytrace.numpy.joining import stack, vstack
@@ -69,6 +70,10 @@ def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: Arr
                       "'min' or 'max' respectively instead.", DeprecationWarning, stacklevel=6)
     min, max = a_min if min is None else min, a_max if max is None else max
     check_arraylike("clip", arr)
+    if any(iscomplexobj(x) for x in (arr, min, max)):
+        raise ValueError("Clip received a complex value either through the input or the min/max keywords. Complex "
+                         "values have no ordering and cannot be clipped. Please convert to a real value or array by "
+                         "taking the real or imaginary components via jax.numpy.real/imag respectively.")
     if min is not None:
         arr = maximum(min, arr)
     if max is not None:

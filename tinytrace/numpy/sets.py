@@ -8,7 +8,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
-from tinytrace.core.dtypes import is_float
+from tinytrace.core.dtypes import is_inexact
 from tinytrace.numpy.array_creation import array, asarray, empty, full_like, ones, zeros
 from tinytrace.numpy.classification import isnan
 from tinytrace.numpy.cumulative import cumsum, diff
@@ -146,7 +146,7 @@ def _unique_sorted_mask(ar: Value, axis: int, equal_nan: bool) -> tuple[Value, V
         return layers, zeros(n, dtype=bool), order
     is_new, here, before = ones(n, dtype=bool), layers[1:], layers[:-1]
     differs = lax.ne(here, before)
-    if is_float(layers.dtype) and equal_nan:
+    if is_inexact(layers.dtype) and equal_nan:
         differs = differs & ~(isnan(here) & isnan(before))
     is_new = is_new.at[1:].set(any(differs, tuple(range(1, layers.ndim))))
     return layers, is_new, order

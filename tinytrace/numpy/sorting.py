@@ -6,6 +6,7 @@ from typing import Any
 from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.api.vmapping import vmap
+from tinytrace.core.dtypes import complex_dtype, is_complex
 from tinytrace.numpy.array_creation import array, asarray, ones
 from tinytrace.numpy.promotion import ArrayLike, Value, canonicalize_axis, check_arraylike, int_dtype
 from tinytrace.numpy.shapes import ravel, swapaxes
@@ -84,6 +85,19 @@ def lexsort(keys: Any, axis: int = -1) -> Value:
     return lax.sort((*arrays[::-1], places), dimension=axis, num_keys=len(arrays))[-1]
 
 
+def sort_complex(a: ArrayLike) -> Value:
+    """Return the elements sorted along the last axis, by real parts and then by imaginary parts, as complex numbers.
+
+    >>> jnp.sort_complex(jnp.array([2.0, 1 + 2j, 1 - 1j]))
+    Array([1.-1.j, 1.+2.j, 2.+0.j], dtype=complex64)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.sort_complex.html.
+    """
+    check_arraylike("sort_complex", a)
+    arr = lax.sort(asarray(a))
+    return lax.convert_element_type(arr, complex_dtype(arr.dtype))
+
+
 @library_jit("kth", "axis")
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Value:
     """Return the elements in an order in which the smallest `kth` come first, then the next one, then the others.
@@ -95,6 +109,8 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Value:
     """
     check_arraylike("partition", a)
     arr, axis = _along(a, axis)
+    if is_complex(arr.dtype):
+        raise NotImplementedError("jnp.partition for complex dtype is not implemented.")
     kth = canonicalize_axis(kth, arr.shape[axis])
     arr = swapaxes(arr, axis, -1)
     bottom = lax.top_k(_reversed_order(arr), kth + 1)[0]
@@ -114,6 +130,8 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Value:
     """
     check_arraylike("partition", a)
     arr, axis = _along(a, axis)
+    if is_complex(arr.dtype):
+        raise NotImplementedError("jnp.argpartition for complex dtype is not implemented.")
     kth = canonicalize_axis(kth, arr.shape[axis])
     arr = swapaxes(arr, axis, -1)
     bottom = lax.top_k(_reversed_order(arr), kth + 1)[1]

@@ -9,7 +9,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.library import inline_jit, library_jit
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import DType, is_float
+from tinytrace.core.dtypes import DType, is_complex, is_inexact, part_dtype
 from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -160,7 +160,12 @@ def _var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = N
     computed, dtype = _variance_dtypes(aval_of(a).dtype, user_dtype(dtype, "var"))
     a = convert(a, computed)
     center = mean(a, axis, dtype=computed, keepdims=True, where=where)
-    squares = lax.square(lax.sub(a, center))
+    deviations = lax.sub(a, center)
+    if is_complex(computed):
+        squares = lax.real(lax.mul(deviations, lax.conj(deviations)))
+        computed = part_dtype(computed)
+    else:
+        squares = lax.square(deviations)
     count = _count(a, axis, computed, keepdims, where)
     count = lax.sub(count, convert(correction, computed))
     total = sum(squares, axis, dtype=computed, keepdims=keepdims, where=where)
@@ -170,8 +175,12 @@ def _var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = N
 
 def _variance_dtypes(dtype: DType, wanted: Any) -> tuple[DType, DType]:
     """Return the dtype to compute in and that of the result."""
-    result = wanted or to_inexact_dtype(dtype)
-    return upcast_float16(result), result
+    if wanted and is_complex(dtype) and not is_complex(wanted):
+        raise ValueError("jax.numpy.var does not yet support real dtype parameters when computing the variance of an "
+                         "array of complex values. The semantics of numpy.var seem unclear in this case. Please "
+                         "comment on https://github.com/jax-ml/jax/issues/2283 if this behavior is important to you.")
+    computed = wanted or to_inexact_dtype(dtype)
+    return upcast_float16(computed), wanted or part_dtype(computed)
 
 
 @library_jit("axis", "dtype", "keepdims")
@@ -179,7 +188,7 @@ def _std(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = N
          keepdims: bool = False, *, where: ArrayLike | None = None) -> Value:
     check_arraylike("std", a)
     dtype = user_dtype(dtype, "std")
-    if dtype is not None and not is_float(dtype):
+    if dtype is not None and not is_inexact(dtype):
         raise ValueError(f"dtype argument to jnp.std must be inexact; got {dtype}")
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.std is not supported.")

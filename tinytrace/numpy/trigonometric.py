@@ -5,7 +5,10 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
+from tinytrace.core.avals import aval_of
+from tinytrace.core.dtypes import is_complex
 from tinytrace.numpy.elementwise import alias, binary, inexact_binary, inexact_unary
+from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import ArrayLike, Value, promote_args_inexact
 from tinytrace.primitives.elementwise import const_like
 
@@ -105,7 +108,11 @@ def arccosh(x: ArrayLike, /) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.arccosh.html.
     """
-    return lax.acosh(*promote_args_inexact("arccosh", x))
+    result = lax.acosh(*promote_args_inexact("arccosh", x))
+    if not is_complex(aval_of(result).dtype):
+        return result
+    size = lax.real(result)
+    return choose_where(lax.lt(size, const_like(size, 0)), lax.neg(result), result)
 
 
 asin = alias("asin", arcsin)

@@ -14,10 +14,11 @@ import numpy as np
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.primitive import Primitive
 from tinytrace.passes.substitution import Substitution
-from tinytrace.primitives.arithmetic import div_p, mul_p, neg_p, sub_p
+from tinytrace.primitives.arithmetic import div_p, mul_p, sub_p
 from tinytrace.primitives.bitwise import not_p
 from tinytrace.primitives.broadcasting import broadcast_in_dim_p
 from tinytrace.primitives.conversion import convert_element_type_p
+from tinytrace.primitives.elementwise import neg_p
 from tinytrace.primitives.select import select_n_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
 

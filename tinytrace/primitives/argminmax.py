@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import canonicalize_dtype
+from tinytrace.core.dtypes import canonicalize_dtype, is_complex
 from tinytrace.core.primitive import refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.broadcasting import OverAxes
@@ -46,6 +46,9 @@ class ArgReducer(OverAxes):
 
     def abstract_eval(self, x: ShapedArray, *, axes: tuple[int, ...], index_dtype: np.dtype[Any]) -> ShapedArray:
         axis, = axes
+        if is_complex(x.dtype):
+            raise TypeError(f"gt does not accept dtype {x.dtype.name} at position 0. Accepted dtypes at position 0 are "
+                            "subtypes of integer, bool, floating.")
         if not 0 <= axis < x.ndim:
             raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
         if x.shape[axis] < 1:

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import is_float
-from tinytrace.core.formulas import Formula, call, choose
+from tinytrace.core.dtypes import DType, dtype_of, is_complex, is_inexact, part_dtype
+from tinytrace.core.formulas import Formula, call, choose, follows, product
 from tinytrace.core.kinds import IndexMap, Kind, literal
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives import arithmetic_in_numpy
 from tinytrace.primitives.comparison import eq, ge
+from tinytrace.primitives.complex_numbers import conj, real
+from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.elementwise import (
     ANY,
     FLOAT,
@@ -28,12 +30,12 @@ from tinytrace.primitives.elementwise import (
     REAL,
     SIGNED,
     Elementwise,
-    LinearUnary,
     broadcast_operands,
     const_like,
     filled_like,
     function,
     maybe_broadcast,
+    neg,
     operand_aval,
     unbroadcast,
     zero_like,
@@ -95,17 +97,6 @@ def rem(x: Any, y: Any) -> Any:
     Array([ 1, -1,  7], dtype=int32)
     """
     return rem_p.bind(x, y)
-
-
-def neg(x: Any) -> Any:
-    """Negate; integers wrap.
-
-    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.neg.html.
-
-    >>> neg(np.float32(0))
-    Array(-0., dtype=float32)
-    """
-    return neg_p.bind(x)
 
 
 def abs(x: Any) -> Any:
@@ -256,12 +247,19 @@ class Div(Elementwise):
         return [unbroadcast(x.aval, div(ct, y)), None]
 
 
+class Magnitude(Elementwise):
+    """`abs x: c64[n]` is f32[n]; of real numbers it keeps the type."""
+
+    def result_dtype(self, *avals: ShapedArray, **params: Any) -> DType:
+        return part_dtype(avals[0].dtype)
+
+
 class IntegerPow(Elementwise):
     """`integer_pow[y=3] x`: the exponent is part of the program."""
 
     def abstract_eval(self, *avals: ShapedArray, **params: Any) -> ShapedArray:
         aval = super().abstract_eval(*avals, **params)
-        if params["y"] < 0 and not is_float(aval.dtype):
+        if params["y"] < 0 and not is_inexact(aval.dtype):
             raise TypeError("Integers cannot be raised to negative powers, got "
                             f"integer_pow({avals[0]}, {params['y']})")
         return aval
@@ -305,6 +303,15 @@ def _share(x: Any, out: Any, y: Any) -> Any:
     return div(mine, select(eq(y, out), filled_like(out, 2), filled_like(out, 1)))
 
 
+def _abs_tangent(g: Any, out: Any, x: Any) -> Any:
+    if not is_complex(dtype_of(x)):
+        return select(ge(x, zero_like(x)), g, neg(g))
+    turned = conj(x)
+    size = convert_element_type(out, dtype_of(x))
+    size = select(eq(size, const_like(size, 0)), filled_like(size, 1), size)
+    return real(mul(g, div(turned, size)))
+
+
 def _rem_tangent(g: Any, out: Any, x: Any, y: Any) -> Any:
     return maybe_broadcast(broadcast_operands("rem", operand_aval(x), operand_aval(y)), g)
 
@@ -313,9 +320,9 @@ def _integer_pow_tangent(g: Any, out: Any, x: Any, *, y: int) -> Any:
     return filled_like(g, 0) if y == 0 else mul(g, mul(const_like(x, y), integer_pow(x, y - 1)))
 
 
-add_p = Add("add", [NUMBER, NUMBER], np.add, lambda x, y: x + y, laws="commutative")
-sub_p = Sub("sub", [NUMBER, NUMBER], np.subtract, lambda x, y: x - y)
-mul_p = Mul("mul", [NUMBER, NUMBER], np.multiply, lambda x, y: x * y,
+add_p = Add("add", [NUMBER, NUMBER], np.add, {"fiuc": lambda x, y: x + y}, laws="commutative")
+sub_p = Sub("sub", [NUMBER, NUMBER], np.subtract, {"fiuc": lambda x, y: x - y})
+mul_p = Mul("mul", [NUMBER, NUMBER], np.multiply, {"fiuc": product},
             lambda g, out, x, y: mul(g, y),
             lambda g, out, x, y: mul(x, g), laws="commutative")
 div_p = Div("div", [NUMBER, NUMBER], arithmetic_in_numpy.div, {"f": lambda x, y: x / y, "iu": function("div")},
@@ -325,19 +332,18 @@ rem_p = Elementwise("rem", [REAL, REAL], arithmetic_in_numpy.rem, function("rem"
                     _rem_tangent,
                     lambda g, out, x, y: mul(neg(g), mul(sign(div(x, y)), floor(abs(div(x, y))))), ulp=0)
 max_p = Elementwise("max", [ANY, ANY], arithmetic_in_numpy.max,
-                    {"f": function("max"), "iub": lambda x, y: choose(x > y, x, y)},
+                    {"f": function("max"), "iubc": lambda x, y: choose(follows(x, y), x, y)},
                     lambda g, out, x, y: mul(g, _share(x, out, y)),
                     lambda g, out, x, y: mul(g, _share(y, out, x)),
                     ulp=0, laws="commutative associative idempotent monotone")
 min_p = Elementwise("min", [ANY, ANY], arithmetic_in_numpy.min,
-                    {"f": function("min"), "iub": lambda x, y: choose(x < y, x, y)},
+                    {"f": function("min"), "iubc": lambda x, y: choose(follows(y, x), x, y)},
                     lambda g, out, x, y: mul(g, _share(x, out, y)),
                     lambda g, out, x, y: mul(g, _share(y, out, x)),
                     ulp=0, laws="commutative associative idempotent monotone")
 
-neg_p = LinearUnary("neg", NUMBER, np.negative, lambda x: -x, laws="odd involution")
-abs_p = Elementwise("abs", SIGNED, np.abs, {"f": function("abs"), "i": lambda x: choose(x < 0, -x, x)},
-                    lambda g, out, x: select(ge(x, zero_like(x)), g, neg(g)), ulp=0, laws="even idempotent")
+abs_p = Magnitude("abs", SIGNED, np.abs, {"f": function("abs"), "i": lambda x: choose(x < 0, -x, x)},
+                    _abs_tangent, ulp=0, laws="even idempotent")
 integer_pow_p = IntegerPow("integer_pow", NUMBER, arithmetic_in_numpy.integer_pow, _power, _integer_pow_tangent)
 sqrt_p = Elementwise("sqrt", INEXACT, np.sqrt, function("sqrt"),
                      lambda g, out, x: mul(g, div(const_like(x, 0.5), out)), ulp=0.5, laws="monotone")

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.core.dtypes import is_float
+from tinytrace.core.dtypes import is_float, is_inexact
 from tinytrace.primitives.elementwise import NDArray, in_float32
 
 
 def div(x: NDArray, y: NDArray) -> Any:
     """Return quotients; of integers towards zero."""
-    if is_float(x.dtype):
+    if is_inexact(x.dtype):
         return np.divide(x, y)
     quotient, _ = divide_integers(x, y)
     return quotient
@@ -38,12 +38,16 @@ def divide_integers(x: NDArray, y: NDArray) -> tuple[Any, Any]:
 
 def max(x: NDArray, y: NDArray) -> Any:
     """Return the greater ones; 0 is greater than -0."""
+    if x.dtype.kind == "c":
+        return np.where((x.real > y.real) | ((x.real == y.real) & (x.imag > y.imag)), x, y)
     result = np.maximum(x, y)
     return np.where((x == 0) & (y == 0), x + y, result) if is_float(x.dtype) else result
 
 
 def min(x: NDArray, y: NDArray) -> Any:
     """Return the lesser ones; -0 is less than 0."""
+    if x.dtype.kind == "c":
+        return np.where((y.real > x.real) | ((y.real == x.real) & (y.imag > x.imag)), x, y)
     result = np.minimum(x, y)
     return np.where((x == 0) & (y == 0), -(-x - y), result) if is_float(x.dtype) else result
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT0, FLOAT32, KeyType, is_float
+from tinytrace.core.dtypes import FLOAT0, FLOAT32, KeyType, is_complex, is_float
 from tinytrace.core.jaxpr import Atom
 from tinytrace.core.kinds import IndexMap, Kind, Reduction
 from tinytrace.core.monoids import identity
-from tinytrace.core.primitive import Primitive
 from tinytrace.primitives.checks import canonicalize_axis, check_shapelike, is_array, remaining, shifted, without
+from tinytrace.primitives.composite import OnParts
 from tinytrace.primitives.shaping import NDArray, Rearrangement, moveaxis
 
 
@@ -193,7 +193,7 @@ BLOCK = 32
 BLOCKED = (np.float32, np.float64)
 
 
-class OverAxes(Primitive):
+class OverAxes(OnParts):
     """The family of what folds `axes` of one operand away: to a value (`Reducer`), or to a position (`ArgReducer`)."""
 
     combine: str
@@ -208,6 +208,8 @@ class OverAxes(Primitive):
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, axes: tuple[int, ...],
               **params: Any) -> Kind:
+        if self.on_parts is not None and is_complex(in_avals[0].dtype):
+            return self.program_on_parts(in_avals, {"axes": axes, **params})
         return Reduction(self.combine, tuple(axes))
 
 

@@ -25,23 +25,57 @@ class Composite(Primitive):
         raise NotImplementedError(f"'{self.name}' has no program")
 
     def impl(self, *args: Any, **params: Any) -> Any:
-        with interpreting():
-            return np.asarray(self.program(*args, **params))
+        return interpreted(self.program, *args, **params)
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
         return Call(recorded(functools.partial(self.program, **params), in_avals))
 
 
+class OnParts(Primitive):
+    """The family: of complex numbers, what is compiled is a program on their parts; see `on_complex.py`."""
+
+    on_parts: Callable[..., Any] | None = None
+    """That program; None: there is none, or none is needed."""
+
+    def program_on_parts(self, in_avals: Sequence[ShapedArray], params: dict[str, Any]) -> Kind:
+        """Return the program for operands of these types, as what is compiled."""
+        if self.on_parts is None:
+            raise not_of_complex(self.name)
+        try:
+            return _recorded_on_parts(self, tuple(in_avals), tuple(params.items()))
+        except TypeError:  # a parameter without hash
+            return Call(recorded(functools.partial(self.on_parts, **params), in_avals))
+
+
+def not_of_complex(name: str) -> NotImplementedError:
+    """Return the error of an operation that complex numbers do not have here."""
+    return NotImplementedError(f"{name} of complex numbers is not implemented in tinytrace: apply it to the real "
+                               "and the imaginary part.")
+
+
+@functools.lru_cache(maxsize=1024)
+def _recorded_on_parts(primitive: OnParts, in_avals: tuple[ShapedArray, ...], params: tuple[Any, ...]) -> Kind:
+    assert primitive.on_parts is not None
+    return Call(recorded(functools.partial(primitive.on_parts, **dict(params)), in_avals))
+
+
+def interpreted(program: Callable[..., Any], *args: Any, **params: Any) -> np.ndarray[Any, Any]:
+    """Return what a program gives for NumPy arrays, computed by NumPy."""
+    with interpreting():
+        return np.asarray(program(*args, **params))
+
+
 def recorded(function: Callable[..., Any], in_avals: Sequence[ShapedArray]) -> ClosedJaxpr:
-    """Return the program of `function`, which maps arrays to one array and uses no array from outside.
+    """Return the program of `function`, which maps arrays to an array or a list, and uses no array from outside.
 
     The tracer of user programs (transforms/staging.py) stands above this layer; this one has no user to answer to.
     """
     recorder = _Recorder()
     with set_current_trace(recorder):
         args = [_Recorded(recorder, Var(aval)) for aval in in_avals]
-        out = _atom(function(*args))
-    return ClosedJaxpr(Jaxpr([], [x._var for x in args], [out], recorder.eqns), [])
+        out = function(*args)
+    outs = [_atom(x) for x in (out if isinstance(out, list) else [out])]
+    return ClosedJaxpr(Jaxpr([], [x._var for x in args], outs, recorder.eqns), [])
 
 
 class _Recorder(Trace):

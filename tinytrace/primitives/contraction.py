@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT32, canonicalize_dtype, is_float
+from tinytrace.core.dtypes import FLOAT32, canonicalize_dtype, is_complex, is_float, part_dtype
 from tinytrace.core.kinds import Contraction, Kind
-from tinytrace.core.primitive import Primitive, param_type
+from tinytrace.core.primitive import param_type
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.checks import remaining, shifted, without
+from tinytrace.primitives.composite import OnParts
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.elementwise import add_any
 from tinytrace.primitives.shaping import NDArray, inverse_permutation, transpose
@@ -131,7 +132,7 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
     return dot_general(lhs, rhs, (((ndim - 1,), (ndim - 2,)), (batch, batch)), precision)
 
 
-class Bilinear(Primitive):
+class Bilinear(OnParts):
     """The family: products, linear in each of two operands."""
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
@@ -215,6 +216,10 @@ class DotGeneral(Bilinear):
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *,
               dimension_numbers: DimensionNumbers, precision: Any,
               preferred_element_type: np.dtype[Any] | None) -> Kind:
+        if is_complex(out_avals[0].dtype):
+            return self.program_on_parts(in_avals, {
+                "dimension_numbers": dimension_numbers, "precision": precision,
+                "preferred_element_type": preferred_element_type})
         (contract, rhs_contract), (batch, rhs_batch) = dimension_numbers
         return Contraction(contract, rhs_contract, batch, rhs_batch)
 
@@ -240,8 +245,10 @@ def _transposed(ct: Any, x: ShapedArray, y: Any, numbers: DimensionNumbers, prec
 def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, precision: Any,
                   preferred: np.dtype[Any] | None) -> np.dtype[Any]:
     """Return the wider type of the operands (floats before integers), or the preferred one."""
-    ranks = [_rank(lhs.dtype), _rank(rhs.dtype)]
-    if ranks[0] == ranks[1] and lhs.dtype != rhs.dtype:
+    ranks: list[Any] = [_rank(lhs.dtype), _rank(rhs.dtype)]
+    if part_dtype(lhs.dtype) == part_dtype(rhs.dtype):
+        ranks = [(is_complex(x.dtype),) for x in (lhs, rhs)]
+    elif ranks[0] == ranks[1]:
         raise TypeError(f"lax.dot_general argument type error: {lhs.dtype}, {rhs.dtype}")
     dtype: Any = lhs.dtype if ranks[0] >= ranks[1] else rhs.dtype
     if preferred is None or preferred == dtype:
@@ -255,6 +262,7 @@ def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, precision: Any,
 @functools.cache
 def _rank(dtype: Any) -> tuple[int, int, int, bool]:
     """Return what orders operand types: largest exponent, digits, width, signedness."""
+    dtype = part_dtype(dtype)
     if is_float(dtype):
         exponent, digits = {"float16": (16, 10), "bfloat16": (128, 7), "float32": (128, 23),
                             "float64": (1024, 52)}[dtype.name]

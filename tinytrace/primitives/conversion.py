@@ -6,14 +6,27 @@ undefined, so `tt_f32_to_i8` and its kin say it. Integers wrap into narrower int
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import BOOL, FLOAT0, DType, KeyType, canonicalize_dtype, dtype_of, is_float, is_weak
-from tinytrace.core.formulas import Formula, call, call_named, cast, operand, place, suffix
+from tinytrace.core.dtypes import (
+    BOOL,
+    FLOAT0,
+    DType,
+    KeyType,
+    canonicalize_dtype,
+    dtype_of,
+    is_complex,
+    is_float,
+    is_inexact,
+    is_weak,
+    part_dtype,
+)
+from tinytrace.core.formulas import Formula, call, call_named, cast, operand, place, real_part, suffix
 from tinytrace.core.jaxpr import Atom, Literal
 from tinytrace.core.kinds import Kind, Routine, Scalar
 from tinytrace.core.operations import operation
@@ -42,6 +55,9 @@ def convert_element_type(operand: Any, new_dtype: Any = None, weak_type: bool = 
     if isinstance(old_dtype, KeyType) or isinstance(new_dtype, KeyType):
         return _convert_keys(operand, old_dtype, new_dtype)
     old_weak_type = is_weak(operand)
+    if is_complex(old_dtype) and not is_complex(new_dtype):
+        warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning,
+                      stacklevel=2)
     if old_dtype == FLOAT0:  # the tangents of integers: zeros, where numbers are asked for
         operand, old_dtype = np.zeros(np.shape(operand), new_dtype), new_dtype
     if type(operand) is int:  # it may fit into the new dtype without fitting into int32
@@ -118,11 +134,11 @@ class ConvertElementType(Elementwise):
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         out = self.bind(*primals, **params)
-        return out, self.bind(*tangents, **params) if is_float(params["new_dtype"]) else Zero.from_primal_value(out)
+        return out, self.bind(*tangents, **params) if is_inexact(params["new_dtype"]) else Zero.from_primal_value(out)
 
     def transpose(self, ct: Any, *args: Any, **params: Any) -> Sequence[Any]:
         aval = args[0].aval
-        if not is_float(aval.dtype):
+        if not is_inexact(aval.dtype):
             return [Zero(aval.update(dtype=FLOAT0, weak_type=False))]
         return [self.bind(ct, new_dtype=aval.dtype, weak_type=aval.weak_type)]
 
@@ -181,6 +197,8 @@ class ReducePrecision(LinearUnary):
 # --- meanings in NumPy -----------------------------------------------------------------------------------------
 
 def _convert(x: NDArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> NDArray:
+    if is_complex(x.dtype) and new_dtype.kind not in "cb":
+        return _convert(x.real, new_dtype=new_dtype, weak_type=weak_type)
     if is_float(x.dtype) and new_dtype.kind in "iu":
         return _float_to_integer(x, new_dtype)
     return x.astype(new_dtype)
@@ -226,6 +244,8 @@ def c_type(dtype: DType) -> str:
     """
     if c_kind(dtype) == "f":
         return "double" if dtype.itemsize == 8 else "float"
+    if is_complex(dtype):
+        return f"{c_type(part_dtype(dtype))} _Complex"
     return f"{'int' if dtype.kind == 'i' else 'uint'}{8 * dtype.itemsize}_t"
 
 
@@ -233,6 +253,9 @@ def _converted(x: Formula, *, new_dtype: np.dtype[Any], weak_type: bool) -> Form
     assert x.dtype is not None
     if new_dtype == BOOL:
         return x.differs(0) if x.dtype != BOOL else x
+    if is_complex(x.dtype) and not is_complex(new_dtype):  # the imaginary part is dropped
+        part = real_part(x)
+        return _converted(part, new_dtype=new_dtype, weak_type=weak_type)
     if c_kind(x.dtype) == "f" and c_kind(new_dtype) in "iu":
         return _truncated(x, x.dtype, new_dtype)
     return x if c_type(x.dtype) == c_type(new_dtype) else cast(c_type(new_dtype), x)
@@ -278,12 +301,12 @@ def _copied(x: NDArray) -> NDArray:
     return np.array(x)
 
 
-convert_element_type_p = ConvertElementType("convert_element_type", ANY_OR_KEY, _convert, _converted,
+convert_element_type_p = ConvertElementType("convert_element_type", ANY_OR_KEY, _convert, {"fiubcKV": _converted},
                                             laws="monotone")
 bitcast_convert_type_p = BitcastConvertType()
 reduce_precision_p = ReducePrecision("reduce_precision", FLOAT, _reduce_precision,
                                      lambda x, exponent_bits, mantissa_bits:
                                      call("reduce_precision", x, exponent_bits, mantissa_bits),
                                      ulp=0, laws="idempotent odd monotone")
-copy_p = LinearUnary("copy", ANY_OR_KEY, _copied, itself, ulp=0, laws="idempotent odd monotone")
+copy_p = LinearUnary("copy", ANY_OR_KEY, _copied, {"fiubcKV": itself}, ulp=0, laws="idempotent odd monotone")
 

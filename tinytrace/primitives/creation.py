@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
-from tinytrace.core.dtypes import UINT32, DType, KeyType, canonicalize_dtype, dtype_of, is_float, is_integer, is_weak
+from tinytrace.core.dtypes import (
+    UINT32,
+    DType,
+    KeyType,
+    canonicalize_dtype,
+    dtype_of,
+    is_float,
+    is_inexact,
+    is_integer,
+    is_weak,
+)
 from tinytrace.core.kinds import IndexMap, Kind, cast
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.primitives.broadcasting import broadcast, broadcast_in_dim
@@ -94,7 +104,7 @@ def _full_of_keys(fill_value: Any, shape: tuple[int, ...]) -> Any:
 
 def _rounded(x: Any, dtype: DType, weak_type: bool) -> Any:
     """Convert `x`; a Python number that stays weak is rounded at once, as jaxprs show it."""
-    if type(x) is float and weak_type and is_float(dtype):
+    if weak_type and ((type(x) is float and is_float(dtype)) or (type(x) is complex and dtype.kind == "c")):
         return np.asarray(x).astype(dtype).item()
     return convert_element_type(x, dtype, weak_type)
 
@@ -106,7 +116,7 @@ class Iota(Primitive):
 
     def abstract_eval(self, *, dtype: DType, shape: tuple[int, ...], dimension: int, sharding: None) -> ShapedArray:
         check_shapelike("iota", "shape", shape)
-        if isinstance(dtype, KeyType) or not (is_integer(dtype) or is_float(dtype)):
+        if isinstance(dtype, KeyType) or not (is_integer(dtype) or is_inexact(dtype)):
             raise TypeError(f"iota does not accept dtype {dtype.name}. Accepted dtypes are subtypes of integer, "
                             "floating, complexfloating.")
         if not 0 <= dimension < len(shape):

@@ -14,11 +14,11 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0, FLOAT32, KeyType, is_float
 from tinytrace.core.kinds import Kind, Scan1D
 from tinytrace.core.primitive import Primitive, refuse
-from tinytrace.primitives.arithmetic import add, add_p, max, max_p, min, min_p, mul, mul_p, neg, sub
+from tinytrace.primitives.arithmetic import add, add_p, max, max_p, min, min_p, mul, mul_p, sub
 from tinytrace.primitives.comparison import eq, ne
 from tinytrace.primitives.concatenation import concatenate_p
 from tinytrace.primitives.duals import Dual
-from tinytrace.primitives.elementwise import const_like, filled_like
+from tinytrace.primitives.elementwise import const_like, filled_like, neg
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import NDArray, rev_p
 from tinytrace.primitives.slicing import pad_p, slice_p, window_in_dim

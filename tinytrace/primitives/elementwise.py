@@ -26,14 +26,16 @@ from tinytrace.core.dtypes import (
     KeyType,
     canonicalize_dtype,
     dtype_of,
+    is_complex,
     is_float,
+    is_inexact,
     is_weak,
     scalar_type_of,
 )
 from tinytrace.core.formulas import Formula, as_formula, call, operand
 from tinytrace.core.kinds import Kind, Scalar
 from tinytrace.core.operations import Operation, operation
-from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.primitive import refuse
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.broadcasting import (
     batch_dim_at_front,
@@ -42,6 +44,7 @@ from tinytrace.primitives.broadcasting import (
     reduce_sum,
     repeat_along,
 )
+from tinytrace.primitives.composite import OnParts, interpreted, not_of_complex
 from tinytrace.primitives.shaping import moveaxis, reshape
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
@@ -66,13 +69,13 @@ CONSTANT = "constant"
 """In place of tangent rules: the result does not change with small changes of the operands, its tangent is zero."""
 
 
-class Elementwise(Primitive):
+class Elementwise(OnParts):
     """One operation on elements: `out[i] = f(in0[i], in1[i], ...)`.
 
     accepts: the dtypes of the operand, or a list with one entry per operand.
     numpy: the meaning, over arrays of one dtype (or scalars): `numpy(*arrays, **params)`.
     c: the meaning in C: `c(*operands, **params)` gives a formula. It may be a mapping from dtype kinds of the first
-       operand ("f", "iu", "b") to such functions.
+       operand ("f", "iu", "b", "c") to such functions; a function alone is not for complex numbers.
     tangents: per operand a rule `(g, out, *operands, **params) -> tangent`; or CONSTANT; or none: not differentiable.
     result: the result's dtype; the first operand's when not given.
     ulp: by how many units in the last place the C may be off, or a pair for float32 and float64; 0: it is exact, 0.5:
@@ -99,6 +102,10 @@ class Elementwise(Primitive):
 
     def impl(self, *args: Any, **params: Any) -> Any:
         self.check_runnable(*args)
+        if self._needs_parts(args):
+            if self.on_parts is None:
+                raise not_of_complex(self.name)
+            return interpreted(self.on_parts, *args, **params)
         return self.numpy(*args, **params)
 
     def in_numpy(self, params: dict[str, Any]) -> Callable[..., Any]:
@@ -129,6 +136,8 @@ class Elementwise(Primitive):
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
         self.check_runnable(*in_avals)
+        if self._needs_parts(in_avals):
+            return self.program_on_parts(in_avals, params)
         return Scalar(self.operation(*(aval.dtype for aval in in_avals), **params))
 
     def operation(self, *dtypes: DType, **params: Any) -> Operation:
@@ -143,8 +152,13 @@ class Elementwise(Primitive):
                 self.operation_name, dtypes, result, formula, self.in_numpy(params), self._ulp(result), self.laws)
         return found
 
+    def _needs_parts(self, operands: Sequence[Any]) -> bool:
+        """Is there a complex operand, and no formula for complex numbers?"""
+        return any(is_complex(x.dtype) for x in operands) and not (
+            isinstance(self.c, Mapping) and any("c" in kinds for kinds in self.c))
+
     def _ulp(self, result: DType) -> float | None:
-        if not is_float(result):
+        if not is_inexact(result):
             return None
         return self.ulp[result.itemsize == 8] if isinstance(self.ulp, tuple) else self.ulp
 
@@ -209,13 +223,25 @@ class AddAny(Elementwise):
         return self.bind(x, y), dim
 
 
-add_any_p = AddAny("add_any", [ANY, ANY], np.add, {"fiu": lambda x, y: x + y, "b": lambda x, y: x | y},
+add_any_p = AddAny("add_any", [ANY, ANY], np.add, {"fiuc": lambda x, y: x + y, "b": lambda x, y: x | y},
                    laws="commutative", operation_name="add")
+neg_p = LinearUnary("neg", NUMBER, np.negative, {"fiuc": lambda x: -x}, laws="odd involution")
 
 
 def add_any(x: Any, y: Any) -> Any:
     """Add two tangents or two cotangents of one value; they have one aval."""
     return add_any_p.bind(x, y)
+
+
+def neg(x: Any) -> Any:
+    """Negate; integers wrap.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.neg.html.
+
+    >>> neg(np.float32(0))
+    Array(-0., dtype=float32)
+    """
+    return neg_p.bind(x)
 
 
 # --- shapes and dtypes of operands -----------------------------------------------------------------------------
@@ -246,7 +272,7 @@ def accepts(accepted: Accepted, dtype: DType) -> bool:
     if isinstance(dtype, KeyType):
         return "key" in accepted
     if is_float(dtype):
-        return "floating" in accepted
+        return "floating" in accepted or dtype.name in accepted
     return {"b": "bool", "i": "integer", "u": "integer", "c": "complexfloating"}.get(dtype.kind) in accepted or (
         dtype.kind == "i" and "signedinteger" in accepted)
 
@@ -344,7 +370,7 @@ def itself(x: Formula) -> Formula:
 
 
 def c_kind(dtype: DType) -> str:
-    """Return f for floats, i and u for integers, b for bool, whatever the width."""
+    """Return f for floats, i and u for integers, b for bool, c for complex numbers, whatever the width."""
     return "f" if is_float(dtype) else dtype.kind
 
 

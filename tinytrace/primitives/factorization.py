@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT32, INT32, dtype_of, is_float
+from tinytrace.core.dtypes import FLOAT32, INT32, dtype_of, is_complex, is_inexact, part_dtype
 from tinytrace.core.primitive import refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.arithmetic import add, div, integer_pow, mul, sub
 from tinytrace.primitives.broadcasting import broadcast_in_dim, broadcast_to_rank, expand_dims
 from tinytrace.primitives.comparison import eq
+from tinytrace.primitives.complex_numbers import real
 from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.contraction import Precision, dot_general
 from tinytrace.primitives.conversion import convert_element_type
@@ -25,6 +26,7 @@ from tinytrace.primitives.shaping import NDArray, moveaxis
 from tinytrace.primitives.slicing import pad
 from tinytrace.primitives.triangular import (
     OnHost,
+    adjoint,
     exact_product,
     identity_matrix,
     lower_part,
@@ -91,6 +93,15 @@ class Factorization(OnHost):
         outs = self.bind(moveaxis(x, dim, 0), **params)
         return outs, [0] * len(outs)
 
+    @staticmethod
+    def check_matrix(x: ShapedArray, name: str) -> None:
+        """Raise ValueError or TypeError unless `x` is a stack of matrices of floats or complex numbers."""
+        if x.ndim < 2:
+            raise ValueError(f"Argument to {name} decomposition must have ndims >= 2")
+        if not is_inexact(x.dtype):
+            raise TypeError(f"{name} decomposition does not accept dtype {x.dtype.name}. Accepted dtypes are subtypes "
+                            "of floating, complexfloating.")
+
 
 class LU(Factorization):
     """`lu a: f32[m,n]` is f32[m,n], i32[min(m,n)], i32[m]."""
@@ -98,7 +109,7 @@ class LU(Factorization):
     name = "lu"
 
     def abstract_eval(self, x: ShapedArray) -> list[ShapedArray]:
-        _check_matrix(x, "LU")
+        self.check_matrix(x, "LU")
         *batch, m, n = x.shape
         return [x, x.update(shape=(*batch, min(m, n)), dtype=INT32), x.update(shape=(*batch, m), dtype=INT32)]
 
@@ -116,7 +127,7 @@ class LU(Factorization):
         both, pivots, rows = self.bind(a)
         m, n = np.shape(a)[-2:]
         k, batch = min(m, n), np.shape(a)[:-2]
-        t = _rows_at(t, rows)
+        t = rows_at(t, rows)
         ndim, zero, dtype = len(batch) + 2, const_like(both, 0), dtype_of(a)
         around = [(0, 0, 0)] * (ndim - 2)
         left = pad(lower_part(_leading(both, k, ndim - 1), -1), zero, [*around, (0, 0, 0), (0, m - k, 0)])
@@ -137,7 +148,7 @@ class QR(Factorization):
     name = "qr"
 
     def abstract_eval(self, x: ShapedArray, *, full_matrices: bool) -> list[ShapedArray]:
-        _check_matrix(x, "QR")
+        self.check_matrix(x, "QR")
         *batch, m, n = x.shape
         k = m if full_matrices else min(m, n)
         return [x.update(shape=(*batch, m, k)), x.update(shape=(*batch, k, n))]
@@ -154,12 +165,12 @@ class QR(Factorization):
         if m < n or (full_matrices and m != n):
             raise NotImplementedError("Unimplemented case of QR decomposition derivative")
         t_over_r = triangular_solve(r, t)
-        turned = _product(swapped(q), t_over_r)
+        turned = _product(adjoint(q), t_over_r)
         below = lower_part(turned, -1)
-        skew = sub(below, swapped(below))
-        # As in JAX, the diagonal of the imaginary part is added: zero, here.
+        skew = sub(below, adjoint(below))
+        # As in JAX, the diagonal of the imaginary part is added: of real numbers it is zero.
         eye = expand_dims(identity_matrix(dtype_of(skew), n), range(np.ndim(skew) - 2))
-        skew = add(skew, mul(eye, sub(turned, turned)))
+        skew = add(skew, mul(eye, sub(turned, _like(_real(turned), turned))))
         return [q, r], [add(_product(q, sub(skew, turned)), t_over_r), _product(sub(turned, skew), r)]
 
 
@@ -173,20 +184,21 @@ class Eigh(Factorization):
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise ValueError("Argument to symmetric eigendecomposition must have shape [..., n, n], "
                              f"got shape {x.shape}")
-        _check_matrix(x, "symmetric eigen")
+        self.check_matrix(x, "symmetric eigen")
         count = x.shape[-1] if subset_by_index is None else subset_by_index[1] - subset_by_index[0]
-        return [x.update(shape=(*x.shape[:-1], count)), x.update(shape=(*x.shape[:-2], count))]
+        values = x.update(shape=(*x.shape[:-2], count), dtype=part_dtype(x.dtype))
+        return [x.update(shape=(*x.shape[:-1], count)), values]
 
     def impl(self, x: NDArray, *, lower: bool, sort_eigenvalues: bool,
              subset_by_index: tuple[int, int] | None) -> list[NDArray]:
-        vectors, values = np.empty(x.shape, _wide(x)), np.empty(x.shape[:-1], _wide(x))
+        vectors, values = np.empty(x.shape, _wide(x)), np.empty(x.shape[:-1], part_dtype(_wide(x)))
         for where in np.ndindex(x.shape[:-2]):
             try:
                 values[where], vectors[where] = np.linalg.eigh(x[where].astype(_wide(x)), "L" if lower else "U")
             except np.linalg.LinAlgError:  # it did not converge: there were infinities or NaN
                 values[where] = vectors[where] = np.nan
         kept = np.s_[...] if subset_by_index is None else np.s_[..., subset_by_index[0]:subset_by_index[1]]
-        return [vectors[kept].astype(x.dtype), values[kept].astype(x.dtype)]
+        return [vectors[kept].astype(x.dtype), values[kept].astype(part_dtype(x.dtype))]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, subset_by_index: tuple[int, int] | None,
             **params: Any) -> tuple[Any, Any]:
@@ -196,12 +208,13 @@ class Eigh(Factorization):
         if subset_by_index not in (None, (0, n)):
             raise NotImplementedError("Derivatives not defined for partial eigen decomposition.")
         v, w = self.bind(symmetrized(a), subset_by_index=subset_by_index, **params)
+        values = _like(w, a)
         eye, ndim = identity_matrix(dtype_of(a), n), np.ndim(w)
-        row = expand_dims(w, (ndim - 1,))
-        gaps = sub(add(broadcast_to_rank(eye, ndim + 1), row), expand_dims(w, (ndim,)))
+        row = expand_dims(values, (ndim - 1,))
+        gaps = sub(add(broadcast_to_rank(eye, ndim + 1), row), expand_dims(values, (ndim,)))
         inverse_gaps = sub(integer_pow(gaps, -1), broadcast_to_rank(eye, ndim + 1))
-        turned = exact_product(exact_product(swapped(v), t), v)
-        return [v, w], [exact_product(v, mul(inverse_gaps, turned)), _diagonal(turned)]
+        turned = exact_product(exact_product(adjoint(v), t), v)
+        return [v, w], [exact_product(v, mul(inverse_gaps, turned)), _diagonal(_real(turned))]
 
 
 class SVD(Factorization):
@@ -211,14 +224,14 @@ class SVD(Factorization):
 
     def abstract_eval(self, x: ShapedArray, *, full_matrices: bool, compute_uv: bool,
                       subset_by_index: tuple[int, int] | None, algorithm: Any) -> list[ShapedArray]:
-        _check_matrix(x, "singular value")
+        self.check_matrix(x, "singular value")
         *batch, m, n = x.shape
         rank = min(m, n)
         if subset_by_index is not None:
             if full_matrices and subset_by_index != (0, rank):
                 raise ValueError("full_matrices and subset_by_index cannot both be set")
             rank = min(rank, subset_by_index[1] - subset_by_index[0])
-        values = x.update(shape=(*batch, rank))
+        values = x.update(shape=(*batch, rank), dtype=part_dtype(x.dtype))
         if not compute_uv:
             return [values]
         return [values, x.update(shape=(*batch, m, m if full_matrices else rank)),
@@ -229,11 +242,11 @@ class SVD(Factorization):
         wide = x.astype(_wide(x))
         kept = slice_of(subset_by_index)
         if not compute_uv:
-            return [np.linalg.svd(wide, compute_uv=False)[..., kept].astype(x.dtype)]
+            return [np.linalg.svd(wide, compute_uv=False)[..., kept].astype(part_dtype(x.dtype))]
         u, s, vt = np.linalg.svd(wide, full_matrices)
         if not full_matrices:
             u, s, vt = u[..., kept], s[..., kept], vt[..., kept, :]
-        return [out.astype(x.dtype) for out in (s, u, vt)]
+        return [s.astype(part_dtype(x.dtype)), u.astype(x.dtype), vt.astype(x.dtype)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, full_matrices: bool, compute_uv: bool,
             **params: Any) -> tuple[Any, Any]:
@@ -242,14 +255,14 @@ class SVD(Factorization):
         s, u, vt = self.bind(a, full_matrices=False, compute_uv=True, **params)
         if compute_uv and full_matrices:
             raise NotImplementedError("Singular value decomposition JVP not implemented for full matrices")
-        ut, v = swapped(u), swapped(vt)
+        ut, v = adjoint(u), adjoint(vt)
         row = expand_dims(s, (np.ndim(s) - 1,))
         turned = _product(_product(ut, t, Precision.HIGHEST), v, Precision.HIGHEST)
-        s_dot = _diagonal(turned)
+        s_dot = _diagonal(_real(turned))
         if not compute_uv:
             return [s], [s_dot]
         u_dot, v_dot = _singular_vector_tangents(t, s, row, (u, ut), (v, vt), turned)
-        return [s, u, vt], [s_dot, u_dot, swapped(v_dot)]
+        return [s, u, vt], [s_dot, u_dot, adjoint(v_dot)]
 
 
 def _singular_vector_tangents(t: Any, s: Any, row: Any, us: tuple[Any, Any], vs: tuple[Any, Any],
@@ -259,19 +272,19 @@ def _singular_vector_tangents(t: Any, s: Any, row: Any, us: tuple[Any, Any], vs:
     gaps = mul(add(row, column), sub(row, swapped(row)))
     eye = expand_dims(identity_matrix(dtype_of(s), np.shape(s)[-1]), range(np.ndim(gaps) - 2))
     inverse_gaps = sub(div(const_like(s, 1), add(gaps, eye)), eye)
-    right, left = mul(row, turned), mul(swapped(row), turned)
+    right, left = mul(_like(row, t), turned), mul(swapped(_like(row, t)), turned)
     is_zero = convert_element_type(eq(s, const_like(s, 0)), dtype_of(s))
     inverse = _diagonal_matrix(sub(div(const_like(s, 1), add(s, is_zero)), is_zero))
-    on_diagonal = mul(mul(const_like(s, 0.5), sub(turned, swapped(turned))), inverse)
-    u_dot = _exactly(u, add(mul(inverse_gaps, add(right, swapped(right))), on_diagonal))
-    v_dot = _exactly(v, mul(inverse_gaps, add(left, swapped(left))))
+    on_diagonal = mul(mul(const_like(turned, 0.5), sub(turned, adjoint(turned))), _like(inverse, t))
+    u_dot = _exactly(u, add(mul(_like(inverse_gaps, t), add(right, adjoint(right))), on_diagonal))
+    v_dot = _exactly(v, mul(_like(inverse_gaps, t), add(left, adjoint(left))))
     m, n = np.shape(t)[-2:]
     if m > n:
         outside = _exactly(t, v)
-        u_dot = add(u_dot, div(sub(outside, _exactly(u, _exactly(ut, outside))), row))
+        u_dot = add(u_dot, div(sub(outside, _exactly(u, _exactly(ut, outside))), _like(row, t)))
     if n > m:
-        outside = _exactly(swapped(t), u)
-        v_dot = add(v_dot, div(sub(outside, _exactly(v, _exactly(vt, outside))), row))
+        outside = _exactly(adjoint(t), u)
+        v_dot = add(v_dot, div(sub(outside, _exactly(v, _exactly(vt, outside))), _like(row, t)))
     return u_dot, v_dot
 
 
@@ -288,6 +301,15 @@ def _product(x: Any, y: Any, precision: Precision | None = None) -> Any:
     ndim = np.ndim(x)
     batch = tuple(range(ndim - 2))
     return dot_general(x, y, (((ndim - 1,), (ndim - 2,)), (batch, batch)), precision, dtype_of(x))
+
+
+def _real(x: Any) -> Any:
+    return real(x) if is_complex(dtype_of(x)) else x
+
+
+def _like(x: Any, other: Any) -> Any:
+    """Return real numbers in the type of the matrices that they go with."""
+    return convert_element_type(x, dtype_of(other))
 
 
 def _exactly(x: Any, y: Any) -> Any:
@@ -318,7 +340,7 @@ def _diagonal_matrix(s: Any) -> Any:
     return scatter(zeros, _diagonal_positions(at, n), s, ScatterDimensionNumbers(batch, last, last))
 
 
-def _rows_at(x: Any, rows: Any) -> Any:
+def rows_at(x: Any, rows: Any) -> Any:
     """Return the rows of each matrix in the order `rows`: i32[..., m]."""
     batch, m = np.shape(x)[:-2], np.shape(x)[-2]
     for axis, size in enumerate((*batch, 1)):
@@ -348,7 +370,8 @@ def _eliminate(a: NDArray, pivots: NDArray, rows: NDArray) -> None:
     """Factor one matrix in place by elimination, with the largest element of the column as pivot."""
     rows[:] = np.arange(len(a))
     for k in range(len(pivots)):
-        pivot = k + int(np.argmax(np.abs(a[k:, k])))
+        column = a[k:, k]  # LAPACK takes the sum of the parts' sizes for the size of a complex number
+        pivot = k + int(np.argmax(np.abs(column.real) + np.abs(column.imag)))
         pivots[k] = pivot
         if pivot != k:
             a[[k, pivot]] = a[[pivot, k]]
@@ -365,11 +388,3 @@ def slice_of(bounds: tuple[int, int] | None) -> Any:
 
 def _wide(x: NDArray) -> np.dtype[Any]:
     return FLOAT32 if x.dtype.itemsize == 2 else x.dtype
-
-
-def _check_matrix(x: ShapedArray, name: str) -> None:
-    if x.ndim < 2:
-        raise ValueError(f"Argument to {name} decomposition must have ndims >= 2")
-    if not is_float(x.dtype):
-        raise TypeError(f"{name} decomposition does not accept dtype {x.dtype.name}. Accepted dtypes are subtypes of "
-                        "floating, complexfloating.")

@@ -13,12 +13,12 @@ from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Expr, Gather, Index, Kind, Scatter, literal, where
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import is_undefined_primal
-from tinytrace.primitives.arithmetic import add, add_p, neg, sub_p
+from tinytrace.primitives.arithmetic import add, add_p, sub_p
 from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast_in_dim
 from tinytrace.primitives.checks import check_same_dtypes, shifted
 from tinytrace.primitives.comparison import lt
 from tinytrace.primitives.duals import instantiate
-from tinytrace.primitives.elementwise import const_like, zero_like
+from tinytrace.primitives.elementwise import const_like, neg, zero_like
 from tinytrace.primitives.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,

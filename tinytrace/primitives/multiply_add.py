@@ -13,8 +13,8 @@ import numpy as np
 
 from tinytrace._runtime import ffi, lib
 from tinytrace.core.formulas import fused
-from tinytrace.primitives.arithmetic import mul, neg
-from tinytrace.primitives.elementwise import FLOAT, Elementwise, NDArray, in_float32, maybe_broadcast
+from tinytrace.primitives.arithmetic import mul
+from tinytrace.primitives.elementwise import FLOAT, Elementwise, NDArray, in_float32, maybe_broadcast, neg
 
 
 @in_float32

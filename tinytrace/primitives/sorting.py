@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import INT32, is_float
+from tinytrace.core.dtypes import INT32, is_complex, is_float
 from tinytrace.core.formulas import Formula, call_named, cast, constant, place
 from tinytrace.core.kinds import Kind, Routine
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.broadcasting import broadcast_in_dim, expand_dims
 from tinytrace.primitives.checks import canonicalize_axis, remaining
+from tinytrace.primitives.composite import OnParts
 from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.creation import broadcasted_iota
 from tinytrace.primitives.elementwise import filled_like
@@ -75,7 +76,7 @@ def top_k(operand: Any, k: int) -> Any:
 
 # --- rooms -----------------------------------------------------------------------------------------------------
 
-class Sort(Primitive):
+class Sort(OnParts):
     """`sort[dimension=0 is_stable=True num_keys=1] keys: f32[n] values: i32[n]` is f32[n], i32[n]."""
 
     name = "sort"
@@ -114,6 +115,9 @@ class Sort(Primitive):
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, dimension: int,
               is_stable: bool, num_keys: int) -> Kind:
+        if any(is_complex(aval.dtype) for aval in in_avals):
+            return self.program_on_parts(in_avals, {"dimension": dimension, "is_stable": is_stable,
+                                                    "num_keys": num_keys})
         shape = in_avals[0].shape
         outer, n, inner = math.prod(shape[:dimension]), shape[dimension], math.prod(shape[dimension + 1:])
         calls = [_identity(outer * inner, n)]
@@ -131,6 +135,8 @@ class TopK(Primitive):
     multiple_results = True
 
     def abstract_eval(self, x: ShapedArray, *, k: int) -> list[ShapedArray]:
+        if is_complex(x.dtype):
+            raise ValueError("top_k is not compatible with complex inputs.")
         if x.ndim == 0:
             raise TypeError(f"top_k operand must have >= 1 dimension, got {x.shape}")
         if x.shape[-1] < k:

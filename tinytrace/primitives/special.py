@@ -12,9 +12,9 @@ import numpy as np
 
 from tinytrace.core.dtypes import dtype_of
 from tinytrace.primitives import special_values
-from tinytrace.primitives.arithmetic import abs, add, mul, neg, reciprocal, square, sub
+from tinytrace.primitives.arithmetic import abs, add, mul, reciprocal, square, sub
 from tinytrace.primitives.comparison import gt
-from tinytrace.primitives.elementwise import FLOAT, Elementwise, const_like, filled_like, function
+from tinytrace.primitives.elementwise import FLOAT, Elementwise, const_like, filled_like, function, neg
 from tinytrace.primitives.rounding import sign
 from tinytrace.primitives.select import select
 from tinytrace.primitives.transcendental import exp, log, log1p

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinytrace.core.dtypes import dtype_of, is_float
+from tinytrace.core.dtypes import dtype_of, is_inexact
 from tinytrace.core.trees import tree_map
 from tinytrace.primitives.elementwise import ANY_OR_KEY, CONSTANT, Elementwise, itself
 
@@ -16,7 +16,7 @@ def stop_gradient(x: Any) -> Any:
     >>> stop_gradient(2.0)
     Array(2., dtype=float32, weak_type=True)
     """
-    return tree_map(lambda leaf: stop_gradient_p.bind(leaf) if is_float(dtype_of(leaf)) else leaf, x)
+    return tree_map(lambda leaf: stop_gradient_p.bind(leaf) if is_inexact(dtype_of(leaf)) else leaf, x)
 
 
-stop_gradient_p = Elementwise("stop_gradient", [ANY_OR_KEY], lambda x: x, itself, CONSTANT, ulp=0)
+stop_gradient_p = Elementwise("stop_gradient", [ANY_OR_KEY], lambda x: x, {"fiubcKV": itself}, CONSTANT, ulp=0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import DType, is_float, is_integer, result_type
-from tinytrace.primitives.arithmetic import add, div, mul, neg, reciprocal, rsqrt, square, sub
+from tinytrace.primitives.arithmetic import add, div, mul, reciprocal, rsqrt, square, sub
 from tinytrace.primitives.comparison import eq
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.elementwise import (
@@ -23,6 +23,7 @@ from tinytrace.primitives.elementwise import (
     function,
     in_float32,
     maybe_broadcast,
+    neg,
     one_like,
 )
 from tinytrace.primitives.select import select

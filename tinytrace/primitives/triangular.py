@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT32, dtype_of, is_float
+from tinytrace.core.dtypes import FLOAT32, dtype_of, is_complex, is_inexact
 from tinytrace.core.kinds import HostCall, Kind
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
-from tinytrace.primitives.arithmetic import add, div, neg
+from tinytrace.primitives.arithmetic import add, div
 from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast, expand_dims, squeeze
 from tinytrace.primitives.checks import check_same_dtypes
 from tinytrace.primitives.comparison import eq, ge
+from tinytrace.primitives.complex_numbers import conj
 from tinytrace.primitives.contraction import Precision, batch_matmul
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.creation import broadcasted_iota
-from tinytrace.primitives.elementwise import add_any, const_like, filled_like
+from tinytrace.primitives.elementwise import add_any, const_like, filled_like, neg
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import NDArray, moveaxis, reshape, transpose
 from tinytrace.primitives.slicing import slice
@@ -44,7 +45,7 @@ def triangular_solve(a: Any, b: Any, *, left_side: bool = False, lower: bool = F
                      conjugate_a: bool = False, unit_diagonal: bool = False) -> Any:
     """Solve X @ A = b (or A @ X = b when `left_side`) for triangular a: f32[..., n, n], of which one triangle is read.
 
-    transpose_a: solve with the transpose; unit_diagonal: take the diagonal as ones.
+    transpose_a, conjugate_a: solve with the transpose, or with the conjugate; unit_diagonal: take the diagonal as ones.
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.linalg.triangular_solve.html.
 
     >>> triangular_solve(np.float32([[2, 0], [1, 1]]), np.float32([[2], [3]]), left_side=True, lower=True)
@@ -54,8 +55,8 @@ def triangular_solve(a: Any, b: Any, *, left_side: bool = False, lower: bool = F
     is_vector = np.ndim(b) == np.ndim(a) - 1
     if is_vector:
         b = expand_dims(b, (-1 if left_side else -2,))
-    out = triangular_solve_p.bind(a, b, left_side=left_side, lower=lower, transpose_a=transpose_a, conjugate_a=False,
-                                  unit_diagonal=unit_diagonal)
+    out = triangular_solve_p.bind(a, b, left_side=left_side, lower=lower, transpose_a=transpose_a,
+                                  conjugate_a=conjugate_a and is_complex(dtype_of(a)), unit_diagonal=unit_diagonal)
     if not is_vector:
         return out
     shape = np.shape(out)
@@ -86,9 +87,14 @@ def swapped(x: Any) -> Any:
     return transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
+def adjoint(x: Any) -> Any:
+    """Return the conjugate transposes of the matrices `x`."""
+    return conj(swapped(x)) if is_complex(dtype_of(x)) else swapped(x)
+
+
 def symmetrized(x: Any) -> Any:
-    """Return the mean of `x` and its transpose."""
-    return div(add(x, swapped(x)), const_like(x, 2))
+    """Return the mean of `x` and its conjugate transpose."""
+    return div(add(x, adjoint(x)), const_like(x, 2))
 
 
 def exact_product(x: Any, y: Any) -> Any:
@@ -120,7 +126,7 @@ class Cholesky(OnHost):
     name = "cholesky"
 
     def abstract_eval(self, x: ShapedArray) -> ShapedArray:
-        if not is_float(x.dtype):
+        if not is_inexact(x.dtype):
             raise TypeError(f"cholesky does not accept dtype {x.dtype.name}. Accepted dtypes are subtypes of floating, "
                             "complexfloating.")
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
@@ -134,7 +140,7 @@ class Cholesky(OnHost):
         # Source: I. Murray, "Differentiation of the Cholesky decomposition", arXiv 1602.07527.
         (x,), (t,) = primals, tangents
         factor = lower_part(self.bind(x))
-        right = triangular_solve(factor, t, left_side=False, transpose_a=True, lower=True)
+        right = triangular_solve(factor, t, left_side=False, transpose_a=True, conjugate_a=True, lower=True)
         both = lower_part(triangular_solve(factor, right, left_side=True, lower=True))
         halved = add(const_like(both, 1), identity_matrix(dtype_of(both), np.shape(both)[-1]))
         halved = div(both, expand_dims(halved, range(np.ndim(both) - 2)))
@@ -171,7 +177,7 @@ class TriangularSolve(OnHost):
     def impl(self, a: NDArray, b: NDArray, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool,
              unit_diagonal: bool) -> NDArray:
         wide = _lapack_dtype(b.dtype)
-        a, x = a.astype(wide), np.array(b, wide)
+        a, x = (a.conj() if conjugate_a else a).astype(wide), np.array(b, wide)
         if left_side == transpose_a:  # X op(A) = B is op(A)' X' = B'
             a, lower = a.swapaxes(-1, -2), not lower
         x = x if left_side else x.swapaxes(-1, -2)
@@ -192,16 +198,17 @@ class TriangularSolve(OnHost):
         return out, parts[0] if len(parts) == 1 else add_any(*parts)
 
     def _change_by(self, a_dot: Any, x: Any, a: Any, *, left_side: bool, lower: bool, transpose_a: bool,
-                   unit_diagonal: bool, **params: Any) -> Any:
+                   conjugate_a: bool, unit_diagonal: bool) -> Any:
         """Return -op(A)^-1 op(dA) X, multiplied in the cheaper order."""
         k = 1 if unit_diagonal else 0
         a_dot = neg(lower_part(a_dot, -k) if lower else upper_part(a_dot, k))
         a_dot = swapped(a_dot) if transpose_a else a_dot
+        a_dot = conj(a_dot) if conjugate_a else a_dot
         rows, columns = np.shape(x)[-2:]
 
         def solved(rhs: Any) -> Any:
             return self.bind(a, rhs, left_side=left_side, lower=lower, transpose_a=transpose_a,
-                             unit_diagonal=unit_diagonal, **params)
+                             conjugate_a=conjugate_a, unit_diagonal=unit_diagonal)
 
         if left_side:
             return solved(exact_product(a_dot, x)) if rows > columns else exact_product(solved(a_dot), x)

@@ -1,6 +1,6 @@
 """`jax.scipy`: some of SciPy's functions; see https://jax.readthedocs.io/en/latest/jax.scipy.html."""
-from tinytrace.scipy import linalg, special, stats
+from tinytrace.scipy import fft, linalg, special, stats
 from tinytrace.util import lazy_submodules
 
 __getattr__ = lazy_submodules(__name__, "optimize", "sparse")
-__all__ = ["linalg", "special", "stats"]
+__all__ = ["fft", "linalg", "special", "stats"]

@@ -133,7 +133,7 @@ class JaxprTrace(Trace):
         if not self.is_known(x):
             return x  # type: ignore[no-any-return]
         aval = aval_of(x)
-        if aval.shape == () and isinstance(x, (bool, int, float, np.generic, np.ndarray)):
+        if aval.shape == () and isinstance(x, (bool, int, float, complex, np.generic, np.ndarray)):
             return JaxprTracer(self, aval, Literal(x, aval))
         return self.new_residual(x)
 

@@ -238,7 +238,7 @@ def _became_a_tracer(eqns: list[JaxprEqn]) -> str:
     return "This value became a tracer due to JAX operations on these lines:\n\n" + "\n\n".join(lines) + more
 
 
-_PYTHON_NUMBERS = frozenset([bool, int, float])
+_PYTHON_NUMBERS = frozenset([bool, int, float, complex])
 """What a literal may hold; values of their subclasses (members of an IntEnum, say) are constants of the program."""
 
 

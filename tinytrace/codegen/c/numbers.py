@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.core.dtypes import BOOL, DType, KeyType, is_float
+from tinytrace.core.dtypes import BOOL, DType, KeyType, is_float, part_dtype
 
 
 def spelled(value: Any, dtype: DType) -> str:
@@ -17,6 +17,9 @@ def spelled(value: Any, dtype: DType) -> str:
     """
     if isinstance(dtype, KeyType):
         return f"{int(np.asarray(value).view(np.uint64))}ull"
+    if dtype.kind == "c":
+        real, imag = (spelled(part, part_dtype(dtype)) for part in (np.real(value), np.imag(value)))
+        return f"__builtin_complex({real}, {imag})"
     if is_float(dtype):
         return _float(np.asarray(value, dtype), dtype)
     if dtype == BOOL:
@@ -30,7 +33,8 @@ def spelled(value: Any, dtype: DType) -> str:
 
 def is_negative(value: Any) -> bool:
     """Has the C spelling of a number a sign in front?"""
-    return bool(np.signbit(value)) if is_float(np.asarray(value).dtype) else bool(value < 0)
+    dtype = np.asarray(value).dtype
+    return bool(np.signbit(value)) if is_float(dtype) else dtype.kind != "c" and bool(value < 0)
 
 
 def _float(value: np.ndarray[Any, Any], dtype: DType) -> str:

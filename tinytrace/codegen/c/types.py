@@ -1,14 +1,16 @@
 """How C holds elements: the type in memory, the type in a variable, and the way between the two.
 
 float16 and bfloat16 lie in memory as two bytes and are computed as `float`, rounded after each operation; bool is
-`uint8_t` 0 or 1.
+`uint8_t` 0 or 1. Complex numbers are C's own, of which programs add, subtract, negate and compare whole ones alone:
+all else is written on their parts (`primitives/on_complex.py`).
 """
 from __future__ import annotations
 
 from tinytrace.codegen.c.lines import named
 from tinytrace.core.dtypes import FLOAT0, FLOAT16, DType, KeyType, is_half, short_name
 
-_MEMORY = {"f16": "_Float16", "bf16": "uint16_t", "f32": "float", "f64": "double", "bool": "uint8_t"}
+_MEMORY = {"f16": "_Float16", "bf16": "uint16_t", "f32": "float", "f64": "double", "bool": "uint8_t",
+           "c64": "float _Complex", "c128": "double _Complex"}
 _HALF = named("_Float16")
 _WIDEN, _NARROW = named("tt_bf16_to_f32"), named("tt_f32_to_bf16")
 

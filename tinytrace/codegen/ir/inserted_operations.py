@@ -12,7 +12,7 @@ import numpy as np
 
 from tinytrace.codegen.ir.nodes import Node, apply
 from tinytrace.core.dtypes import BOOL, DType
-from tinytrace.core.formulas import Formula, choose, either, operand
+from tinytrace.core.formulas import Formula, choose, either, operand, product
 from tinytrace.core.monoids import monoids
 from tinytrace.core.operations import Operation, operation
 
@@ -33,7 +33,7 @@ def sub(dtype: DType) -> Operation:
 @functools.cache
 def mul(dtype: DType) -> Operation:
     """Return `x * y`."""
-    return _of_two("mul", dtype, lambda x, y: x * y, np.multiply, "commutative")
+    return _of_two("mul", dtype, product, np.multiply, "commutative")
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tinytrace.codegen.ir.inserted_operations import fold_operation
 from tinytrace.codegen.ir.nodes import Node
-from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType, is_float, is_half
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType, is_complex, is_float, is_half
 from tinytrace.core.monoids import monoids
 from tinytrace.core.operations import Operation
 from tinytrace.primitives.multiply_add import fma_p, fnma_p
@@ -27,7 +27,8 @@ class Fold(NamedTuple):
 
 def fold_of(combine: str, dtype: DType) -> Fold:
     """Return the operation called `combine` on elements of type `dtype`."""
-    return Fold(fold_operation(combine, accumulator_type(dtype)), bool(monoids[combine].clause))
+    is_vectorised = bool(monoids[combine].clause) and not is_complex(dtype)
+    return Fold(fold_operation(combine, accumulator_type(dtype)), is_vectorised)
 
 
 def propagating(combine: str, dtype: DType) -> str:

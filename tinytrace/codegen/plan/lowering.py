@@ -13,8 +13,19 @@ from typing import NamedTuple, TypeAlias
 from tinytrace.codegen.ir.arithmetic import constant_of, index_of, terms_of
 from tinytrace.codegen.ir.nodes import Node, axis
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import is_complex
 from tinytrace.core.jaxpr import JaxprEqn, Var
-from tinytrace.core.kinds import Gather, IndexMap, Kind, Reduction, Scalar, Scatter, kind_of
+from tinytrace.core.kinds import (
+    Contraction,
+    Gather,
+    IndexMap,
+    Kind,
+    Reduction,
+    Routine,
+    Scalar,
+    Scatter,
+    kind_of,
+)
 
 WRITTEN_OUT = 4
 """Dimensions of at most this size are written out: no loop runs over them."""
@@ -49,6 +60,8 @@ Lowered: TypeAlias = Kind | Window | Spread
 def lowered(eqn: JaxprEqn) -> Lowered:
     """Return what an equation is, as far as it can be said from the equation alone."""
     kind = kind_of(eqn)
+    if isinstance(kind, (Contraction, Routine)) and any(is_complex(v.aval.dtype) for v in (*eqn.invars, *eqn.outvars)):
+        raise NotImplementedError(f"{eqn.primitive} of complex numbers is not implemented in tinytrace")
     return _spread(eqn, kind) or kind if isinstance(kind, Reduction) else kind
 
 

@@ -1,7 +1,6 @@
 """`jax.numpy.linalg`: linear algebra, batched over leading axes.
 
-See https://jax.readthedocs.io/en/latest/jax.numpy.html#module-jax.numpy.linalg. Eigenvalues of matrices that are not
-symmetric (eig, eigvals) are complex numbers, which there are none of here.
+See https://jax.readthedocs.io/en/latest/jax.numpy.html#module-jax.numpy.linalg.
 """
 from tinytrace.numpy.linalg.determinants import SlogdetResult, det, slogdet
 from tinytrace.numpy.linalg.factorizations import (
@@ -9,7 +8,9 @@ from tinytrace.numpy.linalg.factorizations import (
     QRResult,
     SVDResult,
     cholesky,
+    eig,
     eigh,
+    eigvals,
     eigvalsh,
     matrix_rank,
     qr,
@@ -34,8 +35,8 @@ from tinytrace.util import absent_names
 
 __getattr__ = absent_names(__name__)
 __all__ = [
-    "EighResult", "QRResult", "SVDResult", "SlogdetResult", "cholesky", "cond", "cross", "det", "diagonal", "eigh",
-    "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose",
-    "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv",
-    "tensorsolve", "trace", "vecdot", "vector_norm",
+    "EighResult", "QRResult", "SVDResult", "SlogdetResult", "cholesky", "cond", "cross", "det", "diagonal", "eig",
+    "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
+    "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
+    "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
 ]

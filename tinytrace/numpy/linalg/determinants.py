@@ -8,6 +8,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.library import library_jit
+from tinytrace.core.dtypes import is_complex
 from tinytrace.lax import linalg as lax_linalg
 from tinytrace.numpy.arithmetic import abs
 from tinytrace.numpy.array_creation import array, asarray, ones, zeros_like
@@ -58,9 +59,12 @@ def _slogdet_lu(a: Value) -> tuple[Value, Value]:
     lu, pivot, _ = lax_linalg.lu(a)
     diag = diagonal(lu, axis1=-2, axis2=-1)
     is_zero = any(diag == array(0, dtype=dtype), axis=-1)
-    swaps = _count_swaps(pivot, a.shape[-1])
-    sign = array(1, dtype=dtype)
-    parity = swaps + count_nonzero(diag < 0, axis=-1)
+    parity = _count_swaps(pivot, a.shape[-1])
+    if is_complex(dtype):
+        sign = prod(diag / abs(diag).astype(dtype), axis=-1)
+    else:
+        sign = array(1, dtype=dtype)
+        parity = parity + count_nonzero(diag < 0, axis=-1)
     sign = where(is_zero, array(0, dtype=dtype), sign * array(-2 * (parity % 2) + 1, dtype=dtype))
     logdet = where(is_zero, array(-np.inf, dtype=dtype), sum(log(abs(diag)).astype(dtype), axis=-1))
     return sign, real(logdet)
@@ -75,6 +79,8 @@ def _count_swaps(pivot: Value, n: int) -> Value:
 @custom_jvp
 def _slogdet_qr(a: Value) -> tuple[Value, Value]:
     """The determinant of the triangle, and of the orthogonal factor, which is 1 or -1."""
+    if is_complex(a.dtype):
+        raise NotImplementedError("slogdet method='qr' not implemented for complex inputs")
     q, r = lax_linalg.qr(a, full_matrices=False)
     diag = diagonal(r, axis1=-2, axis2=-1)
     return prod(lax.sign(diag), axis=-1) * lax.round(det(q)), sum(log(abs(diag)), axis=-1)
@@ -86,7 +92,10 @@ def _slogdet_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
     sign, logdet = slogdet(x)
     logdet_dot = trace(solve(x, t), axis1=-1, axis2=-2)
-    return (sign, logdet), (zeros_like(sign), logdet_dot)
+    if not is_complex(x.dtype):
+        return (sign, logdet), (zeros_like(sign), logdet_dot)
+    turn = logdet_dot - real(logdet_dot).astype(logdet_dot.dtype)
+    return (sign, logdet), (turn * sign, real(logdet_dot))
 
 
 @library_jit()

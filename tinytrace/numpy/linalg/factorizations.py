@@ -124,6 +124,35 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
+def eig(a: ArrayLike) -> tuple[Value, Value]:
+    """Return the eigenvalues c64[..., n] of any matrices f32[..., n, n], and their eigenvectors as columns.
+
+    >>> jnp.linalg.eig(jnp.array([[0.0, 1.0], [-1.0, 0.0]]))[0]
+    Array([0.+1.j, 0.-1.j], dtype=complex64)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.linalg.eig.html.
+    """
+    check_arraylike("jnp.linalg.eig", a)
+    a, = promote_dtypes_inexact(asarray(a))
+    values, vectors = lax_linalg.eig(a, compute_left_eigenvectors=False)
+    return values, vectors
+
+
+@library_jit()
+def eigvals(a: ArrayLike) -> Value:
+    """Return the eigenvalues c64[..., n] of any matrices f32[..., n, n].
+
+    >>> jnp.linalg.eigvals(jnp.array([[0.0, 1.0], [-1.0, 0.0]]))
+    Array([0.+1.j, 0.-1.j], dtype=complex64)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.linalg.eigvals.html.
+    """
+    check_arraylike("jnp.linalg.eigvals", a)
+    a, = promote_dtypes_inexact(asarray(a))
+    values, = lax_linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)
+    return values
+
+
 @library_jit("UPLO", "symmetrize_input")
 def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Return the eigenvalues of a symmetric matrix, smallest first, and its eigenvectors as columns.
