@@ -96,7 +96,7 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     """Undo `hfft`: of n real numbers along `axis` the first n // 2 + 1 of the signal.
 
     >>> jnp.fft.ihfft(jnp.array([8.0, -2.0, 0.0, -2.0]))
-    Array([1.-0.j, 2.-0.j, 3.-0.j], dtype=complex64)
+    Array([1.+0.j, 2.+0.j, 3.+0.j], dtype=complex64)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.fft.ihfft.html.
     """

@@ -20,8 +20,8 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
 
     Raises: NotImplementedError for other types than 2; ValueError for a `norm` other than "backward" and "ortho".
 
-    >>> dct(jnp.array([1.0, 2.0, 3.0]))
-    Array([12.       , -3.4641016,  0.       ], dtype=float32)
+    >>> dct(jnp.array([1.0, 2.0, 4.0])).round(3)
+    Array([14.   , -5.196,  1.   ], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.dct.html.
     """
@@ -61,8 +61,8 @@ def dctn(x: Any, type: int = 2, s: Sequence[int] | None = None, axes: Sequence[i
 def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Value:
     """Undo `dct`.
 
-    >>> idct(jnp.array([12.0, -3.4641016, 0.0]))
-    Array([1.       , 2.       , 2.9999998], dtype=float32)
+    >>> idct(dct(jnp.array([1.0, 2.0, 4.0]))).round(3)
+    Array([1., 2., 4.], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.idct.html.
     """
