@@ -5,7 +5,7 @@ import pytest
 
 from tinytrace.core.dtypes import BFLOAT16, BOOL
 from tinytrace.core.formulas import operand
-from tinytrace.core.monoids import identity, monoids
+from tinytrace.core.monoids import identity, monoid, monoids
 
 NUMBERS = [np.dtype(name) for name in ("float32", "float64", "int8", "int32", "uint8", "uint32")] + [BFLOAT16]
 BITS = [dtype for dtype in NUMBERS if dtype.kind in "iu"] + [BOOL]
@@ -29,3 +29,9 @@ def test_c_mentions_what_is_folded_and_the_element(fold):
     text = repr(fold.formula(x, y))
     assert "operand(0)" in text
     assert "operand(1)" in text
+
+
+def test_a_name_stands_for_one_fold():
+    with pytest.raises(ValueError, match="a fold called 'sum' already"):
+        monoid("sum", "hypot", lambda x, y: x, np.hypot, lambda dtype: 0)
+    assert monoids["sum"].ufunc is np.add

@@ -42,7 +42,12 @@ monoids: dict[str, Monoid] = {}
 def monoid(name: str, operation: str, formula: Callable[[Formula, Formula], Formula], ufunc: Any,
            identity: Callable[[DType], Any], *, laws: str = "", clause: str = "",
            of_two: Callable[..., Any] | None = None) -> Monoid:
-    """State a fold; see `Monoid`."""
+    """State a fold; see `Monoid`.
+
+    Raises: ValueError if another one has this name.
+    """
+    if name in monoids:
+        raise ValueError(f"there is a fold called {name!r} already: give this one a name of its own")
     monoids[name] = Monoid(name, operation, formula, ufunc, identity, laws, clause, of_two)
     return monoids[name]
 

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_goldens import PROGRAMS
+from tests.primitives import domains
+from tests.primitives.test_registry import bound
 from tinytrace.codegen.ir.equations import LONGEST, Equation, Value, written_out
 from tinytrace.testing.strategies import programs_with_arguments
 
@@ -55,6 +57,15 @@ def test_every_name_in_a_comment_stands_in_the_code(case):
 def test_so_do_those_of_programs_that_everybody_knows(name):
     function, *args = PROGRAMS[name]
     check_names(jax.jit(function).lower(*args).as_text())
+
+
+@pytest.mark.slow
+def test_so_do_those_of_every_primitive():
+    for primitive in domains.tried():
+        samples = domains.samples(primitive.name)[:6]
+        check_names(jax.jit(lambda lists, p=primitive, samples=samples: [
+            bound(p, sample, xs) for sample, xs in zip(samples, lists, strict=True)]
+        ).lower([sample.args for sample in samples]).as_text())
 
 
 def nested_loops(x):
