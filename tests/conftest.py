@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 ROOT = pathlib.Path(__file__).parent.parent
 MANY_CASES = 50
+QUICKLY = 24
 
 # Python's bytecode is kept, whatever the environment says: hundreds of child processes import the package, and without
 # it each of them compiles 300 modules first, which takes longer than what it is there for.
@@ -42,6 +43,7 @@ def pytest_addoption(parser):
     parser.addoption("--pure", action="store_true", help="run without the C extensions (tinytrace.pure)")
     parser.addoption("--sample", type=int, default=1, metavar="N", help="of tests with many cases, try every Nth case")
     parser.addoption("--first", type=int, default=0, metavar="K", help="... beginning with the Kth (0: the first)")
+    parser.addoption("--quick", action="store_true", help="one case in 24 of each test, all of those marked every_case")
 
 
 def pytest_configure(config):
@@ -66,16 +68,17 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(config, items):
-    """--sample: of tables with many cases, every Nth, from the Kth on."""
-    every = config.getoption("--sample")
+    """--sample: of tables with many cases, every Nth, from the Kth on. --quick: the same with all tables."""
+    quick = config.getoption("--quick")
+    every, many = (QUICKLY, 1) if quick else (config.getoption("--sample"), MANY_CASES)
     first = config.getoption("--first") % every
     tests = [item.nodeid.partition("[")[0] for item in items]
     cases, seen = collections.Counter(tests), collections.Counter()
     chosen, left_out = [], []
     for item, test in zip(items, tests, strict=True):
-        wanted = cases[test] <= MANY_CASES or seen[test] % every == first
+        whole = cases[test] <= many or (quick and item.get_closest_marker("every_case"))
+        (chosen if whole or seen[test] % every == first else left_out).append(item)
         seen[test] += 1
-        (chosen if wanted else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen

@@ -56,6 +56,7 @@ def addresses_in_messages():
                     yield path.name, address.rstrip(".,")
 
 
+@pytest.mark.slow
 def test_every_address_in_a_message_is_on_the_page_of_errors():
     page = (DOCS / "errors.md").read_text()
     others = {"http://www.w3.org/2000/svg", "https://numpy.org/doc/stable/reference/generated/numpy.{}.html",

@@ -227,6 +227,7 @@ def test_elementwise_public_functions_of_many_elements(module, name):
     check(function, *args)
 
 
+@pytest.mark.slow
 def test_most_public_functions_are_tried():
     tried = sum(accepted_arguments(getattr(MODULES[module], name), F32) is not None for module, name in PUBLIC)
     assert tried > 300

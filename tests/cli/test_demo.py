@@ -29,6 +29,7 @@ def summary(text):
     return [int(group) for group in found.groups()]
 
 
+@pytest.mark.slow
 def test_the_first_run_compiles_and_the_second_finds_all_on_disk(first_and_second_run):
     first, second = first_and_second_run
     programs, compiled, from_disk, _ = summary(first)

@@ -62,6 +62,7 @@ def test_what_is_no_function_is_refused(answer):
     assert verdict.message == 'Pass the function itself: `check("0.1", double)`.'
 
 
+@pytest.mark.slow
 def test_an_answer_that_never_ends_is_ended(monkeypatch):
     monkeypatch.setattr("course.running.LIMIT", 0.02)
     monkeypatch.setattr("course.checker.BUDGET", 0.1)

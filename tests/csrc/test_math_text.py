@@ -71,6 +71,7 @@ REPORTS = {"gcc": ("-fopt-info-vec-optimized", r"<stdin>:(\d+):\d+: optimized: l
            "clang": ("-Rpass=loop-vectorize", r"<stdin>:(\d+):\d+: remark: vectorized loop")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", ["32", "64"])
 @pytest.mark.parametrize("compiler", REPORTS)
 def test_loops_are_vectorised(compiler, bits, tmp_path):

@@ -71,6 +71,7 @@ def test_debuggers_are_not_started():
     assert cells.runnable(cell) == "f = None; del f"
 
 
+@pytest.mark.slow
 def test_cells_run_in_order(document):
     sources = json.dumps([(cells.runnable(cell), not cell.excluded) for cell in cells.read_cells(document)])
     shown = measure.run_cells(sys.executable, "tinytrace", sources)

@@ -14,12 +14,14 @@ def faults():
     return sample(ROOT, seed=7, size=120)
 
 
+@pytest.mark.slow
 def test_the_sample_is_that_of_its_seed(faults):
     assert sample(ROOT, 7, 120) == faults
     assert sample(ROOT, 8, 120) != faults
     assert {group for group in GROUPS for fault in faults if fault.path.startswith(group)} == set(GROUPS)
 
 
+@pytest.mark.slow
 def test_a_planted_program_can_be_read_and_is_another(faults):
     for fault in faults:
         text = (ROOT / fault.path).read_text()

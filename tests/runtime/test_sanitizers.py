@@ -30,6 +30,7 @@ def stress(folder: pathlib.Path, sanitizer: str) -> pathlib.Path:
     return folder / "stress"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
 def test_the_pools_are_clean(tmp_path, sanitizer):
     environment = {**os.environ, "LSAN_OPTIONS": "use_poisoned=1"}  # free blocks are poisoned, and hold their list
@@ -37,6 +38,7 @@ def test_the_pools_are_clean(tmp_path, sanitizer):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_wild_accesses_to_blocks_of_the_pool_are_seen(tmp_path):
     """Though blocks are larger than what was asked for, and stay allocated when they are freed."""
     program = stress(tmp_path, "address")

@@ -54,6 +54,7 @@ def run(folder, *arguments, code=None):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_types_are_registered_when_tinytrace_is_imported(tmp_path):
     status, text = run(tmp_path, code=TYPES)
     assert status == 0, text

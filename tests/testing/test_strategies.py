@@ -69,6 +69,7 @@ def test_programs_of_every_family_are_drawn(word):
     assert word in drawn.source
 
 
+@pytest.mark.slow
 def test_a_program_shrinks_to_the_one_line_that_matters():
     """From a fixed beginning: from some others, shrinking ends at a chain of negations that nothing needs."""
     program = find(programs(), lambda program: "lax.pad" in program.source,
