@@ -84,6 +84,8 @@ _submodule = lazy_submodules(__name__, "api_util", "example_libraries", "experim
 _LATER = {
     "Device": "core.array",
     "NamedSharding": "sharding",
+    "device_put_replicated": "pmapping",
+    "device_put_sharded": "pmapping",
     "cache": "api.cache_view",
     "debugger": "inspection.debugger.session",
     "expect": "api.expectations",

@@ -24,7 +24,7 @@ RANDOM_BITS = "use jax.random.bits, whose generator is threefry"
 
 MISSING: dict[str, dict[str, str]] = {
     "tinytrace": {
-        "Shard device_put_replicated device_put_sharded distributed host_count host_id host_ids make_mesh "
+        "Shard distributed host_count host_id host_ids make_mesh "
         "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
         "default_device spmd_mode live_arrays transfer_guard transfer_guard_device_to_device "
         "transfer_guard_device_to_host transfer_guard_host_to_device": DEVICES,
@@ -152,7 +152,6 @@ MISSING: dict[str, dict[str, str]] = {
 """By module: names, and the sentence about them. The page "Missing names" is made of it."""
 
 MENTIONED = {
-    "tinytrace": "device_put_replicated device_put_sharded",
     "tinytrace.lax": "all_gather all_to_all axis_index pbroadcast pmax pmean pmin ppermute psum psum_scatter pswapaxes "
                      "with_sharding_constraint",
     "tinytrace.numpy": "float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int2 int4 uint2 "

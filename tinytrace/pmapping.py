@@ -13,7 +13,8 @@ import numpy as np
 
 from tinytrace.api.jit import jit
 from tinytrace.api.vmapping import vmap
-from tinytrace.core.trees import tree_leaves
+from tinytrace.core.trees import tree_leaves, tree_map
+from tinytrace.numpy import asarray, stack
 
 
 class PmapFunction:
@@ -66,6 +67,32 @@ class PmapFunction:
 
     def __repr__(self) -> str:
         return f"<PmapFunction object at {id(self):#x}>"
+
+
+def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
+    """Return a tree of arrays with an axis of the devices in front, along which they are repeated: of size 1.
+
+    >>> device_put_replicated(np.float32([1, 2]), [None])
+    Array([[1., 2.]], dtype=float32)
+    """
+    _check_devices(devices)
+    return tree_map(lambda leaf: asarray(leaf)[None], x)
+
+
+def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
+    """Return trees of arrays, one for each device, as one with an axis of the devices in front.
+
+    Raises: ValueError when there is not one tree for each device.
+    """
+    _check_devices(devices)
+    if len(shards) != len(devices):
+        raise ValueError(f"len(shards) = {len(shards)} must equal len(devices) = {len(devices)}.")
+    return tree_map(lambda *leaves: stack(leaves), *shards)
+
+
+def _check_devices(devices: Sequence[Any]) -> None:
+    if len(devices) != 1:
+        raise ValueError(f"{len(devices)} devices: there is one, jax.devices()[0]")
 
 
 def pmap(fun: Callable[..., Any], axis_name: Any = None, *, in_axes: Any = 0, out_axes: Any = 0,

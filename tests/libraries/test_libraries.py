@@ -25,6 +25,7 @@ def test_same():
     assert not measure.same([1.0], [1.01])
     assert not measure.same([[1.0, 2.0]], [[1.0]])
     assert not measure.same("! TypeError", [1.0])
+    assert not measure.same([1.0], ["1.0"])
 
 
 @pytest.mark.skipif(not FOLDER, reason="LIBRARIES=FOLDER says where the libraries are")

@@ -13,7 +13,7 @@ import numpy as np
 from tinytrace import _dispatch
 from tinytrace._dispatch import ArrayBase, Buffer
 from tinytrace._runtime import ffi, lib
-from tinytrace.core import basearray
+from tinytrace.core import basearray, views
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KeyType, canonicalize_dtype
 from tinytrace.tracebacks import api_boundary
@@ -93,6 +93,11 @@ class Array(ArrayBase):
     def device(self) -> Device:
         """The one device, this machine's CPU."""
         return CPU
+
+    @property
+    def sharding(self) -> Any:
+        """Where its parts lie: all of it on the one device, a `jax.sharding.SingleDeviceSharding`."""
+        return views.sharding.SingleDeviceSharding(CPU)
 
     def devices(self) -> set[Device]:
         """Return the set of devices that hold this array: the one there is."""

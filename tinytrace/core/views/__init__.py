@@ -13,6 +13,7 @@ VIEWS = {
     "python_file": "tinytrace.inspection.python_file",
     "graph": "tinytrace.inspection.graph",
     "notebook": "tinytrace.inspection.notebook.showing",
+    "sharding": "tinytrace.sharding",
 }
 
 
