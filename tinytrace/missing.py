@@ -75,7 +75,7 @@ MISSING: dict[str, dict[str, str]] = {
         "Offloadable Recompute Saveable": "a policy is a function to a bool: see jax.checkpoint_policies",
     },
     "tinytrace.custom_derivatives": {
-        "custom_jvp_call_jaxpr_p custom_vjp_call_jaxpr_p custom_vjp_primal_tree_values":
+        "custom_jvp_call_jaxpr_p custom_vjp_primal_tree_values":
             "it is a part of JAX's insides, which are written in another way here",
         "linear_call": TRANSPOSE,
     },
