@@ -5,6 +5,7 @@ Which faults of a compiler are avoided by flags, and in which versions, is told 
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 
@@ -65,6 +66,7 @@ def family(identity: str) -> tuple[str, int]:
     return "gcc", int(numbers[-1]) if numbers else 0
 
 
+@functools.cache
 def own_flags(identity: str) -> tuple[str, ...]:
     """Return the flags for a compiler that calls itself `identity`; those of gcc for one that is not known."""
     kind, version = family(identity)

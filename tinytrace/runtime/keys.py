@@ -45,8 +45,8 @@ class ArtifactKey:
         >>> ArtifactKey.from_json(key.to_json()) == key
         True
         """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**values, "argv": list(self.argv)}
+        return {"source": self.source, "compiler": self.compiler, "argv": list(self.argv), "abi": self.abi,
+                "cpu": self.cpu}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ArtifactKey:

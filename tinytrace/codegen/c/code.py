@@ -6,7 +6,7 @@ where everything that it needs is known; everything else is written where it is 
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from tinytrace.codegen.c.comments import PendingComment
@@ -43,7 +43,7 @@ class Code:
         self._hidden: list[list[tuple[Node, str | None]]] = [[]]
         """For each open block what it has added to `_known`, and what was there before."""
         self._taken: list[set[str]] = [set(self.reserved)]
-        self.uses: Counter[Node] = Counter()
+        self.uses: dict[Node, int] = defaultdict(int)
         """How often each expression of the current kernel is used."""
 
     def comment(self, heading: str, equations: Sequence[Equation]) -> None:
@@ -363,7 +363,7 @@ class Code:
                     stack.append(child)
                 times = mentions[k] if mentions else 2 if node.op in ("min", "max") else 1
                 uses[child] = uses.get(child, 0) + times
-        outer, self.uses = self.uses, Counter(uses)
+        outer, self.uses = self.uses, defaultdict(int, uses)
         yield
         self.uses = outer
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -42,9 +41,13 @@ def named(name: str) -> str:
 HOST = named("host")
 
 
-def names_in(lines: Iterable[Line]) -> Counter[str]:
+def names_in(lines: Iterable[Line]) -> dict[str, int]:
     """Return how often lines mention each name."""
-    return Counter(name for line in lines for name in line.names)
+    found: dict[str, int] = {}
+    for line in lines:
+        for name in line.names:
+            found[name] = found.get(name, 0) + 1
+    return found
 
 
 @functools.lru_cache(maxsize=4096)

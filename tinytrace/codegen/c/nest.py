@@ -19,7 +19,7 @@ from tinytrace.codegen.c.types import memory_type, narrowed, variable_type, wide
 from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.kernel import Nest
-from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.nodes import NO_EQNS, Node, walk
 from tinytrace.codegen.ir.reductions import fold_of, product_taken_in
 from tinytrace.codegen.ir.statements import (
     Buffer,
@@ -56,8 +56,8 @@ class NestWriter:
         self.fuses = fuses
         """May a product and a sum be rounded once?"""
         self._about: tuple[str, Sequence[Equation]] = "", ()
-        self._written: dict[object, tuple[int, Pattern]] = {}
-        """For each function that others may share: its number and what it does."""
+        self._written: dict[object, tuple[int, Pattern, dict[int, frozenset[int]]]] = {}
+        """For each function that others may share: its number, what it does, and which equations it is besides."""
 
     def write(self, nest: Nest, heading: str | None = None) -> None:
         """Write the loops of one kernel; heading: of the comment in its function, if it becomes one."""
@@ -330,16 +330,23 @@ class NestWriter:
 
     def _shared(self, key: object, found: Pattern) -> int | None:
         """Return the number of a function that does the same, which is these equations too from now on."""
-        number, first = self._written.get(key, (None, found))
-        if number is not None:
-            counterparts = first.counterparts(found)
-            function = self.functions[number]
-            self.functions[number] = replace(function, lines=[line.also(counterparts) for line in function.lines])
+        if key not in self._written:
+            return None
+        number, first, others = self._written[key]
+        for k, counterparts in first.counterparts(found).items():
+            others[k] = others.get(k, NO_EQNS) | counterparts
         return number
 
     def _remember(self, key: object, found: Pattern, function: CFunction) -> None:
-        self._written[key] = len(self.functions), found
+        self._written[key] = len(self.functions), found, {}
         self.functions.append(function)
+
+    def finish(self) -> None:
+        """Let the lines of shared functions know all equations that they stand for."""
+        for number, _, others in self._written.values():
+            if others:
+                function = self.functions[number]
+                self.functions[number] = replace(function, lines=[line.also(others) for line in function.lines])
 
 
 def _assigned(formula: Formula) -> str:

@@ -45,6 +45,10 @@ class ProgramWriter:
                     self._choose(kernel)
             self.code.forget_loads(kernel.writes if isinstance(kernel, Nest) else None)
 
+    def finish(self) -> None:
+        """Complete what can only be said when all kernels are written."""
+        self._nests.finish()
+
     def _repeat(self, loop: Repeat) -> None:
         code = self.code
         code.eqns = loop.eqns

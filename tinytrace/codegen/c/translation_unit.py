@@ -45,6 +45,8 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     if mark is not None:
         body.line(mark(len(kernels)))
 
+    writer.finish()
+
     used = names_in(body.lines)
     code = Code()
     for k, buffer in enumerate(buffers):
