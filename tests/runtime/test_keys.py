@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +32,16 @@ def test_json_and_back(key):
 @given(KEYS, KEYS)
 def test_equal_keys_have_equal_digests_and_no_diff(one, other):
     assert (one == other) == (one.digest == other.digest) == (not one.diff(other))
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(ArtifactKey)])
+def test_keys_that_differ_in_one_field_have_other_digests(field):
+    key = ArtifactKey("aa", "gcc 12", ("-O2",), 1, "x86_64")
+    value = getattr(key, field)
+    other = dataclasses.replace(key, **{field: value + type(value)((" ",) if field == "argv" else 1)})
+    assert key.digest != other.digest
+    assert [row[0] for row in key.diff(other)] == [field]
 
 
 def test_diff_names_the_fields():

@@ -23,6 +23,7 @@ import numpy as np
 
 from tinytrace.api import jit as jit_module
 from tinytrace.api import program as program_module
+from tinytrace.api import traced_calls
 from tinytrace.api.jit import JitFunction
 from tinytrace.api.jit_cache import JitCache, StaticValue, clear_caches
 from tinytrace.api.program import Program
@@ -235,7 +236,8 @@ def _stale_answers() -> Iterator[None]:
 
 @contextmanager
 def _without_settings() -> Iterator[None]:
-    with mock.patch.object(jit_module, "trace_context", tuple), mock.patch.object(jit_module, "cache_context", tuple):
+    with (mock.patch.object(jit_module, "trace_context", tuple),
+          mock.patch.object(traced_calls, "cache_context", tuple)):
         yield
 
 
