@@ -102,6 +102,8 @@ def signbit(x: ArrayLike, /) -> Value:
         return lax.lt(x, strong_like(x, 0))
     if dtype.kind == "b":
         return _constant(x, False)
+    if is_complex(dtype):
+        raise ValueError("jnp.signbit is not well defined for complex inputs")
     bits = lax.bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))
     sign = lax.shift_right_arithmetic(bits, strong_like(bits, 8 * dtype.itemsize - 1))
     return lax.convert_element_type(sign, np.bool_)

@@ -47,6 +47,8 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.copysign.html.
     """
     x1, x2 = promote_args_inexact("copysign", x1, x2)
+    if is_complex(aval_of(x1).dtype):
+        raise TypeError("copysign does not support complex-valued inputs")
     return choose_where(signbit(x2), lax.neg(lax.abs(x1)), lax.abs(x1))
 
 
@@ -60,6 +62,8 @@ def spacing(x: ArrayLike, /) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.spacing.html.
     """
     x, = promote_args_inexact("spacing", x)
+    if is_complex(aval_of(x).dtype):
+        raise ValueError("jnp.spacing is not defined for complex inputs.")
     infinity = const_like(x, np.inf)
     if aval_of(x).dtype == FLOAT16:
         return lax.sub(lax.nextafter(x, infinity), x)
@@ -78,7 +82,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.ldexp.html.
     """
     check_arraylike("ldexp", x1, x2)
-    if is_float(aval_of(x2).dtype):
+    if is_complex(aval_of(x1).dtype) or is_inexact(aval_of(x2).dtype):
         raise ValueError(f"ldexp not supported for input types {(aval_of(x1).dtype, aval_of(x2).dtype)}")
     x1, = promote_args_inexact("ldexp", x1)
     x2 = convert(x2, aval_of(x1).dtype)
@@ -98,6 +102,8 @@ def frexp(x: ArrayLike, /) -> tuple[Value, Value]:
     check_arraylike("frexp", x)
     x, = promote_dtypes_inexact(x)
     dtype = aval_of(x).dtype
+    if is_complex(dtype):
+        raise TypeError("frexp does not support complex-valued inputs")
     info = finfo(dtype)
     mask, bias = (1 << info.nexp) - 1, 1 - info.minexp
     bits, exponent = _normalized(x, info)

@@ -13,7 +13,7 @@ from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_integer
 from tinytrace.numpy.arithmetic import abs, divide, true_divide
 from tinytrace.numpy.array_creation import array, asarray, ones_like, zeros
-from tinytrace.numpy.classification import real
+from tinytrace.numpy.classification import imag, iscomplexobj, real
 from tinytrace.numpy.contraction import dot
 from tinytrace.numpy.cumulative import diff
 from tinytrace.numpy.exponential import sqrt
@@ -248,4 +248,5 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True) -> V
         return divide(c, c)
     deviation = sqrt(real(diag(c))).astype(c.dtype)
     c = c / deviation[:, None] / deviation[None, :]
-    return clip(real(c), -1, 1)
+    parts = clip(real(c), -1, 1)
+    return lax.complex(parts, clip(imag(c), -1, 1)) if iscomplexobj(c) else parts

@@ -10,7 +10,7 @@ from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.library import inline_jit, library_jit
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import is_inexact
+from tinytrace.core.dtypes import is_complex, is_inexact
 from tinytrace.core.trace import Tracer
 from tinytrace.numpy.classification import isposinf
 from tinytrace.numpy.elementwise import inexact_binary, strong_like
@@ -105,6 +105,10 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Value:
 
 @custom_jvp
 def _logaddexp(x1: Value, x2: Value) -> Value:
+    if is_complex(x1.dtype):
+        larger = lax.max(x1, x2)
+        out = lax.add(larger, lax.log1p(lax.exp(_less_twice(lax.add(x1, x2), larger))))
+        return lax.complex(lax.real(out), _wrapped(lax.imag(out), np.pi))
     larger, difference = lax.max(x1, x2), lax.sub(x1, x2)
     return lax.select(lax.ne(difference, difference), lax.add(x1, x2),  # infinities of one sign, and nan
                       lax.add(larger, lax.log1p(lax.exp(lax.neg(lax.abs(difference))))))
@@ -132,6 +136,11 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Value:
 
 @custom_jvp
 def _logaddexp2(x1: Value, x2: Value) -> Value:
+    if is_complex(x1.dtype):
+        larger = lax.max(x1, x2)
+        steps = lax.log1p(exp2(_less_twice(lax.add(x1, x2), larger)))
+        out = lax.add(larger, lax.div(steps, strong_like(x1, np.log(2))))
+        return lax.complex(lax.real(out), _wrapped(lax.imag(out), np.pi / np.log(2)))
     larger, difference = lax.max(x1, x2), lax.sub(x1, x2)
     return lax.select(lax.ne(difference, difference), lax.add(x1, x2),
                       lax.add(larger, lax.div(lax.log1p(exp2(lax.neg(lax.abs(difference)))),
@@ -146,6 +155,19 @@ def _logaddexp2_jvp(primals: tuple[Any, Any], tangents: tuple[Any, Any]) -> tupl
                         lax.mul(t2, exp2(lax.sub(_finite(x2), _finite(out)))))
 
 
+def _less_twice(total: Value, larger: Value) -> Value:
+    """Return the smaller of two numbers less the larger one."""
+    return lax.sub(total, lax.mul(larger, strong_like(larger, 2)))
+
+
+def _wrapped(angle: Value, half: float) -> Value:
+    """Return angles in [-half, half]."""
+    rest = lax.rem(lax.add(angle, strong_like(angle, half)), strong_like(angle, 2 * half))
+    rest = lax.select(lax.lt(rest, strong_like(rest, 0)), lax.add(rest, strong_like(rest, 2 * half)), rest)
+    return lax.sub(rest, strong_like(rest, half))
+
+
 def _finite(x: Value) -> Value:
     """Replace inf by 0, so that the difference of two of them is no nan."""
-    return lax.select(isposinf(x), lax.full_like(x, 0), x)
+    is_infinite = lax.eq(x, strong_like(x, np.inf)) if is_complex(x.dtype) else isposinf(x)
+    return lax.select(is_infinite, lax.full_like(x, 0), x)

@@ -10,6 +10,7 @@ from tinytrace.api.autodiff import jvp
 from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.jit import jit
 from tinytrace.api.library import library_jit
+from tinytrace.core.dtypes import is_complex
 from tinytrace.numpy.arithmetic import abs, mod
 from tinytrace.numpy.array_creation import asarray, ones
 from tinytrace.numpy.classification import conj
@@ -252,6 +253,8 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, perio
     """
     check_arraylike("unwrap", p)
     p = asarray(p)
+    if is_complex(p.dtype):
+        raise ValueError("jnp.unwrap does not support complex inputs.")
     if p.shape[axis] == 0:
         return promote_dtypes_inexact(p)[0]
     if discont is None:

@@ -16,6 +16,7 @@ from tinytrace.core.kinds import Kind, Scan1D
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.primitives.arithmetic import add, add_p, max, max_p, min, min_p, mul, mul_p, sub
 from tinytrace.primitives.comparison import eq, ne
+from tinytrace.primitives.composite import not_of_complex
 from tinytrace.primitives.concatenation import concatenate_p
 from tinytrace.primitives.duals import Dual
 from tinytrace.primitives.elementwise import const_like, filled_like, neg
@@ -72,6 +73,8 @@ class Cumulative(Primitive):
             raise ValueError("XLA operations do not allow negative axes")
         if axis >= x.ndim:
             raise ValueError(f"axis {axis} is out of bounds for array of shape {x.shape}")
+        if self.combine == "logsumexp" and x.dtype.kind == "c":
+            raise not_of_complex(self.name)
         if x.dtype.kind == "b" or x.dtype == FLOAT0 or isinstance(x.dtype, KeyType):
             name = "float0" if x.dtype == FLOAT0 else x.dtype.name
             raise TypeError(f"{self.name} does not accept dtype {name}. Accepted dtypes are subtypes of number.")

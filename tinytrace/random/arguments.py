@@ -8,7 +8,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.core.avals import canonicalize_shape
-from tinytrace.core.dtypes import DType, canonicalize_dtype, dtype_of, is_float, warn_if_truncated
+from tinytrace.core.dtypes import DType, canonicalize_dtype, dtype_of, is_complex, is_float, warn_if_truncated
 
 Shape = Sequence[int]
 
@@ -20,12 +20,12 @@ def user_dtype(dtype: Any) -> DType:
 
 
 def float_dtype(name: str, dtype: Any, wanted: str = "float") -> DType:
-    """Return the float type that a sampler is asked for.
+    """Return the type that a sampler is asked for: a float, or a complex one where `wanted` says so.
 
-    Raises: ValueError if it is no float type.
+    Raises: ValueError if it is none.
     """
     canonical = user_dtype(dtype)
-    if not is_float(canonical):
+    if not (is_float(canonical) or ("complex" in wanted and is_complex(canonical))):
         raise ValueError(f"dtype argument to `{name}` must be a {wanted} dtype, got {dtype}")
     return canonical
 

@@ -15,7 +15,7 @@ from tinytrace import lax
 from tinytrace import numpy as jnp
 from tinytrace.api.jit import jit
 from tinytrace.core.avals import canonicalize_shape
-from tinytrace.core.dtypes import DType, canonicalize_dtype, is_float
+from tinytrace.core.dtypes import DType, canonicalize_dtype, is_complex, is_float, part_dtype
 from tinytrace.numpy.promotion import canonicalize_axis, check_arraylike
 from tinytrace.primitives.random_bits import random_bits
 from tinytrace.random.arguments import (
@@ -58,12 +58,12 @@ def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, 
 
 
 def normal(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
-    """Return samples of the standard normal distribution.
+    """Return samples of the standard normal distribution; of complex numbers with variance 1, half of it in each part.
 
-    Raises: ValueError unless `dtype` is a float.
+    Raises: ValueError unless `dtype` is a float or complex.
     """
     typed, _ = check_key("normal", key)
-    return _normal(typed, canonicalize_shape(shape), float_dtype("normal", dtype))
+    return _normal(typed, canonicalize_shape(shape), float_dtype("normal", dtype, "float or complex"))
 
 
 def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) -> Any:
@@ -219,6 +219,10 @@ def _uniform(key: Any, shape: tuple[int, ...], dtype: DType, minval: Any, maxval
 
 @partial(jit, static_argnames=("shape", "dtype"))
 def _normal(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:
+    if is_complex(dtype):
+        key_real, key_imag = split_typed(key)
+        real, imag = (_normal_real(part, shape, part_dtype(dtype)).astype(dtype) for part in (key_real, key_imag))
+        return (real + 1j * imag) / np.array(np.sqrt(2), dtype)
     return _normal_real(key, shape, dtype)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.api.library import remembered
+from tinytrace.core.dtypes import is_complex
 from tinytrace.numpy.promotion import ArrayLike, promote_args_inexact
 from tinytrace.numpy.reductions import reduction_axes
 
@@ -28,14 +29,16 @@ def logsumexp(a: ArrayLike, axis: Any = None, b: ArrayLike | None = None, keepdi
         a, b = promote_args_inexact("logsumexp", a, b)
         a = jnp.where(b != 0, a, -jnp.inf)
     axes = reduction_axes(a, axis)
-    largest = jnp.max(a, axis=axes, keepdims=keepdims, where=where, initial=-jnp.inf)
+    largest = jnp.max(a.real, axis=axes, keepdims=keepdims, where=where, initial=-jnp.inf)
     largest = lax.stop_gradient(lax.select(jnp.isfinite(largest), largest, lax.full_like(largest, 0)))
-    terms = lax.exp(lax.sub(a, largest if keepdims else lax.expand_dims(largest, axes)))
+    around = largest if keepdims else lax.expand_dims(largest, axes)
+    terms = lax.exp(lax.sub(a, around.astype(a.dtype)))
     if b is not None:
         terms = lax.mul(terms, b)
     total = jnp.sum(terms, axis=axes, keepdims=keepdims, where=where)
     sign = lax.sign(total)
-    out = lax.add(lax.log(jnp.abs(total)), largest)
+    size = jnp.abs(total) if return_sign or not is_complex(a.dtype) else total
+    out = lax.add(lax.log(size), largest.astype(size.dtype))
     if return_sign:
         return out, sign
-    return out if b is None else jnp.where(sign < 0, jnp.array(np.nan, dtype=out.dtype), out)
+    return out if b is None or is_complex(out.dtype) else jnp.where(sign < 0, jnp.array(np.nan, dtype=out.dtype), out)

@@ -97,7 +97,7 @@ def _cho_solve(c: ArrayLike, b: ArrayLike, lower: bool) -> Value:
 @library_jit("trans", "overwrite_b", "check_finite")
 def lu_solve(lu_and_piv: tuple[Value, ArrayLike], b: ArrayLike, trans: int = 0, overwrite_b: bool = False,
              check_finite: bool = True) -> Value:
-    """Return the x with `a @ x = b` (`a.T @ x = b` if `trans`), for the result of `lu_factor(a)`.
+    """Return the x with `a @ x = b`, or with `a.T` (trans 1) or its conjugate (2), for the result of `lu_factor(a)`.
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.linalg.lu_solve.html.
 

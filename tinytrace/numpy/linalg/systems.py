@@ -79,7 +79,7 @@ def _broadcast_to(x: Value, shape: tuple[int, ...]) -> Value:
 
 
 def lu_solve(lu: Value, permutation: Value, b: Value, trans: int = 0) -> Value:
-    """Solve `a @ x = b`, or `a.T @ x = b` if `trans`, for `lu, _, permutation = lax.linalg.lu(a)`."""
+    """Solve `a @ x = b`, or with `a.T` (trans 1) or `a.conj().T` (2), for `lu, _, permutation = lax.linalg.lu(a)`."""
     return _lu_solve(lu, permutation, b, trans)
 
 
@@ -100,7 +100,7 @@ def _lu_solve(lu: Value, permutation: Value, b: Value, trans: int) -> Value:
 
 def _lu_solve_one(lu: Value, permutation: Value, b: Value, trans: int) -> Value:
     x = lax.reshape(b, (lu.shape[0], math.prod(b.shape[1:])))
-    options: dict[str, Any] = {"left_side": True, "transpose_a": bool(trans)}
+    options: dict[str, Any] = {"left_side": True, "transpose_a": bool(trans), "conjugate_a": trans == 2}
     if not trans:
         x = x[permutation, :]
         x = lax_linalg.triangular_solve(lu, x, lower=True, unit_diagonal=True, **options)
