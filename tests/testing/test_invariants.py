@@ -18,9 +18,10 @@ def test_it_holds(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_caught(name):
+    """Within 500 examples nearly always; what Hypothesis draws depends on the modules that tests before have loaded."""
     fault = FAULTS[name]
     with fault.planted():
-        assert INVARIANTS[fault.breaks].counter_example(max_examples=500) is not None
+        assert INVARIANTS[fault.breaks].counter_example(max_examples=2000) is not None
 
 
 def test_there_are_many_and_each_names_its_invariant():

@@ -37,7 +37,15 @@ from tinytrace.testing.assertions import assert_cache_invariants, assert_forms_a
 from tinytrace.testing.counting import count_traces
 from tinytrace.testing.pairs import CallPair, call_pairs, reveal, signature
 from tinytrace.testing.random_programs import Case
-from tinytrace.testing.steps import ALGEBRA_STEPS, CORE_STEPS, KERNEL_STEPS, MOVING_STEPS, SMOOTH_STEPS, STORING_STEPS
+from tinytrace.testing.steps import (
+    ALGEBRA_STEPS,
+    CORE_STEPS,
+    KERNEL_STEPS,
+    MOVING_STEPS,
+    NUMBER_STEPS,
+    SMOOTH_STEPS,
+    STORING_STEPS,
+)
 from tinytrace.testing.strategies import cases, jaxprs, keys, pytrees
 from tinytrace.testing.transform_laws import assert_batching, assert_derivatives
 
@@ -102,15 +110,15 @@ def _moving() -> st.SearchStrategy[Case]:
 
 
 def _simplified() -> st.SearchStrategy[Case]:
-    return cases(2, 6, False, ALGEBRA_STEPS)
+    return st.one_of(*[cases(2, 8, False, steps) for steps in (NUMBER_STEPS, ALGEBRA_STEPS, ALGEBRA_STEPS)])
 
 
 def _lowered() -> st.SearchStrategy[Case]:
-    return cases(2, 4, True, KERNEL_STEPS)
+    return st.one_of(*[cases(2, 7, True, steps) for steps in (NUMBER_STEPS, MOVING_STEPS, KERNEL_STEPS)])
 
 
 def _smooth() -> st.SearchStrategy[Case]:
-    return cases(2, 4, True, SMOOTH_STEPS, tame=True)
+    return cases(2, 7, True, SMOOTH_STEPS, tame=True)
 
 
 def _evaluation(case: Case) -> None:

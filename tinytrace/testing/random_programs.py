@@ -156,7 +156,7 @@ def draw_program(
     block = Block(values.copy(), names, contraction=contraction, inputs=values)
     few = st.lists(st.sampled_from(steps), min_size=1, max_size=3)  # a few families meet each other more often
     families = draw(st.one_of(st.just(list(steps)), few, few))
-    draw_steps(draw, block, families, draw(st.integers(1, max_steps)))
+    draw_steps(draw, block, families, draw(st.integers(1, max_steps)), otherwise=steps)
     results = unused(block) or block.values[-1:]
     source = function_text("program", values, block.lines, f"{', '.join(v.name for v in results)},")
     return Program(source + "\n", tuple(values), tuple(results))
@@ -178,8 +178,13 @@ def function_text(name: str, inputs: Sequence[Value], lines: Sequence[str], resu
     return f"def {name}({', '.join(value.name for value in inputs)}):\n{body}"
 
 
-def draw_steps(draw: st.DrawFn, block: Block, steps: Sequence[Step], count: int) -> None:
-    """Draws `count` steps of a block; one that the values at hand do not allow is drawn again, and then left out."""
+def draw_steps(draw: st.DrawFn, block: Block, steps: Sequence[Step], count: int, otherwise: Sequence[Step] = ()) -> None:
+    """Draws `count` steps of a block; for one that the values at hand do not allow there are two more attempts.
+
+    Args:
+      otherwise: what these attempts choose from, if not from `steps`: few families often do not fit the inputs.
+    """
     for _ in range(count):
-        if draw(st.sampled_from(steps))(draw, block) is None:
-            draw(st.sampled_from(steps))(draw, block)
+        for family in (steps, otherwise or steps, otherwise or steps):
+            if draw(st.sampled_from(family))(draw, block) is not None:
+                break

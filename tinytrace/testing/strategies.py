@@ -35,7 +35,7 @@ from tinytrace.testing.transformed import KINDS, Transformation
 from tinytrace.testing.values import Dtype, Shape
 
 ALL_DTYPES = ("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "float32")
-_INPUT_DTYPES = ("float32", "float32", "int32", "bool", "uint8")
+_INPUT_DTYPES = (*["float32"] * 4, "int32", "int32", "bool", "uint8")
 
 
 # --- types and arrays ----------------------------------------------------------------------------------------------
@@ -48,7 +48,8 @@ def dtypes(names: tuple[str, ...] = ALL_DTYPES) -> st.SearchStrategy[Dtype]:
 def shapes(max_dims: int = 3, max_side: int = 5) -> st.SearchStrategy[Shape]:
     """Shapes, with sides of 0 and 1 among them."""
     sides = [*range(1, max_side + 1)] * 2 + [0]  # seldom 0: of nothing, everything is true
-    return st.lists(st.sampled_from(sides), max_size=max_dims).map(tuple)
+    ranks = st.sampled_from([0, *[rank for rank in range(1, max_dims + 1) for _ in range(2)]])
+    return ranks.flatmap(lambda rank: st.tuples(*[st.sampled_from(sides)] * rank))
 
 
 def avals(dtypes: st.SearchStrategy[Dtype] | None = None, shapes: st.SearchStrategy[Shape] | None = None
@@ -69,7 +70,22 @@ def arrays(dtype: Dtype | str | None = None, shape: Shape | None = None, bound: 
 
 
 def _filled(dtype: Dtype, shape: Shape, bound: float) -> st.SearchStrategy[Any]:
-    return hnp.arrays(dtype, shape, elements=elements(dtype, bound), fill=st.nothing()).map(asarray)
+    """Arrays whose elements are drawn one by one, and, as often, arrays in which hardly two elements are equal."""
+    drawn = hnp.arrays(dtype, shape, elements=elements(dtype, bound), fill=st.nothing()).map(asarray)
+    return drawn | st.integers(0, 20).map(lambda first: asarray(_varied(dtype, shape, bound, first)))
+
+
+def _varied(dtype: Dtype, shape: Shape, bound: float, first: int) -> Any:
+    """An array of unlike numbers in turn, from the number `first` on."""
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        numbers = [7, 3, int(info.max), 1, 5, int(info.min), 0, 2, *([-1, -6] if info.min else [9, 13])]
+    elif math.isfinite(bound):
+        numbers = [x * bound for x in (0.296875, -0.859375, 0.703125, -0.109375, 0.984375, -0.578125, 0.453125)]
+    else:
+        numbers = [1.3, -2.75, math.nan, 0.4, -0.0, -0.6, math.inf, 3.5, 0.0, -1.7, -math.inf]
+    count = math.prod(shape)
+    return np.resize(np.roll(np.array(numbers), -first), count).astype(dtype).reshape(shape)
 
 
 _all_dtypes, _all_shapes = dtypes, shapes
@@ -89,13 +105,14 @@ def elements(dtype: Dtype, bound: float = math.inf) -> st.SearchStrategy[Any]:
         return st.sampled_from(edges) | st.integers(max(-5, low), 5) | st.integers(low, high)
     if math.isfinite(bound):
         return st.integers(-64, 64).map(lambda n: dtype.type(n * bound / 64))
-    awkward = [0.0, -0.0, 1.0, -1.0, 0.5, 2.75, math.inf, -math.inf, math.nan]
+    awkward = [0.0, -0.0, 1.0, -1.0, 0.5, 2.75, math.inf, -math.inf, *[math.nan] * 4]
     if dtype == BFLOAT16:
         return st.sampled_from(awkward).map(dtype.type)
     largest = float(np.finfo(dtype).max)
     # Denormals are left out: whether they survive is a choice that compilers may make.
     any_float = st.floats(width=16 if dtype.itemsize == 2 else 32, allow_subnormal=False)
-    return st.sampled_from([*awkward, largest, -largest]).map(dtype.type) | any_float.map(dtype.type)
+    edges = st.sampled_from([*awkward, largest, -largest])
+    return st.one_of(edges, edges, any_float).map(dtype.type)
 
 
 def random_keys() -> st.SearchStrategy[Any]:

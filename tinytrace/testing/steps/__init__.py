@@ -52,21 +52,26 @@ SMOOTH_STEPS: list[Step] = [
 """What has derivatives wherever it is tried, of floats; of other values, no derivatives at all."""
 
 MOVING_STEPS: list[Step] = [
-    arrays.reshaping, arrays.slicing, arrays.joining, arrays.padding, arrays.indexing, arrays.updating, arrays.sorting,
-    reductions.largest, reductions.position, reductions.running,
+    arrays.reshaping, *[arrays.slicing] * 3, arrays.joining, arrays.padding, arrays.indexing, arrays.updating,
+    arrays.sorting, reductions.largest, reductions.largest, reductions.position, reductions.running,
 ]  # fmt: skip
 """What moves elements, or folds along axes."""
 
 ALGEBRA_STEPS: list[Step] = [
-    elementwise.with_number, elementwise.with_number, elementwise.exact_unary, elementwise.arithmetic,
+    *[elementwise.with_number] * 4, elementwise.exact_unary, elementwise.arithmetic,
     elementwise.conversion, elementwise.selection, arrays.reshaping, arrays.reshaping, *[reductions.running] * 5,
 ]  # fmt: skip
 """What passes simplify."""
 
+NUMBER_STEPS: list[Step] = [
+    elementwise.with_number, elementwise.extremum, elementwise.comparison, elementwise.selection,
+    elementwise.conversion, elementwise.arithmetic, elementwise.exact_unary,
+]  # fmt: skip
+"""What computes element by element, without error."""
+
 KERNEL_STEPS: list[Step] = [
-    *[elementwise.with_number] * 3, elementwise.extremum, elementwise.comparison, elementwise.selection,
-    elementwise.conversion, elementwise.conversion, elementwise.arithmetic, *MOVING_STEPS, *[reductions.largest] * 3,
-    reductions.summation, reductions.contraction, control.counted_loop, control.scanning,
+    *NUMBER_STEPS, *MOVING_STEPS, reductions.largest, reductions.summation, reductions.contraction,
+    control.counted_loop, control.scanning,
 ]  # fmt: skip
 """What is lowered in different ways."""
 

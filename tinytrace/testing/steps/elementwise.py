@@ -52,7 +52,7 @@ def arithmetic(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     x, y, shape = operands
     if draw(st.booleans()):
-        number = draw(st.sampled_from([0, 1, 2, 7] if x.is_int else [0.0, 1.0, 0.5, -2.0, 1.4142135]))
+        number = draw(st.sampled_from([0, 1, 2, 7] if x.is_int else [0.0, 1.0, 0.5, -2.0, 1.4142135, 0.1234567]))
         y = Value(repr(number), (), x.dtype, abs(float(number)))
         shape = x.shape
     operator = draw(st.sampled_from(["+", "-", "*"]))
@@ -78,7 +78,7 @@ def product_and_sum(draw: st.DrawFn, block: Block) -> Value | None:
 
 
 def with_number(draw: st.DrawFn, block: Block) -> Value | None:
-    """A float and a number that changes little: zeros, one, minus one; and a choice between the two."""
+    """A float and a number that changes little: zeros, one, minus one; and a choice between the two, NaN among them."""
     x = choose(draw, block, lambda v: v.is_float and v.is_exact)
     if x is None:
         return None
@@ -87,8 +87,9 @@ def with_number(draw: st.DrawFn, block: Block) -> Value | None:
 
 
 WITH_NUMBER = [
-    "{0} + 0.0", "{0} * 0.0", "{0} - 0.0", "0.0 - {0}", "{0} * 1.0", "{0} / 1.0", "{0} * -1.0",
-    "jnp.where({0} > 0, 1.4142135, {0})", "jnp.where({0} > 0, {0}, -0.0)", "jnp.where({0} < 1e-3, {0}, 1e-3)",
+    "{0} + 0.0", "{0} * 0.0", "{0} * jnp.zeros_like({0})", "{0} - 0.0", "0.0 - {0}", "{0} * 1.0", "{0} / 1.0",
+    "{0} * -1.0", "jnp.where({0} > 0, 1.4142135, {0})", "jnp.where({0} > 0, {0}, -0.0)",
+    "jnp.where({0} < 1e-3, {0}, 1e-3)", "jnp.maximum({0}, 0.1234567)", "jnp.where({0} < 0, jnp.nan, {0})",
 ]  # fmt: skip
 
 
