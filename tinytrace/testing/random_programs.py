@@ -178,7 +178,8 @@ def function_text(name: str, inputs: Sequence[Value], lines: Sequence[str], resu
     return f"def {name}({', '.join(value.name for value in inputs)}):\n{body}"
 
 
-def draw_steps(draw: st.DrawFn, block: Block, steps: Sequence[Step], count: int, otherwise: Sequence[Step] = ()) -> None:
+def draw_steps(draw: st.DrawFn, block: Block, steps: Sequence[Step], count: int,
+               otherwise: Sequence[Step] = ()) -> None:
     """Draws `count` steps of a block; for one that the values at hand do not allow there are two more attempts.
 
     Args:
