@@ -77,6 +77,7 @@ def _filled(dtype: Dtype, shape: Shape, bound: float) -> st.SearchStrategy[Any]:
 
 def _varied(dtype: Dtype, shape: Shape, bound: float, first: int) -> Any:
     """An array of unlike numbers in turn, from the number `first` on."""
+    numbers: list[Any]
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         numbers = [7, 3, int(info.max), 1, 5, int(info.min), 0, 2, *([-1, -6] if info.min else [9, 13])]
@@ -111,8 +112,8 @@ def elements(dtype: Dtype, bound: float = math.inf) -> st.SearchStrategy[Any]:
     largest = float(np.finfo(dtype).max)
     # Denormals are left out: whether they survive is a choice that compilers may make.
     any_float = st.floats(width=16 if dtype.itemsize == 2 else 32, allow_subnormal=False)
-    edges = st.sampled_from([*awkward, largest, -largest])
-    return st.one_of(edges, edges, any_float).map(dtype.type)
+    special = st.sampled_from([*awkward, largest, -largest])
+    return st.one_of(special, special, any_float).map(dtype.type)
 
 
 def random_keys() -> st.SearchStrategy[Any]:
