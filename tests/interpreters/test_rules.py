@@ -189,6 +189,21 @@ def test_c_function_is_chosen_by_type():
         jax.jit(p.bind)(jnp.arange(2, dtype=jnp.uint8))
 
 
+def test_a_primitive_that_stays_python():
+    seen = []
+    p = unary("f", None, lambda x, *, by: seen.append(type(x)) or np.asarray(x, np.float64) * by)
+    with pytest.raises(NotImplementedError, match="MLIR translation rule for primitive 'f' not found") as raised:
+        jax.jit(lambda x: p.bind(x, by=2))(X)
+    assert "mlir.call_impl" in raised.value.__notes__[0]
+    mlir.register_lowering(p, mlir.call_impl)
+    out = jax.jit(lambda x: p.bind(x + 1, by=2) + 1)(X)
+    assert out.tolist() == [3, 5, 7]
+    assert (out.dtype, seen) == (np.float32, [np.ndarray])
+    p.def_impl(lambda x, *, by: x[:1])
+    with pytest.raises(TypeError, match="its impl returned arrays of shape"):
+        jax.jit(lambda x: p.bind(x, by=3))(X)
+
+
 def test_two_c_functions_of_one_name():
     p, q = unary("f", None), unary("f", None)
     mlir.register_lowering(p, mlir.c_function("float f(float v) { return v; }"))

@@ -69,7 +69,10 @@ class OwnPrimitive(Primitive):
         return bind
 
     def lower(self, *args: Any, **params: Any) -> Kind:
-        raise NotImplementedError(f"MLIR translation rule for primitive '{self.name}' not found for platform cpu")
+        error = NotImplementedError(f"MLIR translation rule for primitive '{self.name}' not found for platform cpu")
+        error.add_note("Say how it is compiled: mlir.register_lowering(p, mlir.lower_fun(f)), for a function f over "
+                       "jnp; with mlir.c_function(text) in C; or with mlir.call_impl, by calls of its impl in Python.")
+        raise error
 
     def _checked(self, result: Any) -> Any:
         results = result if self.multiple_results else [result]

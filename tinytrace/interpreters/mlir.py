@@ -6,8 +6,9 @@ JAX asks for a rule that builds MLIR. There is none of it here, and two ways tha
     mlir.register_lowering(p, mlir.c_expression(lambda x, y: x * y + 1))
     mlir.register_lowering(p, mlir.c_function("float f(float x, float y) { return x * y + 1; }"))
 
-A rule that is called as JAX calls it, `rule(ctx, *values, **params)`, runs while the program is lowered, on tracers: it
-may call what `lower_fun` returns, bind primitives, and use the elementwise operations of `hlo`.
+and for a primitive that is Python and stays it, `mlir.register_lowering(p, mlir.call_impl)`: compiled programs call its
+`impl`. A rule that is called as JAX calls it, `rule(ctx, *values, **params)`, runs while the program is lowered, on
+tracers: it may call what `lower_fun` returns, bind primitives, and use the elementwise operations of `hlo`.
 """
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from typing import Any
 from tinytrace.config import trace_context
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr
-from tinytrace.core.kinds import Call, Kind
-from tinytrace.core.own_primitive import set_rule
+from tinytrace.core.kinds import Call, HostCall, Kind
+from tinytrace.core.own_primitive import set_rule, typed_results
 from tinytrace.core.primitive import Primitive
 from tinytrace.interpreters import no_mlir as ir
 from tinytrace.interpreters import stablehlo as hlo  # noqa: F401
@@ -63,12 +64,13 @@ def register_lowering(prim: Primitive, rule: Any, platform: str | None = None, i
     >>> jit(twice_p.bind)(jnp.arange(3))
     Array([0, 2, 4], dtype=int32)
     """
-    if not callable(rule) and not isinstance(rule, InC):
+    if not callable(rule) and not isinstance(rule, (InC, CallImpl)):
         raise TypeError(f"the lowering of '{prim}' must be a rule, such as mlir.lower_fun(function), not {rule!r}")
     if platform not in (None, "cpu"):
         return rule
-    set_rule(prim, "lower", functools.partial(rule.kind, prim) if isinstance(rule, InC) else _Lowering(prim, rule))
-    prim.composite = not isinstance(rule, InC)
+    is_kind = isinstance(rule, (InC, CallImpl))
+    set_rule(prim, "lower", functools.partial(rule.kind, prim) if is_kind else _Lowering(prim, rule))
+    prim.composite = not is_kind
     return rule
 
 
@@ -83,6 +85,31 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Lowerin
         return list(out) if multiple_results else [out]
 
     return functools.update_wrapper(lowered, fun) if hasattr(fun, "__name__") else lowered
+
+
+class CallImpl:
+    """The lowering `call_impl`: compiled programs return to Python for one call of `impl`, on NumPy arrays.
+
+    >>> from tinytrace import core, jit
+    >>> import numpy as np
+    >>> sorted_p = core.Primitive("sorted")
+    >>> rules = sorted_p.def_impl(np.sort), sorted_p.def_abstract_eval(lambda x: x)
+    >>> rule = register_lowering(sorted_p, call_impl)
+    >>> jit(lambda x: sorted_p.bind(x) + 1)(np.float32([3, 1]))
+    Array([2., 4.], dtype=float32)
+    """
+
+    def kind(self, primitive: Primitive, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray],
+             **params: Any) -> Kind:
+        """Return what the code generator asks for."""
+        def call(*args: Any) -> Any:
+            promised = out_avals if primitive.multiple_results else out_avals[0]
+            return typed_results(primitive, primitive.impl(*args, **params), promised)
+
+        return HostCall(call)
+
+
+call_impl = CallImpl()
 
 
 class _Lowering:
