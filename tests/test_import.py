@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 LATER = ["tinytrace.codegen.generate", "tinytrace.runtime.ladder", "tinytrace.runtime.compiler", "tinytrace.nn",
-         "tinytrace.random", "tinytrace.scipy", "tinytrace.experimental"]  # fmt: skip
+         "tinytrace.random", "tinytrace.scipy", "tinytrace.experimental", "tinytrace.missing", "tinytrace.interpreters",
+         "tinytrace.extend", "tinytrace.sharding"]  # fmt: skip
 
 
 def run(code, **environment):

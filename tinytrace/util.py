@@ -5,6 +5,7 @@ import functools
 import gc
 import importlib
 import os
+import sys
 import threading
 import time
 import weakref
@@ -92,11 +93,19 @@ def absent_names(module: str) -> Callable[[str], Any]:
     """Return the `__getattr__` of a module (PEP 562) that says of JAX's names which it lacks what to do instead."""
 
     def __getattr__(name: str) -> Any:  # noqa: N807
-        if name.startswith("_"):
+        if name.startswith("_") or _is_asked_by_import():
             raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
         return _imported("tinytrace.missing").absent(module, name)
 
     return __getattr__
+
+
+def _is_asked_by_import() -> bool:
+    """Does `from package import name` only look whether `name` is a submodule that is to be imported first?"""
+    frame = sys._getframe(2)
+    while frame.f_code.co_name == "__getattr__" and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_name == "_handle_fromlist"
 
 
 _importing: list[int] = []
