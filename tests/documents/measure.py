@@ -34,7 +34,8 @@ gradient-checkpointing.md jaxpr.md pytrees.md aot.md faq.rst type_promotion.rst 
 debugging/flags.md debugging/print_breakpoint.md jep/9263-typed-keys.md
 notebooks/thinking_in_jax.md notebooks/Common_Gotchas_in_JAX.md notebooks/autodiff_cookbook.md
 notebooks/Custom_derivative_rules_for_Python_code.md notebooks/autodiff_remat.md notebooks/vmapped_log_probs.md
-jax-primitives.md notebooks/convolutions.md notebooks/Writing_custom_interpreters_in_Jax.md
+jax-primitives.md autodidax.md
+notebooks/convolutions.md notebooks/Writing_custom_interpreters_in_Jax.md
 """)
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 

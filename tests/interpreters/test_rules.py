@@ -16,6 +16,7 @@ from tinytrace._src.lib.mlir.dialects import hlo
 from tinytrace.core.formulas import call
 from tinytrace.core.primitive import registry
 from tinytrace.core.trace import interpreting
+from tinytrace.extend.mlir.dialects import stablehlo
 from tinytrace.interpreters import ad, batching, mlir, xla
 
 X = jnp.arange(3.0)
@@ -150,6 +151,7 @@ def test_elementwise_operations_of_mlir():
 def test_others_are_refused_with_the_two_ways_that_work():
     p = unary("f", None)
     mlir.register_lowering(p, lambda ctx, x: hlo.CustomCallOp([x]).results)
+    assert stablehlo is hlo
     for use in (lambda: jax.jit(p.bind)(X), lambda: ir.RankedTensorType.get((), None), lambda: mlir.custom_call("f")):
         with pytest.raises(NotImplementedError, match=r"mlir.lower_fun\(f\).*mlir.c_expression or mlir.c_function"):
             use()

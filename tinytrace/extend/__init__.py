@@ -6,7 +6,7 @@ from tinytrace.util import lazy_names, lazy_submodules
 if TYPE_CHECKING:
     from tinytrace.extend.room import primitive as primitive
 
-_submodule = lazy_submodules(__name__, "backend", "core", "linear_util", "random", "source_info_util")
+_submodule = lazy_submodules(__name__, "backend", "core", "linear_util", "mlir", "random", "source_info_util")
 _later = lazy_names(__name__, {"primitive": "room"})
 
 
