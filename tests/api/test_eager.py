@@ -172,6 +172,22 @@ def test_functions_of_any_shape_tell_static_values_apart():
         lax.add(x, jnp.ones(5))
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(70,), (9, 30)])
+def test_scalars_stand_beside_arrays_in_any_place(place, shape):
+    """The elements of a call are those of its arrays, wherever they stand."""
+    function = jax.jit(lambda a, b, c: jnp.tanh(a) * b + jnp.exp(-c))
+    args = [np.linspace(k, 2, np.prod(shape), dtype=np.float32).reshape(shape) for k in range(3)]
+    for scalar in (np.float32(0.75), jnp.float32(0.75)):
+        args[place] = scalar
+        expected = np.asarray(function(*args))
+        plain = jnp.tanh(args[0]) * args[1] + jnp.exp(-args[2])
+        np.testing.assert_allclose(plain, expected, 1e-6)
+        pair = args[place], args[place - 1]
+        for a, b in (pair, pair[::-1]):
+            assert np.asarray(jnp.arctan2(a, b)).tobytes() == np.asarray(jax.jit(jnp.arctan2)(a, b)).tobytes()
+
+
 def test_what_goes_on_blocks():
     def blocked(function, *args):
         return on_blocks(jax.make_jaxpr(function)(*args)) is not None

@@ -167,6 +167,22 @@ def test_methods():
         Model(3.0).bad(2.0)
 
 
+def test_a_method_has_what_its_function_has():
+    class Scaler:
+        factor = 3
+
+        @jax.jit
+        def scale(self, x):
+            """Scale."""
+            return x * self.factor
+
+    jax.tree_util.register_static(Scaler)
+    scale = Scaler().scale
+    assert (scale.__name__, scale.__doc__, scale.__wrapped__) == ("scale", "Scale.", Scaler.scale.__wrapped__)
+    assert (scale(2.0), scale.lower(2.0).out_info.shape, scale.eval_shape(2.0).shape) == (6.0, (), ())
+    assert (scale._cache_size(), scale.why(2.0).hit, scale.clear_cache(), scale._cache_size()) == (1, True, None, 0)
+
+
 def test_pytrees_in_and_out():
     Point = namedtuple("Point", ["x", "y"])
     out = jax.jit(lambda p, d: {"sum": p.x + d["b"][0], "point": Point(p.y, None)})(Point(1.0, 2), {"b": [3.0]})

@@ -204,6 +204,9 @@ def test_cleared_and_evicted(monkeypatch):
     for n in range(1, 5):
         f(jnp.ones(n))
     assert (f.why(jnp.ones(1)).reason, f.why(jnp.ones(4)).reason) == ("evicted", "hit")
+    for n in (5, 5, 5, 6, 7):  # however often it was used before, what was used last stays
+        f(jnp.ones(n))
+    assert [f.why(jnp.ones(n)).reason for n in (5, 6, 7)] == ["evicted", "hit", "hit"]
 
 
 def test_numpy_for_array_costs_no_trace():
@@ -212,6 +215,21 @@ def test_numpy_for_array_costs_no_trace():
     f(X)
     assert (f.why(np.ones(3, "float32")).cost.traces, traced) == (False, [(3,)])  # nor does the question
     assert (f.why(jnp.ones(4)).cost.traces, traced) == (True, [(3,), (4,)])
+
+
+def test_the_answer_as_text():
+    f = jax.jit(lambda x: x * 7)
+    assert str(f.why(X)).splitlines()[0].startswith("miss: ")
+    f(X)
+    hit, miss = str(f.why(X)).splitlines(), str(f.why(jnp.ones(4))).splitlines()
+    assert hit[0] == f"hit: {f.key_for(X)}"
+    assert hit[1].startswith(f"  made at {__file__}:")
+    assert hit[-1] == "  cost: nothing: it is answered from memory"
+    assert miss[0] == f"miss: {f.key_for(jnp.ones(4))}"
+    assert miss[1].startswith("  because: ")
+    assert miss[2].startswith("    x.shape: ")
+    assert miss[3] == hit[1].replace("made at", "nearest made at")
+    assert miss[-1].startswith("  cost: retrace, then ")
 
 
 def test_costs(tmp_path, monkeypatch):

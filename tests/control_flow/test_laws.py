@@ -154,6 +154,11 @@ def test_a_body_is_traced_once() -> None:
         lax.scan(step, np.float32(0), XS)
         jax.grad(lambda c: lax.scan(step, c, XS)[0])(np.float32(0))
     assert len(traces) == 1
+    checkpointed = jax.checkpoint(lambda c: step(c, c)[0])
+    for _ in range(3):
+        checkpointed(np.float32(0))
+        jax.grad(checkpointed)(np.float32(0))
+    assert len(traces) == 2
 
 
 @pytest.mark.parametrize("branches", [(jnp.sin, jnp.cos), (lambda x: x * XS[0], lambda x: x + 1.0)])
@@ -248,6 +253,20 @@ def test_effects_say_whether_callbacks_are_ordered() -> None:
 
     assert "Ordered" in effects(True)
     assert "Ordered" not in effects(False)
+
+
+@pytest.mark.parametrize(("vectorized", "shapes"), [(True, [(4,)]), (False, [()] * 4)])
+def test_vectorized_is_the_old_word_for_a_method_of_vmap(vectorized: bool, shapes: list[Any]) -> None:
+    seen: list[Any] = []
+
+    def on_host(x: Any, **options: Any) -> Any:
+        return jax.pure_callback(lambda x: seen.append(x.shape) or np.sin(x), x, x, vectorized=vectorized, **options)
+
+    with pytest.warns(DeprecationWarning, match="The vectorized argument of jax.pure_callback is deprecated"):
+        close(jax.vmap(on_host)(XS), np.sin(XS))
+    assert seen == shapes
+    with pytest.warns(DeprecationWarning, match="vectorized"), pytest.raises(ValueError, match="cannot be used"):
+        on_host(XS, vmap_method="sequential")
 
 
 def test_forward_rules_that_may_become_the_function_again_go_when_nobody_reads_them() -> None:

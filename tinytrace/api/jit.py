@@ -231,7 +231,7 @@ class _BoundJit:
     """A jitted function as a method: calls it with the instance first."""
 
     def __init__(self, jitted: JitFunction, instance: Any) -> None:
-        self.__func__, self.__self__ = jitted, instance
+        self.__func__, self.__self__, self.__doc__ = jitted, instance, jitted.__doc__
         self.__wrapped__ = jitted.__wrapped__  # type: ignore[attr-defined]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

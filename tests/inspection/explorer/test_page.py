@@ -158,6 +158,14 @@ def test_instructions_know_the_lines_of_c():
     assert all(line <= len(lines) for instruction in found for line in instruction.lines)
 
 
+def test_a_chain_of_lines_begins_with_the_innermost_one():
+    """What objdump says again, before the next instruction, begins with it or goes on behind it."""
+    listing = ["0000 <f>:", "kernel.c:5", "inlined by kernel.c:10", "inlined by kernel.c:20", "  0:\tnop", "  1:\tnop",
+               "inlined by kernel.c:12", "  2:\tnop", "kernel.c:7", "  3:\tret", "0004 <g>:", "  4:\tret"]
+    assert [(i.function, i.address, i.lines) for i in disassembly._instructions(listing)] == [
+        ("f", 0, (5, 10, 20)), ("f", 1, (5, 10, 20)), ("f", 2, (5, 12)), ("f", 3, (7,)), ("g", 4, ())]
+
+
 def test_what_passes_did():
     @jax.jit
     def inner(x):
