@@ -125,6 +125,8 @@ def test_topics_of_the_environment():
     assert [line.split()[0] for line in lines if line.startswith(("trace", "miss", "load", "pass"))] == \
         ["miss", "trace", "pass", "load"] * 2
     assert "new key: x.dtype: f32 -> i32" in done.stderr
+    plain = [line for line in lines if line.startswith(("trace", "load"))]
+    assert [line for line in plain if not re.fullmatch(r"\w+ [<\w >]+ in \d+\.\d{3} ms", line)] == []
     environment["TINYTRACE_LOG"] = "traces"
     done = subprocess.run([sys.executable, "-c", "import tinytrace"], env=environment, capture_output=True, text=True,
                           check=False)

@@ -302,6 +302,24 @@ def test_a_compiler_that_fails(tmp_path, store_folder):
     assert answer(load(adder(6))) == expected(6)
 
 
+@pytest.mark.filterwarnings("ignore::tinytrace.runtime.failures.DegradedWarning")
+def test_a_compiler_that_fails_is_asked_once_what_it_is(tmp_path):
+    text = 'case "$*" in *--version*) echo fake 1.0;; *-dump*) echo x86_64;; *) exit 3;; esac\n'
+    config.update("compiler", script(tmp_path / "cc", f'echo "$*" >> {tmp_path}/log\n{text}'))
+    for amount in (6, 7, 8):
+        with pytest.raises(NoCompiler):
+            load(adder(amount))
+    assert (tmp_path / "log").read_text().count("--version") == 1
+
+
+@pytest.mark.parametrize(("call", "times"), [("sgemm", 1), ("dgemm", 1), ("parallel_for", 0)])
+def test_the_blas_is_there_before_a_program_that_calls_it(monkeypatch, call, times):
+    provided = []
+    monkeypatch.setattr(ladder, "provide_blas", lambda: provided.append(call))
+    load(program(f"    if (out == 0) (void)host->{call};\n    return TT_OK;"))
+    assert len(provided) == times
+
+
 def test_a_source_that_does_not_compile_says_where():
     with pytest.warns(DegradedWarning, match=r"error: .*nonsense"), pytest.raises(NoCompiler):
         load(program("    return nonsense;"))
