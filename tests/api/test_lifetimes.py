@@ -9,6 +9,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace.transforms import staging
 
 
 class Held:
@@ -45,6 +46,15 @@ LIVES = {
 def with_disable_jit(call):
     with jax.disable_jit():
         return call()
+
+
+def test_files_of_frames_are_remembered_in_a_bounded_number():
+    """Each cell of a notebook is a file, and so is each text that is executed."""
+    for n in range(3 * 8192):
+        staging.is_internal(f"<cell {n}>")
+    assert len(staging._is_internal) <= 8192 + 1
+    assert not staging.is_internal(__file__)
+    assert staging.is_internal(staging.__file__)
 
 
 @pytest.mark.parametrize("life", LIVES)

@@ -97,6 +97,8 @@ def test_arguments(name):
     why = f.why(*now[0], **now[1])
     assert (why.hit, why.reason, why.diff.paths) == (False, reason, paths)
     assert all(str(row.mine) != str(row.other) for row in why.diff)
+    assert all((row.hint.startswith("the same type")) == (paths == (row.path,))  # not where the dtype differs too
+               for row in why.diff if row.path.startswith("type(x"))
     assert "test_why.py" in why.made_by
     assert not f.why(*seen[0], **seen[1]).diff
     before = f._cache_size()

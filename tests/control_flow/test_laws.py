@@ -269,6 +269,17 @@ def test_vectorized_is_the_old_word_for_a_method_of_vmap(vectorized: bool, shape
         on_host(XS, vmap_method="sequential")
 
 
+def test_where_nothing_moves_the_function_is_called_and_not_its_rule() -> None:
+    called: list[str] = []
+    f = jax.custom_vjp(lambda x: called.append("function") or x * 2)
+    f.defvjp(lambda x: (called.append("rule") or x * 2, None), lambda _, ct: (ct * 2,))
+    close(jax.grad(lambda x: x * f(3.0))(1.0), 6.0)
+    assert set(called) == {"function"}
+    called.clear()
+    close(jax.grad(lambda x: jax.grad(lambda y: f(x) * y)(1.0))(3.0), 2.0)
+    assert called == ["rule"]  # of the derivative that it moves with
+
+
 def test_forward_rules_that_may_become_the_function_again_go_when_nobody_reads_them() -> None:
     @jax.custom_vjp
     def f(x: Any, y: Any) -> Any:
@@ -282,6 +293,10 @@ def test_forward_rules_that_may_become_the_function_again_go_when_nobody_reads_t
         return x * 2.0
 
     assert [eqn.primitive.name for eqn in jax.jit(unused).lower(XS).jaxpr.eqns] == ["mul"]
+    still = jax.custom_vjp(lambda x: (jnp.sin(x), np.float32(3)))
+    still.defvjp(lambda x: ((jnp.sin(x), np.float32(3)), x), lambda x, ct: (ct[0] * jnp.cos(x),), optimize_remat=True)
+    close(jax.jit(lambda x: jax.jvp(lambda x: jax.vjp(still, x)[0], (x,), (2.0,)))(0.5),
+          ((np.sin(0.5), 3.0), (2 * np.cos(0.5), 0.0)))
     for wrap in (lambda g: g, jax.jit):
         close(wrap(lambda x: jax.vjp(f, x, x)[0])(XS), f(XS, XS))
         close(wrap(jax.grad(lambda x: jnp.sum(jax.checkpoint(f)(x, x))))(XS), jnp.cos(XS) * XS + 1.0)

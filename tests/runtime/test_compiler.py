@@ -19,7 +19,7 @@ from tinytrace.csources import math_functions
 from tinytrace.runtime import probe as probing
 from tinytrace.runtime.compiler import Compiler, find_command
 from tinytrace.runtime.executable import Executable
-from tinytrace.runtime.failures import CompileError
+from tinytrace.runtime.failures import CompileError, TimeLimitError
 from tinytrace.runtime.ladder import artifact_key
 from tinytrace.runtime.places import read_library
 from tinytrace.runtime.probe import Known, probe
@@ -133,6 +133,12 @@ def test_a_program_that_differs_at_its_start_or_end_is_another(tmp_path, place):
         content[place] ^= 1
         (tmp_path / "other").write_bytes(content)
         assert probing._digest([str(tmp_path / "one")]) != probing._digest([str(tmp_path / "other")])
+
+
+def test_a_compiler_that_does_not_say_in_time_what_it_is(tmp_path):
+    config.update("compile_timeout", 1)
+    with pytest.raises(TimeLimitError, match="and was stopped when it was asked what it is"):
+        probe((script(tmp_path / "cc", "sleep 60\n"),))
 
 
 def test_what_is_known_holds_until_a_program_changes(tmp_path, monkeypatch):

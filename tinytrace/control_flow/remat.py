@@ -89,8 +89,6 @@ class Remat(Primitive):
 
     def dce(self, used_outs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
         jaxpr, used_ins = dce_closed_jaxpr(eqn.params["jaxpr"], used_outs)
-        if not any(used_ins) and not any(used_outs) and not jaxpr.effects:
-            return used_ins, None
         return used_ins, eqn.replace(invars=keep(eqn.invars, used_ins), outvars=keep(eqn.outvars, used_outs),
                                      params={**eqn.params, "jaxpr": jaxpr}, effects=jaxpr.effects)
 
