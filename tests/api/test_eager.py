@@ -20,7 +20,7 @@ from tinytrace.api import eager
 from tinytrace.api.blocks import on_blocks
 from tinytrace.api.exactness import has_one_answer
 from tinytrace.api.jit import jit
-from tinytrace.api.library import ELEMENTWISE
+from tinytrace.api.library import ELEMENTWISE, library_jit
 from tinytrace.api.recipes import numpy_entry
 from tinytrace.core.trace import interpreting
 from tinytrace.runtime.ladder import stats
@@ -293,6 +293,22 @@ def test_functions_that_look_at_values_stay_plain():
     for _ in range(4):
         assert called(jnp.array([1.0, 2.0])).tolist() == [2.0, 4.0]
         assert called(jnp.array([-1.0, 1.0])).tolist() == [-1.0]
+
+
+def test_library_functions_get_static_arguments_as_they_are():
+    seen = []
+
+    @library_jit("n", "flag")
+    def function(x, n, flag=True):
+        seen.append((type(n), type(flag)))
+        return x * n if flag else x
+
+    x = np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(function(x, 3, True), x * 3)
+    jax.grad(lambda x: function(x, 3).sum())(x)
+    jax.vmap(lambda x: function(x, 3, False))(x)
+    jax.make_jaxpr(lambda x: function(x, n=3))(x)
+    assert set(seen) == {(int, bool)}
 
 
 def test_functions_without_results():

@@ -269,6 +269,19 @@ def test_vectorized_is_the_old_word_for_a_method_of_vmap(vectorized: bool, shape
         on_host(XS, vmap_method="sequential")
 
 
+def test_closures_give_up_what_may_move_and_keep_the_rest() -> None:
+    converted, consts = jax.closure_convert(lambda x: x * jnp.asarray(XS) + np.float32(3), 1.0)
+    assert consts == []
+    close(converted(2.0), 2 * XS + 3)
+
+    def loss(scale: Any) -> Any:
+        converted, consts = jax.closure_convert(lambda x: x * scale + jnp.asarray(XS), 1.0)
+        assert len(consts) == 1
+        return jnp.sum(converted(2.0, *consts))
+
+    close(jax.grad(loss)(3.0), 2.0 * len(XS))
+
+
 def test_where_nothing_moves_the_function_is_called_and_not_its_rule() -> None:
     called: list[str] = []
     f = jax.custom_vjp(lambda x: called.append("function") or x * 2)
