@@ -231,7 +231,7 @@ def test_the_answer_as_text():
     assert miss[1].startswith("  because: ")
     assert miss[2].startswith("    x.shape: ")
     assert miss[3] == hit[1].replace("made at", "nearest made at")
-    assert miss[-1].startswith("  cost: retrace, then ")
+    assert miss[-1].startswith("  cost: retrace")
 
 
 def test_costs(tmp_path, monkeypatch):
