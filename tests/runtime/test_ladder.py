@@ -12,8 +12,9 @@ import time
 
 import pytest
 
+import tinytrace as jax
 from tests.runtime.programs import adder, answer, expected, has_ended, in_child, program, script
-from tinytrace.config import config
+from tinytrace.config import config, enable_x64
 from tinytrace.runtime import discovery, ladder
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import DegradedWarning, NoCompiler, StrictError
@@ -312,11 +313,13 @@ def test_a_compiler_that_fails_is_asked_once_what_it_is(tmp_path):
     assert (tmp_path / "log").read_text().count("--version") == 1
 
 
-@pytest.mark.parametrize(("call", "times"), [("sgemm", 1), ("dgemm", 1), ("parallel_for", 0)])
-def test_the_blas_is_there_before_a_program_that_calls_it(monkeypatch, call, times):
+@pytest.mark.parametrize(("function", "dtype", "times"), [
+    (lambda x: x @ x + 7, "float32", 1), (lambda x: x @ x + 7, "float64", 1), (lambda x: x.T * 7, "float32", 0)])
+def test_the_blas_is_there_before_a_program_that_calls_it(monkeypatch, function, dtype, times):
     provided = []
-    monkeypatch.setattr(ladder, "provide_blas", lambda: provided.append(call))
-    load(program(f"    if (out == 0) (void)host->{call};\n    return TT_OK;"))
+    monkeypatch.setattr(ladder, "provide_blas", lambda: provided.append(dtype))
+    with enable_x64():
+        jax.jit(function).lower(jax.ShapeDtypeStruct((150, 150), dtype)).compile()
     assert len(provided) == times
 
 
