@@ -6,7 +6,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace.codegen.c import equal_kernels
+from tinytrace.codegen.c import equal_kernels, translation_unit
 
 
 def layers(count, size=64):
@@ -86,3 +86,19 @@ def test_kernels_around_shared_ones_see_what_they_store():
     with jax.disable_jit():
         wanted = program(x)
     np.testing.assert_allclose(jax.jit(program)(x), wanted, rtol=1e-4)
+
+
+def test_an_entry_that_only_calls_is_compiled_as_it_stands(monkeypatch):
+    """Of a long program: its loops are functions, and no compiler looks for what its calls have in common."""
+    function, args = layers(20)
+    lowered = jax.jit(function).lower(*args)
+    text = lowered.as_text(full=True)
+    entry = text[text.rindex("int32_t tt_entry("):]
+    assert 'optimize("O0")' in text
+    assert "for (" not in entry
+    assert 'optimize("O0")' not in jax.jit(layers(2)[0]).lower(*layers(2)[1]).as_text(full=True)
+    quick = lowered.compile()(*args)
+    monkeypatch.setattr(translation_unit, "MANY_CALLS", 1 << 20)
+    jax.clear_caches()
+    for x, y in zip(jax.tree.leaves(quick), jax.tree.leaves(jax.jit(lambda *a: function(*a))(*args)), strict=True):
+        assert np.asarray(x).tobytes() == np.asarray(y).tobytes()

@@ -34,6 +34,8 @@ from tinytrace.codegen.ir.statements import (
 
 FEWEST = 3
 """So many equal kernels become a function: of two, each is better off where it is, its arrays known by name."""
+MANY = 24
+"""In a program of so many kernels every loop is a function: compilers take long functions badly."""
 
 
 class Pattern(NamedTuple):
@@ -59,10 +61,11 @@ class Pattern(NamedTuple):
 def repeated(kernels: Sequence[Kernel]) -> dict[Nest, Pattern]:
     """Return the kernels of a program that become functions, because several are equal, with their patterns."""
     nests = [kernel for kernel in kernels if isinstance(kernel, Nest) and _stands_alone(kernel)]
+    fewest = FEWEST if len(kernels) < MANY else 1
     alike = Counter(map(_outline, nests))
-    patterns = {nest: pattern(nest.body) for nest in nests if alike[_outline(nest)] >= FEWEST}
+    patterns = {nest: pattern(nest.body) for nest in nests if alike[_outline(nest)] >= fewest}
     counts = Counter(found.key for found in patterns.values())
-    return {nest: found for nest, found in patterns.items() if counts[found.key] >= FEWEST}
+    return {nest: found for nest, found in patterns.items() if counts[found.key] >= fewest}
 
 
 def _stands_alone(nest: Nest) -> bool:

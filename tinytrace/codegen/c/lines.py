@@ -144,11 +144,13 @@ class CFunction:
     standing: frozenset[str] = frozenset()
     """The names of arrays and variables in it."""
     linkage: str = "static "
+    attributes: Sequence[str] = ()
+    """Lines before its head."""
 
     @property
     def all_lines(self) -> list[Line]:
         """The lines of the function, the first and the last included."""
-        return [Line.of(f"{self.linkage}{self.head} {{"), *self.lines, Line.of("}")]
+        return [*map(Line.of, self.attributes), Line.of(f"{self.linkage}{self.head} {{"), *self.lines, Line.of("}")]
 
     @property
     def size(self) -> int:
