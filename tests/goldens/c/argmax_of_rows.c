@@ -25,7 +25,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         for (int64_t i1 = 0; i1 < 4096; i1++) {
             const float a_i = a[4096 * i0 + i1];
             const int32_t value = (a_i == c) || (a_i != a_i) ? ((int32_t)i1) : 2147483647;
-            b_i = value < b_i ? value : b_i;
+            b_i = b_i > value ? value : b_i;
         }
         b[i0] = b_i;
     }

@@ -27,7 +27,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         #pragma omp simd reduction(min: i_min) reduction(|: i_nan)
         for (int64_t i1 = 0; i1 < 64; i1++) {
             const float g_i = g[i1];
-            i_min = g_i < i_min ? g_i : i_min;
+            i_min = i_min > g_i ? g_i : i_min;
             i_nan |= g_i != g_i;
         }
         const float i = i_nan ? __builtin_nanf("") : i_min;
@@ -36,7 +36,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         for (int64_t i1 = 0; i1 < 64; i1++) {
             const float g_i = g[i1];
             const int32_t value = (g_i == i) || (g_i != g_i) ? ((int32_t)i1) : 2147483647;
-            h_i = value < h_i ? value : h_i;
+            h_i = h_i > value ? value : h_i;
         }
         h[i0] = h_i;
     }
