@@ -47,4 +47,5 @@ def _note(recording: Recording, event: Event) -> str:
         frame = parent.frame
     values = ", ".join(dict.fromkeys(f"{program.names[x]} = {summary(value)}" for x, value in
                                      zip(eqn.invars, event.inputs, strict=True) if isinstance(x, Var)))
-    return f"The equation is `{program.line(eqn)}`{where}{''.join(around)}{f', with {values}' if values else ''}."
+    told = f"The equation is `{program.line(eqn)}`{where}{''.join(around)}{f', with {values}' if values else ''}"
+    return told if told.endswith(".") else f"{told}."
