@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import DType, complex_dtype, is_complex, part_dtype
+from tinytrace.core.dtypes import DType, complex_dtype, dtype_of, is_complex, part_dtype
 from tinytrace.core.formulas import cast, complex_of, imaginary_part, real_part
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.elementwise import (
@@ -22,7 +22,6 @@ from tinytrace.primitives.elementwise import (
     neg,
     operand_aval,
     unbroadcast,
-    zero_like,
 )
 
 COMPLEX: Accepted = ("complexfloating",)
@@ -107,7 +106,7 @@ class Part(LinearInParts):
         return part_dtype(avals[0].dtype)
 
     def transpose(self, ct: Any, *args: Any, **params: Any) -> Sequence[Any]:
-        zero = zero_like(ct)
+        zero = np.zeros((), dtype_of(ct))  # strongly typed, as JAX's: then the cotangent is too
         return [complex(ct, zero) if self is real_p else complex(zero, neg(ct))]
 
 
