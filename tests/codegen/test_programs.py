@@ -11,6 +11,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.codegen.generate import generate
 from tinytrace.codegen.ir.verifier import verify
+from tinytrace.core.trace import interpreting
 from tinytrace.passes.multiply_add import fuse_multiply_add
 from tinytrace.passes.simplify import simplify
 from tinytrace.testing.strategies import programs_with_arguments
@@ -37,7 +38,7 @@ def same(function, *args, tolerance=1e-5):
     """Runs a function compiled and equation by equation and compares; Returns the compiled results."""
     compiled = jax.tree.leaves(jax.jit(function)(*args))
     closed = jax.make_jaxpr(function)(*args)
-    with jax.disable_jit():
+    with interpreting():
         interpreted = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *jax.tree.leaves(args))
     for ours, theirs in zip(compiled, interpreted, strict=True):
         assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)

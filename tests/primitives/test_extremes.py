@@ -9,11 +9,12 @@ import pytest
 
 import tinytrace as jax
 from tests.primitives import domains
-from tests.primitives.test_registry import bound
+from tests.primitives.test_registry import bound, interpreted
 from tinytrace import lax
 from tinytrace.config import enable_x64
 from tinytrace.core.dtypes import is_float
 from tinytrace.core.primitive import registry
+from tinytrace.core.trace import interpreting
 from tinytrace.primitives.elementwise import Elementwise, accepts
 
 I16, U16, I64, U64 = map(np.dtype, ("int16", "uint16", "int64", "uint64"))
@@ -50,17 +51,21 @@ def each_against_each(dtype, arity):
 def test_compiled_as_interpreted(operation, x64):
     samples = [domains.Sample(tuple(each_against_each(dtype, len(operation.accepts))),
                               domains._PARAMS.get(operation.name, {}))
-               for dtype in (WIDE if x64 else NARROW) if all(accepts(each, dtype) for each in operation.accepts)]
+               for dtype in (WIDE if x64 else NARROW) if all(accepts(each, dtype) for each in operation.accepts)
+               and not (operation.name == "clamp" and dtype.kind == "c")]  # which is refused
     with enable_x64(x64), np.errstate(all="ignore"):
         compiled = jax.jit(lambda args: [bound(operation, sample, xs)[0]
                                          for sample, xs in zip(samples, args, strict=True)])
         for sample, out in zip(samples, compiled([sample.args for sample in samples]), strict=True):
-            check(operation, sample, np.asarray(out), np.asarray(bound(operation, sample, sample.args)[0]))
+            check(operation, sample, np.asarray(out), np.asarray(interpreted(operation, sample)[0]))
 
 
 def check(operation, sample, out, expected):
     assert (out.shape, out.dtype) == (expected.shape, expected.dtype)
     if operation.name in LOSE_DIGITS:
+        return
+    if out.dtype.kind == "c":
+        np.testing.assert_allclose(out, expected, {8: 1e-5, 16: 1e-11}[out.dtype.itemsize], err_msg=operation.name)
         return
     if not is_float(out.dtype):
         np.testing.assert_array_equal(out, expected)
@@ -103,13 +108,16 @@ def beside_powers(dtype):
         return np.concatenate([ends(dtype), beside, -beside])
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
 @pytest.mark.parametrize("new", [*NARROW, *WIDE])
 def test_conversions(new):
     with enable_x64():
         numbers = [beside_powers(dtype) if is_float(dtype) else ends(dtype) for dtype in (*NARROW, *WIDE)]
         convert = lambda xs: [lax.convert_element_type(x, new) for x in xs]  # noqa: E731
         with np.errstate(all="ignore"):
-            for x, out, expected in zip(numbers, jax.jit(convert)(numbers), convert(numbers), strict=True):
+            with interpreting():
+                meant = convert(numbers)
+            for x, out, expected in zip(numbers, jax.jit(convert)(numbers), meant, strict=True):
                 out, expected = (np.asarray(y, np.float64) if is_float(new) else np.asarray(y) for y in (out, expected))
                 np.testing.assert_array_equal(out, expected, str(x.dtype))
 
@@ -119,7 +127,9 @@ def test_integer_powers(power):
     numbers = [ends(dtype) for dtype in NARROW if dtype != domains.BOOL and (power >= 0 or is_float(dtype))]
     raised = lambda xs: [lax.integer_pow(x, power) for x in xs]  # noqa: E731
     with np.errstate(all="ignore"):
-        for x, out, expected in zip(numbers, jax.jit(raised)(numbers), raised(numbers), strict=True):
+        with interpreting():
+            meant = raised(numbers)
+        for x, out, expected in zip(numbers, jax.jit(raised)(numbers), meant, strict=True):
             if is_float(x.dtype):
                 out, expected = np.asarray(out, np.float64), np.asarray(expected, np.float64)
                 np.testing.assert_allclose(out, expected, 4e-2 if x.dtype.itemsize == 2 else 1e-5, 1e-40, str(x.dtype))

@@ -18,6 +18,8 @@ from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import FLOAT0, KeyType, is_complex, is_float, is_inexact
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.primitive import Primitive, Refusal, registry
+from tinytrace.core.trace import interpreting
+from tinytrace.testing import FAULTS
 
 FULL = settings.get_current_profile_name() != "fast"
 RULES = ("abstract_eval", "impl", "jvp", "transpose", "batch", "lower")
@@ -80,8 +82,13 @@ def test_compiled_equals_interpreted(primitive):
     program = jax.jit(lambda args: [bound(primitive, sample, xs) for sample, xs in zip(samples, args, strict=True)])
     compiled = program([sample.args for sample in samples])
     for sample, outs in zip(samples, compiled, strict=True):
-        for out, expected in zip(outs, bound(primitive, sample, sample.args), strict=True):
+        for out, expected in zip(outs, interpreted(primitive, sample), strict=True):
             assert_close(out, expected, 0 if primitive.name in domains.MOVES else 4e-6)
+
+
+def test_wrong_c_is_seen():
+    with FAULTS["wrong C"].planted(), pytest.raises(AssertionError, match="Not equal to tolerance"):
+        test_compiled_equals_interpreted(registry["sub"])
 
 
 @over_tried
@@ -91,7 +98,9 @@ def test_compiled_equals_interpreted_in_float64(primitive):
         compiled = jax.jit(lambda args: [function(*floats) for (function, _), floats in zip(pairs, args, strict=True)])(
             [floats for _, floats in pairs])
         for (function, floats), outs in zip(pairs, compiled, strict=True):
-            for out, expected in zip(outs, function(*floats), strict=True):
+            with interpreting():
+                interpreted = function(*floats)
+            for out, expected in zip(outs, interpreted, strict=True):
                 assert out.dtype == np.float64
                 assert_close(out, expected, 4e-6)
 
@@ -172,6 +181,12 @@ def listed(primitive, outs):
 
 def bound(primitive, sample, args):
     return listed(primitive, primitive.bind(*args, **sample.params))
+
+
+def interpreted(primitive, sample):
+    """The results by the primitive's meaning in NumPy: un-jitted it would run the very C that is to be tested."""
+    with interpreting():
+        return bound(primitive, sample, sample.args)
 
 
 def listed_call(primitive, sample, *args):

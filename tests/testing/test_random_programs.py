@@ -16,6 +16,7 @@ from hypothesis import Phase, given, seed, settings
 import tinytrace as jax
 from tests.conftest import ROOT
 from tinytrace.config import override
+from tinytrace.core.trace import interpreting
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.testing.strategies import programs_with_arguments
 from tinytrace.testing.values import agree
@@ -27,7 +28,7 @@ EXAMPLES = settings(max_examples=300 if FULL else 30)
 def interpret(program, arguments):
     """Runs a program equation by equation, each by its NumPy meaning; loops and branches too."""
     closed = jax.make_jaxpr(program.function())(*arguments)
-    with jax.disable_jit():
+    with interpreting():
         return jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *arguments)
 
 

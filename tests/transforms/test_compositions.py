@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import lax
+from tinytrace.core.trace import interpreting
 from tinytrace.core.typecheck import check_jaxpr
 
 FULL = settings.get_current_profile_name() != "fast"
@@ -205,7 +206,7 @@ def check(value, program, stack, x):
 def test_a_staged_stack_of_transformations_is_what_it_says(program, stack, x):
     closed = jax.make_jaxpr(transformed(program, stack))(jnp.float64(x))
     check_jaxpr(closed.jaxpr)
-    with jax.disable_jit():  # each equation by its NumPy meaning, loops and branches too
+    with interpreting():  # each equation by its NumPy meaning, loops and branches too
         value, = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, jnp.float64(x))
     check(value, program, stack, x)
 
