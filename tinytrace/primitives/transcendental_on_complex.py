@@ -170,7 +170,7 @@ def _cosh(x: Any) -> Any:
 
 @means_on_parts(tr.tanh_p)
 def _tanh(x: Any) -> Any:
-    """Kahan's: with t = tan b and s = sinh a, no step overflows before |a| is 10; then it is 1 to the last digit."""
+    """Kahan's: with t = tan b and s = sinh a, no step overflows up to |a| = 10 (float64: 20); then it is 1."""
     a, b = parts(x)
     one, four = const_like(a, 1), const_like(a, 4)
     t, s = tan(b), sinh(a)
@@ -180,7 +180,7 @@ def _tanh(x: Any) -> Any:
     endless = equals(abs(t), np.inf)
     re = select(endless, div(rho, s), div(mul(mul(steep, rho), s), below))
     im = select(endless, div(one, t), div(t, below))
-    far = gt(abs(a), const_like(a, 10))
+    far = gt(abs(a), const_like(a, 20 if a.dtype.itemsize == 8 else 10))
     size = exp(neg(abs(a)))
     small = mul(mul(mul(four, mul(sin(b), cos(b))), size), size)
     small = select(bitwise_and(equals(abs(a), np.inf), ne(small, small)), with_sign_of(filled_like(b, 0), b), small)
