@@ -209,7 +209,10 @@ def jaxprs(draw: st.DrawFn, max_steps: int = 10, steps: Sequence[Step] = ALL_STE
     closed: ClosedJaxpr
     try:
         closed = make_jaxpr(transformation(function))(*arguments)
-    except (NotImplementedError, ValueError):  # such as a loop without reverse mode, or a callback without tangents
+    except (NotImplementedError, ValueError, TypeError) as error:
+        # such as a loop without reverse mode, a callback without tangents, forward mode of a function with reverse only
+        if isinstance(error, TypeError) and "forward-mode autodiff" not in str(error):
+            raise
         closed = make_jaxpr(function)(*arguments)
     note(closed)
     return closed

@@ -40,7 +40,7 @@ ALL_STEPS: list[Step] = [
     *[elementwise.arithmetic] * 3, reductions.running, special.rounding_to_less, special.total_order,
     *[calls.recomputing] * 2, *[special.handing_on] * 2, matrices.factorization, matrices.random_numbers,
     matrices.pivots, matrices.random_numbers, calls.differentiating, reductions.running_product,
-    elementwise.product_and_sum, elementwise.product_and_sum,
+    elementwise.product_and_sum, elementwise.product_and_sum, *[matrices.complex_numbers] * 3,
 ]  # fmt: skip
 """All families, those of many operations more often: with these, every primitive of the registry is drawn."""
 

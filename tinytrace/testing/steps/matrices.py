@@ -52,6 +52,20 @@ def pivots(draw: st.DrawFn, block: Block) -> Value | None:
     return block.add(f"lax.linalg.lu_pivots_to_permutation({factors}[1], 3)", (3,), INT32, 3.0)
 
 
+COMPLEX = ("lax.real(lax.conj(lax.complex({0}, {0})))", "lax.imag(lax.complex({0}, -{0}))",
+           "lax.real(lax.fft(lax.complex({0}, {0}), 'FFT', (4,)))", "lax.real(lax.linalg.eig(jnp.diag({0}))[0])")
+"""A real array of four by way of complex numbers."""
+
+
+def complex_numbers(draw: st.DrawFn, block: Block) -> Value | None:
+    """Parts of complex numbers that are made of a new argument, of its Fourier transform, of eigenvalues."""
+    if block.depth:
+        return None
+    x = block.argument(draw, (4,), FLOAT32, tame=True)
+    text = draw(st.sampled_from(COMPLEX)).format(x.name)
+    return block.add(text, (4,), FLOAT32, 8 * x.bound, 1e-4 * x.bound)
+
+
 def random_numbers(draw: st.DrawFn, block: Block) -> Value | None:
     """Bits, uniform and gamma distributed numbers from keys that are made in the program."""
     if block.depth:
