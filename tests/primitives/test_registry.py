@@ -34,7 +34,7 @@ every_case = pytest.mark.every_case  # one wrong rule is seen by one case
 
 
 def by_numpy(law):
-    """A law about derivatives is not about C: its operations are computed by their meanings in NumPy."""
+    """A law about rules of transformations is not about C: its operations are computed by their meanings in NumPy."""
     @functools.wraps(law)
     def held(primitive):
         with interpreting():
@@ -165,6 +165,7 @@ def test_results_do_not_share_the_memory_of_numpy_arguments(primitive):
 
 
 @over_tried
+@by_numpy
 def test_vmap_is_a_stack_of_calls(primitive):
     if isinstance(type(primitive).batch, Refusal):
         return
