@@ -80,3 +80,20 @@ def test_tolerances_can_be_given_by_dtype():
 def test_single_precision_has_its_own_tolerance():
     with jax.enable_x64(False):
         check_grads(lambda x: jnp.sin(x) * x, (np.float32(1.5),), order=1, eps=1e-2, atol=1e-2, rtol=1e-2)
+
+
+@pytest.mark.parametrize("function", [
+    lambda z: z * jnp.sin(z), lambda z: (z * jnp.conj(z)).real, lambda z: jnp.abs(z), lambda z: jnp.fft.fft(z).imag,
+    lambda z: jnp.linalg.solve(z[:, None] * jnp.eye(3) + 2j, z)])
+def test_derivatives_of_complex_functions(function):
+    rng = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        z = rng.normal(size=3) + 1j * rng.normal(size=3)
+        check_grads(function, (z,), 2)
+
+
+def test_a_wrong_cotangent_of_a_complex_function_is_told():
+    wrong = jax.custom_vjp(lambda z: z * 2)
+    wrong.defvjp(lambda z: (z * 2, None), lambda _, ct: (2 * jnp.conj(ct),))
+    with jax.enable_x64(True), pytest.raises(AssertionError, match="cotangent projection"):
+        check_grads(wrong, (np.array([1 + 2j, 3j]),), 1, modes=["rev"])

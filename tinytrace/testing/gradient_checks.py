@@ -16,14 +16,15 @@ import numpy as np
 
 from tinytrace.api.autodiff import jvp, vjp
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import BFLOAT16, FLOAT0, is_float
+from tinytrace.core.dtypes import BFLOAT16, FLOAT0, dtype_of, is_complex, is_inexact
 from tinytrace.core.trees import tree_leaves, tree_map
 
 EPS = 1e-4
 """The step of the differences."""
 
 Tolerance = float | dict[Any, float] | None
-_TOLERANCE = {np.dtype(np.float16): 1e-2, np.dtype(np.float32): 2e-3, np.dtype(np.float64): 1e-5}
+_TOLERANCE = {np.dtype(np.float16): 1e-2, np.dtype(np.float32): 2e-3, np.dtype(np.float64): 1e-5,
+              np.dtype(np.complex64): 1e-3, np.dtype(np.complex128): 1e-5}
 
 
 def check_grads(f: Callable[..., Any], args: Sequence[Any], order: int, modes: Sequence[str] = ("fwd", "rev"),
@@ -83,7 +84,7 @@ def check_vjp(f: Callable[..., Any], f_vjp: Callable[..., Any], args: Sequence[A
     _compare(out, f(*args), atol, rtol, f"{err_msg} primal".strip())
     tangents = tree_map(lambda x: _random_like(rng, x), tuple(args))
     cotangent = tree_map(lambda x: _random_like(rng, x), out)
-    pulled = _inner_product(tangents, pullback(cotangent))
+    pulled = _inner_product(tangents, _conjugate(pullback(_conjugate(cotangent))))
     pushed = _inner_product(difference(f, args, tangents, eps), cotangent)
     _compare(pulled, pushed, atol, rtol, f"{err_msg} cotangent projection".strip())
 
@@ -105,7 +106,7 @@ def _moved(x: Any, tangent: Any, step: float) -> Any:
 
 def _quotient(after: Any, before: Any, eps: float) -> Any:
     after, before = np.asarray(after), np.asarray(before)
-    if not is_float(after.dtype):
+    if not is_inexact(after.dtype):
         return np.zeros(after.shape, FLOAT0)
     with np.errstate(invalid="ignore"):
         change = np.where(after == before, 0, after - before)  # also where both are the same infinity
@@ -117,12 +118,19 @@ def _random_like(rng: np.random.RandomState, x: Any) -> Any:
     aval = aval_of(x).to_tangent_aval()
     if aval.dtype == FLOAT0:
         return np.zeros(aval.shape, FLOAT0)
-    return np.asarray(rng.randn(*aval.shape), aval.dtype)
+    drawn = np.asarray(rng.randn(*aval.shape), aval.dtype)
+    return drawn + aval.dtype.type(1j) * np.asarray(rng.randn(*aval.shape), aval.dtype) if is_complex(aval.dtype) \
+        else drawn
+
+
+def _conjugate(tree: Any) -> Any:
+    """Return cotangents as directions: the cotangents of complex numbers are conjugates here, as in JAX."""
+    return tree_map(lambda x: np.conj(x) if is_complex(dtype_of(x, canonical=False)) else x, tree)
 
 
 def _inner_product(xs: Any, ys: Any) -> Any:
     pairs = zip(map(np.asarray, tree_leaves(xs)), map(np.asarray, tree_leaves(ys)), strict=True)
-    return sum(np.dot(x.ravel(), y.ravel()) for x, y in pairs if FLOAT0 not in (x.dtype, y.dtype))
+    return sum(np.vdot(x, y).real for x, y in pairs if FLOAT0 not in (x.dtype, y.dtype))
 
 
 def _compare(got: Any, wanted: Any, atol: Tolerance, rtol: Tolerance, message: str) -> None:
@@ -134,7 +142,8 @@ def _compare_arrays(got: Any, wanted: Any, atol: Tolerance, rtol: Tolerance, mes
     if FLOAT0 in (got.dtype, wanted.dtype):
         return
     limits = [max(_tolerance(got.dtype, tol), _tolerance(wanted.dtype, tol)) * got.size for tol in (atol, rtol)]
-    np.testing.assert_allclose(got.astype(float), wanted.astype(float), atol=limits[0], rtol=limits[1],
+    wide = complex if is_complex(got.dtype) or is_complex(wanted.dtype) else float
+    np.testing.assert_allclose(got.astype(wide), wanted.astype(wide), atol=limits[0], rtol=limits[1],
                                err_msg=message)
 
 
