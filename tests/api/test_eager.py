@@ -140,6 +140,7 @@ def test_elementwise_functions_ask_for_no_shape(function):
     assert tried
 
 
+@pytest.mark.slow
 def test_a_new_shape_of_an_elementwise_call_is_not_traced(monkeypatch):
     x, scalar = jnp.arange(1.0, 30.0), jnp.float32(3)
     calls = {

@@ -39,6 +39,7 @@ def test_the_first_run_compiles_and_the_second_finds_all_on_disk(first_and_secon
     assert summary(second)[1:3] == [0, compiled]
 
 
+@pytest.mark.slow
 def test_it_shows_what_the_introductions_show(first_and_second_run):
     first, _ = first_and_second_run
     for text in (

@@ -28,6 +28,7 @@ def test_a_program_does_not_differ_from_itself_under_other_names(case):
     assert not closed.diff(parse_jaxpr(str(closed)))
 
 
+@pytest.mark.slow
 def test_golden_programs_differ_exactly_when_their_texts_do():
     texts = golden_programs()[::7]
     parsed = [parse_jaxpr(text) for text in texts]

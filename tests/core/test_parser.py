@@ -65,6 +65,7 @@ def without_trailing_space(text):
     return "\n".join(map(str.rstrip, text.split("\n")))
 
 
+@pytest.mark.slow
 def test_every_golden_program_parses_back():
     programs = golden_programs()
     assert len(programs) > 3000

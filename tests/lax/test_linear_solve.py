@@ -39,6 +39,7 @@ def test_derivatives_in_matrix_and_right_side(solve):
     np.testing.assert_allclose(hessian, np.asarray(hessian).T, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axes", [(0, None), (None, 1), (0, 0), (2, 1)])
 def test_vmap_is_a_stack_of_calls(axes):
     many = [(a + k * np.eye(3, dtype=np.float32) if axes[0] is not None else a, b + k if axes[1] is not None else b)
