@@ -1,4 +1,4 @@
-"""`a * b + c` in one rounding, where the machine can: decided here, on the program, and nowhere else.
+"""`a * b + c` in one rounding, where the machine can: decided here, on the program, for all equations.
 
     d = mul a b                        e = fma a b c
     e = add d c
@@ -6,7 +6,8 @@
 The rule: the sum (or difference) of a product and a value of the same shape is one operation, if the product has no
 other use than such sums; of two products the left one. It looks at equations alone. So a result has one rounding
 whatever becomes of them: in vectors and in the elements that are left over, in one loop or in two, for one element or a
-million. Compilers may not fuse by themselves (-ffp-contract=off). In `exact` mode the pass does not run.
+million. Compilers may not fuse by themselves (-ffp-contract=off). In `exact` mode the pass does not run. What a fold
+sums may be a product too, which no equation shows: `codegen/ir/reductions.py` decides that.
 
 A product that is used several times is fused only if its operands are at hand anyway: else remembering one value would
 become remembering two.

@@ -1,0 +1,1 @@
+"""The interpreters of programs: staging, jvp, linearize, partial evaluation, transposition, vmap."""

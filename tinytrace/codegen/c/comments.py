@@ -1,7 +1,8 @@
-"""Comments of C: the only way by which text of users (names that they gave) enters a C program.
+"""Comments of C: the only way by which text of users (names that they gave) enters a generated program.
 
 What such a text may contain is one alphabet, held character by character, so that nothing has to be recognised: no
 character outside of it can end a comment, begin one, continue a line, or be another character in another encoding.
+(The files of `api/export_c.py` name parameters after users' names too, in letters, digits and `_` alone.)
 """
 from __future__ import annotations
 

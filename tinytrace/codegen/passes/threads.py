@@ -1,7 +1,8 @@
 """Which loops run on several threads: those with independent iterations whose work is worth waking a thread for.
 
-A fold of a whole array is cut into chunks where it is scheduled (`schedule/loops.py`). The decision depends on the
-program alone, never on the number of threads, so results do not either.
+A fold of a whole array is cut into chunks where it is scheduled (`schedule/loops.py`), a scatter where it is planned
+(`whole/scatter.py`). The decision depends on the program alone, never on the number of threads, so results do not
+either.
 """
 from __future__ import annotations
 
