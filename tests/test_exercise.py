@@ -63,7 +63,7 @@ def run(folder, *command):
 
 def test_three_changes_and_few_places():
     assert [(old == "/dev/null", path) for old, path, _ in DIFFS] == [
-        (True, "tinytrace/primitives/softsign.py"), (True, "tinytrace/primitives/norm.py"),
+        (True, "tinytrace/primitives/softsign.py"), (True, "tinytrace/primitives/fmax.py"),
         (True, "tinytrace/codegen/passes/scalars.py"), (False, "tinytrace/codegen/passes/pipeline.py")]
     added = [line for line in DIFFS[-1][2].splitlines() if line.startswith("+")]
     assert len(added) == 2, "an import, and a line of the list"
@@ -73,9 +73,9 @@ def test_three_changes_and_few_places():
 def test_the_operations_keep_the_laws_of_the_registry(copy):
     assert str(copy) in run(copy, "-c", "import tinytrace; print(tinytrace.__file__)")
     said = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/primitives/test_registry.py",
-               "-k", "softsign or reduce_norm")
+               "-k", "softsign or reduce_fmax")
     assert int(re.search(r"(\d+) passed", said)[1]) > 20
-    run(copy, "-m", "doctest", "tinytrace/primitives/softsign.py", "tinytrace/primitives/norm.py")
+    run(copy, "-m", "doctest", "tinytrace/primitives/softsign.py", "tinytrace/primitives/fmax.py")
 
 
 @pytest.mark.slow
@@ -83,5 +83,5 @@ def test_the_pass_is_held_to_its_word(copy):
     run(copy, "-c", textwrap.dedent(JOINED))
     said = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/codegen/test_passes.py",
                "tests/codegen/test_folders.py", "-k", "collatz or heat or piecewise or fill_rows"
-               " or softsign or reduce_norm or scalars or in_the_list")
+               " or softsign or reduce_fmax or scalars or in_the_list")
     assert int(re.search(r"(\d+) passed", said)[1]) > 5

@@ -105,7 +105,7 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Value:
 
 @custom_jvp
 def _logaddexp(x1: Value, x2: Value) -> Value:
-    if is_complex(x1.dtype):
+    if is_complex(aval_of(x1).dtype):
         larger = lax.max(x1, x2)
         out = lax.add(larger, lax.log1p(lax.exp(_less_twice(lax.add(x1, x2), larger))))
         return lax.complex(lax.real(out), _wrapped(lax.imag(out), np.pi))
@@ -136,7 +136,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Value:
 
 @custom_jvp
 def _logaddexp2(x1: Value, x2: Value) -> Value:
-    if is_complex(x1.dtype):
+    if is_complex(aval_of(x1).dtype):
         larger = lax.max(x1, x2)
         steps = lax.log1p(exp2(_less_twice(lax.add(x1, x2), larger)))
         out = lax.add(larger, lax.div(steps, strong_like(x1, np.log(2))))
@@ -169,5 +169,5 @@ def _wrapped(angle: Value, half: float) -> Value:
 
 def _finite(x: Value) -> Value:
     """Replace inf by 0, so that the difference of two of them is no nan."""
-    is_infinite = lax.eq(x, strong_like(x, np.inf)) if is_complex(x.dtype) else isposinf(x)
+    is_infinite = lax.eq(x, strong_like(x, np.inf)) if is_complex(aval_of(x).dtype) else isposinf(x)
     return lax.select(is_infinite, lax.full_like(x, 0), x)

@@ -288,11 +288,14 @@ def _note(name: str) -> str:
 
 
 def _json(value: Any) -> bytes:
-    """A JSON text with a line for each field: json's own indentation takes a third of the time of publishing."""
+    """A JSON text with a line for each field: json's own indentation takes a third of the time of publishing.
+
+    It ends with its last brace: without any one of its bytes it is no JSON.
+    """
     if not isinstance(value, Mapping):
         return json.dumps(value).encode()
     fields = [f" {json.dumps(name)}: {json.dumps(field)}" for name, field in value.items()]
-    return "{{\n{}\n}}\n".format(",\n".join(fields)).encode()
+    return "{{\n{}\n}}".format(",\n".join(fields)).encode()
 
 
 def parse_json(data: bytes) -> Any:
