@@ -16,6 +16,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives random runtime seeds testing)
 MATRIX := "--threads=1" "--threads=5" "--exact --threads=1" "--exact --threads=2" "--exact --threads=5"
 
+# One process more than there are cores: a third of the tests' time is waiting, for compilers, locks and processes.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
 # Python's bytecode is kept: without it every process compiles the package's 300 modules first.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -32,7 +35,7 @@ demo: $(VENV)/.installed  ## run the programs of the introductions: jaxpr, C, ou
 
 test: $(VENV)/.dev  ## run all tests (minutes)
 	@echo "==> all tests"
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+	@PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) $(BIN)/python -m pytest -n auto --dist worksteal
 
 test-fast: $(VENV)/.dev  ## run each test that is not slow on a few of its cases, the laws of primitives on all of them
 	@echo "==> the fast tests"

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace.interpreters.no_mlir import Refused
 from tinytrace.layers import LAYERS
 from tinytrace.missing import sentence
 
@@ -110,7 +111,8 @@ def missing_page() -> str:
         for name in names.split():
             if name != "nothing":
                 stand_in = getattr(importlib.import_module(ours), name, None)
-                text = sentence(ours, name) or getattr(stand_in, "reason", NO_MLIR)
+                reason = NO_MLIR if isinstance(stand_in, Refused) else getattr(stand_in, "reason", NO_MLIR)
+                text = sentence(ours, name) or reason
                 by_sentence.setdefault(text, []).append(f"`{name}`")
         rows += [f"| `{module}` | {' '.join(found)} | {text} |" for text, found in by_sentence.items()]
     return "\n".join(["# Missing names", "",
