@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
 import time
@@ -118,6 +119,22 @@ def test_a_child_does_not_wait_for_work_of_a_thread_that_lives_in_its_parent_onl
         end.set()
     assert task.wait()
     assert task.result() is True
+
+
+def test_a_child_that_is_forked_before_the_worker_has_begun(monkeypatch):
+    """As by a handler that runs between the start of the thread and its first step."""
+    start, ready = _thread.start_new_thread, threading.Event()
+
+    def start_late(function, args):
+        return start(lambda: ready.wait(20) and function(*args), ())
+
+    monkeypatch.setattr(_thread, "start_new_thread", start_late)
+    task = _Task(lambda pulse: 7)
+    task.start()
+    assert in_child(task.wait) == (0, "False")
+    ready.set()
+    assert task.wait()
+    assert task.result() == 7
 
 
 def test_many_children_at_once():

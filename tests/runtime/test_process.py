@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import threading
 import time
 
 import pytest
@@ -86,23 +87,47 @@ def test_closed_standard_streams(closed):
     assert (status, text) in [(0, str(Finished(0, both))) for both in ("out\nerr\n", "err\nout\n")]
 
 
-def test_a_fork_that_keeps_the_pipe_open_is_not_waited_for(monkeypatch):
-    """Another thread forks at the wrong moment; its child inherits the pipe and lives long."""
-    spawn, children = os.posix_spawnp, []
+@pytest.mark.parametrize("pipeline", [[["echo", "done"]], [["echo", "done"], ["cat"], ["cat"]]], ids=len)
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_fork_of_another_thread_while_commands_start(monkeypatch, moment, pipeline):
+    """Its child lives long, and must hold no end of a pipe whose end a command waits for."""
+    spawn, children, threads = os.posix_spawnp, [], []
 
-    def fork_and_spawn(*args, **kwargs):
-        children.append(os.fork())
-        if not children[-1]:
+    def fork():
+        child = os.fork()
+        if not child:
             time.sleep(60)
             os._exit(0)
-        return spawn(*args, **kwargs)
+        children.append(child)
+
+    def fork_elsewhere():
+        threads.append(threading.Thread(target=fork))
+        threads[-1].start()
+        threads[-1].join(0.2)
+
+    def fork_and_spawn(*args, **kwargs):
+        if moment == "before":
+            fork_elsewhere()
+        pid = spawn(*args, **kwargs)
+        if moment == "after":
+            fork_elsewhere()
+        return pid
 
     monkeypatch.setattr(os, "posix_spawnp", fork_and_spawn)
     start = time.monotonic()
-    assert run(["echo", "done"]) == Finished(0, "done\n")
+    assert run(*pipeline, timeout=20) == Finished(0, "done\n")
+    assert time.monotonic() - start < 10
+    for thread in threads:
+        thread.join()
+    for child in children:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+
+
+def test_what_a_command_leaves_running_is_not_waited_for():
+    start = time.monotonic()
+    assert run(["sh", "-c", "sleep 60 & echo done"]) == Finished(0, "done\n")
     assert time.monotonic() - start < 5
-    os.kill(children[0], 9)
-    os.waitpid(children[0], 0)
 
 
 def test_no_descriptor_is_left_open():

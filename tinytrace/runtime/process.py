@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -19,6 +20,10 @@ _PROGRESS_AFTER = 1.0  # seconds until a line of progress appears on a terminal
 _LOOK_EVERY = 0.05  # seconds from one look at silent commands to the next
 _KEPT = 1 << 20  # bytes of output that are kept
 _MOST = 1 << 26  # bytes of output after which a command is taken for endless
+
+_starting = threading.RLock()  # held while this process has ends of pipes that are the commands' alone
+# A child that is forked meanwhile would keep those ends open, and the command that reads from them would never end.
+os.register_at_fork(before=_starting.acquire, after_in_parent=_starting.release, after_in_child=_starting.release)
 
 
 class Finished(NamedTuple):
@@ -71,13 +76,15 @@ def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.d
     """
     watch = _Watch(timeout, _Progress(task), pulse)
     pids: list[int] = []
-    reader, writer = map(_above_standard, os.pipe())
+    reader = -1
     try:
-        try:
-            for commands in pipelines:
-                _start(commands, stdin, writer, {**os.environ, "LC_ALL": "C", **(variables or {})}, pids)
-        finally:
-            os.close(writer)
+        with _starting:
+            reader, writer = map(_above_standard, os.pipe())
+            try:
+                for commands in pipelines:
+                    _start(commands, stdin, writer, {**os.environ, "LC_ALL": "C", **(variables or {})}, pids)
+            finally:
+                os.close(writer)
         output, stopped = _read_to_end(reader, pids, watch)
         status = 0
         while pids and not stopped:
@@ -87,7 +94,8 @@ def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.d
     finally:
         for pid in pids:  # an exception, Ctrl-C among them, or a limit
             _wait(pid, kill=True)
-        os.close(reader)
+        if reader >= 0:
+            os.close(reader)
         watch.progress.clear()
 
 
@@ -138,7 +146,7 @@ def _read_to_end(reader: int, pids: list[int], watch: _Watch) -> tuple[bytes, st
                 return kept, ENDLESS
             if not at_end:
                 continue
-        # Without the pipe's end too: another thread has forked meanwhile, and its child keeps the pipe open.
+        # Without the pipe's end too: what a command has left running may keep the pipe open.
         if all(map(_has_ended, pids)):
             return kept, ""
     return kept, TIME_IS_UP

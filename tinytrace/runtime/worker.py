@@ -10,9 +10,11 @@ whose lock the main thread keeps as long as it waits.
 from __future__ import annotations
 
 import _thread
+import atexit
+import os
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tinytrace.config import config
 from tinytrace.runtime.process import idle
@@ -32,22 +34,27 @@ def run_apart(work: Callable[[Callable[[], None]], Result]) -> Result:
     Args:
       work: must call `pulse` every now and then, and let through what it raises.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if _thread.get_ident() != threading.main_thread().ident:
         return work(idle)
     task = _Task(work)
     try:
         task.start()
-    except RuntimeError:  # no more threads, or the interpreter is about to end
-        return work(idle)
-    try:
         is_done = task.wait()
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, RuntimeError) and not task.has_thread:  # no more threads, or the interpreter ends
+            return work(idle)
         task.stop()
         raise
     return task.result() if is_done else run_apart(work)
 
 
 class _Task(Generic[Result]):
+    """Work and the thread that does it.
+
+    The thread is a plain one: `threading.Thread.start` waits until its thread has begun, and a child that a signal
+    handler forks just then has no such thread and would wait for ever.
+    """
+
     def __init__(self, work: Callable[[Callable[[], None]], Result]) -> None:
         self._work = work
         self._settings = dict(config.__dict__)  # this thread's overrides
@@ -55,23 +62,26 @@ class _Task(Generic[Result]):
         self._results: list[Result] = []
         self._error: BaseException | None = None
         self._ended = _thread.allocate_lock()  # not an Event: its wait is Python code, which signals interrupt
-        self._thread = threading.Thread(target=self._run, name="tinytrace compiles")
+        self._pid = os.getpid()
+        self.has_thread = False
 
     def start(self) -> None:
         self._ended.acquire()
-        self._thread.start()
+        _thread.start_new_thread(self._run, ())
+        self.has_thread = True
 
     def wait(self) -> bool:
         """Wait for the end; False in a child that a signal handler has forked, where there is no such thread."""
         while not self._ended.acquire(timeout=_LOOK_EVERY):
-            if not self._thread.is_alive():
+            if os.getpid() != self._pid:
                 return self._ended.acquire(blocking=False)
         return True
 
     def stop(self) -> None:
         self._is_stopped = True
-        if self._thread.is_alive():
-            self._ended.acquire(timeout=_CLEANING_UP)
+        _stopped.append(self)
+        if os.getpid() != self._pid or self._ended.acquire(timeout=_CLEANING_UP):
+            _stopped.remove(self)
 
     def result(self) -> Result:
         if self._error is not None:
@@ -91,3 +101,12 @@ class _Task(Generic[Result]):
     def _pulse(self) -> None:
         if self._is_stopped:
             raise Stopped
+
+
+_stopped: list[_Task[Any]] = []  # those that may still be cleaning up
+
+
+@atexit.register
+def _wait_for_stopped() -> None:
+    for task in list(_stopped):
+        task.stop()
