@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -50,6 +50,32 @@ def counted(n: int, thing: str) -> str:
     ('1 kernel', '2 kernels')
     """
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
+def toposort(ends: Iterable[Any]) -> list[Any]:
+    """Return the nodes that `ends` need, each after its `parents`.
+
+    Among the many such orders it is this: from the ends backwards, a node is taken as soon as all its uses are, the
+    latest such node first. Source: Kahn, "Topological sorting of large networks" (1962).
+    """
+    ends = list({id(node): node for node in ends}.values())
+    uses = {id(node): 0 for node in ends}
+    pending = list(ends)
+    while pending:
+        for parent in pending.pop().parents:
+            if id(parent) not in uses:
+                uses[id(parent)] = 0
+                pending.append(parent)
+            uses[id(parent)] += 1
+    ready, backwards = [node for node in ends if not uses[id(node)]], []
+    while ready:
+        node = ready.pop()
+        backwards.append(node)
+        for parent in node.parents:
+            uses[id(parent)] -= 1
+            if not uses[id(parent)]:
+                ready.append(parent)
+    return backwards[::-1]
 
 
 class _Collections:
@@ -196,6 +222,6 @@ def _cached(fun: Callable[..., Result], context: Callable[[], tuple[Any, ...]]) 
 
 _OF_JAX = """
     HashableFunction as_hashable_function cache curry merge_lists partition_list safe_map safe_zip split_dict split_list
-    split_list_checked split_merge subvals toposort unzip2 unzip3 wrap_name wraps
+    split_list_checked split_merge subvals unzip2 unzip3 wrap_name wraps
 """  # of `jax.util`
 __getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_JAX.split(), "extend.functions"), __name__)

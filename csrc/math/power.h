@@ -61,7 +61,7 @@ static inline float tt_pow_f32(float x, float y) {
     return tt_float_f32(tt_bits_f32(power) ^ sign);
 }
 
-/* tt: tt_exp_sum_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64; long */
+/* tt: tt_exp_sum_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64, tt_exp_reduced_f64; long */
 /* exp(w + w_error) for |w| <= 1e3; 0 at -1e3, infinity at 1e3. Scaled in two steps, so that a subnormal result is rounded
    once. */
 static inline double tt_exp_sum_f64(double w, double w_error) {
@@ -69,20 +69,8 @@ static inline double tt_exp_sum_f64(double w, double w_error) {
     double n = t - 6755399441055744.0;
     double r = tt_fma_f64(-n, 0.69314718036912382, w);
     r = r + (__builtin_fabs(w) < 1e3 ? tt_fma_f64(-n, 1.9082149292705877e-10, w_error) : 0.0);
-    double q = 2.5004611700418618e-08;
-    q = tt_fma_f64(q, r, 2.763047317929422e-07);
-    q = tt_fma_f64(q, r, 2.7557572053878852e-06);
-    q = tt_fma_f64(q, r, 2.4801492415614528e-05);
-    q = tt_fma_f64(q, r, 0.00019841269522593487);
-    q = tt_fma_f64(q, r, 0.0013888888944362959);
-    q = tt_fma_f64(q, r, 0.008333333333487038);
-    q = tt_fma_f64(q, r, 0.041666666666526936);
-    q = tt_fma_f64(q, r, 0.16666666666666424);
-    q = tt_fma_f64(q, r, 0.5000000000000011);
-    q = tt_fma_f64(q, r, 1.0);
-    q = tt_fma_f64(q, r, 1.0);
     uint64_t exponent = tt_bits_f64(t) + 2046, half_exponent = exponent >> 1;
-    double power = q * tt_float_f64(half_exponent << 52) * tt_float_f64((exponent - half_exponent) << 52);
+    double power = tt_exp_reduced_f64(r) * tt_float_f64(half_exponent << 52) * tt_float_f64((exponent - half_exponent) << 52);
     return w == -1e3 ? 0.0 : w == 1e3 ? __builtin_inf() : power;
 }
 

@@ -113,31 +113,6 @@ def split_merge(predicate: Callable[[Any], bool], values: Sequence[Any]
     return chosen, others, lambda a, b: merge_lists(flags, a, b)
 
 
-def toposort(end_nodes: Iterable[Any]) -> list[Any]:
-    """Return the nodes that `end_nodes` need, each after its `parents`.
-
-    Source: Kahn, "Topological sorting of large networks" (1962), from the ends backwards.
-    """
-    ends = list({id(node): node for node in end_nodes}.values())
-    uses = {id(node): 0 for node in ends}
-    pending = list(ends)
-    while pending:
-        for parent in pending.pop().parents:
-            if id(parent) not in uses:
-                uses[id(parent)] = 0
-                pending.append(parent)
-            uses[id(parent)] += 1
-    ready, backwards = [node for node in ends if not uses[id(node)]], []
-    while ready:
-        node = ready.pop()
-        backwards.append(node)
-        for parent in node.parents:
-            uses[id(parent)] -= 1
-            if not uses[id(parent)]:
-                ready.append(parent)
-    return backwards[::-1]
-
-
 def curry(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return `f` as a function of its first arguments to a function of the others."""
     return functools.wraps(f)(functools.partial(functools.partial, f))

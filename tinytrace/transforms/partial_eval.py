@@ -15,7 +15,7 @@ Source: Radul et al., "You Only Linearize Once" (https://arxiv.org/abs/2204.1092
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ from tinytrace.core.source_info import SourceInfo
 from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error, set_current_trace
 from tinytrace.transforms.scope import running
 from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr, user_source
-from tinytrace.util import cache_by_jaxpr
+from tinytrace.util import cache_by_jaxpr, toposort
 
 FlatFunction = Callable[..., Any]
 
@@ -181,7 +181,7 @@ def collect_jaxpr(in_tracers: Sequence[JaxprTracer], out_tracers: Sequence[Jaxpr
     consts: dict[int, tuple[Var, Any]] = {}
     eqns: dict[Recipe, JaxprEqn] = {}
     inputs = set(map(id, in_tracers))
-    for tracer in sorted_by_need([*in_tracers, *out_tracers]):
+    for tracer in toposort([*in_tracers, *out_tracers]):  # the order in which JAX prints linear programs
         recipe = tracer.recipe
         if isinstance(recipe, Recipe):
             if recipe not in eqns:
@@ -208,39 +208,6 @@ def _equation(recipe: Recipe, atoms: dict[int, Atom]) -> JaxprEqn:
             atoms[id(tracer)] = outvars[-1]
     return JaxprEqn([atoms[id(t)] for t in recipe.in_tracers], outvars, recipe.primitive, recipe.params,
                     recipe.effects, recipe.source)
-
-
-def sorted_by_need(ends: Sequence[JaxprTracer]) -> list[JaxprTracer]:
-    """Return every tracer that `ends` need, each after its parents.
-
-    Among the many such orders this is the one in which JAX prints linear programs: from the ends backwards, a tracer
-    is taken as soon as all its uses are, the latest such tracer first.
-    """
-    ends = list({id(t): t for t in ends}.values())
-    open_uses = _count_uses(ends)
-    ready = [t for t in ends if not open_uses[id(t)]]
-    backwards = []
-    while ready:
-        tracer = ready.pop()
-        backwards.append(tracer)
-        for parent in tracer.parents:
-            open_uses[id(parent)] -= 1
-            if not open_uses[id(parent)]:
-                ready.append(parent)
-    return backwards[::-1]
-
-
-def _count_uses(ends: Iterable[JaxprTracer]) -> dict[int, int]:
-    """Count how often each tracer is an operand; being an end is no use."""
-    uses = {id(t): 0 for t in ends}
-    pending = list(ends)
-    while pending:
-        for parent in pending.pop().parents:
-            if id(parent) not in uses:
-                uses[id(parent)] = 0
-                pending.append(parent)
-            uses[id(parent)] += 1
-    return uses
 
 
 # --- jaxprs ----------------------------------------------------------------------------------------------------
