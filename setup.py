@@ -32,8 +32,8 @@ class BuildWithTexts(build_py):
             shutil.copyfile(path, place)
 
 
-HIT_PATH = ["installed", "traces", "counter", "buffers", "views", "arrays", "indexing", "keys", "entry", "eager",
-            "dispatch"]
+HIT_PATH = ["installed", "traces", "counter", "scalars", "buffers", "views", "arrays", "indexing", "keys", "entry",
+            "eager", "dispatch"]
 """The files of tinytrace._dispatch, in the order of their layers."""
 
 EXTENSIONS = {

@@ -5,7 +5,7 @@
    call that is in any way unusual is a miss, and Python decides.
 
    Every file X.c has a header X.h with what it offers to those above it, and includes headers of files below it only:
-   installed, traces, counter; buffers, views, arrays, indexing; keys, entry, eager; dispatch.
+   installed, traces, counter, scalars; buffers, views, arrays, indexing; keys, entry, eager; dispatch.
 
    The rule of ownership: whatever is used after Python code may have run is owned, not borrowed. Python code runs
    wherever something is hashed, compared, called, allocated with a garbage collection or given up, and it may empty the

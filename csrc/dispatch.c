@@ -32,10 +32,10 @@ static inline int may_be_fast(Callable *self) {
     return self->table && !paused && self->enabled && at_bottom();
 }
 
-static PyObject *run(PyObject *entry, PyObject **leaves, PyObject *args, PyObject *kwargs) {
+static PyObject *run(PyObject *entry, PyObject **leaves, Py_ssize_t n, PyObject *args, PyObject *kwargs) {
     if (Py_TYPE(entry) == &EntryType)
-        return run_entry(entry, leaves);
-    return Py_TYPE(entry) == &EagerType ? run_eagerly(entry, leaves) : PyObject_Call(entry, args, kwargs);
+        return run_entry(entry, leaves, n);
+    return Py_TYPE(entry) == &EagerType ? run_eagerly(entry, leaves, n) : PyObject_Call(entry, args, kwargs);
 }
 
 /* What answers calls of this key: a new reference, or NULL, perhaps with an exception. Takes the reference to the key. */
@@ -54,9 +54,10 @@ static PyObject *look_up(Callable *self, PyObject *key) {
 static PyObject *answer(Callable *self, PyObject *args, PyObject *kwargs) {
     Key key;
     PyObject *tuple = key_of(self->static_names, self->static_bits, args, kwargs, &key), *result = NULL;
-    PyObject *entry = tuple && self->table ? look_up(self, tuple) : (Py_XDECREF(tuple), NULL);
+    int is_known = tuple && (key.ran_python ? may_be_fast(self) : self->table != NULL);
+    PyObject *entry = is_known ? look_up(self, tuple) : (Py_XDECREF(tuple), NULL);
     if (entry) {
-        result = run(entry, key.leaves.items, args, kwargs);
+        result = run(entry, key.leaves.items, key.leaves.next - key.leaves.items, args, kwargs);
         Py_DECREF(entry);
     }
     objects_clear(&key.leaves);
@@ -116,6 +117,10 @@ static PyObject *callable_learn(PyObject *object, PyObject *arguments) {
     objects_clear(&key.leaves);
     if (!tuple)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
+    if (key.ran_python && (paused || begun != epoch)) {
+        Py_DECREF(tuple);
+        Py_RETURN_FALSE;
+    }
     int failed = put(self, tuple, entry);
     Py_DECREF(tuple);
     if (failed && !drop_exception()) /* an unhashable static value: such calls are Python's */
@@ -253,7 +258,7 @@ static PyObject *call_entry(PyObject *module, PyObject *const *args, Py_ssize_t 
     (void)module;
     if (n < 1 || (Py_TYPE(args[0]) != &EntryType && Py_TYPE(args[0]) != &EagerType))
         return PyErr_Format(PyExc_TypeError, "call_entry takes a FastEntry or an EagerEntry, and leaves");
-    PyObject *result = run(args[0], (PyObject **)args + 1, NULL, NULL);
+    PyObject *result = run(args[0], (PyObject **)args + 1, n - 1, NULL, NULL);
     return result || PyErr_Occurred() ? result : Py_NewRef(Py_NotImplemented);
 }
 
@@ -266,6 +271,7 @@ static PyMethodDef functions[] = {
     {"call_entry", (PyCFunction)(void (*)(void))call_entry, METH_FASTCALL,
      "call_entry(entry, *leaves): what a known call does; NotImplemented where Python must look at the leaves"},
     {"set_getitem", set_getitem, METH_O, "set_getitem(function): what answers x[index] where the index is not plain"},
+    {"set_node_kinds", set_node_kinds, METH_O, "set_node_kinds(kinds): class -> how such a node of a tree is taken apart"},
     {"set_numpy", set_numpy, METH_VARARGS, "set_numpy(asarray, quiet_context): what eager calls need of NumPy"},
     {"set_raise_status", set_raise_status, METH_O, "set_raise_status(function): called with a status that is not 0"},
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},

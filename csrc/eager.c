@@ -11,7 +11,7 @@
 #define NO_IMPORT_ARRAY
 #include <numpy/arrayobject.h>
 
-enum { MAX_OPERANDS = 64, SPARE_CONTEXTS = 8 };
+enum { FEW = 16, SPARE_CONTEXTS = 8 }; /* FEW: as many operands need no memory of their own */
 
 typedef struct {
     PyObject_HEAD
@@ -51,8 +51,6 @@ static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTuple(args, "OO!O!O", &function, &PyTuple_Type, &scalar_types, &PyTuple_Type, &out_avals,
                           &unflatten))
         return NULL;
-    if (PyTuple_GET_SIZE(scalar_types) > MAX_OPERANDS)
-        return PyErr_Format(PyExc_ValueError, "more than %d operands", MAX_OPERANDS);
     Eager *e = PyObject_GC_New(Eager, &EagerType);
     if (!e)
         return NULL;
@@ -96,14 +94,18 @@ static PyObject *operand_of(PyObject *leaf, PyObject *scalar_type) {
 }
 
 static PyObject *call_on(Eager *e, PyObject **leaves) {
-    PyObject *operands[MAX_OPERANDS], *result = NULL;
+    PyObject *few[FEW], **operands = few, *result = NULL;
     Py_ssize_t n = PyTuple_GET_SIZE(e->scalar_types), k = 0;
+    if (n > FEW && !(operands = PyMem_Malloc((size_t)n * sizeof *operands)))
+        return PyErr_NoMemory();
     while (k < n && (operands[k] = operand_of(leaves[k], PyTuple_GET_ITEM(e->scalar_types, k))))
         k++;
     if (k == n)
         result = PyObject_Vectorcall(e->function, operands, (size_t)n, NULL);
     while (k > 0)
         Py_DECREF(operands[--k]);
+    if (operands != few)
+        PyMem_Free(operands);
     return result;
 }
 
@@ -159,9 +161,9 @@ static PyObject *wrap_all(Eager *e, PyObject *values) {
     return tree;
 }
 
-PyObject *run_eagerly(PyObject *entry, PyObject **leaves) {
+PyObject *run_eagerly(PyObject *entry, PyObject **leaves, Py_ssize_t n) {
     Eager *e = (Eager *)entry;
-    PyObject *result = call_quietly(e, leaves);
+    PyObject *result = n == PyTuple_GET_SIZE(e->scalar_types) ? call_quietly(e, leaves) : NULL;
     if (!result || e->unflatten == Py_None)
         return result ? wrap(result, PyTuple_GET_ITEM(e->out_avals, 0)) : NULL;
     PyObject *tree = wrap_all(e, result);

@@ -5,6 +5,7 @@
 #include "arrays.h"
 #include "counter.h"
 #include "installed.h"
+#include "scalars.h"
 #include <string.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/ndarraytypes.h>
@@ -35,6 +36,7 @@ typedef struct {
     uintptr_t entry;
     size_t workspace;
     int n_inputs, n_computed, n_outputs;
+    int n_leaves; /* as many it looks at, at least */
     Py_ssize_t block, count; /* block > 0: the program takes `block` elements, a call takes `count` */
     size_t *steps;           /* then, per buffer: bytes from one block to the next, 0 for one that stays */
     struct input *inputs;
@@ -79,6 +81,8 @@ static int read_tables(Entry *e, PyObject *inputs, PyObject *out_bytes, PyObject
         in->fixed = (uintptr_t)fixed;
         in->nbytes = (size_t)nbytes;
         in->size = (size_t)size;
+        if (!fixed && in->leaf >= e->n_leaves)
+            e->n_leaves = in->leaf + 1;
     }
     for (int i = 0; i < e->n_computed; i++)
         e->out_bytes[i] = PyLong_AsSize_t(PyTuple_GET_ITEM(out_bytes, i));
@@ -88,6 +92,8 @@ static int read_tables(Entry *e, PyObject *inputs, PyObject *out_bytes, PyObject
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(outputs, i), "iiO", &out->source, &out->at, &constant))
             return 0;
         out->constant = Py_NewRef(constant);
+        if (out->source == FROM_LEAF && out->at >= e->n_leaves)
+            e->n_leaves = out->at + 1;
     }
     return !PyErr_Occurred();
 }
@@ -135,7 +141,7 @@ static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     e->entry = (uintptr_t)address;
     e->workspace = (size_t)workspace;
     e->n_inputs = (int)n_in, e->n_computed = (int)n_computed, e->n_outputs = (int)n_out;
-    e->block = e->count = 0;
+    e->block = e->count = e->n_leaves = 0;
     e->steps = NULL;
     e->inputs = PyMem_Calloc((size_t)n_in, sizeof *e->inputs);
     e->out_bytes = PyMem_Calloc((size_t)n_computed, sizeof *e->out_bytes);
@@ -165,26 +171,6 @@ int add_entry_constants(PyObject *module) {
 
    A call owns every block that it reads for as long as it reads: `pins` holds them. Each function returns the address
    of the elements, or 0 when Python must look at the argument. */
-
-/* A Python scalar, as the array element it stands for. */
-static uintptr_t store_scalar(PyObject *x, int type, uint64_t *slot) {
-    double real = 0;
-    long long integer = 0;
-    int overflow = 0;
-    if (PyFloat_CheckExact(x))
-        real = PyFloat_AS_DOUBLE(x);
-    else if ((integer = PyLong_AsLongLongAndOverflow(x, &overflow)), overflow)
-        return 0;
-    switch (type) {
-    case NPY_FLOAT: *(float *)slot = (float)real; break;
-    case NPY_DOUBLE: *(double *)slot = real; break;
-    case NPY_INT: *(int32_t *)slot = (int32_t)integer; break;
-    case NPY_LONG: *(int64_t *)slot = (int64_t)integer; break;
-    case NPY_BOOL: *(uint8_t *)slot = (uint8_t)(x == Py_True); break;
-    default: return 0;
-    }
-    return type == NPY_INT && integer != (int32_t)integer ? 0 : (uintptr_t)slot;
-}
 
 /* Has the array as many elements as its aval says? It had when the key was read; its owner may have changed it since. */
 static int has_size(PyArrayObject *array, size_t wanted) {
@@ -371,9 +357,9 @@ done:
     return result;
 }
 
-PyObject *run_entry(PyObject *entry, PyObject **leaves) {
+PyObject *run_entry(PyObject *entry, PyObject **leaves, Py_ssize_t n_leaves) {
     Entry *e = (Entry *)entry;
-    if (!can_hand_through(e, leaves))
+    if (n_leaves < e->n_leaves || !can_hand_through(e, leaves))
         return NULL;
     uint64_t few[4 * FEW], *memory = few;
     size_t n = (size_t)e->n_inputs + (size_t)e->n_computed + 1;

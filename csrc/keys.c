@@ -1,5 +1,9 @@
 /* The key of a call: types, avals, lengths, names and static values, in the order of reading. Two calls with equal keys
-   have the same answer. */
+   have the same answer.
+
+   Tuples, lists, dicts, named tuples, dataclasses that are registered and leaves are read in C. Other registered nodes
+   are taken apart by their own functions, which are Python code and may change any list or dict that is being read.
+   So what is read is owned while it is read, its size is looked at before every item, and what has changed has no key. */
 
 #include "keys.h"
 #include "arrays.h"
@@ -7,11 +11,13 @@
 #include <math.h>
 #include <string.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
+#define PY_ARRAY_UNIQUE_SYMBOL tinytrace_numpy
+#define NO_IMPORT_ARRAY
+#include <numpy/arrayobject.h>
 
 enum {
-    MOST = 1 << 18, /* a list that is in itself twice has a key of 2^depth tokens: Python says so better */
-    DEEPEST = 100,
+    MOST = 1 << 20, /* a list that is in itself twice has a key of 2^depth tokens: Python says so better */
+    DEEPEST = 1000,
 };
 
 static inline void objects_init(struct objects *self) {
@@ -40,6 +46,19 @@ static __attribute__((cold, noinline)) int objects_grow(struct objects *self) {
     self->next = more + count;
     self->end = more + 2 * count;
     return 1;
+}
+
+static PyObject *node_kinds, *reader_name; /* class -> its kind; "reader" */
+
+/* set_node_kinds(kinds) */
+PyObject *set_node_kinds(PyObject *module, PyObject *kinds) {
+    (void)module;
+    if (!PyDict_Check(kinds))
+        return PyErr_Format(PyExc_TypeError, "the kinds of nodes are a dict, got %R", kinds);
+    if (!reader_name && !(reader_name = PyUnicode_InternFromString("reader")))
+        return NULL;
+    Py_XSETREF(node_kinds, Py_NewRef(kinds));
+    Py_RETURN_NONE;
 }
 
 /* Each returns 1 when the argument has a key here, 0 when Python must look at it. */
@@ -77,46 +96,50 @@ static int read_numpy(Key *key, PyObject *x) {
            && push_new(key, PyBytes_FromStringAndSize((const char *)PyArray_DIMS(array), size));
 }
 
-static int read_items(Key *key, PyObject *x, PyObject **items, Py_ssize_t n) {
-    if (key->depth == DEEPEST || !push(key, (PyObject *)Py_TYPE(x)) || !push_new(key, PyLong_FromSsize_t(n)))
-        return 0;
-    key->depth++;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!read_argument(key, items[i]))
-            return 0;
+/* A NumPy scalar: its dtype. */
+static int read_numpy_scalar(Key *key, PyObject *x) {
+    return read_leaf(key, x, (PyObject *)&PyGenericArrType_Type) && push_new(key, (PyObject *)PyArray_DescrFromScalar(x));
+}
+
+static int begin_node(Key *key, PyObject *type, Py_ssize_t n) {
+    return key->depth++ < DEEPEST && push(key, type) && push_new(key, PyLong_FromSsize_t(n));
+}
+
+static int end_node(Key *key) {
     key->depth--;
     return 1;
+}
+
+static int read_tuple(Key *key, PyObject *x) {
+    Py_ssize_t n = PyTuple_GET_SIZE(x);
+    if (!begin_node(key, (PyObject *)Py_TYPE(x), n))
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!read_argument(key, PyTuple_GET_ITEM(x, i)))
+            return 0;
+    return end_node(key);
+}
+
+static int read_list(Key *key, PyObject *x) {
+    Py_ssize_t n = PyList_GET_SIZE(x);
+    if (!begin_node(key, (PyObject *)Py_TYPE(x), n))
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (i >= PyList_GET_SIZE(x) || !read_argument(key, PyList_GET_ITEM(x, i)))
+            return 0;
+    return end_node(key);
 }
 
 static int read_dict(Key *key, PyObject *x) {
     PyObject *name, *value;
-    Py_ssize_t position = 0, n = PyDict_GET_SIZE(x);
-    if (key->depth == DEEPEST || !push(key, (PyObject *)Py_TYPE(x)) || !push_new(key, PyLong_FromSsize_t(n)))
+    Py_ssize_t position = 0, n = PyDict_GET_SIZE(x), left = n;
+    if (!begin_node(key, (PyObject *)Py_TYPE(x), n))
         return 0;
-    key->depth++;
-    while (PyDict_Next(x, &position, &name, &value))
-        if (!PyUnicode_CheckExact(name) || !push(key, name) || !read_argument(key, value))
+    for (; PyDict_Next(x, &position, &name, &value); left--)
+        if (!left || !(PyUnicode_CheckExact(name) || PyLong_CheckExact(name)) || !push(key, name)
+            || !read_argument(key, value))
             return 0;
-    key->depth--;
-    return 1;
-}
-
-/* Reading runs no Python code: the containers of a call stay as they are until all of it is read. */
-static int read_argument(Key *key, PyObject *x) {
-    PyTypeObject *type = Py_TYPE(x);
-    if (type == array_type)
-        return read_leaf(key, x, ((Array *)x)->aval);
-    if (type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type)
-        return read_leaf(key, x, (PyObject *)type);
-    if (type == numpy_type)
-        return read_numpy(key, x);
-    if (type == &PyTuple_Type)
-        return read_items(key, x, &PyTuple_GET_ITEM(x, 0), PyTuple_GET_SIZE(x));
-    if (type == &PyList_Type)
-        return read_items(key, x, ((PyListObject *)x)->ob_item, PyList_GET_SIZE(x));
-    if (type == &PyDict_Type)
-        return read_dict(key, x);
-    return x == Py_None && push(key, x);
+    return !left && end_node(key);
 }
 
 static int read_static(Key *key, PyObject *x) {
@@ -125,7 +148,94 @@ static int read_static(Key *key, PyObject *x) {
     return push(key, (PyObject *)Py_TYPE(x)) && push(key, x);
 }
 
-/* Is a keyword's argument static? All names are plain strings: no Python code runs. None: all of them are. */
+/* Attributes of a dataclass: those that are arguments, and those that are static. */
+static int read_fields(Key *key, PyObject *x, PyObject *names, int (*read)(Key *key, PyObject *x)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *field = PyObject_GetAttr(x, PyTuple_GET_ITEM(names, i));
+        int has_key = field && read(key, field);
+        Py_XDECREF(field);
+        if (!has_key)
+            return 0;
+    }
+    return 1;
+}
+
+static int read_dataclass(Key *key, PyObject *x, PyObject *fields) {
+    PyObject *dynamic = PyTuple_GET_ITEM(fields, 0), *fixed = PyTuple_GET_ITEM(fields, 1);
+    return begin_node(key, (PyObject *)Py_TYPE(x), PyTuple_GET_SIZE(dynamic)) && read_fields(key, x, fixed, read_static)
+           && read_fields(key, x, dynamic, read_argument) && end_node(key);
+}
+
+/* A node that a function takes apart: (children, static data). */
+static int read_custom(Key *key, PyObject *x, PyObject *flatten) {
+    PyObject *pair = PyObject_CallOneArg(flatten, x);
+    int has_key = pair && PyTuple_CheckExact(pair) && PyTuple_GET_SIZE(pair) == 2;
+    PyObject *children = has_key ? PySequence_Tuple(PyTuple_GET_ITEM(pair, 0)) : NULL;
+    if ((has_key = children != NULL)) {
+        has_key = begin_node(key, (PyObject *)Py_TYPE(x), PyTuple_GET_SIZE(children))
+                  && read_static(key, PyTuple_GET_ITEM(pair, 1));
+        for (Py_ssize_t i = 0; has_key && i < PyTuple_GET_SIZE(children); i++)
+            has_key = read_argument(key, PyTuple_GET_ITEM(children, i));
+        end_node(key);
+    }
+    Py_XDECREF(children);
+    Py_XDECREF(pair);
+    return has_key;
+}
+
+/* A node of a registered class, as its kind says (`reader` in core/node_kinds.py). Classes that are equal to others are
+   Python's. */
+static int read_registered(Key *key, PyObject *x) {
+    PyTypeObject *type = Py_TYPE(x), *metaclass = Py_TYPE(type);
+    if (!node_kinds || metaclass->tp_richcompare != PyType_Type.tp_richcompare
+        || metaclass->tp_hash != PyType_Type.tp_hash)
+        return 0;
+    PyObject *kind = PyDict_GetItemWithError(node_kinds, (PyObject *)type);
+    PyObject *reader = kind && kind != Py_None ? PyObject_GetAttr(kind, reader_name) : NULL;
+    if (!reader || reader == Py_None) {
+        Py_XDECREF(reader);
+        return 0;
+    }
+    int has_key;
+    if (reader == (PyObject *)&PyTuple_Type)
+        has_key = PyTuple_Check(x) && read_tuple(key, x);
+    else {
+        key->ran_python = 1;
+        has_key = PyTuple_Check(reader) ? read_dataclass(key, x, reader) : read_custom(key, x, reader);
+    }
+    Py_DECREF(reader);
+    return has_key;
+}
+
+static int read_node(Key *key, PyObject *x) {
+    PyTypeObject *type = Py_TYPE(x);
+    int has_key;
+    Py_INCREF(x); /* whoever holds it may give it up, when Python code runs */
+    if (type == &PyTuple_Type)
+        has_key = read_tuple(key, x);
+    else if (type == &PyList_Type)
+        has_key = read_list(key, x);
+    else
+        has_key = type == &PyDict_Type ? read_dict(key, x) : read_registered(key, x);
+    Py_DECREF(x);
+    return has_key;
+}
+
+static int read_argument(Key *key, PyObject *x) {
+    PyTypeObject *type = Py_TYPE(x);
+    if (type == array_type)
+        return read_leaf(key, x, ((Array *)x)->aval);
+    if (type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type || type == &PyComplex_Type)
+        return read_leaf(key, x, (PyObject *)type);
+    if (type == numpy_type)
+        return read_numpy(key, x);
+    if (x == Py_None)
+        return push(key, x);
+    int is_plain = type == &PyTuple_Type || type == &PyList_Type || type == &PyDict_Type;
+    return !is_plain && PyArray_IsScalar(x, Generic) ? read_numpy_scalar(key, x) : read_node(key, x);
+}
+
+/* Is a keyword's argument static? All names are plain strings. None: all of them are. */
 static int is_static_name(PyObject *names, PyObject *name) {
     if (names == Py_None)
         return 1;
@@ -145,20 +255,24 @@ static int read_call(PyObject *static_names, uint64_t static_bits, PyObject *arg
     if (!kwargs)
         return 1;
     PyObject *name, *x;
-    Py_ssize_t position = 0;
-    while (PyDict_Next(kwargs, &position, &name, &x))
-        if (!PyUnicode_CheckExact(name) || !push(key, static_names) || !push(key, name)
+    Py_ssize_t position = 0, left = PyDict_GET_SIZE(kwargs);
+    for (; PyDict_Next(kwargs, &position, &name, &x); left--)
+        if (!left || !PyUnicode_CheckExact(name) || !push(key, static_names) || !push(key, name)
             || !(is_static_name(static_names, name) ? read_static(key, x) : read_argument(key, x)))
             return 0;
-    return 1;
+    return !left;
 }
 
 /* The key of a call as a tuple, which takes the tokens; NULL, perhaps with an exception, when it has none here. */
 PyObject *key_of(PyObject *static_names, uint64_t static_bits, PyObject *args, PyObject *kwargs, Key *key) {
     objects_init(&key->tokens);
     objects_init(&key->leaves);
-    key->depth = 0;
+    key->depth = key->ran_python = 0;
+    Py_INCREF(static_names);
     int has_key = read_call(static_names, static_bits, args, kwargs, key);
+    Py_DECREF(static_names);
+    if (!has_key)
+        drop_exception(); /* what a node's function raises, Python finds again and says better */
     PyObject *tuple = has_key ? PyTuple_New(key->tokens.next - key->tokens.items) : NULL;
     if (tuple) {
         PyObject **tokens = key->tokens.items;

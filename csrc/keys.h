@@ -14,12 +14,13 @@ struct objects { /* all of them owned */
 typedef struct {
     struct objects tokens; /* types, avals, dict keys, lengths, static values */
     struct objects leaves; /* the dynamic leaves, in the order of reading */
-    int depth;
+    int depth, ran_python; /* ran_python: tables and settings may be others than before */
 } Key;
 
 /* The key of a call as a tuple, and its leaves, which the caller gives up by objects_clear; NULL, perhaps with an
    exception, when it has none here. All of static_names are plain strings. */
 PyObject *key_of(PyObject *static_names, uint64_t static_bits, PyObject *args, PyObject *kwargs, Key *key);
 void objects_clear(struct objects *self);
+PyObject *set_node_kinds(PyObject *module, PyObject *kinds);
 
 #endif

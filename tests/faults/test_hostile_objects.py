@@ -31,7 +31,7 @@ PROGRAMS = {
                 return isinstance(other, Static)
         f = jax.jit(lambda xs, s: xs[0] + 1, static_argnums=1)
         for _ in range(50):
-            shared = [jnp.asarray(np.full(1000, 3.0, np.float32)) for _ in range(20)]
+            shared = [jnp.asarray(np.full(1000, 3.0, np.float32)) for _ in range(90)]
             try:
                 out = f(shared, Static())
             except (IndexError, TypeError, ValueError) as error:
@@ -75,12 +75,12 @@ PROGRAMS = {
             size: int
         sys.setswitchinterval(1e-6)
         f = jax.jit(lambda xs, o: xs[0] + o.size, static_argnums=1)
-        shared = [jnp.ones(2000 + i % 7) for i in range(30)]
+        shared = [jnp.ones(2000 + i % 7) for i in range(80)]
         f(shared, Options("a", 1))
         stop = []
         def renew():
             while not stop:
-                shared[:] = [jnp.ones(2000 + i % 7) + 0 for i in range(30)]
+                shared[:] = [jnp.ones(2000 + i % 7) + 0 for i in range(80)]
         thread = threading.Thread(target=renew)
         thread.start()
         for i in range(3000):
@@ -97,7 +97,7 @@ PROGRAMS = {
         f(shared)
         gc.set_threshold(1, 1, 1)
         for _ in range(300):
-            shared = [jnp.asarray(np.full(1000, 3.0, np.float32)) for _ in range(20)]
+            shared = [jnp.asarray(np.full(1000, 3.0, np.float32)) for _ in range(90)]
             Bomb()
             try:
                 out = f(shared)
@@ -201,6 +201,87 @@ PROGRAMS = {
             except (TypeError, ValueError): pass
         stop.append(1)
         thread.join()
+        """,
+    "a node that empties all lists and dicts around it while it is taken apart": """
+        armed = False
+        class Node:
+            def __init__(self, x): self.x = x
+            def take_apart(self):
+                if armed and do == "empty": shared.clear(); table.clear(); gc.collect()
+                if armed and do == "fill":
+                    shared.extend(jnp.ones(3) for _ in range(500)); table.update({f"k{i}": i for i in range(500)})
+                if armed and do == "forget": f.clear_cache(); jax.clear_caches(); f._configure(type(f)._missed, (), ())
+                if armed and do == "replace":
+                    shared[:] = [jnp.ones(3) for _ in shared]; table.update({k: jnp.ones(3) for k in table}); gc.collect()
+                if armed and do == "call": f([jnp.ones(3)] * 90, {})
+                return (self.x,), None
+        jax.tree_util.register_pytree_node(Node, Node.take_apart, lambda _, xs: Node(*xs))
+        f = jax.jit(lambda xs, d: [x.x + 1 if isinstance(x, Node) else x + 1 for x in [*xs, *d.values()]])
+        for do in ("empty", "fill", "forget", "replace", "call"):
+            for place in (0, 40, 99):
+                for _ in range(4):
+                    armed = False
+                    shared = [[jnp.ones(3)] for _ in range(100)]
+                    shared = [x[0] for x in shared]
+                    shared[place] = Node(jnp.ones(3))
+                    table = {f"k{i}": jnp.ones(3) for i in range(100)}
+                    table[f"k{place}"] = Node(jnp.ones(3))
+                    f(shared, table)
+                    f(shared, table)
+                    armed = True
+                    try: out = f(shared, table)
+                    except (ValueError, KeyError, RuntimeError, IndexError, TypeError): continue
+                    assert all((np.asarray(x) == 2).all() for x in out)
+        """,
+    "a node that has other children each time": """
+        class Node:
+            count = 0
+            def take_apart(self):
+                Node.count += 1
+                return tuple(jnp.ones(4) for _ in range(Node.count * 37 % 150)), None
+        jax.tree_util.register_pytree_node(Node, Node.take_apart, lambda _, xs: list(xs))
+        f = jax.jit(lambda xs: sum(x[0] for x in jax.tree_util.tree_leaves(xs)) + 1)
+        for _ in range(200):
+            try: f(Node())
+            except ValueError: pass
+        """,
+    "classes and static data that are equal to all others": """
+        armed = False
+        class Meta(type):
+            def __eq__(self, other): return armed or self is other
+            def __hash__(self): return hash(tuple)
+        class Data:
+            def __eq__(self, other): return True
+            def __hash__(self): return 0
+        class Node(metaclass=Meta):
+            def __init__(self, *xs): self.xs = xs
+        class Other:
+            def __init__(self, *xs): self.xs = xs
+        jax.tree_util.register_pytree_node(Node, lambda n: (n.xs, Data()), lambda _, xs: Node(*xs))
+        jax.tree_util.register_pytree_node(Other, lambda n: (n.xs, Data()), lambda _, xs: Other(*xs))
+        f = jax.jit(lambda t: sum(jax.tree_util.tree_leaves(t)))
+        xs = [jnp.ones(3)] * 100
+        for armed in (False, True, True):
+            for t in ((*xs,), Node(*xs), Other(*xs), xs, Node(xs[0]), (xs[0],), Other(xs[0]), Other(), Other(xs, xs[0])):
+                try: out = f(t) + 0
+                except (TypeError, ValueError, AttributeError): assert armed
+                else: assert armed or (np.asarray(out) == len(jax.tree_util.tree_leaves(t))).all()
+        """,
+    "a node that raises, and one that is interrupted": """
+        error = None
+        class Node:
+            def take_apart(self):
+                if error: raise error
+                return (jnp.ones(3),) * 70, None
+        jax.tree_util.register_pytree_node(Node, Node.take_apart, lambda _, xs: list(xs))
+        f = jax.jit(lambda t: t[0] + t[-1])
+        for _ in range(3): assert float(f(Node())[0]) == 2
+        error = LookupError("not now")
+        raises(LookupError, "not now", f, Node())
+        error = KeyboardInterrupt()
+        raises(KeyboardInterrupt, "", f, Node())
+        error = None
+        assert float(f(Node())[0]) == 2
         """,
     "many leaves": """
         f = jax.jit(lambda xs: xs[0] + xs[-1])

@@ -229,6 +229,8 @@ def _has_compiler() -> bool:
 
 def _leaf_type(leaf: Any) -> type:
     """Return what an entry sees of an argument: an Array where Python must look at it first."""
+    if isinstance(leaf, np.generic):
+        return np.ndarray
     return type(leaf) if type(leaf) in (*SCALARS, np.ndarray) else Array
 
 

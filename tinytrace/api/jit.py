@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
 import types
 import warnings
 from collections.abc import Callable
@@ -156,9 +155,9 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         """Let the hit path answer such calls itself from now on, unless settings have changed since `epoch`."""
         if config.debug_nans or call.record.traced.states is not None:
             return
-        order = dict(zip(reading_order(dynamic, tree.unflatten(range(tree.num_leaves))), itertools.count()))
-        if len(order) == tree.num_leaves:
-            entry = call.fast_entry([order[i] for i in range(len(order))])
+        places = {leaf: place for place, leaf in enumerate(reading_order(dynamic, tree))}
+        if len(places) == tree.num_leaves:
+            entry = call.fast_entry([places[i] for i in range(len(places))])
             if entry is not None:
                 self._learn(args, kwargs, entry, epoch)
 

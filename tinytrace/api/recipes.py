@@ -21,8 +21,6 @@ from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.primitives.conversion import convert_element_type_p
 
 NumPyFunction = Callable[..., Any]
-MAX_LEAVES = 64
-"""Of one call; csrc/eager.c."""
 FOLDED = {FLOAT32, FLOAT64}
 """What Python's integers may become at once: the way over int32 gives the same."""
 
@@ -45,7 +43,7 @@ def numpy_call(closed: ClosedJaxpr, leaf_types: Sequence[type], single: bool, an
     shapes: scalars stay scalars, which NumPy broadcasts.
     """
     jaxpr = closed.jaxpr
-    if jaxpr.effects or not jaxpr.outvars or len(leaf_types) > MAX_LEAVES:
+    if jaxpr.effects or not jaxpr.outvars:
         return None
     arrays = {v for v, kind in zip(jaxpr.invars, leaf_types, strict=True) if kind is Array}
     if not all(isinstance(v, Var) and v not in arrays for v in jaxpr.outvars):

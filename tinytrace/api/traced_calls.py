@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinytrace import api, events
@@ -27,7 +28,7 @@ from tinytrace.config import config, trace_context
 from tinytrace.core.avals import ShapedArray, abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trace import Tracer, current_trace
-from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
+from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_flatten_one_level, tree_unflatten
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 from tinytrace.util import cache_context
 
@@ -54,7 +55,9 @@ class TracedCalls:
         """Return what a call traces to, its leaves, and the order in which the hit path reads them."""
         dynamic, statics = self._split(args, kwargs)
         leaves, tree = tree_flatten(dynamic)
-        order = list(reading_order(dynamic, tree.unflatten(range(tree.num_leaves))))
+        order = reading_order(dynamic, tree)
+        if len(order) != len(leaves):
+            raise ValueError("a node of a tree is taken apart in two ways: its function that flattens must answer alike")
         return self._traced(args, kwargs, leaves, tree, statics), leaves, order
 
     def lookup_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> LookupKey:
@@ -165,13 +168,27 @@ def check_output(leaf: Any) -> None:
         raise TypeError(f"Value {leaf!r} with type {type(leaf)} is not a valid JAX type")
 
 
-def reading_order(x: Any, indices: Any) -> Iterator[int]:
-    """Yield the flat index of each leaf in the order in which the hit path reads arguments (dicts as they lie)."""
-    if isinstance(x, dict):
-        for name in x:
-            yield from reading_order(x[name], indices[name])
-    elif isinstance(x, (tuple, list)):
-        for item, index in zip(x, indices, strict=True):
-            yield from reading_order(item, index)
-    elif isinstance(indices, int):
-        yield indices
+def reading_order(x: Any, tree: PyTreeDef) -> list[int]:
+    """Return the flat index of each leaf in the order in which the hit path reads arguments (dicts as they lie).
+
+    tree: the structure of `x`.
+    """
+    order: list[int] = []
+    _append_order(order, x, tree, 0)
+    return order
+
+
+def _append_order(order: list[int], x: Any, tree: PyTreeDef, first: int) -> None:
+    """Append the order of a part of an argument, whose first leaf has the index `first`."""
+    if tree.num_leaves == tree.num_nodes:
+        order.append(first)
+        return
+    subtrees = tree.children()
+    starts = itertools.accumulate([subtree.num_leaves for subtree in subtrees], initial=first)
+    children, _ = tree_flatten_one_level(x) or ((), None)
+    parts = list(zip(children, subtrees, starts, strict=False))
+    if type(x) is dict:
+        places = {name: place for place, name in enumerate(sorted(x))}
+        parts = [parts[places[name]] for name in x]
+    for part in parts:
+        _append_order(order, *part)

@@ -25,6 +25,10 @@ class NodeKind:
     it lives in the treedef, so it takes part in `==` and, through that, in the cache keys of `jit`.
     """
 
+    reader: Any = None
+    """How the hit path of calls (csrc/keys.c) takes a node apart: `tuple`, by its items; two tuples of names, by its
+    attributes, the second ones static; a function, as `flatten` does; None: not at all."""
+
     def __init__(self, node_type: type[Any]) -> None:
         self.type = node_type
 
@@ -126,6 +130,10 @@ class DictKind(NodeKind):
 class NamedTupleKind(NodeKind):
     """A `namedtuple` class that nobody registered: recognised by its `_fields`."""
 
+    def __init__(self, node_type: type[Any]) -> None:
+        super().__init__(node_type)
+        self.reader = tuple if node_type.__iter__ is tuple.__iter__ else None
+
     def flatten(self, value: Any) -> tuple[Sequence[Any], Any]:
         return value, None
 
@@ -163,6 +171,7 @@ class CustomKind(NodeKind):
     ) -> None:
         super().__init__(node_type)
         self.flatten_func, self.unflatten_func, self.keys_func = flatten_func, unflatten_func, keys_func
+        self.reader = flatten_func
 
     def flatten(self, value: Any) -> tuple[Sequence[Any], Any]:
         pair = self.flatten_func(value)
@@ -205,6 +214,7 @@ class DataclassKind(CustomKind):
         self.data_fields, self.meta_fields = tuple(data_fields), tuple(meta_fields)
         data_keys = tuple(map(GetAttrKey, self.data_fields))
         super().__init__(node_type, self.split, self.join, lambda value: data_keys)
+        self.reader = self.data_fields, self.meta_fields
 
     def split(self, value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """The data fields and the meta fields of `value`."""

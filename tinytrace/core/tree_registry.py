@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import methodcaller
 from typing import Any, TypeVar
 
+from tinytrace._dispatch import set_node_kinds
 from tinytrace.core.key_paths import DictKey, KeyEntry, KeyPath
 from tinytrace.core.node_kinds import (
     CustomKind,
@@ -44,6 +45,7 @@ LEAF_TYPES: set[type[Any]] = set()  # the types seen so far that are leaves: `is
 
 TUPLE = SequenceKind(tuple)
 KINDS = KindTable({type(None): NoneKind(type(None)), tuple: TUPLE, list: SequenceKind(list), dict: DictKind(dict)})
+set_node_kinds(KINDS)
 
 
 def register_kind(kind: NodeKind, what: str = "custom") -> None:

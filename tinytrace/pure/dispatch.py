@@ -247,6 +247,10 @@ def set_pool(alloc: int, free: int, call: int, /) -> None:
     """Take the runtime's functions: there are none, NumPy allocates."""
 
 
+def set_node_kinds(kinds: dict[type, Any], /) -> None:
+    """Learn nothing: trees are taken apart in Python."""
+
+
 def set_raise_status(function: Callable[[int], Any], /) -> None:
     """Take what is called when a program fails: none runs."""
 
