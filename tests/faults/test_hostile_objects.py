@@ -212,7 +212,8 @@ PROGRAMS = {
                     shared.extend(jnp.ones(3) for _ in range(500)); table.update({f"k{i}": i for i in range(500)})
                 if armed and do == "forget": f.clear_cache(); jax.clear_caches(); f._configure(type(f)._missed, (), ())
                 if armed and do == "replace":
-                    shared[:] = [jnp.ones(3) for _ in shared]; table.update({k: jnp.ones(3) for k in table}); gc.collect()
+                    shared[:] = [jnp.ones(3) for _ in shared]
+                    table.update({k: jnp.ones(3) for k in table}); gc.collect()
                 if armed and do == "call": f([jnp.ones(3)] * 90, {})
                 return (self.x,), None
         jax.tree_util.register_pytree_node(Node, Node.take_apart, lambda _, xs: Node(*xs))
@@ -262,7 +263,7 @@ PROGRAMS = {
         f = jax.jit(lambda t: sum(jax.tree_util.tree_leaves(t)))
         xs = [jnp.ones(3)] * 100
         for armed in (False, True, True):
-            for t in ((*xs,), Node(*xs), Other(*xs), xs, Node(xs[0]), (xs[0],), Other(xs[0]), Other(), Other(xs, xs[0])):
+            for t in ((*xs,), Node(*xs), Other(*xs), xs, Node(xs[0]), (xs[0],), Other(xs[0]), Other(), Other(xs, 1.0)):
                 try: out = f(t) + 0
                 except (TypeError, ValueError, AttributeError): assert armed
                 else: assert armed or (np.asarray(out) == len(jax.tree_util.tree_leaves(t))).all()

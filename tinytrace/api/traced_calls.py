@@ -57,7 +57,7 @@ class TracedCalls:
         leaves, tree = tree_flatten(dynamic)
         order = reading_order(dynamic, tree)
         if len(order) != len(leaves):
-            raise ValueError("a node of a tree is taken apart in two ways: its function that flattens must answer alike")
+            raise ValueError("a node of a tree came apart in two ways: its function that flattens must answer alike")
         return self._traced(args, kwargs, leaves, tree, statics), leaves, order
 
     def lookup_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> LookupKey:
