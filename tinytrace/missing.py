@@ -2,7 +2,7 @@
 
 A missing name is missing: `hasattr` says so. To ask for it is an AttributeError, and in `from jax import x` an
 ImportError, with the sentence of the page "Missing names". A few that libraries only mention when they are
-imported, such as `lax.psum`, are there as classes that refuse to be used (`refused`).
+imported, such as `jnp.int4`, are there as classes that refuse to be used (`refused`).
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 DEVICES = "there is one device, the CPU of this machine: without the call the program computes the same"
-COLLECTIVES = "axes have no names here: sum over the axis itself (x.sum(axis)) outside of vmap"
+AXIS_NAMES = "a name is bound by the trace that maps over the axis (tinytrace/core/named_axes.py)"
 LIBRARY = "it is not worth its lines here: use SciPy or NumPy outside of jit, or through jax.pure_callback"
 FORMATS = "no kernel computes with less than a byte or with eight-bit floats: convert to int8 or bfloat16"
 INSIDE = "it is a part of XLA's and has no counterpart here"
@@ -47,8 +47,6 @@ MISSING: dict[str, dict[str, str]] = {
         "ConvGeneralDilatedDimensionNumbers DotDimensionNumbers PrecisionLike": "it is a name for annotations only",
         "RandomAlgorithm rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p": RANDOM_BITS,
         "after_all after_all_p create_token create_token_p infeed infeed_p outfeed outfeed_p": INSIDE,
-        "all_gather all_gather_p all_to_all all_to_all_p axis_index axis_index_p pbroadcast pmax pmax_p pmean pmin "
-        "pmin_p ppermute ppermute_p pshuffle psum psum_p psum_scatter pswapaxes": COLLECTIVES,
         "approx_max_k approx_min_k approx_top_k_p": "use lax.top_k, which is exact",
         "conv_general_dilated_local conv_general_dilated_patches conv_general_permutations conv_general_shape_tuple "
         "conv_shape_tuple conv_transpose_shape_tuple": "use lax.conv_general_dilated; eval_shape tells its shape",
@@ -56,8 +54,8 @@ MISSING: dict[str, dict[str, str]] = {
         "index_take": "use jnp.take or x[indices]",
         "ragged_dot": "use one product for each group",
         "scan_bind": "use lax.scan",
-        "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
         "sharding_constraint_p with_sharding_constraint": DEVICES,
+        "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
     "tinytrace.scipy": {"cluster integrate interpolate ndimage signal": LIBRARY},
     "tinytrace.scipy.special": {
@@ -88,7 +86,7 @@ MISSING: dict[str, dict[str, str]] = {
         "substitute_vars_in_output_ty": SIZES,
         "NameGatheringSubst do_subst_axis_names_jaxpr extend_axis_env_nd stash_axis_env subst_axis_names "
         "subst_axis_names_eqn subst_axis_names_jaxpr subst_axis_names_var used_axis_names "
-        "used_axis_names_jaxpr": COLLECTIVES,
+        "used_axis_names_jaxpr": AXIS_NAMES,
         "AbstractToken abstract_token primitive_uses_outfeed":
             "effects run in the order of the program here, without tokens",
         "JaxprPpContext JaxprPpSettings str_eqn_compact":
@@ -152,8 +150,7 @@ MISSING: dict[str, dict[str, str]] = {
 """By module: names, and the sentence about them. The page "Missing names" is made of it."""
 
 MENTIONED = {
-    "tinytrace.lax": "all_gather all_to_all axis_index pbroadcast pmax pmean pmin ppermute psum psum_scatter pswapaxes "
-                     "with_sharding_constraint",
+    "tinytrace.lax": "with_sharding_constraint",
     "tinytrace.numpy": "float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int2 int4 uint2 "
                        "uint4",
     "tinytrace.scipy.special": "exp1 expi expn",

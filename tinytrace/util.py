@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
+from tinytrace._dispatch import TraceState
 from tinytrace.config import trace_context
 
 Result = TypeVar("Result")
@@ -174,6 +175,10 @@ def lazy_names(package: str, homes: dict[str, str], module: str = "") -> Callabl
     return __getattr__
 
 
+current_trace_state = TraceState()
+"""Where the operations of a thread go: `Primitive.bind` asks it, `core.trace` says where they go at first."""
+
+
 class _Nesting(threading.local):
     depth = 0
 
@@ -183,13 +188,13 @@ nesting = _Nesting()
 
 
 def cache_context() -> tuple[Any, ...]:
-    """Return the part of a cache key that is not an argument: the configuration, and where we are.
+    """Return the part of a cache key that is not an argument: the configuration, where we are, and the named axes.
 
     What is traced inside an evaluation of a jaxpr is kept apart from what is traced outside. It is so in JAX (an
     evaluation enters the `compute_on` context of each equation, and the stack of these is part of the key), and decides
     which programs are one object, and print once.
     """
-    return trace_context(), nesting.depth
+    return trace_context(), nesting.depth, current_trace_state.trace.named_axes
 
 
 def cache_by_jaxpr_anywhere(fun: Callable[..., Result]) -> Callable[..., Result]:

@@ -41,6 +41,12 @@ NOT_ALONE = {
     "custom_vjp_call_jaxpr": "is applied to functions; tests/control_flow",
     "remat_opt": "is what the forward rule of a custom_vjp function becomes; tests/control_flow",
     "tie": "is a step in the transposition of custom_vjp; tests/control_flow",
+    "axis_index": "asks for the name of an axis; tests/primitives/test_collectives.py",
+    "ppermute": "the same",
+    "pbroadcast": "the same",
+    "all_gather": "the same",
+    "all_to_all": "the same",
+    "reduce_scatter": "the same",
     "closed_call": "is applied to programs by interpreters; tests/control_flow",
     "debug_callback": "has an effect and no result; tests/control_flow",
     "io_callback": "calls the user's function; tests/goldens/documents.txt",
@@ -406,6 +412,8 @@ _KEY_SAMPLES: dict[str, Any] = {
     "random_fold_in": lambda x: [Sample((jax.random.key(3), np.uint32(5)), {})],
     "device_put": lambda x: [Sample((x(2, 3), x(4)), {
         "devices": [None] * 2, "srcs": [None] * 2, "copy_semantics": [CopySemantics.ALIAS] * 2})],
+    **dict.fromkeys(("psum", "pmax", "pmin"), lambda x: [
+        Sample((x(2, 3), x(2, 4)), {"axes": axes, "axis_index_groups": None}) for axes in ((0,), (1,), (0, 1), ())]),
     "optimization_barrier": lambda x: [Sample((x(2, 3), x(4)), {})],
     "random_gamma": lambda x: [Sample((jax.random.split(jax.random.key(4), 2), np.float32([[0.5, 2, 7], [1, 3, 30]])),
                                       {"log_space": log_space}, smooth=False)

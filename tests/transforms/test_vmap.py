@@ -7,6 +7,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import errors, lax
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.named_axes import Axis
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 from tinytrace.transforms.vmap import OutDimError, batch, batch_jaxpr, batch_jaxpr_axes
 
@@ -73,7 +74,7 @@ def test_an_unmapped_output_without_information_is_numpys_too():
 
 def test_a_mapped_output_cannot_be_unmapped():
     with pytest.raises(OutDimError):
-        batch(lambda x: [x], 3, [jnp.ones(3)], [0], lambda: [None])
+        batch(lambda x: [x], Axis(3), [jnp.ones(3)], [0], lambda: [None])
 
 
 def test_closed_over_tracers_of_an_outer_batch():
@@ -83,13 +84,13 @@ def test_closed_over_tracers_of_an_outer_batch():
 
 def test_jaxprs_are_batched_once_and_only_where_needed():
     closed = trace_to_closed_jaxpr(lambda x, y: [x * y, -y], [F32, F32])
-    batched, out_batched = batch_jaxpr(closed, 3, [True, False], False)
+    batched, out_batched = batch_jaxpr(closed, Axis(3), [True, False], False)
     assert out_batched == [True, False]
     assert [aval.shape for aval in batched.out_avals] == [(3,), ()]
-    assert batch_jaxpr(closed, 3, [True, False], False)[0] is batched
-    batched, out_batched = batch_jaxpr(closed, 3, [True, False], True)
+    assert batch_jaxpr(closed, Axis(3), [True, False], False)[0] is batched
+    batched, out_batched = batch_jaxpr(closed, Axis(3), [True, False], True)
     assert out_batched == [True, True]
-    batched, dims = batch_jaxpr_axes(closed, 3, [0, None])
+    batched, dims = batch_jaxpr_axes(closed, Axis(3), [0, None])
     assert dims == [0, None]
 
 

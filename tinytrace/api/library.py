@@ -19,11 +19,11 @@ from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.compile_time import CompileTimeTrace
-from tinytrace.core.primitive import current_trace_state as _state
 from tinytrace.core.trace import Trace, bottom_trace, current_trace
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.tracebacks import boundary, shorten
 from tinytrace.transforms.staging import DynamicJaxprTrace
+from tinytrace.util import current_trace_state as _state
 
 F = TypeVar("F", bound=Callable[..., Any])
 ELEMENTWISE: list[Callable[..., Any]] = []

@@ -11,6 +11,7 @@ import numpy as np
 from tinytrace.api.flattening import check_callable, described_as, long_type
 from tinytrace.core.avals import aval_of
 from tinytrace.core.key_paths import keystr
+from tinytrace.core.named_axes import Axis, no_axis_name
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinytrace.transforms.vmap import OutDimError, batch
@@ -22,7 +23,9 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
 
     `in_axes` tells for each positional argument which axis to map over, None for an argument that all elements share;
     inside it may stand a tree prefix of the argument. Keyword arguments are mapped over axis 0. `out_axes`, a tree
-    prefix of the output, tells where the mapped axis goes. `axis_size` is needed only if nothing is mapped.
+    prefix of the output, tells where the mapped axis goes. `axis_size` is needed only if nothing is mapped. `axis_name`
+    is what collectives in `fun`, such as `lax.psum`, call the axis; `spmd_axis_name` names an axis of devices, of which
+    there is one.
 
     Raises: ValueError or TypeError if axes do not fit the arguments, or their sizes disagree.
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.vmap.html.
@@ -35,6 +38,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     _check_specs(in_axes, out_axes)
+    name = no_axis_name if axis_name is None else axis_name
 
     @described_as(fun, "Vectorized version of {fun}. Takes similar arguments as {fun} but with additional array axes "
                        "over which {fun} is mapped." + _original_doc(fun))
@@ -54,7 +58,8 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
             return outs
 
         try:
-            outs = batch(flat_fun, size, leaves, in_dims, lambda: flatten_axes("vmap out_axes", out_tree[0], out_axes))
+            outs = batch(flat_fun, Axis(size, name), leaves, in_dims,
+                         lambda: flatten_axes("vmap out_axes", out_tree[0], out_axes))
         except OutDimError as error:
             if axis_name is not None:
                 raise ValueError(f"vmap has mapped output ({axis_name=}) but out_axes is None") from None

@@ -18,7 +18,9 @@ from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, UnusedVar, eval_jaxpr
 from tinytrace.core.key_paths import SequenceKey, keystr
+from tinytrace.core.named_axes import Axis
 from tinytrace.core.numpy_calls import to_numpy
+from tinytrace.core.primitive import Primitive
 from tinytrace.core.trace import Tracer, current_trace, interpreting
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
@@ -215,6 +217,13 @@ def fixpoint(flags: Sequence[bool], step: Callable[[list[bool]], tuple[Any, list
 def batch_size(args: Sequence[Any], dims: Sequence[int | None]) -> int:
     """Return how many elements a batch rule works on."""
     return next(int(np.shape(x)[dim]) for x, dim in zip(args, dims, strict=True) if dim is not None)
+
+
+class WithPrograms(Primitive):
+    """A primitive with programs among its parameters: these may ask for the name of a mapped axis, so it is told."""
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
+        return self.batch_along(Axis(batch_size(args, dims)), args, dims, **params)
 
 
 @cache_by_jaxpr

@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, run_body
+from tinytrace.control_flow.bodies import WithPrograms, drop, keep, merge, run_body
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dce import dce_closed_jaxpr
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_jaxpr, jaxpr_as_fun
 from tinytrace.core.kinds import Call, Kind
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.named_axes import Axis
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.core.trace import current_trace, is_eager
 from tinytrace.transforms.binders import forwarded_inputs, prune_outputs
@@ -20,7 +20,7 @@ from tinytrace.transforms.transpose import transpose_jaxpr
 from tinytrace.transforms.vmap import batch_jaxpr_axes
 
 
-class ClosedCall(Primitive):
+class ClosedCall(WithPrograms):
     """`outs = closed_call[call_jaxpr={...}] *args`: evaluate `call_jaxpr`."""
 
     name = "closed_call"
@@ -81,9 +81,9 @@ class ClosedCall(Primitive):
         outs = self.bind(*drop(args, linear), *keep(cts, nonzero), call_jaxpr=transposed, **params)
         return merge(received, [None] * (len(args) - sum(received)), outs)
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, call_jaxpr: ClosedJaxpr, **params: Any
-              ) -> tuple[Any, Any]:
-        batched, out_dims = batch_jaxpr_axes(call_jaxpr, batch_size(args, dims), dims)
+    def batch_along(self, axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, call_jaxpr: ClosedJaxpr,
+                    **params: Any) -> tuple[Any, Any]:
+        batched, out_dims = batch_jaxpr_axes(call_jaxpr, axis, dims)
         params.setdefault("name", "<unnamed wrapped function>")  # a name that only vmap gives, in JAX too
         return self.bind(*args, call_jaxpr=batched, **params), out_dims
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.control_flow.bodies import batch_size, drop, either, keep, merge, run_body
+from tinytrace.control_flow.bodies import WithPrograms, drop, either, keep, merge, run_body
 from tinytrace.control_flow.cond_split import partial_eval_cond, partial_eval_cond_eqn
 from tinytrace.control_flow.effects import does_io
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dce import dce_closed_jaxpr
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_jaxpr
 from tinytrace.core.kinds import Branch, Kind
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.named_axes import Axis
 from tinytrace.core.tangents import UndefinedPrimal, Zero, is_undefined_primal
 from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast_in_dim
 from tinytrace.primitives.comparison import eq
@@ -35,7 +35,7 @@ from tinytrace.util import cache_by_jaxpr
 Branches = tuple[ClosedJaxpr, ...]
 
 
-class Cond(Primitive):
+class Cond(WithPrograms):
     """`outs = cond[branches] index *operands`: branch number `index` (an int32 in range) of the operands."""
 
     name = "cond"
@@ -81,16 +81,16 @@ class Cond(Primitive):
                          branches=tuple(_transpose_branch(b, num_res) for b in branches))
         return [None, *merge(linear, [None] * num_res, outs)]
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, branches: Branches) -> tuple[Any, Any]:
-        size = batch_size(args, dims)
+    def batch_along(self, axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *,
+                    branches: Branches) -> tuple[Any, Any]:
         if dims[0] is not None:
             if does_io(self.effects(branches=branches)):
                 raise NotImplementedError("IO effect not supported in vmap-of-cond.")
-            return _select_branches(args, dims, size, branches)
+            return _select_branches(args, dims, axis, branches)
         mapped = [dim is not None for dim in dims[1:]]
         ops = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(args[1:], dims[1:], strict=True)]
-        out_mapped = _any_branch([batch_jaxpr(b, size, mapped, False)[1] for b in branches])
-        batched = tuple(batch_jaxpr(b, size, mapped, out_mapped)[0] for b in branches)
+        out_mapped = _any_branch([batch_jaxpr(b, axis, mapped, False)[1] for b in branches])
+        batched = tuple(batch_jaxpr(b, axis, mapped, out_mapped)[0] for b in branches)
         return self.bind(args[0], *ops, branches=batched), [0 if m else None for m in out_mapped]
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, branches: Branches) -> Kind:
@@ -120,14 +120,14 @@ def _transpose_branch(closed: ClosedJaxpr, num_res: int) -> ClosedJaxpr:
     return trace_to_closed_jaxpr(transposed, [*closed.in_avals[:num_res], *closed.out_avals])
 
 
-def _select_branches(args: Sequence[Any], dims: Sequence[int | None], size: int, branches: Branches
+def _select_branches(args: Sequence[Any], dims: Sequence[int | None], axis: Axis, branches: Branches
                      ) -> tuple[list[Any], list[int]]:
     """Evaluate all branches on the whole batch, and choose for each element.
 
     An element gets through a branch that it does not take without a gradient: `select(chosen, x, stop_gradient(x))`.
     """
-    index, *ops = (batch_dim_at_front(x, dim, size) for x, dim in zip(args, dims, strict=True))
-    batched = [batch_jaxpr(b, size, [True] * len(ops), True)[0] for b in branches]
+    index, *ops = (batch_dim_at_front(x, dim, axis.size) for x, dim in zip(args, dims, strict=True))
+    batched = [batch_jaxpr(b, axis, [True] * len(ops), True)[0] for b in branches]
     outs = []
     for i, branch in enumerate(batched):
         chosen = eq(index, const_like(index, i))

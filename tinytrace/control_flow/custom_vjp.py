@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinytrace.control_flow.bodies import batch_size, run_body
+from tinytrace.control_flow.bodies import WithPrograms, run_body
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
 from tinytrace.core.kinds import Call, Kind
-from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.named_axes import Axis
+from tinytrace.core.primitive import refuse
 from tinytrace.core.tangents import SymbolicZero, Zero
 from tinytrace.core.trace import current_trace, set_current_trace
 from tinytrace.primitives.broadcasting import reduce_sum
@@ -26,7 +27,7 @@ from tinytrace.transforms.zeros import instantiate_zeros
 FlatFunction = Callable[..., Sequence[Any]]
 
 
-class CustomVjpCall(Primitive):
+class CustomVjpCall(WithPrograms):
     """`outs = custom_vjp_call_jaxpr[fun_jaxpr fwd_jaxpr_thunk bwd out_trees num_consts ...] *consts *args`."""
 
     name = "custom_vjp_call_jaxpr"
@@ -79,15 +80,14 @@ class CustomVjpCall(Primitive):
 
     transpose = refuse("it is never linear: its derivative is custom_lin")
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, fun_jaxpr: ClosedJaxpr,
-              fwd_jaxpr_thunk: Callable[..., tuple[Jaxpr, list[Any]]], bwd: FlatFunction, num_consts: int,
-              **params: Any) -> tuple[Any, Any]:
-        size = batch_size(args, dims)
+    def batch_along(self, axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, fun_jaxpr: ClosedJaxpr,
+                    fwd_jaxpr_thunk: Callable[..., tuple[Jaxpr, list[Any]]], bwd: FlatFunction, num_consts: int,
+                    **params: Any) -> tuple[Any, Any]:
         operands = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(args, dims, strict=True)]
         mapped = [dim is not None for dim in dims]
-        batched, out_mapped = batch_jaxpr(fun_jaxpr, size, mapped, False)
-        fwd = _BatchedFwdThunk(fwd_jaxpr_thunk, size, mapped[num_consts:])
-        batched_bwd = _Named(_batched_bwd(bwd, size, fwd, mapped[num_consts:]), "batch_custom_vjp_bwd.<locals>.new_bwd")
+        batched, out_mapped = batch_jaxpr(fun_jaxpr, axis, mapped, False)
+        fwd = _BatchedFwdThunk(fwd_jaxpr_thunk, axis, mapped[num_consts:])
+        batched_bwd = _Named(_batched_bwd(bwd, axis, fwd, mapped[num_consts:]), "batch_custom_vjp_bwd.<locals>.new_bwd")
         outs = self.bind(*operands, fun_jaxpr=batched, fwd_jaxpr_thunk=fwd, bwd=batched_bwd, num_consts=num_consts,
                          **params)
         return outs, [0 if m else None for m in (fwd.out_mapped[-len(outs):] if fwd.out_mapped else out_mapped)]
@@ -134,19 +134,19 @@ class FwdThunk:
 class _BatchedFwdThunk:
     """A `FwdThunk` for batches; knows, once it has been asked, which residuals and outputs are batched."""
 
-    def __init__(self, thunk: Callable[..., tuple[Jaxpr, list[Any]]], size: int, in_mapped: list[bool]) -> None:
-        self._thunk, self._size, self._in_mapped = thunk, size, in_mapped
+    def __init__(self, thunk: Callable[..., tuple[Jaxpr, list[Any]]], axis: Axis, in_mapped: list[bool]) -> None:
+        self._thunk, self._axis, self._in_mapped = thunk, axis, in_mapped
         self.out_mapped: list[bool] = []
 
     def __call__(self, *moving: bool) -> tuple[Jaxpr, list[Any]]:
-        batched, self.out_mapped = batch_jaxpr(ClosedJaxpr(*self._thunk(*moving)), self._size, self._in_mapped, False)
+        batched, self.out_mapped = batch_jaxpr(ClosedJaxpr(*self._thunk(*moving)), self._axis, self._in_mapped, False)
         return batched.jaxpr, batched.consts
 
     def __repr__(self) -> str:
         return f"<function _memoize.<locals>.memoized at {id(self):#x}>"  # as JAX prints it
 
 
-def _batched_bwd(bwd: FlatFunction, size: int, fwd: _BatchedFwdThunk, in_mapped: list[bool]) -> FlatFunction:
+def _batched_bwd(bwd: FlatFunction, axis: Axis, fwd: _BatchedFwdThunk, in_mapped: list[bool]) -> FlatFunction:
     """Batch a backward rule; an argument that all elements share gets the sum of its cotangents."""
 
     def batched(*residuals_and_cts: Any) -> list[Any]:
@@ -154,8 +154,8 @@ def _batched_bwd(bwd: FlatFunction, size: int, fwd: _BatchedFwdThunk, in_mapped:
                 for x, m in zip(residuals_and_cts, fwd.out_mapped, strict=True)]
         elements = [SymbolicZero(x.aval.update(shape=x.shape[1:])) if m and isinstance(x, SymbolicZero) else x
                     for x, m in zip(residuals_and_cts, fwd.out_mapped, strict=True)]
-        cts, ct_dims = run_batched(bwd, size, object(), elements, dims)
-        return [_sum_or_spread(ct, dim, m, size) for ct, dim, m in zip(cts, ct_dims, in_mapped, strict=True)]
+        cts, ct_dims = run_batched(bwd, axis, object(), elements, dims)
+        return [_sum_or_spread(ct, dim, m, axis.size) for ct, dim, m in zip(cts, ct_dims, in_mapped, strict=True)]
 
     return batched
 

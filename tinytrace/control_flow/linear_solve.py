@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tinytrace.control_flow.bodies import batch_size, either, run_body, split
+from tinytrace.control_flow.bodies import WithPrograms, either, run_body, split
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, UnusedVar, eval_jaxpr, jaxpr_as_fun
 from tinytrace.core.kinds import Call, Kind
-from tinytrace.core.primitive import Primitive, param_type
+from tinytrace.core.named_axes import Axis
+from tinytrace.core.primitive import param_type
 from tinytrace.core.tangents import Zero
 from tinytrace.core.trace import is_eager
 from tinytrace.primitives.broadcasting import repeat_along
@@ -37,7 +38,7 @@ class _LinearSolveTuple(NamedTuple):
         return _LinearSolveTuple(self.vecmat, self.matvec, self.transpose_solve, self.solve)
 
 
-class LinearSolve(Primitive):
+class LinearSolve(WithPrograms):
     """`x = custom_linear_solve[const_lengths=... jaxprs=...] *consts *b`: solve with `jaxprs.solve`."""
 
     name = "custom_linear_solve"
@@ -81,15 +82,14 @@ class LinearSolve(Primitive):
                          jaxprs=jaxprs.transpose())
         return [None] * sum(const_lengths) + list(outs[:len(b)])
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, const_lengths: _LinearSolveTuple,
-              jaxprs: _LinearSolveTuple) -> tuple[Any, Any]:
-        size = batch_size(args, dims)
+    def batch_along(self, axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *,
+                    const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> tuple[Any, Any]:
         batched = [dim is not None for dim in dims]
         consts, b = _split([x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(args, dims, strict=True)],
                            const_lengths)
         const_batched, b_was = _split(batched, const_lengths)
-        jaxprs, b_batched, x_batched = _batch_programs(jaxprs, size, const_batched, b_was)
-        b = [repeat_along(x, size, 0) if now and not before else x
+        jaxprs, b_batched, x_batched = _batch_programs(jaxprs, axis, const_batched, b_was)
+        b = [repeat_along(x, axis.size, 0) if now and not before else x
              for x, before, now in zip(b, b_was, b_batched, strict=True)]
         outs = self.bind(*_flat(consts), *b, const_lengths=const_lengths, jaxprs=jaxprs)
         return outs, [0 if is_batched else None for is_batched in x_batched]
@@ -124,7 +124,7 @@ def _solver(args: Sequence[Any], const_lengths: _LinearSolveTuple, jaxprs: _Line
     return jaxprs.solve, [*consts.solve, *b]
 
 
-def _batch_programs(jaxprs: _LinearSolveTuple, size: int, const_batched: _LinearSolveTuple, b_was: list[bool]
+def _batch_programs(jaxprs: _LinearSolveTuple, axis: Axis, const_batched: _LinearSolveTuple, b_was: list[bool]
                     ) -> tuple[_LinearSolveTuple, list[bool], list[bool]]:
     """Vectorize all four; which parts of b and x are batched is found by going around until nothing changes."""
     matvec, vecmat, solve, transpose_solve = jaxprs
@@ -132,15 +132,15 @@ def _batch_programs(jaxprs: _LinearSolveTuple, size: int, const_batched: _Linear
     num_aux = len(solve.out_avals) - num_x
     b_batched, x_batched = b_was, [False] * (num_x + num_aux)
     while True:
-        solve_new, solved = batch_jaxpr(solve, size, const_batched.solve + b_batched, x_batched)
+        solve_new, solved = batch_jaxpr(solve, axis, const_batched.solve + b_batched, x_batched)
         vecmat_new, x_new = None, solved
         if vecmat is not None:
-            vecmat_new, there = batch_jaxpr(vecmat, size, const_batched.vecmat + b_batched, b_batched)
+            vecmat_new, there = batch_jaxpr(vecmat, axis, const_batched.vecmat + b_batched, b_batched)
             x_new = either(there + [True] * num_aux, solved)
-        matvec_new, back = batch_jaxpr(matvec, size, const_batched.matvec + x_new[:num_x], b_batched)
+        matvec_new, back = batch_jaxpr(matvec, axis, const_batched.matvec + x_new[:num_x], b_batched)
         transpose_solve_new, b_new = None, either(back, b_was)
         if transpose_solve is not None:
-            transpose_solve_new, there = batch_jaxpr(transpose_solve, size,
+            transpose_solve_new, there = batch_jaxpr(transpose_solve, axis,
                                                      const_batched.transpose_solve + x_new[:num_x], x_new)
             b_new = either(b_new, there[:num_x])
         if (x_new, b_new) == (x_batched, b_batched):

@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, run_body
+from tinytrace.control_flow.bodies import WithPrograms, drop, keep, merge, run_body
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dce import dce_closed_jaxpr
 from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var, eval_jaxpr
 from tinytrace.core.kinds import Call, Kind
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.named_axes import Axis
 from tinytrace.core.source_info import replayed_source
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.core.trace import current_trace, is_eager
@@ -36,7 +36,7 @@ def _written(jaxpr: ClosedJaxpr, forwarded: Sequence[int | None]) -> ClosedJaxpr
     return jaxpr
 
 
-class Pjit(Primitive):
+class Pjit(WithPrograms):
     """`pjit[name=f jaxpr={...}] *args`: evaluate `jaxpr`; everything else is said about it, not done by it."""
 
     name = "pjit"
@@ -153,9 +153,9 @@ class Pjit(Primitive):
         outs = self.bind(*inputs, jaxpr=transposed, donated_invars=(False,) * len(inputs), **params)
         return merge(received, [None] * (len(args) - sum(received)), outs)
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: ClosedJaxpr, **params: Any
-              ) -> tuple[Any, Any]:
-        batched, out_dims = batch_jaxpr_axes(jaxpr, batch_size(args, dims), dims)
+    def batch_along(self, axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: ClosedJaxpr,
+                    **params: Any) -> tuple[Any, Any]:
+        batched, out_dims = batch_jaxpr_axes(jaxpr, axis, dims)
         return self.bind(*args, jaxpr=batched, **params), out_dims
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr,

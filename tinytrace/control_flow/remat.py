@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.control_flow.bodies import batch_size, drop, keep, merge, run_body
+from tinytrace.control_flow.bodies import WithPrograms, drop, keep, merge, run_body
 from tinytrace.control_flow.effects import does_io
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dce import dce_closed_jaxpr, dce_jaxpr
 from tinytrace.core.dtypes import is_inexact
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, eval_jaxpr, jaxpr_as_fun
 from tinytrace.core.kinds import Call, IndexMap, Kind
+from tinytrace.core.named_axes import Axis
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import UndefinedPrimal, Zero, is_undefined_primal
 from tinytrace.core.trace import is_eager
@@ -29,7 +30,7 @@ from tinytrace.transforms.vmap import batch_jaxpr_axes
 from tinytrace.util import cache_by_jaxpr
 
 
-class Remat(Primitive):
+class Remat(WithPrograms):
     """`outs = remat2[differentiated jaxpr policy prevent_cse] *args`; `jaxpr` has no constants."""
 
     name = "remat2"
@@ -101,9 +102,9 @@ class Remat(Primitive):
         zeros = [Zero(x.aval) for x in drop(keep(args, linear), received)]
         return merge(linear, [None] * (len(args) - sum(linear)), merge(received, zeros, outs))
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: ClosedJaxpr, **params: Any
-              ) -> tuple[Any, Any]:
-        batched, out_dims = batch_jaxpr_axes(jaxpr, batch_size(args, dims), dims, to_front=True)
+    def batch_along(self, axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: ClosedJaxpr,
+                    **params: Any) -> tuple[Any, Any]:
+        batched, out_dims = batch_jaxpr_axes(jaxpr, axis, dims, to_front=True)
         return self.bind(*batched.consts, *args, jaxpr=_hoisted(batched), **params), out_dims
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr,

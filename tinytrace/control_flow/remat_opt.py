@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from tinytrace.control_flow.bodies import batch_size, beside, keep, rearranged, run_body
+from tinytrace.control_flow.bodies import WithPrograms, beside, keep, rearranged, run_body
 from tinytrace.control_flow.closed_call import closed_call_p
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dce import dce_closed_jaxpr, dce_jaxpr
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinytrace.core.kinds import Call, Kind
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.named_axes import Axis
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.shaping import moveaxis
 from tinytrace.transforms.binders import prune_outputs
@@ -43,7 +43,7 @@ class FunThunk:
         return f"<function _memoize.<locals>.memoized at {id(self):#x}>"  # as JAX prints it
 
 
-class RematOpt(Primitive):
+class RematOpt(WithPrograms):
     """`residuals outs = remat_opt[fwd_jaxpr={...} ...] *consts *args`: the forward rule, or the function alone."""
 
     name = "remat_opt"
@@ -106,14 +106,13 @@ class RematOpt(Primitive):
     def transpose(self, *args: Any, **params: Any) -> NoReturn:
         raise NotImplementedError("remat optimization for custom_vjp does not support higher-order AD")
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, num_consts: int, num_res: int,
-              fwd_jaxpr: ClosedJaxpr, fun_jaxpr_thunk: FunThunk) -> tuple[Any, Any]:
-        size = batch_size(args, dims)
+    def batch_along(self, axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, num_consts: int, num_res: int,
+                    fwd_jaxpr: ClosedJaxpr, fun_jaxpr_thunk: FunThunk) -> tuple[Any, Any]:
         operands = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(args, dims, strict=True)]
         mapped = [dim is not None for dim in dims]
-        batched, out_mapped = batch_jaxpr(fwd_jaxpr, size, mapped, False)
+        batched, out_mapped = batch_jaxpr(fwd_jaxpr, axis, mapped, False)
         # The function is to give what the rule gives: the same results are batched.
-        thunk = FunThunk(lambda: batch_jaxpr(fun_jaxpr_thunk(), size, mapped[num_consts:], out_mapped[num_res:])[0])
+        thunk = FunThunk(lambda: batch_jaxpr(fun_jaxpr_thunk(), axis, mapped[num_consts:], out_mapped[num_res:])[0])
         outs = self.bind(*operands, num_consts=num_consts, num_res=num_res, fwd_jaxpr=batched, fun_jaxpr_thunk=thunk)
         return outs, [0 if m else None for m in out_mapped]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.control_flow.bodies import (
-    batch_size,
+    WithPrograms,
     beside,
     drop,
     fixpoint,
@@ -28,7 +28,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dce import dce_closed_jaxpr
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinytrace.core.kinds import Kind, Loop
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.named_axes import Axis
 from tinytrace.core.tangents import UndefinedPrimal, Zero
 from tinytrace.primitives.broadcasting import repeat_along
 from tinytrace.primitives.shaping import moveaxis
@@ -40,7 +40,7 @@ from tinytrace.transforms.zeros import add_tangents, instantiate_zeros, zeros
 from tinytrace.util import cache_by_jaxpr
 
 
-class Scan(Primitive):
+class Scan(WithPrograms):
     """`carry, ys = scan[jaxpr length reverse ...] consts carry xs`, one step per slice along axis 0 of xs."""
 
     name = "scan"
@@ -129,20 +129,20 @@ class Scan(Primitive):
                          linear=tuple(lin), reverse=not reverse, **params)
         return [*[None] * num_res, *outs, *[None] * num_eres]
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: ClosedJaxpr, num_consts: int,
-              num_carry: int, **params: Any) -> tuple[Any, Any]:
-        size, num_ys = batch_size(args, dims), len(jaxpr.out_avals) - num_carry
+    def batch_along(self, axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: ClosedJaxpr,
+                    num_consts: int, num_carry: int, **params: Any) -> tuple[Any, Any]:
+        num_ys = len(jaxpr.out_avals) - num_carry
         consts_mapped, init_mapped, xs_mapped = split([d is not None for d in dims], num_consts, num_carry)
 
         def step(carry_mapped: list[bool]) -> tuple[Any, list[bool]]:
-            batched = batch_jaxpr(jaxpr, size, consts_mapped + carry_mapped + xs_mapped,
+            batched = batch_jaxpr(jaxpr, axis, consts_mapped + carry_mapped + xs_mapped,
                                   carry_mapped + [False] * num_ys)
             return batched, batched[1][:num_carry]
 
         (batched, out_mapped), carry_mapped = fixpoint(init_mapped, step)
         consts, init, xs = split(list(zip(args, dims, strict=True)), num_consts, num_carry)
         operands = [x if d is None else moveaxis(x, d, 0) for x, d in consts]
-        operands += [x if not m else repeat_along(x, size, 0) if d is None else moveaxis(x, d, 0)
+        operands += [x if not m else repeat_along(x, axis.size, 0) if d is None else moveaxis(x, d, 0)
                      for (x, d), m in zip(init, carry_mapped, strict=True)]
         operands += [x if d is None else moveaxis(x, d, 1) for x, d in xs]
         outs = self.bind(*operands, jaxpr=batched, num_consts=num_consts, num_carry=num_carry, **params)

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tinytrace.control_flow.bodies import (
-    batch_size,
+    WithPrograms,
     beside,
     drop,
     fixpoint,
@@ -27,7 +27,7 @@ from tinytrace.control_flow.effects import does_io
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, jaxpr_as_fun
 from tinytrace.core.kinds import Kind, Loop
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.named_axes import Axis
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.broadcasting import repeat_along
 from tinytrace.primitives.shaping import moveaxis
@@ -43,7 +43,7 @@ from tinytrace.util import cache_by_jaxpr
 Dims = Sequence[int | None]
 
 
-class While(Primitive):
+class While(WithPrograms):
     """`carry = while[cond_jaxpr body_jaxpr ...] cond_consts body_consts carry`."""
 
     name = "while"
@@ -114,14 +114,13 @@ class While(Primitive):
         raise ValueError("Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic "
                          "start/stop values. Try using lax.scan, or using fori_loop with static start/stop.")
 
-    def batch(self, args: Sequence[Any], dims: Dims, *, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr,
-              cond_nconsts: int, body_nconsts: int) -> tuple[Any, Any]:
-        size = batch_size(args, dims)
+    def batch_along(self, axis: Axis, args: Sequence[Any], dims: Dims, *, cond_jaxpr: ClosedJaxpr,
+                    body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int) -> tuple[Any, Any]:
         cond_dims, const_dims, init_dims = split(dims, cond_nconsts, body_nconsts)
         consts_mapped, init_mapped = _mapped(const_dims), _mapped(init_dims)
         _, carry_mapped = fixpoint(init_mapped, lambda carry_mapped: _with_flags(
-            batch_jaxpr(body_jaxpr, size, consts_mapped + carry_mapped, carry_mapped)))
-        _, (pred_mapped,) = batch_jaxpr(cond_jaxpr, size, _mapped(cond_dims) + carry_mapped, False)
+            batch_jaxpr(body_jaxpr, axis, consts_mapped + carry_mapped, carry_mapped)))
+        _, (pred_mapped,) = batch_jaxpr(cond_jaxpr, axis, _mapped(cond_dims) + carry_mapped, False)
         if pred_mapped and does_io(self.effects(cond_jaxpr=cond_jaxpr, body_jaxpr=body_jaxpr)):
             raise NotImplementedError("IO effects not supported in while_loop with batched predicate")
         # With one condition per element all carries are batched; otherwise a condition that is batched already, by
@@ -129,10 +128,10 @@ class While(Primitive):
         ndim = cond_jaxpr.out_avals[0].ndim
         carry_dims: list[int | None] = [0] * len(init_dims) if pred_mapped else \
             [ndim if mapped else None for mapped in carry_mapped]
-        body = _batched(body_jaxpr, size, (*const_dims, *carry_dims), tuple(carry_dims))
-        cond = _batched(cond_jaxpr, size, (*cond_dims, *carry_dims), (0 if pred_mapped else None,))
+        body = _batched(body_jaxpr, axis, (*const_dims, *carry_dims), tuple(carry_dims))
+        cond = _batched(cond_jaxpr, axis, (*cond_dims, *carry_dims), (0 if pred_mapped else None,))
         consts, init = args[:cond_nconsts + body_nconsts], args[cond_nconsts + body_nconsts:]
-        new_init = [x if to is None else repeat_along(x, size, to) if dim is None else moveaxis(x, dim, to)
+        new_init = [x if to is None else repeat_along(x, axis.size, to) if dim is None else moveaxis(x, dim, to)
                     for x, dim, to in zip(init, init_dims, carry_dims, strict=True)]
         outs = self.bind(*consts, *new_init, cond_nconsts=cond_nconsts, cond_jaxpr=cond, body_nconsts=body_nconsts,
                          body_jaxpr=body)
@@ -186,10 +185,10 @@ def _ignoring(closed: ClosedJaxpr, more: tuple[ShapedArray, ...]) -> ClosedJaxpr
 
 
 @cache_by_jaxpr
-def _batched(closed: ClosedJaxpr, size: int, in_dims: tuple[int | None, ...],
+def _batched(closed: ClosedJaxpr, axis: Axis, in_dims: tuple[int | None, ...],
              out_dims: tuple[int | None, ...]) -> ClosedJaxpr:
     """Vectorize a jaxpr from inputs batched along `in_dims` to outputs batched along `out_dims`."""
-    in_avals = [aval if dim is None else aval.update(shape=(*aval.shape[:dim], size, *aval.shape[dim:]))
+    in_avals = [aval if dim is None else aval.update(shape=(*aval.shape[:dim], axis.size, *aval.shape[dim:]))
                 for aval, dim in zip(closed.in_avals, in_dims, strict=True)]
-    return trace_to_closed_jaxpr(lambda *args: batch(jaxpr_as_fun(closed), size, args, in_dims, lambda: out_dims),
+    return trace_to_closed_jaxpr(lambda *args: batch(jaxpr_as_fun(closed), axis, args, in_dims, lambda: out_dims),
                                  in_avals)

@@ -30,10 +30,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from tinytrace._dispatch import TraceState
-
-current_trace_state = _state = TraceState()
-"""Where the operations of a thread go: `bind` asks it, `core.trace` says where they go at first."""
+from tinytrace.util import current_trace_state as _state
 
 registry: dict[str, Primitive] = {}
 """Every primitive by name, in the order of definition."""
@@ -137,6 +134,21 @@ class Primitive:
 
     def batch(self, *args: Any, **params: Any) -> Any:
         raise NotImplementedError(f"Batching rule for '{self.name}' not implemented")
+
+    def batch_along(self, axis: Any, /, *args: Any, **params: Any) -> Any:
+        """Answer as `batch` does, told the `named_axes.Axis` too: for what uses names of axes, itself or in programs.
+
+        It is also called when no argument is mapped, if the equation asks for the name of the axis.
+        """
+        return self.batch(*args, **params)
+
+    def axis_names(self, params: dict[str, Any]) -> Sequence[Any]:
+        """Return the names of axes that the operation itself asks for; almost always none."""
+        return ()
+
+    def binds(self, params: dict[str, Any]) -> Sequence[Any]:
+        """Return the names of axes that the programs among the parameters may ask for."""
+        return ()
 
     def lower(self, *args: Any, **params: Any) -> Any:
         raise NotImplementedError(f"Lowering rule for '{self.name}' not implemented")

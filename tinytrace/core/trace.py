@@ -21,8 +21,8 @@ from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import dtype_of
 from tinytrace.core.numpy_calls import check_nans, out_avals_of, owned, quietly, read_only, to_numpy
-from tinytrace.core.primitive import Primitive, current_trace_state
-from tinytrace.util import lazy
+from tinytrace.core.primitive import Primitive
+from tinytrace.util import current_trace_state, lazy
 
 
 class Trace:
@@ -31,6 +31,8 @@ class Trace:
     parent: Trace | None = None
     name = "Trace"
     alive = True
+    axes: tuple[Any, ...] = ()
+    """The `named_axes.Axis`es that this trace maps over, the innermost last."""
 
     @property
     def tag(self) -> object:
@@ -46,6 +48,12 @@ class Trace:
     def level(self) -> int:
         """How many traces stand below this one, as JAX prints it."""
         return 0 if self.parent is None else self.parent.level + 1
+
+    @property
+    def named_axes(self) -> tuple[Any, ...]:
+        """The axes with names that collectives find here: a part of keys, for a psum depends on their sizes."""
+        below = () if self.parent is None else self.parent.named_axes
+        return (*below, *[axis for axis in self.axes if axis.has_name]) if self.axes else below
 
     @lazy
     def memo(self) -> dict[Any, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from tinytrace.core.jaxpr import Atom as Atom
 from tinytrace.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
 from tinytrace.core.jaxpr import join_effects as _join_effects
 from tinytrace.core.jaxpr import subjaxprs as jaxprs_in_params  # noqa: F401
+from tinytrace.core.named_axes import Axis, axis_size, bound_axes
+from tinytrace.core.named_axes import no_axis_name as no_axis_name
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.trace import EvalTrace as EvalTrace
 from tinytrace.core.trace import Trace, Tracer
@@ -39,7 +41,6 @@ ParamDict = dict[str, Any]
 Value = Any
 InputType = OutputType = tuple
 AxisSize = int
-no_axis_name = object()
 literalable_types = {int, float, bool, np.ndarray, np.generic}
 pytype_aval_mappings: dict[type, Callable[[Any], Any]] = {}
 custom_typechecks: dict[Primitive, Callable[..., Any]] = {}
@@ -270,18 +271,18 @@ def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:  # noqa: N802  (JAX's name)
 
 
 def nonempty_axis_env_DO_NOT_USE() -> bool:  # noqa: N802  (JAX's name)
-    """Has an axis a name? None has."""
-    return False
+    """Is an axis being mapped over?"""
+    return bool(bound_axes())
 
 
 def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:  # noqa: N802  (JAX's name)
-    """Return the names of axes: there are none."""
-    return []
+    """Return the names of the axes that are mapped over, the outermost first."""
+    return [axis.name for axis in bound_axes()][::-1]
 
 
-def axis_frame(axis_name: Any, main_trace: Any = None) -> NoReturn:
-    """Raise NameError: no axis has a name."""
-    raise NameError(f"unbound axis name: {axis_name}. The following axis names are available (as a list of frames): []")
+def axis_frame(axis_name: Any, main_trace: Any = None) -> Axis:
+    """Return the innermost axis of a name, with its `name` and `size`; raises NameError when there is none."""
+    return Axis(axis_size(axis_name), axis_name)
 
 
 def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # noqa: N802  (JAX's name)
@@ -307,7 +308,11 @@ class _TraceState:
     """`thread_local_state.trace_state`."""
 
     trace_stack = _Stack()
-    axis_env: tuple[Any, ...] = ()
+    @property
+    def axis_env(self) -> list[Axis]:
+        """The axes that are mapped over, the outermost first."""
+        return bound_axes()[::-1]
+
     substack: tuple[Any, ...] = ()
 
 
@@ -327,6 +332,6 @@ new_base_main = new_sublevel = new_main
 
 @contextlib.contextmanager
 def extend_axis_env(*names: Any) -> Iterator[None]:
-    """Do nothing: axes have no names here."""
+    """Do nothing: a name is bound by the trace that maps over the axis (`make_jaxpr` has `axis_env`)."""
     yield
 

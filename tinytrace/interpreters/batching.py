@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.basearray import Array as Array
+from tinytrace.core.named_axes import Axis, no_axis_name
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero as Zero
 from tinytrace.interpreters.rule_tables import RuleTable
@@ -31,14 +32,13 @@ NotMapped = type(None)
 BatchingRule = Callable[..., tuple[Any, Any]]
 
 
-def _without_axis(rule: Rule) -> Rule:
-    """Return a rule that is told the size of the batch and its (absent) name, as one of rooms."""
+def _with_parts_of_axis(rule: Rule) -> Rule:
+    """Return a rule that is told the size and the name of the axis, as one of rooms is told the axis."""
 
-    def batch(args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
-        size = next(np.shape(x)[dim] for x, dim in zip(args, dims, strict=True) if dim is not None)
-        return rule(size, None, None, args, dims, **params)
+    def batch_along(axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
+        return rule(axis.size, axis.name, BatchTrace, args, dims, **params)
 
-    return batch
+    return batch_along
 
 
 def _with_tuples(rule: Rule) -> Rule:
@@ -51,7 +51,7 @@ def _with_tuples(rule: Rule) -> Rule:
 
 primitive_batchers = RuleTable("batch", _with_tuples)
 """`rule(args, dims, **params) -> (out, out_dim)`."""
-axis_primitive_batchers = RuleTable("batch", _without_axis)
+axis_primitive_batchers = RuleTable("batch_along", _with_parts_of_axis)
 """`rule(axis_size, axis_name, trace_type, args, dims, **params) -> (out, out_dim)`."""
 spmd_axis_primitive_batchers: dict[Primitive, Rule] = {}
 """Rules for batches that lie on several devices: kept, and never asked."""
@@ -152,6 +152,8 @@ def batch_jaxpr(closed_jaxpr: Any, axis_data: Any, in_batched: Sequence[bool],
                 instantiate: bool | Sequence[bool], *names: Any) -> tuple[Any, list[bool]]:
     """Vectorize a jaxpr over inputs batched along axis 0; returns it, and which outputs are batched.
 
-    Args: axis_data: the size of the batch, or what has it as `size`.  names: of axes, and without effect.
+    Args: axis_data: the size of the batch, or what has it as `size`, maybe a `name`.  names: that of the axis first.
     """
-    return vmap.batch_jaxpr(closed_jaxpr, getattr(axis_data, "size", axis_data), in_batched, instantiate)
+    name = getattr(axis_data, "name", names[0] if names else no_axis_name)
+    axis = Axis(getattr(axis_data, "size", axis_data), no_axis_name if name is None else name)
+    return vmap.batch_jaxpr(closed_jaxpr, axis, in_batched, instantiate)

@@ -268,9 +268,17 @@ from tinytrace.primitives.transcendental import (
     tanh_p,
 )
 from tinytrace.primitives.windows import padtype_to_pads
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_names
 
-__getattr__ = absent_names(__name__)
+_COLLECTIVES = {
+    "primitives.collectives": "axis_index axis_index_p pmax pmax_p pmean pmin pmin_p psum psum_p",
+    "primitives.collective_moves": "all_gather all_gather_p all_to_all all_to_all_p pbroadcast ppermute ppermute_p "
+                                   "pshuffle psum_scatter pswapaxes",
+}
+"""By module: what only programs with named axes ask for."""
+
+__getattr__ = lazy_names("tinytrace", {name: module for module, names in _COLLECTIVES.items()
+                                       for name in names.split()}, __name__)
 __all__ = [
     "ConvDimensionNumbers", "DotAlgorithmPreset", "FftType", "GatherDimensionNumbers", "GatherScatterMode", "Precision",
     "RoundingMethod", "ScatterDimensionNumbers", "abs", "abs_p", "acos", "acos_p", "acosh", "acosh_p", "add", "add_p",

@@ -10,6 +10,9 @@ value that all elements share; a rule is called only when some dim is not None, 
 as a plain value. A primitive with several results gives two lists. A rule is free in where it puts the batch axis of
 its result; only at the end of the function is it moved to where the caller wants it.
 
+The axis may have a name (`core/named_axes.py`). Then an operation that asks for it goes to its rule even if none of its
+operands is batched, and the rule is told the axis: `psum` over the name becomes a sum over the axis, without a name.
+
 Source: JAX, autodidax part 1.
 """
 from __future__ import annotations
@@ -20,6 +23,7 @@ from typing import Any
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from tinytrace.core.named_axes import Axis, asks_for
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.source_info import SourceInfo, transformed
 from tinytrace.core.tangents import SymbolicZero
@@ -43,7 +47,7 @@ class OutDimError(Exception):
         self.position, self.dim = position, dim
 
 
-def batch(fun: FlatFunction, size: int, args: Sequence[Any], in_dims: Sequence[Dim],
+def batch(fun: FlatFunction, axis: Axis, args: Sequence[Any], in_dims: Sequence[Dim],
           out_dims: Callable[[], Sequence[Dim]]) -> list[Any]:
     """Run `fun`, a function of flat arrays to a flat list, on `args` batched along `in_dims`.
 
@@ -52,15 +56,15 @@ def batch(fun: FlatFunction, size: int, args: Sequence[Any], in_dims: Sequence[D
     Raises: OutDimError if an output is batched where None is wanted.
     """
     with transformed("vmap"):
-        outs, dims = run_batched(fun, size, object(), args, in_dims)
-    return [_move_output(i, x, size, dim, wanted)
+        outs, dims = run_batched(fun, axis, object(), args, in_dims)
+    return [_move_output(i, x, axis.size, dim, wanted)
             for i, (x, dim, wanted) in enumerate(zip(outs, dims, out_dims(), strict=True))]
 
 
-def run_batched(fun: FlatFunction, size: int, tag: object, args: Sequence[Any],
+def run_batched(fun: FlatFunction, axis: Axis, tag: object, args: Sequence[Any],
                 in_dims: Sequence[Dim]) -> tuple[list[Any], list[Dim]]:
     """Run `fun` on batched `args` over the current trace; returns the outputs and where their batch axes are."""
-    trace = BatchTrace(current_trace(), size, tag)
+    trace = BatchTrace(current_trace(), axis, tag)
     with running(trace):
         return _unzip(trace.split(x) for x in fun(*map(trace.join, args, in_dims)))
 
@@ -95,16 +99,17 @@ class BatchTracer(Tracer):
 
 
 class BatchTrace(Trace):
-    """One vectorization over `size` elements.
+    """One vectorization over the elements along an axis.
 
     It is several traces, over different parents, while custom rules run: they all have one `tag`.
     """
 
     name = "BatchTrace"
 
-    def __init__(self, parent: Trace, size: int, tag: object) -> None:
+    def __init__(self, parent: Trace, axis: Axis, tag: object) -> None:
         self.parent: Trace = parent
-        self.size = size
+        self.axis = axis
+        self.axes = (axis,)
         self._tag = tag
 
     @property
@@ -124,12 +129,15 @@ class BatchTrace(Trace):
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         vals, dims = _unzip(map(self.split, args))
         with set_current_trace(self.parent):
-            if all(dim is None for dim in dims):
+            if all(dim is None for dim in dims) and not self._is_asked_for(primitive, params):
                 return primitive.bind(*vals, **params)
-            out, out_dim = primitive.batch(vals, dims, **params)
+            out, out_dim = primitive.batch_along(self.axis, vals, dims, **params)
         if primitive.multiple_results:
             return list(map(self.join, out, out_dim))
         return self.join(out, out_dim)
+
+    def _is_asked_for(self, primitive: Primitive, params: dict[str, Any]) -> bool:
+        return self.axis.has_name and asks_for(primitive, params, self.axis.name)
 
     def process_custom_jvp_call(self, primitive: Primitive, fun: FlatFunction, jvp: FlatFunction, args: Sequence[Any],
                                 params: dict[str, Any]) -> Any:
@@ -153,8 +161,8 @@ class BatchTrace(Trace):
                           for x, dim in zip(residuals_and_cts, batched_fwd.out_dims, strict=True)]
             elements = [_element_of(x, dim) for x, dim in
                         zip(residuals_and_cts, batched_fwd.out_dims, strict=True)]
-            outs, out_dims = run_batched(bwd, self.size, self.tag, elements, trace_dims)
-            return [_sum_or_move(x, self.size, dim, wanted)
+            outs, out_dims = run_batched(bwd, self.axis, self.tag, elements, trace_dims)
+            return [_sum_or_move(x, self.axis.size, dim, wanted)
                     for x, dim, wanted in zip(outs, out_dims, dims, strict=True)]
 
         outs = self.parent.process_custom_vjp_call(primitive, batched_fun, batched_fwd, batched_bwd, vals, params)
@@ -171,12 +179,12 @@ class _Batched:
         self.out_dims: list[Dim] = []
 
     def __call__(self, *args: Any) -> list[Any]:
-        size = self.trace.size
+        axis = self.trace.axis
         elements = [_element_of(x, dim) for x, dim in zip(args, self.in_dims, strict=True)]
         dims = [None if isinstance(x, SymbolicZero) else dim for x, dim in zip(args, self.in_dims, strict=True)]
-        outs, self.out_dims = run_batched(self.fun, size, self.trace.tag, elements, dims)
+        outs, self.out_dims = run_batched(self.fun, axis, self.trace.tag, elements, dims)
         if self.align is not None:
-            outs, self.out_dims = self.align(size, outs, self.out_dims)
+            outs, self.out_dims = self.align(axis.size, outs, self.out_dims)
         return outs
 
 
@@ -233,7 +241,7 @@ def _batched_aval(aval: ShapedArray, size: int, dim: Dim) -> ShapedArray:
 
 # --- jaxprs ----------------------------------------------------------------------------------------------------
 
-def batch_jaxpr(closed: ClosedJaxpr, size: int, in_batched: Sequence[bool],
+def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, in_batched: Sequence[bool],
                 instantiate: bool | Sequence[bool]) -> tuple[ClosedJaxpr, list[bool]]:
     """Vectorize a jaxpr over inputs batched along axis 0.
 
@@ -241,35 +249,35 @@ def batch_jaxpr(closed: ClosedJaxpr, size: int, in_batched: Sequence[bool],
     those marked in `instantiate`.
     """
     wanted = (instantiate,) * len(closed.out_avals) if isinstance(instantiate, bool) else tuple(instantiate)
-    jaxpr, out_dims = _batch_jaxpr(closed, size, tuple(0 if b else None for b in in_batched), wanted)
+    jaxpr, out_dims = _batch_jaxpr(closed, axis, tuple(0 if b else None for b in in_batched), wanted)
     return jaxpr, [dim is not None for dim in out_dims]
 
 
-def batch_jaxpr_axes(closed: ClosedJaxpr, size: int, in_dims: Sequence[Dim],
+def batch_jaxpr_axes(closed: ClosedJaxpr, axis: Axis, in_dims: Sequence[Dim],
                      to_front: bool = False) -> tuple[ClosedJaxpr, list[Dim]]:
     """Vectorize a jaxpr over inputs batched along `in_dims`; its outputs are batched where the rules put them, or
     along axis 0 when `to_front`."""
     wanted = (False,) * len(closed.out_avals) if to_front else None
-    jaxpr, out_dims = _batch_jaxpr(closed, size, tuple(in_dims), wanted)
+    jaxpr, out_dims = _batch_jaxpr(closed, axis, tuple(in_dims), wanted)
     return jaxpr, list(out_dims)
 
 
 @cache_by_jaxpr
-def _batch_jaxpr(closed: ClosedJaxpr, size: int, in_dims: tuple[Dim, ...],
+def _batch_jaxpr(closed: ClosedJaxpr, axis: Axis, in_dims: tuple[Dim, ...],
                  instantiate: tuple[bool, ...] | None) -> tuple[ClosedJaxpr, list[Dim]]:
     out_dims: list[Dim] = []
 
     def batched(*args: Any) -> list[Any]:
-        outs, dims = run_batched(jaxpr_as_fun(closed), size, object(), args, in_dims)
+        outs, dims = run_batched(jaxpr_as_fun(closed), axis, object(), args, in_dims)
         if instantiate is not None:
             wanted = [0 if want or dim is not None else None for dim, want in zip(dims, instantiate, strict=True)]
-            outs = [x if to is None else move_dim(x, size, dim, to)
+            outs = [x if to is None else move_dim(x, axis.size, dim, to)
                     for x, dim, to in zip(outs, dims, wanted, strict=True)]
             dims = list(wanted)
         out_dims[:] = dims
         return outs
 
-    in_avals = [_batched_aval(aval, size, dim) for aval, dim in zip(closed.in_avals, in_dims, strict=True)]
+    in_avals = [_batched_aval(aval, axis.size, dim) for aval, dim in zip(closed.in_avals, in_dims, strict=True)]
     return trace_to_closed_jaxpr(batched, in_avals), out_dims
 
 

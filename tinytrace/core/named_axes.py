@@ -1,0 +1,112 @@
+"""Named axes: what `vmap(f, axis_name="i")` gives a name to, and what collectives such as `psum(x, "i")` ask for.
+
+A name is bound by the trace that maps over the axis, and by nothing else: the axes that can be asked for are those of
+the current trace and of the traces below it, and of two with one name the inner one is meant. A name that no trace
+binds is a NameError. Source: JAX's `core.AxisEnvFrame`.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tinytrace.core.jaxpr import Jaxpr, subjaxprs
+from tinytrace.core.primitive import Primitive
+from tinytrace.core.trace import Trace, current_trace
+
+no_axis_name = object()
+"""The name of an axis that has none: nobody can ask for it."""
+
+
+class Axis(NamedTuple):
+    """An axis that is mapped over.
+
+    >>> Axis(3, "i")
+    Axis(size=3, name='i')
+    """
+
+    size: int
+    name: Any = no_axis_name
+
+    @property
+    def has_name(self) -> bool:
+        """Can somebody ask for it?"""
+        return self.name is not no_axis_name
+
+
+class TemporaryName:
+    """The name of an axis of devices to which the user gave none; it prints as JAX prints it."""
+
+    def __repr__(self) -> str:
+        return f"<axis {id(self):#x}>"
+
+
+def axis_size(name: Any) -> int:
+    """Return the size of the innermost axis of this name.
+
+    Raises: NameError when no axis has it.
+    """
+    axes = bound_axes()
+    for axis in axes:
+        if axis.name == name:
+            return axis.size
+    known = [axis.name for axis in axes if not isinstance(axis.name, TemporaryName)]
+    raise NameError(f"unbound axis name: {name}. The following axis names (e.g. defined by pmap) are available to "
+                    f"collective operations: {known}")
+
+
+def bound_axes() -> list[Axis]:
+    """Return the axes that are mapped over here, the innermost first; collectives may ask for those with a name."""
+    axes: list[Axis] = []
+    trace: Trace | None = current_trace()
+    while trace is not None:
+        axes += reversed(trace.axes)
+        trace = trace.parent
+    return axes
+
+
+def as_names(axis_name: Any) -> tuple[Any, ...]:
+    """Return the names in an `axis_name`, which is one name or several; integers among them are axes of the array.
+
+    >>> as_names("i"), as_names(["i", 0])
+    (('i',), ('i',))
+    """
+    several = axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)
+    return tuple(name for name in several if not isinstance(name, int))
+
+
+# --- which names a program asks for ------------------------------------------------------------------------------
+
+def asks_for(primitive: Primitive, params: dict[str, Any], name: Any) -> bool:
+    """Does an equation ask for the axis `name`: itself, or in a program among its parameters?
+
+    >>> import tinytrace as jax
+    >>> eqn, = jax.make_jaxpr(jax.jit(lambda x: jax.lax.psum(x, "i")), axis_env=[("i", 4)])(1.0).eqns
+    >>> asks_for(eqn.primitive, eqn.params, "i"), asks_for(eqn.primitive, eqn.params, "j")
+    (True, False)
+    """
+    return name in names_of_equation(primitive, params)
+
+
+def names_of_equation(primitive: Primitive, params: dict[str, Any]) -> frozenset[Any]:
+    """Return the names of the axes that an equation asks for and does not bind itself."""
+    inside = [names_of_jaxpr(jaxpr) for jaxpr in subjaxprs(params)]
+    return frozenset(primitive.axis_names(params)).union(*inside) - frozenset(primitive.binds(params))
+
+
+def names_of_jaxpr(jaxpr: Jaxpr) -> frozenset[Any]:
+    """Return the names of the axes that a program asks for."""
+    names = _names_of_jaxpr.get(jaxpr)
+    if names is None:
+        names = frozenset().union(*[names_of_equation(eqn.primitive, eqn.params) for eqn in jaxpr.eqns])
+        _names_of_jaxpr[jaxpr] = names
+    return names
+
+
+_names_of_jaxpr: weakref.WeakKeyDictionary[Jaxpr, frozenset[Any]] = weakref.WeakKeyDictionary()
+
+
+def check_bound(names: Sequence[Any]) -> None:
+    """Raise NameError if no axis has one of the names."""
+    for name in names:
+        axis_size(name)
