@@ -13,6 +13,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.control_flow.closed_call import closed_call_p
+from tinytrace.core.dce import dce_jaxpr
 from tinytrace.core.jaxpr import Literal, subjaxprs
 from tinytrace.experimental import io_callback
 
@@ -308,8 +309,11 @@ def test_forward_rules_that_may_become_the_function_again_go_when_nobody_reads_t
     assert [eqn.primitive.name for eqn in jax.jit(unused).lower(XS).jaxpr.eqns] == ["mul"]
     still = jax.custom_vjp(lambda x: (jnp.sin(x), np.float32(3)))
     still.defvjp(lambda x: ((jnp.sin(x), np.float32(3)), x), lambda x, ct: (ct[0] * jnp.cos(x),), optimize_remat=True)
-    close(jax.jit(lambda x: jax.jvp(lambda x: jax.vjp(still, x)[0], (x,), (2.0,)))(0.5),
-          ((np.sin(0.5), 3.0), (2 * np.cos(0.5), 0.0)))
+    moved = jax.make_jaxpr(lambda x: jax.jvp(lambda x: jax.vjp(still, x)[0], (x,), (2.0,)))(0.5).jaxpr
+    pruned, _ = dce_jaxpr(moved, [True] * 4)
+    assert [eqn.primitive.name for eqn in pruned.eqns] == ["closed_call"]
+    for jaxpr in (moved, pruned):
+        close(jax.core.eval_jaxpr(jaxpr, [], 0.5), [np.sin(0.5), 3.0, 2 * np.cos(0.5), 0.0])
     for wrap in (lambda g: g, jax.jit):
         close(wrap(lambda x: jax.vjp(f, x, x)[0])(XS), f(XS, XS))
         close(wrap(jax.grad(lambda x: jnp.sum(jax.checkpoint(f)(x, x))))(XS), jnp.cos(XS) * XS + 1.0)
