@@ -83,6 +83,21 @@ PyObject *array_elements(Array *array) {
     return array->view ? Py_NewRef(array->view) : array_value((PyObject *)array, NULL);
 }
 
+/* memoryview(array): NumPy describes the elements. */
+static int array_getbuffer(PyObject *self, Py_buffer *view, int flags) {
+    PyObject *value = PyObject_CallMethod(self, "__array__", NULL);
+    int status = value ? PyObject_GetBuffer(value, view, flags) : -1;
+    Py_XDECREF(value);
+    if (!value)
+        view->obj = NULL;
+    if (status < 0 && drop_exception())
+        PyErr_SetString(PyExc_BufferError, "an array's buffer is read-only, and there is none for typed keys and for "
+                                           "dtypes that Python's module struct lacks, as bfloat16");
+    return status;
+}
+
+static PyBufferProcs array_buffer = {.bf_getbuffer = array_getbuffer};
+
 static PyMemberDef array_members[] = {
     {"aval", T_OBJECT_EX, offsetof(Array, aval), READONLY, "the type of the array"},
     {"_buffer", T_OBJECT, offsetof(Array, buffer), READONLY, "the pooled block, None while the elements are NumPy's"},
@@ -104,7 +119,8 @@ PyTypeObject ArrayBaseType = {
     .tp_doc = "The fields of an Array; see core/array.py.", .tp_basicsize = sizeof(Array),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .tp_new = array_new, .tp_init = array_init,
     .tp_dealloc = array_dealloc, .tp_members = array_members, .tp_getset = array_getset, .tp_methods = array_methods,
-    .tp_as_mapping = &array_mapping, .tp_weaklistoffset = offsetof(Array, weakrefs)};
+    .tp_as_mapping = &array_mapping, .tp_as_buffer = &array_buffer,
+    .tp_weaklistoffset = offsetof(Array, weakrefs)};
 
 PyObject *array_of(PyObject *aval, PyObject *buffer) {
     Array *array = (Array *)array_type->tp_alloc(array_type, 0);

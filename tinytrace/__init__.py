@@ -79,8 +79,9 @@ if TYPE_CHECKING:
     from tinytrace.exporting import export as export
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
-_submodule = lazy_submodules(__name__, "api_util", "example_libraries", "experimental", "extend", "interpreters", "lib",
-                             "monitoring", "nn", "ops", "random", "scipy", "sharding", "stages", "testing", "typing")
+_submodule = lazy_submodules(__name__, "api_util", "dlpack", "example_libraries", "experimental", "extend",
+                             "interpreters", "lib", "monitoring", "nn", "ops", "random", "scipy", "sharding", "stages",
+                             "testing", "typing")
 _LATER = {
     "Device": "core.array",
     "NamedSharding": "sharding",

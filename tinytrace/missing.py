@@ -33,7 +33,6 @@ MISSING: dict[str, dict[str, str]] = {
         "numpy_rank_promotion softmax_custom_jvp threefry_partitionable": SETTINGS,
         "custom_batching": "write the batched function, and call it in the place of vmap",
         "custom_transpose": TRANSPOSE,
-        "dlpack": "arrays have __dlpack__: numpy.from_dlpack(x), torch.from_dlpack(x)",
         "image": LIBRARY,
         "version": "tinytrace.__version__ is tinytrace's; after tinytrace.install_as_jax() there is jax.version",
         "print_environment_info": "`python -m tinytrace doctor` prints what this machine has",

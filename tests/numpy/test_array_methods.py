@@ -20,7 +20,7 @@ DEVICES = {
 }  # fmt: skip
 """Names that speak of devices and buffers, of which there is one kind here."""
 OTHER = {
-    "__abstractmethods__", "__array_module__", "__array_namespace__", "__dlpack__", "__hex__", "__oct__", "tobytes",
+    "__abstractmethods__", "__array_module__", "__hex__", "__oct__", "tobytes",
 }  # fmt: skip
 """Python 2's conversions, protocols of other libraries, and what 0.4.35 lists but NumPy's array does."""
 OF_ARRAYS = {"block_until_ready", "device", "devices", "is_deleted", "sharding"}

@@ -13,7 +13,7 @@ import numpy as np
 from tinytrace import _dispatch
 from tinytrace._dispatch import ArrayBase, Buffer
 from tinytrace._runtime import ffi, lib
-from tinytrace.core import basearray, views
+from tinytrace.core import basearray, dlpack, views
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KeyType, canonicalize_dtype
 from tinytrace.tracebacks import api_boundary
@@ -112,6 +112,16 @@ class Array(ArrayBase):
             return value
         return np.array(value, dtype=dtype) if copy else np.asarray(value, dtype=dtype)
 
+    def __dlpack__(self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+                   dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
+        """Return the elements as a DLPack capsule, for the `from_dlpack` of another library."""
+        value = self.__array__()
+        return dlpack.as_capsule(value, _window(value, readonly=False), stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return DLPack's number of the device: the CPU."""
+        return dlpack.CPU_DEVICE
+
     def __len__(self) -> int:
         if not self.aval.shape:
             raise TypeError("len() of unsized object")
@@ -207,8 +217,13 @@ def _read_only_view(aval: ShapedArray, buffer: Buffer | None, view: np.ndarray[A
     if buffer is not None:
         return np.asarray(_Window(buffer, buffer.address, aval.shape, dtype.itemsize, True)).view(dtype)
     assert view is not None
-    window = _Window(view, view.ctypes.data, view.shape, view.itemsize, True, view.strides)
-    return np.asarray(window).view(dtype)
+    return _window(view, readonly=True)
+
+
+def _window(value: np.ndarray[Any, Any], readonly: bool) -> np.ndarray[Any, Any]:
+    """Return the elements of `value` in the same memory, whether it may be written through `value` or not."""
+    window = _Window(value, value.ctypes.data, value.shape, value.itemsize, readonly, value.strides)
+    return np.asarray(window).view(value.dtype)
 
 
 _dispatch.set_array_types(Array, np.ndarray, _read_only_view)

@@ -149,6 +149,10 @@ class Tracer:
         raise errors.ConcretizationTypeError(self, "The tolist() method was called on traced array with shape "
                                                    f"{errors.long_type(self.aval)}.{self._origin_msg()}")
 
+    def __dlpack__(self, **request: Any) -> NoReturn:
+        raise errors.ConcretizationTypeError(self, "The __dlpack__() method was called on traced array with shape "
+                                                   f"{errors.long_type(self.aval)}.{self._origin_msg()}")
+
     def item(self, *args: Any) -> Any:
         return self._concrete(lambda: errors.ConcretizationTypeError(
             self, "This occurred in the item() method of jax.Array")).item(*args)

@@ -23,6 +23,8 @@ from tinytrace.numpy.arithmetic import (
     sign,
     true_divide,
 )
+from tinytrace.numpy.array_api_metadata import __array_api_version__ as __array_api_version__
+from tinytrace.numpy.array_api_metadata import __array_namespace_info__ as __array_namespace_info__
 from tinytrace.numpy.array_creation import (
     array,
     asarray,
@@ -90,6 +92,7 @@ from tinytrace.numpy.contraction import cross, dot, inner, kron, matmul, outer, 
 from tinytrace.numpy.cumulative import (
     cumprod,
     cumsum,
+    cumulative_prod,
     cumulative_sum,
     diff,
     ediff1d,
@@ -434,6 +437,7 @@ __all__ = [
     "csingle",
     "cumprod",
     "cumsum",
+    "cumulative_prod",
     "cumulative_sum",
     "deg2rad",
     "degrees",

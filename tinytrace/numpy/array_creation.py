@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
+from tinytrace.api import devices
 from tinytrace.api.library import remembered
 from tinytrace.core.array import Array, array_from_host, array_from_numpy
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dlpack import elements_of
 from tinytrace.core.dtypes import (
     BOOL,
     FLOAT0,
@@ -321,14 +323,30 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Value:
-    """Return an array of another library as an array of this one.
+    """Return an array of another library, in the same memory: whoever writes there changes what must not change.
+
+    Raises: TypeError for what does not speak DLPack; BufferError for an array that is not in the CPU's memory;
+    ValueError if `copy` is False and 64-bit elements are to become 32-bit ones.
 
     >>> jnp.from_dlpack(np.arange(3, dtype=np.float32))
     Array([0., 1., 2.], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.from_dlpack.html.
     """
-    return asarray(np.from_dlpack(x))
+    if isinstance(x, Tracer):
+        x.__dlpack__()
+    if isinstance(x, Array):
+        array = x
+    else:
+        value = elements_of(x)
+        if canonicalize_dtype(value.dtype) != value.dtype:
+            if copy is False:
+                raise ValueError(f"copy=False, and elements of dtype {value.dtype} are converted, which copies them: "
+                                 "64 bits are kept with jax_enable_x64 only")
+            return asarray(value, device=device)
+        array = array_from_numpy(value, ShapedArray(value.shape, value.dtype))
+    placed = array if device is None else devices.device_put(array, device)
+    return lax_copy(placed) if copy else placed
 
 
 def fromfile(*args: Any, **kwargs: Any) -> Value:

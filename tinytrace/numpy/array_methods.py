@@ -33,6 +33,7 @@ from tinytrace.numpy import (
     taking,
     triangular,
 )
+from tinytrace.numpy.array_api_metadata import __array_namespace__
 from tinytrace.numpy.array_creation import zeros
 from tinytrace.numpy.indexing import getitem
 from tinytrace.numpy.promotion import Value, float_dtype, user_dtype
@@ -212,6 +213,7 @@ def _on(function: Method) -> Method:
 
 
 _METHODS: dict[str, Method] = {
+    "__array_namespace__": __array_namespace__,
     "all": _on(reductions.all), "any": _on(reductions.any), "argmax": _on(positions.argmax),
     "argmin": _on(positions.argmin), "argpartition": _on(sorting.argpartition), "argsort": _on(sorting.argsort),
     "astype": _astype, "choose": _on(searching.choose), "clip": _clip, "compress": _compress,

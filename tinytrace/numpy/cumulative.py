@@ -105,6 +105,11 @@ def _cumsum_with_promotion(a: ArrayLike, axis: int | None = None, dtype: DTypeLi
     return _cumulate("_cumsum_with_promotion", lax.cumsum, a, axis, dtype, out, promote_integers=True)
 
 
+@library_jit("axis", "dtype")
+def _cumprod_with_promotion(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Value:
+    return _cumulate("_cumprod_with_promotion", lax.cumprod, a, axis, dtype, out, promote_integers=True)
+
+
 def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike = None,
                    include_initial: bool = False) -> Value:
     """Return the running sums along `axis`, which must be given for more than one dimension; from 0 on if asked.
@@ -114,20 +119,40 @@ def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike
 
     See https://numpy.org/doc/stable/reference/generated/numpy.cumulative_sum.html.
     """
-    check_arraylike("cumulative_sum", x)
+    return _cumulative("sum", _cumsum_with_promotion, 0, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike = None,
+                    include_initial: bool = False) -> Value:
+    """Return the running products along `axis`, which must be given for more than one dimension; from 1 on if asked.
+
+    >>> jnp.cumulative_prod(jnp.array([1, 2, 3]), include_initial=True)
+    Array([1, 1, 2, 6], dtype=int32)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.cumulative_prod.html.
+    """
+    return _cumulative("prod", _cumprod_with_promotion, 1, x, axis, dtype, include_initial)
+
+
+def _cumulative(name: str, cumulate: Callable[..., Any], initial: int, x: ArrayLike, axis: int | None, dtype: DTypeLike,
+                include_initial: bool) -> Value:
+    check_arraylike(f"cumulative_{name}", x)
     x = asarray(x)
     if x.ndim == 0:
-        raise ValueError("The input must be non-scalar to take a cumulative sum, however a scalar value or scalar "
-                         "array was given.")
+        raise ValueError(f"The input must be non-scalar to take a cumulative {_OF[name]}, however a scalar value or "
+                         "scalar array was given.")
     if axis is None and x.ndim > 1:
         raise ValueError(f"The input array has rank {x.ndim}, however axis was not set to an explicit value. The axis "
                          "argument is only optional for one-dimensional arrays.")
     axis = canonicalize_axis(axis or 0, x.ndim)
-    out = _cumsum_with_promotion(x, axis=axis, dtype=user_dtype(dtype, "cumulative_sum"))
+    out = cumulate(x, axis=axis, dtype=user_dtype(dtype, f"cumulative_{name}"))
     if not include_initial:
         return out
     shape = (*x.shape[:axis], 1, *x.shape[axis + 1:])
-    return lax.concatenate([lax.full(shape, 0, dtype=out.dtype), out], axis)
+    return lax.concatenate([lax.full(shape, initial, dtype=out.dtype), out], axis)
+
+
+_OF = {"sum": "sum", "prod": "product"}
 
 
 # --- differences -----------------------------------------------------------------------------------------------

@@ -122,7 +122,8 @@ def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.permute_dims.html.
     """
     check_arraylike("permute_dims", a)
-    return lax.transpose(a, axes)
+    ndim = np.ndim(a)
+    return lax.transpose(a, [axis + ndim if -ndim <= axis < 0 else axis for axis in axes])
 
 
 def matrix_transpose(x: ArrayLike, /) -> Value:

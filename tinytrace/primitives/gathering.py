@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of, canonicalize_shape
-from tinytrace.core.dtypes import dtype_of, is_float, is_weak
+from tinytrace.core.dtypes import dtype_of, is_inexact, is_weak
 from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Expr, Gather, Index, Kind, Scatter, literal, where
 from tinytrace.core.primitive import Primitive, refuse
@@ -158,7 +158,7 @@ class GatherPrimitive(Primitive):
 
 def _default_fill(dtype: Any) -> Any:
     """Return what a gather gives where it finds nothing: NaN, the smallest integer, the largest unsigned one, True."""
-    if is_float(dtype):
+    if is_inexact(dtype):
         return np.nan
     if dtype.kind == "b":
         return True

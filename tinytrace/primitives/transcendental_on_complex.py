@@ -40,7 +40,7 @@ def _exp(x: Any) -> Any:
     huge = bitwise_and(eq(size, const_like(a, np.inf)), lt(a, const_like(a, np.inf)))
     half = exp(mul(a, const_like(a, 0.5)))
     factor = select(huge, half, size)
-    re, im = mul(factor, cos(b)), mul(factor, sin(b))
+    re, im = _turned(factor, cos(b), a), mul(factor, sin(b))
     re, im = select(huge, mul(re, half), re), select(huge, mul(im, half), im)
     nothing = equals(a, -np.inf)
     re = select(flat, size, select(nothing, filled_like(a, 0), re))
@@ -124,6 +124,16 @@ def _pow(x: Any, y: Any) -> Any:
 
 # --- circles and hyperbolas ------------------------------------------------------------------------------------
 
+def _turned(size: Any, part: Any, a: Any) -> Any:
+    """Return `size * part`, the cosine of an angle: of an infinite `a` infinite too where there is no angle."""
+    return select(bitwise_and(equals(abs(a), np.inf), ne(part, part)), size, mul(size, part))
+
+
+def _beside_zero(product: Any, b: Any) -> Any:
+    """Return a product with sinh(b): of a zero a zero, also where the other factor is NaN."""
+    return select(bitwise_and(equals(b, 0), ne(product, product)), b, product)
+
+
 def _sinh_and_cosh(x: Any) -> tuple[Any, Any]:
     """Of expm1, as JAX has it: no digits are lost near 0."""
     up, down, half = expm1(x), expm1(neg(x)), const_like(x, 2)
@@ -135,7 +145,7 @@ def _sin(x: Any) -> Any:
     a, b = parts(x)
     zero = equals(a, 0)
     sinh_b, cosh_b = _sinh_and_cosh(b)
-    im = mul(cos(a), sinh_b)
+    im = _beside_zero(_turned(sinh_b, cos(a), b), b)
     return complex(select(zero, filled_like(a, 0), mul(sin(a), cosh_b)), im)
 
 
@@ -143,8 +153,8 @@ def _sin(x: Any) -> Any:
 def _cos(x: Any) -> Any:
     a, b = parts(x)
     sinh_b, cosh_b = _sinh_and_cosh(b)
-    im = mul(neg(sin(a)), sinh_b)
-    return complex(mul(cos(a), cosh_b), select(equals(a, 0), filled_like(a, 0), im))
+    im = _beside_zero(mul(neg(sin(a)), sinh_b), b)
+    return complex(_turned(cosh_b, cos(a), b), select(equals(a, 0), filled_like(a, 0), im))
 
 
 @means_on_parts(tr.tan_p)
@@ -156,7 +166,7 @@ def _tan(x: Any) -> Any:
 def _sinh(x: Any) -> Any:
     a, b = parts(x)
     flat, upright = equals(b, 0), equals(a, 0)
-    return complex(select(upright, a, select(flat, sinh(a), mul(sinh(a), cos(b)))),
+    return complex(select(upright, a, select(flat, sinh(a), _turned(sinh(a), cos(b), a))),
                    select(flat, b, mul(cosh(a), sin(b))))
 
 
@@ -165,7 +175,7 @@ def _cosh(x: Any) -> Any:
     a, b = parts(x)
     none = bitwise_or(equals(a, 0), equals(b, 0))
     zero = with_sign_of(filled_like(a, 0), mul(a, b))
-    return complex(select(equals(b, 0), cosh(a), mul(cosh(a), cos(b))), select(none, zero, mul(sinh(a), sin(b))))
+    return complex(select(equals(b, 0), cosh(a), _turned(cosh(a), cos(b), a)), select(none, zero, mul(sinh(a), sin(b))))
 
 
 @means_on_parts(tr.tanh_p)
@@ -184,11 +194,14 @@ def _tanh(x: Any) -> Any:
     size = exp(neg(abs(a)))
     small = mul(mul(mul(four, mul(sin(b), cos(b))), size), size)
     small = select(bitwise_and(equals(abs(a), np.inf), ne(small, small)), with_sign_of(filled_like(b, 0), b), small)
-    re, im = select(far, with_sign_of(filled_like(a, 1), a), re), select(far, small, im)
+    known = bitwise_or(equals(abs(a), np.inf), eq(small, small))
+    far_re = select(known, with_sign_of(filled_like(a, 1), a), small)
+    re, im = select(far, far_re, re), select(far, small, im)
     return complex(select(equals(a, 0), a, re), select(equals(b, 0), b, im))
 
 
 # --- inverse functions -----------------------------------------------------------------------------------------
+# A part that is NaN makes only those parts of a result NaN that depend on it: beside 0 and infinity not all do.
 
 def _one_minus(x: Any) -> Any:
     a, b = parts(x)
@@ -207,7 +220,12 @@ def _roots(x: Any) -> tuple[Any, Any, Any, Any]:
 
 def _is_huge(a: Any, b: Any) -> Any:
     """Is 1 nothing beside the square of a + bi? Then its inverse functions are logarithms and angles."""
-    return gt(max(abs(a), abs(b)), const_like(a, 1 / float(np.finfo(a.dtype).eps)))
+    return _exceeds(a, b, 1 / float(np.finfo(a.dtype).eps))
+
+
+def _exceeds(a: Any, b: Any, bound: float) -> Any:
+    """Is one of the parts larger than `bound`, whatever the other is?"""
+    return bitwise_or(gt(abs(a), const_like(a, bound)), gt(abs(b), const_like(b, bound)))
 
 
 def _log_of_double(a: Any, b: Any) -> Any:
@@ -220,7 +238,8 @@ def _asin(x: Any) -> Any:
     p, q, r, s = _roots(x)
     huge = _is_huge(a, b)
     re, im = atan2(a, sub(mul(p, r), mul(q, s))), tr.asinh(sub(mul(p, s), mul(q, r)))
-    return complex(select(huge, atan2(a, abs(b)), re), select(huge, with_sign_of(_log_of_double(a, b), b), im))
+    re = select(huge, atan2(a, abs(b)), re)
+    return complex(select(equals(a, 0), a, re), select(huge, with_sign_of(_log_of_double(a, b), b), im))
 
 
 @means_on_parts(tr.acos_p)
@@ -229,7 +248,9 @@ def _acos(x: Any) -> Any:
     p, q, r, s = _roots(x)
     huge = _is_huge(a, b)
     re, im = mul(const_like(p, 2), atan2(p, r)), tr.asinh(sub(mul(r, q), mul(s, p)))
-    return complex(select(huge, atan2(abs(b), a), re), select(huge, neg(with_sign_of(_log_of_double(a, b), b)), im))
+    re = select(huge, atan2(abs(b), a), re)
+    re = select(equals(a, 0), filled_like(a, math.pi / 2), re)
+    return complex(re, select(huge, neg(with_sign_of(_log_of_double(a, b), b)), im))
 
 
 @means_on_parts(tr.asinh_p)
@@ -244,7 +265,9 @@ def _acosh(x: Any) -> Any:
     r, s = parts(root(_one_plus(x)))
     huge = _is_huge(a, b)
     re, im = tr.asinh(add(mul(p, r), mul(q, s))), mul(const_like(a, 2), atan2(q, r))
-    return complex(select(huge, _log_of_double(a, b), re), select(huge, atan2(b, a), im))
+    im = select(huge, atan2(b, a), im)
+    upright = with_sign_of(filled_like(b, math.pi / 2), b)
+    return complex(select(huge, _log_of_double(a, b), re), select(equals(a, 0), upright, im))
 
 
 @means_on_parts(tr.atanh_p)
@@ -256,14 +279,16 @@ def _atanh(x: Any) -> Any:
     re = mul(quarter, log1p(div(mul(const_like(a, 4), abs(a)), add(mul(to_one, to_one), mul(b, b)))))
     im = mul(const_like(a, 0.5), atan2(mul(const_like(b, 2), b),
                                        sub(mul(to_one, add(one, abs(a))), mul(b, b))))
-    huge = gt(max(abs(a), abs(b)), const_like(a, math.sqrt(float(np.finfo(a.dtype).max)) / 4))
+    huge = _exceeds(a, b, math.sqrt(float(np.finfo(a.dtype).max)) / 4)
     large, small = max(abs(a), abs(b)), min(abs(a), abs(b))
     ratio = div(small, large)
     inverse = div(div(div(abs(a), large), large), add(one, mul(ratio, ratio)))
     inverse = select(bitwise_or(equals(abs(a), np.inf), equals(abs(b), np.inf)), filled_like(a, 0), inverse)
     re = select(huge, inverse, re)
-    im = select(huge, with_sign_of(filled_like(b, math.pi / 2), b), im)
-    return complex(with_sign_of(abs(re), a), im)
+    known = bitwise_and(eq(b, b), bitwise_or(eq(a, a), equals(abs(b), np.inf)))
+    upright = select(known, with_sign_of(filled_like(b, math.pi / 2), b), add(a, b))
+    im = select(huge, upright, im)
+    return complex(select(equals(a, 0), a, with_sign_of(abs(re), a)), im)
 
 
 @means_on_parts(tr.atan_p)
