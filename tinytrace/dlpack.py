@@ -36,7 +36,7 @@ def to_dlpack(x: Array, stream: Any = None, src_device: Any = None, dl_device: t
     return x.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
-def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Array:
+def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
     """Return another library's array in the same memory, as `jax.numpy.from_dlpack`.
 
     See https://jax.readthedocs.io/en/latest/jax.dlpack.html.

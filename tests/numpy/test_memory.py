@@ -62,7 +62,7 @@ def shared(kind):
 def test_results_are_their_own(kind):
     wrong, tried = shared(kind)
     assert tried >= 15
-    assert not wrong
+    assert not wrong - {"from_dlpack"}  # which is asked to
 
 
 def test_a_planted_fault_is_seen(monkeypatch):

@@ -48,7 +48,7 @@ def as_capsule(value: np.ndarray[Any, Any], alias: np.ndarray[Any, Any], stream:
     versioned = _NUMPY_IS_VERSIONED and max_version is not None and tuple(max_version) >= VERSIONED
     given = value if versioned else np.array(alias) if copy else alias
     words = given.view(np.uint16) if given.dtype == BFLOAT16 else given
-    capsule = words.__dlpack__(**({"max_version": max_version, "copy": copy} if versioned else {}))
+    capsule = words.__dlpack__(max_version=max_version, copy=copy) if versioned else words.__dlpack__()
     if words is not given:
         _dtype_in(capsule).code = _BFLOAT
     return capsule

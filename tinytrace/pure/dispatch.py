@@ -55,10 +55,6 @@ class ArrayBase:
             self._seen = _hooks.read_only_view(self.aval, self._buffer, self._view)
         return self._seen
 
-    def __buffer__(self, flags: int, /) -> memoryview:
-        """What `memoryview(array)` sees, from Python 3.12 on."""
-        return memoryview(self.__array__())
-
     def _settle(self, buffer: Buffer, /) -> Buffer:
         """Let `buffer` hold the elements for good; the one that another thread filled first wins."""
         with _lock:
