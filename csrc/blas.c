@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "blas.h"
+#include "lapack.h"
 #include "pool.h"
+#include "sizes.h"
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, LEAST_ELEMENTS = 16384, UNPACKED = 786432 };
 enum { PANEL = 64, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26 };
@@ -30,9 +32,6 @@ struct block {
     int64_t rows, columns;
 };
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a - 1) / b + 1; }
 static int64_t even_share(int64_t whole, int64_t part) { return ceil_div(whole, ceil_div(whole, part)); }
 static int64_t round_up(int64_t x, int64_t unit) { return ceil_div(x, unit) * unit; }
 
@@ -163,6 +162,7 @@ static int32_t open_once(const char *path) {
     if (!set_num_threads || !sgemm || !dgemm) return -1;
     set_num_threads(1);
     has_unpacked = core && is_wide(core());
+    tt_lapack_find(library, blas_function);
     sgemm_blas = sgemm;
     dgemm_blas = dgemm;
     return 0;

@@ -10,13 +10,16 @@ from pathlib import Path
 from cffi import FFI
 
 CSRC = Path(__file__).parent
-SOURCES = ["alloc.c", "blas.c", "call.c", "fma.c", "pool.c"]
+SOURCES = ["alloc.c", "blas.c", "call.c", "fma.c", "lapack.c", "pool.c"]
 MATH = sorted((CSRC / "math").glob("*.h"))
 EMBEDDED = [path for line in (CSRC / "embedded.txt").read_text().split() for path in sorted(CSRC.glob(line))]
 READ = [CSRC / "tt_runtime.h", *EMBEDDED, CSRC / "embedded.txt", CSRC / "build.py"]
 COMPILE_FLAGS = ["-std=gnu11", "-O2", "-fno-strict-aliasing", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
-CALLBACK = 'extern "Python" int32_t tt_python_callback(int64_t id, uintptr_t *buffers);\n'
+CALLBACK = """
+extern "Python" int32_t tt_python_callback(int64_t id, uintptr_t *buffers);
+extern "Python" int32_t tt_python_factorization(const int64_t *words);
+"""
 
 PREAMBLE = """
 #include "tt_runtime.h"

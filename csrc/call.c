@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include "tt_host.h"
 #include "blas.h"
+#include "lapack.h"
 #include "pool.h"
 
 typedef int32_t (*program)(void *const *buffers, const struct tt_host *host);
@@ -25,12 +26,31 @@ static int32_t host_callback(int64_t id, void *const *buffers) {
     return done ? TT_OK : TT_CALLBACK_RAISED;
 }
 
+/* Factorizations without LAPACK: NumPy does them. */
+static int32_t (*python_factorization)(const int64_t *words);
+
+static int32_t factor_in_python(const int64_t *words) {
+    return python_factorization(words) == CALLBACK_DONE ? TT_OK : TT_CALLBACK_RAISED;
+}
+
+void tt_set_factorization(int32_t (*function)(const int64_t *words)) {
+    python_factorization = function;
+    tt_lapack_set_substitute(factor_in_python);
+}
+
 static const struct tt_host host = {
     .parallel_for = tt_parallel_for,
     .sgemm = tt_sgemm,
     .dgemm = tt_dgemm,
     .sgemm_then = tt_sgemm_then,
     .dgemm_then = tt_dgemm_then,
+    .potrf = tt_potrf,
+    .trsm = tt_trsm,
+    .getrf = tt_getrf,
+    .geqrf = tt_geqrf,
+    .syevd = tt_syevd,
+    .gesdd = tt_gesdd,
+    .geev = tt_geev,
     .alloc = host_alloc,
     .free = host_free,
     .callback = host_callback,

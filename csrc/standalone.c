@@ -31,6 +31,7 @@ static void tt_free(uintptr_t block, size_t size) { standalone_free((void *)bloc
 #include "tt_host.h"
 #include "pool.c"
 #include "blas.c"
+#include "lapack.c"
 
 /* An exported program has no callbacks: export_c refuses those that do. */
 static int32_t no_callback(int64_t id, void *const *buffers) {
@@ -44,6 +45,13 @@ const struct tt_host tt_standalone_host = {
     .dgemm = tt_dgemm,
     .sgemm_then = tt_sgemm_then,
     .dgemm_then = tt_dgemm_then,
+    .potrf = tt_potrf,
+    .trsm = tt_trsm,
+    .getrf = tt_getrf,
+    .geqrf = tt_geqrf,
+    .syevd = tt_syevd,
+    .gesdd = tt_gesdd,
+    .geev = tt_geev,
     .alloc = standalone_alloc,
     .free = standalone_free,
     .callback = no_callback,

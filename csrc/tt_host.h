@@ -15,14 +15,18 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __SIZE_TYPE__ size_t;
 
 /* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
-enum { TT_HOST_ABI = 2 };
+enum { TT_HOST_ABI = 3 };
 
 /* What a program's entry returns. */
 enum {
     TT_OK = 0,
     TT_NO_MEMORY = 1,       /* host->alloc gave NULL */
     TT_CALLBACK_RAISED = 2, /* host->callback returned non-zero: the exception waits in the calling thread */
+    TT_NO_LAPACK = 3,       /* a factorization needs LAPACK, and the host has neither it nor Python */
 };
+
+/* The elements of matrices that are factored. */
+enum { TT_F32, TT_F64, TT_C64, TT_C128 };
 
 struct tt_host {
     /* Runs body(ctx, begin, end) over [0, n) in pieces, on several threads when there is more than one piece.
@@ -46,6 +50,29 @@ struct tt_host {
     void (*dgemm_then)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, double alpha, const double *a,
                        int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc,
                        void (*then)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t step);
+
+    /* Factorizations, under LAPACK's names, of `count` matrices that lie one after the other, row-major; `type` says
+       what their elements are. They spread over the threads; the result does not depend on their number. Each returns
+       a status; where LAPACK finds no answer, the results of that matrix are NaN.
+
+       potrf: l = lower triangular factor of a: [n, n], with zeros above.
+       trsm:  x = solution of op(a) x = b (left: b is [n, k]) or x op(a) = b ([k, n]); a is lower or upper triangular.
+       getrf: both factors of a: [m, n] in one; the row that each row was exchanged with; the permutation that results.
+       geqrf: q: [m, min(m, n)] and r; or, complete, q: [m, m].
+       syevd: eigenvectors of a: [n, n] as columns, and ascending eigenvalues; one triangle is read.
+       gesdd: singular values of a: [m, n]; u and vt, unless they are NULL; complete, they are square.
+       geev:  complex eigenvalues; left and right eigenvectors as columns, unless they are NULL. */
+    int32_t (*potrf)(int32_t type, int64_t count, int64_t n, const void *a, void *l);
+    int32_t (*trsm)(int32_t type, int64_t count, int64_t n, int64_t k, int32_t left, int32_t lower, int32_t transposed,
+                    int32_t conjugated, int32_t unit, const void *a, const void *b, void *x);
+    int32_t (*getrf)(int32_t type, int64_t count, int64_t m, int64_t n, const void *a, void *factors, int32_t *pivots,
+                     int32_t *rows);
+    int32_t (*geqrf)(int32_t type, int64_t count, int64_t m, int64_t n, int32_t complete, const void *a, void *q,
+                     void *r);
+    int32_t (*syevd)(int32_t type, int64_t count, int64_t n, int32_t lower, const void *a, void *vectors, void *values);
+    int32_t (*gesdd)(int32_t type, int64_t count, int64_t m, int64_t n, int32_t complete, const void *a, void *values,
+                     void *u, void *vt);
+    int32_t (*geev)(int32_t type, int64_t count, int64_t n, const void *a, void *values, void *left, void *right);
 
     /* A 64-byte aligned block with at least 64 readable bytes after its end, or NULL; freed with the same size. */
     void *(*alloc)(size_t size);

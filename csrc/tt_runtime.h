@@ -24,6 +24,10 @@ int32_t tt_blas_loaded(void);
 /* For tests: cut products as for a BLAS that multiplies small matrices as they lie, or not; what was so before. */
 int32_t tt_blas_set_unpacked(int32_t yes);
 
+/* lapack.c: factorizations go through the LAPACK of the same library, or to Python. For tests: as if it had none, or
+   not; what was so before. */
+int32_t tt_lapack_set_found(int32_t yes);
+
 /* call.c: loading compiled programs and calling them; buffers are addresses in the order that tt_host.h states. */
 int32_t tt_host_abi(void);
 uintptr_t tt_open(const char *path);
@@ -32,6 +36,8 @@ void tt_close(uintptr_t library);
 const char *tt_error(void);
 int32_t tt_call(uintptr_t entry, uintptr_t *buffers);
 void tt_set_callback(int32_t (*function)(int64_t id, uintptr_t *buffers));
+/* words: which factorization (lapack.h), type, count, m, n, options, the addresses of two operands, three results. */
+void tt_set_factorization(int32_t (*function)(const int64_t *words));
 
 /* fma.c: out[i] = a[i] * b[i] + c[i], rounded once. */
 void tt_fma_array_f32(int64_t size, const float *a, const float *b, const float *c, float *out);

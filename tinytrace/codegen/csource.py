@@ -35,9 +35,14 @@ class CSource(NamedTuple):
     names: frozenset[str] = frozenset()
 
     @property
-    def has_matrix_products(self) -> bool:
-        """Does the program ask its host for products of matrices?"""
-        return not self.names.isdisjoint(["sgemm", "sgemm_then", "dgemm", "dgemm_then"])
+    def needs_blas(self) -> bool:
+        """Does the program ask its host for products of matrices, or for their factorizations?"""
+        return not self.names.isdisjoint(_OF_BLAS)
+
+    @property
+    def needs_lapack(self) -> bool:
+        """Does the program ask its host for factorizations of matrices?"""
+        return not self.names.isdisjoint(_OF_LAPACK)
 
     def __str__(self) -> str:
         return self.text
@@ -52,3 +57,8 @@ class CSource(NamedTuple):
     def _repr_mimebundle_(self, include: Collection[str] | None = None,
                           exclude: Collection[str] | None = None) -> dict[str, str]:
         return forms_of(self, include, exclude)
+
+
+_OF_LAPACK = frozenset({"potrf", "trsm", "getrf", "geqrf", "syevd", "gesdd", "geev"})
+_OF_BLAS = _OF_LAPACK | {"sgemm", "sgemm_then", "dgemm", "dgemm_then"}
+"""Entries of the host."""

@@ -237,14 +237,20 @@ class Call(NamedTuple):
 
 
 class Routine(NamedTuple):
-    """Call hand-written functions of csrc/math on whole contiguous buffers, one after the other.
+    """Call hand-written functions, of csrc/math or of the host, on whole contiguous buffers, one after the other.
 
     In `calls` the places in0, in1, ... and out0, ... are pointers to the operands and results; the place scratch is a
-    workspace of `scratch` bytes, if there is one.
+    workspace of `scratch` bytes, if there is one. Where there is a `batch`, these are the leading dimensions of all
+    operands and results: the calls are for what is left of them, once for each index, in any order, and take `flops`.
     """
 
     calls: tuple[Formula, ...]
     scratch: int | None = None
+    batch: tuple[int, ...] = ()
+    flops: int = 0
+    has_status: bool = False
+    """Do the calls return what an entry returns (csrc/tt_host.h)?"""
+    takes_complex: bool = False
 
 
 class HostCall(NamedTuple):

@@ -1,6 +1,6 @@
 """`lax.fft`: discrete Fourier transforms over the last one, two or three axes, computed by NumPy's pocketfft.
 
-A compiled program asks the host for a transform, as it does for factorizations; what stands around it is compiled.
+A compiled program asks Python for a transform; what stands around it is compiled.
 Source of the rules: JAX 0.4.35 (jax/_src/lax/fft.py), where transforms, being jitted, are equations of their own.
 """
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tinytrace.primitives.complex_numbers import conj
 from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.creation import full
+from tinytrace.primitives.on_host import OnHost
 from tinytrace.primitives.shaping import NDArray, moveaxis
-from tinytrace.primitives.triangular import OnHost
 
 
 class FftType(enum.IntEnum):

@@ -3,7 +3,8 @@
 See https://jax.readthedocs.io/en/latest/jax.lax.html#module-jax.lax.linalg.
 """
 from tinytrace.primitives.eigenvalues import eig, eig_p
-from tinytrace.primitives.factorization import eigh, eigh_p, lu, lu_p, qr, qr_p, svd, svd_p
+from tinytrace.primitives.factorization import eigh, eigh_p, qr, qr_p, svd, svd_p
+from tinytrace.primitives.lu import lu, lu_p
 from tinytrace.primitives.pivots import lu_pivots_to_permutation, lu_pivots_to_permutation_p
 from tinytrace.primitives.triangular import cholesky, cholesky_p, triangular_solve, triangular_solve_p
 

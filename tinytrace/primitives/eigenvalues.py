@@ -8,10 +8,13 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import complex_dtype, dtype_of
+from tinytrace.core.kinds import Kind
 from tinytrace.primitives.arithmetic import mul
 from tinytrace.primitives.broadcasting import reduce_sum
 from tinytrace.primitives.conversion import convert_element_type
-from tinytrace.primitives.factorization import Factorization, lu, rows_at
+from tinytrace.primitives.factorization import Factorization
+from tinytrace.primitives.lapack import NOTHING, by_lapack, ins, not_found, outs
+from tinytrace.primitives.lu import lu, rows_at
 from tinytrace.primitives.shaping import NDArray
 from tinytrace.primitives.triangular import swapped, triangular_solve
 
@@ -54,7 +57,7 @@ class Eig(Factorization):
                     rows = np.linalg.inv(right[where]).conj().T
                     left[where] = rows / np.linalg.norm(rows, axis=0)
             except np.linalg.LinAlgError:  # it did not converge, or there are too few vectors
-                values[where] = left[where] = right[where] = np.nan
+                values[where] = left[where] = right[where] = not_found(dtype)
         return [values, *[left] * compute_left_eigenvectors, *[right] * compute_right_eigenvectors]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, compute_left_eigenvectors: bool,
@@ -66,6 +69,13 @@ class Eig(Factorization):
         values, vectors = eig(a, compute_left_eigenvectors=False)
         turned = _solved(vectors, convert_element_type(t, dtype_of(vectors)))
         return [values], [reduce_sum(mul(turned, swapped(vectors)), (np.ndim(a) - 1,))]
+
+    def lower_wide(self, in_avals: Sequence[ShapedArray], *, compute_left_eigenvectors: bool,
+                   compute_right_eigenvectors: bool) -> Kind:
+        x, = in_avals
+        left = outs(1) if compute_left_eigenvectors else [NOTHING]
+        right = outs(1 + compute_left_eigenvectors) if compute_right_eigenvectors else [NOTHING]
+        return by_lapack("geev", x, x.shape[-1], *ins(0), *outs(0), *left, *right)
 
 
 def _solved(a: Any, b: Any) -> Any:

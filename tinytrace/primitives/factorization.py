@@ -1,4 +1,4 @@
-"""Factorizations of matrices: lu, qr, eigh and svd, over the last two dimensions; NumPy and LAPACK do the work."""
+"""Factorizations of matrices: qr, eigh and svd, over the last two dimensions."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -7,25 +7,26 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT32, INT32, dtype_of, is_complex, is_inexact, part_dtype
+from tinytrace.core.dtypes import FLOAT32, dtype_of, is_complex, is_inexact, part_dtype
+from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import refuse
-from tinytrace.core.tangents import Zero
 from tinytrace.primitives.arithmetic import add, div, integer_pow, mul, sub
 from tinytrace.primitives.broadcasting import broadcast_in_dim, broadcast_to_rank, expand_dims
 from tinytrace.primitives.comparison import eq
 from tinytrace.primitives.complex_numbers import real
+from tinytrace.primitives.composite import recorded
 from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.contraction import Precision, dot_general
 from tinytrace.primitives.conversion import convert_element_type
-from tinytrace.primitives.creation import broadcasted_iota, full, iota
+from tinytrace.primitives.creation import full, iota
 from tinytrace.primitives.elementwise import const_like
 from tinytrace.primitives.gathering import gather, wrapped
 from tinytrace.primitives.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
+from tinytrace.primitives.lapack import NOTHING, OnMatrices, by_lapack, ins, not_found, outs
 from tinytrace.primitives.scattering import scatter
 from tinytrace.primitives.shaping import NDArray, moveaxis
-from tinytrace.primitives.slicing import pad
+from tinytrace.primitives.slicing import slice
 from tinytrace.primitives.triangular import (
-    OnHost,
     adjoint,
     exact_product,
     identity_matrix,
@@ -33,21 +34,7 @@ from tinytrace.primitives.triangular import (
     swapped,
     symmetrized,
     triangular_solve,
-    upper_part,
 )
-
-
-def lu(x: Any) -> Any:
-    """Return (lu, pivots, permutation) with x[permutation] = L @ U, L and U in the triangles of lu: f32[..., m, n].
-
-    The diagonal of L is ones. pivots: i32[..., min(m, n)], the row that each row was exchanged with.
-    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.linalg.lu.html.
-
-    >>> lu(np.float32([[1, 2], [2, 2]]))[0]
-    Array([[2. , 2. ],
-           [0.5, 1. ]], dtype=float32)
-    """
-    return tuple(lu_p.bind(x))
 
 
 def qr(x: Any, *, full_matrices: bool = True) -> Any:
@@ -81,7 +68,7 @@ def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True,
 
 # --- rooms -----------------------------------------------------------------------------------------------------
 
-class Factorization(OnHost):
+class Factorization(OnMatrices):
     """The family: several results, one matrix after the other, not linear."""
 
     multiple_results = True
@@ -103,45 +90,6 @@ class Factorization(OnHost):
                             "of floating, complexfloating.")
 
 
-class LU(Factorization):
-    """`lu a: f32[m,n]` is f32[m,n], i32[min(m,n)], i32[m]."""
-
-    name = "lu"
-
-    def abstract_eval(self, x: ShapedArray) -> list[ShapedArray]:
-        self.check_matrix(x, "LU")
-        *batch, m, n = x.shape
-        return [x, x.update(shape=(*batch, min(m, n)), dtype=INT32), x.update(shape=(*batch, m), dtype=INT32)]
-
-    def impl(self, x: NDArray) -> list[NDArray]:
-        *batch, m, n = x.shape
-        out = np.array(x, _wide(x))
-        pivots, rows = np.zeros((*batch, min(m, n)), np.int32), np.zeros((*batch, m), np.int32)
-        for where in np.ndindex(*batch):
-            _eliminate(out[where], pivots[where], rows[where])
-        return [out.astype(x.dtype), pivots, rows]
-
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        # Source: De Hoog, Anderssen, Lukas, "Differentiation of matrix functionals using triangular factorization".
-        (a,), (t,) = primals, tangents
-        both, pivots, rows = self.bind(a)
-        m, n = np.shape(a)[-2:]
-        k, batch = min(m, n), np.shape(a)[:-2]
-        t = rows_at(t, rows)
-        ndim, zero, dtype = len(batch) + 2, const_like(both, 0), dtype_of(a)
-        around = [(0, 0, 0)] * (ndim - 2)
-        left = pad(lower_part(_leading(both, k, ndim - 1), -1), zero, [*around, (0, 0, 0), (0, m - k, 0)])
-        left = add(left, expand_dims(identity_matrix(dtype, m), range(ndim - 2)))
-        corner = pad(identity_matrix(dtype, n - k), zero, ((k, 0, 0), (k, 0, 0)))
-        right = pad(upper_part(_leading(both, k, ndim - 2)), zero, [*around, (0, n - k, 0), (0, 0, 0)])
-        right = add(right, expand_dims(corner, range(ndim - 2)))
-        middle = triangular_solve(left, t, left_side=True, lower=True, unit_diagonal=True)
-        middle = triangular_solve(right, middle, left_side=False, lower=False)
-        left_dot = _product(left, lower_part(middle, -1), Precision.HIGHEST)
-        right_dot = _product(upper_part(middle), right, Precision.HIGHEST)
-        return [both, pivots, rows], [add(left_dot, right_dot), *map(Zero.from_primal_value, (pivots, rows))]
-
-
 class QR(Factorization):
     """`qr[full_matrices=False] a: f32[m,n]` is f32[m,k], f32[k,n] with k = min(m, n)."""
 
@@ -154,7 +102,7 @@ class QR(Factorization):
         return [x.update(shape=(*batch, m, k)), x.update(shape=(*batch, k, n))]
 
     def impl(self, x: NDArray, *, full_matrices: bool) -> list[NDArray]:
-        q, r = np.linalg.qr(x.astype(_wide(x)), "complete" if full_matrices else "reduced")
+        q, r = np.linalg.qr(x.astype(wide_dtype(x)), "complete" if full_matrices else "reduced")
         return [q.astype(x.dtype), r.astype(x.dtype)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, full_matrices: bool) -> tuple[Any, Any]:
@@ -165,13 +113,17 @@ class QR(Factorization):
         if m < n or (full_matrices and m != n):
             raise NotImplementedError("Unimplemented case of QR decomposition derivative")
         t_over_r = triangular_solve(r, t)
-        turned = _product(adjoint(q), t_over_r)
+        turned = batched_product(adjoint(q), t_over_r)
         below = lower_part(turned, -1)
         skew = sub(below, adjoint(below))
         # As in JAX, the diagonal of the imaginary part is added: of real numbers it is zero.
         eye = expand_dims(identity_matrix(dtype_of(skew), n), range(np.ndim(skew) - 2))
         skew = add(skew, mul(eye, sub(turned, _like(_real(turned), turned))))
-        return [q, r], [add(_product(q, sub(skew, turned)), t_over_r), _product(sub(turned, skew), r)]
+        return [q, r], [add(batched_product(q, sub(skew, turned)), t_over_r), batched_product(sub(turned, skew), r)]
+
+    def lower_wide(self, in_avals: Sequence[ShapedArray], *, full_matrices: bool) -> Kind:
+        x, = in_avals
+        return by_lapack("geqrf", x, *x.shape[-2:], int(full_matrices), *ins(0), *outs(0, 1))
 
 
 class Eigh(Factorization):
@@ -191,12 +143,14 @@ class Eigh(Factorization):
 
     def impl(self, x: NDArray, *, lower: bool, sort_eigenvalues: bool,
              subset_by_index: tuple[int, int] | None) -> list[NDArray]:
-        vectors, values = np.empty(x.shape, _wide(x)), np.empty(x.shape[:-1], part_dtype(_wide(x)))
+        vectors, values = np.empty(x.shape, wide_dtype(x)), np.empty(x.shape[:-1], part_dtype(wide_dtype(x)))
         for where in np.ndindex(x.shape[:-2]):
             try:
-                values[where], vectors[where] = np.linalg.eigh(x[where].astype(_wide(x)), "L" if lower else "U")
-            except np.linalg.LinAlgError:  # it did not converge: there were infinities or NaN
-                values[where] = vectors[where] = np.nan
+                values[where], vectors[where] = np.linalg.eigh(x[where].astype(wide_dtype(x)), "L" if lower else "U")
+            except np.linalg.LinAlgError:  # it did not converge
+                values[where], vectors[where] = np.nan, not_found(x.dtype)
+            if not np.isfinite(x[where]).all():
+                values[where], vectors[where] = np.nan, not_found(x.dtype)
         kept = np.s_[...] if subset_by_index is None else np.s_[..., subset_by_index[0]:subset_by_index[1]]
         return [vectors[kept].astype(x.dtype), values[kept].astype(part_dtype(x.dtype))]
 
@@ -215,6 +169,18 @@ class Eigh(Factorization):
         inverse_gaps = sub(integer_pow(gaps, -1), broadcast_to_rank(eye, ndim + 1))
         turned = exact_product(exact_product(adjoint(v), t), v)
         return [v, w], [exact_product(v, mul(inverse_gaps, turned)), _diagonal(_real(turned))]
+
+    def lower_wide(self, in_avals: Sequence[ShapedArray], *, lower: bool, sort_eigenvalues: bool,
+                   subset_by_index: tuple[int, int] | None) -> Kind:
+        x, = in_avals
+        n = x.shape[-1]
+        if subset_by_index not in (None, (0, n)):
+            def program(a: Any) -> list[Any]:
+                found = self.bind(a, lower=lower, sort_eigenvalues=sort_eigenvalues, subset_by_index=None)
+                return [_part(out, subset_by_index, -1) for out in found]
+
+            return Call(recorded(program, in_avals))
+        return by_lapack("syevd", x, n, int(lower), *ins(0), *outs(0, 1))
 
 
 class SVD(Factorization):
@@ -239,11 +205,15 @@ class SVD(Factorization):
 
     def impl(self, x: NDArray, *, full_matrices: bool, compute_uv: bool, subset_by_index: tuple[int, int] | None,
              algorithm: Any) -> list[NDArray]:
-        wide = x.astype(_wide(x))
         kept = slice_of(subset_by_index)
+        wide, finite = x.astype(wide_dtype(x)), np.isfinite(x).all((-2, -1))
+        wide[~finite] = 0
         if not compute_uv:
-            return [np.linalg.svd(wide, compute_uv=False)[..., kept].astype(part_dtype(x.dtype))]
+            s = np.linalg.svd(wide, compute_uv=False)
+            s[~finite] = np.nan
+            return [s[..., kept].astype(part_dtype(x.dtype))]
         u, s, vt = np.linalg.svd(wide, full_matrices)
+        u[~finite], s[~finite], vt[~finite] = not_found(u.dtype), np.nan, not_found(vt.dtype)
         if not full_matrices:
             u, s, vt = u[..., kept], s[..., kept], vt[..., kept, :]
         return [s.astype(part_dtype(x.dtype)), u.astype(x.dtype), vt.astype(x.dtype)]
@@ -257,12 +227,26 @@ class SVD(Factorization):
             raise NotImplementedError("Singular value decomposition JVP not implemented for full matrices")
         ut, v = adjoint(u), adjoint(vt)
         row = expand_dims(s, (np.ndim(s) - 1,))
-        turned = _product(_product(ut, t, Precision.HIGHEST), v, Precision.HIGHEST)
+        turned = batched_product(batched_product(ut, t, Precision.HIGHEST), v, Precision.HIGHEST)
         s_dot = _diagonal(_real(turned))
         if not compute_uv:
             return [s], [s_dot]
         u_dot, v_dot = _singular_vector_tangents(t, s, row, (u, ut), (v, vt), turned)
         return [s, u, vt], [s_dot, u_dot, adjoint(v_dot)]
+
+    def lower_wide(self, in_avals: Sequence[ShapedArray], *, full_matrices: bool, compute_uv: bool,
+                   subset_by_index: tuple[int, int] | None, algorithm: Any) -> Kind:
+        x, = in_avals
+        m, n = x.shape[-2:]
+        if subset_by_index not in (None, (0, min(m, n))):
+            def program(a: Any) -> list[Any]:
+                found = self.bind(a, full_matrices=False, compute_uv=compute_uv, subset_by_index=None,
+                                  algorithm=algorithm)
+                return [_part(out, subset_by_index, axis) for out, axis in zip(found, (-1, -1, -2), strict=False)]
+
+            return Call(recorded(program, in_avals))
+        vectors = outs(1, 2) if compute_uv else [NOTHING, NOTHING]
+        return by_lapack("gesdd", x, m, n, int(full_matrices), *ins(0), *outs(0), *vectors)
 
 
 def _singular_vector_tangents(t: Any, s: Any, row: Any, us: tuple[Any, Any], vs: tuple[Any, Any],
@@ -288,7 +272,6 @@ def _singular_vector_tangents(t: Any, s: Any, row: Any, us: tuple[Any, Any], vs:
     return u_dot, v_dot
 
 
-lu_p = LU()
 qr_p = QR()
 eigh_p = Eigh()
 svd_p = SVD()
@@ -296,7 +279,7 @@ svd_p = SVD()
 
 # --- steps of the rules ------------------------------------------------------------------------------------------
 
-def _product(x: Any, y: Any, precision: Precision | None = None) -> Any:
+def batched_product(x: Any, y: Any, precision: Precision | None = None) -> Any:
     """Multiply matrices with the equation that numpy's `@` writes."""
     ndim = np.ndim(x)
     batch = tuple(range(ndim - 2))
@@ -313,7 +296,7 @@ def _like(x: Any, other: Any) -> Any:
 
 
 def _exactly(x: Any, y: Any) -> Any:
-    return _product(x, y, Precision.HIGHEST)
+    return batched_product(x, y, Precision.HIGHEST)
 
 
 def _diagonal_positions(at: Any, n: int) -> Any:
@@ -340,51 +323,20 @@ def _diagonal_matrix(s: Any) -> Any:
     return scatter(zeros, _diagonal_positions(at, n), s, ScatterDimensionNumbers(batch, last, last))
 
 
-def rows_at(x: Any, rows: Any) -> Any:
-    """Return the rows of each matrix in the order `rows`: i32[..., m]."""
-    batch, m = np.shape(x)[:-2], np.shape(x)[-2]
-    for axis, size in enumerate((*batch, 1)):
-        shape = [1] * (len(batch) + 1)
-        shape[axis] = size
-        broadcasted_iota(np.int32, shape, axis)  # JAX counts the batch for its index, and leaves these behind
-    at = expand_dims(wrapped(rows, m), (len(batch) + 1,))
-    dims = tuple(range(len(batch)))
-    numbers = GatherDimensionNumbers((len(batch) + 1,), (len(batch),), (len(batch),), dims, dims)
-    return expand_dims(gather(x, at, numbers, (*[1] * (len(batch) + 1), np.shape(x)[-1])), ())
-
-
-def _leading(x: Any, k: int, axis: int) -> Any:
-    """Return the first `k` elements along `axis`, with the equations of numpy's indexing `x[..., :k]`."""
-    shape = np.shape(x)
-    if shape[axis] == k:
-        return x
-    numbers = GatherDimensionNumbers(tuple(range(len(shape))), (), (axis,))
-    found = gather(x, broadcast_in_dim(np.int32(0), (1,), ()), numbers, (*shape[:axis], k, *shape[axis + 1:]),
-                   unique_indices=True, indices_are_sorted=True)
-    return expand_dims(found, ())
+def _part(x: Any, bounds: Any, axis: int) -> Any:
+    """Return the elements from one bound to the other along an axis."""
+    starts, limits = [0] * np.ndim(x), list(np.shape(x))
+    starts[axis], limits[axis] = bounds[0], min(bounds[1], limits[axis])
+    return slice(x, starts, limits)
 
 
 # --- steps in NumPy ----------------------------------------------------------------------------------------------
-
-def _eliminate(a: NDArray, pivots: NDArray, rows: NDArray) -> None:
-    """Factor one matrix in place by elimination, with the largest element of the column as pivot."""
-    rows[:] = np.arange(len(a))
-    for k in range(len(pivots)):
-        column = a[k:, k]  # LAPACK takes the sum of the parts' sizes for the size of a complex number
-        pivot = k + int(np.argmax(np.abs(column.real) + np.abs(column.imag)))
-        pivots[k] = pivot
-        if pivot != k:
-            a[[k, pivot]] = a[[pivot, k]]
-            rows[[k, pivot]] = rows[[pivot, k]]
-        if a[k, k] != 0:
-            a[k + 1:, k] /= a[k, k]
-            a[k + 1:, k + 1:] -= np.outer(a[k + 1:, k], a[k, k + 1:])
-
 
 def slice_of(bounds: tuple[int, int] | None) -> Any:
     """Return the Python slice from one bound to the other; None is everything."""
     return np.s_[:] if bounds is None else np.s_[bounds[0]:bounds[1]]
 
 
-def _wide(x: NDArray) -> np.dtype[Any]:
+def wide_dtype(x: NDArray) -> np.dtype[Any]:
+    """Return the type in which NumPy factors matrices."""
     return FLOAT32 if x.dtype.itemsize == 2 else x.dtype

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.primitive import refuse
+from tinytrace.core.formulas import call_named, place
+from tinytrace.core.kinds import Kind, Routine
+from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.primitives.shaping import NDArray, moveaxis
-from tinytrace.primitives.triangular import OnHost
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
@@ -24,7 +25,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=permutation_size)
 
 
-class LUPivotsToPermutation(OnHost):
+class LUPivotsToPermutation(Primitive):
     """`lu_pivots_to_permutation[permutation_size=4] pivots: i32[3]` is i32[4]."""
 
     name = "lu_pivots_to_permutation"
@@ -43,7 +44,8 @@ class LUPivotsToPermutation(OnHost):
         rows = np.broadcast_to(np.arange(permutation_size, dtype=pivots.dtype), (*batch, permutation_size)).copy()
         for where in np.ndindex(*batch):
             for i, j in enumerate(pivots[where]):
-                rows[where][[i, j]] = rows[where][[j, i]]
+                if 0 <= j < permutation_size:
+                    rows[where][[i, j]] = rows[where][[j, i]]
         return rows
 
     jvp = refuse("integers have no tangent")
@@ -53,6 +55,12 @@ class LUPivotsToPermutation(OnHost):
         (pivots,), (dim,) = args, dims
         assert dim is not None
         return self.bind(moveaxis(pivots, dim, 0), permutation_size=permutation_size), 0
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *,
+              permutation_size: int) -> Kind:
+        pivots, = in_avals
+        call = call_named("tt_permutation", place("in0"), place("out0"), pivots.shape[-1], permutation_size)
+        return Routine((call,), batch=pivots.shape[:-1], flops=4 * permutation_size)
 
 
 lu_pivots_to_permutation_p = LUPivotsToPermutation()

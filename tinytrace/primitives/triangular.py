@@ -1,18 +1,18 @@
 """Triangular matrices: parts of a matrix, triangular_solve, and the Cholesky factorization.
 
-All work on the last two dimensions of their operands. NumPy and LAPACK do the work, also for compiled programs.
+All work on the last two dimensions of their operands.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT32, dtype_of, is_complex, is_inexact
-from tinytrace.core.kinds import HostCall, Kind
-from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.kinds import Kind
+from tinytrace.core.primitive import refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.arithmetic import add, div
 from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast, expand_dims, squeeze
@@ -23,6 +23,7 @@ from tinytrace.primitives.contraction import Precision, batch_matmul
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.creation import broadcasted_iota
 from tinytrace.primitives.elementwise import add_any, const_like, filled_like, neg
+from tinytrace.primitives.lapack import OnMatrices, by_lapack, in_program, ins, is_small, not_found, outs
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import NDArray, moveaxis, reshape, transpose
 from tinytrace.primitives.slicing import slice
@@ -109,18 +110,7 @@ def _below(x: Any, k: int) -> Any:
 
 # --- rooms -----------------------------------------------------------------------------------------------------
 
-class OnHost(Primitive):
-    """The family: what NumPy computes, compiled programs ask Python for."""
-
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
-        def call(*args: NDArray) -> Sequence[NDArray]:
-            out = self.impl(*args, **params)
-            return out if self.multiple_results else [out]
-
-        return HostCall(call)
-
-
-class Cholesky(OnHost):
+class Cholesky(OnMatrices):
     """`cholesky a: f32[n,n]` is f32[n,n], whose upper triangle means nothing."""
 
     name = "cholesky"
@@ -134,7 +124,15 @@ class Cholesky(OnHost):
         return x
 
     def impl(self, x: NDArray) -> NDArray:
-        return each_matrix(np.linalg.cholesky, x)
+        out = np.empty(x.shape, x.dtype)
+        for where in np.ndindex(x.shape[:-2]):
+            try:
+                out[where] = np.linalg.cholesky(x[where].astype(_lapack_dtype(x.dtype)))
+            except np.linalg.LinAlgError:
+                out[where] = not_found(x.dtype)
+            if np.isnan(out[where].diagonal()).any():
+                out[where] = not_found(x.dtype)
+        return out
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         # Source: I. Murray, "Differentiation of the Cholesky decomposition", arXiv 1602.07527.
@@ -153,8 +151,15 @@ class Cholesky(OnHost):
         assert dim is not None
         return cholesky(moveaxis(x, dim, 0)), 0
 
+    def lower_wide(self, in_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        x, = in_avals
+        n = x.shape[-1]
+        if is_small(x):
+            return in_program("cholesky", x, n**3 / 3, *ins(0), *outs(0), n)
+        return by_lapack("potrf", x, n, *ins(0), *outs(0))
 
-class TriangularSolve(OnHost):
+
+class TriangularSolve(OnMatrices):
     """`triangular_solve[left_side=True ...] a: f32[n,n] b: f32[n,k]` is f32[n,k]."""
 
     name = "triangular_solve"
@@ -231,20 +236,25 @@ class TriangularSolve(OnHost):
         joined = (*shape[:-2], shape[-2] * shape[-1]) if left_side else (*shape[:-3], shape[-3] * shape[-2], shape[-1])
         return reshape(self.bind(a, reshape(b, joined), left_side=left_side, **params), shape), axis
 
+    def lower_wide(self, in_avals: Sequence[ShapedArray], *, left_side: bool, lower: bool,
+                   transpose_a: bool, conjugate_a: bool, unit_diagonal: bool) -> Kind:
+        a, b = in_avals
+        n, k = a.shape[-1], b.shape[-1 if left_side else -2]
+        if not (is_small(a) and k <= MANY):
+            return by_lapack("trsm", a, n, k, int(left_side), int(lower), int(transpose_a), int(conjugate_a),
+                             int(unit_diagonal), *ins(0, 1), *outs(0))
+        as_it_is = left_side != transpose_a  # X op(A) = B is op(A)' X' = B'
+        row, column = (n, 1) if as_it_is else (1, n)
+        step, side = (k, 1) if left_side else (1, n)
+        return in_program("solve_triangular", a, n * n * k, *ins(0, 1), *outs(0), n, k, row, column, step, side,
+                          int(lower != as_it_is), int(unit_diagonal))
+
+
+MANY = 64
+"""More right sides than this are left to LAPACK, also if the matrix is small."""
 
 cholesky_p = Cholesky()
 triangular_solve_p = TriangularSolve()
-
-
-def each_matrix(function: Callable[[NDArray], NDArray], x: NDArray) -> NDArray:
-    """Apply a function of LAPACK to each matrix; NaN where it fails."""
-    out = np.empty(x.shape, x.dtype)
-    for where in np.ndindex(x.shape[:-2]):
-        try:
-            out[where] = function(x[where].astype(_lapack_dtype(x.dtype)))
-        except np.linalg.LinAlgError:
-            out[where] = np.nan
-    return out
 
 
 def _lapack_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

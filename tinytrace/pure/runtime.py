@@ -48,11 +48,14 @@ class ffi:  # noqa: N801 (cffi's name)
 class _Library:
     """The functions of csrc/ that have a meaning without C."""
 
-    tt_python_callback = None
+    tt_python_callback = tt_python_factorization = None
     _threads = 1
 
     def tt_set_callback(self, function: Any) -> None:
         """Take the function that programs would call."""
+
+    def tt_set_factorization(self, function: Any) -> None:
+        """Take the function that programs would call for factorizations."""
 
     def tt_host_abi(self) -> int:
         """Return the version of the host's interface: there is none that programs could call."""

@@ -1,4 +1,4 @@
-"""The BLAS that matrix products run on: found when the first program that needs one is loaded."""
+"""The BLAS, with its LAPACK, that matrix products and factorizations run on: found when the first program needs it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from functools import cache
 from importlib.machinery import PathFinder
 
 from tinytrace._runtime import lib
+from tinytrace.runtime import factorizations  # noqa: F401 - what programs ask for factorizations without LAPACK
 from tinytrace.runtime.failures import Step, step_down
 
 
 @cache
 def provide_blas() -> None:
-    """Load OpenBLAS from the package scipy-openblas32, once; without it, products run in plain C loops."""
+    """Load OpenBLAS from the package scipy-openblas32, once; without it, products run in plain C loops, and NumPy
+    factors matrices."""
     for path in _candidates():
         if not lib.tt_blas_open(os.fsencode(path)):
             return
-    step_down(Step("matrix products in plain C loops", "the package scipy-openblas32 is missing or does not load",
+    step_down(Step("matrix products in plain C loops and factorizations by NumPy",
+                   "the package scipy-openblas32 is missing or does not load",
                    "run pip install scipy-openblas32"))  # fmt: skip
 
 

@@ -43,14 +43,14 @@ def pending_exception() -> BaseException:
     return exception if exception is not None else KeyboardInterrupt("a callback of a compiled program was interrupted")
 
 
-def _keep(kind: type[BaseException], exception: BaseException, traceback: Any) -> None:
+def keep_exception(kind: type[BaseException], exception: BaseException, traceback: Any) -> None:
     """Keep what a callback raised, wherever it was raised: Ctrl-C may come before its first line."""
     _raised.exception = exception.with_traceback(traceback)
 
 
-@ffi.def_extern(name="tt_python_callback", error=0, onerror=_keep)  # type: ignore[untyped-decorator]
+@ffi.def_extern(name="tt_python_callback", error=0, onerror=keep_exception)  # type: ignore[untyped-decorator]
 def _call(number: int, buffers: ffi.CData) -> int:
-    """Call one back. C cannot pass exceptions on: they wait, in `_keep`, until the program has returned."""
+    """Call one back. C cannot pass exceptions on: they wait, in `keep_exception`, until the program has returned."""
     callback = _functions[number]
     callback.function(ffi.unpack(buffers, callback.buffers))
     return DONE

@@ -106,7 +106,7 @@ def find(source: CSource, describe: Callable[[], str] = str) -> Found:
         step_down(*steps)
     if (compiler := known_compiler()) and (executable := _from_memory(artifact_key(source, compiler))):
         return Found(executable, "memory")
-    if source.has_matrix_products:
+    if source.needs_blas:
         provide_blas()
     try:
         found = run_apart(lambda pulse: _Search(source, store, steps, pulse, describe).result())

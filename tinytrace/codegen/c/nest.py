@@ -20,6 +20,7 @@ from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.kernel import Nest
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, walk
+from tinytrace.codegen.ir.procedures import STATUS
 from tinytrace.codegen.ir.reductions import fold_of, product_taken_in
 from tinytrace.codegen.ir.statements import (
     Buffer,
@@ -203,6 +204,11 @@ class NestWriter:
                 more = map(constant, (function, work, str(call.then.axis.args[1] // call.rows)))
                 formula = call_host(f"{entry}_then", *args, *more)
             text = spelled_formula(formula, lambda part: words[part.args[0]]).text
+            if procedure.failure == STATUS:
+                with self.code.block(""):
+                    self.code.line(f"const int32_t {STATUS} = {text};", CALL)
+                    self.code.line(f"if ({STATUS}) return {STATUS};")
+                continue
             self.code.line(f"if ({text}) return {procedure.failure};" if procedure.failure else f"{text};", CALL)
 
     # --- loops -------------------------------------------------------------------------------------------------

@@ -98,13 +98,19 @@ class Standalone(NamedTuple):
 
     @property
     def needs_blas(self) -> bool:
-        """Are there matrix products?"""
-        return self.source is not None and self.source.has_matrix_products
+        """Are there products or factorizations of matrices?"""
+        return self.source is not None and self.source.needs_blas
+
+    @property
+    def needs_lapack(self) -> bool:
+        """Are there factorizations of matrices?"""
+        return self.source is not None and self.source.needs_lapack
 
     def header(self, heading: str) -> str:
         """Return the .h file; `heading` is what its comment begins with."""
         guard = f"{self.name.upper()}_H"
-        about = comment(f"{heading}\n\n{_CONTRACT}\n\n" + "\n".join(self._table()))
+        contract = f"{_CONTRACT}\n{_LAPACK}" if self.needs_lapack else _CONTRACT
+        about = comment(f"{heading}\n\n{contract}\n\n" + "\n".join(self._table()))
         inside = self.source is not None and "_Float16" in self.source.names
         halves = [_OLD_CLANG] if inside or any(p.aval.dtype == FLOAT16 for p in (*self.inputs, *self.outputs)) else []
         return "\n".join([*about, f"#ifndef {guard}", f"#define {guard}", "#include <stdint.h>", *halves, "",
@@ -196,6 +202,9 @@ _CONTRACT = """\
 Arrays lie in C order. Inputs and outputs must not overlap. Returns 0, or 1 if there is no memory for scratch space.
 Any alignment is right; with arrays aligned to 64 bytes, which is fastest, and the flags of the Makefile, the results
 are those of the jitted call to the bit."""
+
+_LAPACK = """\
+It factors matrices, which tt_host.c leaves to the LAPACK of OpenBLAS: it returns 3 where that library is not named."""
 
 _OLD_CLANG = """\
 #if defined(__clang__) && __clang_major__ < 15 && !defined(_Float16)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract
 from tinytrace.codegen.ir.nodes import Node, walk
-from tinytrace.codegen.ir.statements import Combine, For, Stmt, Store, When, expressions
+from tinytrace.codegen.ir.statements import Call, Combine, For, Stmt, Store, When, expressions
 from tinytrace.core.operations import Operation
 
 CALL = 12
@@ -31,6 +31,9 @@ LOAD = 0.10
 """Nanoseconds of loading an element from an array larger than the caches."""
 STORE = 0.13
 """Nanoseconds of storing one there."""
+
+OWN_CALL, OWN_FLOP = 20.0, 0.3
+"""Nanoseconds of a hand-written function on a small array: of calling it, and of each operation that it states."""
 
 PRODUCT = 100
 """Multiplications and additions of a matrix product in a nanosecond, on one thread."""
@@ -62,6 +65,8 @@ def duration(body: Sequence[Stmt], times: float = 1.0) -> float:
 
 def _once(stmt: Stmt) -> float:
     cost = STORE if isinstance(stmt, (Store, Combine)) else 0.0
+    if isinstance(stmt, Call) and not stmt.procedure.uses_host:
+        cost = OWN_CALL + OWN_FLOP * stmt.flops
     streams: dict[object, Node] = {}
     for node in walk(expressions(stmt)):
         if node.op == "load":

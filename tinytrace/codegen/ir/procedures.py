@@ -9,6 +9,9 @@ import numpy as np
 
 from tinytrace.core.formulas import Formula, call_named, parts, place
 
+STATUS = "status"
+"""The failure of calls whose answer is what a program returns (csrc/tt_host.h)."""
+
 
 @dataclass(frozen=True, eq=False)
 class Procedure:

@@ -61,5 +61,6 @@ def _even(chunks: float) -> int:
 
 
 def _calls(body: Sequence[Stmt]) -> bool:
-    """Is something called that spreads over the threads itself?"""
-    return any(isinstance(stmt, Call) or (isinstance(stmt, (For, When)) and _calls(stmt.body)) for stmt in body)
+    """Is something called that spreads over the threads itself, or takes nobody knows how long?"""
+    return any((isinstance(stmt, Call) and (stmt.procedure.uses_host or not stmt.flops))
+               or (isinstance(stmt, (For, When)) and _calls(stmt.body)) for stmt in body)

@@ -60,7 +60,8 @@ Lowered: TypeAlias = Kind | Window | Spread
 def lowered(eqn: JaxprEqn) -> Lowered:
     """Return what an equation is, as far as it can be said from the equation alone."""
     kind = kind_of(eqn)
-    if isinstance(kind, (Contraction, Routine)) and any(is_complex(v.aval.dtype) for v in (*eqn.invars, *eqn.outvars)):
+    real = isinstance(kind, Contraction) or (isinstance(kind, Routine) and not kind.takes_complex)
+    if real and any(is_complex(v.aval.dtype) for v in (*eqn.invars, *eqn.outvars)):
         raise NotImplementedError(f"{eqn.primitive} of complex numbers is not implemented in tinytrace")
     return _spread(eqn, kind) or kind if isinstance(kind, Reduction) else kind
 

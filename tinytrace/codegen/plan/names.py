@@ -14,7 +14,7 @@ _RESERVED = frozenset([
     "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
     "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm", "typeof",
     "abs", "div", "exp", "fma", "log", "pow", "sin", "cos", "tan", "rint", "y0", "y1", "yn", "j0", "j1", "jn",
-    "buffers", "host", "work", "ctx", "begin", "end", "lane", "chunk", "block",
+    "buffers", "host", "work", "ctx", "begin", "end", "status", "lane", "chunk", "block",
 ])
 """Words of C, functions that compilers know, and the names that the code generator gives itself."""
 

@@ -1,17 +1,21 @@
 """Calls of hand-written C and of Python, which take whole arrays by address."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from tinytrace.codegen.ir.arithmetic import flat_offset, linear
 from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import Node, literal, local, number
-from tinytrace.codegen.ir.procedures import Procedure
-from tinytrace.codegen.ir.statements import Buffer, Call, Declare, Place, Stmt, Store
+from tinytrace.codegen.ir.procedures import STATUS, Procedure
+from tinytrace.codegen.ir.statements import Buffer, Call, Declare, For, Place, Stmt, Store
+from tinytrace.codegen.plan.elements import domain_axes
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.plan.unit import Callback
+from tinytrace.codegen.schedule.collapse import merge_loops
 from tinytrace.core.dtypes import is_half
 from tinytrace.core.formulas import call_host, item, place, pointers
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
@@ -21,14 +25,28 @@ NDArray: TypeAlias = "np.ndarray[Any, Any]"
 
 
 def routine(scope: Scope, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
-    """Return the kernel that calls a function of csrc/math on the operands."""
+    """Return the kernel that calls functions of csrc/math or of the host on the operands."""
     declared, places, outs = _places(scope, eqn)
+    axes = domain_axes(kind.batch)
     if kind.scratch is not None:
         scratch = Buffer(scope.unit.names.fresh("scratch"), (max(kind.scratch, 1),), np.dtype(np.uint8), "workspace")
         places["scratch"] = scratch, number(0)
         outs = (*outs, "scratch")
-    procedure = Procedure(eqn.primitive.name, kind.calls, _meaning(eqn, eqn.primitive.in_numpy(eqn.params)))
-    return [Nest(scope.equations(eqn), body=[*declared, Call(procedure, places, outs)])]
+    meaning = _meaning(eqn, eqn.primitive.in_numpy(eqn.params), len(axes))
+    procedure = Procedure(eqn.primitive.name, kind.calls, meaning, STATUS if kind.has_status else "")
+    loops, (which,) = merge_loops(axes, [flat_offset(axes, kind.batch)])
+    places = {name: _part(place, which, math.prod(kind.batch)) for name, place in places.items()}
+    body: list[Stmt] = [Call(procedure, places, outs, flops=kind.flops)]
+    for axis in reversed(loops):
+        body = [For(axis, number(0), number(axis.args[1]), body, independent=True)]
+    return [Nest(scope.equations(eqn), body=[*declared, *body])]
+
+
+def _part(place: Place, which: Node, parts: int) -> Place:
+    """Return the place of part `which` of an array of equal `parts`."""
+    if isinstance(place, Node) or parts == 1:
+        return place
+    return place[0], linear(0, [(which, place[0].size // max(parts, 1))])
 
 
 def host_call(scope: Scope, eqn: JaxprEqn, kind: HostCall) -> list[Kernel]:
@@ -42,9 +60,14 @@ def host_call(scope: Scope, eqn: JaxprEqn, kind: HostCall) -> list[Kernel]:
     return [Nest(scope.equations(eqn), body=[*declared, Call(procedure, places, outs)])]
 
 
-def _meaning(eqn: JaxprEqn, function: Callable[..., Any]) -> Callable[[dict[str, NDArray]], None]:
-    """Return what `function`, of the arrays in0, in1, ..., does to memory: it leaves its results at out0, ..."""
-    in_avals, out_avals = [x.aval for x in eqn.invars], [v.aval for v in eqn.outvars]
+def _meaning(eqn: JaxprEqn, function: Callable[..., Any], batch_dims: int = 0
+             ) -> Callable[[dict[str, NDArray]], None]:
+    """Return what `function`, of the arrays in0, in1, ..., does to memory: it leaves its results at out0, ...
+
+    batch_dims: how many leading dimensions of all of them are left out.
+    """
+    in_avals, out_avals = ([x.aval.update(shape=x.aval.shape[batch_dims:]) for x in atoms]
+                           for atoms in (eqn.invars, eqn.outvars))
 
     def meaning(places: dict[str, NDArray]) -> None:
         ins = [places[f"in{k}"][:aval.size].reshape(aval.shape) for k, aval in enumerate(in_avals)]

@@ -1,0 +1,163 @@
+/* Factorizations of matrices: the LAPACK of the library that brings the BLAS, called single-threaded.
+
+   Matrices of a batch are shared out to our threads; a large matrix alone is factored in blocks, and the threads share
+   what follows from each (blocks.inc). Blocks depend on the shape only, so results do not depend on the number of
+   threads. Without LAPACK a substitute is asked, which is Python where there is one. */
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include "tt_host.h"
+#include "lapack.h"
+#include "matrices.h"
+#include "pool.h"
+#include "sizes.h"
+#include "tt_runtime.h"
+
+enum { POTRF, TRSM, GETRF, LASWP, GEQRF, ORGQR, SYEVD, GESDD, GEEV, GEMM, HERK, ROUTINES };
+
+/* For float, double and complex numbers of them. */
+static const char *const routine_names[ROUTINES][4] = {
+    [POTRF] = {"spotrf_", "dpotrf_", "cpotrf_", "zpotrf_"}, [TRSM] = {"strsm_", "dtrsm_", "ctrsm_", "ztrsm_"},
+    [GETRF] = {"sgetrf_", "dgetrf_", "cgetrf_", "zgetrf_"}, [LASWP] = {"slaswp_", "dlaswp_", "claswp_", "zlaswp_"},
+    [GEQRF] = {"sgeqrf_", "dgeqrf_", "cgeqrf_", "zgeqrf_"}, [ORGQR] = {"sorgqr_", "dorgqr_", "cungqr_", "zungqr_"},
+    [SYEVD] = {"ssyevd_", "dsyevd_", "cheevd_", "zheevd_"}, [GESDD] = {"sgesdd_", "dgesdd_", "cgesdd_", "zgesdd_"},
+    [GEEV] = {"sgeev_", "dgeev_", "cgeev_", "zgeev_"},      [GEMM] = {"sgemm_", "dgemm_", "cgemm_", "zgemm_"},
+    [HERK] = {"ssyrk_", "dsyrk_", "cherk_", "zherk_"},
+};
+typedef void (*routine)(void);
+static routine routines[ROUTINES][4];
+static _Atomic int32_t is_found;
+
+void tt_lapack_find(void *library, void *(*function)(void *library, const char *name)) {
+    for (int32_t k = 0; k < ROUTINES; k++)
+        for (int32_t type = TT_F32; type <= TT_C128; type++)
+            if (!(routines[k][type] = (routine)function(library, routine_names[k][type]))) return;
+    atomic_store(&is_found, 1);
+}
+
+int32_t tt_lapack_set_found(int32_t yes) { return atomic_exchange(&is_found, yes); }
+
+static int32_t (*substitute)(const int64_t *words);
+void tt_lapack_set_substitute(int32_t (*function)(const int64_t *words)) { substitute = function; }
+
+/* One call of the host: what is done to `count` matrices. */
+struct batch {
+    int32_t kind, type;
+    int64_t count, m, n;
+    int32_t options;
+    const char *in[2];
+    char *out[3];
+    int64_t flops;                 /* of one matrix */
+    int work, real_work, int_work; /* elements of LAPACK's workspaces */
+    size_t scratch;                /* bytes that a thread needs, the workspaces included */
+    _Atomic int32_t status;
+};
+
+/* What a thread has to itself: one block, of which pieces are taken. */
+struct scratch {
+    char *next;
+};
+
+static void *take(struct scratch *s, size_t bytes) {
+    char *piece = s->next;
+    s->next += (bytes + 63) / 64 * 64;
+    return piece;
+}
+
+static const float f32_one[2] = {1, 0}, f32_minus_one[2] = {-1, 0};
+static const double f64_one[2] = {1, 0}, f64_minus_one[2] = {-1, 0};
+static const void *one(int32_t type) { return is_double(type) ? (const void *)f64_one : f32_one; }
+static const void *minus_one(int32_t type) { return is_double(type) ? (const void *)f64_minus_one : f32_minus_one; }
+
+#include "routines.inc"
+#include "blocks.inc"
+#include "factor.inc"
+
+/* Elements, reals and integers of workspace: what LAPACK says, or NULL and zeros where it needs none. */
+static void ask_for_workspace(struct batch *t) {
+    double answer[2] = {0, 0}, real_answer = 0;
+    struct workspace w = {answer, -1, &real_answer, -1, &t->int_work, -1};
+    int m = (int)t->m, n = (int)t->n;
+    switch (t->kind) {
+    case TT_GEQRF:
+        geqrf(t->type, m, n, NULL, NULL, &w);
+        t->work = (int)real_at(t->type, answer, 0);
+        orgqr(t->type, m, (int)columns_of_q(t), (int)least(m, n), NULL, NULL, &w);
+        break;
+    case TT_SYEVD: syevd(t->type, t->options, n, NULL, NULL, &w); break;
+    case TT_GESDD: gesdd(t->type, jobz(t), m, n, NULL, NULL, NULL, NULL, &w); break;
+    case TT_GEEV: geev(t->type, vectors_of(t), n, NULL, NULL, NULL, NULL, &w); break;
+    default: return;
+    }
+    t->work = (int)most(t->work, (int64_t)real_at(t->type, answer, 0));
+    t->work += is_double(t->type) ? 0 : t->work >> 22; /* a float has 24 bits: it may have been rounded down */
+    t->real_work = (int)most(real_work_of(t), (int64_t)real_at(t->type & 1, &real_answer, 0));
+    if (t->kind == TT_GESDD) t->int_work = (int)(8 * least(m, n));
+}
+
+static void factor_matrices(void *ctx, int64_t begin, int64_t end) {
+    struct batch *t = ctx;
+    char *block = t->scratch ? (char *)tt_alloc(t->scratch) : NULL;
+    if (t->scratch && !block) {
+        atomic_store(&t->status, TT_NO_MEMORY);
+        return;
+    }
+    for (int64_t k = begin; k < end; k++) factor(t, k, (struct scratch){block});
+    if (block) tt_free((uintptr_t)block, t->scratch);
+}
+
+enum { FLOPS_OF_A_PIECE = 1 << 16 };
+
+static int32_t factor_batch(struct batch t) {
+    if (t.count <= 0) return TT_OK;
+    if (!atomic_load(&is_found) || t.m > INT_MAX / 8 || t.n > INT_MAX / 8) {
+        const int64_t words[] = {t.kind, t.type, t.count, t.m, t.n, t.options, (intptr_t)t.in[0], (intptr_t)t.in[1],
+                                 (intptr_t)t.out[0], (intptr_t)t.out[1], (intptr_t)t.out[2]};
+        return substitute ? substitute(words) : TT_NO_LAPACK;
+    }
+    if (t.m && t.n) ask_for_workspace(&t);
+    t.scratch = scratch_of(&t);
+    t.flops = most(t.m * t.n * least(t.m, t.n), 1);
+    tt_parallel_for(factor_matrices, &t, t.count, ceil_div(FLOPS_OF_A_PIECE, t.flops));
+    return t.status;
+}
+
+/* What the host's entries fill in. */
+#define BATCH(of, rows, columns, choice, ...)                                                                  \
+    factor_batch((struct batch){.kind = of, .type = type, .count = count, .m = rows, .n = columns, .options = choice, \
+                                __VA_ARGS__})
+
+int32_t tt_potrf(int32_t type, int64_t count, int64_t n, const void *a, void *l) {
+    return BATCH(TT_POTRF, n, n, 0, .in = {a}, .out = {l});
+}
+
+int32_t tt_trsm(int32_t type, int64_t count, int64_t n, int64_t k, int32_t left, int32_t lower, int32_t transposed,
+                int32_t conjugated, int32_t unit, const void *a, const void *b, void *x) {
+    int32_t options = left * LEFT + lower * LOWER + transposed * TRANSPOSED + conjugated * CONJUGATED + unit * UNIT;
+    return BATCH(TT_TRSM, n, k, options, .in = {a, b}, .out = {x});
+}
+
+int32_t tt_getrf(int32_t type, int64_t count, int64_t m, int64_t n, const void *a, void *factors, int32_t *pivots,
+                 int32_t *rows) {
+    return BATCH(TT_GETRF, m, n, 0, .in = {a}, .out = {factors, (char *)pivots, (char *)rows});
+}
+
+int32_t tt_geqrf(int32_t type, int64_t count, int64_t m, int64_t n, int32_t complete, const void *a, void *q, void *r) {
+    return BATCH(TT_GEQRF, m, n, complete, .in = {a}, .out = {q, r});
+}
+
+int32_t tt_syevd(int32_t type, int64_t count, int64_t n, int32_t lower, const void *a, void *vectors, void *values) {
+    return BATCH(TT_SYEVD, n, n, lower, .in = {a}, .out = {vectors, values});
+}
+
+int32_t tt_gesdd(int32_t type, int64_t count, int64_t m, int64_t n, int32_t complete, const void *a, void *values,
+                 void *u, void *vt) {
+    return BATCH(TT_GESDD, m, n, complete, .in = {a}, .out = {values, u, vt});
+}
+
+int32_t tt_geev(int32_t type, int64_t count, int64_t n, const void *a, void *values, void *left, void *right) {
+    return BATCH(TT_GEEV, n, n, 0, .in = {a}, .out = {values, left, right});
+}

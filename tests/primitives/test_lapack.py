@@ -1,0 +1,181 @@
+"""Compiled factorizations start no Python, need no LAPACK, and do not depend on threads; in blocks and without."""
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+from tests.primitives import domains
+from tests.primitives.test_registry import interpreted, turned
+from tinytrace._runtime import lib
+from tinytrace.core.avals import aval_of
+from tinytrace.core.kinds import HostCall
+from tinytrace.core.primitive import registry
+from tinytrace.lax import linalg
+from tinytrace.primitives.lapack import OnMatrices
+from tinytrace.runtime.threads import num_threads, set_num_threads
+
+rng = np.random.default_rng(3)
+FACTORIZATIONS = [p for p in registry.values() if isinstance(p, OnMatrices)]
+each_primitive = pytest.mark.parametrize("primitive", FACTORIZATIONS, ids=lambda p: p.name)
+
+
+def matrices(*shape, dtype="float32"):
+    a = rng.standard_normal(shape)
+    return (a + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else a).astype(dtype)
+
+
+def positive(*shape, dtype="float32"):
+    a = matrices(*shape, dtype=dtype)
+    return (a @ a.conj().mT / shape[-1] + np.eye(shape[-1])).astype(dtype)
+
+
+def everything(a, b):
+    """Some factorization of each kind, of matrices and of one of all of them."""
+    vectors, values = linalg.eigh(a)
+    return [linalg.cholesky(a), *linalg.lu(b), *linalg.qr(b), values, vectors, *linalg.svd(b, full_matrices=False),
+            *linalg.eig(b), linalg.triangular_solve(a, b), linalg.triangular_solve(a, b, left_side=True, lower=True)]
+
+
+def in_blocks(a, b):
+    """What is computed in blocks where matrices are large."""
+    return [linalg.cholesky(a), *linalg.lu(b), linalg.triangular_solve(a, b, left_side=True, lower=True)]
+
+
+@each_primitive
+def test_no_factorization_calls_python(primitive):
+    for sample in domains.samples(primitive.name):
+        avals = [aval_of(x) for x in sample.args]
+        outs = primitive.abstract_eval(*avals, **sample.params)
+        kind = primitive.lower(avals, outs if primitive.multiple_results else [outs], **sample.params)
+        assert not isinstance(kind, HostCall), sample
+
+
+@each_primitive
+def test_without_lapack_numpy_computes_them(primitive):
+    before = lib.tt_lapack_set_found(False)
+    try:
+        for sample in domains.samples(primitive.name)[:2]:
+            args = [np.stack([x] * 3) for x in sample.args] if np.ndim(sample.args[0]) == 2 else sample.args
+            sample = dataclasses.replace(sample, args=args)
+            outs = jax.jit(lambda *args, sample=sample: primitive.bind(*args, **sample.params))(*args)
+            outs = outs if primitive.multiple_results else [outs]
+            for k, (out, expected) in enumerate(zip(outs, interpreted(primitive, sample), strict=True)):
+                np.testing.assert_allclose(turned(primitive, k, out), turned(primitive, k, expected), 2e-2, 2e-2)
+    finally:
+        lib.tt_lapack_set_found(before)
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [
+    ((0, 3, 3), "float32"), ((2, 0, 0), "complex64"), ((1, 1), "complex64"), ((3, 2, 4, 4), "float32"),
+    ((33, 33), "complex64"), ((2, 3, 3), "float16")], ids=str)
+def test_shapes_at_the_edges(shape, dtype):
+    a, b = positive(*shape, dtype=dtype), matrices(*shape, dtype=dtype)
+    got = jax.jit(everything)(a, b)
+    for out, aval in zip(got, jax.eval_shape(everything, a, b), strict=True):
+        assert (out.shape, out.dtype) == (aval.shape, aval.dtype)
+        assert np.isfinite(np.asarray(out).astype(np.complex64)).all()
+
+
+@pytest.mark.parametrize(("m", "n"), [(3, 0), (0, 3)])
+def test_squares_beside_empty_matrices_are_identities(m, n):
+    empty = np.zeros((2, m, n), np.float32)
+    q, r = linalg.qr(empty, full_matrices=True)
+    u, s, vt = linalg.svd(empty, full_matrices=True)
+    for square, size in ((q, m), (u, m), (vt, n)):
+        np.testing.assert_array_equal(square, np.stack([np.eye(size)] * 2))
+    assert r.shape == (2, m, n)
+    assert s.shape == (2, 0)
+
+
+@pytest.mark.parametrize("n", [8, 40])
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_what_cannot_be_factored_is_nan_in_that_matrix_only(n, dtype):
+    good, bad = positive(n, n, dtype=dtype), positive(n, n, dtype=dtype)
+    bad[n // 2, n // 2] = np.nan
+    for function in (lambda a: [linalg.cholesky(a, symmetrize_input=False)],
+                     lambda a: linalg.eigh(a, symmetrize_input=False), linalg.svd, linalg.eig):
+        for out in function(np.stack([bad, good])):
+            assert np.isnan(out[0]).any()
+            assert np.isfinite(out[1]).all()
+    negative = np.asarray(linalg.cholesky(np.stack([-good, good])))
+    assert np.isnan(negative[0, np.arange(n), np.arange(n)]).all()
+    assert np.isfinite(negative[1]).all()
+
+
+@pytest.mark.parametrize("n", [5, 40])
+def test_singular_systems_give_what_lapack_gives(n):
+    a = np.ones((n, n), np.float32)
+    assert not np.isfinite(jax.numpy.linalg.solve(a, np.arange(n, dtype=np.float32))).all()
+    assert jax.numpy.linalg.det(a) == 0
+    assert jax.numpy.linalg.slogdet(a)[1] == -np.inf
+
+
+LARGE = {"float32": 400, "complex64": 390}
+
+
+@pytest.mark.parametrize("dtype", LARGE)
+def test_blocks_of_large_matrices_make_the_whole(dtype):
+    n = LARGE[dtype]
+    a, b = positive(n, n, dtype=dtype), matrices(n, n + 30, dtype=dtype)
+    factor = np.asarray(linalg.cholesky(a))
+    np.testing.assert_allclose(factor @ factor.conj().T, a, atol=2e-5)
+    assert not np.triu(factor, 1).any()
+    for x in (b, b.T):
+        both, _, rows = map(np.asarray, linalg.lu(x))
+        k = min(x.shape)
+        lower, upper = np.tril(both[:, :k], -1) + np.eye(*both[:, :k].shape), np.triu(both[:k])
+        np.testing.assert_allclose(lower @ upper, x[rows], atol=2e-3)
+    indefinite = a.copy()
+    indefinite[n - 2, n - 2] = -1
+    assert np.isnan(np.asarray(linalg.cholesky(indefinite))).any()
+
+
+def bits_on_threads(function, threads, *args):
+    before = num_threads()
+    set_num_threads(threads)
+    try:
+        return [np.asarray(out).tobytes() for out in jax.jit(function)(*args)]
+    finally:
+        set_num_threads(before)
+
+
+@pytest.mark.parametrize("shape", [(300, 8, 8), (9, 40, 40), (400, 400)], ids=str)
+def test_results_are_equal_on_any_number_of_threads(shape):
+    a, b = positive(*shape), matrices(*shape)
+    function = everything if shape[-1] < 100 else in_blocks
+    one, *more = (bits_on_threads(function, threads, a, b) for threads in (1, 2, 5))
+    assert all(bits == one for bits in more)
+
+
+def test_a_forked_child_factors_too():
+    a = positive(9, 40, 40)
+    run = jax.jit(linalg.cholesky)
+    wanted = np.asarray(run(a)).tobytes()
+    child = os.fork()
+    if not child:
+        os._exit(0 if np.asarray(run(a)).tobytes() == wanted else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+def test_pivots_outside_of_the_permutation_do_nothing(dtype):
+    pivots = np.array([[1, 2, 2], [7, 2**31 - 1, 0]], dtype)
+    for function in (linalg.lu_pivots_to_permutation, jax.jit(linalg.lu_pivots_to_permutation, static_argnums=1)):
+        np.testing.assert_array_equal(function(pivots, 4), [[1, 2, 0, 3], [2, 1, 0, 3]])
+
+
+def test_views_are_read_in_the_order_of_their_elements():
+    whole = matrices(12, 12)
+    for view in (whole[::2, ::-2], whole.T[3:7, :4], np.broadcast_to(whole[0, :4], (4, 4))):
+        np.testing.assert_array_equal(linalg.qr(view)[1], linalg.qr(np.ascontiguousarray(view))[1])
+        np.testing.assert_array_equal(linalg.lu(view)[0], linalg.lu(np.ascontiguousarray(view))[0])
+
+
+def test_kernels_mean_in_numpy_what_they_compute():
+    a, b = positive(4, 5, 5), matrices(4, 5, 5)
+    lowered = jax.jit(lambda a, b: (linalg.cholesky(a), linalg.lu(b)[0], linalg.triangular_solve(a, b))).lower(a, b)
+    for out, expected in zip(lowered.compile()(a, b), lowered.kernels.run(a, b), strict=True):
+        np.testing.assert_allclose(out, expected, 1e-4, 1e-5)
