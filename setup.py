@@ -32,13 +32,13 @@ class BuildWithTexts(build_py):
             shutil.copyfile(path, place)
 
 
-HIT_PATH = ["installed", "traces", "counter", "scalars", "buffers", "views", "arrays", "indexing", "keys", "entry",
-            "eager", "dispatch"]
+HIT_PATH = ["private_files", "libraries", "installed", "traces", "counter", "scalars", "buffers", "views", "arrays",
+            "indexing", "keys", "entry", "eager", "dispatch"]
 """The files of tinytrace._dispatch, in the order of their layers."""
 
 EXTENSIONS = {
     "cffi_modules": ["csrc/build.py:ffi"],  # tinytrace._runtime: pool, threads, BLAS, loading, calling
-    "ext_modules": [  # arrays and the hit path of jitted calls
+    "ext_modules": [  # arrays, the hit path of jitted calls, and what a hit on disk reads and loads
         Extension("tinytrace._dispatch",
                   [f"csrc/{name}.c" for name in HIT_PATH],
                   depends=[f"csrc/{name}.h" for name in ("cpython", *HIT_PATH[:-1])],

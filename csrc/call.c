@@ -1,9 +1,6 @@
-/* Loading compiled programs and calling them. */
+/* Calling compiled programs. */
 
-#define _GNU_SOURCE
-#include <dlfcn.h>
 #include <stdint.h>
-#include <stdio.h>
 #include "tt_host.h"
 #include "blas.h"
 #include "lapack.h"
@@ -57,20 +54,5 @@ static const struct tt_host host = {
 };
 
 int32_t tt_host_abi(void) { return TT_HOST_ABI; }
-
-static _Thread_local char error[512];
-
-static uintptr_t or_error(void *found) {
-    if (!found) snprintf(error, sizeof error, "%s", dlerror());
-    return (uintptr_t)found;
-}
-
-uintptr_t tt_open(const char *path) { return or_error(dlopen(path, RTLD_NOW | RTLD_LOCAL)); }
-
-uintptr_t tt_symbol(uintptr_t library, const char *name) { return or_error(dlsym((void *)library, name)); }
-
-void tt_close(uintptr_t library) { dlclose((void *)library); }
-
-const char *tt_error(void) { return error; }
 
 int32_t tt_call(uintptr_t entry, uintptr_t *buffers) { return ((program)entry)((void *const *)buffers, &host); }

@@ -2,10 +2,12 @@
 
    The module is the hit path of a jitted call, in the fewest steps: a key of interned avals, one lookup, one call by
    address. What it does is defined by tinytrace/api/jit.py, which stands behind every miss; tests hold both equal. A
-   call that is in any way unusual is a miss, and Python decides.
+   call that is in any way unusual is a miss, and Python decides. Beside it stand the two steps of a hit on disk that no
+   signal's handler may interrupt: reading what was stored, and loading it.
 
    Every file X.c has a header X.h with what it offers to those above it, and includes headers of files below it only:
-   installed, traces, counter, scalars; buffers, views, arrays, indexing; keys, entry, eager; dispatch.
+   private_files, libraries; installed, traces, counter, scalars; buffers, views, arrays, indexing; keys, entry, eager;
+   dispatch.
 
    The rule of ownership: whatever is used after Python code may have run is owned, not borrowed. Python code runs
    wherever something is hashed, compared, called, allocated with a garbage collection or given up, and it may empty the

@@ -7,6 +7,8 @@
 #include "indexing.h"
 #include "installed.h"
 #include "keys.h"
+#include "libraries.h"
+#include "private_files.h"
 #include "traces.h"
 
 static long long epoch;                                 /* what was learnt for an earlier epoch is out of date */
@@ -275,13 +277,18 @@ static PyMethodDef functions[] = {
     {"set_numpy", set_numpy, METH_VARARGS, "set_numpy(asarray, quiet_context): what eager calls need of NumPy"},
     {"set_raise_status", set_raise_status, METH_O, "set_raise_status(function): called with a status that is not 0"},
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},
+    {"read_private", read_private, METH_VARARGS,
+     "read_private(folders, files, owner, other_owner): the bytes of files that only these can have written"},
+    {"load_copy", load_copy, METH_VARARGS, "load_copy(bytes, name): a library, from a file in memory with these bytes"},
+    {"load_file", load_file, METH_O, "load_file(path): a library, from a file"},
+    {"symbol_of", symbol_of, METH_VARARGS, "symbol_of(library, name): the address of what a library calls so"},
     {"forget", forget, METH_NOARGS, "forget(): every table is empty from now on, and a new epoch begins"},
     {"current_epoch", current_epoch, METH_NOARGS, "current_epoch(): its number, to be read before a call is looked at"},
     {"calls_counted", calls_counted, METH_NOARGS, "calls_counted(): how many calls all HitCounters have counted"},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "tinytrace._dispatch",
-                                    .m_doc = "The hit path of jitted calls; defined by tinytrace/api/jit.py.",
+                                    .m_doc = "The hit path of jitted calls, which tinytrace/api/jit.py defines; loading.",
                                     .m_size = -1, .m_methods = functions};
 
 PyMODINIT_FUNC PyInit__dispatch(void) {

@@ -28,12 +28,8 @@ int32_t tt_blas_set_unpacked(int32_t yes);
    not; what was so before. */
 int32_t tt_lapack_set_found(int32_t yes);
 
-/* call.c: loading compiled programs and calling them; buffers are addresses in the order that tt_host.h states. */
+/* call.c: calling compiled programs; buffers are addresses in the order that tt_host.h states. */
 int32_t tt_host_abi(void);
-uintptr_t tt_open(const char *path);
-uintptr_t tt_symbol(uintptr_t library, const char *name);
-void tt_close(uintptr_t library);
-const char *tt_error(void);
 int32_t tt_call(uintptr_t entry, uintptr_t *buffers);
 void tt_set_callback(int32_t (*function)(int64_t id, uintptr_t *buffers));
 /* words: which factorization (lapack.h), type, count, m, n, options, the addresses of two operands, three results. */

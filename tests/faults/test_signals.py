@@ -163,6 +163,45 @@ PROGRAMS = {
         left = [path for path in store.rglob("*") if path.parent.name == "building" or path.suffix == ".lock"]
         assert not left, left
         """,
+    # A hit on disk stays on the main thread: every seventh of its steps in Python is such a moment.
+    "Ctrl-C at moments of a hit on disk": """
+        from tests.runtime.programs import adder, answer, expected
+        from tinytrace.runtime import ladder
+        source = adder(1)
+        assert answer(ladder.load(source)) == expected(1)
+        def mapped():
+            return pathlib.Path("/proc/self/maps").read_text().count("tinytrace:")
+        def hit_at_moment(number):
+            "Find the program on disk, with a Ctrl-C at the moment of that number; how many moments there were."
+            moments = 0
+            def moment(frame, event, argument):
+                nonlocal moments
+                frame.f_trace_opcodes = "tinytrace" in frame.f_code.co_filename
+                moments += event == "opcode"
+                if event == "opcode" and moments == number:
+                    raise KeyboardInterrupt
+                return moment
+            ladder.clear_memory()
+            sys.settrace(moment)
+            try:
+                ladder.load(source)
+            finally:
+                sys.settrace(None)
+            return moments
+        hit_at_moment(0)
+        moments, before = hit_at_moment(0), (descriptors(), mapped())
+        assert ladder.stats.compiles == 1 and ladder.stats.disk_hits == 2 and moments > 300, (ladder.stats, moments)
+        for number in range(1, moments, 7):
+            try:
+                hit_at_moment(number)
+            except KeyboardInterrupt:
+                pass
+            else:
+                raise AssertionError(f"Ctrl-C was lost at {number}")
+            assert answer(ladder.load(source)) == expected(1)
+            assert (descriptors(), mapped()) == before, number
+        assert ladder.stats.compiles == 1
+        """,
     "Ctrl-C at random moments of running": """
         f = jax.jit(lambda x: jnp.tanh(x @ x).sum())
         x = np.ones((300, 300), np.float32) / 300
@@ -189,6 +228,27 @@ PROGRAMS = {
             time.sleep(0.01)
             assert abs(answers[-1] - np.cos(3) * (n + 2)) < 1e-4
         assert len(answers) == 8
+        """,
+    "a handler that finds on disk what is found on disk": """
+        from tests.runtime.programs import adder, answer, expected
+        from tinytrace.runtime import ladder
+        found = []
+        def handler(number, frame):
+            found.append(ladder.load(adder(1)))
+            assert answer(found[-1]) == expected(1)
+        signal.signal(signal.SIGUSR1, handler)
+        ladder.load(adder(1))
+        for name in ("artifact_key", "_from_memory", "Executable", "_remember"):
+            before = getattr(ladder, name)
+            def interrupted(*args):
+                setattr(ladder, name, before)
+                signal.raise_signal(signal.SIGUSR1)
+                return before(*args)
+            ladder.clear_memory()
+            setattr(ladder, name, interrupted)
+            executable = ladder.load(adder(1))
+            assert answer(executable) == expected(1) and ladder.load(adder(1)) is executable
+        assert len(found) == 4 and ladder.stats.compiles == 1, (found, ladder.stats)
         """,
     "a handler that compiles at every moment": """
         count = 0

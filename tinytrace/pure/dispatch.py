@@ -272,3 +272,29 @@ def forget() -> None:
 def current_epoch() -> int:
     """Return the number of the epoch."""
     return _hooks.epoch
+
+
+# --- libraries (csrc/private_files.c, csrc/libraries.c) -----------------------------------------------------------
+
+def read_private(folders: tuple[bytes, ...], files: tuple[tuple[bytes, int], ...], owner: int,
+                 other_owner: int, /) -> tuple[bytes, ...]:
+    """Read no machine code: none can be called."""
+    raise OSError(_NOTHING_IS_LOADED)
+
+
+def load_copy(library: bytes, name: str, /) -> object:
+    """Load no library: none can be called."""
+    raise OSError(_NOTHING_IS_LOADED)
+
+
+def load_file(path: bytes, /) -> object:
+    """Load no library: none can be called."""
+    raise OSError(_NOTHING_IS_LOADED)
+
+
+def symbol_of(library: object, name: str, /) -> int:
+    """Find no function: none was loaded."""
+    raise OSError(_NOTHING_IS_LOADED)
+
+
+_NOTHING_IS_LOADED = "tinytrace runs without its C extensions"

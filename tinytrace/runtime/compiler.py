@@ -36,6 +36,8 @@ class Pipeline(NamedTuple):
 
 
 PARTS = (("-DTT_PART=1",), ("-DTT_PART=2",))  # of a large program: codegen/c/split_compile.py
+_OBJECTS = tuple(f"kernel{k}.o" for k in range(len(PARTS)))
+_MADE = frozenset([LIBRARY, *_OBJECTS])
 
 
 class Compiler(NamedTuple):
@@ -77,15 +79,13 @@ class Compiler(NamedTuple):
 
         Raises: CompileError with the command and its output when it fails, TimeLimitError when it takes too long.
         """
-        source, library = os.path.join(folder, SOURCE), os.path.join(folder, LIBRARY)
         options = quick_flags(self.identity, quick)
         pieces = PARTS if parts and (cores > 1 if cores else _has_two_cores()) else ((),)
         if self.stages and (ran := self._run_stages(folder, options, pieces, pulse)):
             return ran
-        driver = (*self.command, "-x", "c", "-", *self._own_flags(quick), "-o", library)
-        # Its temporary files go with the folder, whatever happens to it.
-        finished = run_compiler((driver,), stdin=source, pulse=pulse, variables={"TMPDIR": folder})
-        if finished.status or not os.path.exists(library):
+        driver = Pipeline(SOURCE, ((*self.command, "-x", "c", "-", *self._own_flags(quick), "-o", LIBRARY),))
+        finished = _run_in(folder, (driver,), pulse)
+        if finished.status or not os.path.exists(os.path.join(folder, LIBRARY)):
             how = finished.stopped or (f"failed with status {finished.status}" if finished.status else
                                        "ended with status 0 and made no file")
             argv = (*self.command, *own_flags(self.identity), *options, *NATIVE, *LINK, *SUPPORT, "-x", "c", SOURCE)
@@ -93,26 +93,25 @@ class Compiler(NamedTuple):
                 raise _error(finished)(f"the C compiler {how}", argv, finished.output)
             remedy = remedy_for(finished.output)
             raise CompileError(f"the C compiler {how}", argv, finished.output, remedy=remedy)
-        return (_in_folder(folder, source, (driver,)),)
+        return (driver,)
 
     def _run_stages(self, folder: str, options: tuple[str, ...], parts: tuple[tuple[str, ...], ...],
                     pulse: Callable[[], None]) -> tuple[Pipeline, ...]:
         """Run the stages one by one; nothing is returned when one of them fails, and the driver has the last word."""
         proper, assembler, linker = self.stages
-        text, library = os.path.join(folder, SOURCE), os.path.join(folder, LIBRARY)
-        objects = [os.path.join(folder, f"kernel{k}.o") for k in range(len(parts))]
-        pipelines = [((*proper, *options, *part), (*assembler, "-o", code))
-                     for part, code in zip(parts, objects, strict=True)]
-        linking = ((*linker, "-o", library, *objects, self.support),)
+        objects = _OBJECTS[:len(parts)]
+        compiling = tuple(Pipeline(SOURCE, ((*proper, *options, *part), (*assembler, "-o", code)))
+                          for part, code in zip(parts, objects, strict=True))
+        linking = Pipeline("", ((*linker, "-o", LIBRARY, *objects, self.support),))
         try:
-            for step, stdin in ((pipelines, text), ([linking], os.devnull)):
-                finished = run_compiler(*step, stdin=stdin, pulse=pulse, variables={"TMPDIR": folder})
+            for pipelines in (compiling, (linking,)):
+                finished = _run_in(folder, pipelines, pulse)
                 if finished.stopped == TIME_IS_UP:  # the driver would need as long
-                    raise TimeLimitError(f"the C compiler {finished.stopped}", step[0][0], finished.output)
+                    raise TimeLimitError(f"the C compiler {finished.stopped}", pipelines[0].commands[0],
+                                         finished.output)
                 if finished.status:
                     return ()
-            ran = [*[_in_folder(folder, text, pipeline) for pipeline in pipelines], _in_folder(folder, "", linking)]
-            return tuple(ran) if os.path.exists(library) else ()
+            return (*compiling, linking) if os.path.exists(os.path.join(folder, LIBRARY)) else ()
         except CompileError as error:
             if isinstance(error, TimeLimitError):
                 raise
@@ -120,7 +119,7 @@ class Compiler(NamedTuple):
         finally:
             for code in objects:
                 with suppress(OSError):
-                    os.unlink(code)
+                    os.unlink(os.path.join(folder, code))
 
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values."""
@@ -142,10 +141,12 @@ class Compiler(NamedTuple):
         return cls(_words(value["command"]), identity, _words(value["target"]), cpu, stages, support)
 
 
-def _in_folder(folder: str, stdin: str, commands: tuple[tuple[str, ...], ...]) -> Pipeline:
-    here = folder + os.sep
-    argvs = tuple(tuple(word.removeprefix(here) for word in argv) for argv in commands)
-    return Pipeline(stdin.removeprefix(here), argvs)
+def _run_in(folder: str, pipelines: tuple[Pipeline, ...], pulse: Callable[[], None]) -> Finished:
+    """Run commands on the files of a folder, where their temporary files are too and go with it."""
+    stdin = os.path.join(folder, pipelines[0].stdin) if pipelines[0].stdin else os.devnull
+    argvs = [tuple(tuple(os.path.join(folder, word) if word in _MADE else word for word in argv)
+                   for argv in pipeline.commands) for pipeline in pipelines]
+    return run_compiler(*argvs, stdin=stdin, pulse=pulse, variables={"TMPDIR": folder})
 
 
 def _words(value: Any) -> tuple[str, ...]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import atexit  # noqa: F401 - weakref.finalize imports it at its first use, and a worker must import nothing
 import os
-import weakref
 from contextlib import suppress
 
-from tinytrace._runtime import ffi, lib
+from tinytrace._dispatch import load_copy, load_file, symbol_of
+from tinytrace._runtime import lib
 from tinytrace.codegen.csource import CSource
 from tinytrace.runtime.elf import is_whole
 from tinytrace.runtime.failures import CompileError
@@ -28,7 +27,7 @@ class Executable:
     Raises: CompileError if the object cannot be loaded.
     """
 
-    __slots__ = ("__weakref__", "entry", "key", "path", "size", "source")
+    __slots__ = ("__weakref__", "_library", "entry", "key", "path", "size", "source")
 
     def __init__(self, key: ArtifactKey, source: CSource, path: str, library: bytes) -> None:
         self.key = key
@@ -37,14 +36,12 @@ class Executable:
         self.size = len(library)
         if not is_whole(library):
             raise CompileError(f"{_FAILED}: it is an ELF file that is cut short ({self.size} bytes)")
-        handle = _open(path, library, key.digest[:12])
-        # The address of the entry: valid as long as this object lives.
-        self.entry: int = lib.tt_symbol(handle, source.symbol.encode())
-        if not self.entry:
-            reason = _last_error()
-            lib.tt_close(handle)
-            raise CompileError(f"{_FAILED}: {reason}")
-        weakref.finalize(self, lib.tt_close, handle).atexit = False
+        self._library = _loaded(path, library, key.digest[:12])
+        try:
+            # The address of the entry: valid as long as this object lives.
+            self.entry = symbol_of(self._library, source.symbol)
+        except OSError as error:
+            raise CompileError(f"{_FAILED}: {error}") from error
 
     def __call__(self, buffers: list[int]) -> None:
         """Run the program on the addresses of its inputs, outputs and workspace, in this order.
@@ -64,41 +61,22 @@ class Executable:
 
 
 _FAILED = "the compiled program cannot be loaded"
-_opened_in_memory = 0
 
 
-def _open(path: str, library: bytes, name: str) -> int:
+def _loaded(path: str, library: bytes, name: str) -> object:
     """Load an object: a copy in memory of the bytes that were verified, whatever happens to the file meanwhile.
 
     Where there are no such copies (or none may be made), the file itself is loaded, or one in a temporary directory.
     """
-    with suppress(AttributeError, OSError), open(os.memfd_create(f"tinytrace:{name}", os.MFD_CLOEXEC), "wb") as file:
-        file.write(library)
-        file.flush()
-        if handle := int(lib.tt_open(f"/proc/self/fd{_unique_dots()}/{file.fileno()}".encode())):
-            return handle
-    if path and (handle := int(lib.tt_open(os.fsencode(path)))):
-        return handle
+    with suppress(OSError):
+        return load_copy(library, f"tinytrace:{name}")
+    if path:
+        with suppress(OSError):
+            return load_file(os.fsencode(path))
     try:
         with scratch_folder() as folder:
             copy = os.path.join(folder, "kernel.so")
             write_file(copy, library)
-            if handle := int(lib.tt_open(os.fsencode(copy))):
-                return handle
+            return load_file(os.fsencode(copy))
     except OSError as error:
         raise CompileError(f"{_FAILED}: {error}") from error
-    raise CompileError(f"{_FAILED}: {_last_error()}")
-
-
-def _unique_dots() -> str:
-    """A part of a path that means nothing and is new each time.
-
-    The loader takes a path that it has seen for the library that it has loaded from it, and descriptors are reused.
-    """
-    global _opened_in_memory
-    _opened_in_memory += 1
-    return "".join("//." if bit == "1" else "/." for bit in f"{_opened_in_memory:b}")
-
-
-def _last_error() -> str:
-    return str(ffi.string(lib.tt_error()).decode(errors="replace"))

@@ -25,8 +25,8 @@ from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.ladder import artifact_key, is_loaded
 from tinytrace.runtime.places import read_library, scratch_folder, write_file
 from tinytrace.runtime.process import idle
-from tinytrace.runtime.store import Store, read_meta
-from tinytrace.runtime.store_layout import ENTRIES, IS_DIGEST, IS_SHARD, JAXPR, LARGEST_OBJECT
+from tinytrace.runtime.store import LARGEST_NOTE, Store, parse_meta
+from tinytrace.runtime.store_layout import ENTRIES, IS_DIGEST, IS_SHARD, JAXPR, LARGEST_OBJECT, META
 
 
 @dataclass(frozen=True, repr=False)
@@ -202,7 +202,7 @@ def read_entry(store: Store, digest: str) -> StoredEntry | None:
     """The entry of a digest, as far as it can be read and tells what it is; None otherwise."""
     try:
         with _folder(store, digest) as folder:
-            meta = read_meta(folder)
+            meta = parse_meta(folder.read(META, LARGEST_NOTE))
             used = os.fstat(folder.descriptor).st_mtime
         key = ArtifactKey.from_json(meta["key"])
         commands = tuple(Pipeline(stdin, tuple(map(tuple, argvs))) for stdin, argvs in meta.get("commands", ()))

@@ -104,10 +104,11 @@ def find(source: CSource, describe: Callable[[], str] = str) -> Found:
     store = current_store(steps)
     if config.strict:
         step_down(*steps)
-    if (compiler := known_compiler()) and (executable := _from_memory(artifact_key(source, compiler))):
-        return Found(executable, "memory")
     if source.needs_blas:
         provide_blas()
+    if (compiler := known_compiler()) and (at_once := _found_at_once(artifact_key(source, compiler), source, store)):
+        step_down(*steps)
+        return at_once
     try:
         found = run_apart(lambda pulse: _Search(source, store, steps, pulse, describe).result())
         step_down(*steps)
@@ -119,6 +120,36 @@ def find(source: CSource, describe: Callable[[], str] = str) -> Found:
         step_down(*steps, Step("the interpreter", f"there is no room to compile a program: {error}",
                                "set TMPDIR to a directory that has room"))
         raise NoCompiler(str(error)) from error
+
+
+def _found_at_once(key: ArtifactKey, source: CSource, store: Store | None) -> Found | None:
+    """A program in memory, or in the user's own store as long as nobody else looks for it.
+
+    This is done by the main thread too, where signals' handlers run: it holds no lock while it reads or loads, each of
+    which is one step of Python's, and a handler that wants the same program finds it by itself.
+    """
+    if executable := _from_memory(key):
+        return Found(executable, "memory")
+    with _lock:
+        is_sought = key in _key_locks
+    if store is None or is_sought or (entry := store.find(key, source.text)) is None:
+        return None
+    return _loaded(key, source, entry, "disk")
+
+
+def _loaded(key: ArtifactKey, source: CSource, entry: Entry, origin: str) -> Found | None:
+    """A program from disk, None if it cannot be loaded; who was faster meanwhile wins."""
+    begun = time.perf_counter()
+    try:
+        executable = Executable(key, source, entry.path, entry.library)
+    except CompileError:
+        return None
+    with _lock:
+        if sooner := _from_memory(key):
+            return Found(sooner, "memory")
+        _remember(executable)
+        stats.disk_hits += 1
+    return Found(executable, origin, 0.0, time.perf_counter() - begun)
 
 
 def artifact_key(source: CSource, compiler: Compiler) -> ArtifactKey:
@@ -188,15 +219,13 @@ class _Search:
         with _one_at_a_time(key, self.pulse):
             if executable := _from_memory(key):
                 return Found(executable, "memory")
-            found = self._from_disk(key) or self._from_shared_disk(key) or self._compiled_once(key, compiler)
-            _remember(found.executable)
-        return found
+            return self._from_disk(key) or self._from_shared_disk(key) or self._compiled_once(key, compiler)
 
     def _from_disk(self, key: ArtifactKey) -> Found | None:
         entry = self.store.find(key, self.source.text) if self.store else None
         if entry is None or self.store is None:
             return None
-        found = self._loaded(key, entry, "disk")
+        found = _loaded(key, self.source, entry, "disk")
         if found is None:  # an entry that does not load is none
             self.store.discard(key)
         return found
@@ -204,16 +233,7 @@ class _Search:
     def _from_shared_disk(self, key: ArtifactKey) -> Found | None:
         store = shared_store(self.steps)
         entry = store.find(key, self.source.text) if store else None
-        return self._loaded(key, entry, "shared disk") if entry else None
-
-    def _loaded(self, key: ArtifactKey, entry: Entry, origin: str) -> Found | None:
-        begun = time.perf_counter()
-        try:
-            executable = Executable(key, self.source, entry.path, entry.library)
-        except CompileError:
-            return None
-        _count("disk_hits")
-        return Found(executable, origin, 0.0, time.perf_counter() - begun)
+        return _loaded(key, self.source, entry, "shared disk") if entry else None
 
     def _compiled_once(self, key: ArtifactKey, compiler: Compiler) -> Found:
         """Compile, or wait for another process that does."""
@@ -226,7 +246,8 @@ class _Search:
             return self._from_disk(key) or self._compiled(key, compiler, turn)
 
     def _compiled(self, key: ArtifactKey, compiler: Compiler, turn: Turn) -> Found:
-        _count("compiles")
+        with _lock:
+            stats.compiles += 1
         found, library = self._built(key, compiler, turn)
         if self.store is not None:
             try:
@@ -236,6 +257,7 @@ class _Search:
                 pass  # somebody removes the store at this moment
             except OSError as error:
                 self.steps.append(memory_only(f"the cache directory {self.store.given} cannot be written: {error}"))
+        _remember(found.executable)
         return found
 
     def _built(self, key: ArtifactKey, compiler: Compiler, turn: Turn) -> tuple[Found, bytes]:
@@ -269,11 +291,6 @@ class _Search:
         write_file(os.path.join(folder, SOURCE), self.source.text.encode())
         self.commands = compiler.compile(folder, self.source.quick, self.source.parts, pulse)
         return read_library(folder)
-
-
-def _count(name: str) -> None:
-    with _lock:
-        setattr(stats, name, getattr(stats, name) + 1)
 
 
 @contextmanager

@@ -40,7 +40,8 @@ def scratch_folder() -> Iterator[str]:
         reasons = []
         for base in filter(None, (os.environ.get("TMPDIR"), "/tmp", "/dev/shm")):
             try:
-                folder = stack.enter_context(Folder(os.path.realpath(base), private=False))
+                base = os.path.realpath(base)
+                folder = stack.enter_context(Folder(base, private=False))
                 stack.enter_context(folder.temporary(name))
             except OSError as error:
                 reasons.append(f"{printable(base)}: {error.strerror or error}")
@@ -86,7 +87,7 @@ def write_file(path: str, data: bytes) -> None:
 def read_library(folder: str) -> bytes:
     """The bytes that a compiler wrote into a folder of ours, under any umask; CompileError if it is no plain file."""
     try:
-        with Folder(os.path.realpath(folder), private=False) as opened:
+        with Folder(folder, private=False) as opened:
             return opened.read(LIBRARY, LARGEST_OBJECT, private=False)
     except OSError as error:
         raise CompileError(f"what the C compiler made cannot be read: {error}") from error

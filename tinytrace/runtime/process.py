@@ -75,6 +75,7 @@ def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.d
       variables: what their environment has besides this process's.
     """
     watch = _Watch(timeout, _Progress(task), pulse)
+    environment = {**os.environ, "LC_ALL": "C", **(variables or {})}
     pids: list[int] = []
     reader = -1
     try:
@@ -82,7 +83,7 @@ def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.d
             reader, writer = map(_above_standard, os.pipe())
             try:
                 for commands in pipelines:
-                    _start(commands, stdin, writer, {**os.environ, "LC_ALL": "C", **(variables or {})}, pids)
+                    _start(commands, stdin, writer, environment, pids)
             finally:
                 os.close(writer)
         output, stopped = _read_to_end(reader, pids, watch)

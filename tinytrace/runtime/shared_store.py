@@ -28,12 +28,18 @@ class SharedStore(Store):
     def __init__(self, given: str) -> None:
         self.given = os.path.realpath(os.path.expanduser(given))
         self.root = os.path.join(self.given, NAME)
-        self._owners = trusted_owners()
+        self._trusted = trusted_owners()
         self.folder().close()
 
     def folder(self) -> Folder:
-        with Folder(self.given, owners=self._owners) as given:
+        with Folder(self.given, owners=self._trusted) as given:
             return given.inner(NAME)
+
+    def _outermost(self) -> tuple[bytes, ...]:
+        return os.fsencode(self.given), NAME.encode()
+
+    def _owners(self) -> tuple[int, int]:
+        return min(self._trusted), max(self._trusted)
 
     def _open(self) -> Folder:
         raise PermissionError(f"the shared store {self.given} is not written")

@@ -28,6 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from tinytrace._dispatch import read_private
 from tinytrace.config import config
 from tinytrace.runtime import locks
 from tinytrace.runtime.compiler import LIBRARY, SOURCE, Pipeline
@@ -54,6 +55,7 @@ from tinytrace.runtime.sweeping import clear, remove_leftovers, sweep, sweep_is_
 
 LARGEST_NOTE = 1 << 20
 """Bytes of a JSON file that is believed."""
+_META_BYTES, _SOURCE_BYTES, _LIBRARY_BYTES = META.encode(), SOURCE.encode(), LIBRARY.encode()
 _PATIENCE = 20  # how often the own folder is made again when it goes while it is made
 
 
@@ -87,32 +89,22 @@ class Store:
 
     def find(self, key: ArtifactKey, text: str) -> Entry | None:
         """The entry of a key if it is there, undamaged, this user's own, and made from exactly this text."""
-        source, shard = text.encode(), key.digest[:2]
+        source = text.encode()
+        files = (_META_BYTES, LARGEST_NOTE), (_SOURCE_BYTES, len(source)), (_LIBRARY_BYTES, LARGEST_OBJECT)
         try:
-            with (self.folder() as root, root.inner(ENTRIES) as entries, entries.inner(shard) as place,
-                  place.inner(key.digest) as folder):
-                meta = read_meta(folder)
-                if meta["key"] != key.to_json() or folder.read(SOURCE, len(source)) != source:
-                    return None
-                library = folder.read(LIBRARY, min(meta["size"], LARGEST_OBJECT))
-                if meta["size"] != len(library) or meta["sha256"] != sha256(library):
-                    return None
-                with suppress(OSError):  # a store that can only be read is not pruned either
-                    os.utime(folder.descriptor)  # pruning drops those that were not used for longest
+            told, stored, library = read_private((*self._outermost(), *_folders_of(key)), files, *self._owners())
+            meta = parse_meta(told)
+            intact = (stored == source and meta["key"] == key.to_json() and meta["size"] == len(library)
+                      and meta["sha256"] == sha256(library))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
-        return Entry(self._path(key), library)
+        return Entry(self._path(key), library) if intact else None
 
     @contextmanager
     def building(self) -> Iterator[str]:
         """A new private folder for compiling, gone at the end; nobody takes it for a leftover meanwhile."""
-        with self._open() as root, root.made(BUILDING) as building:
-            while True:
-                name = f"{os.getpid()}-{os.urandom(8).hex()}"
-                with building.temporary(name) as folder, locks.live(folder) as is_there:
-                    if is_there:
-                        yield os.path.join(self.root, BUILDING, name)
-                        return
+        with self._open() as root, _building(root) as (name, _):
+            yield os.path.join(self.root, BUILDING, name)
 
     def publish(self, key: ArtifactKey, text: str, library: bytes, commands: Sequence[Pipeline] = (),
                 jaxpr: str = "") -> Entry:
@@ -126,22 +118,22 @@ class Store:
             remove_leftovers(root)
             if sweep_is_due(root):
                 sweep(root, config.cache_mib << 20)
-        with self.building() as path, self._open() as root, Folder(path) as aside:
-            with aside.made("entry") as entry:
-                shown = jaxpr.encode(errors="backslashreplace")  # a user's names may hold half a character
-                files = {SOURCE: text.encode(), LIBRARY: library, **({JAXPR: shown} if jaxpr else {})}
-                for name, data in files.items():
-                    entry.write(name, data)
-                entry.write(META, _json(_meta(key, files, commands)))
-            with root.made(ENTRIES) as entries, entries.made(key.digest[:2]) as shard:
-                try:
-                    aside.move("entry", shard, key.digest)
-                except OSError:
-                    if found := self.find(key, text):
-                        return found
-                    _set_aside(root, shard, key.digest)
-                    with suppress(FileExistsError):  # again somebody else was faster
+            with _building(root) as (_, aside):
+                with aside.made("entry") as entry:
+                    shown = jaxpr.encode(errors="backslashreplace")  # a user's names may hold half a character
+                    files = {SOURCE: text.encode(), LIBRARY: library, **({JAXPR: shown} if jaxpr else {})}
+                    for name, data in files.items():
+                        entry.write(name, data)
+                    entry.write(META, _meta(key, files, commands))
+                with root.made(ENTRIES) as entries, entries.made(key.digest[:2]) as shard:
+                    try:
                         aside.move("entry", shard, key.digest)
+                    except OSError:
+                        if found := self.find(key, text):
+                            return found
+                        _set_aside(root, shard, key.digest)
+                        with suppress(FileExistsError):  # again somebody else was faster
+                            aside.move("entry", shard, key.digest)
         return Entry(self._path(key), library)
 
     def discard(self, key: ArtifactKey) -> None:
@@ -218,7 +210,7 @@ class Store:
         return root
 
     def _replace(self, folder_name: str, name: str, data: bytes) -> None:
-        with self.building() as path, self._open() as root, Folder(path) as aside, root.made(folder_name) as folder:
+        with self._open() as root, _building(root) as (_, aside), root.made(folder_name) as folder:
             aside.write(name, data)
             try:
                 aside.move(name, folder, name)
@@ -228,8 +220,32 @@ class Store:
                 _set_aside(root, folder, name)
                 aside.move(name, folder, name)
 
+    def _outermost(self) -> tuple[bytes, ...]:
+        """The own folder, from the first folder on in whose place no link is taken."""
+        return (os.fsencode(self.root),)
+
+    def _owners(self) -> tuple[int, int]:
+        """The users whose files are read: one, or one and another."""
+        return os.geteuid(), os.geteuid()
+
     def _path(self, key: ArtifactKey) -> str:
         return os.path.join(self.root, ENTRIES, key.digest[:2], key.digest, LIBRARY)
+
+
+@contextmanager
+def _building(root: Folder) -> Iterator[tuple[str, Folder]]:
+    """A new folder in the own one, and its name."""
+    with root.made(BUILDING) as building:
+        while True:
+            name = f"{os.getpid()}-{os.urandom(8).hex()}"
+            with building.temporary(name) as folder, locks.live(folder) as is_there:
+                if is_there:
+                    yield name, folder
+                    return
+
+
+def _folders_of(key: ArtifactKey) -> tuple[bytes, ...]:
+    return ENTRIES.encode(), key.digest[:2].encode(), key.digest.encode()
 
 
 def _require_marker(root: Folder) -> None:
@@ -256,31 +272,29 @@ def _set_aside(root: Folder, folder: Folder, name: str) -> None:
         aside.remove(new_name, ENTRY_FILES)
 
 
-def _meta(key: ArtifactKey, files: Mapping[str, bytes], commands: Sequence[Pipeline]) -> dict[str, Any]:
-    """What is told of an entry; `size` and `sha256` are those of the library, `check` is the digest of the rest."""
+def _meta(key: ArtifactKey, files: Mapping[str, bytes], commands: Sequence[Pipeline]) -> bytes:
+    """What is told of an entry: `size` and `sha256` are those of the library, `check` the digest of all before it."""
     library = files[LIBRARY]
-    rest = {"files": {name: sha256(data) for name, data in files.items()},
-            "commands": [[pipeline.stdin, [list(argv) for argv in pipeline.commands]] for pipeline in commands]}
-    return {"key": key.to_json(), "size": len(library), "sha256": sha256(library), "check": _check(rest), **rest}
+    told = _json({"key": key.to_json(), "size": len(library), "sha256": sha256(library),
+                  "files": {name: sha256(data) for name, data in files.items()},
+                  "commands": [[pipeline.stdin, [list(argv) for argv in pipeline.commands]] for pipeline in commands]})
+    before_check = told.removesuffix(b"\n}")
+    return before_check + _CHECK + sha256(before_check).encode() + b'"\n}'
 
 
-_CHECKED_ALONE = frozenset(["key", "size", "sha256", "check"])
+_CHECK = b',\n "check": "'
+_FIELDS_OF_EARLIER_VERSIONS = frozenset(["key", "size", "sha256"])  # which tell no check
 
 
-def read_meta(folder: Folder) -> dict[str, Any]:
-    """What an entry's folder tells of it, every byte of which counts.
+def parse_meta(told: bytes) -> dict[str, Any]:
+    """What META tells of an entry, every byte of which counts.
 
-    Raises: OSError if it cannot be read, ValueError, TypeError or AttributeError if it is damaged.
+    Raises: ValueError, TypeError or AttributeError if it is damaged.
     """
-    meta: dict[str, Any] = parse_json(folder.read(META, LARGEST_NOTE))
-    rest = {name: value for name, value in meta.items() if name not in _CHECKED_ALONE}
-    if rest and meta.get("check") != _check(rest):
+    meta: dict[str, Any] = parse_json(told)
+    if meta.keys() > _FIELDS_OF_EARLIER_VERSIONS and meta.get("check") != sha256(told.rpartition(_CHECK)[0]):
         raise ValueError(f"{META} is not what was stored")
     return meta
-
-
-def _check(rest: Mapping[str, Any]) -> str:
-    return sha256(json.dumps(rest, sort_keys=True).encode())
 
 
 def _note(name: str) -> str:
