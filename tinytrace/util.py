@@ -139,6 +139,7 @@ _importing: list[int] = []
 """The threads that are importing a submodule."""
 
 
+@uncollected
 def _imported(name: str) -> ModuleType:
     _importing.append(threading.get_ident())
     try:

@@ -5,7 +5,7 @@ alone, not by what follows it.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 
@@ -52,7 +52,19 @@ class Anchor:
         self.value = value
 
 
-Piece: TypeAlias = str | Break | Group | Marked | Anchor
+class OneLine:
+    """Text that seldom needs a second line: as it is if it fits, else the groups that `pieces` makes."""
+
+    __slots__ = ("indent", "pieces", "text", "width")
+
+    def __init__(self, text: str, pieces: Callable[[], list[Piece]]) -> None:
+        self.text = text
+        self.pieces = pieces
+        self.indent = 0
+        self.width = len(text)
+
+
+Piece: TypeAlias = str | Break | Group | OneLine | Marked | Anchor
 
 COLORS = {"keyword": "\033[34m", "type": "\033[35m", "note": "\033[2m"}
 """ANSI escapes: keywords blue, types magenta, notes dim, as JAX has them."""
@@ -158,6 +170,12 @@ def _break_up(pieces: list[Piece], indent: int, column: int, width: int, out: li
         elif type(piece) is Break:
             column = indent + piece.indent
             out.append("\n" + " " * column)
+        elif type(piece) is OneLine:
+            if column + piece.width <= width:
+                out.append(piece.text)
+                column += piece.width
+            else:
+                column = _break_up(piece.pieces(), indent + piece.indent, column, width, out, notes)
         else:
             out.append(piece)
             column += piece.width  # type: ignore[union-attr]
@@ -170,5 +188,7 @@ def _flatten(group: Group, out: list[Any]) -> None:
             out.append(piece)
         elif type(piece) is Group:
             _flatten(piece, out)
+        elif type(piece) is OneLine:
+            out.append(piece.text)
         else:
             out.append(piece.flat if type(piece) is Break else piece)

@@ -17,6 +17,7 @@ from tinytrace.core.layout import (
     Break,
     Group,
     Marked,
+    OneLine,
     Piece,
     render,
     render_with_notes,
@@ -180,6 +181,8 @@ class _Names(VarNames):
         return f" : {{ {', '.join(sorted(map(str, jaxpr.effects)))} }}"
 
     def eqn(self, eqn: JaxprEqn) -> list[Piece]:
+        if not eqn.params and self.options is None and not self.anchored:
+            return [self.plain_eqn(eqn)]
         left: list[Piece] = [self.typed(eqn.outvars), " = "] if eqn.outvars else []
         name: Piece = eqn.primitive.name
         if self.options is not None:
@@ -191,6 +194,14 @@ class _Names(VarNames):
         shown: list[Piece] = [self.params(params)] if params else []
         pieces = [*left, name, *shown, " ", self.plain(eqn.invars)]
         return [Anchor(eqn), *pieces, Anchor(None)] if self.anchored else pieces
+
+    def plain_eqn(self, eqn: JaxprEqn) -> OneLine:
+        """An equation without parameters, as most are in long programs: their text is made at once."""
+        results = [f"{self[v]}:{v.aval.str_short()}" for v in eqn.outvars]
+        operands = [self[atom] for atom in eqn.invars]
+        left, name = [" ".join(results), " = "] if results else [], eqn.primitive.name
+        return OneLine("".join([*left, name, " ", " ".join(operands)]), lambda: [
+            *([_joined(results, ""), " = "] if results else []), name, " ", _joined(operands, "")])
 
     def params(self, params: dict[str, Any]) -> Group:
         pieces: list[Piece] = ["[", Break("", indent=2)]
@@ -239,7 +250,7 @@ def _spliced(items: Sequence[Piece | _Indented]) -> list[Piece]:
             out.append(item)
             continue
         for piece in item.pieces:
-            if isinstance(piece, Group):
+            if isinstance(piece, (Group, OneLine)):
                 piece.indent += item.indent
             out.append(piece)
     return out
