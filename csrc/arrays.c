@@ -43,22 +43,66 @@ static void array_dealloc(PyObject *self) {
     Py_TYPE(self)->tp_free(self); /* the subclass's own deallocator, which called this one, gives its type back */
 }
 
+int array_is_looked_at(Array *array) { return array->seen && is_held_by_others(array->seen); }
+
 void array_settle(Array *array, PyObject *buffer) {
-    if (array->buffer) /* another thread reads that block: it stays */
+    if (array->buffer || !array->view) /* another thread reads that block: it stays; or the array is deleted */
         return;
-    PyObject *view = array->view, *seen = array->seen;
+    PyObject *view = array->view, *seen = array_is_looked_at(array) ? NULL : array->seen;
     array->buffer = Py_NewRef(buffer);
-    array->view = array->seen = NULL;
+    array->view = NULL;
+    if (seen) /* what somebody holds stays what Python sees */
+        array->seen = NULL;
     Py_XDECREF(view); /* may run Python code: everything is in place */
     Py_XDECREF(seen);
 }
 
-/* _settle(buffer): the block that holds the elements for good; `buffer`, or the one that another thread filled first */
+/* _settle(buffer): the block that holds the elements for good; `buffer`, or the one that another thread filled first;
+   None when the array has been deleted meanwhile */
 static PyObject *array_settle_method(PyObject *self, PyObject *buffer) {
     if (Py_TYPE(buffer) != &BufferType)
         return PyErr_Format(PyExc_TypeError, "expected a Buffer, got %R", buffer);
     array_settle((Array *)self, buffer);
-    return Py_NewRef(((Array *)self)->buffer);
+    return Py_NewRef(((Array *)self)->buffer ? ((Array *)self)->buffer : Py_None);
+}
+
+void array_delete(Array *array) {
+    PyObject *buffer = array->buffer, *view = array->view, *seen = array->seen;
+    array->buffer = array->view = array->seen = NULL;
+    Py_XDECREF(buffer); /* may run Python code: everything is in place */
+    Py_XDECREF(view);
+    Py_XDECREF(seen);
+}
+
+int array_owns(Array *array, Py_ssize_t borrowed) {
+    Py_ssize_t own = 1 + (array->seen != NULL) + borrowed;
+    return array->buffer && Py_REFCNT(array->buffer) == own && !array_is_looked_at(array);
+}
+
+PyObject *array_again(Array *array, PyObject *aval) {
+    Array *again = (Array *)array_type->tp_alloc(array_type, 0);
+    if (!again)
+        return NULL;
+    again->aval = Py_NewRef(aval);
+    again->buffer = Py_XNewRef(array->buffer);
+    again->view = Py_XNewRef(array->view);
+    return (PyObject *)again;
+}
+
+static PyObject *array_delete_method(PyObject *self, PyObject *nothing) {
+    (void)nothing;
+    array_delete((Array *)self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *array_deleted(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(!((Array *)self)->buffer && !((Array *)self)->view);
+}
+
+static PyObject *array_looked_at(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(array_is_looked_at((Array *)self));
 }
 
 static PyObject *array_value(PyObject *self, void *unused) {
@@ -74,7 +118,7 @@ static PyObject *array_value(PyObject *self, void *unused) {
     Py_DECREF(aval);
     Py_DECREF(buffer);
     Py_DECREF(view);
-    if (seen && !array->seen)
+    if (seen && !array->seen && (array->buffer || array->view)) /* it is not deleted meanwhile */
         array->seen = Py_NewRef(seen);
     return seen;
 }
@@ -106,10 +150,13 @@ static PyMemberDef array_members[] = {
 
 static PyGetSetDef array_getset[] = {
     {"_value", array_value, NULL, "the elements as a NumPy array that cannot be written (no copy)", NULL},
+    {"_deleted", array_deleted, NULL, "has it no elements any more?", NULL},
+    {"_looked_at", array_looked_at, NULL, "does somebody hold what `_value` gave?", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMethodDef array_methods[] = {
     {"_settle", array_settle_method, METH_O, "_settle(buffer): the block that holds the elements from now on"},
+    {"_delete", array_delete_method, METH_NOARGS, "_delete(): it has no elements from now on"},
     {NULL, NULL, 0, NULL}};
 
 PyMappingMethods array_mapping;

@@ -5,7 +5,8 @@
 
 #include "buffers.h"
 
-/* An Array. Its elements are in `buffer`, which is set once and stays, or as long as that is NULL in `view`. */
+/* An Array. Its elements are in `buffer`, which is set once and stays, or as long as that is NULL in `view`. Both are NULL
+   when it is deleted. Whoever reads the elements owns a reference to the buffer or the view while he does. */
 typedef struct {
     PyObject_HEAD
     PyObject *aval;
@@ -27,5 +28,17 @@ PyObject *array_elements(Array *array);
 
 /* Gives an Array whose elements are NumPy's their copy in a block of the pool, unless another thread was faster. */
 void array_settle(Array *array, PyObject *buffer);
+
+/* Takes its elements away; they live on where others have them too. */
+void array_delete(Array *array);
+
+/* Does somebody hold the NumPy array that Python sees? Then the elements stay where they are, and as they are. */
+int array_is_looked_at(Array *array);
+
+/* Are its elements in a block that nobody else has, but for `borrowed` references of the caller's? */
+int array_owns(Array *array, Py_ssize_t borrowed);
+
+/* Another Array of the same elements: a new reference, or NULL with an exception. */
+PyObject *array_again(Array *array, PyObject *aval);
 
 #endif

@@ -27,6 +27,12 @@ struct output {
     PyObject *constant;
 };
 
+/* An array that the caller gives up: it is deleted when the program begins. */
+struct donation {
+    int leaf;
+    int input, made; /* the computed output that is in its place, and which input it is; -1: none is */
+};
+
 typedef struct {
     PyObject_HEAD
     PyObject *owner;     /* keeps the program and its constants alive */
@@ -35,8 +41,9 @@ typedef struct {
     PyObject *counter;   /* a HitCounter, or NULL */
     uintptr_t entry;
     size_t workspace;
-    int n_inputs, n_computed, n_outputs;
+    int n_inputs, n_computed, n_outputs, n_donations;
     int n_leaves; /* as many it looks at, at least */
+    struct donation *donations;
     Py_ssize_t block, count; /* block > 0: the program takes `block` elements, a call takes `count` */
     size_t *steps;           /* then, per buffer: bytes from one block to the next, 0 for one that stays */
     struct input *inputs;
@@ -62,6 +69,7 @@ static void entry_dealloc(PyObject *self) {
         Py_XDECREF(e->outputs[i].constant);
     PyMem_Free(e->inputs);
     PyMem_Free(e->steps);
+    PyMem_Free(e->donations);
     PyMem_Free(e->out_bytes);
     PyMem_Free(e->outputs);
     Py_XDECREF(e->owner);
@@ -116,16 +124,39 @@ static int read_blocks(Entry *e, PyObject *blocks) {
     return !PyErr_Occurred();
 }
 
-/* FastEntry(owner, entry, workspace, inputs, out_bytes, outputs, out_avals, unflatten, blocks=None, counter=None)
+static int read_donations(Entry *e, PyObject *donations) {
+    Py_ssize_t n = PyTuple_GET_SIZE(donations);
+    if (n && !(e->donations = PyMem_Calloc((size_t)n, sizeof *e->donations)))
+        return 0;
+    for (; e->n_donations < n; e->n_donations++) {
+        struct donation *d = &e->donations[e->n_donations];
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(donations, e->n_donations), "iii", &d->leaf, &d->input, &d->made))
+            return 0;
+        if (d->leaf < 0 || d->input >= e->n_inputs || d->made >= e->n_computed || (d->input < 0) != (d->made < 0)
+            || (d->input >= 0 && e->inputs[d->input].nbytes != e->out_bytes[d->made])) {
+            PyErr_SetString(PyExc_ValueError, "a donated input and its output are of one size");
+            return 0;
+        }
+        if (d->leaf >= e->n_leaves)
+            e->n_leaves = d->leaf + 1;
+    }
+    return 1;
+}
+
+/* FastEntry(owner, entry, workspace, inputs, out_bytes, outputs, out_avals, unflatten, blocks=None, counter=None,
+             donations=())
      inputs: (address or 0, leaf, type, nbytes, size) each;  outputs: (source, index, constant or None) each;
-     blocks: (elements that the program takes, elements of a call, bytes of a block per input and computed output) */
+     blocks: (elements that the program takes, elements of a call, bytes of a block per input and computed output)
+     donations: (leaf, input or -1, computed output or -1) each */
 static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *owner, *inputs, *out_bytes, *outputs, *out_avals, *unflatten, *blocks = Py_None, *counter = Py_None;
+    PyObject *donations = NULL;
     unsigned long long address;
     Py_ssize_t workspace;
     (void)type, (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OKnO!O!O!O!O|OO", &owner, &address, &workspace, &PyTuple_Type, &inputs, &PyTuple_Type,
-                          &out_bytes, &PyTuple_Type, &outputs, &PyTuple_Type, &out_avals, &unflatten, &blocks, &counter))
+    if (!PyArg_ParseTuple(args, "OKnO!O!O!O!O|OOO!", &owner, &address, &workspace, &PyTuple_Type, &inputs, &PyTuple_Type,
+                          &out_bytes, &PyTuple_Type, &outputs, &PyTuple_Type, &out_avals, &unflatten, &blocks, &counter,
+                          &PyTuple_Type, &donations))
         return NULL;
     if (counter != Py_None && Py_TYPE(counter) != &HitCounterType)
         return PyErr_Format(PyExc_TypeError, "calls are counted by a HitCounter, or by nobody: None");
@@ -143,11 +174,13 @@ static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     e->n_inputs = (int)n_in, e->n_computed = (int)n_computed, e->n_outputs = (int)n_out;
     e->block = e->count = e->n_leaves = 0;
     e->steps = NULL;
+    e->donations = NULL;
+    e->n_donations = 0;
     e->inputs = PyMem_Calloc((size_t)n_in, sizeof *e->inputs);
     e->out_bytes = PyMem_Calloc((size_t)n_computed, sizeof *e->out_bytes);
     e->outputs = PyMem_Calloc((size_t)n_out, sizeof *e->outputs);
     int complete = e->inputs && e->out_bytes && e->outputs && read_tables(e, inputs, out_bytes, outputs)
-                   && read_blocks(e, blocks);
+                   && read_blocks(e, blocks) && (!donations || read_donations(e, donations));
     PyObject_GC_Track(e);
     if (complete)
         return (PyObject *)e;
@@ -254,8 +287,20 @@ static int can_hand_through(Entry *e, PyObject **leaves) {
         PyObject *leaf = leaves[e->outputs[i].at];
         if (Py_TYPE(leaf) != array_type || ((Array *)leaf)->aval != PyTuple_GET_ITEM(e->out_avals, i))
             return 0;
+        if (!((Array *)leaf)->buffer && !((Array *)leaf)->view) /* deleted */
+            return 0;
     }
     return 1;
+}
+
+/* One output. What is handed through is a new Array of the same elements: who deletes one of the two keeps the other. */
+static PyObject *output_of(Entry *e, int i, PyObject **leaves, PyObject **made) {
+    struct output *out = &e->outputs[i];
+    PyObject *aval = PyTuple_GET_ITEM(e->out_avals, i), *x;
+    if (out->source == FROM_KERNEL)
+        return array_of(aval, made[out->at]);
+    x = out->source == FROM_LEAF ? leaves[out->at] : out->constant;
+    return Py_TYPE(x) == array_type ? array_again((Array *)x, aval) : Py_NewRef(x);
 }
 
 static PyObject *collect_outputs(Entry *e, PyObject **leaves, PyObject **made) {
@@ -263,9 +308,7 @@ static PyObject *collect_outputs(Entry *e, PyObject **leaves, PyObject **made) {
     if (!results && e->unflatten != Py_None)
         return NULL;
     for (int i = 0; i < e->n_outputs; i++) {
-        struct output *out = &e->outputs[i];
-        PyObject *x = out->source == FROM_KERNEL ? array_of(PyTuple_GET_ITEM(e->out_avals, i), made[out->at])
-                      : Py_NewRef(out->source == FROM_LEAF ? leaves[out->at] : out->constant);
+        PyObject *x = output_of(e, i, leaves, made);
         if (!x || !results) {
             Py_XDECREF(results);
             return x;
@@ -275,6 +318,68 @@ static PyObject *collect_outputs(Entry *e, PyObject **leaves, PyObject **made) {
     PyObject *tree = PyObject_CallOneArg(e->unflatten, results);
     Py_DECREF(results);
     return tree;
+}
+
+/* --- donations -------------------------------------------------------------------------------------------------- */
+
+/* Is each donated array an argument once, and not deleted? Else Python says what is wrong. */
+static int may_donate(Entry *e, PyObject **leaves) {
+    for (int k = 0; k < e->n_donations; k++) {
+        PyObject *leaf = leaves[e->donations[k].leaf];
+        if (Py_TYPE(leaf) != array_type)
+            continue;
+        if (!((Array *)leaf)->buffer && !((Array *)leaf)->view)
+            return 0;
+        for (int i = 0; i < e->n_inputs; i++)
+            if (!e->inputs[i].fixed && e->inputs[i].leaf != e->donations[k].leaf && leaves[e->inputs[i].leaf] == leaf)
+                return 0;
+        for (int i = 0; i < e->n_outputs; i++)
+            if (e->outputs[i].source == FROM_LEAF && e->outputs[i].at != e->donations[k].leaf
+                && leaves[e->outputs[i].at] == leaf)
+                return 0;
+        for (int i = 0; i < k; i++)
+            if (leaves[e->donations[i].leaf] == leaf)
+                return 0;
+    }
+    return 1;
+}
+
+/* The block for a computed output: that of the donated input in whose place it is, or where others have that too, or it
+   is no block, a copy of it. */
+static PyObject *block_for(Entry *e, int made, PyObject **leaves, uintptr_t *buffers, PyObject **pins) {
+    for (int k = 0; k < e->n_donations; k++) {
+        int i = e->donations[k].input;
+        if (e->donations[k].made != made)
+            continue;
+        PyObject *leaf = leaves[e->donations[k].leaf];
+        if (pins[i] && (Py_TYPE(leaf) == array_type ? array_owns((Array *)leaf, 1) : Py_REFCNT(pins[i]) == 1))
+            return Py_NewRef(pins[i]);
+        PyObject *copy = buffer_of(e->out_bytes[made]);
+        if (copy) {
+            memcpy((void *)((Buffer *)copy)->address, (void *)buffers[i], e->out_bytes[made]);
+            buffers[i] = ((Buffer *)copy)->address;
+        }
+        return copy;
+    }
+    return buffer_of(e->out_bytes[made]);
+}
+
+static int is_handed_through(Entry *e, int leaf) {
+    for (int i = 0; i < e->n_outputs; i++)
+        if (e->outputs[i].source == FROM_LEAF && e->outputs[i].at == leaf)
+            return 1;
+    return 0;
+}
+
+/* Before the program runs, so that no other thread sees what it writes; what is handed through, afterwards. An array
+   whose elements somebody looks at stays: its place was not taken. */
+static void delete_donated(Entry *e, PyObject **leaves, int handed_through) {
+    for (int k = 0; k < e->n_donations; k++) {
+        PyObject *leaf = leaves[e->donations[k].leaf];
+        if (Py_TYPE(leaf) == array_type && is_handed_through(e, e->donations[k].leaf) == handed_through
+            && !array_is_looked_at((Array *)leaf))
+            array_delete((Array *)leaf);
+    }
 }
 
 /* --- the call -------------------------------------------------------------------------------------------------- */
@@ -340,15 +445,18 @@ static PyObject *run_in(Entry *e, PyObject **leaves, uintptr_t *buffers, uint64_
             goto done;
     }
     for (; n_made < e->n_computed; n_made++) {
-        if (!(made[n_made] = buffer_of(e->out_bytes[n_made])))
+        made[n_made] = e->donations ? block_for(e, n_made, leaves, buffers, pins) : buffer_of(e->out_bytes[n_made]);
+        if (!made[n_made])
             goto done;
         buffers[n_read + n_made] = ((Buffer *)made[n_made])->address;
     }
+    delete_donated(e, leaves, 0);
     int32_t status = e->n_computed ? call_program(e, buffers, copies) : 0;
     if (status)
         Py_XDECREF(PyObject_CallFunction(raise_status, "i", (int)status));
     else
         result = collect_outputs(e, leaves, made);
+    delete_donated(e, leaves, 1);
 done:
     while (n_made > 0)
         Py_DECREF(made[--n_made]);
@@ -359,7 +467,7 @@ done:
 
 PyObject *run_entry(PyObject *entry, PyObject **leaves, Py_ssize_t n_leaves) {
     Entry *e = (Entry *)entry;
-    if (n_leaves < e->n_leaves || !can_hand_through(e, leaves))
+    if (n_leaves < e->n_leaves || !can_hand_through(e, leaves) || (e->donations && !may_donate(e, leaves)))
         return NULL;
     uint64_t few[4 * FEW], *memory = few;
     size_t n = (size_t)e->n_inputs + (size_t)e->n_computed + 1;

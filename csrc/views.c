@@ -42,3 +42,8 @@ PyObject *view_of_buffer(PyObject *aval, PyObject *buffer) {
     Py_XDECREF(shape);
     return view;
 }
+
+int is_held_by_others(PyObject *view) {
+    PyObject *base = PyArray_BASE((PyArrayObject *)view); /* of views of a view, where that is a NumPy array itself */
+    return Py_REFCNT(view) > 1 || (base && PyArray_CheckExact(base) && Py_REFCNT(base) > 1);
+}

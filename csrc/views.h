@@ -10,4 +10,7 @@ int import_numpy(void); /* 0, or -1 with an exception */
 /* A read-only NumPy array over a block, which it keeps alive; None where Python must make it. */
 PyObject *view_of_buffer(PyObject *aval, PyObject *buffer);
 
+/* Is a NumPy array that the caller has a reference to somebody else's too, or one that sees the same memory? */
+int is_held_by_others(PyObject *view);
+
 #endif

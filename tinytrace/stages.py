@@ -1,7 +1,8 @@
 """`jax.stages`: the types of the stages of compilation, and what is known of arguments."""
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.api.jit import JitFunction as Wrapped
+from tinytrace.api.stages import ArgInfo as ArgInfo
 from tinytrace.api.stages import Compiled as Compiled
 from tinytrace.api.stages import Lowered as Lowered
 from tinytrace.api.stages import Traced as Traced
@@ -12,10 +13,3 @@ __getattr__ = absent_names(__name__)
 CompilerOptions = dict[str, Any]
 
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "Traced", "Wrapped"]
-
-
-class ArgInfo(NamedTuple):
-    """An argument of a lowered function."""
-
-    aval: Any
-    donated: bool

@@ -296,10 +296,6 @@ def test_wrong_arguments_name_the_path():
         jax.jit(lambda x: x)(1, 2)
 
 
-def test_donated_arguments_are_accepted():
-    assert float(jax.jit(lambda x: x + 1, donate_argnums=0)(jnp.float32(1))) == 2.0
-
-
 def test_stages():
     f = jax.jit(lambda x: (x + 1, {"a": x}))
     traced = f.trace(1.0)

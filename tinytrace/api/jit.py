@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tinytrace import api, events
 from tinytrace._dispatch import FastCallable, current_epoch, forget, set_raise_status
 from tinytrace.api.devices import devices
+from tinytrace.api.donation import NO_DONATION, Donation, donated_leaves, donation_of
 from tinytrace.api.flattening import check_callable
 from tinytrace.api.jit_cache import (
     CallRecord,
@@ -136,19 +137,30 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         cache, traced_before = self._cache, self._cache.traced
         events.tell("miss", self._name, 0.0, (self, key))
         traced = self._traced(args, kwargs, leaves, key.tree, key.statics)
+        donation = self._donation(traced, args, kwargs)
         program = cache.programs.get(traced.closed)
         if program is None:
-            program = cache.programs.setdefault(traced.closed, shared_program(traced.closed.jaxpr))
+            first = len(traced.closed.consts)
+            donated = frozenset(first + i for i in donation.given)
+            program = cache.programs.setdefault(traced.closed, shared_program(traced.closed.jaxpr, donated))
+        donation.warn()
         cache.missed += 1
         made_by = user_source()
         if cache.missed == 1:
             api.first_calls.note_first_call(self, key, made_by)
         seconds = traced.seconds if cache.traced > traced_before else 0.0
         call = CompiledCall(program, CallRecord(cache.missed, made_by, seconds,
-                                                "executable" not in program.__dict__, traced))
+                                                "executable" not in program.__dict__, traced, donation))
         if config.log_compiles:
             api.logs.log_compile(self, call)
         return call
+
+    def _donation(self, traced: TracedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Donation:
+        """Return what becomes of donated arguments; while NaNs are looked for none is: it may be needed once more."""
+        if config.debug_nans:
+            return NO_DONATION
+        flags = donated_leaves(self._options.donated, self._options.statics, args, kwargs)
+        return donation_of(traced.closed.jaxpr, flags, self._options.keep_unused)
 
     def _teach(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, tree: PyTreeDef,
                call: CompiledCall, epoch: int) -> None:
@@ -173,14 +185,9 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         return traced.out_tree.unflatten(results)
 
     def _call_params(self, traced: TracedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        donated = [False] * len(traced.consts)
-        wanted = self._options.donated
-        statics = self._options.statics
-        for i, arg in enumerate(args):
-            if i not in statics.nums:
-                donated += [i in wanted.nums] * len(tree_flatten(arg)[0])
-        donated += [False] * (len(traced.closed.jaxpr.invars) - len(donated))
-        return call_params(traced.closed, self._name, tuple(donated), self._options.keep_unused, self._options.inline)
+        flags = donated_leaves(self._options.donated, self._options.statics, args, kwargs)
+        donated = (*[False] * (len(traced.closed.jaxpr.invars) - len(flags)), *flags)
+        return call_params(traced.closed, self._name, donated, self._options.keep_unused, self._options.inline)
 
     # --- what is remembered, and why ---
 
@@ -215,7 +222,8 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         leaves, tree = tree_flatten(dynamic)
         traced = self._traced(args, kwargs, leaves, tree, statics)
         names = argument_names(self._signature, args, kwargs, self._options.statics)
-        return Traced(traced.closed, tree, traced.out_tree, self._name, names)
+        flags = donated_leaves(self._options.donated, self._options.statics, args, kwargs)
+        return Traced(traced.closed, tree, traced.out_tree, self._name, names, tuple(flags), self._options.keep_unused)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Return the `Lowered` stage of a call: simplified jaxpr, kernels, C text, and `.compile()`."""

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinytrace import runtime
-from tinytrace._dispatch import FastEntry, HitCounter, forget
-from tinytrace.api.program import Program, as_array, forget_program, forget_programs
+from tinytrace._dispatch import FastEntry, HitCounter, call_entry, forget
+from tinytrace.api.donation import NO_DONATION, Donation
+from tinytrace.api.program import Program, as_array, forget_program, forget_programs, held
 from tinytrace.api.signatures import Statics
 from tinytrace.api.static_state import States
 from tinytrace.api.tables import RecentTable
@@ -91,6 +92,8 @@ class CallRecord(NamedTuple):
     has_own_program: bool
     """No equal jaxpr had a program already."""
     traced: TracedFunction
+    donation: Donation = NO_DONATION
+    """Which arguments it deletes."""
 
 
 class CompiledCall:
@@ -104,13 +107,30 @@ class CompiledCall:
         self.record = record
         self.counter = HitCounter()
         self.counter.touch()
-        self.consts = [as_array(x, aval) for x, aval in zip(consts, program.in_avals, strict=False)]
+        self.consts = [held(x, aval) for x, aval in zip(consts, program.in_avals, strict=False)]
         self.avals = program.in_avals[len(consts):]
         self.out_tree = out_tree
         self.single = out_tree.num_leaves == 1 and out_tree.num_nodes == 1
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Call with flat leaves, which may be NumPy arrays or Python scalars too."""
+        if self.record.donation.given:
+            return self._donating(leaves)
+        return self._run(leaves)
+
+    def _donating(self, leaves: Sequence[Any]) -> Any:
+        """Call, and let results take the places of donated arguments; see `FastEntry`, which does it."""
+        donation = self.record.donation
+        donation.check(leaves)
+        entry = self.fast_entry(range(len(leaves)))
+        result = NotImplemented if entry is None else call_entry(entry, *leaves)
+        if result is NotImplemented:  # no compiler, or arguments that are to be converted
+            donation.check(leaves)
+            result = self._run(leaves)
+            donation.delete(leaves)
+        return result
+
+    def _run(self, leaves: Sequence[Any]) -> Any:
         arrays = [as_array(x, aval) for x, aval in zip(leaves, self.avals, strict=True)]
         results = self.program([*self.consts, *arrays])
         return results[0] if self.single else self.out_tree.unflatten(results)
@@ -118,7 +138,8 @@ class CompiledCall:
     def fast_entry(self, leaf_order: Sequence[int]) -> FastEntry | None:
         """Return the form of this call that the hit path takes, if it can; see `Program.fast_entry`."""
         unflatten = None if self.single else self.out_tree.unflatten
-        return self.program.fast_entry(self.consts, leaf_order, unflatten, counter=self.counter)
+        given = [len(self.consts) + i for i in self.record.donation.given]
+        return self.program.fast_entry(self.consts, leaf_order, unflatten, self.counter, given)
 
 
 class JitCache:

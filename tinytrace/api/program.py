@@ -24,7 +24,7 @@ from tinytrace.api.steps import Steps
 from tinytrace.api.tables import RecentTable
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config, trace_context
-from tinytrace.core.array import Array, array_from_host
+from tinytrace.core.array import Array, array_from_host, copy_of_block
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
@@ -52,8 +52,10 @@ class Program:
 
     @uncollected
     def __init__(self, closed: ClosedJaxpr, exact: bool | None = None, steps: Steps | None = None,
-                 debug: bool = False) -> None:
+                 debug: bool = False, donated: frozenset[int] = frozenset()) -> None:
         self._steps = steps
+        self.donated = donated
+        """The inputs, by number, whose places results may take."""
         self._debug = debug or config.verify
         self.dropped: dict[int, str] = {}
         """Why equations of `closed` lead to none of the simplified program."""
@@ -90,10 +92,13 @@ class Program:
         used = {v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var)}
         self.kept = [i for i, v in enumerate(jaxpr.invars) if v in used]
         kept_consts = [(v, c) for v, c in consts.items() if v in used]
-        self.consts = [as_array(c, v.aval) for v, c in kept_consts]
+        self.consts = [held(c, v.aval) for v, c in kept_consts]
         invars = [v for v, _ in kept_consts] + [jaxpr.invars[i] for i in self.kept]
         self.kernel_jaxpr = ClosedJaxpr(Jaxpr([], invars, list(computed), jaxpr.eqns), [])
         self._computed_avals = [v.aval.strip_weak_type() for v in computed]
+        handed = {index for source, index, _ in self.outputs if source == FROM_LEAF}
+        self._reusable = frozenset(len(kept_consts) + k for k, i in enumerate(self.kept)
+                                   if i in self.donated and i not in handed)
 
     @lazy
     def generated(self) -> Generated:
@@ -105,7 +110,7 @@ class Program:
     @uncollected
     def _generate(self) -> Generated:
         if self._steps is None and not self._debug:
-            return codegen.generate.generate(self.kernel_jaxpr, exact=self.exact)
+            return codegen.generate.generate(self.kernel_jaxpr, exact=self.exact, donated=self._reusable)
         checker = codegen.checking.Checker() if self._debug else None
 
         def watch(name: str, kernels: Kernels) -> None:
@@ -113,7 +118,7 @@ class Program:
             if checker is not None:
                 checker(name, kernels)
 
-        generated = codegen.generate.generate(self.kernel_jaxpr, exact=self.exact, watch=watch)
+        generated = codegen.generate.generate(self.kernel_jaxpr, exact=self.exact, watch=watch, donated=self._reusable)
         if checker is not None:
             checker.finish(generated.kernels)
         return generated
@@ -179,7 +184,7 @@ class Program:
         """The inputs that only the C has: arrays that bodies close over, and the numbers of the callbacks."""
         if self.executable is None:
             return []
-        arrays = [as_array(x, aval_of(x)) for x in self.generated.constants]
+        arrays = [held(x, aval_of(x)) for x in self.generated.constants]
         if self.generated.callbacks:
             ids = self._host_calls.ids
             arrays.append(array_from_host(ids, ShapedArray(ids.shape, ids.dtype)))
@@ -207,22 +212,35 @@ class Program:
         results = []
         for (source, index, constant), aval in zip(self.outputs, self.out_avals, strict=True):
             value = constant if source == CONSTANT else (computed if source == FROM_KERNEL else args)[index]
-            results.append(as_array(value, aval))
+            # Who deletes a result keeps the argument or the constant that it is, and the other way round.
+            results.append(value.again(aval) if source != FROM_KERNEL and type(value) is Array
+                           else as_array(value, aval))
         return results
 
     def fast_entry(self, consts: Sequence[Array], leaf_order: Sequence[int],
-                   unflatten: Callable[[list[Any]], Any] | None, counter: HitCounter | None = None) -> FastEntry | None:
+                   unflatten: Callable[[list[Any]], Any] | None, counter: HitCounter | None = None,
+                   given: Sequence[int] = ()) -> FastEntry | None:
         """Return the form of this program that the hit path calls, None where it must go through Python.
 
         consts: the first inputs, the same in every call.  leaf_order: where the call's reading order meets the others.
+        given: the inputs, by number, that are deleted; none of them is of `consts`.
         """
         executable = self._code()
         if executable is None and self.kernel_jaxpr.jaxpr.eqns:
             return None
+        consts = [held(x, x.aval) for x in consts]
         entry, workspace = (executable.entry, self.source.workspace) if executable else (0, 0)
         sizes = tuple([aval.nbytes for aval in self._computed_avals])
         return FastEntry((self, consts, executable), entry, workspace, self._fast_inputs(consts, leaf_order), sizes,
-                         self._fast_outputs(consts, leaf_order), self.out_avals, unflatten, None, counter)
+                         self._fast_outputs(consts, leaf_order), self.out_avals, unflatten, None, counter,
+                         self._fast_donations([(i, leaf_order[i - len(consts)]) for i in given]))
+
+    def _fast_donations(self, given: Sequence[tuple[int, int]]) -> tuple[tuple[int, int, int], ...]:
+        """Return (leaf, input of the C or -1, output of the C or -1) for each input and leaf that is given away."""
+        reused = {position: k for k, position in self.generated.reused.items()} if given and self.kept else {}
+        places = {i: len(self.consts) + k for k, i in enumerate(self.kept)}
+        return tuple((leaf, places[i], reused[places[i]]) if places.get(i) in reused else (leaf, -1, -1)
+                     for i, leaf in given)
 
     def entry_on_blocks(self, consts: Sequence[Array], leaf_order: Sequence[int],
                         unflatten: Callable[[list[Any]], Any] | None) -> EntryOnBlocks | None:
@@ -231,6 +249,7 @@ class Program:
         if (executable is None and self.kernel_jaxpr.jaxpr.eqns) or (executable and self.source.workspace) \
                 or any(source == CONSTANT for source, _, _ in outputs):
             return None
+        consts = [held(x, x.aval) for x in consts]
         moving = [self.in_avals[i].nbytes if self.in_avals[i].shape else 0 for i in self.kept]
         steps = [0] * len(self.consts) + moving + [0] * len(self._hidden) + [a.nbytes for a in self._computed_avals]
         return EntryOnBlocks((self, consts, executable), executable.entry if executable else 0,
@@ -251,21 +270,23 @@ class Program:
             if source != FROM_LEAF:
                 outputs.append((source, index, constant))
             elif index < len(consts):
-                outputs.append((CONSTANT, 0, as_array(consts[index], aval)))
+                outputs.append((CONSTANT, 0, held(consts[index], aval)))
             else:
                 outputs.append((FROM_LEAF, leaf_order[index - len(consts)], None))
         return tuple(outputs)
 
     def _run(self, args: Sequence[Array]) -> list[Array]:
         inputs = self.kernel_inputs(args)
+        blocks = [x.block for x in inputs]  # they stay, though another thread deletes an array
         executable = self._code()
         if executable is None:
             with interpreting():
                 return [as_array(x, aval) for x, aval in
                         zip(eval_jaxpr(self.kernel_jaxpr.jaxpr, [], *inputs), self._computed_avals, strict=True)]
         outputs = [Buffer(aval.nbytes) for aval in self._computed_avals]
-        addresses = [x.address for x in (*inputs, *self._hidden)]
-        addresses += [buffer.address for buffer in outputs]
+        for k, position in self.generated.reused.items():
+            outputs[k] = blocks[position] = copy_of_block(blocks[position])
+        addresses = [block.address for block in (*blocks, *[x.block for x in self._hidden], *outputs)]
         workspace = self.source.workspace
         if workspace:
             scratch = Buffer(workspace)
@@ -286,9 +307,9 @@ class _Equal:
 
     __slots__ = ("closed", "hash", "key")
 
-    def __init__(self, closed: ClosedJaxpr, structure: Hashable) -> None:
+    def __init__(self, closed: ClosedJaxpr, structure: Hashable, donated: frozenset[int]) -> None:
         self.closed = closed
-        self.key = structure, trace_context()
+        self.key = structure, trace_context(), donated
         self.hash = hash(self.key)
 
     def __hash__(self) -> int:
@@ -299,25 +320,28 @@ class _Equal:
 
 
 _shared: RecentTable[_Equal, Program] = RecentTable(2048)
-def shared_program(jaxpr: Jaxpr) -> Program:
-    """Return the program of `jaxpr`, whose constants are its first inputs; an equal jaxpr's if there was one."""
+def shared_program(jaxpr: Jaxpr, donated: frozenset[int] = frozenset()) -> Program:
+    """Return the program of `jaxpr`, whose constants are its first inputs; an equal jaxpr's if there was one.
+
+    donated: the inputs, by number, whose places results may take.
+    """
     closed = ClosedJaxpr(hoist_consts(jaxpr), [])
     structure = structure_of(closed.jaxpr)
     if structure is None:
-        return Program(closed)
-    equal = _Equal(closed, structure)
+        return Program(closed, donated=donated)
+    equal = _Equal(closed, structure, donated)
     program = _shared.get(equal)
     if program is None:
-        program = _shared.setdefault(equal, Program(closed))
+        program = _shared.setdefault(equal, Program(closed, donated=donated))
         program.shared_as = equal
     return program
 
 
-def known_program(jaxpr: Jaxpr) -> Program | None:
+def known_program(jaxpr: Jaxpr, donated: frozenset[int] = frozenset()) -> Program | None:
     """Return the program that `shared_program` would find, None if it would make one."""
     closed = ClosedJaxpr(hoist_consts(jaxpr), [])
     structure = structure_of(closed.jaxpr)
-    return None if structure is None else _shared.get(_Equal(closed, structure))
+    return None if structure is None else _shared.get(_Equal(closed, structure, donated))
 
 
 def forget_program(program: Program) -> None:
@@ -339,8 +363,16 @@ def as_array(x: Any, aval: ShapedArray) -> Any:
     if aval.dtype == FLOAT0:
         return np.asarray(x)
     if type(x) is Array:
-        return x if x.aval is aval else Array(aval, x._buffer, x._view)
+        return x if x.aval is aval else x.again(aval)
     return array_from_host(np.asarray(to_numpy(x, aval)), aval)
+
+
+def held(x: Any, aval: ShapedArray) -> Any:
+    """Return a value as an Array that nobody else has: it stays when the user deletes his, or gives it away."""
+    if type(x) is Array:
+        x.block  # noqa: B018  (its elements are copied there once, for both)
+        return x.again(aval)
+    return as_array(x, aval)
 
 
 def _output_source(atom: Atom, aval: ShapedArray, inputs: dict[Var, int], consts: dict[Var, Any],

@@ -7,9 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tinytrace import codegen
+from tinytrace._dispatch import call_entry
+from tinytrace.api.donation import donation_of
 from tinytrace.api.program import Program, as_array
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.steps import Steps
@@ -27,16 +30,35 @@ if TYPE_CHECKING:
     from tinytrace.runtime.executable import Executable
 
 
+@dataclass(frozen=True)
+class ArgInfo:
+    """An argument of a lowered function."""
+
+    _aval: ShapedArray
+    donated: bool
+
+    shape = property(lambda self: self._aval.shape)
+    dtype = property(lambda self: self._aval.dtype)
+
+
 class Traced(ShowsItself):
     """A function as a jaxpr, for one kind of arguments."""
 
     plain_is_whole = True
 
     def __init__(self, jaxpr: ClosedJaxpr, in_tree: PyTreeDef, out_tree: PyTreeDef, fun_name: str,
-                 arg_names: Sequence[str]) -> None:
+                 arg_names: Sequence[str], donated: tuple[bool, ...] = (), keep_unused: bool = False) -> None:
         self.jaxpr, self.in_tree, self.out_tree = jaxpr, in_tree, out_tree
         self.fun_name = fun_name
         self.arg_names = tuple(arg_names)
+        self.donated = donated or (False,) * len(jaxpr.in_avals)
+        """For each leaf of the dynamic arguments, whether it is donated."""
+        self.donation = donation_of(jaxpr.jaxpr, donated, keep_unused)
+
+    @property
+    def args_info(self) -> Any:
+        """What is known of each dynamic argument, as `((positional), {keyword})` of `ArgInfo`."""
+        return self.in_tree.unflatten(list(map(ArgInfo, self.jaxpr.in_avals, self.donated)))
 
     @property
     def in_avals(self) -> Any:
@@ -57,7 +79,11 @@ class Traced(ShowsItself):
         Raises: KernelError or JaxprTypeError when a pass is wrong; that is a mistake in tinytrace.
         """
         steps = Steps(self.jaxpr)
-        return Lowered(self, Program(self.jaxpr, steps=steps, debug=debug), steps)
+        self.donation.warn()
+        return Lowered(self, self._program(steps, debug=debug), steps)
+
+    def _program(self, steps: Steps, exact: bool | None = None, debug: bool = False) -> Program:
+        return Program(self.jaxpr, exact, steps, debug, frozenset(self.donation.given))
 
     def __str__(self) -> str:
         return str(self.jaxpr)
@@ -85,6 +111,15 @@ class _Stage(ShowsItself):
     @property
     def out_tree(self) -> PyTreeDef:
         return self._traced.out_tree
+
+    @property
+    def args_info(self) -> Any:
+        return self._traced.args_info
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """The numbers of the leaves that are donated."""
+        return tuple(i for i, donated in enumerate(self._traced.donated) if donated)
 
     @property
     def in_avals(self) -> Any:
@@ -175,8 +210,20 @@ class Compiled(_Stage):
             raise TypeError(_tree_mismatch(self._traced.in_tree, tree))
         avals = [_aval_of(leaf) for leaf in leaves]
         self._check(avals)
+        return self._run(leaves, avals)
+
+    def _run(self, leaves: list[Any], avals: list[ShapedArray]) -> Any:
+        donation, unflatten = self._traced.donation, self._traced.out_tree.unflatten
+        donation.check(leaves)
+        if donation.given:
+            entry = self._program.fast_entry((), range(len(leaves)), unflatten, None, donation.given)
+            result = NotImplemented if entry is None else call_entry(entry, *leaves)
+            if result is not NotImplemented:
+                return result
+            donation.check(leaves)
         results = self._program([as_array(x, aval) for x, aval in zip(leaves, avals, strict=True)])
-        return self._traced.out_tree.unflatten(results)
+        donation.delete(leaves)
+        return unflatten(results)
 
     def _check(self, avals: list[ShapedArray]) -> None:
         names = self._traced.arg_names
@@ -198,7 +245,7 @@ class Compiled(_Stage):
 def _lowered(traced: Traced, exact: bool) -> Lowered:
     """Return a pickled stage: made again of what was traced."""
     steps = Steps(traced.jaxpr)
-    return Lowered(traced, Program(traced.jaxpr, exact=exact, steps=steps), steps)
+    return Lowered(traced, traced._program(steps, exact), steps)
 
 
 def _compiled(traced: Traced, exact: bool) -> Compiled:

@@ -271,10 +271,12 @@ def _cost(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], key: Looku
             return Cost(True, "", f"tracing raises {type(error).__name__}: {str(error).partition(chr(10))[0]}")
     if traced.consts:
         return Cost(not is_traced, "", "it closes over values that are being traced")
-    program = jitted._cache.programs.get(traced.closed) or known_program(traced.closed.jaxpr)
+    first, donation = len(traced.closed.consts), jitted._donation(traced, args, kwargs)
+    donated = frozenset(first + i for i in donation.given)
+    program = jitted._cache.programs.get(traced.closed) or known_program(traced.closed.jaxpr, donated)
     if program is not None and "executable" in program.__dict__:
         return Cost(not is_traced, "nothing" if program.origin == "nothing" else "memory")
-    program = program or Program(traced.closed)
+    program = program or Program(traced.closed, donated=frozenset(donation.given))
     if not program.kernel_jaxpr.jaxpr.eqns:
         return Cost(not is_traced, "nothing")
     try:

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tinytrace.codegen.c.translation_unit import TranslationUnit, emit
@@ -10,6 +11,7 @@ from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import NO_EQNS, fresh_nodes, walk
 from tinytrace.codegen.ir.statements import Buffer, Home, expressions, nested
+from tinytrace.codegen.passes.donation import reuse_donated
 from tinytrace.codegen.passes.pipeline import run_passes
 from tinytrace.codegen.plan.unit import Callback, Unit
 from tinytrace.codegen.planner import Planner
@@ -36,14 +38,17 @@ class Generated(NamedTuple):
     """The ids of the equations that had kernels before any of these was dropped."""
     seconds: tuple[tuple[str, float], ...] = ()
     """What it took to `plan` the kernels, and to `emit` the C."""
+    reused: Mapping[int, int] = MappingProxyType({})
+    """For each output that takes the place of a donated input: the input. Both are given as one array."""
 
 
-def generate(closed: ClosedJaxpr, exact: bool = False,
-             watch: Callable[[str, Kernels], None] | None = None) -> Generated:
+def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Kernels], None] | None = None,
+             donated: frozenset[int] = frozenset()) -> Generated:
     """Return the kernels and the C of a program; its closed-over constants are the first inputs of the C entry.
 
     closed: any jaxpr whose equations can be lowered.  exact: no product is fused with a sum.
     watch: sees the kernels as they are planned and after each pass, with its name.
+    donated: the inputs, by number, whose places results may take.
     """
     begun = time.perf_counter()
     with fresh_nodes():
@@ -56,7 +61,9 @@ def generate(closed: ClosedJaxpr, exact: bool = False,
         homes: dict[Var, Home] = dict(zip(inputs, arrays, strict=True))
         planned = Planner(unit, closed, homes, outputs).kernels()
         ids = [(unit.callback_ids, 0)] if unit.callbacks else []
-        kernels = Kernels(planned, arrays, outputs, [*unit.constants.values(), *ids])
+        in_places, outputs, reused = reuse_donated(planned, arrays, outputs, donated)
+        shared = {outputs[k]: arrays[i] for k, i in reused.items()}
+        kernels = Kernels(in_places, arrays, outputs, [*unit.constants.values(), *ids], shared)
         kernels = kernels.replaced(_watched_passes(kernels, watch) if watch is not None else run_passes(kernels))
         memory = kernels.memory()
         planned_at = time.perf_counter()
@@ -70,7 +77,7 @@ def generate(closed: ClosedJaxpr, exact: bool = False,
         constants = tuple(value for _, value in unit.constants.values())
         seconds = ("plan", planned_at - begun), ("emit", time.perf_counter() - planned_at)
         return Generated(kernels, source, constants, tuple(unit.callbacks), unit_in_c,
-                         NO_EQNS.union(*(kernel.eqns for kernel in planned)), seconds)
+                         NO_EQNS.union(*(kernel.eqns for kernel in planned)), seconds, reused)
 
 
 def _watched_passes(kernels: Kernels, watch: Callable[[str, Kernels], None]) -> list[Kernel]:

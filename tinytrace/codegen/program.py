@@ -1,7 +1,8 @@
 """A program as kernels, and what shows, runs and checks it."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,16 +26,19 @@ class Kernels(list[Kernel], ShowsItself):
     """
 
     def __init__(self, kernels: Iterable[Kernel] = (), inputs: Sequence[Buffer] = (), outputs: Sequence[Buffer] = (),
-                 constants: Sequence[tuple[Buffer, Any]] = ()) -> None:
+                 constants: Sequence[tuple[Buffer, Any]] = (),
+                 shared: Mapping[Buffer, Buffer] = MappingProxyType({})) -> None:
         super().__init__(kernels)
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.constants = tuple(constants)
         """Arrays that loop bodies and branches close over, with their values."""
+        self.shared = shared
+        """For each output that is computed in the place of a donated input: that input."""
 
     def replaced(self, kernels: Iterable[Kernel]) -> Kernels:
         """Return other kernels with the same inputs and outputs."""
-        return Kernels(kernels, self.inputs, self.outputs, self.constants)
+        return Kernels(kernels, self.inputs, self.outputs, self.constants, self.shared)
 
     @property
     def has_callbacks(self) -> bool:
@@ -58,7 +62,9 @@ class Kernels(list[Kernel], ShowsItself):
             for i0 in 0 .. 8 simd independent:
                 b[i0] = fma(a[i0], 2.0, 1.0)
         """
-        heads = [f"{buffer.space} {buffer}" for buffer in (*self.inputs, *self.outputs)]
+        heads = [f"{buffer.space} {buffer}" for buffer in self.inputs]
+        heads += [f"output {buffer}" + (f" in the place of {self.shared[buffer].name}" if buffer in self.shared else "")
+                  for buffer in self.outputs]
         return "\n".join([*heads, to_text(self)])
 
     def memory(self) -> Memory:
@@ -88,6 +94,7 @@ class Kernels(list[Kernel], ShowsItself):
         contents = {buffer: self._checked(buffer, x) for buffer, x in zip(self.inputs, arrays, strict=True)}
         contents |= {buffer: _elements(buffer, value) for buffer, value in self.constants}
         contents |= {buffer: unwritten(buffer) for buffer in self.outputs}
+        contents |= {buffer: contents[given].copy() for buffer, given in self.shared.items()}
         if memory is not None:
             workspace = np.full(memory.nbytes, 0xA5, np.uint8)
             for buffer, offset in memory.offsets.items():

@@ -16,6 +16,7 @@ from tinytrace._runtime import ffi, lib
 from tinytrace.core import basearray, dlpack, views
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KeyType, canonicalize_dtype
+from tinytrace.errors import JaxRuntimeError
 from tinytrace.tracebacks import api_boundary
 
 # The block pool of csrc/alloc.c and the call of csrc/call.c, for the types of csrc/dispatch.c.
@@ -55,8 +56,9 @@ class _Window:
 class Array(ArrayBase):
     """An immutable n-dimensional array; made by `tinytrace.numpy` functions and compiled calls.
 
-    The block of the pool that holds its elements is set once, and never taken away while the array lives. Who looks at
-    them (`np.asarray`) shares memory that cannot be written, by no flag and through no base.
+    The block of the pool that holds its elements is set once, and stays until the array is deleted: by `delete`, or by
+    a call that it was donated to. Who looks at them (`np.asarray`) shares memory that cannot be written, by no flag and
+    through no base, and that lives as long as he does.
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.Array.html.
     """
@@ -66,12 +68,29 @@ class Array(ArrayBase):
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def address(self) -> int:
-        """Where the contiguous elements lie; valid as long as this array lives, whatever other threads do."""
+    def block(self) -> Buffer:
+        """The block of the pool that holds the contiguous elements; who holds it may read, whatever other threads do.
+
+        Raises: RuntimeError when the array has been deleted.
+        """
         # Programs want 64-byte alignment and readable bytes after the end, which NumPy does not promise.
-        buffer = self._buffer or self._settle(_copy_to_pool(self._value))
-        address: int = buffer.address
+        block = self._buffer or self._settle(_copy_to_pool(self._value))
+        if block is None:
+            raise deleted_error(self.aval)
+        return block
+
+    @property
+    def address(self) -> int:
+        """Where the contiguous elements lie; valid as long as this array lives and is not deleted."""
+        address: int = self.block.address
         return address
+
+    def again(self, aval: ShapedArray) -> Array:
+        """Return another array of the same elements, which stays when this one is deleted."""
+        block, view = self._buffer, self._view
+        if block is None and view is None:
+            raise deleted_error(self.aval)
+        return Array(aval, block, view)
 
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)
@@ -83,16 +102,46 @@ class Array(ArrayBase):
 
     def block_until_ready(self) -> Array:
         """Return self: execution is synchronous, every result is ready."""
+        if self._deleted:
+            raise JaxRuntimeError("INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer")
         return self
 
     def is_deleted(self) -> bool:
-        """Return False: arrays live as long as somebody holds them."""
-        return False
+        """Has it been deleted, by `delete` or by a call that it was donated to?"""
+        return self._deleted
+
+    def delete(self) -> None:
+        """Give the elements up: whoever asks this array for them gets a RuntimeError from now on.
+
+        >>> x = array_from_host(np.zeros(3, np.float32), ShapedArray((3,), np.dtype("float32")))
+        >>> x.delete()
+        >>> x.tolist()
+        Traceback (most recent call last):
+        RuntimeError: Array has been deleted with shape=float32[3].
+        """
+        self._delete()
+
+    def unsafe_buffer_pointer(self) -> int:
+        """Return the address of the elements; nothing keeps them there but this array."""
+        if self._deleted:
+            raise JaxRuntimeError("INVALID_ARGUMENT: UnsafeBufferPointer( called on deleted or donated buffer")
+        return self.address
+
+    def on_device_size_in_bytes(self) -> int:
+        """Return how many bytes the elements take."""
+        if self._deleted:
+            raise JaxRuntimeError("INVALID_ARGUMENT: GetOnDeviceSizeInBytes() called on deleted or donated buffer")
+        return int(self.nbytes)
 
     @property
     def device(self) -> Device:
         """The one device, this machine's CPU."""
+        self._check_not_deleted()
         return CPU
+
+    def _check_not_deleted(self) -> None:
+        if self._deleted:
+            raise deleted_error(self.aval)
 
     @property
     def sharding(self) -> Any:
@@ -101,6 +150,7 @@ class Array(ArrayBase):
 
     def devices(self) -> set[Device]:
         """Return the set of devices that hold this array: the one there is."""
+        self._check_not_deleted()
         return {CPU}
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -130,6 +180,7 @@ class Array(ArrayBase):
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
             raise TypeError("iteration over a 0-d array")
+        self._check_not_deleted()
         aval = self.aval.update(shape=self.aval.shape[1:])
         return (array_from_numpy(self._value[i, ...], aval) for i in range(self.aval.shape[0]))
 
@@ -200,6 +251,7 @@ class Array(ArrayBase):
         return _array_from_pickle, (np.array(self._value), self.aval)
 
     def __copy__(self) -> Array:
+        self._check_not_deleted()
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Array:
@@ -214,6 +266,8 @@ def _read_only_view(aval: ShapedArray, buffer: Buffer | None, view: np.ndarray[A
                     ) -> np.ndarray[Any, Any]:
     """Return what Python sees of an Array whose elements are in `buffer`, or else in NumPy's memory."""
     dtype = storage_dtype(aval)
+    if buffer is None and view is None:
+        raise deleted_error(aval)
     if buffer is not None:
         return np.asarray(_Window(buffer, buffer.address, aval.shape, dtype.itemsize, True)).view(dtype)
     assert view is not None
@@ -227,6 +281,12 @@ def _window(value: np.ndarray[Any, Any], readonly: bool) -> np.ndarray[Any, Any]
 
 
 _dispatch.set_array_types(Array, np.ndarray, _read_only_view)
+
+
+def deleted_error(aval: ShapedArray) -> RuntimeError:
+    """Return what is raised when a deleted array is asked for its elements."""
+    shape, name = (aval.shape, aval.dtype.name) if not isinstance(aval.dtype, KeyType) else ((*aval.shape, 2), "uint32")
+    return RuntimeError(f"Array has been deleted with shape={name}[{','.join(map(str, shape))}].")
 
 
 def array_from_numpy(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
@@ -254,6 +314,12 @@ def _copy_to_pool(value: np.ndarray[Any, Any]) -> Buffer:
     if value.nbytes:
         np.copyto(_to_fill(buffer, value.shape, value.dtype), value)
     return buffer
+
+
+def copy_of_block(block: Buffer) -> Buffer:
+    """Return another block with the same bytes."""
+    shape, dtype = (block.nbytes,), np.dtype(np.uint8)
+    return _copy_to_pool(np.asarray(_Window(block, block.address, shape, 1, True)).view(dtype))
 
 
 def _to_fill(buffer: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

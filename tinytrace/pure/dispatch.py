@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -51,16 +52,35 @@ class ArrayBase:
     @property
     def _value(self) -> Any:
         """The elements as a NumPy array that cannot be written (no copy)."""
-        if self._seen is None:
-            self._seen = _hooks.read_only_view(self.aval, self._buffer, self._view)
-        return self._seen
-
-    def _settle(self, buffer: Buffer, /) -> Buffer:
-        """Let `buffer` hold the elements for good; the one that another thread filled first wins."""
         with _lock:
-            if self._buffer is None:
-                self._buffer, self._view, self._seen = buffer, None, None
+            if self._seen is None:
+                self._seen = _hooks.read_only_view(self.aval, self._buffer, self._view)
+            return self._seen
+
+    @property
+    def _deleted(self) -> bool:
+        """Has it no elements any more?"""
+        return self._buffer is None and self._view is None
+
+    @property
+    def _looked_at(self) -> bool:
+        """Does somebody hold what `_value` gave?"""
+        seen = self._seen
+        return seen is not None and (sys.getrefcount(seen) > 3 or sys.getrefcount(seen.base) > 2)
+
+    def _settle(self, buffer: Buffer, /) -> Buffer | None:
+        """Let `buffer` hold the elements for good; the one that another thread filled first wins. None: it is deleted.
+        """
+        with _lock:
+            if self._buffer is None and self._view is not None:
+                self._seen = self._seen if self._looked_at else None
+                self._buffer, self._view = buffer, None
             return self._buffer
+
+    def _delete(self) -> None:
+        """Let it have no elements from now on."""
+        with _lock:
+            self._buffer = self._view = self._seen = None
 
     def __getitem__(self, index: Any, /) -> Any:
         return _hooks.getitem(self, index)

@@ -38,6 +38,8 @@ class Buffer:
     """input, output, workspace, row (an array on the stack) or view (a pointer that the program around it moves)."""
     eqns: frozenset[int] = NO_EQNS
     """The ids of the equations whose partial results it holds; none for others, which several may share."""
+    given: bool = False
+    """Is it an output that holds a donated argument when the program begins?"""
 
     @property
     def size(self) -> int:

@@ -54,6 +54,7 @@ class _Reuse:
         """Is `old` a temporary made before kernel `k` and not needed after it, and `new` untouched before it?"""
         place = self._place(old)
         return (place.space == "workspace" and new.space in ("workspace", "output") and new not in self.places
+                and not new.given
                 and old.nbytes == new.nbytes and old.dtype == new.dtype
                 and old in self.written and self.written[old][1] < k and self.last_read[old] <= k <= self.first[new]
                 and not any(place is self._place(b) for b in kernel.writes)  # another result has it already
