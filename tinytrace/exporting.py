@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from tinytrace.api.concrete import as_array
 from tinytrace.api.export_c import ExportError
 from tinytrace.api.jit import JitFunction, jit
-from tinytrace.api.program import as_array
 from tinytrace.api.stages import Traced
 from tinytrace.core.array import array_from_host, storage_dtype
 from tinytrace.core.avals import ShapedArray, abstract_type_of

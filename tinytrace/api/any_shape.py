@@ -15,8 +15,8 @@ import numpy as np
 
 from tinytrace._dispatch import EagerEntry, FastEntry
 from tinytrace.api.blocks import BLOCK
+from tinytrace.api.concrete import as_array
 from tinytrace.api.jit_cache import StaticValue
-from tinytrace.api.program import as_array
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
 

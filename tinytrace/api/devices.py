@@ -4,7 +4,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tinytrace.api.program import as_array
+from tinytrace.api.concrete import as_array
 from tinytrace.core.array import CPU, Array, Device
 from tinytrace.core.avals import aval_of, is_valid_type
 from tinytrace.core.dtypes import KeyType

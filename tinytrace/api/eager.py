@@ -24,12 +24,13 @@ from tinytrace import runtime
 from tinytrace._dispatch import EagerEntry, FastCallable, FastEntry, call_entry, current_epoch
 from tinytrace.api.any_shape import SCALARS, AnyShape, on_block, types_and_shape
 from tinytrace.api.blocks import on_blocks
+from tinytrace.api.concrete import as_array
 from tinytrace.api.exactness import has_one_answer, kind_or_none
 from tinytrace.api.jit import JitFunction
 from tinytrace.api.jit_cache import StaticValue, TracedFunction
 from tinytrace.api.loaded_code import cache_of_programs
 from tinytrace.api.nan_checks import find_nan
-from tinytrace.api.program import as_array, one_equation, shared_program
+from tinytrace.api.program import one_equation, shared_program
 from tinytrace.api.recipes import numpy_call, numpy_entry
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p

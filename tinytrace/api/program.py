@@ -18,6 +18,7 @@ import numpy as np
 from tinytrace import codegen, events, runtime
 from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry, HitCounter
 from tinytrace.api.blocks import EntryOnBlocks
+from tinytrace.api.concrete import as_array, held
 from tinytrace.api.host_calls import HostCalls
 from tinytrace.api.loaded_code import forget_what_is_made_of_programs, note_loaded
 from tinytrace.api.steps import Steps
@@ -28,7 +29,6 @@ from tinytrace.core.array import Array, array_from_host, copy_of_block
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
-from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.structure import structure_of
 from tinytrace.core.tangents import float0_zeros
@@ -356,23 +356,6 @@ def forget_programs() -> None:
     """Forget every program that equal jaxprs share, and what is made of them."""
     _shared.clear()
     forget_what_is_made_of_programs()
-
-
-def as_array(x: Any, aval: ShapedArray) -> Any:
-    """Return a concrete value as an Array of type `aval` (no copy where possible); of dtype float0 as NumPy's."""
-    if aval.dtype == FLOAT0:
-        return np.asarray(x)
-    if type(x) is Array:
-        return x if x.aval is aval else x.again(aval)
-    return array_from_host(np.asarray(to_numpy(x, aval)), aval)
-
-
-def held(x: Any, aval: ShapedArray) -> Any:
-    """Return a value as an Array that nobody else has: it stays when the user deletes his, or gives it away."""
-    if type(x) is Array:
-        x.block  # noqa: B018  (its elements are copied there once, for both)
-        return x.again(aval)
-    return as_array(x, aval)
 
 
 def _output_source(atom: Atom, aval: ShapedArray, inputs: dict[Var, int], consts: dict[Var, Any],

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from tinytrace import codegen
 from tinytrace._dispatch import call_entry
+from tinytrace.api.concrete import as_array
 from tinytrace.api.donation import donation_of
-from tinytrace.api.program import Program, as_array
+from tinytrace.api.program import Program
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.steps import Steps
 from tinytrace.codegen.csource import CSource

@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace._dispatch import Buffer as Block
+from tinytrace.api.concrete import as_array
 from tinytrace.api.jit import JitFunction, jit
 from tinytrace.api.make_jaxpr import make_jaxpr
-from tinytrace.api.program import Program, as_array
+from tinytrace.api.program import Program
 from tinytrace.api.stages import Lowered
 from tinytrace.codegen.c.translation_unit import emit
 from tinytrace.codegen.ir.interpreter import element_type, run, unwritten

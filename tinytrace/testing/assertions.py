@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tinytrace.api.concrete import as_array
 from tinytrace.api.jit import jit
 from tinytrace.api.jit_cache import clear_caches
 from tinytrace.api.make_jaxpr import make_jaxpr
-from tinytrace.api.program import Program, as_array
+from tinytrace.api.program import Program
 from tinytrace.control_flow.bodies import stored
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, KeyType, is_float
