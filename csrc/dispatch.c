@@ -1,6 +1,7 @@
 /* FastCallable: a function with a table from keys to what answers such calls; and the module. See cpython.h. */
 
 #include "arrays.h"
+#include "calls.h"
 #include "counter.h"
 #include "eager.h"
 #include "entry.h"
