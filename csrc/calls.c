@@ -106,14 +106,16 @@ static int can_hand_through(Entry *e, PyObject **leaves) {
     return 1;
 }
 
-/* One output. What is handed through is a new Array of the same elements: who deletes one of the two keeps the other. */
+/* One output. What a jitted function hands through is a new Array of the same elements: who deletes one of the two keeps
+   the other. Operations may give the operand itself. */
 static PyObject *output_of(Entry *e, int i, PyObject **leaves, PyObject **made) {
     struct output *out = &e->outputs[i];
     PyObject *aval = PyTuple_GET_ITEM(e->out_avals, i), *x;
     if (out->source == FROM_KERNEL)
         return array_of(aval, made[out->at]);
     x = out->source == FROM_LEAF ? leaves[out->at] : out->constant;
-    return Py_TYPE(x) == array_type ? array_again((Array *)x, aval) : Py_NewRef(x);
+    int is_operand = out->source == FROM_LEAF && !e->counter && !e->donations;
+    return Py_TYPE(x) == array_type && !is_operand ? array_again((Array *)x, aval) : Py_NewRef(x);
 }
 
 static PyObject *collect_outputs(Entry *e, PyObject **leaves, PyObject **made) {

@@ -212,10 +212,13 @@ class Program:
         results = []
         for (source, index, constant), aval in zip(self.outputs, self.out_avals, strict=True):
             value = constant if source == CONSTANT else (computed if source == FROM_KERNEL else args)[index]
-            # Who deletes a result keeps the argument or the constant that it is, and the other way round.
-            results.append(value.again(aval) if source != FROM_KERNEL and type(value) is Array
-                           else as_array(value, aval))
+            results.append(held(value, aval) if source == CONSTANT else as_array(value, aval))
         return results
+
+    def separate(self, results: list[Array]) -> list[Array]:
+        """Return results of which none is an argument: who deletes one of the two keeps the other."""
+        return [held(x, aval) if source == FROM_LEAF else x
+                for x, aval, (source, _, _) in zip(results, self.out_avals, self.outputs, strict=True)]
 
     def fast_entry(self, consts: Sequence[Array], leaf_order: Sequence[int],
                    unflatten: Callable[[list[Any]], Any] | None, counter: HitCounter | None = None,

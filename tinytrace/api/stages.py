@@ -222,7 +222,8 @@ class Compiled(_Stage):
             if result is not NotImplemented:
                 return result
             donation.check(leaves)
-        results = self._program([as_array(x, aval) for x, aval in zip(leaves, avals, strict=True)])
+        arrays = [as_array(x, aval) for x, aval in zip(leaves, avals, strict=True)]
+        results = self._program.separate(self._program(arrays))
         donation.delete(leaves)
         return unflatten(results)
 
