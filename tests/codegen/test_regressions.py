@@ -5,13 +5,13 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.meanings import in_numpy
 from tinytrace import lax
 
 
 def same(function, *args):
-    """Asserts that a function gives the same bits compiled and equation by equation."""
-    compiled, interpreted = jax.tree.leaves(jax.jit(function)(*args)), jax.tree.leaves(function(*args))
-    for ours, theirs in zip(compiled, interpreted, strict=True):
+    """Asserts that a function gives the same numbers compiled and equation by equation in NumPy."""
+    for ours, theirs in zip(jax.tree.leaves(jax.jit(function)(*args)), in_numpy(function, *args), strict=True):
         assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
         np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
 
@@ -96,8 +96,8 @@ def test_a_negated_sum_that_is_zero_is_minus_zero():
 
 
 def check_signs(function, *args):
-    """Asserts that a function gives the same bits compiled and equation by equation, the signs of zeros included."""
-    for ours, theirs in zip(jax.jit(function)(*args), function(*map(jnp.asarray, args)), strict=True):
+    """Asserts that a function gives the same bits compiled and in NumPy, the signs of zeros included."""
+    for ours, theirs in zip(jax.jit(function)(*args), in_numpy(function, *args), strict=True):
         assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
 
 

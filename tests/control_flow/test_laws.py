@@ -1,4 +1,4 @@
-"""What loops and branches mean: the compiled form, the interpreted form and plain Python agree; so do derivatives."""
+"""What loops and branches mean: compiled and interpreted they are what plain Python does; so are derivatives."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.meanings import in_numpy
 from tinytrace import lax
 from tinytrace.control_flow.closed_call import closed_call_p
 from tinytrace.core.dce import dce_jaxpr
@@ -50,17 +51,21 @@ def close(a: Any, b: Any, rtol: float = 2e-5) -> None:
 
 
 def test_scan_is_its_python(body: Body) -> None:
-    close(lax.scan(body, 0.5, XS), scan_in_python(body, 0.5, XS))
-    close(jax.jit(lambda c, xs: lax.scan(body, c, xs))(0.5, XS), scan_in_python(body, 0.5, XS))
+    want = in_numpy(lambda c, xs: scan_in_python(body, c, xs), 0.5, XS)
+    run = lambda c, xs: lax.scan(body, c, xs)  # noqa: E731
+    close(run(0.5, XS), want)
+    close(jax.jit(run)(0.5, XS), want)
+    close(in_numpy(run, 0.5, XS), want)
     with jax.disable_jit():
-        close(lax.scan(body, 0.5, XS), scan_in_python(body, 0.5, XS))
+        close(run(0.5, XS), want)
 
 
 @pytest.mark.parametrize("unroll", [1, 2, 3, 4, 8, True])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_unroll_and_reverse(unroll: int | bool, reverse: bool) -> None:
     c, ys = lax.scan(BODIES["nonlinear"], 0.5, XS, reverse=reverse, unroll=unroll)
-    want_c, want_ys = scan_in_python(BODIES["nonlinear"], 0.5, XS[::-1] if reverse else XS)
+    want_c, want_ys = in_numpy(lambda c, xs: scan_in_python(BODIES["nonlinear"], c, xs), 0.5,
+                               XS[::-1] if reverse else XS)
     close((c, ys), (want_c, want_ys[::-1] if reverse else want_ys))
 
 
@@ -71,11 +76,11 @@ def test_derivatives_of_scan(body: Body) -> None:
 
     for wrap in (lambda f: f, jax.jit):
         got = wrap(jax.grad(lambda c, xs: total(lax.scan, c, xs), argnums=(0, 1)))(0.5, XS)
-        close(got, jax.grad(lambda c, xs: total(scan_in_python, c, xs), argnums=(0, 1))(0.5, XS))
+        close(got, in_numpy(jax.grad(lambda c, xs: total(scan_in_python, c, xs), argnums=(0, 1)), 0.5, XS))
     close(jax.jvp(lambda c, xs: total(lax.scan, c, xs), (0.5, XS), (1.0, XS)),
-          jax.jvp(lambda c, xs: total(scan_in_python, c, xs), (0.5, XS), (1.0, XS)))
+          in_numpy(lambda *args: jax.jvp(lambda c, xs: total(scan_in_python, c, xs), args, (1.0, XS)), 0.5, XS))
     close(jax.grad(jax.grad(lambda c: total(lax.scan, c, XS)))(0.5),
-          jax.grad(jax.grad(lambda c: total(scan_in_python, c, XS)))(0.5), rtol=2e-4)
+          in_numpy(jax.grad(jax.grad(lambda c: total(scan_in_python, c, XS))), 0.5), rtol=2e-4)
 
 
 def test_checkpoint_changes_no_derivative(body: Body) -> None:
@@ -83,7 +88,7 @@ def test_checkpoint_changes_no_derivative(body: Body) -> None:
         c, ys = lax.scan(body, c, xs)
         return c + jnp.sum(ys)
 
-    want = jax.grad(loss, argnums=(0, 1))(0.5, XS)
+    want = in_numpy(jax.grad(loss, argnums=(0, 1)), 0.5, XS)
     for policy in (None, jax.checkpoint_policies.everything_saveable, jax.checkpoint_policies.dots_saveable):
         got = jax.jit(jax.grad(jax.checkpoint(loss, policy=policy), argnums=(0, 1)))(0.5, XS)
         close(got, want)
@@ -92,7 +97,7 @@ def test_checkpoint_changes_no_derivative(body: Body) -> None:
 def test_vmap_of_scan_is_the_stacked_loop(body: Body) -> None:
     batch = np.stack([XS, XS[::-1], XS * 0.5])
     run = lambda c, xs: lax.scan(body, c, xs)  # noqa: E731
-    want = [run(c, xs) for c, xs in zip(np.float32([0.5, 1.0, -0.5]), batch, strict=True)]
+    want = [in_numpy(run, c, xs) for c, xs in zip(np.float32([0.5, 1.0, -0.5]), batch, strict=True)]
     got = jax.jit(jax.vmap(run))(np.float32([0.5, 1.0, -0.5]), batch)
     close(got, jax.tree_util.tree_map(lambda *x: jnp.stack(x), *want))
     close(jax.vmap(run, in_axes=(None, 1))(0.5, batch.T), jax.vmap(run, in_axes=(None, 0))(0.5, batch))
@@ -207,8 +212,8 @@ def test_a_body_that_closes_over_a_tracer_is_traced_for_each() -> None:
     def scaled(w: Any) -> Any:
         return lax.scan(lambda c, x: (c * w + x, c), 0.0, XS)[0]
 
-    close(jax.vmap(scaled)(np.float32([1, 2])), jnp.stack([scaled(1.0), scaled(2.0)]))
-    close(jax.jit(scaled)(3.0), scaled(3.0))
+    close(jax.vmap(scaled)(np.float32([1, 2])), np.concatenate([in_numpy(scaled, 1.0), in_numpy(scaled, 2.0)]))
+    close(jax.jit(scaled)(3.0), in_numpy(scaled, 3.0))
 
 
 def test_a_closed_call_is_its_body_under_every_transformation() -> None:
@@ -228,7 +233,7 @@ def test_a_closed_call_is_its_body_under_every_transformation() -> None:
         lambda f: lambda x, y: jax.linear_transpose(lambda y: f(x[0], y), y[0])((x[1], y[1])),
         lambda f: lambda x, y: jax.grad(jax.checkpoint(lambda x, y: sum(f(x, y))), argnums=(0, 1))(x[0], y[0]),
     ):  # fmt: skip
-        close(transform(called)(XS[:2], XS[2:]), transform(body)(XS[:2], XS[2:]))
+        close(transform(called)(XS[:2], XS[2:]), in_numpy(transform(body), XS[:2], XS[2:]))
 
 
 @pytest.mark.parametrize("policy", ["everything_saveable", "nothing_saveable", "dots_saveable"])
@@ -244,8 +249,9 @@ def test_what_a_jitted_function_keeps_for_backward(policy: str) -> None:
 
     saved = jax.checkpoint(outer, policy=getattr(jax.checkpoint_policies, policy))
     for wrap in (lambda f: f, jax.jit):
-        close(wrap(jax.grad(saved, argnums=(0, 1)))(XS, XS[::-1]), jax.grad(outer, argnums=(0, 1))(XS, XS[::-1]), 1e-4)
-        close(wrap(jax.hessian(saved))(XS, XS[::-1]), jax.hessian(outer)(XS, XS[::-1]), 1e-4)
+        close(wrap(jax.grad(saved, argnums=(0, 1)))(XS, XS[::-1]),
+              in_numpy(jax.grad(outer, argnums=(0, 1)), XS, XS[::-1]), 1e-4)
+        close(wrap(jax.hessian(saved))(XS, XS[::-1]), in_numpy(jax.hessian(outer), XS, XS[::-1]), 1e-4)
 
 
 def test_effects_say_whether_callbacks_are_ordered() -> None:

@@ -1,4 +1,4 @@
-"""A jaxpr as a Python file: it runs, computes the same to the bit, and each equation is one line."""
+"""A jaxpr as a Python file: it runs, means the same to the bit, and each equation is one line."""
 import functools
 
 import numpy as np
@@ -10,6 +10,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.core.test_parser import forward, mapped
 from tinytrace import lax
+from tinytrace.core.trace import interpreting
 from tinytrace.core.views import VIEWS
 from tinytrace.testing.strategies import programs_with_arguments
 
@@ -23,7 +24,7 @@ def run(text, *args):
 
 
 def assert_same(closed, *args):
-    with jax.disable_jit():
+    with interpreting():
         expected = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *args)
         got = run(closed.as_python(), *args)
     for ours, theirs in zip(got, expected, strict=True):

@@ -19,6 +19,7 @@ from tinytrace.core.dtypes import FLOAT0, KeyType, is_complex, is_float, is_inex
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.primitive import Primitive, Refusal, registry
 from tinytrace.core.trace import interpreting
+from tinytrace.runtime.ladder import stats
 from tinytrace.testing import FAULTS
 
 FULL = settings.get_current_profile_name() != "fast"
@@ -198,8 +199,11 @@ def bound(primitive, sample, args):
 
 def interpreted(primitive, sample):
     """The results by the primitive's meaning in NumPy: un-jitted it would run the very C that is to be tested."""
+    before = stats.compiles + stats.disk_hits + stats.memory_hits
     with interpreting():
-        return bound(primitive, sample, sample.args)
+        outs = bound(primitive, sample, sample.args)
+    assert stats.compiles + stats.disk_hits + stats.memory_hits == before
+    return outs
 
 
 def listed_call(primitive, sample, *args):

@@ -15,8 +15,8 @@ from hypothesis import Phase, given, seed, settings
 
 import tinytrace as jax
 from tests.conftest import ROOT
+from tests.meanings import in_numpy
 from tinytrace.config import override
-from tinytrace.core.trace import interpreting
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.testing.strategies import programs_with_arguments
 from tinytrace.testing.values import agree
@@ -26,10 +26,7 @@ EXAMPLES = settings(max_examples=300 if FULL else 30)
 
 
 def interpret(program, arguments):
-    """Runs a program equation by equation, each by its NumPy meaning; loops and branches too."""
-    closed = jax.make_jaxpr(program.function())(*arguments)
-    with interpreting():
-        return jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *arguments)
+    return in_numpy(program.function(), *arguments)
 
 
 def complaints(program, ours, theirs):

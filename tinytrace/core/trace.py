@@ -269,8 +269,11 @@ def set_current_trace(trace: Trace) -> contextlib.AbstractContextManager[None]:
 
 
 def eval_context() -> contextlib.AbstractContextManager[None]:
-    """Compute at once inside the block, whatever is being traced around it; what is met there are concrete values."""
-    return set_current_trace(bottom_trace)
+    """Compute at once inside the block, whatever is being traced around it; what is met there are concrete values.
+
+    Where nothing is compiled (`interpreting`), nothing is compiled inside the block either.
+    """
+    return set_current_trace(_interpreter if is_interpreting() else bottom_trace)
 
 
 def interpreting() -> contextlib.AbstractContextManager[None]:

@@ -22,7 +22,7 @@ from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, is_float
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
-from tinytrace.core.trace import eval_context, interpreting, is_interpreting
+from tinytrace.core.trace import eval_context
 from tinytrace.core.user_names import user_names
 
 Changes = Mapping[tuple[int, Var], Any]
@@ -131,7 +131,7 @@ def record(program: ClosedJaxpr, args: Sequence[Any], changes: Changes | None = 
     recording = Recording(program)
     recorder = _Recorder(recording, changes or {}, limit)
     try:
-        with interpreting() if is_interpreting() else eval_context():
+        with eval_context():
             recording.results = recorder.run(program, list(args))
     except _Limit:
         recording.complete = False

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import lax
+from tinytrace.core.trace import interpreting
 from tinytrace.inspection import recording as recording_module
 from tinytrace.inspection.debugger.session import debugger
 from tinytrace.inspection.recording import record
@@ -34,10 +35,10 @@ def primitive(session):
 def test_a_recording_computes_what_the_program_computes(case):
     program, arguments = case
     closed = jax.make_jaxpr(program.function())(*arguments)
-    recording = record(closed, [jnp.asarray(x) for x in arguments])
-    assert recording.error is None
-    with jax.disable_jit():
+    with interpreting():
+        recording = record(closed, [jnp.asarray(x) for x in arguments])
         expected = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *arguments)
+    assert recording.error is None
     for got, want in zip(recording.results, expected, strict=True):
         np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
     for event in recording.events:
