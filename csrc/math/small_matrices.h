@@ -1,24 +1,25 @@
 /* Factorizations of small matrices, row by row as they lie: a program that knows their size has them unrolled. The host
    has LAPACK for larger matrices, and for those of complex numbers.
 
-   Source: G. Golub, C. Van Loan, "Matrix Computations", 4th edition, algorithms 3.1.1, 3.4.1 and 4.2.1. */
+   Source: G. Golub, C. Van Loan, "Matrix Computations", 4th edition, algorithms 3.1.1, 3.4.1, 4.2.1 and 5.2.1. */
 
 /* tt: tt_cholesky_f32; needs:  */
-/* out = the lower triangular factor of an n by n matrix, of which the lower triangle is read; NaN throughout where it
-   is not positive definite. Rows of the upper triangle are eliminated first: their elements lie side by side. */
+/* out = the lower triangular factor of an n by n matrix, n <= 32, of which the lower triangle is read; NaN throughout
+   where it is not positive definite. Rows of the upper triangle are made first: their elements lie side by side. */
 static inline void tt_cholesky_f32(const float *restrict in, float *restrict out, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = i; j < n; j++) out[i * n + j] = in[j * n + i];
-    for (int64_t k = 0; k < n; k++) {
-        if (!(out[k * n + k] > 0)) {
-            for (int64_t i = 0; i < n * n; i++) out[i] = __builtin_nanf("");
+    float row[32];
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) row[j] = in[j * n + i];
+        for (int64_t k = 0; k < i; k++) {
+            float factor = out[k * n + i];
+            for (int64_t j = 0; j < n; j++) row[j] -= factor * out[k * n + j];
+        }
+        float pivot = row[i], root = __builtin_sqrtf(pivot);
+        if (!(pivot > 0)) {
+            for (int64_t k = 0; k < n * n; k++) out[k] = __builtin_nanf("");
             return;
         }
-        float root = __builtin_sqrtf(out[k * n + k]);
-        out[k * n + k] = root;
-        for (int64_t j = k + 1; j < n; j++) out[k * n + j] /= root;
-        for (int64_t i = k + 1; i < n; i++)
-            for (int64_t j = i; j < n; j++) out[i * n + j] -= out[k * n + i] * out[k * n + j];
+        for (int64_t j = 0; j < n; j++) out[i * n + j] = j < i ? 0 : row[j] / root;
     }
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < i; j++) out[i * n + j] = out[j * n + i], out[j * n + i] = 0;
@@ -72,22 +73,66 @@ static inline void tt_solve_triangular_f32(const float *restrict a, const float 
     }
 }
 
+/* tt: tt_reflect_f32; needs:  */
+/* Rows [k, m) of columns [first, n) of a, reflected: a -= tau v (v' a), where v is 1, then column k of `from`. */
+static inline void tt_reflect_f32(const float *from, float tau, float *a, int64_t m, int64_t n, int64_t k,
+                                  int64_t columns, int64_t first) {
+    float product[32];
+    for (int64_t j = first; j < n; j++) product[j] = a[k * n + j];
+    for (int64_t i = k + 1; i < m; i++)
+        for (int64_t j = first; j < n; j++) product[j] += from[i * columns + k] * a[i * n + j];
+    for (int64_t j = first; j < n; j++) a[k * n + j] -= tau * product[j];
+    for (int64_t i = k + 1; i < m; i++) {
+        float factor = tau * from[i * columns + k];
+        for (int64_t j = first; j < n; j++) a[i * n + j] -= factor * product[j];
+    }
+}
+
+/* tt: tt_qr_f32; needs: tt_reflect_f32 */
+/* q r = an m by n matrix, m and n <= 32, where q has orthogonal columns, `wide` of them, and r is upper triangular:
+   Householder's reflections, with signs as in LAPACK. */
+static inline void tt_qr_f32(const float *restrict in, float *restrict q, float *restrict r, int64_t m, int64_t n,
+                             int64_t wide) {
+    float a[1024], tau[32];
+    for (int64_t i = 0; i < m * n; i++) a[i] = in[i];
+    for (int64_t k = 0; k < m && k < n; k++) {
+        float largest = 0, sum = 0, pivot = a[k * n + k];
+        for (int64_t i = k + 1; i < m; i++)
+            if (!(__builtin_fabsf(a[i * n + k]) <= largest)) largest = __builtin_fabsf(a[i * n + k]);
+        tau[k] = 0;
+        if (largest == 0) continue;
+        if (__builtin_fabsf(pivot) > largest) largest = __builtin_fabsf(pivot);
+        for (int64_t i = k; i < m; i++) sum += a[i * n + k] / largest * (a[i * n + k] / largest);
+        float reflected = -__builtin_copysignf(largest * __builtin_sqrtf(sum), pivot);
+        tau[k] = (reflected - pivot) / reflected;
+        for (int64_t i = k + 1; i < m; i++) a[i * n + k] /= pivot - reflected;
+        a[k * n + k] = reflected;
+        tt_reflect_f32(a, tau[k], a, m, n, k, n, k + 1);
+    }
+    for (int64_t i = 0; i < wide; i++)
+        for (int64_t j = 0; j < n; j++) r[i * n + j] = j < i ? 0 : a[i * n + j];
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < wide; j++) q[i * wide + j] = i == j;
+    for (int64_t k = (m < n ? m : n) - 1; k >= 0; k--) tt_reflect_f32(a, tau[k], q, m, wide, k, n, k);
+}
+
 /* tt: tt_cholesky_f64; needs:  */
-/* out = the lower triangular factor of an n by n matrix, of which the lower triangle is read; NaN throughout where it
-   is not positive definite. Rows of the upper triangle are eliminated first: their elements lie side by side. */
+/* out = the lower triangular factor of an n by n matrix, n <= 32, of which the lower triangle is read; NaN throughout
+   where it is not positive definite. Rows of the upper triangle are made first: their elements lie side by side. */
 static inline void tt_cholesky_f64(const double *restrict in, double *restrict out, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = i; j < n; j++) out[i * n + j] = in[j * n + i];
-    for (int64_t k = 0; k < n; k++) {
-        if (!(out[k * n + k] > 0)) {
-            for (int64_t i = 0; i < n * n; i++) out[i] = __builtin_nan("");
+    double row[32];
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) row[j] = in[j * n + i];
+        for (int64_t k = 0; k < i; k++) {
+            double factor = out[k * n + i];
+            for (int64_t j = 0; j < n; j++) row[j] -= factor * out[k * n + j];
+        }
+        double pivot = row[i], root = __builtin_sqrt(pivot);
+        if (!(pivot > 0)) {
+            for (int64_t k = 0; k < n * n; k++) out[k] = __builtin_nan("");
             return;
         }
-        double root = __builtin_sqrt(out[k * n + k]);
-        out[k * n + k] = root;
-        for (int64_t j = k + 1; j < n; j++) out[k * n + j] /= root;
-        for (int64_t i = k + 1; i < n; i++)
-            for (int64_t j = i; j < n; j++) out[i * n + j] -= out[k * n + i] * out[k * n + j];
+        for (int64_t j = 0; j < n; j++) out[i * n + j] = j < i ? 0 : row[j] / root;
     }
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < i; j++) out[i * n + j] = out[j * n + i], out[j * n + i] = 0;
@@ -139,6 +184,49 @@ static inline void tt_solve_triangular_f64(const double *restrict a, const doubl
             for (int64_t r = 0; r < k; r++) x[j * step + r * side] -= factor * x[i * step + r * side];
         }
     }
+}
+
+/* tt: tt_reflect_f64; needs:  */
+/* Rows [k, m) of columns [first, n) of a, reflected: a -= tau v (v' a), where v is 1, then column k of `from`. */
+static inline void tt_reflect_f64(const double *from, double tau, double *a, int64_t m, int64_t n, int64_t k,
+                                  int64_t columns, int64_t first) {
+    double product[32];
+    for (int64_t j = first; j < n; j++) product[j] = a[k * n + j];
+    for (int64_t i = k + 1; i < m; i++)
+        for (int64_t j = first; j < n; j++) product[j] += from[i * columns + k] * a[i * n + j];
+    for (int64_t j = first; j < n; j++) a[k * n + j] -= tau * product[j];
+    for (int64_t i = k + 1; i < m; i++) {
+        double factor = tau * from[i * columns + k];
+        for (int64_t j = first; j < n; j++) a[i * n + j] -= factor * product[j];
+    }
+}
+
+/* tt: tt_qr_f64; needs: tt_reflect_f64 */
+/* q r = an m by n matrix, m and n <= 32, where q has orthogonal columns, `wide` of them, and r is upper triangular:
+   Householder's reflections, with signs as in LAPACK. */
+static inline void tt_qr_f64(const double *restrict in, double *restrict q, double *restrict r, int64_t m, int64_t n,
+                             int64_t wide) {
+    double a[1024], tau[32];
+    for (int64_t i = 0; i < m * n; i++) a[i] = in[i];
+    for (int64_t k = 0; k < m && k < n; k++) {
+        double largest = 0, sum = 0, pivot = a[k * n + k];
+        for (int64_t i = k + 1; i < m; i++)
+            if (!(__builtin_fabs(a[i * n + k]) <= largest)) largest = __builtin_fabs(a[i * n + k]);
+        tau[k] = 0;
+        if (largest == 0) continue;
+        if (__builtin_fabs(pivot) > largest) largest = __builtin_fabs(pivot);
+        for (int64_t i = k; i < m; i++) sum += a[i * n + k] / largest * (a[i * n + k] / largest);
+        double reflected = -__builtin_copysign(largest * __builtin_sqrt(sum), pivot);
+        tau[k] = (reflected - pivot) / reflected;
+        for (int64_t i = k + 1; i < m; i++) a[i * n + k] /= pivot - reflected;
+        a[k * n + k] = reflected;
+        tt_reflect_f64(a, tau[k], a, m, n, k, n, k + 1);
+    }
+    for (int64_t i = 0; i < wide; i++)
+        for (int64_t j = 0; j < n; j++) r[i * n + j] = j < i ? 0 : a[i * n + j];
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < wide; j++) q[i * wide + j] = i == j;
+    for (int64_t k = (m < n ? m : n) - 1; k >= 0; k--) tt_reflect_f64(a, tau[k], q, m, wide, k, n, k);
 }
 
 /* tt: tt_permutation; needs:  */

@@ -22,7 +22,7 @@ from tinytrace.primitives.creation import full, iota
 from tinytrace.primitives.elementwise import const_like
 from tinytrace.primitives.gathering import gather, wrapped
 from tinytrace.primitives.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
-from tinytrace.primitives.lapack import NOTHING, OnMatrices, by_lapack, ins, not_found, outs
+from tinytrace.primitives.lapack import NOTHING, OnMatrices, by_lapack, in_program, ins, is_small, not_found, outs
 from tinytrace.primitives.scattering import scatter
 from tinytrace.primitives.shaping import NDArray, moveaxis
 from tinytrace.primitives.slicing import slice
@@ -123,7 +123,11 @@ class QR(Factorization):
 
     def lower_wide(self, in_avals: Sequence[ShapedArray], *, full_matrices: bool) -> Kind:
         x, = in_avals
-        return by_lapack("geqrf", x, *x.shape[-2:], int(full_matrices), *ins(0), *outs(0, 1))
+        m, n = x.shape[-2:]
+        if is_small(x):
+            wide = m if full_matrices else min(m, n)
+            return in_program("qr", x, 2 * m * min(m, n) * (n + wide), *ins(0), *outs(0, 1), m, n, wide)
+        return by_lapack("geqrf", x, m, n, int(full_matrices), *ins(0), *outs(0, 1))
 
 
 class Eigh(Factorization):
