@@ -31,7 +31,7 @@ def _of(name: str, inputs: Callable[[], tuple[Any, ...]], f: Callable[..., Any],
              tolerance=tolerance, quick=quick))
 
 
-def _multiplied_again(linalg, a):
+def _product_of_factors(linalg, a):
     q, r = linalg.qr(a)
     return abs(q @ r)
 
@@ -42,8 +42,8 @@ _of("solve 64x(64,64)", lambda: (normal(64, 64, 64) + 16 * np.eye(64, dtype=np.f
 _of("inv (256,256)", lambda: (positive(256, 256),), lambda linalg, a: linalg.inv(a))
 _of("cholesky (1024,1024)", lambda: (positive(1024, 1024),), lambda linalg, a: linalg.cholesky(a))
 _of("slogdet (1024,1024)", lambda: (normal(1024, 1024),), lambda linalg, a: linalg.slogdet(a)[1])
-_of("qr (512,256)", lambda: (normal(512, 256),), _multiplied_again)
-_of("qr 500x(10,5)", lambda: (normal(500, 10, 5),), _multiplied_again)
+_of("qr (512,256)", lambda: (normal(512, 256),), _product_of_factors)
+_of("qr 500x(10,5)", lambda: (normal(500, 10, 5),), _product_of_factors)
 _of("svd (200,100)", lambda: (normal(200, 100),), lambda linalg, a: linalg.svd(a, full_matrices=False)[1])
 _of("eigh (200,200)", lambda: (positive(200, 200),), lambda linalg, a: linalg.eigh(a)[0])
 _of("eigh 1000x(3,3)", lambda: (positive(1000, 3, 3),), lambda linalg, a: linalg.eigh(a)[0])
