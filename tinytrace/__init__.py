@@ -99,6 +99,7 @@ _LATER = {
     "load_ipython_extension": "inspection.timeline",
     "lockstep": "inspection.lockstep",
     "parse_jaxpr": "parsing",
+    "make_mesh": "sharding",
     "pmap": "pmapping",
     "profile": "inspection.profiler",
     "shrink": "inspection.shrink",

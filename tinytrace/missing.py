@@ -24,7 +24,7 @@ RANDOM_BITS = "use jax.random.bits, whose generator is threefry"
 
 MISSING: dict[str, dict[str, str]] = {
     "tinytrace": {
-        "Shard distributed host_count host_id host_ids make_mesh "
+        "Shard distributed host_count host_id host_ids "
         "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
         "default_device spmd_mode live_arrays transfer_guard transfer_guard_device_to_device "
         "transfer_guard_device_to_host transfer_guard_host_to_device": DEVICES,
@@ -53,7 +53,6 @@ MISSING: dict[str, dict[str, str]] = {
         "index_take": "use jnp.take or x[indices]",
         "ragged_dot": "use one product for each group",
         "scan_bind": "use lax.scan",
-        "sharding_constraint_p with_sharding_constraint": DEVICES,
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
     "tinytrace.scipy": {"cluster integrate interpolate ndimage signal": LIBRARY},
@@ -149,7 +148,6 @@ MISSING: dict[str, dict[str, str]] = {
 """By module: names, and the sentence about them. The page "Missing names" is made of it."""
 
 MENTIONED = {
-    "tinytrace.lax": "with_sharding_constraint",
     "tinytrace.numpy": "float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int2 int4 uint2 "
                        "uint4",
     "tinytrace.scipy.special": "exp1 expi expn",

@@ -1,14 +1,16 @@
 """`jax.sharding`: where the parts of arrays lie. On one device there is one answer; programs may name the others.
 
-Meshes of one device and specs of axes are values here, and a NamedSharding over such a mesh is true of every array.
-A mesh of more devices is refused.
+Meshes of one device and specs of axes are values here, and a sharding over such a mesh is true of every array whose
+rank fits it: `device_put` and `with_sharding_constraint` look at that. A mesh of more devices is refused.
 """
 from __future__ import annotations
 
+import collections
 import math
+import threading
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,10 +21,15 @@ from tinytrace.util import absent_names
 __getattr__ = absent_names(__name__)
 
 
+HOST_MEMORY = "unpinned_host"
+"""The kind of memory that JAX says a CPU has."""
+
+
 class Sharding:
     """Where the parts of an array lie."""
 
-    memory_kind = None
+    memory_kind = HOST_MEMORY
+    num_devices = 1
 
     @property
     def device_set(self) -> set[Device]:
@@ -30,6 +37,18 @@ class Sharding:
         return {CPU}
 
     addressable_devices = device_set
+
+    def check_compatible_aval(self, shape: Sequence[int]) -> None:
+        """Raise ValueError when arrays of this shape cannot lie so: one has too few axes."""
+
+    def with_free_axis(self, axis: int) -> Sharding:
+        """Return the sharding of arrays with another axis, of which nothing is said."""
+        return self
+
+    def with_memory_kind(self, kind: str) -> Sharding:
+        """Return this sharding, in the only kind of memory that there is; raises ValueError for another kind."""
+        _check_memory(kind)
+        return self
     is_fully_addressable = is_fully_replicated = True
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
@@ -51,11 +70,12 @@ class SingleDeviceSharding(Sharding):
     """The whole array lies on one device.
 
     >>> SingleDeviceSharding(CPU)
-    SingleDeviceSharding(device=CpuDevice(id=0))
+    SingleDeviceSharding(device=CpuDevice(id=0), memory_kind=unpinned_host)
     """
 
     def __init__(self, device: Device, *, memory_kind: str | None = None) -> None:
-        self.device, self.memory_kind = device, memory_kind  # type: ignore[assignment]
+        _check_memory(memory_kind)
+        self.device = device
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SingleDeviceSharding) and self.device == other.device
@@ -64,7 +84,7 @@ class SingleDeviceSharding(Sharding):
         return hash(self.device)
 
     def __repr__(self) -> str:
-        return f"SingleDeviceSharding(device={self.device!r})"
+        return f"SingleDeviceSharding(device={self.device!r}, memory_kind={self.memory_kind})"
 
 
 class _Unconstrained:
@@ -94,16 +114,18 @@ class PartitionSpec(tuple[Any, ...]):
 class Mesh:
     """Devices in an array whose axes have names; here of one device, or of none.
 
+    In a `with` block it is the mesh of the specs that stand alone in `lax.with_sharding_constraint`.
+
     Raises: ValueError for more devices, and when there is not one name for each axis.
 
     >>> mesh = Mesh([CPU], ("x",))
-    >>> mesh.shape, mesh.axis_names
-    ({'x': 1}, ('x',))
+    >>> mesh.size, mesh.axis_names, mesh
+    (1, ('x',), Mesh(device_ids=array([0]), axis_names=('x',)))
     """
 
     def __init__(self, devices: Any, axis_names: Any, **options: Any) -> None:
         self.devices = np.array(devices, dtype=object)
-        self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        self.axis_names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
         if self.devices.size > 1:
             raise ValueError(f"a mesh of {self.devices.size} devices: {DEVICES}")
         if not self.empty and self.devices.ndim != len(self.axis_names):
@@ -111,47 +133,137 @@ class Mesh:
                              f"second argument (`axis_names`), but got devices.ndim == {self.devices.ndim} and "
                              f"len(axis_names) == {len(self.axis_names)}.")
 
+    is_multi_process = False
+
     @property
     def empty(self) -> bool:
         """Is it of no devices?"""
         return self.devices.size == 0
 
     @property
-    def shape(self) -> dict[Any, int]:
+    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
+        """The axes: pairs of a name and a size."""
+        return tuple(zip(self.axis_names, self.devices.shape, strict=False))
+
+    @property
+    def shape(self) -> collections.OrderedDict[Any, int]:
         """The sizes of the axes by name."""
-        return dict(zip(self.axis_names, self.devices.shape, strict=False))
+        return collections.OrderedDict(self.shape_tuple)
+
+    @property
+    def axis_sizes(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return tuple(self.devices.shape)
 
     @property
     def size(self) -> int:
         """How many devices: 1, or 0."""
         return math.prod(self.devices.shape)
 
+    @property
+    def device_ids(self) -> np.ndarray[Any, Any]:
+        """The numbers of the devices, where they stand in the mesh."""
+        return np.zeros(self.devices.shape, int)
+
+    @property
+    def local_mesh(self) -> Mesh:
+        """The part of this process: all of it."""
+        return self
+
     def __enter__(self) -> Mesh:
+        meshes_in_use.stack.append(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        return None
+        meshes_in_use.stack.pop()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mesh) and (self.axis_names, self.shape) == (other.axis_names, other.shape)
+        return isinstance(other, Mesh) and self.shape_tuple == other.shape_tuple
 
     def __hash__(self) -> int:
-        return hash((self.axis_names, tuple(self.devices.shape)))
+        return hash(self.shape_tuple)
 
     def __repr__(self) -> str:
-        return f"Mesh({', '.join(f'{name!r}: {size}' for name, size in self.shape.items())})"
+        return f"Mesh(device_ids={self.device_ids!r}, axis_names={self.axis_names!r})" if self.size else "Mesh()"
+
+    def __str__(self) -> str:
+        return f"Mesh({', '.join(f'{name!r}: {size}' for name, size in self.shape_tuple)})"
+
+
+def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[Any], *,
+              devices: Sequence[Device] | None = None) -> Mesh:
+    """Return a Mesh of the one device, all of whose axes have size 1.
+
+    Raises: ValueError for more devices than there are.
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.make_mesh.html.
+
+    >>> print(make_mesh((1, 1), ("data", "model")))
+    Mesh('data': 1, 'model': 1)
+    """
+    available = [CPU] if devices is None else list(devices)
+    if math.prod(axis_shapes) > len(available):
+        raise ValueError(f"Number of devices {len(available)} must be >= the product of mesh_shape "
+                         f"{tuple(axis_shapes)}")
+    return Mesh(np.array(available[:math.prod(axis_shapes)], dtype=object).reshape(axis_shapes), tuple(axis_names))
+
+
+class ResourceEnv(NamedTuple):
+    """The mesh that was in use where an equation was written."""
+
+    mesh: Mesh
+
+    def __repr__(self) -> str:
+        return f"ResourceEnv(mesh={self.mesh})"
+
+
+class _MeshesInUse(threading.local):
+    """The meshes whose `with` blocks this thread is in, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Mesh] = []
+
+    @property
+    def innermost(self) -> Mesh:
+        """The mesh of the block; of no devices outside of all blocks."""
+        return self.stack[-1] if self.stack else Mesh((), ())
+
+
+meshes_in_use = _MeshesInUse()
 
 
 class NamedSharding(Sharding):
-    """An array cut along the axes of a mesh."""
+    """An array cut along the axes of a mesh.
+
+    Raises: ValueError when `spec` names an axis that the mesh has not, or one twice.
+    """
 
     def __init__(self, mesh: Mesh, spec: PartitionSpec, *, memory_kind: str | None = None) -> None:
-        unknown = [name for names in spec for name in (names if isinstance(names, tuple) else (names,))
-                   if isinstance(name, str) and name not in mesh.axis_names]
-        if unknown:
-            raise ValueError(f"Resource axis: {unknown[0]} of {spec} is not found in mesh: {mesh.axis_names}.")
-        self.mesh, self.spec, self.memory_kind = mesh, spec, memory_kind  # type: ignore[assignment]
+        _check_memory(memory_kind)
+        if not isinstance(spec, PartitionSpec):
+            raise TypeError("NamedSharding spec leaf specifications are expected to be PartitionSpec instances or "
+                            f"None, but got {spec[0] if spec else spec}")
+        seen: set[Any] = set()
+        for name in (name for names in spec for name in (names if isinstance(names, tuple) else (names,))):
+            if name is None or name is PartitionSpec.UNCONSTRAINED:
+                continue
+            if name not in mesh.axis_names:
+                raise ValueError(f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}.")
+            if name in seen:
+                raise ValueError("A single NamedSharding spec specification can map every mesh axis to at most one "
+                                 f"positional dimension, but {spec} has duplicate entries for `{name}`")
+            seen.add(name)
+        self.mesh, self.spec = mesh, spec
+
+    def check_compatible_aval(self, shape: Sequence[int]) -> None:
+        if len(shape) < len(self.spec):
+            raise ValueError(f"Sharding {self} is only valid for values of rank at least {len(self.spec)}, but was "
+                             f"applied to a value of rank {len(shape)}."
+                             + ("" if shape else " For scalars the PartitionSpec should be P()"))
+
+    def with_free_axis(self, axis: int) -> NamedSharding:
+        spec = [*self.spec, *[None] * (axis - len(self.spec))]
+        return NamedSharding(self.mesh, PartitionSpec(*spec[:axis], PartitionSpec.UNCONSTRAINED, *spec[axis:]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NamedSharding) and (self.mesh, self.spec) == (other.mesh, other.spec)
@@ -160,11 +272,58 @@ class NamedSharding(Sharding):
         return hash((self.mesh, self.spec))
 
     def __repr__(self) -> str:
-        return f"NamedSharding(mesh={self.mesh!r}, spec={self.spec!r})"
+        return f"NamedSharding(mesh={self.mesh}, spec={self.spec!r}, memory_kind={self.memory_kind})"
+
+
+class PositionalSharding(Sharding):
+    """An array cut along the axes of an array of devices, which is of one device.
+
+    >>> PositionalSharding([CPU]).reshape(1, 1)
+    PositionalSharding([[{CPU 0}]], memory_kind=unpinned_host, shape=(1, 1))
+    """
+
+    def __init__(self, devices: Any, *, memory_kind: str | None = None) -> None:
+        _check_memory(memory_kind)
+        self._devices = np.array(devices, dtype=object)
+        if self._devices.size != 1:
+            raise ValueError(f"a sharding over {self._devices.size} devices: {DEVICES}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes: all are 1."""
+        return self._devices.shape
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        return self._devices.ndim
+
+    def reshape(self, *shape: Any) -> PositionalSharding:
+        """Return the sharding with other axes."""
+        return PositionalSharding(self._devices.reshape(*shape))
+
+    def replicate(self, axis: Any = None, keepdims: bool = True) -> PositionalSharding:
+        """Return the sharding in which every device has a copy, which is this one."""
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PositionalSharding) and self.shape == other.shape
+
+    def __hash__(self) -> int:
+        return hash(self.shape)
+
+    def __repr__(self) -> str:
+        devices = np.array2string(np.full(self.shape, "{CPU 0}", object), formatter={"object": str})
+        return f"PositionalSharding({devices}, memory_kind={self.memory_kind}, shape={self.shape})"
+
+
+def _check_memory(kind: str | None) -> None:
+    if kind not in (None, HOST_MEMORY):
+        raise ValueError("Could not find memory addressable by device cpu. Device cpu can address the following memory "
+                         f"kinds: {HOST_MEMORY}. Got memory kind: {kind}")
 
 
 GSPMDSharding = refused("jax.sharding.GSPMDSharding", DEVICES)
 PmapSharding = refused("jax.sharding.PmapSharding", DEVICES)
-PositionalSharding = refused("jax.sharding.PositionalSharding", DEVICES)
 AbstractMesh = refused("jax.sharding.AbstractMesh", DEVICES)
 XLACompatibleSharding = Sharding

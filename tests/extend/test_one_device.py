@@ -1,15 +1,56 @@
-"""What programs for several devices ask on one: shardings, meshes, pmap, checks where values are known."""
+"""What programs for several devices ask on one: shardings, meshes, pmap, shard_map, checks where values are known.
+
+JAX's answers, on one device too, are in tests/goldens/one_device.txt.
+"""
 
 import numpy as np
 import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.goldens import answer, as_tinytrace, load, set_scene
+from tinytrace import lax
+from tinytrace.core.trace import interpreting
 from tinytrace.experimental import checkify
 from tinytrace.experimental.pjit import pjit
 from tinytrace.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 X = jnp.arange(6.0).reshape(1, 6)
+SCENE, CASES = load("one_device")
+NAMESPACE = set_scene(as_tinytrace(SCENE))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program[:60])
+def test_answers_of_jax(case):
+    assert answer(as_tinytrace(case.program), dict(NAMESPACE)) == case.answer
+
+
+@pytest.mark.parametrize("in_axis", [0, 1, None])
+@pytest.mark.parametrize("out_axis", [0, 1])
+def test_pmap_is_vmap_over_an_axis_of_size_one(in_axis, out_axis):
+    """With derivatives and batches, un-jitted and jitted, and where the interpreter runs it."""
+    x, y = np.float32(np.random.default_rng(3).normal(size=(2, 1, 1, 3)))
+    other = y[0] if in_axis is None else y
+
+    def f(a, b):
+        return jnp.sin(a) * b + lax.pmean(a * b, "i") * (1 + lax.axis_index("i"))
+
+    def loss(mapped):
+        def of(a, b):
+            over = mapped(f, in_axes=(0, in_axis), out_axes=out_axis, axis_name="i")
+            return (over(a, b) ** 2).sum()
+        return of
+
+    theirs = [jax.value_and_grad(loss(jax.vmap), (0, 1))(x, other)]
+    ours = [jax.value_and_grad(loss(jax.pmap), (0, 1))(x, other),
+            jax.jit(jax.value_and_grad(loss(jax.pmap), (0, 1)))(x, other)]
+    with interpreting():
+        ours.append(jax.value_and_grad(loss(jax.pmap), (0, 1))(x, other))
+    batched = [jax.vmap(jax.grad(loss(mapped), (0, 1)), (1, None))(np.stack([x, -x], 1), other)
+               for mapped in (jax.pmap, jax.vmap)]
+    for one, wanted in [*((tree, theirs[0]) for tree in ours), batched]:
+        for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(wanted), strict=True):
+            np.testing.assert_allclose(a, b, 1e-5, 1e-6)
 
 
 def test_shardings():

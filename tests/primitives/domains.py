@@ -24,6 +24,7 @@ from tinytrace.core.primitive import Primitive, registry
 from tinytrace.primitives.broadcasting import Reducer
 from tinytrace.primitives.elementwise import Elementwise, accepts
 from tinytrace.primitives.placement import CopySemantics
+from tinytrace.sharding import Mesh, NamedSharding, PartitionSpec, ResourceEnv, make_mesh
 
 F16, BF16, F32, F64 = map(np.dtype, ("float16", ml_dtypes.bfloat16, "float32", "float64"))
 C64 = np.dtype("complex64")
@@ -41,7 +42,7 @@ NOT_ALONE = {
     "custom_vjp_call_jaxpr": "is applied to functions; tests/control_flow",
     "remat_opt": "is what the forward rule of a custom_vjp function becomes; tests/control_flow",
     "tie": "is a step in the transposition of custom_vjp; tests/control_flow",
-    "axis_index": "asks for the name of an axis; tests/primitives/test_collectives.py",
+    "axis_index": "asks for the name of an axis: xla_pmap, tests/primitives/test_collectives.py",
     "ppermute": "the same",
     "pbroadcast": "the same",
     "all_gather": "the same",
@@ -158,6 +159,16 @@ def over(dtypes: tuple[np.dtype[Any], ...], *cases: tuple[tuple[int, ...], dict[
     """Samples of one operand of each dtype for each (shape, params)."""
     return lambda x: [Sample((x(*shape, dtype=dtype, low=-3, high=3),), params, smooth=dtype == F32 and 0 not in shape)
                       for shape, params in cases for dtype in dtypes]
+
+
+_OVER_DEVICES = [
+    lambda a, b: lax.psum(a * b, "i") + lax.axis_index("i"),
+    lambda a, b: (lax.pmax(a, "i"), lax.pmin(b, "i")),
+    lambda a, b: lax.ppermute(a, "i", [(0, 0)]) - lax.pbroadcast(b, "i", 0),
+    lambda a, b: lax.all_gather(a, "i", axis=1) @ lax.psum_scatter(b[None], "i")[None],
+    lambda a, b: lax.all_to_all(a[None] + b, "i", 0, 1),
+]
+"""What asks for the name of the axis of devices, which has one element."""
 
 
 def in_program(name: str, function: Any, *args: Any, smooth: bool = True) -> Sample:
@@ -414,6 +425,11 @@ _KEY_SAMPLES: dict[str, Any] = {
         "devices": [None] * 2, "srcs": [None] * 2, "copy_semantics": [CopySemantics.ALIAS] * 2})],
     **dict.fromkeys(("psum", "pmax", "pmin"), lambda x: [
         Sample((x(2, 3), x(2, 4)), {"axes": axes, "axis_index_groups": None}) for axes in ((0,), (1,), (0, 1), ())]),
+    "sharding_constraint": lambda x: [Sample((x(2, 3),), {
+        "sharding": NamedSharding(make_mesh((1,), ("i",)), PartitionSpec("i")), "layout": None,
+        "resource_env": ResourceEnv(Mesh((), ())), "unconstrained_dims": set()})],
+    "xla_pmap": lambda x: [in_program("xla_pmap", jax.pmap(f, axis_name="i", in_axes=(0, None)), x(1, 2), x(2),
+                                      smooth=False) for f in _OVER_DEVICES],
     "optimization_barrier": lambda x: [Sample((x(2, 3), x(4)), {})],
     "random_gamma": lambda x: [Sample((jax.random.split(jax.random.key(4), 2), np.float32([[0.5, 2, 7], [1, 3, 30]])),
                                       {"log_space": log_space}, smooth=False)

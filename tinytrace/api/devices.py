@@ -5,6 +5,7 @@ import copy
 from typing import Any
 
 from tinytrace.api.concrete import as_array
+from tinytrace.core import views
 from tinytrace.core.array import CPU, Array, Device
 from tinytrace.core.avals import aval_of, is_valid_type
 from tinytrace.core.dtypes import KeyType
@@ -66,29 +67,48 @@ def default_backend() -> str:
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
     """Return the tree `x` with its leaves as Arrays; copies of them where `may_alias` is False.
 
-    Raises: ValueError for a device that is none, and for leaves that may be aliased and donated at once.
+    `device` is a device, a sharding, or a tree of these that is a prefix of `x`.
+
+    Raises: ValueError for a device that is none, for a sharding that does not fit, and for leaves that may be aliased
+    and donated at once.
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.device_put.html.
     """
-    for one in tree_leaves(device):
-        if not isinstance(one, Device):
-            raise ValueError("`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, `Layout` or "
-                             f"a pytree of these values. Received invalid value: {one}")
     leaves, tree = tree_flatten(x)
+    places = [device] * len(leaves)
+    if device is not None:
+        places = broadcast_prefix(device, x, is_leaf=lambda one: one is None)
+        _check_places(tree_leaves(device), places, leaves)
     may = _per_leaf(may_alias, x, tree.num_leaves)
     if any(one and other for one, other in zip(may, _per_leaf(donate, x, tree.num_leaves), strict=True)):
         raise ValueError("may_alias and donate cannot be True at the same time.")
     if not is_eager():
-        return tree.unflatten(_stage(leaves, device, src, may, _per_leaf(donate, x, tree.num_leaves)))
+        return tree.unflatten(_stage(leaves, places, src, may, _per_leaf(donate, x, tree.num_leaves)))
     return tree.unflatten(map(_placed, leaves, may))
 
 
-def _stage(leaves: list[Any], device: Any, src: Any, may: list[Any], donate: list[Any]) -> Any:
+def _check_places(given: list[Any], places: list[Any], leaves: list[Any]) -> None:
+    """Raise ValueError unless each place is one, and each leaf has the axes that its sharding speaks of."""
+    for one in given:
+        if not isinstance(one, (Device, views.sharding.Sharding)):
+            raise ValueError("`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, `Layout` or "
+                             f"a pytree of these values. Received invalid value: {one}")
+    for place, leaf in zip(places, leaves, strict=True):
+        if place is not None and not isinstance(place, Device):
+            _check(leaf)
+            try:
+                place.check_compatible_aval(aval_of(leaf).shape)
+            except ValueError as error:
+                raise ValueError("One of device_put args is incompatible with its sharding annotation "
+                                 f"{place}: {error}") from None
+
+
+def _stage(leaves: list[Any], places: list[Any], src: Any, may: list[Any], donate: list[Any]) -> Any:
     for leaf in leaves:
         _check(leaf)
     semantics = [CopySemantics.DONATE if one else CopySemantics.COPY if other is False else CopySemantics.ALIAS
                  for one, other in zip(donate, may, strict=True)]
-    return device_put_p.bind(*leaves, devices=[device] * len(leaves), srcs=[src] * len(leaves),
+    return device_put_p.bind(*leaves, devices=places, srcs=[src] * len(leaves),
                              copy_semantics=semantics)
 
 

@@ -18,7 +18,7 @@ from tinytrace.api.signatures import (
 from tinytrace.api.traced_calls import check_output
 from tinytrace.core.avals import abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
-from tinytrace.core.named_axes import Axis
+from tinytrace.core.named_axes import Axis, binding
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
@@ -40,7 +40,7 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
     """
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
-    axes = tuple([Axis(size, name) for name, size in axis_env or ()])
+    axes = [Axis(size, name) for name, size in axis_env or ()]
     signature = signature_of(fun)
     statics = Statics(resolve_argnums(None, static_argnums, None, "static").nums, ())
 
@@ -73,7 +73,8 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
             out_tree.append(treedef)
             return out_leaves
 
-        closed = trace_to_closed_jaxpr(flat_fun, in_avals, info, axes)
+        with binding(*axes):
+            closed = trace_to_closed_jaxpr(flat_fun, in_avals, info)
         return (closed, _shapes(closed, out_tree[0])) if return_shape else closed
 
     make.__name__ = f"make_jaxpr({function_name(fun)})"

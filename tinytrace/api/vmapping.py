@@ -48,7 +48,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
                              f"arguments passed to the function, but got {len(in_axes)=}, {len(args)=}")
         leaves, in_tree = tree_flatten((args, kwargs))
         in_dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0), positional_only=True)
-        size = axis_size if axis_size is not None else _mapped_size(fun, args, kwargs, leaves, in_dims)
+        size = axis_size if axis_size is not None else mapped_size("vmap", fun, args, kwargs, leaves, in_dims)
         out_tree: list[PyTreeDef] = []
 
         def flat_fun(*elements: Any) -> list[Any]:
@@ -111,24 +111,27 @@ def _wrong_out_axis(tree: PyTreeDef, out_axes: Any, error: OutDimError) -> str:
 
 # --- the size of the mapped axis -------------------------------------------------------------------------------
 
-def _mapped_size(fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], leaves: Sequence[Any],
-                 dims: Sequence[int | None]) -> int:
-    """Return the size that all mapped axes have; raises ValueError if there is none, or more than one."""
+def mapped_size(name: str, fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], leaves: Sequence[Any],
+                dims: Sequence[int | None]) -> int:
+    """Return the size that all mapped axes have; `name` is vmap or pmap.
+
+    Raises: ValueError if there is none, or more than one.
+    """
     if not leaves:
-        raise ValueError("vmap wrapped function must be passed at least one argument containing an array, got empty "
+        raise ValueError(f"{name} wrapped function must be passed at least one argument containing an array, got empty "
                          f"*args={args} and **kwargs={kwargs}")
-    sizes = [None if dim is None else _axis_size(np.shape(x), dim) for x, dim in zip(leaves, dims, strict=True)]
+    sizes = [None if dim is None else _axis_size(name, np.shape(x), dim) for x, dim in zip(leaves, dims, strict=True)]
     distinct = {size for size in sizes if size is not None}
     if not distinct:
-        raise ValueError("vmap must have at least one non-None value in in_axes")
+        raise ValueError(f"{name} must have at least one non-None value in in_axes")
     if len(distinct) > 1:
-        raise ValueError(_inconsistent_sizes(_leaf_names(fun, args, kwargs), sizes, dims))
+        raise ValueError(_inconsistent_sizes(name, _leaf_names(fun, args, kwargs), sizes, dims))
     return distinct.pop()
 
 
-def _axis_size(shape: tuple[int, ...], axis: int) -> int:
+def _axis_size(name: str, shape: tuple[int, ...], axis: int) -> int:
     if not -len(shape) <= axis < len(shape):
-        raise ValueError(f"vmap was requested to map its argument along axis {axis}, which implies that its rank "
+        raise ValueError(f"{name} was requested to map its argument along axis {axis}, which implies that its rank "
                          f"should be at least {axis + 1 if axis >= 0 else -axis}, but is only {len(shape)} (its shape "
                          f"is {shape})")
     return shape[axis]
@@ -153,11 +156,12 @@ def _type_text(x: Any) -> str:
         return "unknown"
 
 
-def _inconsistent_sizes(names: Sequence[str], sizes: Sequence[int | None], dims: Sequence[int | None]) -> str:
+def _inconsistent_sizes(map_name: str, names: Sequence[str], sizes: Sequence[int | None],
+                        dims: Sequence[int | None]) -> str:
     """Say which sizes there are, the most frequent first, with one example of each."""
     lines = []
     for rank, (size, count) in enumerate(collections.Counter(s for s in sizes if s is not None).most_common()):
         first = sizes.index(size)
         many = f"{'some' if rank else 'most'} axes ({count} of them) had size {size}, e.g."
         lines.append(f"  * {f'one axis had size {size}:' if count == 1 else many} axis {dims[first]} of {names[first]}")
-    return "vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
+    return f"{map_name} got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)

@@ -6,13 +6,14 @@ binds is a NameError. Source: JAX's `core.AxisEnvFrame`.
 """
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tinytrace.core.jaxpr import Jaxpr, subjaxprs
 from tinytrace.core.primitive import Primitive
-from tinytrace.core.trace import Trace, current_trace
+from tinytrace.core.trace import Trace, current_trace, set_current_trace
 
 no_axis_name = object()
 """The name of an axis that has none: nobody can ask for it."""
@@ -63,6 +64,34 @@ def bound_axes() -> list[Axis]:
         axes += reversed(trace.axes)
         trace = trace.parent
     return axes
+
+
+def binding(*axes: Axis) -> contextlib.AbstractContextManager[None]:
+    """Bind names for what is traced inside the block, where nothing is mapped yet.
+
+    >>> with binding(Axis(4, "i")):
+    ...     axis_size("i")
+    4
+    """
+    return set_current_trace(_Binding(current_trace(), axes))
+
+
+class _Binding(Trace):
+    """Binds names, and hands each operation to the trace below."""
+
+    name = "Binding"
+
+    def __init__(self, parent: Trace, axes: tuple[Axis, ...]) -> None:
+        self.parent: Trace = parent
+        self.axes = axes
+
+    @property
+    def level(self) -> int:
+        return self.parent.level
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        with set_current_trace(self.parent):
+            return self.parent.process_primitive(primitive, args, params)
 
 
 def as_names(axis_name: Any) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ from tinytrace.core.jaxpr import Atom as Atom
 from tinytrace.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
 from tinytrace.core.jaxpr import join_effects as _join_effects
 from tinytrace.core.jaxpr import subjaxprs as jaxprs_in_params  # noqa: F401
-from tinytrace.core.named_axes import Axis, axis_size, bound_axes
+from tinytrace.core.named_axes import Axis, axis_size, binding, bound_axes
 from tinytrace.core.named_axes import no_axis_name as no_axis_name
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.trace import EvalTrace as EvalTrace
@@ -330,8 +330,7 @@ new_main = refused("jax.core.new_main", "a transformation here is a Trace with a
 new_base_main = new_sublevel = new_main
 
 
-@contextlib.contextmanager
-def extend_axis_env(*names: Any) -> Iterator[None]:
-    """Do nothing: a name is bound by the trace that maps over the axis (`make_jaxpr` has `axis_env`)."""
-    yield
+def extend_axis_env(axis_name: Any, size: int, tag: Any = None) -> contextlib.AbstractContextManager[None]:
+    """Bind a name for what is traced inside the block."""
+    return binding(Axis(size, axis_name))
 

@@ -274,8 +274,10 @@ _COLLECTIVES = {
     "primitives.collectives": "axis_index axis_index_p pmax pmax_p pmean pmin pmin_p psum psum_p",
     "primitives.collective_moves": "all_gather all_gather_p all_to_all all_to_all_p pbroadcast ppermute ppermute_p "
                                    "pshuffle psum_scatter pswapaxes",
+    "lax.placement": "with_sharding_constraint",
+    "primitives.placement": "sharding_constraint_p",
 }
-"""By module: what only programs with named axes ask for."""
+"""By module: what only programs with named axes, or with meshes of devices, ask for."""
 
 __getattr__ = lazy_names("tinytrace", {name: module for module, names in _COLLECTIVES.items()
                                        for name in names.split()}, __name__)

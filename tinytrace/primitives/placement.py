@@ -7,10 +7,10 @@ from typing import Any
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
-from tinytrace.core.kinds import Call, Kind
+from tinytrace.core.kinds import Call, IndexMap, Kind
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero
-from tinytrace.primitives.shaping import NDArray
+from tinytrace.primitives.shaping import NDArray, Rearrangement
 
 
 class CopySemantics(enum.Enum):
@@ -61,4 +61,31 @@ class DevicePut(Primitive):
         return Call(ClosedJaxpr(Jaxpr([], operands, list(operands), []), []))
 
 
+class ShardingConstraint(Rearrangement):
+    """`b = sharding_constraint[sharding=s ...] a` is a, whose parts lie as `s` says: on one device they do."""
+
+    name = "sharding_constraint"
+
+    def abstract_eval(self, x: ShapedArray, **params: Any) -> ShapedArray:
+        return x
+
+    def impl(self, x: NDArray, **params: Any) -> NDArray:
+        return x
+
+    def transpose(self, ct: Any, x: Any, **params: Any) -> list[Any]:
+        return [self.bind(ct, **params)]
+
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
+        """The axis of the batch lies as it likes."""
+        (x,), (dim,) = args, dims
+        assert dim is not None
+        params["sharding"] = params["sharding"].with_free_axis(dim)
+        params["unconstrained_dims"] = {dim, *(d + (d >= dim) for d in params["unconstrained_dims"])}
+        return self.bind(x, **params), dim
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        return IndexMap(lambda index, read: read(0, index))
+
+
 device_put_p = DevicePut()
+sharding_constraint_p = ShardingConstraint()

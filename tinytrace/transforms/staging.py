@@ -16,7 +16,6 @@ import numpy as np
 from tinytrace.config import config
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DebugInfo, DropVar, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.named_axes import Axis
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.printer import eqn_to_text
 from tinytrace.core.source_info import SourceInfo, replay
@@ -28,12 +27,12 @@ FlatFunction = Callable[..., Sequence[Any]]
 
 
 def trace_to_jaxpr(fun: FlatFunction, in_avals: Sequence[ShapedArray],
-                   debug_info: DebugInfo | None = None, axes: tuple[Axis, ...] = ()) -> tuple[Jaxpr, list[Any]]:
-    """Trace `fun`, a function of flat arrays to a flat sequence of arrays, which may ask for the named `axes`.
+                   debug_info: DebugInfo | None = None) -> tuple[Jaxpr, list[Any]]:
+    """Trace `fun`, a function of flat arrays to a flat sequence of arrays.
 
     Returns the jaxpr and the values of its constvars, among which may be tracers of enclosing traces.
     """
-    trace = DynamicJaxprTrace(current_trace(), debug_info, axes)
+    trace = DynamicJaxprTrace(current_trace(), debug_info)
     around, replay.scopes = replay.scopes, ()
     try:
         with running(trace):
@@ -50,9 +49,9 @@ def _record(trace: DynamicJaxprTrace, fun: FlatFunction, in_avals: Sequence[Shap
 
 
 def trace_to_closed_jaxpr(fun: FlatFunction, in_avals: Sequence[ShapedArray],
-                          debug_info: DebugInfo | None = None, axes: tuple[Axis, ...] = ()) -> ClosedJaxpr:
+                          debug_info: DebugInfo | None = None) -> ClosedJaxpr:
     """Trace `fun` and close the jaxpr over its constants."""
-    return ClosedJaxpr(*trace_to_jaxpr(fun, in_avals, debug_info, axes))
+    return ClosedJaxpr(*trace_to_jaxpr(fun, in_avals, debug_info))
 
 
 def hoist_consts(jaxpr: Jaxpr) -> Jaxpr:
@@ -90,9 +89,8 @@ class DynamicJaxprTrace(Trace):
 
     name = "DynamicJaxprTrace"
 
-    def __init__(self, parent: Trace, debug_info: DebugInfo | None = None, axes: tuple[Axis, ...] = ()) -> None:
+    def __init__(self, parent: Trace, debug_info: DebugInfo | None = None) -> None:
         self.parent = parent
-        self.axes = axes
         self.debug_info = debug_info
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []

@@ -1,0 +1,171 @@
+"""`xla_pmap`: a program that is mapped over devices, of which there is one. It is what `pmap` leaves in a jaxpr.
+
+Its program may ask for the name of the axis of devices, which is why each rule traces with the name bound. On one
+device the axis has one element, and mapping over it is what `vmap` does: that is how the equation is computed. So a
+longer axis can be traced and transformed, and is refused when it is to be compiled.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tinytrace.control_flow.bodies import WithPrograms, drop, keep, merge, run_body
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from tinytrace.core.kinds import Call, Kind
+from tinytrace.core.named_axes import Axis, binding
+from tinytrace.core.tangents import Zero, is_undefined_primal
+from tinytrace.core.trace import is_eager
+from tinytrace.primitives.broadcasting import squeeze
+from tinytrace.transforms.jvp import jvp_jaxpr
+from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
+from tinytrace.transforms.staging import trace_to_closed_jaxpr
+from tinytrace.transforms.transpose import transpose_jaxpr
+from tinytrace.transforms.vmap import batch_jaxpr_axes, move_dim, run_batched
+from tinytrace.util import cache_by_jaxpr
+
+Dims = Sequence[int | None]
+
+
+class XlaPmap(WithPrograms):
+    """`b = xla_pmap[axis_name=i axis_size=1 call_jaxpr={...} in_axes=(0,) out_axes=(0,) ...] a: f32[1,n]`."""
+
+    name = "xla_pmap"
+    multiple_results = True
+    map_primitive = True
+    compiled_eagerly = True
+
+    def binds(self, params: dict[str, Any]) -> Sequence[Any]:
+        return (params["axis_name"],)
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        if is_eager():
+            check_devices(params["axis_size"])
+        return super().bind(*args, **params)
+
+    def effects(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
+        return call_jaxpr.effects
+
+    def abstract_eval(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, axis_size: int, out_axes: Dims,
+                      **params: Any) -> list[ShapedArray]:
+        return [aval if axis is None else aval.update(shape=(*aval.shape[:axis], axis_size, *aval.shape[axis:]))
+                for aval, axis in zip(call_jaxpr.out_avals, out_axes, strict=True)]
+
+    def impl(self, *args: Any, **params: Any) -> list[Any]:
+        return run_body(_over_one_device(params), args)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, call_jaxpr: ClosedJaxpr, in_axes: Dims,
+            out_axes: Dims, donated_invars: Sequence[bool], **params: Any) -> tuple[Any, Any]:
+        moving = [type(t) is not Zero for t in tangents]
+        with binding(_axis(params)):
+            jvp, out_moving = jvp_jaxpr(call_jaxpr, moving, False)
+        outs = self.bind(*primals, *keep(tangents, moving), call_jaxpr=jvp,
+                         in_axes=(*in_axes, *keep(in_axes, moving)), out_axes=(*out_axes, *keep(out_axes, out_moving)),
+                         donated_invars=(*donated_invars, *keep(donated_invars, moving)), **params)
+        primals_out = outs[:len(out_moving)]
+        zeros = map(Zero.from_primal_value, drop(primals_out, out_moving))
+        return primals_out, merge(out_moving, zeros, outs[len(out_moving):])
+
+    def partial_eval(self, trace: JaxprTrace, args: Sequence[Any], *, call_jaxpr: ClosedJaxpr, in_axes: Dims,
+                     out_axes: Dims, donated_invars: Sequence[bool], **params: Any) -> Any:
+        """Residuals lie along axis 0 of the devices, on the way out of the known half and into the unknown one."""
+        unknown = [not trace.is_known(x) for x in args]
+        with binding(_axis(params)):
+            known, rest, out_unknown, res_avals = partial_eval_jaxpr(call_jaxpr, unknown, False)
+        residual_axes = (0,) * len(res_avals)
+        outs = self.bind(*drop(args, unknown), call_jaxpr=known, in_axes=tuple(drop(in_axes, unknown)),
+                         out_axes=(*drop(out_axes, out_unknown), *residual_axes),
+                         donated_invars=tuple(drop(donated_invars, unknown)), **params)
+        num_outs = len(out_unknown) - sum(out_unknown)
+        unknown_outs = trace.record(
+            self, [*map(trace.new_residual, outs[num_outs:]), *keep(args, unknown)],
+            {**params, "call_jaxpr": rest, "in_axes": (*residual_axes, *keep(in_axes, unknown)),
+             "out_axes": tuple(keep(out_axes, out_unknown)),
+             "donated_invars": (*[False] * len(residual_axes), *keep(donated_invars, unknown))})
+        return merge(out_unknown, outs[:num_outs], unknown_outs)
+
+    def transpose(self, cts: Sequence[Any], *args: Any, call_jaxpr: ClosedJaxpr, in_axes: Dims, out_axes: Dims,
+                  donated_invars: Sequence[bool], name: str, **params: Any) -> Sequence[Any]:
+        """Add the cotangents of all devices up for an operand that they share."""
+        linear = [is_undefined_primal(x) for x in args]
+        nonzero = [type(ct) is not Zero for ct in cts]
+        with binding(_axis(params)):
+            transposed, received = transpose_jaxpr(call_jaxpr, linear, nonzero)
+        operands = [*drop(args, linear), *keep(cts, nonzero)]
+        axes = keep(in_axes, received)
+        outs = self.bind(*operands, call_jaxpr=transposed,
+                         in_axes=(*drop(in_axes, linear), *keep(out_axes, nonzero)),
+                         out_axes=tuple(axis or 0 for axis in axes), donated_invars=(False,) * len(operands),
+                         name=f"transpose({name})", **params)
+        outs = [ct.sum(0) if axis is None else ct for ct, axis in zip(outs, axes, strict=True)]
+        return merge(received, [None] * (len(args) - sum(received)), outs)
+
+    def batch_along(self, axis: Axis, args: Sequence[Any], dims: Dims, *, call_jaxpr: ClosedJaxpr, in_axes: Dims,
+                    out_axes: Dims, **params: Any) -> tuple[Any, Any]:
+        """Batch the program: two axes of one array, that of the batch and that of the devices, make room for another.
+        """
+        inner = [_taken_out(dim, device) for dim, device in zip(dims, in_axes, strict=True)]
+        with binding(_axis(params)):
+            batched, out_dims = batch_jaxpr_axes(call_jaxpr, axis, inner)
+        outs = self.bind(*args, call_jaxpr=batched, in_axes=tuple(
+            _put_in(device, dim, after=True) for device, dim in zip(in_axes, dims, strict=True)), out_axes=tuple(
+            _put_in(device, dim) for device, dim in zip(out_axes, out_dims, strict=True)), **params)
+        return outs, [_put_in(dim, device, after=True) for dim, device in zip(out_dims, out_axes, strict=True)]
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        return Call(_over_one_device(params))
+
+
+def check_devices(size: int) -> None:
+    """Raise ValueError, as JAX does where a mapped function is called, when there are not so many devices."""
+    if size != 1:
+        raise ValueError(f"compiling computation that requires {size} logical devices, but only 1 XLA devices are "
+                         f"available (num_replicas={size})")
+
+
+def _axis(params: dict[str, Any]) -> Axis:
+    return Axis(params["axis_size"], params["axis_name"])
+
+
+def _taken_out(dim: int | None, other: int | None) -> int | None:
+    """Return where axis `dim` is once axis `other` is gone."""
+    return dim if dim is None or other is None or dim <= other else dim - 1
+
+
+def _put_in(dim: int | None, other: int | None, after: bool = False) -> int | None:
+    """Return where axis `dim` is once axis `other` is there; `after`: also when both are said to be at one place."""
+    if dim is None or other is None:
+        return dim
+    return dim + 1 if other < dim or (after and other == dim) else dim
+
+
+def _over_one_device(params: dict[str, Any]) -> ClosedJaxpr:
+    """Return the program of an equation without the name: mapped, as by `vmap`, over its axis of one element.
+
+    Raises: ValueError, as in JAX, when the axis has more elements than there are devices.
+    """
+    size = params["axis_size"]
+    if size != 1:
+        raise ValueError(f"compiling computation `{params['name']}` that requires {size} replicas, but only 1 XLA "
+                         "devices are available.")
+    return _mapped(params["call_jaxpr"], _axis(params), tuple(params["in_axes"]), tuple(params["out_axes"]))
+
+
+@cache_by_jaxpr
+def _mapped(closed: ClosedJaxpr, axis: Axis, in_axes: Dims, out_axes: Dims) -> ClosedJaxpr:
+    def mapped(*args: Any) -> list[Any]:
+        outs, dims = run_batched(jaxpr_as_fun(closed), axis, object(), args, in_axes)
+        return [_moved(x, dim, wanted) for x, dim, wanted in zip(outs, dims, out_axes, strict=True)]
+
+    in_avals = [aval if dim is None else aval.update(shape=(*aval.shape[:dim], axis.size, *aval.shape[dim:]))
+                for aval, dim in zip(closed.in_avals, in_axes, strict=True)]
+    return trace_to_closed_jaxpr(mapped, in_avals)
+
+
+def _moved(x: Any, dim: int | None, wanted: int | None) -> Any:
+    if wanted is None:
+        return x if dim is None else squeeze(x, (dim,))
+    return move_dim(x, 1, dim, wanted)
+
+
+xla_pmap_p = XlaPmap()
