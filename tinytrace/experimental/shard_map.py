@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from tinytrace.api.program import as_array
+from tinytrace.core.avals import aval_of
 from tinytrace.core.named_axes import Axis
+from tinytrace.core.trace import Tracer
 from tinytrace.core.tree_paths import broadcast_prefix, prefix_errors
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinytrace.primitives.broadcasting import squeeze
@@ -50,6 +53,7 @@ def shard_map(f: Callable[..., Any], mesh: Mesh, in_specs: Any, out_specs: Any, 
     def mapped(*args: Any) -> Any:
         leaves, in_tree = tree_flatten(args)
         _check(mesh, "in_specs", in_specs, args)
+        leaves = [x if isinstance(x, Tracer) else as_array(x, aval_of(x)) for x in leaves]
         out_tree: list[PyTreeDef] = []
 
         def flat(*elements: Any) -> list[Any]:
