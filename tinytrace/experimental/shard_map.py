@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.api.program import as_array
+from tinytrace.api.concrete import as_array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.named_axes import Axis
 from tinytrace.core.trace import Tracer
