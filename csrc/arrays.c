@@ -112,7 +112,9 @@ static PyObject *array_value(PyObject *self, void *unused) {
         return Py_NewRef(array->seen);
     PyObject *aval = Py_NewRef(array->aval), *buffer = Py_NewRef(array->buffer ? array->buffer : Py_None);
     PyObject *view = Py_NewRef(array->view ? array->view : Py_None);
-    PyObject *seen = array->buffer ? view_of_buffer(aval, buffer) : Py_NewRef(Py_None);
+    PyObject *seen = buffer != Py_None                ? view_of_buffer(aval, buffer)
+                     : Py_TYPE(view) == numpy_type ? view_of_view(view)
+                                                   : Py_NewRef(Py_None);
     if (seen == Py_None)
         Py_SETREF(seen, PyObject_CallFunctionObjArgs(read_only_view, aval, buffer, view, NULL));
     Py_DECREF(aval);

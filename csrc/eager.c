@@ -19,6 +19,7 @@ typedef struct {
     PyObject *scalar_types; /* per leaf: what a Python scalar or a NumPy array becomes, None for an Array */
     PyObject *out_avals;
     PyObject *unflatten; /* list of results -> result, None for a single one */
+    long long left;      /* after so many calls Python is asked for something better; negative: never */
 } Eager;
 
 static PyObject *as_ndarray, *quiet_context; /* numpy.asarray; makes a context in which NumPy does not warn */
@@ -44,12 +45,13 @@ static void eager_dealloc(PyObject *self) {
     PyObject_GC_Del(self);
 }
 
-/* EagerEntry(function, scalar_types, out_avals, unflatten) */
+/* EagerEntry(function, scalar_types, out_avals, unflatten, calls=-1) */
 static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *function, *scalar_types, *out_avals, *unflatten;
+    long long calls = -1;
     (void)type, (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OO!O!O", &function, &PyTuple_Type, &scalar_types, &PyTuple_Type, &out_avals,
-                          &unflatten))
+    if (!PyArg_ParseTuple(args, "OO!O!O|L", &function, &PyTuple_Type, &scalar_types, &PyTuple_Type, &out_avals,
+                          &unflatten, &calls))
         return NULL;
     Eager *e = PyObject_GC_New(Eager, &EagerType);
     if (!e)
@@ -58,15 +60,24 @@ static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     e->scalar_types = Py_NewRef(scalar_types);
     e->out_avals = Py_NewRef(out_avals);
     e->unflatten = Py_NewRef(unflatten);
+    e->left = calls;
     PyObject_GC_Track(e);
     return (PyObject *)e;
 }
+
+static PyObject *eager_is_spent(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(((Eager *)self)->left == 0);
+}
+
+static PyGetSetDef eager_getset[] = {
+    {"is_spent", eager_is_spent, NULL, "has it answered as many calls as it may?", NULL}, {NULL, NULL, NULL, NULL, NULL}};
 
 PyTypeObject EagerType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.EagerEntry",
     .tp_doc = "A call that NumPy answers: its function, and the types of scalars and results.",
     .tp_basicsize = sizeof(Eager), .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_new = eager_new,
-    .tp_dealloc = eager_dealloc, .tp_traverse = eager_traverse};
+    .tp_dealloc = eager_dealloc, .tp_traverse = eager_traverse, .tp_getset = eager_getset};
 
 /* set_numpy(asarray, quiet_context) */
 PyObject *set_numpy(PyObject *module, PyObject *args) {
@@ -163,7 +174,10 @@ static PyObject *wrap_all(Eager *e, PyObject *values) {
 
 PyObject *run_eagerly(PyObject *entry, PyObject **leaves, Py_ssize_t n) {
     Eager *e = (Eager *)entry;
-    PyObject *result = n == PyTuple_GET_SIZE(e->scalar_types) ? call_quietly(e, leaves) : NULL;
+    if (n != PyTuple_GET_SIZE(e->scalar_types) || !e->left)
+        return NULL;
+    e->left -= e->left > 0;
+    PyObject *result = call_quietly(e, leaves);
     if (!result || e->unflatten == Py_None)
         return result ? wrap(result, PyTuple_GET_ITEM(e->out_avals, 0)) : NULL;
     PyObject *tree = wrap_all(e, result);

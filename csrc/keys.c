@@ -145,7 +145,9 @@ static int read_dict(Key *key, PyObject *x) {
 static int read_static(Key *key, PyObject *x) {
     if (PyFloat_Check(x) && isnan(PyFloat_AS_DOUBLE(x))) /* nan equals nothing, itself included */
         return 0;
-    return push(key, (PyObject *)Py_TYPE(x)) && push(key, x);
+    if (!push(key, (PyObject *)Py_TYPE(x)))
+        return 0;
+    return PyList_CheckExact(x) ? push_new(key, PyList_AsTuple(x)) : push(key, x); /* `axes=[0, 1]` */
 }
 
 /* Attributes of a dataclass: those that are arguments, and those that are static. */

@@ -47,3 +47,16 @@ int is_held_by_others(PyObject *view) {
     PyObject *base = PyArray_BASE((PyArrayObject *)view); /* of views of a view, where that is a NumPy array itself */
     return Py_REFCNT(view) > 1 || (base && PyArray_CheckExact(base) && Py_REFCNT(base) > 1);
 }
+
+PyObject *view_of_view(PyObject *view) {
+    PyArrayObject *x = (PyArrayObject *)view;
+    if (!shape_name) /* during the import */
+        Py_RETURN_NONE;
+    PyObject *seen = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(x)), PyArray_NDIM(x),
+                                          PyArray_DIMS(x), PyArray_STRIDES(x), PyArray_DATA(x), 0, NULL);
+    /* A base that is no array and no buffer: NumPy then refuses to make the view writeable. */
+    PyObject *base = seen ? PyTuple_Pack(1, view) : NULL;
+    if (seen && (!base || PyArray_SetBaseObject((PyArrayObject *)seen, base) < 0))
+        Py_CLEAR(seen);
+    return seen;
+}

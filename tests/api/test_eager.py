@@ -16,13 +16,14 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace._dispatch import EagerEntry, FastEntry
-from tinytrace.api import eager
+from tinytrace.api import eager, recipes
 from tinytrace.api.blocks import on_blocks
 from tinytrace.api.exactness import has_one_answer
 from tinytrace.api.jit import jit
 from tinytrace.api.library import ELEMENTWISE, library_jit
 from tinytrace.api.recipes import numpy_entry
 from tinytrace.core.trace import interpreting
+from tinytrace.numpy.indexing import take_index
 from tinytrace.runtime.ladder import stats
 
 X = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32)
@@ -351,3 +352,69 @@ def test_large_calls_get_compiled_and_give_the_same_bits(name):
     first = np.asarray(call(x, y)).tobytes()
     for _ in range(4):
         assert np.asarray(call(x, y)).tobytes() == first
+
+
+def indices():
+    """Indices of arrays of shape (4, 5, 3), with what NumPy means by them and JAX does not, and the reverse."""
+    positions, negative, far = np.array([0, 3, 1]), jnp.array([[-1], [-4]]), jnp.array([9, -9, 0])
+    mask, rows = np.arange(20).reshape(4, 5) % 3 == 0, jnp.arange(4) > 1
+    return [positions, negative, far, mask, rows, jnp.int32(2), jnp.uint8([1]), jnp.zeros(0, int), (positions, 1),
+            (0, positions), (slice(1, None), positions[:1]), (positions, slice(None), positions - 1), (None, negative),
+            (..., negative[:, 0]), (rows, 2), (mask, 0), (positions[:, None], positions), (positions, 7),
+            np.array(True), np.float32([1.0]), [0, 1], "x", (0, 0, 0, positions), jnp.arange(5) > 1,
+            np.array(["a"]), np.int64([2 ** 40])]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("k", range(len(indices())))
+def test_indices_mean_what_they_mean_in_programs(k):
+    index = indices()[k]
+    for x in (jnp.asarray(np.arange(60, dtype=np.float32).reshape(4, 5, 3)), jnp.full((4, 5, 3), 2)):
+        assert outcome(lambda x: x[index], x) == outcome(lambda x: take_index(x, index), x)
+
+
+def outcome(function, x):
+    try:
+        found = function(x)
+    except Exception as error:
+        return type(error), str(error)
+    return found.aval, np.asarray(found).tobytes()
+
+
+def test_indices_of_keys():
+    keys = jax.random.split(jax.random.key(0), 4)
+    assert (jax.random.key_data(keys[jnp.array([2, 0])]) == jax.random.key_data(keys)[jnp.array([2, 0])]).all()
+    with pytest.raises(TypeError):
+        jnp.arange(4)[keys]
+
+
+def test_what_numpy_has_answered_often_is_compiled(monkeypatch):
+    monkeypatch.setattr(recipes, "CALLS", 3)
+    function = jit(lambda x, i: jnp.take(x, i, axis=1) * 1)
+    f = eager.EagerFunction(function, function)
+    x, i = jnp.asarray(np.arange(60, dtype=np.float32).reshape(4, 15)), jnp.array([3, 14, -1, 20])
+    answered = []
+    monkeypatch.setattr(eager.EagerFunction, "_learn",
+                        lambda self, *call: answered.append(type(call[2])) or super(type(self), self)._learn(*call))
+    results = [np.asarray(f(x, i)).tobytes() for _ in range(8)]
+    assert answered == [EagerEntry, FastEntry]
+    assert len(set(results)) == 1
+
+
+def test_lists_as_static_arguments_are_looked_up():
+    f = eager.EagerFunction(lambda x, shape: jnp.reshape(x, tuple(shape)), jit(jnp.reshape, static_argnums=1))
+    x = jnp.arange(6)
+    for shape in ([2, 3], [3, 2], [2, 3], [-1], (2, 3), [6]) * 2:
+        assert f(x, shape).shape == np.arange(6).reshape(shape).shape
+    assert f._learn((x, [1, 6]), {}, f.plain)
+    assert not f._learn((x, [[6]]), {}, f.plain)
+
+
+def test_what_python_sees_of_an_array_stays_read_only():
+    for x in (jnp.ones(3) + 1, jnp.arange(6).reshape(2, 3).T, jnp.float32(2) > 1, jnp.ones(3)[::-1],
+              jnp.ones(3, jnp.bfloat16) + 1, jnp.zeros((0, 2))):
+        seen = np.asarray(x)
+        assert not seen.flags.writeable
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            seen.flags.writeable = True
+        assert np.asarray(x) is seen

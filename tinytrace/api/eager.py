@@ -5,7 +5,8 @@ runs, compiled as `jit` compiles it (or found in memory, or on disk). Two things
 operations, and neither can be seen in a result:
 
   * NumPy answers for functions that have one right answer (`exactness`) while their arrays are small: elements that
-    move or are chosen, comparisons, integers, one sum or product. Nothing is compiled for them (`recipes`).
+    move or are chosen, comparisons, integers, one sum or product (`recipes`). Nothing is compiled for them, until one
+    of several NumPy calls has been called so often that a compiler would have paid.
   * Elementwise functions are compiled once for all shapes (`blocks`), and traced once for all (`any_shape`).
 
 What cannot be traced because it looks at values runs in Python, operation by operation, and each of these by the rule.
@@ -31,7 +32,7 @@ from tinytrace.api.jit_cache import StaticValue, TracedFunction
 from tinytrace.api.loaded_code import cache_of_programs
 from tinytrace.api.nan_checks import find_nan
 from tinytrace.api.program import one_equation, shared_program
-from tinytrace.api.recipes import numpy_call, numpy_entry
+from tinytrace.api.recipes import numpy_call, numpy_entry, pays_compiled
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.core.array import Array
@@ -80,8 +81,7 @@ class EagerFunction(FastCallable):
             self._learn(args, kwargs, self.plain, epoch)
             return self.plain(*args, **kwargs)
         traced, leaves, order = found
-        call = _call_of(traced.closed, _unflatten(traced), tuple(map(_leaf_type, leaves)), tuple(order), repeated,
-                        trace_context())
+        call = _best_call(traced.closed, _unflatten(traced), tuple(map(_leaf_type, leaves)), tuple(order), repeated)
         if is_large(traced.closed) and not repeated:
             self._learn(args, kwargs, self._second_call, epoch)
         elif call.entry is not None:
@@ -130,8 +130,8 @@ class EagerPrimitive(FastCallable):
         closed = _program_of(primitive, tuple(map(aval_of, args)), params)
         if closed is None or (primitive.compiled_eagerly and config.disable_jit):
             return apply_primitive(primitive, args, params)
-        call = _call_of(closed, list if primitive.multiple_results else None, tuple(map(_leaf_type, args)),
-                        tuple(range(len(args))), repeated, trace_context())
+        call = _best_call(closed, list if primitive.multiple_results else None, tuple(map(_leaf_type, args)),
+                          tuple(range(len(args))), repeated)
         if is_large(closed) and not repeated:
             self._learn(args, params, self._second_call, epoch)
         elif call.entry is not None and not primitive.compiled_eagerly:  # bodies of loops come and go
@@ -186,15 +186,24 @@ class Call(NamedTuple):
         return results[0] if self.unflatten is None else self.unflatten(results)
 
 
+def _best_call(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None, leaf_types: tuple[type, ...],
+               order: tuple[int, ...], repeated: bool) -> Call:
+    """Return how calls of a program are answered; once NumPy has answered many of them, by machine code."""
+    call = _call_of(closed, unflatten, leaf_types, order, repeated, trace_context())
+    if isinstance(call.entry, EagerEntry) and call.entry.is_spent:
+        return _call_of(closed, unflatten, leaf_types, order, repeated, trace_context(), often=True)
+    return call
+
+
 @cache_of_programs(2048)
 def _call_of(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None, leaf_types: tuple[type, ...],
-             order: tuple[int, ...], repeated: bool, context: Hashable) -> Call:
+             order: tuple[int, ...], repeated: bool, context: Hashable, often: bool = False) -> Call:
     """Return how calls of a program are answered, under the settings of `context`: the rule of this page."""
     in_order = order == tuple(range(len(order)))
     cheaply, compiler = not (repeated and is_large(closed)), _has_compiler()
     entry: FastEntry | EagerEntry | None = None
-    if in_order and (not compiler or (cheaply and has_one_answer(closed.jaxpr))):
-        entry = numpy_entry(closed, leaf_types, unflatten)
+    if in_order and (not compiler or (cheaply and not often and has_one_answer(closed.jaxpr))):
+        entry = numpy_entry(closed, leaf_types, unflatten, may_be_compiled=compiler and pays_compiled(closed.jaxpr))
     if entry is None and compiler and cheaply and (found := on_blocks(closed)):
         on_any = shared_program(found.jaxpr).entry_on_blocks(*_entry_arguments(found, order), unflatten)
         shape = next((aval.shape for aval in (*closed.in_avals, *closed.out_avals) if aval.shape), ())

@@ -6,33 +6,53 @@ What `jnp.where(c, x, y)` does to arrays of certain types never changes: it is w
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tinytrace._dispatch import EagerEntry
 from tinytrace.api.blocks import is_filling
-from tinytrace.api.exactness import called_program
+from tinytrace.api.exactness import called_program, kind_or_none
 from tinytrace.core.array import Array
 from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from tinytrace.core.kinds import Gather, Scatter
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.primitives.conversion import convert_element_type_p
 
 NumPyFunction = Callable[..., Any]
+CALLS = 500
+"""So many NumPy calls of some 30 us each take as long as a compiler does."""
 FOLDED = {FLOAT32, FLOAT64}
 """What Python's integers may become at once: the way over int32 gives the same."""
 
 
 def numpy_entry(closed: ClosedJaxpr, leaf_types: Sequence[type],
-                unflatten: Callable[[list[Any]], Any] | None) -> EagerEntry | None:
+                unflatten: Callable[[list[Any]], Any] | None, may_be_compiled: bool = False) -> EagerEntry | None:
     """Return the call of a program on Arrays, NumPy arrays and Python scalars as NumPy calls.
 
+    may_be_compiled: the entry answers `CALLS` calls only.
     None where a result is an Array among the arguments, which must stay the same object, or a constant.
     """
     found = numpy_call(closed, leaf_types, unflatten is None)
-    return None if found is None else EagerEntry(*found, tuple(closed.out_avals), unflatten)
+    if found is None:
+        return None
+    return EagerEntry(*found, tuple(closed.out_avals), unflatten, CALLS if may_be_compiled else -1)
+
+
+def pays_compiled(jaxpr: Jaxpr) -> bool:
+    """Is the program so much work to NumPy that calls which repeat are worth a compiler's time?
+
+    An equation is a microsecond or two of NumPy's, a gather or a scatter some twenty.
+    """
+    return sum(20 if isinstance(kind_or_none(eqn), (Gather, Scatter)) else 1 for eqn in _all_equations(jaxpr)) > 4
+
+
+def _all_equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
+    for eqn in jaxpr.eqns:
+        inner = called_program(eqn)
+        yield from [eqn] if inner is None else _all_equations(inner.jaxpr)
 
 
 def numpy_call(closed: ClosedJaxpr, leaf_types: Sequence[type], single: bool, any_shape: bool = False) \

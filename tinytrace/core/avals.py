@@ -169,8 +169,13 @@ def is_valid_type(x: Any) -> bool:
     return isinstance(x, (float, int, complex)) or hasattr(x, "aval") or hasattr(x, "__jax_array__")
 
 
+_ONLY_INT = frozenset({int})
+
+
 def canonicalize_shape(shape: Any, context: str = "") -> tuple[int, ...]:
     """Return `shape` as a tuple of Python ints; raises TypeError with JAX's message when it is none."""
+    if type(shape) is tuple and _ONLY_INT.issuperset(map(type, shape)):
+        return shape
     if getattr(shape, "ndim", 1) == 0 or not isinstance(shape, Iterable):
         shape = (shape,)
     try:

@@ -92,6 +92,18 @@ SMALL = frozenset(SMALL_FLOATS + SMALL_INTEGERS)
 """Types that promotion knows, and that no array here has: their values are converted to other types first."""
 
 
+def _known(narrow: bool) -> dict[Any, DType]:
+    """Pair dtypes, and the types of their scalars, with what `canonicalize_dtype` makes of them."""
+    table: dict[Any, DType] = {}
+    for dtype in SUPPORTED | frozenset(_NARROW):
+        table[dtype] = table[dtype.type] = _NARROW.get(dtype, dtype) if narrow else dtype
+    table.update({kind: table[np.dtype(kind)] for kind in (bool, int, float, complex)})
+    return table
+
+
+_KNOWN = (_known(narrow=True), _known(narrow=False))
+
+
 def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
     """Return the dtype that values of `dtype` really have: 64-bit types narrow unless `enable_x64` is on.
 
@@ -102,6 +114,9 @@ def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
     """
     if isinstance(dtype, KeyType):
         return cast(DType, dtype)
+    known = _KNOWN[config.enable_x64].get(dtype) if type(dtype) is type or isinstance(dtype, np.dtype) else None
+    if known is not None:
+        return known
     result = to_numpy_dtype(dtype)
     if not config.enable_x64:
         result = _NARROW.get(result, result)

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.core.array import Array
+from tinytrace.config import config
+from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import is_integer
-from tinytrace.core.trace import Tracer
+from tinytrace.core.dtypes import KeyType, is_integer
+from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.numpy.array_creation import zeros_like
 from tinytrace.numpy.index_parsing import complete, is_empty, parse, to_gather
 from tinytrace.numpy.promotion import Value, concrete, promote_dtypes
@@ -21,7 +22,11 @@ def getitem(x: Value, index: Any) -> Value:
     Integers out of range are clamped, as JAX does while tracing.
     See https://numpy.org/doc/stable/user/basics.indexing.html.
     """
-    return take_index(x, index)  # outside of traces, integers and slices do not come here: csrc/indexing.c
+    if type(x) is Array and is_eager() and not config.debug_nans:  # integers and slices: csrc/indexing.c
+        found = _in_numpy(x, index)
+        if found is not None:
+            return found
+    return take_index(x, index)
 
 
 def is_plain(index: Any, shape: tuple[int, ...]) -> bool:
@@ -31,9 +36,45 @@ def is_plain(index: Any, shape: tuple[int, ...]) -> bool:
         if type(i) is int:
             if not -size <= i < size:
                 return False
-        elif type(i) is not slice or not all(end is None or type(end) is int for end in (i.start, i.stop, i.step)):
+        elif not is_plain_slice(i):
             return False
     return 0 < len(entries) <= len(shape)
+
+
+MOST_POSITIONS = 1 << 18
+"""So many elements are taken by NumPy at most; from there on a compiled program on all threads is faster."""
+
+
+def _in_numpy(x: Array, index: Any) -> Array | None:
+    """Return `x[index]` as NumPy gives it; None where it means something else to NumPy, or is no index at all.
+
+    Arrays of integers in range, masks, slices, `...` and None mean the same to both. Elements are moved, not computed.
+    """
+    entries, positions = [], 1
+    for entry in index if type(index) is tuple else (index,):
+        if type(entry) is Array:
+            if isinstance(entry.aval.dtype, KeyType):
+                return None
+            entry = entry._value
+        if type(entry) is np.ndarray:
+            if entry.dtype.kind not in "iub" or (entry.dtype.kind == "b" and entry.ndim == 0):
+                return None
+            positions *= entry.size
+        elif not (entry is None or entry is Ellipsis or type(entry) is int or is_plain_slice(entry)):
+            return None
+        entries.append(entry)
+    if positions > MOST_POSITIONS:
+        return None
+    try:
+        found = x._value[tuple(entries)]
+    except (IndexError, OverflowError):  # out of range, where JAX clamps; or an error, which JAX words in its own way
+        return None
+    return array_from_numpy(np.asarray(found), x.aval.update(shape=np.shape(found)))
+
+
+def is_plain_slice(x: Any) -> bool:
+    """Is `x` a slice of integers?"""
+    return type(x) is slice and all(end is None or type(end) is int for end in (x.start, x.stop, x.step))
 
 
 def take_index(x: Value, index: Any, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,

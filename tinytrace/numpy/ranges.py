@@ -8,8 +8,10 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
-from tinytrace.core.avals import canonicalize_shape
+from tinytrace.core.array import array_from_numpy
+from tinytrace.core.avals import ShapedArray, canonicalize_shape
 from tinytrace.core.dtypes import is_integer, result_type
+from tinytrace.core.trace import is_eager
 from tinytrace.numpy.arithmetic import sign
 from tinytrace.numpy.array_creation import array, asarray
 from tinytrace.numpy.exponential import log10
@@ -43,6 +45,9 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
 
     See https://numpy.org/doc/stable/reference/generated/numpy.arange.html.
     """
+    if dtype is None and is_eager() and _is_small(start) and all(x is None or _is_small(x) for x in (stop, step)):
+        numbers: Any = np.arange(start, stop, step, int_dtype())  # type: ignore[call-overload]
+        return array_from_numpy(numbers, ShapedArray(numbers.shape, int_dtype()))
     dtype = user_dtype(dtype, "arange")
     check_arraylike("arange", start)
     check_arraylike_or_none("arange", None, stop, step)
@@ -59,6 +64,11 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
         return lax.iota(dtype, max(0, int(np.ceil(stop))))
     values: Any = np.arange(start, stop, step, dtype)  # type: ignore[call-overload]
     return array(values)
+
+
+def _is_small(x: Any) -> bool:
+    """Is `x` a Python integer that fits into an int32?"""
+    return type(x) is int and -2 ** 31 <= x < 2 ** 31
 
 
 def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False,

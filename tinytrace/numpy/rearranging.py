@@ -166,8 +166,8 @@ def tile(A: ArrayLike, reps: Any) -> Value:
     times = shape_tuple(reps)
     shape = (1,) * (len(times) - np.ndim(A)) + np.shape(A)
     times = (1,) * (len(shape) - len(times)) + times
-    spread = broadcast_to(reshape(A, [j for size in shape for j in (1, size)]),
-                          [k for pair in zip(times, shape, strict=True) for k in pair])
+    spread = broadcast_to(reshape(A, tuple([j for size in shape for j in (1, size)])),
+                          tuple([k for pair in zip(times, shape, strict=True) for k in pair]))
     return reshape(spread, tuple(size * n for size, n in zip(shape, times, strict=True)))
 
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
-from tinytrace.core.avals import aval_of
+from tinytrace.core.array import Array, array_from_numpy
+from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import BOOL, is_integer
+from tinytrace.core.trace import is_eager
 from tinytrace.numpy.array_creation import array, asarray, zeros
 from tinytrace.numpy.classification import iscomplexobj
 from tinytrace.numpy.comparison import maximum, minimum
@@ -147,6 +149,9 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
     arr = asarray(a)
     if arr.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
+    if size is None and type(arr) is Array and is_eager():
+        return tuple(array_from_numpy(x.astype(int_dtype()), ShapedArray(x.shape, int_dtype()))
+                     for x in np.nonzero(arr._value))
     mask = arr if arr.dtype == BOOL else arr != 0
     count = int(concrete(mask.sum() if size is None else size,
                          "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within JAX "

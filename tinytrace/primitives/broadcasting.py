@@ -19,6 +19,20 @@ from tinytrace.primitives.checks import canonicalize_axis, check_shapelike, is_a
 from tinytrace.primitives.composite import OnParts
 from tinytrace.primitives.shaping import NDArray, Rearrangement, moveaxis
 
+SMALL = 1 << 12
+"""Elements of an array that is written sooner than a view of it is made, which takes NumPy 4 us."""
+
+
+def repeated(x: NDArray, shape: tuple[int, ...]) -> NDArray:
+    """Return what `np.broadcast_to` does."""
+    if x.shape == shape:
+        return x
+    if math.prod(shape) > SMALL:
+        return np.broadcast_to(x, shape)
+    out = np.empty(shape, x.dtype)
+    out[...] = x
+    return out
+
 
 def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
     """Repeat `operand`, whose dimension `k` becomes dimension `broadcast_dimensions[k]` of `shape`.
@@ -131,7 +145,7 @@ class BroadcastInDim(Rearrangement):
         expanded = [1] * len(shape)
         for size, dim in zip(x.shape, broadcast_dimensions, strict=True):
             expanded[dim] = size
-        return np.broadcast_to(np.reshape(x, expanded), shape)
+        return repeated(np.asarray(x).reshape(expanded), tuple(shape))
 
     def transpose(self, ct: Any, x: Any, *, shape: tuple[int, ...],
                   broadcast_dimensions: tuple[int, ...]) -> Sequence[Any]:

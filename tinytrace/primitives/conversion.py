@@ -206,6 +206,10 @@ def _convert(x: NDArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> NDArra
 
 def _float_to_integer(x: NDArray, dtype: np.dtype[Any]) -> NDArray:
     info = np.iinfo(dtype)
+    if x.size and x.dtype.itemsize >= 4:
+        least, greatest = np.minimum.reduce(x, None), np.maximum.reduce(x, None)
+        if least >= info.min and greatest < info.max / 2:  # no NaN either
+            return x.astype(dtype)
     wide = np.trunc(np.asarray(x).astype(np.float64))
     # The largest integer of 64 bits is no float64: what reaches 2**63 saturates before it is converted.
     below, above = wide <= info.min, wide >= float(info.max)

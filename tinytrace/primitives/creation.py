@@ -21,7 +21,7 @@ from tinytrace.core.dtypes import (
 )
 from tinytrace.core.kinds import IndexMap, Kind, cast
 from tinytrace.core.primitive import Primitive, refuse
-from tinytrace.primitives.broadcasting import broadcast, broadcast_in_dim
+from tinytrace.primitives.broadcasting import broadcast, broadcast_in_dim, repeated
 from tinytrace.primitives.checks import check_shapelike
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.random_bits import random_unwrap, random_wrap
@@ -127,7 +127,7 @@ class Iota(Primitive):
     def impl(self, *, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int, sharding: None) -> NDArray:
         column = [1] * len(shape)
         column[dimension] = shape[dimension]
-        return np.broadcast_to(np.arange(shape[dimension]).astype(dtype).reshape(column), shape)
+        return repeated(np.arange(shape[dimension]).astype(dtype).reshape(column), tuple(shape))
 
     jvp = refuse("it has no operands")
     transpose = refuse("it has no operands")
