@@ -23,7 +23,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check mutants lint exhaustive golden tutorials lab docs bench clean
+.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check mutants lint exhaustive golden tutorials lab docs bench sweep scaling clean
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of"
@@ -97,6 +97,13 @@ bench: $(VENV)/.installed $(RIVAL)/.installed  ## time us against JAX, torch, Nu
 	@echo "==> the benchmarks"
 	@$(BIN)/python benchmarks/run.py $(BENCH) --python tinytrace=$(BIN)/python \
 		$(foreach rival,$(RIVALS) numpy,$(rival)=$(RIVAL)/bin/python)
+
+sweep: $(VENV)/.installed $(RIVAL)/.installed  ## time every public function against JAX and NumPy, five minutes at a time
+	@$(BIN)/python benchmarks/sweep.py $(SWEEP) --python tinytrace=$(BIN)/python \
+		$(foreach rival,jax numpy,$(rival)=$(RIVAL)/bin/python)
+
+scaling: $(VENV)/.installed $(RIVAL)/.installed  ## time against elements, leaves, equations, turns: exponents and jumps
+	@$(BIN)/python benchmarks/scaling.py --python tinytrace=$(BIN)/python jax=$(RIVAL)/bin/python
 
 clean:  ## remove everything that the other targets made
 	rm -rf $(VENV) $(ORACLE) $(RIVAL) .cache benchmarks/results docs/_build docs/tutorials docs/made build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

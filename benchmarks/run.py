@@ -36,14 +36,14 @@ class Worker:
     """A rival's process, stopped while it is not asked: threads that spin on after a call (OpenMP's and OpenBLAS's do,
     for tens of milliseconds) would take a core from whoever is timed next."""
 
-    def __init__(self, rival: str, python: str, threads: int, folder: str) -> None:
+    def __init__(self, rival: str, python: str, threads: int, folder: str, script: str = "worker.py") -> None:
         cpus = sorted(os.sched_getaffinity(0))[:threads]
         # Where a machine names OpenBLAS's core for the sake of old builds: each library is to choose for itself.
         given = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
         env = {**given, "TINYTRACE_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads),
                "NUMBA_NUM_THREADS": str(threads), "JAX_PLATFORMS": "cpu"}
         self.process = subprocess.Popen(
-            [python, str(HERE / "worker.py"), rival, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [python, str(HERE / script), rival, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True, env=env, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
 
     def ask(self, **command: Any) -> dict[str, Any]:

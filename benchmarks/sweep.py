@@ -1,0 +1,159 @@
+"""Sweep: every public function, with arguments by strategy, against JAX and NumPy or SciPy; one table, worst first.
+
+    python benchmarks/sweep.py --python tinytrace=PATH jax=PATH numpy=PATH [--modules numpy lax] [--part 1/4]
+                               [--sizes 10 1000 100000] [--dtypes float32] [--only TEXT] [--seconds 280] [--out FOLDER]
+
+Each run measures until `--seconds` are over and says with which function the next begins (`--begin NAME`); results are
+kept in `sweep.json`, and the table and the heat map are those of all runs. A case gives the least of some samples, in
+each rival's own process, while the others are stopped. `--sizes 10000000` and `--dtypes float16 int8` take long.
+"""
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+from typing import Any
+
+from run import HERE, Worker
+
+MODULES = ("numpy", "lax", "nn", "numpy.linalg", "numpy.fft", "random", "scipy.special")
+SKIPPED = {"save", "savez", "load", "fromfile", "fromfunction", "frompyfunc", "vectorize", "install_methods",
+           "fromiter", "set_printoptions", "printoptions", "get_printoptions", "absent_names", "lazy_names", "key_impl",
+           "wrap_key_data"}
+Case = tuple[str, str, str, int, str, bool]
+Times = dict[str, float]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", nargs="+", required=True, metavar="RIVAL=PATH")
+    parser.add_argument("--modules", nargs="+", default=list(MODULES), choices=MODULES)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[10, 1000, 100_000])
+    parser.add_argument("--dtypes", nargs="+", default=["float32"])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--part", default="1/1", help="2/4: the second of four parts, of every fourth function each")
+    parser.add_argument("--begin", default="")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--seconds", type=float, default=280)
+    parser.add_argument("--out", type=pathlib.Path, default=HERE / "results")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    file = options.out / "sweep.json"
+    times = {tuple(case): found for case, found in json.loads(file.read_text())} if file.exists() else {}
+    with tempfile.TemporaryDirectory() as folder:
+        workers = {rival: Worker(rival, path, options.threads, folder, "sweep_worker.py")
+                   for rival, path in (item.split("=", 1) for item in options.python)}
+        try:
+            measure(options, workers, times)
+        finally:
+            for worker in workers.values():
+                worker.close()
+    file.write_text(json.dumps([[list(case), found] for case, found in times.items()]))
+    (options.out / "sweep.md").write_text(table(times))
+    (options.out / "sweep.svg").write_text(heat_map(times))
+    print(f"wrote {options.out / 'sweep.md'} and {options.out / 'sweep.svg'}")
+
+
+def public_names(modules: list[str]) -> list[tuple[str, str]]:
+    """Return the public functions, by module."""
+    found = []
+    for module in modules:
+        place = importlib.import_module(f"tinytrace.{module}")
+        found += [(module, name) for name in sorted(vars(place)) if not name.startswith("_") and name not in SKIPPED
+                  and callable(getattr(place, name)) and not isinstance(getattr(place, name), type)]
+    return found
+
+
+def measure(options: Any, workers: dict[str, Worker], times: dict[Case, Times]) -> None:
+    """Time every case of the chosen functions with every rival until the time is over."""
+    begun = time.monotonic()
+    number, parts = map(int, options.part.split("/"))
+    names = [pair for pair in public_names(options.modules) if options.only in pair[1]][number - 1::parts]
+    begin = next((k for k, pair in enumerate(names) if ".".join(pair) == options.begin), 0)
+    for module, name in names[begin:]:
+        if time.monotonic() - begun > options.seconds:
+            print(f"the time is over: go on with --begin {module}.{name}")
+            return
+        for dtype in options.dtypes:
+            choice = workers["tinytrace"].ask(choose=[module, name, dtype]).get("choice")
+            for size in options.sizes if choice else ():
+                for jitted in (False, True):
+                    case = (module, name, choice, size, dtype, jitted)
+                    replies = {rival: worker.ask(case=case) for rival, worker in workers.items()}
+                    times[case] = {rival: reply["seconds"] for rival, reply in replies.items() if "seconds" in reply}
+                    show(case, times)
+
+
+def ratio(case: Case, times: dict[Case, Times]) -> float | None:
+    """Return tinytrace's time over the best rival's; of jitted calls NumPy's is a rival too."""
+    found = times[case]
+    plain = times.get((*case[:5], False), {})
+    rivals = [found[r] for r in ("jax",) if r in found] + [plain[r] for r in ("numpy",) if r in plain]
+    return found["tinytrace"] / min(rivals) if rivals and "tinytrace" in found else None
+
+
+def show(case: Case, times: dict[Case, Times]) -> None:
+    found = ratio(case, times)
+    if found is not None:
+        print(f"{found:8.2f}  {title(case)}  {_micro(times[case])}", file=sys.stderr, flush=True)
+
+
+def title(case: Case) -> str:
+    module, name, choice, size, dtype, jitted = case
+    return f"{module}.{name}({choice}) {dtype} {size:,}{' jitted' if jitted else ''}"
+
+
+def _micro(found: Times) -> str:
+    return ", ".join(f"{rival} {seconds * 1e6:.4g}" for rival, seconds in found.items())
+
+
+def table(times: dict[Case, Times]) -> str:
+    """Return the Markdown table, worst first, with the shares above 1.2, 2 and 3."""
+    ratios = sorted(((found, case) for case in times if (found := ratio(case, times)) is not None), reverse=True)
+    large = [found for found, case in ratios if case[3] >= 1000]
+    against_jax = [times[case]["tinytrace"] / times[case]["jax"] for _, case in ratios if "jax" in times[case]]
+    lines = ["# The sweep", "", f"{len(ratios)} cases; of {len(large)} with 1,000 elements and more "
+             f"{_share(large, 2)} are above 2 of the best rival, {_share(large, 3)} above 3; "
+             f"{_share(against_jax, 1.2)} are above 1.2 of JAX's time.", "",
+             "| ratio | case | tinytrace, us | JAX | NumPy, SciPy |", "|---|---|---|---|---|"]
+    for found, case in ratios:
+        plain = times.get((*case[:5], False), {})
+        cells = [times[case].get("tinytrace"), times[case].get("jax"), plain.get("numpy")]
+        lines.append(f"| {found:.2f} | {title(case)} | "
+                     + " | ".join("" if x is None else f"{x * 1e6:.4g}" for x in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _share(ratios: list[float], bound: float) -> str:
+    return f"{sum(x > bound for x in ratios) / len(ratios):.1%}" if ratios else "none"
+
+
+def heat_map(times: dict[Case, Times]) -> str:
+    """Return an SVG with a row for each function and a column for each size, un-jitted and jitted."""
+    columns = sorted({case[3:] for case in times})
+    rows = sorted({case[:2] for case in times})
+    known = {(case[:2], case[3:]): found for case in times if (found := ratio(case, times)) is not None}
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{260 + 24 * len(columns)}" '
+             f'height="{30 + 12 * len(rows)}" font-family="sans-serif" font-size="9">']
+    for i, row in enumerate(rows):
+        parts.append(f'<text x="250" y="{29 + 12 * i}" text-anchor="end">{".".join(row)}</text>')
+        for k, column in enumerate(columns):
+            if (found := known.get((row, column))) is not None:
+                parts.append(f'<rect x="{256 + 24 * k}" y="{20 + 12 * i}" width="23" height="11" '
+                             f'fill="{_colour(found)}"><title>{found:.2f}</title></rect>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _colour(found: float) -> str:
+    bounds = ((0.5, "#187a4b"), (1.0, "#6cc08b"), (1.2, "#d5ecc2"), (2.0, "#ffe08a"), (3.0, "#f5a24b"),
+              (10.0, "#dd4a3d"))
+    return next((colour for bound, colour in bounds if found <= bound), "#7d1128")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""One rival of the sweep in its own process: chooses arguments and times single cases, as JSON over pipes.
+
+    choose [module, name, dtype]                       -> {"choice": the argument list that the function takes, or null}
+    case [module, name, choice, size, dtype, jitted]   -> {"seconds": the least of some samples}
+"""
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import os
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sweeping.arguments import Key, arguments_of, choices
+
+SAMPLE_SECONDS, SAMPLES, MOST_SECONDS = 0.004, 5, 0.4
+DRAWS: dict[str, Any] = {
+    "uniform": lambda draw, shape: draw.random(shape, np.float32),
+    "normal": lambda draw, shape: draw.standard_normal(shape, np.float32),
+    "exponential": lambda draw, shape: draw.standard_exponential(shape, np.float32),
+    "gamma": lambda draw, a, shape: draw.standard_gamma(a, shape, np.float32),
+    "bits": lambda draw, shape: draw.integers(0, 2 ** 32, shape, np.uint32),
+    "randint": lambda draw, shape, low, high: draw.integers(low, high, shape, np.int32),
+    "permutation": lambda draw, x: draw.permutation(x),
+    "poisson": lambda draw, rate, shape: draw.poisson(rate, shape),
+    "beta": lambda draw, a, b, shape: draw.beta(a, b, shape),
+    "choice": lambda draw, n, shape: draw.choice(n, shape),
+}
+"""What NumPy's generator does for a function of `random`."""
+
+
+def main() -> None:
+    rival = sys.argv[1]
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever a library prints goes to stderr
+    warnings.simplefilter("ignore")
+    for text in sys.stdin:
+        command = json.loads(text)
+        try:
+            reply = choose(rival, *command["choose"]) if "choose" in command else case(rival, *command["case"])
+        except Exception as error:
+            reply = {"error": f"{type(error).__name__}: {error}"[:200]}
+        print(json.dumps(reply), file=replies, flush=True)
+
+
+def choose(rival: str, module: str, name: str, dtype: str) -> dict[str, Any]:
+    for choice, _ in choices(name):
+        try:
+            for jitted in (False, True):
+                call_of(rival, module, name, choice, 10, dtype, jitted)()
+        except Exception:
+            continue
+        return {"choice": choice}
+    return {"choice": None}
+
+
+def case(rival: str, *fields: Any) -> dict[str, Any]:
+    call = call_of(rival, *fields)
+    begun = time.perf_counter()
+    call()
+    call()
+    best = once = time.perf_counter() - begun
+    calls = 1
+    for _ in range(SAMPLES):
+        if time.perf_counter() - begun > MOST_SECONDS:
+            break
+        calls = max(1, min(20000, int(SAMPLE_SECONDS / max(best, 1e-8))))
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        once = (time.perf_counter() - start) / calls
+        best = min(best, once)
+    return {"seconds": best}
+
+
+def call_of(rival: str, module: str, name: str, choice: str, size: int, dtype: str, jitted: bool) -> Any:
+    """Return a call of a function with arguments that are this library's arrays."""
+    arguments = arguments_of(name, choice, size, np.dtype(_dtype(dtype)))
+    if rival == "numpy":
+        if jitted:
+            raise LookupError("no implementation")
+        return functools.partial(_in_numpy(module, name), *[x for x in arguments if not isinstance(x, Key)])
+    jax = importlib.import_module(rival)
+    function = getattr(importlib.import_module(f"{rival}.{module}"), name)
+    arrays, rest = [], []
+    for x in arguments:
+        if isinstance(x, Key):
+            arrays.append(jax.random.key(0))
+        elif isinstance(x, np.ndarray):
+            arrays.append(jax.numpy.asarray(x))
+        elif isinstance(x, list):
+            arrays.append([jax.numpy.asarray(item) for item in x])
+        rest.append(len(arrays) - 1 if isinstance(x, (Key, np.ndarray, list)) else None)
+
+    def with_statics(*arrays: Any) -> Any:
+        return function(*[x if place is None else arrays[place] for x, place in zip(arguments, rest, strict=True)])
+
+    run = jax.jit(with_statics) if jitted else with_statics
+    return (lambda: jax.block_until_ready(run(*arrays))) if rival == "jax" else functools.partial(run, *arrays)
+
+
+def _dtype(name: str) -> Any:
+    return importlib.import_module("ml_dtypes").bfloat16 if name == "bfloat16" else name
+
+
+def _in_numpy(module: str, name: str) -> Any:
+    if module == "scipy.special":
+        return getattr(importlib.import_module(module), name)
+    if module == "random":
+        return functools.partial(DRAWS[name], np.random.default_rng(0))
+    place = {"numpy.linalg": np.linalg, "numpy.fft": np.fft}.get(module, np)
+    return getattr(place, name)
+
+
+if __name__ == "__main__":
+    main()
