@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import json
 import math
 import os
@@ -156,28 +157,39 @@ def sizes(least: int, most: int) -> list[int]:
 
 
 def measure(rival: str, name: str, most: int) -> list[tuple[int, float]]:
-    """Return the points of a curve, in seconds of this process's time."""
+    """Return the points of a curve, in seconds; where the time jumps, both sides are measured again."""
     jax, jnp = importlib.import_module(rival), importlib.import_module(f"{rival}.numpy")
-    wait = jax.block_until_ready
     make, least, greatest = CURVES[name]
-    points = []
+    points: dict[int, float] = {}
     for n in sizes(least, min(greatest, most)):
-        call = make(jax, jnp, n)
-        wait(call())
-        begun = time.perf_counter()
-        wait(call())
-        once = max(time.perf_counter() - begun, 1e-7)
-        best = once
-        for _ in range(5 if once < 0.2 else 0):
-            calls = max(1, min(5000, int(0.005 / best)))
-            begun = time.perf_counter()
-            for _ in range(calls):
-                wait(call())
-            best = min(best, (time.perf_counter() - begun) / calls)
-        points.append((n, best))
-        if once > 2:
+        points[n] = seconds_of(make(jax, jnp, n), jax.block_until_ready)
+        if points[n] > 2:
             break
-    return points
+    for _ in range(2):
+        for n, m in itertools.pairwise(list(points)):
+            if is_jump(n, points[n], m, points[m]):
+                points.update({k: min(points[k], seconds_of(make(jax, jnp, k), jax.block_until_ready)) for k in (n, m)})
+    return list(points.items())
+
+
+def seconds_of(call: Call, wait: Callable[[Any], Any]) -> float:
+    """Return the least time of a call, in seconds."""
+    wait(call())
+    begun = time.perf_counter()
+    wait(call())
+    best = once = max(time.perf_counter() - begun, 1e-7)
+    for _ in range(5 if once < 0.2 else 0):
+        calls = max(1, min(5000, int(0.005 / best)))
+        begun = time.perf_counter()
+        for _ in range(calls):
+            wait(call())
+        best = min(best, (time.perf_counter() - begun) / calls)
+    return best
+
+
+def is_jump(n: int, seconds: float, m: int, later: float) -> bool:
+    """Does the time per n grow by more than `JUMP`?"""
+    return later / seconds > JUMP * m / n
 
 
 def exponent(points: list[tuple[int, float]]) -> float:
@@ -188,8 +200,7 @@ def exponent(points: list[tuple[int, float]]) -> float:
 
 def jumps(points: list[tuple[int, float]]) -> list[str]:
     """Return the neighbours between which the time per n grows by more than `JUMP`."""
-    return [f"{n:,} to {m:,}: {t / s:.1f}" for (n, s), (m, t) in zip(points, points[1:], strict=False)
-            if t / s > JUMP * m / n]
+    return [f"{n:,} to {m:,}: {t / s:.1f}" for (n, s), (m, t) in itertools.pairwise(points) if is_jump(n, s, m, t)]
 
 
 def main() -> None:
