@@ -23,7 +23,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check mutants lint exhaustive golden tutorials lab docs bench sweep scaling clean
+.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check array-api-tests mutants lint exhaustive golden tutorials lab docs bench sweep scaling clean
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of"
@@ -55,6 +55,11 @@ test-compilers: $(VENV)/.dev  ## run what runs compiled programs with each gcc a
 
 dist-check: $(VENV)/.dev  ## build sdist and wheel, install each in a fresh environment, run compiled functions there
 	@$(BIN)/python -m tests.distribution
+
+array-api-tests: $(VENV)/.dev  ## run data-apis' tests of the array API standard; SRC=FOLDER where they are already
+	@echo "==> the tests of the array API standard"
+	@$(PIP) install --editable '.[dev,array-api]'
+	@PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) $(BIN)/python -m tests.array_api.run $(SRC) $(ARRAY_API) -- array_api_tests -n auto --dist worksteal
 
 mutants: $(VENV)/.dev  ## plant 350 faults in copies of the package and tell which of them no test catches (an hour)
 	@$(BIN)/python -m tests.mutants all
