@@ -7,12 +7,11 @@ which share the names and know where the values around them lie.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from tinytrace.codegen.ir.arithmetic import flat_offset
 from tinytrace.codegen.ir.cost import LOOP_OF_ITS_OWN
-from tinytrace.codegen.ir.kernel import Kernel, Nest
+from tinytrace.codegen.ir.kernel import Kernel, Nest, told
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, load, local, own_by, walk
 from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.plan.elements import Index, domain_axes
@@ -121,9 +120,9 @@ class Planner(Scope):
         stored = {buffer.name for buffer in kernel.writes}
         saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
                     if v.aval.shape and self.unit.names[v] not in stored)
-        return replace(kernel, equations=self.shown(eqns), saved=saved,
-                       eqns=NO_EQNS.union(*(node.eqns for node in walk(root.value for root in group.roots)),
-                                          *(root.eqns for root in group.roots)))
+        return told(kernel, equations=self.shown(eqns), saved=saved,
+                    eqns=NO_EQNS.union(*(node.eqns for node in walk(root.value for root in group.roots)),
+                                       *(root.eqns for root in group.roots)))
 
     def _stages(self, group: Group) -> list[StagePlan]:
         stages: list[StagePlan] = []

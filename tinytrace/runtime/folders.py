@@ -102,7 +102,7 @@ class Folder:
                 require_private(status, self.owners)
             if status.st_size > limit:
                 raise OSError(f"{name} is longer than expected")
-            return file.read(limit)
+            return file.read(status.st_size)
 
     def write(self, name: str, data: bytes) -> None:
         """Write a new file that only this user can change; FileExistsError if there is one."""

@@ -132,7 +132,7 @@ def _read_to_end(reader: int, pids: list[int], watch: _Watch) -> tuple[bytes, st
     """What is printed until the commands have ended, and why they have to be stopped, if they have."""
     poll = select.poll()
     poll.register(reader, select.POLLIN)
-    kept, printed, pause = b"", 0, 0.0005
+    kept, printed, pause = b"", 0, 0.0001
     at_end = False
     while not watch.is_up():
         if at_end:  # they have closed their output, and end now or later

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, walk
@@ -256,7 +257,20 @@ def with_programs(kernel: Kernel, programs: Sequence[Sequence[Kernel]]) -> Kerne
 def with_equations_in(kernel: Kernel, places: Mapping[str, str]) -> Kernel:
     """Return a kernel whose equations name the arrays `places[a]` too, in which that is now what `a` was."""
     equations = [equation.in_places(places) for equation in kernel.equations]
-    return replace(kernel, equations=equations) if equations != list(kernel.equations) else kernel
+    if all(new is old for new, old in zip(equations, kernel.equations, strict=True)):
+        return kernel
+    return told(kernel, equations=equations)
+
+
+KernelT = TypeVar("KernelT", bound=Kernel)
+
+
+def told(kernel: KernelT, **changes: Any) -> KernelT:
+    """Return a kernel of which something else is told: its statements are the same, and so is what they touch."""
+    result = replace(kernel, **changes)
+    if "accesses" in kernel.__dict__:
+        result.__dict__["accesses"] = kernel.accesses
+    return result
 
 
 def map_bodies(kernels: Sequence[Kernel], change: Callable[[Sequence[Stmt]], Sequence[Stmt]]) -> list[Kernel]:

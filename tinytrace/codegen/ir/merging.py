@@ -31,12 +31,13 @@ Places = Mapping[Buffer, Buffer]
 
 def merge_places(kernels: Sequence[Kernel], places: Places) -> list[Kernel]:
     """Return a program in which `places[b]` stands for each array `b` in it."""
-    return [_merged(kernel, places) for kernel in kernels] if places else list(kernels)
+    names = {old.name: new.name for old, new in places.items()}
+    return [_merged(kernel, places, names) for kernel in kernels] if places else list(kernels)
 
 
-def _merged(kernel: Kernel, places: Places) -> Kernel:
+def _merged(kernel: Kernel, places: Places, names: Mapping[str, str]) -> Kernel:
     kernel = with_programs(kernel, [merge_places(program, places) for program in inner_programs(kernel)])
-    kernel = with_equations_in(kernel, {old.name: new.name for old, new in places.items()})
+    kernel = with_equations_in(kernel, names)
     if isinstance(kernel, Nest):
         touched = any(buffer in places for accessed in kernel.accesses for buffer in accessed)
         return replace(kernel, body=merge_in_body(kernel.body, places)) if touched else kernel

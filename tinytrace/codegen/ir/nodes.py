@@ -174,6 +174,8 @@ def cast(index: Node, dtype: DType) -> Node:
 def walk(roots: Iterable[Node], certain: bool = False) -> tuple[Node, ...]:
     """Return every node below `roots` once, operands before their users; or only what is evaluated for certain."""
     roots = tuple(roots)
+    if len(roots) == 1 and not roots[0].children:
+        return roots
     orders = _table.orders
     if orders is None:
         return _in_order(roots, certain)

@@ -15,7 +15,7 @@ Expressions are those of `nodes`. All of these are values: passes make new ones 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -143,30 +143,29 @@ Home: TypeAlias = "Node | Buffer"
 Stmt: TypeAlias = "For | Declare | Row | Store | Combine | Inclusive | When | Call"
 
 
-def nested(body: Sequence[Stmt]) -> Iterator[Stmt]:
-    """Yield every statement of `body`, outer ones first."""
+def nested(body: Sequence[Stmt]) -> list[Stmt]:
+    """Return every statement of `body`, outer ones first."""
+    found: list[Stmt] = []
     for stmt in body:
-        yield stmt
+        found.append(stmt)
         if isinstance(stmt, (For, When)):
-            yield from nested(stmt.body)
+            found += nested(stmt.body)
         elif isinstance(stmt, Call) and stmt.then is not None:
-            yield from nested([stmt.then])
+            found += nested([stmt.then])
+    return found
 
 
 def expressions(stmt: Stmt) -> list[Node]:
     """Return the expressions that a statement evaluates itself."""
-    match stmt:
-        case For(_, begin, end):
-            return [begin, end]
-        case Declare(_, value):
-            return [value]
-        case Store(place, value) | Combine(place, _, value):
-            return [value] if isinstance(place, Node) else [place[1], value]
-        case When(guard):
-            return [guard]
-        case Call(_, places):
-            return [place if isinstance(place, Node) else place[1] for place in places.values()]
-    return []
+    if isinstance(stmt, (Store, Combine)):
+        return [stmt.value] if isinstance(stmt.place, Node) else [stmt.place[1], stmt.value]
+    if isinstance(stmt, For):
+        return [stmt.begin, stmt.end]
+    if isinstance(stmt, Declare):
+        return [stmt.value]
+    if isinstance(stmt, Call):
+        return [place if isinstance(place, Node) else place[1] for place in stmt.places.values()]
+    return [stmt.guard] if isinstance(stmt, When) else []
 
 
 def written(stmt: Stmt) -> list[Place]:

@@ -42,20 +42,20 @@ def fuse_epilogues(kernels: Sequence[Kernel]) -> list[Kernel]:
 
 def _epilogue(product: Nest, call: Call, kernel: Kernel) -> For | None:
     """Return the loop of `kernel` if it can run in parts, each when its rows of the product are done."""
-    if not isinstance(kernel, Nest) or len(kernel.body) != 1 or not isinstance(loop := kernel.body[0], For):
+    result, = product.writes
+    if not isinstance(kernel, Nest) or result not in kernel.accesses[0] or len(kernel.body) != 1 \
+            or not isinstance(loop := kernel.body[0], For):
         return None
-    inside = list(nested([loop]))
-    extent, (result,) = loop.axis.args[1], product.writes
+    inside, extent = nested([loop]), loop.axis.args[1]
     if not loop.independent or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or extent % call.rows \
             or any(isinstance(stmt, Call) for stmt in inside):
         return None
     if kernel.accesses[1].keys() & product.accesses[0].keys():
         return None  # other rows still need the operand
     places = [(node.args[0], node.args[1]) for stmt in inside for node in walk(expressions(stmt)) if node.op == "load"]
-    reads = any(buffer is result for buffer, _ in places)
     places += [place for stmt in inside for place in written(stmt) if not isinstance(place, Node)]
     width = result.size // extent
-    if not reads or not all(_stays_in_its_rows(offset, loop.axis, width) for b, offset in places if b is result):
+    if not all(_stays_in_its_rows(offset, loop.axis, width) for b, offset in places if b is result):
         return None
     return loop if duration([loop]) <= MOST * product.flops / PRODUCT else None
 
