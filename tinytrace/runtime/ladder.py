@@ -201,6 +201,7 @@ class _Search:
         self.source, self.store, self.steps, self.pulse, self.describe = source, store, steps, pulse, describe
         self.commands: tuple[Pipeline, ...] = ()
         """What the compiler was called with."""
+        self.description: str | None = None
 
     def result(self) -> Found:
         compiler = current_compiler(self.store, self.steps, self.pulse)
@@ -251,7 +252,7 @@ class _Search:
         found, library = self._built(key, compiler, turn)
         if self.store is not None:
             try:
-                entry = self.store.publish(key, self.source.text, library, self.commands, self.describe())
+                entry = self.store.publish(key, self.source.text, library, self.commands, self._described())
                 found.executable.path = entry.path
             except FileNotFoundError:
                 pass  # somebody removes the store at this moment
@@ -283,10 +284,17 @@ class _Search:
                 failure.source_path = self.store.keep_failure(self.source.text)
         raise failure
 
+    def _described(self) -> str:
+        if self.description is None:
+            self.description = self.describe()
+        return self.description
+
     def _build(self, compiler: Compiler, folder: str, turn: Turn) -> bytes:
         def pulse() -> None:
             self.pulse()
             turn.beat()
+            if self.store is not None:
+                self._described()  # now, while the compiler is at work
 
         write_file(os.path.join(folder, SOURCE), self.source.text.encode())
         self.commands = compiler.compile(folder, self.source.quick, self.source.parts, pulse)
