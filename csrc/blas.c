@@ -61,7 +61,7 @@ static int64_t rows_in_even_parts(int64_t m, int64_t wanted) {
     return rows;
 }
 
-/* Blocks of a product are pieces of work for threads; where nothing is packed small ones cost little. Rows are best
+/* Blocks of a product are chunks of work for threads; where nothing is packed small ones cost little. Rows are best
    left whole, for what follows. */
 static struct block choose_unpacked_block(int64_t m, int64_t n, double work) {
     int64_t wanted = work <= 1 << 20 ? 1 : work < 8 << 21 ? 2 * (int64_t)(1 + work / (1 << 21)) : 16; /* some 20 us each */

@@ -1,11 +1,11 @@
-/* A small thread pool for loops over independent pieces.
+/* A small thread pool for loops over independent chunks.
 
-   One job at a time: a loop of `pieces` numbered pieces that threads take through one atomic counter. The caller
-   takes pieces too and never waits for a worker to start, so on a busy machine a job costs what it costs on one
-   thread. Pieces depend on the job only, never on the number of threads: results do not either.
+   One job at a time: a loop of `chunks` numbered chunks that threads take through one atomic counter. The caller
+   takes chunks too and never waits for a worker to start, so on a busy machine a job costs what it costs on one
+   thread. Chunks depend on the job only, never on the number of threads: results do not either.
 
    The counter's word holds the job's number in its upper half. A worker that wakes late, reads an old job and tries
-   to take a piece of it fails its compare-and-swap, so a job's fields may be reused as soon as its pieces are done. */
+   to take a chunk of it fails its compare-and-swap, so a job's fields may be reused as soon as its chunks are done. */
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -19,7 +19,7 @@
 
 enum {
     MAX_THREADS = 256,
-    MOST_PIECES = 64,      /* enough to even out the threads' speeds, few enough that taking them is cheap */
+    MOST_CHUNKS = 64,      /* enough to even out the threads' speeds, few enough that taking them is cheap */
     WORKER_SPINS = 2000,   /* some 40 us: the next job of a chain of kernels finds the worker awake */
     CALLER_SPINS = 4000,
 };
@@ -27,15 +27,15 @@ enum {
 typedef void (*loop_body)(void *ctx, int64_t begin, int64_t end);
 
 static struct {
-    _Atomic uint64_t ticket; /* job number << 32 | next piece */
-    _Atomic uint32_t pieces, done;
+    _Atomic uint64_t ticket; /* job number << 32 | next chunk */
+    _Atomic uint32_t chunks, done;
     _Atomic(loop_body) body;
     _Atomic(void *) ctx;
-    _Atomic int64_t n, piece;
+    _Atomic int64_t n, chunk;
 } job;
 
 static atomic_flag busy = ATOMIC_FLAG_INIT; /* a job is running: another caller's loop then runs on its own thread */
-static _Thread_local bool inside;           /* this thread is in one of several pieces: nested loops run here */
+static _Thread_local bool inside;           /* this thread is in one of several chunks: nested loops run here */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, finished = PTHREAD_COND_INITIALIZER;
@@ -58,28 +58,28 @@ static inline void wait_step(int spins) {
 #endif
 }
 
-static void run_piece(loop_body body, void *ctx, uint64_t index, int64_t piece, int64_t n) {
-    int64_t begin = (int64_t)index * piece;
-    body(ctx, begin, n - begin > piece ? begin + piece : n);
+static void run_chunk(loop_body body, void *ctx, uint64_t index, int64_t chunk, int64_t n) {
+    int64_t begin = (int64_t)index * chunk;
+    body(ctx, begin, n - begin > chunk ? begin + chunk : n);
 }
 
-/* Takes and runs one piece of the current job; false when there is none left. */
+/* Takes and runs one chunk of the current job; false when there is none left. */
 static bool work_once(void) {
     uint64_t ticket = atomic_load_explicit(&job.ticket, memory_order_acquire);
     uint64_t index = ticket & UINT32_MAX;
-    uint32_t pieces = atomic_load_explicit(&job.pieces, memory_order_relaxed);
-    if (index >= pieces) return false;
+    uint32_t chunks = atomic_load_explicit(&job.chunks, memory_order_relaxed);
+    if (index >= chunks) return false;
     loop_body body = atomic_load_explicit(&job.body, memory_order_relaxed);
     void *ctx = atomic_load_explicit(&job.ctx, memory_order_relaxed);
     int64_t n = atomic_load_explicit(&job.n, memory_order_relaxed);
-    int64_t piece = atomic_load_explicit(&job.piece, memory_order_relaxed);
+    int64_t chunk = atomic_load_explicit(&job.chunk, memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire);
-    /* Success proves that all of the above was one job's: its fields stay until this piece is done. */
+    /* Success proves that all of the above was one job's: its fields stay until this chunk is done. */
     if (!atomic_compare_exchange_strong_explicit(&job.ticket, &ticket, ticket + 1, memory_order_acq_rel,
                                                  memory_order_acquire))
         return true;
-    run_piece(body, ctx, index, piece, n);
-    if (atomic_fetch_add_explicit(&job.done, 1, memory_order_seq_cst) + 1 == pieces && atomic_load(&caller_sleeps)) {
+    run_chunk(body, ctx, index, chunk, n);
+    if (atomic_fetch_add_explicit(&job.done, 1, memory_order_seq_cst) + 1 == chunks && atomic_load(&caller_sleeps)) {
         pthread_mutex_lock(&mutex);
         pthread_cond_signal(&finished);
         pthread_mutex_unlock(&mutex);
@@ -88,7 +88,7 @@ static bool work_once(void) {
 }
 
 static bool work_waits(void) {
-    return (atomic_load(&job.ticket) & UINT32_MAX) < atomic_load(&job.pieces);
+    return (atomic_load(&job.ticket) & UINT32_MAX) < atomic_load(&job.chunks);
 }
 
 #ifdef __linux__
@@ -149,15 +149,15 @@ static void start_workers(int wanted) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void publish(loop_body body, void *ctx, int64_t n, int64_t piece, uint32_t pieces) {
+static void publish(loop_body body, void *ctx, int64_t n, int64_t chunk, uint32_t chunks) {
     uint64_t number = (atomic_load(&job.ticket) >> 32) + 1;
     atomic_store_explicit(&job.ticket, number << 32 | UINT32_MAX, memory_order_seq_cst); /* nobody takes one now */
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&job.body, body, memory_order_relaxed);
     atomic_store_explicit(&job.ctx, ctx, memory_order_relaxed);
     atomic_store_explicit(&job.n, n, memory_order_relaxed);
-    atomic_store_explicit(&job.piece, piece, memory_order_relaxed);
-    atomic_store_explicit(&job.pieces, pieces, memory_order_relaxed);
+    atomic_store_explicit(&job.chunk, chunk, memory_order_relaxed);
+    atomic_store_explicit(&job.chunks, chunks, memory_order_relaxed);
     atomic_store_explicit(&job.done, 0, memory_order_relaxed);
     atomic_store_explicit(&caller_core, sched_getcpu(), memory_order_relaxed);
     atomic_store_explicit(&job.ticket, (number + 1) << 32, memory_order_seq_cst);
@@ -168,16 +168,16 @@ static void publish(loop_body body, void *ctx, int64_t n, int64_t piece, uint32_
     }
 }
 
-static bool all_done(uint32_t pieces) { return atomic_load(&job.done) == pieces; }
+static bool all_done(uint32_t chunks) { return atomic_load(&job.done) == chunks; }
 
-static void wait_until_done(uint32_t pieces) {
+static void wait_until_done(uint32_t chunks) {
     for (int spins = 0; spins < CALLER_SPINS; spins++) {
-        if (all_done(pieces)) return;
+        if (all_done(chunks)) return;
         wait_step(spins);
     }
     pthread_mutex_lock(&mutex);
     atomic_store(&caller_sleeps, true);
-    while (!all_done(pieces)) pthread_cond_wait(&finished, &mutex);
+    while (!all_done(chunks)) pthread_cond_wait(&finished, &mutex);
     atomic_store(&caller_sleeps, false);
     pthread_mutex_unlock(&mutex);
 }
@@ -185,21 +185,21 @@ static void wait_until_done(uint32_t pieces) {
 void tt_parallel_for(loop_body body, void *ctx, int64_t n, int64_t grain) {
     if (n <= 0) return;
     if (grain < 1) grain = 1;
-    int64_t grains = (n - 1) / grain + 1, piece = ((grains - 1) / MOST_PIECES + 1) * grain;
-    uint32_t pieces = (uint32_t)((n - 1) / piece + 1);
+    int64_t grains = (n - 1) / grain + 1, chunk = ((grains - 1) / MOST_CHUNKS + 1) * grain;
+    uint32_t chunks = (uint32_t)((n - 1) / chunk + 1);
     int helpers = atomic_load_explicit(&threads, memory_order_relaxed) - 1;
-    if (pieces == 1 || helpers < 1 || inside || atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+    if (chunks == 1 || helpers < 1 || inside || atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
         bool before = inside;
-        inside |= pieces > 1;
-        for (uint32_t index = 0; index < pieces; index++) run_piece(body, ctx, index, piece, n);
+        inside |= chunks > 1;
+        for (uint32_t index = 0; index < chunks; index++) run_chunk(body, ctx, index, chunk, n);
         inside = before;
         return;
     }
     if (atomic_load_explicit(&started, memory_order_relaxed) < helpers) start_workers(helpers);
     inside = true;
-    publish(body, ctx, n, piece, pieces);
+    publish(body, ctx, n, chunk, chunks);
     while (work_once()) continue;
-    wait_until_done(pieces);
+    wait_until_done(chunks);
     inside = false;
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }

@@ -29,8 +29,8 @@ enum {
 enum { TT_F32, TT_F64, TT_C64, TT_C128 };
 
 struct tt_host {
-    /* Runs body(ctx, begin, end) over [0, n) in pieces, on several threads when there is more than one piece.
-       Pieces depend on n and grain only, never on the number of threads, and every begin is a multiple of grain.
+    /* Runs body(ctx, begin, end) over [0, n) in chunks, on several threads when there is more than one chunk.
+       Chunks depend on n and grain only, never on the number of threads, and every begin is a multiple of grain.
        A parallel_for inside a body runs on its own thread. Returns when all of [0, n) is done. */
     void (*parallel_for)(void (*body)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t n, int64_t grain);
 

@@ -1,4 +1,4 @@
-"""The thread pool: every piece once, the same pieces for any number of threads, nesting, fork, many callers."""
+"""The thread pool: every chunk once, the same chunks for any number of threads, nesting, fork, many callers."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
 
 
 def run(n: int, grain: int, nested: bool = False, spin: int = 0) -> tuple[list[tuple[int, int]], bytes]:
-    """Run the loop; the pieces in order, and the bytes of their sums. Asserts that each index was visited once."""
+    """Run the loop; the chunks in order, and the bytes of their sums. Asserts that each index was visited once."""
     arguments, count = np.array([n, grain, nested, spin], np.int64), np.zeros(1, np.int64)
     begins, ends = np.zeros(64, np.int64), np.zeros(64, np.int64)
     sums, visits = np.zeros(n // grain + 1, np.float32), np.zeros(n, np.int32)
     load(LOOP)([array.ctypes.data for array in (arguments, count, begins, ends, sums, visits)])
     assert (visits == 1).all()
-    pieces = sorted(zip(begins[: count[0]].tolist(), ends[: count[0]].tolist(), strict=True))
-    return pieces, sums.tobytes()
+    chunks = sorted(zip(begins[: count[0]].tolist(), ends[: count[0]].tolist(), strict=True))
+    return chunks, sums.tobytes()
 
 
 @pytest.fixture(autouse=True)
@@ -77,17 +77,17 @@ def threads_as_before():
 
 
 @pytest.mark.parametrize(("n", "grain"), [(1, 1), (63, 1), (64, 1), (65, 1), (1000, 16), (100_000, 16), (10, 100)])
-def test_pieces_cover_the_range_and_do_not_depend_on_the_threads(n, grain):
+def test_chunks_cover_the_range_and_do_not_depend_on_the_threads(n, grain):
     answers = []
     for threads in (1, 2, 5):
         set_num_threads(threads)
         answers.append([run(n, grain) for _ in range(20)])
-    (pieces, _), *_ = answers[0]
+    (chunks, _), *_ = answers[0]
     assert all(answer == answers[0][0] for several in answers for answer in several)
-    assert len(pieces) <= 64
-    assert all(begin % grain == 0 for begin, _ in pieces)
-    assert [begin for begin, _ in pieces] == [0, *(end for _, end in pieces[:-1])]
-    assert pieces[-1][1] == n
+    assert len(chunks) <= 64
+    assert all(begin % grain == 0 for begin, _ in chunks)
+    assert [begin for begin, _ in chunks] == [0, *(end for _, end in chunks[:-1])]
+    assert chunks[-1][1] == n
 
 
 def test_an_empty_loop_does_nothing():
