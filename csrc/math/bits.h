@@ -36,17 +36,17 @@ static inline float tt_abs_f32(float x) { return __builtin_fabsf(x); }
 static inline double tt_abs_f64(double x) { return __builtin_fabs(x); }
 
 /* tt: tt_neg_f32; needs: tt_bits_f32, tt_float_f32 */
-/* -x where x may be a fused product and sum: gcc makes one instruction of -fma(a, b, c), which computes -(a * b) - c, and
-   that is 0 where the negated sum is -0. */
+/* -x where x may be a sum of products, of which gcc would make another one: "negated sums" and "paired products" of
+   tinytrace/codegen/c/quirks.py. */
 static inline float tt_neg_f32(float x) { return tt_float_f32(tt_bits_f32(x) ^ 0x80000000u); }
 
 /* tt: tt_neg_f64; needs: tt_bits_f64, tt_float_f64 */
 static inline double tt_neg_f64(double x) { return tt_float_f64(tt_bits_f64(x) ^ 0x8000000000000000u); }
 
 /* tt: tt_fma_f32; needs:  */
-/* a * b + c, rounded once where the machine has an instruction for that, else twice. The one place where it is decided:
-   compilers may not fuse by themselves (-ffp-contract=off), for they do so in the vectors of a loop and not in the
-   elements that are left over. */
+/* a * b + c, rounded once where the machine has an instruction for that, else twice. Which sums are written so is
+   decided by tinytrace/passes/multiply_add.py: compilers may not fuse by themselves (-ffp-contract=off), for they do so
+   in the vectors of a loop and not in the elements that are left over. */
 static inline float tt_fma_f32(float a, float b, float c) {
 #if defined __FP_FAST_FMAF || defined __FMA__
     return __builtin_fmaf(a, b, c);

@@ -165,8 +165,7 @@ def imaginary_part(x: Formula) -> Formula:
 def product(x: Formula, y: Formula) -> Formula:
     """Return `x * y`; of complex numbers by their parts: C's own looks for infinities in numbers that are NaN.
 
-    Two sums, and no difference: of a difference and a sum of products side by side gcc 12 makes one instruction that
-    rounds once (VEC_FMADDSUB), whatever -ffp-contract says, and `z * conj(z)` would have an imaginary part.
+    Two sums, and no difference: see "paired products" in `codegen/c/quirks.py`.
     """
     if x.dtype is None or x.dtype.kind != "c":
         return x * y

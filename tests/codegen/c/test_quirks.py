@@ -25,12 +25,12 @@ def identity(command):
     return f"{said}, {subprocess.run([command, '-dumpmachine'], capture_output=True, text=True, check=True).stdout}"
 
 
-def is_right(command, quirk, flags, line, folder):
+def is_right(command, quirk, flags, switch, folder):
     """Is the program's answer right, compiled by `command`?"""
     feature, switched_on = quirk.needs
     if not CPUINFO.exists() or feature not in CPUINFO.read_text().split():
         pytest.skip(f"shows on processors with {feature} only")
-    program = quirk.program.replace("SWITCH", line)
+    program = quirk.program.replace("SWITCH", switch)
     beside = quirk.beside if family(identity(command))[0] == quirk.compiler else ()
     argv = [command, *flags, *beside, switched_on, "-x", "c", "-", "-o", str(folder / "program")]
     subprocess.run(argv, input=program, text=True, check=True, capture_output=True)
@@ -41,7 +41,7 @@ def is_right(command, quirk, flags, line, folder):
 @over_compilers
 def test_with_its_switch_a_program_is_right(command, quirk, tmp_path):
     kind, version = family(identity(command))
-    text = "\n".join(quirk.in_text()) if quirk.line else ""
+    text = "\n".join(quirk.in_text()) if quirk.line else quirk.words
     assert is_right(command, quirk, own_flags(identity(command)), text, tmp_path), (
         f"{kind} {version} has the fault '{quirk.name}': does `since` or `until` leave it out?")
 
@@ -51,7 +51,7 @@ def test_with_its_switch_a_program_is_right(command, quirk, tmp_path):
 def test_without_its_switch_the_fault_shows_in_the_versions_that_are_named(command, quirk, tmp_path):
     kind, version = family(identity(command))
     flags = [flag for flag in own_flags(identity(command)) if flag not in quirk.flags]
-    right = is_right(command, quirk, flags, "", tmp_path)
+    right = is_right(command, quirk, flags, quirk.avoids, tmp_path)
     if quirk.concerns(kind, version):
         assert not right, f"{kind} {version} does not need the switch for '{quirk.name}': let `until` be {version}"
     else:
@@ -61,8 +61,9 @@ def test_without_its_switch_the_fault_shows_in_the_versions_that_are_named(comma
 @over_quirks
 def test_an_entry_is_complete(quirk):
     assert quirk.fault.endswith(".")
-    assert bool(quirk.flags) != bool(quirk.line)
-    assert ("SWITCH" in quirk.program) == bool(quirk.line)
+    assert [bool(quirk.flags), bool(quirk.line), bool(quirk.words)].count(True) == 1
+    assert ("SWITCH" in quirk.program) == (not quirk.flags)
+    assert bool(quirk.avoids) == bool(quirk.words)
     assert quirk.concerns(quirk.compiler, 0), "an unknown version may have any fault"
     assert not quirk.concerns(quirk.compiler, quirk.since - 1)
     assert not quirk._replace(until=20).concerns(quirk.compiler, 20)

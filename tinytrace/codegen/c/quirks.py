@@ -1,9 +1,10 @@
 """Work-arounds for compilers that make wrong programs: which versions, a program that shows the fault, and the switch.
 
 An entry names what goes wrong, since which version and until which, and how it is avoided: by flags, which the runtime
-adds for these versions only, or by a line in the C text, which stands between `#if` and `#endif`. Tests compile each
-program with every compiler that is installed: with the switch its answer is right; without it, it is wrong in the
-versions named here and in no earlier one. A version that is right without the switch is the one to put into `until`.
+adds for these versions only, by a line in the C text, which stands between `#if` and `#endif`, or by other words, which
+are written for every compiler. Tests compile each program with every compiler that is installed: with the switch its
+answer is right; without it, it is wrong in the versions named here and in no earlier one. A version that is right
+without the switch is the one to put into `until`.
 """
 from __future__ import annotations
 
@@ -19,11 +20,12 @@ class Quirk(NamedTuple):
       since: the first major version that has the fault.
       until: the first one that has it no more; None as long as none is known.
       fault: what goes wrong.
-      program: C whose `main` returns 0 if the compiler is right; `SWITCH` stands where `line` belongs.
+      program: C whose `main` returns 0 if the compiler is right; `SWITCH` stands where `line` or `words` belong.
       needs: the processor's feature without which the fault does not show, and the flag that turns it on.
       beside: other flags under which the fault shows.
       flags: the switch, if it is flags.
       line: the switch, if it is a line of C.
+      words: the switch, if it is how something is written; `avoids`: the words in whose place it stands.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Quirk(NamedTuple):
     beside: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     line: str = ""
+    words: str = ""
+    avoids: str = ""
 
     def concerns(self, compiler: str, version: int) -> bool:
         """Does this version have the fault? A version of 0 is not known and may have all of them."""
@@ -145,7 +149,66 @@ int main(void) {
 }
 """)
 
-QUIRKS = (SMALL_MAXIMA, LOST_LANES, GROUPED_LOADS)
+_NEGATED = """
+#include <stdint.h>
+
+static inline float negated(float x) {
+    union { float number; uint32_t bits; } either = {x};
+    either.bits ^= 0x80000000u;
+    return either.number;
+}
+"""
+
+NEGATED_SUMS = Quirk(
+    "negated sums", "gcc", 11, None,
+    "-fma(a, b, c) becomes one instruction, which computes -(a * b) - c: that is 0 where the negated sum is -0. "
+    "`tt_neg_f32` flips the sign bit.",
+    needs=("fma", "-march=x86-64-v3"),
+    words="negated(__builtin_fmaf(a, b, c))",
+    avoids="-__builtin_fmaf(a, b, c)",
+    program=_NEGATED + """
+__attribute__((noipa)) float f(float a, float b, float c) { return SWITCH; }
+
+int main(void) {
+    return !__builtin_signbit(f(1.0f, 2.0f, -2.0f));
+}
+""")
+
+PAIRED_PRODUCTS = Quirk(
+    "paired products", "gcc", 12, None,
+    "A difference of products beside a sum of products, as in a product of complex numbers, become one instruction "
+    "that rounds once (VEC_FMADDSUB), whatever -ffp-contract says: z * conj(z) has an imaginary part. "
+    "`core.formulas.product` writes two sums, of which one has a product whose sign bit is flipped (`tt_neg_f32`): of a "
+    "sum with `-x` the compiler makes the difference again.",
+    needs=("fma", "-march=x86-64-v3"),
+    words="p * r + negated(q * s)",
+    avoids="p * r - q * s",
+    program=_NEGATED + """
+
+__attribute__((noipa)) void f(const float *restrict a, const float *restrict b, float *restrict c) {
+    for (int64_t i = 0; i < 64; i++) {
+        const float p = a[2 * i], q = a[2 * i + 1], r = b[2 * i], s = b[2 * i + 1];
+        c[2 * i] = SWITCH;
+        c[2 * i + 1] = p * s + q * r;
+    }
+}
+
+int main(void) {
+    float a[128], b[128], c[128];
+    int wrong = 0;
+    for (int i = 0; i < 64; i++) {
+        a[2 * i] = b[2 * i] = 1.0f + 0.37f * (float)i;
+        a[2 * i + 1] = 0.1f + (float)i / 7.0f;
+        b[2 * i + 1] = -a[2 * i + 1];
+    }
+    f(a, b, c);
+    for (int i = 0; i < 64; i++)
+        wrong += c[2 * i + 1] != 0.0f;
+    return wrong;
+}
+""")
+
+QUIRKS = (SMALL_MAXIMA, LOST_LANES, GROUPED_LOADS, NEGATED_SUMS, PAIRED_PRODUCTS)
 
 
 def switches(compiler: str, version: int) -> tuple[str, ...]:
