@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -69,6 +70,14 @@ def test_a_call_in_the_middle_of_the_compilers_import_is_interpreted(monkeypatch
     np.testing.assert_array_equal(jax.jit(lambda x: x * 3 - 1)(np.arange(5)), np.arange(5) * 3 - 1)
     monkeypatch.undo()
     np.testing.assert_array_equal(jax.jit(lambda x: x * 3 - 1)(np.arange(5)), np.arange(5) * 3 - 1)
+
+
+def test_a_compiler_that_cannot_be_imported_is_an_error(monkeypatch):
+    """And not a reason to interpret: so it would be when the C extensions are older than the package."""
+    monkeypatch.delattr(runtime, "ladder")
+    monkeypatch.setitem(sys.modules, "tinytrace.runtime.ladder", None)
+    with pytest.raises(ImportError, match="tinytrace.runtime.ladder"):
+        jax.jit(lambda x: x * 3 - 2)(np.arange(5))
 
 
 def test_it_arrives_when_the_call_returns(interrupt_soon, threads):

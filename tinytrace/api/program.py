@@ -301,7 +301,9 @@ class Program:
 def _compiler_is_imported() -> bool:
     try:
         return hasattr(codegen.generate, "generate") and hasattr(runtime.ladder, "load")
-    except ImportError:  # of a module whose import has begun
+    except ImportError as error:
+        if "partially initialized module" not in str(error):  # its import has begun
+            raise
         return False
 
 
