@@ -15,8 +15,8 @@ from tinytrace.api.build_files import cmakelists, makefile
 from tinytrace.api.jit import JitFunction, jit
 from tinytrace.api.program import Program
 from tinytrace.api.stages import Traced
-from tinytrace.codegen.c.reserved import is_reserved
 from tinytrace.codegen.c.standalone import Computed, Constant, Parameter, Passed, Standalone
+from tinytrace.codegen.plan.reserved import is_reserved
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr

@@ -178,8 +178,8 @@ PAIRED_PRODUCTS = Quirk(
     "paired products", "gcc", 12, None,
     "A difference of products beside a sum of products, as in a product of complex numbers, become one instruction "
     "that rounds once (VEC_FMADDSUB), whatever -ffp-contract says: z * conj(z) has an imaginary part. "
-    "`core.formulas.product` writes two sums, of which one has a product whose sign bit is flipped (`tt_neg_f32`): of a "
-    "sum with `-x` the compiler makes the difference again.",
+    "`core.formulas.product` writes two sums, of which one has a product whose sign bit is flipped (`tt_neg_f32`): "
+    "of a sum with `-x` the compiler makes the difference again.",
     needs=("fma", "-march=x86-64-v3"),
     words="p * r + negated(q * s)",
     avoids="p * r - q * s",

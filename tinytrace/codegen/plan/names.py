@@ -6,17 +6,12 @@ from collections.abc import Callable
 import numpy as np
 
 from tinytrace.codegen.ir.equations import Equation, Value
+from tinytrace.codegen.plan.reserved import is_word
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.printer import VarNames
 
-_RESERVED = frozenset([
-    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
-    "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
-    "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm", "typeof",
-    "abs", "div", "exp", "fma", "log", "pow", "sin", "cos", "tan", "rint", "y0", "y1", "yn", "j0", "j1", "jn",
-    "buffers", "host", "work", "ctx", "begin", "end", "status", "lane", "chunk", "block",
-])
-"""Words of C, functions that compilers know, and the names that the code generator gives itself."""
+_OWN = frozenset(["buffers", "host", "work", "ctx", "begin", "end", "status", "lane", "chunk", "block"])
+"""The names that the code generator gives itself."""
 
 
 class Names:
@@ -24,7 +19,7 @@ class Names:
 
     def __init__(self) -> None:
         self.letters = VarNames()
-        self._taken = set(_RESERVED)
+        self._taken = set(_OWN)
         self._identifiers: dict[Var, str] = {}
 
     def letter(self, jaxpr: Jaxpr) -> None:
@@ -43,9 +38,9 @@ class Names:
         return name
 
     def fresh(self, wish: str) -> str:
-        """Return `wish`, or `wish` with a number when something else has that name."""
+        """Return `wish`, or `wish` with a number when something else has that name, or it means something in C."""
         name, k = wish, 1
-        while name in self._taken:
+        while name in self._taken or is_word(name):
             name, k = f"{wish}_{k}", k + 1
         self._taken.add(name)
         return name
