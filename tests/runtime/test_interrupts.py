@@ -76,7 +76,7 @@ def test_a_compiler_that_cannot_be_imported_is_an_error(monkeypatch):
     """And not a reason to interpret: so it would be when the C extensions are older than the package."""
     monkeypatch.delattr(runtime, "ladder")
     monkeypatch.setitem(sys.modules, "tinytrace.runtime.ladder", None)
-    with pytest.raises(ImportError, match="halted; None in sys.modules"):
+    with pytest.raises(ImportError, match="halted"):
         jax.jit(lambda x: x * 3 - 2)(np.arange(5))
 
 
