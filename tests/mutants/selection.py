@@ -27,11 +27,14 @@ MANY = 1500
 BY_PATH = {
     "csrc/math/threefry.h": ["tests/csrc/test_samples.py", "tests/random"],
     "csrc/math/sort.h": ["tests/primitives/test_sorting.py"],
+    "csrc/math/small_matrices.h": ["tests/primitives/test_lapack.py", "tests/primitives/test_linear_algebra.py"],
     "csrc/math": ["tests/csrc", "tests/primitives/test_elementwise.py", "tests/primitives/test_extremes.py",
                   "tests/primitives/test_registry.py", "tests/random"],
     "csrc/alloc.c": ["tests/runtime/test_alloc.py", "tests/runtime/test_fork.py", "tests/core/test_array.py"],
     "csrc/blas.c": ["tests/runtime/test_blas.py", "tests/primitives/test_structural.py"],
     "csrc/gemm.inc": ["tests/runtime/test_blas.py", "tests/primitives/test_structural.py"],
+    **{f"csrc/{name}": ["tests/primitives/test_lapack.py", "tests/primitives/test_linear_algebra.py"]
+       for name in ("lapack.c", "factor.inc", "blocks.inc", "routines.inc", "matrices.h")},
     "csrc/call.c": ["tests/runtime/test_executable.py", "tests/runtime/test_interrupts.py", "tests/api/test_jit.py"],
     "csrc/pool.c": ["tests/runtime/test_threads.py", "tests/runtime/test_fork.py", "tests/runtime/test_blas.py"],
     "csrc/": ["tests/api/test_dispatch.py", "tests/core/test_array.py", "tests/api/test_eager.py", "tests/api",

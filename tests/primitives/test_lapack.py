@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -148,6 +149,15 @@ def test_results_are_equal_on_any_number_of_threads(shape):
     function = everything if shape[-1] < 100 else in_blocks
     one, *more = (bits_on_threads(function, threads, a, b) for threads in (1, 2, 5))
     assert all(bits == one for bits in more)
+
+
+def test_threads_of_python_share_a_program():
+    a, b = positive(40, 40), matrices(40, 40)
+    run = jax.jit(everything)
+    wanted = [np.asarray(out).tobytes() for out in run(a, b)]
+    with ThreadPoolExecutor(4) as threads:
+        for outs in threads.map(lambda _: run(a, b), range(40)):
+            assert [np.asarray(out).tobytes() for out in outs] == wanted
 
 
 def test_a_forked_child_factors_too():

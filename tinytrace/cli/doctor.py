@@ -126,9 +126,10 @@ def _version(name: str) -> str:
 
 
 def _blas() -> Check:
-    path = blas_path()
-    return Check("BLAS", "ok", path) if path else Check("BLAS", "missing", "matrix products run in plain C loops",
-                                                        "pip install scipy-openblas32")
+    if path := blas_path():
+        return Check("BLAS", "ok", path)
+    return Check("BLAS", "missing", "matrix products run in plain C loops, and NumPy factors matrices",
+                 "pip install scipy-openblas32")
 
 
 def _disassembler() -> Check:

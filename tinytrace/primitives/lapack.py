@@ -45,9 +45,9 @@ class OnMatrices(Primitive):
         raise NotImplementedError(f"'{self.name}' has no program")
 
 
-def is_small(aval: ShapedArray) -> bool:
+def is_small(aval: ShapedArray, most: int = SMALL) -> bool:
     """Are these matrices of real numbers so small that they are factored without LAPACK?"""
-    return not is_complex(aval.dtype) and max(aval.shape[-2:]) <= SMALL
+    return not is_complex(aval.dtype) and max(aval.shape[-2:]) <= most
 
 
 def in_program(family: str, aval: ShapedArray, flops: float, *args: FormulaLike) -> Routine:
