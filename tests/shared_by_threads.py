@@ -31,6 +31,7 @@ class Shared:
         self.add = jax.jit(lambda x, y: x + y)
         self.rows = jax.jit(lambda x: (jnp.tanh(x).sum(1), x))
         self.product = jax.jit(lambda x: x @ x.T)
+        self.factors = jax.jit(lambda x: (jnp.linalg.cholesky(x), *jnp.linalg.slogdet(x)))
         self.total = jax.jit(lambda xs: sum(xs))
         self.tree = jax.jit(lambda d: {"sum": d["a"] + d["b"][0] * d["b"][1]})
         self.scaled = jax.jit(lambda x, n: x * n, static_argnums=1)
@@ -75,6 +76,16 @@ def products(shared: Shared) -> None:
     assert np.isfinite(np.asarray(out)).all()
 
 
+def factorizations(shared: Shared) -> None:
+    """By LAPACK, on the threads of the pool: whole matrices of a batch, and blocks of a large one."""
+    n = random.choice([40, 400])
+    matrices = np.broadcast_to(4 * np.eye(n, dtype=np.float32), (3 if n == 40 else 1, n, n))
+    factor, sign, logdet = shared.factors(matrices)
+    np.testing.assert_array_equal(factor, matrices / 2)
+    np.testing.assert_array_equal(sign, np.ones(len(matrices)))
+    np.testing.assert_allclose(logdet, np.full(len(matrices), n * np.log(4)), 1e-5)
+
+
 def callbacks(shared: Shared) -> None:
     assert float(shared.called_back(np.float32(2))) == 6
 
@@ -111,7 +122,7 @@ def change_the_number_of_threads(shared: Shared) -> None:
 
 WORK: list[Callable[[Shared], None]] = [
     numpy_array_read_first, renew_the_numpy_array, call_on_scalars_and_arrays, read_a_list, renew_a_list, read_a_dict,
-    statics, products, callbacks, loops, fresh_functions, eager_functions, look_at_elements, clear,
+    statics, products, factorizations, callbacks, loops, fresh_functions, eager_functions, look_at_elements, clear,
     change_the_number_of_threads]  # fmt: skip
 
 
