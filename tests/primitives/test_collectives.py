@@ -5,7 +5,7 @@ Texts and values of JAX are in tests/goldens/named_axes.txt.
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tinytrace as jax
@@ -43,11 +43,13 @@ def mapped(f, axis, how, out_axes=0):
     return jax.jit(over) if how == "jit outside" else over
 
 
+few = settings(max_examples=20)
 ways = st.sampled_from(["plain", "jit inside", "jit outside", "scan"])
 REDUCTIONS = {lax.psum: np.sum, lax.pmax: np.max, lax.pmin: np.min, lax.pmean: lambda x, axis: np.mean(x, axis)}
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
+@few
 @given(batches(), ways)
 def test_a_reduction_over_the_name_is_one_over_the_axis(reduction, batch, how):
     x, axis = batch
@@ -57,6 +59,7 @@ def test_a_reduction_over_the_name_is_one_over_the_axis(reduction, batch, how):
     np.testing.assert_allclose(ours, np.broadcast_to(expected, (x.shape[axis], *expected.shape)), 1e-6)
 
 
+@few
 @given(batches(), ways, st.data())
 def test_all_gather_is_the_batch(batch, how, data):
     x, axis = batch
@@ -67,6 +70,7 @@ def test_all_gather_is_the_batch(batch, how, data):
         np.testing.assert_array_equal(part, np.moveaxis(x, axis, place))
 
 
+@few
 @given(batches(), ways, st.data())
 def test_ppermute_is_a_gather(batch, how, data):
     x, axis = batch
@@ -79,6 +83,7 @@ def test_ppermute_is_a_gather(batch, how, data):
     np.testing.assert_array_equal(shuffled, ours)
 
 
+@few
 @given(batches(), st.data())
 def test_all_to_all_swaps_and_comes_back(batch, data):
     x, axis = batch
@@ -95,6 +100,7 @@ def test_all_to_all_swaps_and_comes_back(batch, data):
     np.testing.assert_array_equal(back, front)
 
 
+@few
 @given(batches())
 def test_psum_scatter_keeps_a_part_of_the_sum(batch):
     x, axis = batch
@@ -104,6 +110,7 @@ def test_psum_scatter_keeps_a_part_of_the_sum(batch):
     np.testing.assert_array_equal(ours, x.sum(axis + 1))
 
 
+@few
 @given(batches(), ways)
 def test_the_gradient_is_that_of_the_unnamed_program(batch, how):
     """Written with names and with axes: the sum of squares of what is left when the mean is taken away."""
@@ -123,6 +130,7 @@ def test_the_gradient_is_that_of_the_unnamed_program(batch, how):
     np.testing.assert_allclose(ours, theirs, 1e-4, 1e-4)
 
 
+@few
 @given(st.integers(1, 4), st.integers(1, 4), st.sampled_from(["i", "j"]))
 def test_the_rule_does_not_depend_on_where_the_name_is_bound(n, m, name):
     """A collective over one of two axes is computed for each place along the other one."""
@@ -149,6 +157,30 @@ def test_what_does_not_fit_says_so():
         jax.vmap(lambda y: lax.psum_scatter(y, "i", tiled=True), axis_name="i")(jnp.ones((4, 3)))
     with pytest.raises(NotImplementedError, match="apply them over one name after the other"):
         jax.vmap(jax.vmap(lambda y: lax.all_gather(y, ("i", "j")), axis_name="j"), axis_name="i")(jnp.ones((4, 3)))
+
+
+    with pytest.raises(ValueError, match=r"axis_size=3 for the axis 'i', and an argument of shape \(4,\)"):
+        jax.vmap(lambda y: lax.psum(y, "i"), axis_name="i", axis_size=3)(jnp.ones(4))
+
+
+@few
+@given(st.integers(1, 4), st.booleans(), st.data())
+def test_derivatives_of_moves_are_transposes(n, jit, data):
+    """Each is linear, so its transpose, under the vmap that binds the name, is that of the matrix that it is."""
+    split, concat = data.draw(st.tuples(st.integers(0, 1), st.integers(0, 1)))
+    move = data.draw(st.sampled_from([
+        lambda y: lax.all_to_all(y, "i", split, concat), lambda y: lax.all_gather(y, "i", axis=split),
+        lambda y: lax.psum_scatter(y, "i", scatter_dimension=split), lambda y: lax.ppermute(y, "i", [
+            (k, (k + 1) % n) for k in range(n)]), lambda y: lax.all_gather(y, "i", axis=split, tiled=True)]))
+    over = jax.vmap(jax.jit(move) if jit else move, axis_name="i")
+    x = np.float32(np.random.default_rng(n).normal(size=(n, n, n)))
+    with interpreting():
+        y, pullback = jax.vjp(over, x)
+        ct = np.float32(np.random.default_rng(7).normal(size=y.shape))
+        (pulled,) = pullback(ct)
+        (inside,) = jax.vmap(lambda a, c: jax.vjp(move, a)[1](c), axis_name="i")(x, ct)
+    assert float(np.vdot(ct, y)) == pytest.approx(float(np.vdot(pulled, x)), 1e-4, 1e-4)
+    np.testing.assert_allclose(inside, pulled, 1e-5, 1e-5)
 
 
 def test_what_a_trace_binds():

@@ -49,6 +49,8 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
         leaves, in_tree = tree_flatten((args, kwargs))
         in_dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0), positional_only=True)
         size = axis_size if axis_size is not None else mapped_size("vmap", fun, args, kwargs, leaves, in_dims)
+        if axis_name is not None and axis_size is not None:
+            _check_sizes(axis_name, axis_size, leaves, in_dims)
         out_tree: list[PyTreeDef] = []
 
         def flat_fun(*elements: Any) -> list[Any]:
@@ -127,6 +129,14 @@ def mapped_size(name: str, fun: Callable[..., Any], args: Sequence[Any], kwargs:
     if len(distinct) > 1:
         raise ValueError(_inconsistent_sizes(name, _leaf_names(fun, args, kwargs), sizes, dims))
     return distinct.pop()
+
+
+def _check_sizes(name: Any, size: int, leaves: Sequence[Any], dims: Sequence[int | None]) -> None:
+    """Raise ValueError when a mapped axis is not as long as collectives are told that it is."""
+    for x, dim in zip(leaves, dims, strict=True):
+        if dim is not None and _axis_size("vmap", np.shape(x), dim) != size:
+            raise ValueError(f"vmap got axis_size={size} for the axis {name!r}, and an argument of shape {np.shape(x)} "
+                             f"that is mapped over its axis {dim}, of size {np.shape(x)[dim]}: leave axis_size out")
 
 
 def _axis_size(name: str, shape: tuple[int, ...], axis: int) -> int:

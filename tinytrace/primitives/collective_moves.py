@@ -304,7 +304,8 @@ class AllToAll(Move):
 
     def transpose(self, ct: Any, x: Any, *, axis_name: Any, split_axis: int, concat_axis: int,
                   axis_index_groups: Groups, tiled: bool) -> list[Any]:
-        return [all_to_all(ct, axis_name, concat_axis, split_axis, axis_index_groups=axis_index_groups, tiled=tiled)]
+        return [self.bind(ct, axis_name=axis_name, split_axis=concat_axis, concat_axis=split_axis,
+                          axis_index_groups=axis_index_groups, tiled=tiled)]
 
     def batch(self, args: Sequence[Any], dims: Sequence[Any], *, split_axis: int, concat_axis: int,
               **params: Any) -> Batched:

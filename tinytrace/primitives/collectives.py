@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT0, dtype_of
+from tinytrace.core.dtypes import FLOAT0, dtype_of, is_weak
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.named_axes import Axis, as_names, axis_size, check_bound
@@ -23,10 +23,10 @@ from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import tree_flatten, tree_map
-from tinytrace.primitives.broadcasting import Reducer, reduce_sum, reduce_sum_p
+from tinytrace.primitives.broadcasting import Reducer, broadcast, reduce_sum, reduce_sum_p
 from tinytrace.primitives.checks import canonicalize_axis
 from tinytrace.primitives.conversion import convert_element_type
-from tinytrace.primitives.creation import full, iota
+from tinytrace.primitives.creation import iota
 from tinytrace.primitives.reduction import reduce_max_p, reduce_min_p
 from tinytrace.primitives.shaping import NDArray, moveaxis
 
@@ -279,12 +279,18 @@ def _refuse_groups_in_vmap(groups: Groups, axis: Axis) -> None:
 
 
 def _number_like(x: Any, number: int) -> Any:
-    """Return a number of the type of `x`: Python's, where `x` is one of these."""
-    return type(x)(number) if type(x) in (int, float, complex) else np.array(number, dtype_of(x))
+    """Return a number of the type of `x`: Python's, where `x` is one of these or weakly typed as they are."""
+    dtype = np.dtype(dtype_of(x))
+    if np.ndim(x) == 0 and is_weak(x):
+        return {"f": float, "c": complex}.get(dtype.kind, int)(number)
+    return np.array(number, dtype)
 
 
 def _instantiated(tangent: Any) -> Any:
-    return full(tangent.aval.shape, 0, tangent.aval.dtype) if type(tangent) is Zero else tangent
+    if type(tangent) is not Zero:
+        return tangent
+    aval: ShapedArray = tangent.aval
+    return broadcast(convert_element_type(0, aval.dtype, aval.weak_type), aval.shape)
 
 
 psum_p = PSum("psum", reduce_sum_p, lambda x, size: size * x)
