@@ -1,9 +1,10 @@
-"""A loop around an elementwise kernel is interchanged with it: all iterations of one point, its state in registers.
+"""A loop around elementwise kernels is interchanged with them: all iterations of one point, its state in registers.
 
     for k: for i simd: z[i] = f(z[i])    becomes    for block: { load z; for k: for lane: z = f(z); store z }
 
-That holds when the body of the loop is one kernel over one axis, in which every carry is read and written at the point
-alone, and scalars that depend on nothing but scalars; and when nobody reads what it leaves in scalars.
+That holds when the body of the loop is kernels over equally many points, in which what the body writes is read and
+written at the point alone, and scalars that depend on nothing that the body writes but scalars; and when nobody reads
+what it leaves in scalars. What one kernel leaves for the next is a row, as the carries are.
 """
 from __future__ import annotations
 
@@ -80,8 +81,8 @@ def _mentions(kernels: Iterable[Kernel]) -> Iterator[object]:
 
 def _interchanged(before: list[Kernel], repeat: Repeat, elsewhere: Counter[object]) -> list[Kernel] | None:
     """Return the kernels `before` a loop, without those that give it its first values, and the loops over points."""
-    pieces = _single_loop_inside(repeat)
-    if pieces is None or any(elsewhere[variable] for variable in repeat.variables):
+    pieces = _loops_inside(repeat)
+    if pieces is None or any(elsewhere[x] for x in (*repeat.variables, *_temporaries(repeat, pieces[1]))):
         return None
     beginning = _beginning(before, repeat)
     if beginning is None:
@@ -95,7 +96,8 @@ def _interchanged(before: list[Kernel], repeat: Repeat, elsewhere: Counter[objec
     carried = sum(pair.result.nbytes for pair in repeat.exchanges)
     eqns = repeat.eqns.union(*(kernel.eqns for kernel in repeat.body))
     nest = Nest([*repeat.equations, *inside], eqns, loops, saved=repeat.saved + 2 * (repeat.length - 1) * carried)
-    return [*kept, with_equations_in(nest, {pair.before.name: _row_name(pair) for pair in repeat.exchanges}
+    rows = [*(pair.before for pair in repeat.exchanges), *_temporaries(repeat, pieces[1])]
+    return [*kept, with_equations_in(nest, {buffer.name: _row_name(buffer) for buffer in rows}
                                      | {view.buffer.name: view.base.name for view in repeat.views})]
 
 
@@ -141,8 +143,8 @@ def _stored(kernel: Nest) -> tuple[Node, list[Node]] | None:
     return (stmt.value, axes) if stmt.place[1] is flat_offset(axes, [a.args[1] for a in axes]) else None
 
 
-def _single_loop_inside(repeat: Repeat) -> tuple[list[Stmt], For, list[Stmt]] | None:
-    """Return (scalar statements, the one loop over points, more scalar statements), if that is what the body is."""
+def _loops_inside(repeat: Repeat) -> tuple[list[Stmt], list[For], list[Stmt]] | None:
+    """Return (scalar statements, the loops over points, more scalar statements), if that is what the body is."""
     if repeat.iteration is None or repeat.length < FEWEST_ITERATIONS or not repeat.exchanges \
             or any(pair.before is not pair.after for pair in repeat.exchanges):
         return None
@@ -151,32 +153,47 @@ def _single_loop_inside(repeat: Repeat) -> tuple[list[Stmt], For, list[Stmt]] | 
         if not isinstance(kernel, Nest):
             return None
         stmts += split_at_guards(kernel.body)
-    loops = [k for k, stmt in enumerate(stmts) if isinstance(stmt, For)]
-    if len(loops) != 1:
+    places = [k for k, stmt in enumerate(stmts) if isinstance(stmt, For)]
+    if not places:
         return None
-    before, loop, after = stmts[:loops[0]], stmts[loops[0]], stmts[loops[0] + 1:]
-    assert isinstance(loop, For)
-    arrays = {pair.before for pair in repeat.exchanges}
+    before, after = stmts[:places[0]], stmts[places[-1] + 1:]
+    loops = [stmt for stmt in stmts[places[0]:places[-1] + 1] if isinstance(stmt, For)]
+    written = {pair.before for pair in repeat.exchanges} | set(_temporaries(repeat, loops))
+    fits = len(before) + len(loops) + len(after) == len(stmts) and len({loop.axis.args[1] for loop in loops}) == 1 \
+        and all(_is_over_points(loop, written) for loop in loops) \
+        and all(_is_scalar(stmt, written) for stmt in (*before, *after))
+    return (before, loops, after) if fits else None
+
+
+def _temporaries(repeat: Repeat, loops: Sequence[For]) -> list[Buffer]:
+    """Return the arrays that the loops write, but for carries and for slices of results."""
+    known = {pair.before for pair in repeat.exchanges} | {view.buffer for view in repeat.views}
+    stores = [stmt for loop in loops for stmt in loop.body if isinstance(stmt, Store)]
+    return list(dict.fromkeys(stmt.place[0] for stmt in stores
+                              if not isinstance(stmt.place, Node) and stmt.place[0] not in known))
+
+
+def _is_over_points(loop: For, written: set[Buffer]) -> bool:
+    """Does a loop store something, and all of it at its own point?"""
     declared = {stmt.local for stmt in loop.body if isinstance(stmt, Declare)}
-    fits = loop.simd and loop.independent and all(_is_pointwise(stmt, loop.axis, arrays) for stmt in loop.body) \
-        and all(_is_scalar(stmt) for stmt in (*before, *after)) and len(declared) < len(loop.body)
-    return (before, loop, after) if fits else None
+    return loop.simd and loop.independent and len(declared) < len(loop.body) \
+        and all(_is_pointwise(stmt, loop.axis, written) for stmt in loop.body)
 
 
-def _is_pointwise(stmt: Stmt, point: Node, carries: set[Buffer]) -> bool:
-    """Does a statement store one element (or name one), and read carries at its own point only?"""
+def _is_pointwise(stmt: Stmt, point: Node, written: set[Buffer]) -> bool:
+    """Does a statement store one element (or name one), and read what the loops write at its own point only?"""
     if isinstance(stmt, Store):
         if isinstance(stmt.place, Node) or stmt.place[1] is not point:
             return False
     elif not isinstance(stmt, Declare):
         return False
-    return all(node.args[1] is point for node in walk([stmt.value]) if node.op == "load" and node.args[0] in carries)
+    return all(node.args[1] is point for node in walk([stmt.value]) if node.op == "load" and node.args[0] in written)
 
 
-def _is_scalar(stmt: Stmt) -> bool:
-    """Is a statement about variables alone?"""
+def _is_scalar(stmt: Stmt, written: set[Buffer]) -> bool:
+    """Is a statement about variables, and arrays that the loops do not write?"""
     plain = isinstance(stmt, Declare) or (isinstance(stmt, Store) and isinstance(stmt.place, Node))
-    return plain and not any(node.op == "load" for node in walk(expressions(stmt)))
+    return plain and not any(node.op == "load" and node.args[0] in written for node in walk(expressions(stmt)))
 
 
 @dataclass
@@ -190,13 +207,17 @@ class _Interchange:
     needed: Sequence[Exchange]
     """The carries whose last values are read."""
     before: list[Stmt]
-    loop: For
+    loops: list[For]
     after: list[Stmt]
 
+    def kept(self) -> list[Buffer]:
+        """Return the arrays of which a block has a row: what the loops write."""
+        return [*(pair.before for pair in self.repeat.exchanges), *_temporaries(self.repeat, self.loops)]
+
     def statements(self) -> list[Stmt]:
-        extent = int(self.loop.axis.args[1])
-        size = max(pair.before.dtype.itemsize for pair in self.repeat.exchanges)
-        lanes = max(TILE_BYTES // size // (1 if len(self.repeat.exchanges) <= TILE_ROWS else 2), 64 // size)
+        extent, kept = int(self.loops[0].axis.args[1]), self.kept()
+        size = max(buffer.dtype.itemsize for buffer in kept)
+        lanes = max(TILE_BYTES // size // (1 if len(kept) <= TILE_ROWS else 2), 64 // size)
         blocks, rest = divmod(extent, lanes)
         body: list[Stmt] = []
         if blocks:
@@ -215,26 +236,29 @@ class _Interchange:
         assert repeat.iteration is not None
         count = axis(str(repeat.iteration.args[0]), repeat.length)
         iteration = linear(repeat.length - 1, [(count, -1)]) if repeat.reverse else count
-        rows = {pair.before: Buffer(_row_name(pair), (lane.args[1],), pair.before.dtype, "row")
-                for pair in repeat.exchanges}
+        rows = {old: Buffer(_row_name(old), (lane.args[1],), old.dtype, "row") for old in self.kept()}
         places = {old: (row, lane) for old, row in rows.items()}
-        changed = {self.loop.axis: position, repeat.iteration: iteration}
+        here = {loop.axis: position for loop in self.loops} | {repeat.iteration: iteration}
+        changed = dict(here)
         for old, row in rows.items():
-            changed[load(old, self.loop.axis, old.dtype)] = load(row, lane, row.dtype)
+            changed |= {load(old, loop.axis, old.dtype): load(row, lane, row.dtype) for loop in self.loops}
         for read in self._reads_of_views():
             view = next(view for view in repeat.views if view.buffer is read.args[0])
-            offset, = rewrite([read.args[1]], {self.loop.axis: position, repeat.iteration: iteration}, rebuild)
+            offset, = rewrite([read.args[1]], here, rebuild)
             changed[read] = load(view.base, linear(0, [(iteration, view.step), (offset, 1)]), view.base.dtype)
         places |= {view.buffer: (view.base, linear(0, [(iteration, view.step), (position, 1)]))
                    for view in repeat.views}
 
         replacement = Replacement(changed)
         inner: list[Stmt] = []
-        for was, stmt in zip(self.loop.body, replacement.of(self.loop.body), strict=True):
-            if isinstance(was, Store) and isinstance(stmt, Store) and not isinstance(was.place, Node):
-                stmt = Store(places[was.place[0]], stmt.value, stmt.eqns)
-            inner.append(stmt)
-        iterations = [*replacement.of(self.before), _over(lane, inner), *replacement.of(self.after)]
+        for loop in self.loops:
+            stmts: list[Stmt] = []
+            for was, stmt in zip(loop.body, replacement.of(loop.body), strict=True):
+                if isinstance(was, Store) and isinstance(stmt, Store) and not isinstance(was.place, Node):
+                    stmt = Store(places[was.place[0]], stmt.value, stmt.eqns)
+                stmts.append(stmt)
+            inner.append(_over(lane, stmts))
+        iterations = [*replacement.of(self.before), *inner, *replacement.of(self.after)]
         first: list[Stmt] = [Store((rows[pair.before], lane), self._first(pair, position)) for pair in repeat.exchanges]
         last: list[Stmt] = [Store((pair.result, position), load(rows[pair.before], lane, pair.before.dtype))
                             for pair in repeat.exchanges if pair in self.needed]
@@ -252,12 +276,13 @@ class _Interchange:
     def _reads_of_views(self) -> list[Node]:
         """Return every load of a slice that moves from iteration to iteration."""
         moving = {view.buffer for view in self.repeat.views}
-        roots = [root for stmt in nested([*self.before, *self.loop.body, *self.after]) for root in expressions(stmt)]
+        body = [stmt for loop in self.loops for stmt in loop.body]
+        roots = [root for stmt in nested([*self.before, *body, *self.after]) for root in expressions(stmt)]
         return [node for node in walk(roots) if node.op == "load" and node.args[0] in moving]
 
 
-def _row_name(pair: Exchange) -> str:
-    return f"{pair.before.name}_row"
+def _row_name(buffer: Buffer) -> str:
+    return f"{buffer.name}_row"
 
 
 def _over(lane: Node, body: Sequence[Stmt]) -> For:
