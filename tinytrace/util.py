@@ -135,31 +135,45 @@ def _is_asked_by_import() -> bool:
     return frame.f_code.co_name == "_handle_fromlist"
 
 
+unforkable = threading.RLock()
+"""Held by a thread that does what a child forked meanwhile would never see the end of; and by a thread that forks.
+
+It is made with the package. A module that made it when it is imported could come too late: a fork that has begun does
+not call the hooks of what other threads import while it waits for them.
+"""
+
 _importing: list[int] = []
 """The threads that are importing a submodule."""
 
 
 @uncollected
 def _imported(name: str) -> ModuleType:
-    _importing.append(threading.get_ident())
+    this_thread = threading.get_ident()
+    if this_thread in _importing:  # a fork waits for it
+        return importlib.import_module(name)
     try:
+        with unforkable:
+            _importing.append(this_thread)
         return importlib.import_module(name)
     finally:
-        _importing.remove(threading.get_ident())
+        if this_thread in _importing:  # Ctrl-C may have come before
+            _importing.remove(this_thread)
 
 
-def _await_imports() -> None:
-    """Before a fork: let the imports of other threads end: their locks would be held in the child for ever."""
+def _before_fork() -> None:
+    """Let the imports of other threads end: their locks would be held in the child for ever."""
+    unforkable.acquire()
     deadline, this_thread = time.monotonic() + 10, threading.get_ident()
     while any(thread != this_thread for thread in tuple(_importing)) and time.monotonic() < deadline:
         time.sleep(0.001)
 
 
-def _forget_imports() -> None:
+def _after_fork_in_child() -> None:
     _importing[:] = [thread for thread in _importing if thread == threading.get_ident()]
+    unforkable.release()
 
 
-os.register_at_fork(before=_await_imports, after_in_child=_forget_imports)
+os.register_at_fork(before=_before_fork, after_in_parent=unforkable.release, after_in_child=_after_fork_in_child)
 
 
 def lazy_names(package: str, homes: dict[str, str], module: str = "") -> Callable[[str], Any]:

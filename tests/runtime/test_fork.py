@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import _thread
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -13,6 +15,7 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.runtime.programs import in_child
+from tinytrace import util
 from tinytrace.runtime.ladder import stats
 from tinytrace.runtime.threads import num_threads, set_num_threads
 from tinytrace.runtime.worker import _Task
@@ -135,6 +138,39 @@ def test_a_child_that_is_forked_before_the_worker_has_begun(monkeypatch):
     ready.set()
     assert task.wait()
     assert task.result() == 7
+
+
+@pytest.mark.not_quick
+def test_a_fork_that_had_begun_when_another_thread_imported_the_compiler():
+    """A fork does not call the hooks of a module that was imported after it had begun."""
+    code = """if True:
+        import os, threading
+        import tinytrace
+        def import_it():
+            import tinytrace.runtime.process
+        def imported_elsewhere():
+            thread = threading.Thread(target=import_it)
+            thread.start()
+            thread.join()
+        os.register_at_fork(before=imported_elsewhere)
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+        print(tinytrace.runtime.process.run(["echo", "done"]).output)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("done", "")
+
+
+def test_no_import_begins_while_a_fork_is_on_its_way():
+    began = threading.Event()
+    thread = threading.Thread(target=lambda: (util._imported("tinytrace.runtime.process"), began.set()))
+    with util.unforkable:
+        thread.start()
+        assert not began.wait(0.1)
+    thread.join()
+    assert began.is_set()
 
 
 def test_many_children_at_once():

@@ -11,19 +11,16 @@ import os
 import select
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
+
+from tinytrace.util import unforkable
 
 _PROGRESS_AFTER = 1.0  # seconds until a line of progress appears on a terminal
 _LOOK_EVERY = 0.05  # seconds from one look at silent commands to the next
 _KEPT = 1 << 20  # bytes of output that are kept
 _MOST = 1 << 26  # bytes of output after which a command is taken for endless
-
-_starting = threading.RLock()  # held while this process has ends of pipes that are the commands' alone
-# A child that is forked meanwhile would keep those ends open, and the command that reads from them would never end.
-os.register_at_fork(before=_starting.acquire, after_in_parent=_starting.release, after_in_child=_starting.release)
 
 
 class Finished(NamedTuple):
@@ -79,7 +76,8 @@ def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.d
     pids: list[int] = []
     reader = -1
     try:
-        with _starting:
+        # A child forked meanwhile would keep ends of the commands' pipes, and who reads from them would never end.
+        with unforkable:
             reader, writer = map(_above_standard, os.pipe())
             try:
                 for commands in pipelines:
