@@ -37,9 +37,10 @@ test: $(VENV)/.dev  ## run all tests (minutes)
 	@echo "==> all tests"
 	@PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) $(BIN)/python -m pytest -n auto --dist worksteal
 
-test-fast: $(VENV)/.dev  ## run each test that is not slow on a few of its cases, the laws of primitives on all of them
+test-fast: $(VENV)/.dev  ## run what is quick of each file of tests, the laws of primitives on all of them (under a minute)
 	@echo "==> the fast tests"
-	@HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -m "not slow" -q -n auto --dist worksteal --quick
+	@HYPOTHESIS_PROFILE=quick PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) $(BIN)/python -m pytest -q -n auto \
+		--dist worksteal --quick
 
 # Of long tables each setting takes a third, and together they take all.
 test-matrix: $(VENV)/.dev  ## run what runs compiled programs with 1, 2 and 5 threads, in default and exact mode (minutes)

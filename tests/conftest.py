@@ -1,6 +1,5 @@
 """What holds for all tests: a cache of their own, settings by options only, and how many random programs are tried."""
 
-import collections
 import compileall
 import gc
 import os
@@ -11,9 +10,9 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import quick
+
 ROOT = pathlib.Path(__file__).parent.parent
-MANY_CASES = 50
-QUICKLY = 24
 
 # Python's bytecode is kept, whatever the environment says: hundreds of child processes import the package, and without
 # it each of them compiles 300 modules first, which takes longer than what it is there for.
@@ -32,6 +31,7 @@ SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 # What is drawn is the same in every run, so that a red test is red again. `search` draws anew each time.
 settings.register_profile("full", max_examples=60, deadline=None, derandomize=True, suppress_health_check=SLOW_IS_FINE)
 settings.register_profile("fast", max_examples=20, deadline=None, derandomize=True, suppress_health_check=SLOW_IS_FINE)
+settings.register_profile("quick", max_examples=7, deadline=None, derandomize=True, suppress_health_check=SLOW_IS_FINE)
 settings.register_profile("search", max_examples=200, deadline=None, suppress_health_check=SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "full"))
 
@@ -43,11 +43,12 @@ def pytest_addoption(parser):
     parser.addoption("--pure", action="store_true", help="run without the C extensions (tinytrace.pure)")
     parser.addoption("--sample", type=int, default=1, metavar="N", help="of tests with many cases, try every Nth case")
     parser.addoption("--first", type=int, default=0, metavar="K", help="... beginning with the Kth (0: the first)")
-    parser.addoption("--quick", action="store_true", help="one case in 24 of each test, all of those marked every_case")
+    parser.addoption("--quick", action="store_true", help="what `make test-fast` runs")
 
 
 def pytest_configure(config):
     """Before tests are collected, and with them tinytrace imported; the processes that tests start inherit it."""
+    config.pluginmanager.register(quick)  # for tutorials/build, too
     os.environ["TINYTRACE_NUM_THREADS"] = str(config.getoption("--threads"))
     os.environ["TINYTRACE_EXACT"] = str(config.getoption("--exact"))
     if config.getoption("--pure"):
@@ -65,23 +66,6 @@ def pytest_collection():
         return (yield)
     finally:
         gc.enable()
-
-
-def pytest_collection_modifyitems(config, items):
-    """--sample: of tables with many cases, every Nth, from the Kth on. --quick: the same with all tables."""
-    quick = config.getoption("--quick")
-    every, many = (QUICKLY, 1) if quick else (config.getoption("--sample"), MANY_CASES)
-    first = config.getoption("--first") % every
-    tests = [item.nodeid.partition("[")[0] for item in items]
-    cases, seen = collections.Counter(tests), collections.Counter()
-    chosen, left_out = [], []
-    for item, test in zip(items, tests, strict=True):
-        whole = cases[test] <= many or (quick and item.get_closest_marker("every_case"))
-        (chosen if whole or seen[test] % every == first else left_out).append(item)
-        seen[test] += 1
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = chosen
 
 
 def pytest_collection_finish(session):

@@ -46,6 +46,7 @@ def test_one_line_makes_it_so():
     ]
 
 
+@pytest.mark.not_quick
 def test_a_script_is_run_so(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import sys, jax\nprint(jax.__version__, jax.numpy.__name__, sys.argv[1:])\n")

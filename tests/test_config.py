@@ -155,6 +155,7 @@ def ask(variable, value, expression):
     return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.not_quick
 def test_environment():
     assert ask("JAX_ENABLE_X64", "yes", "config.enable_x64").stdout == "True\n"
     assert ask("TINYTRACE_CACHE_MIB", "7", "config.cache_mib").stdout == "7\n"

@@ -3,6 +3,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 LATER = ["tinytrace.codegen.generate", "tinytrace.runtime.ladder", "tinytrace.runtime.compiler", "tinytrace.nn",
          "tinytrace.random", "tinytrace.scipy", "tinytrace.experimental", "tinytrace.missing", "tinytrace.interpreters",
          "tinytrace.extend", "tinytrace.sharding"]  # fmt: skip
@@ -29,6 +31,7 @@ def test_it_touches_neither_compiler_nor_cache(tmp_path):
     assert not store.exists()
 
 
+@pytest.mark.not_quick
 def test_what_a_first_program_needs_is_imported_by_it():
     code = f"""if True:
         import sys

@@ -206,6 +206,7 @@ shell.run_cell({program!r})
 """
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("ipython", [False, True])
 def test_what_is_printed(ipython, tmp_path):
     program = PROGRAM.format(library="tinytrace")

@@ -17,14 +17,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import tinytrace as jax
 from tests.api.cache_process import BOUND, Holder, Process
+from tests.examples import examples
 from tests.runtime.programs import in_child
 from tinytrace.api.static_state import StaleStaticWarning
 from tinytrace.runtime.archive import export_store, import_store
 from tinytrace.runtime.inventory import current_inventory
 from tinytrace.runtime.places import open_store
 
-SETTINGS = settings(settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "full")), deadline=None,
-                    stateful_step_count=50, max_examples=6 if os.environ.get("HYPOTHESIS_PROFILE") == "fast" else 20,
+SETTINGS = settings(examples(20, fast=6), deadline=None, stateful_step_count=50,
                     suppress_health_check=list(HealthCheck), report_multiple_bugs=False)
 KINDS = st.tuples(st.integers(0, 1), st.integers(1, 2), st.integers(2, 3))
 """Which function, how many elements, which static value."""
@@ -168,6 +168,7 @@ class Caches(RuleBasedStateMachine):
                 == set(self.here.calls[number])
 
 
+@pytest.mark.not_quick
 @pytest.mark.filterwarnings(f"ignore::{StaleStaticWarning.__module__}.{StaleStaticWarning.__name__}")
 def test_the_caches_do_what_the_model_does(tmp_path):
     command = [sys.executable, "-m", "tests.api.cache_process", str(tmp_path)]

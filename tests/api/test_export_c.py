@@ -128,6 +128,7 @@ def put_back():
     jax.clear_caches()
 
 
+@pytest.mark.not_quick
 def test_its_makefile_builds_it(tmp_path):
     """Its flags are those of the jitted call; OpenBLAS is found where tinytrace has it."""
     fun, args = PROGRAMS["mlp_step"]
@@ -196,6 +197,7 @@ def test_the_host_is_one_file():
     assert text.count(host_source()) == 1
 
 
+@pytest.mark.not_quick
 def test_several_functions_share_a_program_and_a_host_also_in_cpp(tmp_path):
     """Names of one do not meet those of another, and the headers are C++ too."""
     compiler = compilers()[0]

@@ -117,6 +117,7 @@ def test_within_a_context(caplog):
                                                                    "Finished"]
 
 
+@pytest.mark.not_quick
 def test_topics_of_the_environment():
     code = "import tinytrace as jax\nf = jax.jit(lambda x: x + 3)\nf(1.0)\nf(1.0)\nf(2)"
     environment = {**os.environ, "TINYTRACE_LOG": "trace,cache,compile,passes"}

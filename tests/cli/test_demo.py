@@ -54,10 +54,12 @@ def test_it_shows_what_the_introductions_show(first_and_second_run):
         assert text in first
 
 
+@pytest.mark.not_quick
 def test_it_shows_the_c_of_the_smaller_programs(first_and_second_run):
     assert first_and_second_run[0].count("int32_t tt_entry(") >= 4
 
 
+@pytest.mark.not_quick
 def test_an_unknown_command_is_refused():
     command = [sys.executable, "-m", "tinytrace.cli", "dmo"]
     ran = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)

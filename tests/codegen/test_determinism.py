@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import tinytrace as jax
 from tests.codegen.determinism import PARTS, digest, programs
 from tests.conftest import ROOT
+from tests.examples import examples
 from tinytrace.runtime.threads import num_threads, set_num_threads
 from tinytrace.testing.strategies import programs_with_arguments
 
@@ -31,6 +32,7 @@ def digests_on_threads(function, args):
     return found
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("part", [PARTS[0], *(pytest.param(part, marks=pytest.mark.slow) for part in PARTS[1:])])
 def test_threads_and_turns_do_not_show_in_results(part):
     several = [name for name, (function, *args) in programs(part).items()
@@ -38,7 +40,7 @@ def test_threads_and_turns_do_not_show_in_results(part):
     assert several == []
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(programs_with_arguments(contraction=True))
 def test_nor_do_they_in_those_of_random_programs(case):
     program, arguments = case

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen import test_goldens as golden
 from tests.codegen.ir.solver import counterexample
 from tests.codegen.test_programs import generated
+from tests.examples import examples
 from tests.primitives import domains
 from tests.primitives import test_registry as registry
 from tinytrace.codegen import memory
@@ -30,7 +31,6 @@ from tinytrace.codegen.whole import scatter
 from tinytrace.testing.strategies import programs_with_arguments
 
 f32 = golden.f32
-FULL = settings.get_current_profile_name() != "fast"
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_of_the_registry(primitive):
     assert checked(function, *arguments, inputs=jax.tree.leaves(arguments)).unproven is not None
 
 
-@settings(max_examples=500 if FULL else 25)
+@examples(500, fast=25)
 @given(programs_with_arguments(contraction=True))
 def test_of_random_programs(case):
     program, arguments = case

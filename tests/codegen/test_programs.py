@@ -5,10 +5,11 @@ import subprocess
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.examples import examples
 from tests.meanings import in_numpy
 from tinytrace.codegen.generate import generate
 from tinytrace.codegen.ir.verifier import verify
@@ -53,7 +54,7 @@ def test_kernels_of_random_programs_are_well_formed(case):
     verify(generated(program.function(), *arguments).kernels)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(programs_with_arguments(contraction=True))
 def test_c_of_random_programs_has_no_warnings(case):
     program, arguments = case

@@ -6,17 +6,17 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.examples import examples
 from tinytrace.codegen.source_map import EMPTY, IDLE, IN_PLACE, SourceMap
 from tinytrace.core.jaxpr import Var, subjaxprs
 from tinytrace.core.kinds import Scalar
 from tinytrace.testing.strategies import programs_with_arguments
 
 lax = jax.lax
-FULL = settings.get_current_profile_name() != "fast"
 X = np.ones((40, 30), np.float32)
 ROLES = {"compute", "copy", "call", "scaffold", "comment"}
 
@@ -33,7 +33,7 @@ def written_by(low, equation):
 
 # --- laws over drawn programs ------------------------------------------------------------------------------------
 
-@settings(max_examples=200 if FULL else 40)
+@examples(200, fast=40)
 @given(programs_with_arguments())
 def test_every_equation_leads_to_c_or_says_why_not(case):
     program, arguments = case
@@ -74,7 +74,7 @@ def kind_of(eqn):
     return eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
 
 
-@settings(max_examples=200 if FULL else 40)
+@examples(200, fast=40)
 @given(programs_with_arguments())
 def test_every_statement_leads_to_an_equation_or_is_scaffolding(case):
     program, arguments = case
@@ -103,7 +103,7 @@ def check_is_whole(line, place):
     assert not (text[-1:].isidentifier() and after[:1].isidentifier()), (text, line)
 
 
-@settings(max_examples=200 if FULL else 40)
+@examples(200, fast=40)
 @given(programs_with_arguments())
 def test_functions_stand_where_the_map_says(case):
     """An operation that is a function of csrc/math is called at one of its equation's places."""
@@ -119,7 +119,7 @@ def test_functions_stand_where_the_map_says(case):
                     all(any(name in text for text in texts) for name in kind.operation.calls), eqn
 
 
-@settings(max_examples=100 if FULL else 20)
+@examples(100, fast=20)
 @given(programs_with_arguments())
 def test_json_is_the_map(case):
     program, arguments = case

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.examples import examples
 from tests.meanings import in_numpy
 from tinytrace import lax
 from tinytrace.control_flow.closed_call import closed_call_p
@@ -130,7 +131,7 @@ def test_only_one_branch_runs() -> None:
     assert seen == ["b", "c", "a"]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(-3, 6), st.integers(-3, 6), st.floats(-1, 1, width=32))
 def test_fori_loop_is_its_python(lower: int, upper: int, x: float) -> None:
     want = np.float32(x)
@@ -141,7 +142,7 @@ def test_fori_loop_is_its_python(lower: int, upper: int, x: float) -> None:
     assert np.allclose(jax.jit(lambda n: lax.fori_loop(lower, n, step, x))(upper), want, rtol=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=40), st.booleans())
 def test_associative_scan_is_a_scan(values: list[int], reverse: bool) -> None:
     array = np.array(values)
@@ -236,6 +237,7 @@ def test_a_closed_call_is_its_body_under_every_transformation() -> None:
         close(transform(called)(XS[:2], XS[2:]), in_numpy(transform(body), XS[:2], XS[2:]))
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("policy", ["everything_saveable", "nothing_saveable", "dots_saveable"])
 def test_what_a_jitted_function_keeps_for_backward(policy: str) -> None:
     """Some of it is an output too, some is an argument, some is neither."""

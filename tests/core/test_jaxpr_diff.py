@@ -2,23 +2,22 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.core.test_parser import golden_programs
+from tests.examples import examples
 from tinytrace import lax
 from tinytrace.parsing import parse_jaxpr
 from tinytrace.testing.strategies import programs_with_arguments
-
-FULL = settings.get_current_profile_name() != "fast"
 
 
 def jaxpr_of(function, *args):
     return jax.make_jaxpr(function)(*args or (jnp.ones(3),))
 
 
-@settings(max_examples=300 if FULL else 30)
+@examples(300, fast=30)
 @given(programs_with_arguments())
 def test_a_program_does_not_differ_from_itself_under_other_names(case):
     program, arguments = case

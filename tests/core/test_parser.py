@@ -5,12 +5,13 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.conftest import ROOT
+from tests.examples import examples
 from tinytrace.core.jaxpr import eval_jaxpr, subjaxprs
 from tinytrace.core.parser import JaxprSyntaxError, OpaqueParam, UnknownConstant
 from tinytrace.core.typecheck import check_jaxpr
@@ -18,7 +19,6 @@ from tinytrace.parsing import parse_jaxpr
 from tinytrace.testing.strategies import programs_with_arguments
 
 START = re.compile(r"^(?:let [\w.]+ = )?\{ lambda ", re.MULTILINE)
-FULL = settings.get_current_profile_name() != "fast"
 
 
 def golden_programs():
@@ -74,7 +74,7 @@ def test_every_golden_program_parses_back():
     assert different == []
 
 
-@settings(max_examples=300 if FULL else 30)
+@examples(300, fast=30)
 @given(programs_with_arguments(), st.sampled_from(["itself", "jvp", "vmap"]))
 def test_drawn_programs_parse_back_and_compute_the_same(case, transformation):
     program, arguments = case

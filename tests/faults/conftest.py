@@ -1,18 +1,13 @@
 """Every test of the fault suite gets a sandbox, a user with a cache of its own, and is slow."""
 
-import pathlib
-
 import pytest
 
 from tests.faults.fork_server import ForkServer
 from tests.faults.harness import Sandbox
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if pathlib.Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.slow)
+def pytest_itemcollected(item):
+    item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

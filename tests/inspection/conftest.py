@@ -4,6 +4,11 @@ import pytest
 from tests.inspection.explorer import browser
 
 
+def pytest_itemcollected(item):
+    if "driver" in item.fixturenames:
+        item.add_marker(pytest.mark.not_quick)  # to start a browser takes four seconds
+
+
 @pytest.fixture(scope="session")
 def driver():
     driver = browser.started()

@@ -71,6 +71,7 @@ def test_static_arguments_and_effects():
         lockstep(lambda x: jax.debug.print("{}", x))(X)
 
 
+@pytest.mark.not_quick
 def test_the_five_lines_run(tmp_path):
     with FAULTS["empty maximum"].planted():
         text = lockstep(program)(X, M).as_python()

@@ -25,6 +25,7 @@ def measured():
     return jax.profile(layers, seconds=0.01)(X)
 
 
+@pytest.mark.not_quick
 def test_each_kernel_is_timed(measured):
     kernels = jax.jit(layers).lower(X).kernels
     assert [k.equations for k in measured.kernels] == [tuple(map(str, kernel.equations)) for kernel in kernels]

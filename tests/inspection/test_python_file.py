@@ -3,18 +3,17 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.core.test_parser import forward, mapped
+from tests.examples import examples
 from tinytrace import lax
 from tinytrace.core.trace import interpreting
 from tinytrace.core.views import VIEWS
 from tinytrace.testing.strategies import programs_with_arguments
-
-FULL = settings.get_current_profile_name() != "fast"
 
 
 def run(text, *args):
@@ -32,7 +31,7 @@ def assert_same(closed, *args):
         np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
 
 
-@settings(max_examples=200 if FULL else 20)
+@examples(200, fast=20)
 @given(programs_with_arguments(), st.sampled_from(["itself", "jvp", "vmap"]))
 def test_drawn_programs_compute_the_same(case, transformation):
     program, arguments = case

@@ -1,17 +1,16 @@
 """Shrinking: what is left still fails, nothing more can be left out, and it runs as a file."""
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.examples import examples
 from tinytrace import lax
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.inspection.shrink import shrink
 from tinytrace.testing.strategies import programs_with_arguments
-
-FULL = settings.get_current_profile_name() != "fast"
 
 
 def uses(*names):
@@ -78,7 +77,7 @@ def test_what_does_not_fail_is_refused_and_errors_are_no_failures():
         shrink(closed, lambda c: 1 / 0)
 
 
-@settings(max_examples=100 if FULL else 15)
+@examples(100, fast=15)
 @given(programs_with_arguments(), st.data())
 def test_what_is_left_is_well_typed_and_fails(case, data):
     program, arguments = case

@@ -58,6 +58,7 @@ def shared(kind):
     return wrong, tried
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("kind", ARGUMENTS)
 def test_results_are_their_own(kind):
     wrong, tried = shared(kind)
@@ -65,6 +66,7 @@ def test_results_are_their_own(kind):
     assert not wrong - {"from_dlpack"}  # which is asked to
 
 
+@pytest.mark.not_quick
 def test_a_planted_fault_is_seen(monkeypatch):
     """Un-jitted functions that take the user's own NumPy array where they should take a copy."""
     right = recipes._Recipe.operand_types

@@ -22,6 +22,7 @@ def all_of_them(z):
     return jax.jit(lambda z: [getattr(lax, name)(z) for name in IN_NUMPY])(z)
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_functions_are_exact_to_a_few_units_in_the_last_place(dtype):
     rng = np.random.default_rng(0)

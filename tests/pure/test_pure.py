@@ -53,6 +53,7 @@ def test_the_interface_is_the_same(item):
     assert [name for name in made if not hasattr(found, name)] == []
 
 
+@pytest.mark.not_quick
 def test_programs_mean_and_print_the_same():
     def printed(**environment):
         done = subprocess.run([sys.executable, "-c", PROGRAMS], env={**os.environ, **environment}, capture_output=True,

@@ -110,6 +110,7 @@ def test_many_threads():
     assert not failures
 
 
+@pytest.mark.not_quick
 def test_a_forked_child_allocates_while_threads_of_the_parent_do():
     stop = threading.Event()
 

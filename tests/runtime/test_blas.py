@@ -98,6 +98,7 @@ def test_beta_0_ignores_what_was_there():
     assert (c == 1).all()
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("shape", [(1, 1, 5_000_000), (3, 2, 400_000), (1, 3000, 1000), (3000, 1, 1000)])
 def test_long_and_thin(shape):
     check(np.float32, 0, 1, *shape)
@@ -116,6 +117,7 @@ def test_the_result_does_not_depend_on_the_threads(shape):
     assert len(set(answers)) == 1
 
 
+@pytest.mark.not_quick
 def test_the_blas_is_loaded_and_starts_no_threads():
     code = """if True:
         import os
@@ -132,6 +134,7 @@ def test_the_blas_is_loaded_and_starts_no_threads():
     assert (done.stdout, done.stderr) == ("1 0\n", "")
 
 
+@pytest.mark.not_quick
 def test_without_a_blas_the_answers_are_the_same(monkeypatch):
     code = """if True:
         import sys, warnings

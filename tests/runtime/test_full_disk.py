@@ -34,6 +34,7 @@ def right_answer(factor):
     return ["the interpreter" if "with the interpreter" in str(each.message) else "memory only" for each in announced]
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("limit", [0, 1, 100, 1000, 3000, 5000, 8000, 12_000, 16_000, 24_000, 100_000])
 def test_files_that_do_not_fit(limit, store_folder):
     factors = [next(NEW) for _ in range(3)]

@@ -40,6 +40,7 @@ def fill() -> Inventory:
     return current_inventory()
 
 
+@pytest.mark.not_quick
 def test_entries_tell_what_made_them_and_are_built_again():
     inventory = fill()
     entries = list(inventory.entries())

@@ -408,6 +408,7 @@ PROCESS = textwrap.dedent("""\
 """)
 
 
+@pytest.mark.not_quick
 def test_two_cold_processes_on_one_key_compile_it_once(store_folder):
     environment = {**os.environ, "TINYTRACE_CACHE_DIR": str(store_folder)}
     processes = [

@@ -149,6 +149,7 @@ def test_a_forked_child_has_a_working_pool():
     assert run(2000, 4) == before
 
 
+@pytest.mark.not_quick
 def test_a_fork_while_another_thread_runs_a_loop():
     set_num_threads(3)
     stop = threading.Event()
@@ -180,6 +181,7 @@ def test_signals_are_not_for_workers():
     assert len(all_but_a_few) >= 2
 
 
+@pytest.mark.not_quick
 def test_the_environment_sets_the_number():
     code = "import tinytrace; from tinytrace._runtime import lib; print(lib.tt_threads())"
 

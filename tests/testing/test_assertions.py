@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.examples import examples
 from tinytrace.core.primitive import Primitive, registry
 from tinytrace.testing import (
     FAULTS,
@@ -38,7 +39,7 @@ def test_a_right_function_is_accepted():
 
 
 @given(cases(2, 3))
-@settings(max_examples=15)
+@examples(15)
 def test_drawn_programs_are_accepted(case):
     program, arguments = case
     assert_roundtrip(program.function(), *arguments)

@@ -1,12 +1,12 @@
 """The invariants hold, every planted fault breaks the one that is named for it, and the page shows both."""
 
 import pytest
-from hypothesis import settings
 
 from tests.conftest import ROOT
+from tests.examples import how_many
 from tinytrace.testing import FAULTS, INVARIANTS
 
-EXAMPLES = 25 if settings.get_current_profile_name() != "fast" else 10
+EXAMPLES = how_many(25, fast=10)
 PAGE = ROOT / "docs" / "invariants.md"
 
 
@@ -29,6 +29,7 @@ def test_there_are_many_and_each_names_its_invariant():
     assert {fault.breaks for fault in FAULTS.values()} <= set(INVARIANTS)
 
 
+@pytest.mark.not_quick
 def test_faults_leave_nothing_behind():
     for name in ("stale entry", "equal zeros", "key without settings", "key without dtype"):
         with FAULTS[name].planted():

@@ -15,14 +15,14 @@ from hypothesis import Phase, given, seed, settings
 
 import tinytrace as jax
 from tests.conftest import ROOT
+from tests.examples import examples
 from tests.meanings import in_numpy
 from tinytrace.config import override
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.testing.strategies import programs_with_arguments
 from tinytrace.testing.values import agree
 
-FULL = settings.get_current_profile_name() != "fast"
-EXAMPLES = settings(max_examples=300 if FULL else 30)
+EXAMPLES = examples(300, fast=30)
 
 
 def interpret(program, arguments):
@@ -107,7 +107,7 @@ def test_c_does_not_depend_on_the_hash_seed():
 
 
 def test_the_same_random_program_runs_with_numpy_arrays_and_with_arrays():
-    @settings(max_examples=20)
+    @examples(20)
     @given(programs_with_arguments())
     def check(case):
         program, arguments = case

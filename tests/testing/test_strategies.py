@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.examples import examples
 from tinytrace.core.avals import aval_of
 from tinytrace.core.parser import parse_type
 from tinytrace.core.primitive import Primitive, registry
@@ -107,7 +108,7 @@ def counted(bind, seen):
     return counting
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(cases(2, 4))
 def test_a_case_prints_as_a_text_that_runs(case):
     printed = io.StringIO()
@@ -122,14 +123,14 @@ def test_a_case_prints_as_a_text_that_runs(case):
 
 
 @given(cases(1, 2))
-@settings(max_examples=20)
+@examples(20)
 def test_arguments_are_arrays_with_methods(case):
     assert all(isinstance(x, jax.Array) for x in case.arguments)
     assert all(x.at is not None for x in case.arguments)
 
 
 @given(pytrees(), static_values(), avals(), keys(), transformations(), random_keys())
-@settings(max_examples=30)
+@examples(30)
 def test_the_other_strategies(tree, static, aval, key, transformation, random_key):
     leaves, structure = jax.tree.flatten(tree)
     assert jax.tree.structure(structure.unflatten(leaves)) == structure
@@ -141,7 +142,7 @@ def test_the_other_strategies(tree, static, aval, key, transformation, random_ke
 
 
 @given(call_pairs())
-@settings(max_examples=30)
+@examples(30)
 def test_pairs_of_calls_differ_where_they_say(pair):
     types = [[aval_of(x) for x in jax.tree.leaves(tree)] for tree, _ in (pair.first, pair.second)]
     structures = [jax.tree.structure(tree) for tree, _ in (pair.first, pair.second)]

@@ -9,16 +9,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.examples import examples
 from tinytrace import lax
 from tinytrace.core.trace import interpreting
 from tinytrace.core.typecheck import check_jaxpr
 
-FULL = settings.get_current_profile_name() != "fast"
 ORDER = 4
 WEIGHTS = (0.5, -0.25, 0.75)
 SHIFTS = (-0.1, 0.0, 0.2)
@@ -201,7 +201,7 @@ def check(value, program, stack, x):
                                err_msg=f"{' of '.join(reversed(stack))} of {text}")
 
 
-@settings(max_examples=300 if FULL else 60)
+@examples(300, fast=60)
 @given(*CASES)
 def test_a_staged_stack_of_transformations_is_what_it_says(program, stack, x):
     closed = jax.make_jaxpr(transformed(program, stack))(jnp.float64(x))
@@ -211,7 +211,7 @@ def test_a_staged_stack_of_transformations_is_what_it_says(program, stack, x):
     check(value, program, stack, x)
 
 
-@settings(max_examples=40 if FULL else 10)
+@examples(40, fast=10)
 @given(*CASES)
 def test_an_eager_stack_of_transformations_is_what_it_says(program, stack, x):
     check(transformed(program, stack)(jnp.float64(x)), program, stack, x)

@@ -1,6 +1,7 @@
 """Linearization and reverse mode: jvp, partial evaluation and transposition in a row."""
 
 import numpy as np
+import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
@@ -46,6 +47,7 @@ def test_pullbacks_and_pushforwards_are_trees_of_their_residuals():
     np.testing.assert_allclose(through_jit[0], np.cos(np.arange(3.0)), rtol=1e-6)
 
 
+@pytest.mark.not_quick
 def test_pullbacks_compose_with_vmap_and_jvp():
     f = lambda x: jnp.tanh(x) @ jnp.ones((3, 2))  # noqa: E731
     x = jnp.array([0.1, -0.2, 0.3])
@@ -56,6 +58,7 @@ def test_pullbacks_compose_with_vmap_and_jvp():
     np.testing.assert_allclose(curvature, jax.hessian(lambda x: jnp.sum(f(x)))(x) @ np.ones(3), rtol=1e-5)
 
 
+@pytest.mark.not_quick
 def test_third_order_in_every_mixture():
     f = lambda x: jnp.sin(x) * x**2  # noqa: E731
     forward = lambda g: lambda x: jax.jvp(g, (x,), (1.0,))[1]  # noqa: E731

@@ -117,6 +117,7 @@ def test_a_cond_whose_index_is_unknown_is_left_as_it_is():
     check_jaxpr(parts.staged)
 
 
+@pytest.mark.not_quick
 def test_branches_are_split_as_the_policy_says():
     """What a branch saves is not computed again behind it, and no branch computes what another one saves."""
     def branching(x):

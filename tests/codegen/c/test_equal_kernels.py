@@ -88,6 +88,7 @@ def test_kernels_around_shared_ones_see_what_they_store():
     np.testing.assert_allclose(jax.jit(program)(x), wanted, rtol=1e-4)
 
 
+@pytest.mark.not_quick
 def test_an_entry_that_only_calls_is_compiled_as_it_stands(monkeypatch):
     """Of a long program: its loops are functions, and no compiler looks for what its calls have in common."""
     function, args = layers(20)

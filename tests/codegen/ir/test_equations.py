@@ -4,18 +4,18 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_goldens import PROGRAMS
+from tests.examples import examples
 from tests.primitives import domains
 from tests.primitives.test_registry import bound
 from tinytrace.codegen.ir.equations import LONGEST, Equation, Value, written_out
 from tinytrace.testing.strategies import programs_with_arguments
 
 lax = jax.lax
-FULL = settings.get_current_profile_name() != "fast"
 X = np.ones((8, 6), np.float32)
 FUNCTION = re.compile(r"^(?:static void (\w+)|int32_t tt_entry)\(.*?^\}", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -46,7 +46,7 @@ def check_names(text):
             assert not unknown, f"{unknown} in {comment}\nof\n{code}"
 
 
-@settings(max_examples=100 if FULL else 30)
+@examples(100, fast=30)
 @given(programs_with_arguments(contraction=True))
 def test_every_name_in_a_comment_stands_in_the_code(case):
     program, arguments = case

@@ -187,6 +187,7 @@ def test_mean_and_variance_of_other_types(dtype):
                  tolerance=2e-3 if dtype == "float16" else 1e-12)
 
 
+@pytest.mark.not_quick
 def test_sums_around_totals_of_every_form():
     x = values(600, 700) + 30
     y = values(600, 700, seed=3) + x / 2 - 20
@@ -209,6 +210,7 @@ def test_sums_around_totals_of_every_form():
         np.testing.assert_allclose([float(a) for a in got], exact, 2e-5)
 
 
+@pytest.mark.not_quick
 def test_what_is_no_polynomial_or_not_linear_is_read_twice():
     x = values(LONG)
     for function in (lambda x: abs(x - x.mean()).sum(), lambda x: (((x - x.max()) ** 2).sum(), x.sum()),
@@ -240,6 +242,7 @@ def test_pieces_far_from_each_other_make_an_infinite_variance():
     assert np.isposinf(jax.jit(spread)(x)[1])
 
 
+@pytest.mark.not_quick
 def test_what_is_no_sum_around_totals_does_not_join_one():
     x = values(LONG)
 

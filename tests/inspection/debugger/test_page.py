@@ -3,6 +3,7 @@ import html
 import re
 
 import numpy as np
+import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
@@ -31,6 +32,7 @@ def test_it_is_a_text_before_it_is_a_program():
     assert "All 12 equations of the run." in session.page.to_html()
 
 
+@pytest.mark.not_quick
 def test_its_size_is_bounded_and_it_loads_nothing():
     long = debugger(lambda x: jax.lax.fori_loop(0, 5000, lambda i, c: jnp.sin(c) * 2, x))(1.0)
     page = long.to(4000).page.to_html()

@@ -1,18 +1,17 @@
 """The debugger: moves, values under the user's names, and changes."""
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.examples import examples
 from tinytrace import lax
 from tinytrace.core.trace import interpreting
 from tinytrace.inspection import recording as recording_module
 from tinytrace.inspection.debugger.session import debugger
 from tinytrace.inspection.recording import record
 from tinytrace.testing.strategies import programs_with_arguments
-
-FULL = settings.get_current_profile_name() != "fast"
 
 
 def f(x):
@@ -30,7 +29,7 @@ def primitive(session):
     return session.event.equation.primitive.name
 
 
-@settings(max_examples=150 if FULL else 15)
+@examples(150, fast=15)
 @given(programs_with_arguments())
 def test_a_recording_computes_what_the_program_computes(case):
     program, arguments = case

@@ -5,11 +5,12 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.examples import examples
 from tests.inspection.explorer.programs import PROGRAMS, page, selu
 from tinytrace.cli.__main__ import main
 from tinytrace.cli.explore import argument
@@ -21,7 +22,6 @@ from tinytrace.testing.strategies import programs_with_arguments
 CODE = [(package, f"{name}.{kind}") for package, name in (("linked_texts", "texts"), ("explorer", "page"))
         for kind in ("js", "css")]
 PANES = ["python", "jaxpr", "simplified", "kernels", "c", "assembly"]
-FULL = settings.get_current_profile_name() != "fast"
 X = np.ones(5, np.float32)
 
 
@@ -78,7 +78,7 @@ def test_the_page_is_what_the_program_says_of_itself(explored):
     assert len(explored.panes["assembly"].parts) > 10
 
 
-@settings(max_examples=60 if FULL else 15)
+@examples(60, fast=15)
 @given(programs_with_arguments())
 def test_pages_of_drawn_programs(case):
     program, arguments = case
@@ -99,6 +99,7 @@ def test_expressions_are_marked_in_python():
     assert {"x > 0", "jnp.exp(x)", "alpha * jnp.exp(x)", "alpha * jnp.exp(x) - alpha"} < marked
 
 
+@pytest.mark.not_quick
 def test_sizes_and_no_network():
     assert len(page("step").html.encode()) <= 250_000
     assert len("".join(fixed_part(*place) for place in CODE).encode()) <= 15_000
@@ -198,6 +199,7 @@ def test_facts():
     assert product.operations == 2 * 20 * 30 * 40
 
 
+@pytest.mark.not_quick
 def test_measured_times():
     explored = jax.explore(lambda x: jnp.sin(x).sum() + jnp.sort(x)[0], assembly=False, measure=True)(X)
     assert len(explored.times) == len(explored.lowered.kernels) == 3

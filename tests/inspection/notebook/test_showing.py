@@ -3,15 +3,15 @@ import html.parser
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tinytrace as jax
+from tests.examples import examples
 from tests.inspection.notebook.examples import values
 from tinytrace.inspection.notebook.page_part import FIXED, PER_CHARACTER, Text, page_part
 from tinytrace.testing.strategies import programs_with_arguments
 
-FULL = settings.get_current_profile_name() != "fast"
 VOID = {"br", "hr", "img", "input", "meta", "link"}
 
 
@@ -54,7 +54,7 @@ def check(value):
     return shown
 
 
-@settings(max_examples=100 if FULL else 25)
+@examples(100, fast=25)
 @given(programs_with_arguments())
 def test_drawn_programs(case):
     program, arguments = case
