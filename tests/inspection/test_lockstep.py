@@ -30,6 +30,11 @@ def program(x, m):
     return x + 0.0, x[0] * 0.0, b, c, d, e, g, jnp.sort(jnp.cumsum(jnp.sort(n)))
 
 
+def test_complex_numbers_agree_up_to_rounding():
+    z = np.complex64([1 + 2j, 0, complex(np.inf, 1), -3j])
+    assert isinstance(jax.lockstep(lambda z: (jnp.exp(z) * z, z / (z - z), jnp.sum(z * 0.1)))(z), Agreement)
+
+
 def test_a_right_compiler_agrees_with_itself():
     agreement = jax.lockstep(program)(X, M)
     assert isinstance(agreement, Agreement)

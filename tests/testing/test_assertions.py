@@ -97,6 +97,20 @@ def test_counters():
         assert compiles() <= 3
 
 
+def test_complex_numbers_are_compared_by_their_parts():
+    z = np.complex64([1 + 2j, -0.5j, 3])
+
+    def wave(z):
+        return jnp.exp(z * 1j) / (z + 4), jnp.sum(jnp.conj(z) * z)
+
+    assert_backends_agree(wave, z)
+    assert_transform_laws(wave, z, smooth=True)
+    wrong = jax.custom_jvp(lambda z: z * z)
+    wrong.defjvps(lambda g, out, z: g * z)
+    with pytest.raises(AssertionError, match="difference quotient"):
+        assert_transform_laws(wrong, z, smooth=True)
+
+
 # --- state machines ----------------------------------------------------------------------------------------------
 
 FEW = settings(max_examples=4, stateful_step_count=8, deadline=None)

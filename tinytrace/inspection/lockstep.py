@@ -23,11 +23,13 @@ from tinytrace.codegen.source_map import Equation, SourceMap
 from tinytrace.control_flow.bodies import stored
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dce import dce_jaxpr
-from tinytrace.core.dtypes import KeyType, is_float
+from tinytrace.core.dtypes import KeyType, is_complex, is_float, is_inexact, part_dtype
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, eval_jaxpr, subjaxprs
+from tinytrace.core.kinds import Call, Scalar, kind_of
 from tinytrace.core.trace import interpreting
 from tinytrace.inspection.prefixes import Prefixes, lowered_with_arguments
 from tinytrace.inspection.shrink import Shrunk, shrink
+from tinytrace.primitives.elementwise import Elementwise
 
 UNSTATED = 8.0
 """Units in the last place that an operation may be off of which nobody has stated a bound."""
@@ -243,16 +245,22 @@ def first_difference(got: Any, expected: Any, bound: float, signs: bool = False)
 
     signs: whether zeros must have the same sign even where there is rounding.
     """
-    if not is_float(expected.dtype):
-        wrong = np.asarray(got != expected)
+    if is_complex(expected.dtype):
+        wrong = _differ(got.real, expected.real, bound, signs) | _differ(got.imag, expected.imag, bound, signs)
+    elif is_float(expected.dtype):
+        wrong = _differ(got, expected, bound, signs)
     else:
-        x, y = (np.asarray(a, np.float64) for a in (got, expected))
-        signs = signs or bound == 0
-        same = (x == y) & ((np.signbit(x) == np.signbit(y)) | (not signs)) | (np.isnan(x) & np.isnan(y))
-        with np.errstate(invalid="ignore"):
-            wrong = ~(same | ((x != y) & (np.abs(x - y) <= bound)))
+        wrong = np.asarray(got != expected)
     places = np.argwhere(wrong)
     return tuple(map(int, places[0])) if len(places) else None
+
+
+def _differ(got: Any, expected: Any, bound: float, signs: bool) -> np.ndarray[Any, Any]:
+    x, y = (np.asarray(a, np.float64) for a in (got, expected))
+    signs = signs or bound == 0
+    same = (x == y) & ((np.signbit(x) == np.signbit(y)) | (not signs)) | (np.isnan(x) & np.isnan(y))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(~(same | ((x != y) & (np.abs(x - y) <= bound))))
 
 
 def bounds_of(closed: ClosedJaxpr, args: Sequence[Any], expected: Sequence[Any]) -> list[float]:
@@ -283,12 +291,14 @@ def _all_equations(eqns: Sequence[JaxprEqn]) -> Iterator[JaxprEqn]:
 
 def _equation_units(eqn: JaxprEqn) -> float:
     """Return the units in the last place that an equation may be off; 0 for what is exact wherever it is computed."""
-    if not any(is_float(v.aval.dtype) for v in eqn.outvars):
+    if not any(is_inexact(v.aval.dtype) for v in eqn.outvars):
         return 0.0
-    primitive: Any = eqn.primitive
-    record = getattr(primitive, "operation", None)
-    if record is not None:
-        ulp = record(*(atom.aval.dtype for atom in eqn.invars), **eqn.params).ulp
+    if isinstance(eqn.primitive, Elementwise):
+        kind = kind_of(eqn)
+        if isinstance(kind, Call):  # of complex numbers: a program on their parts
+            return sum(map(_equation_units, kind.jaxpr.eqns))
+        assert isinstance(kind, Scalar)
+        ulp = kind.operation.ulp
         return 2 * UNSTATED if ulp is None else 0.0 if ulp == 0 else 2 * ulp + 1  # exact mode is not assumed
     if eqn.primitive.name in _MOVES:
         return 0.0
@@ -325,10 +335,10 @@ def _unit_and_scale(values: Sequence[Any]) -> float:
     """Return a unit in the last place of the largest finite number."""
     scale = unit = 0.0
     for x in values:
-        if is_float(x.dtype) and x.size:
-            numbers = np.abs(np.asarray(x, np.float64))
+        if is_inexact(x.dtype) and x.size:
+            numbers = np.abs(x if is_complex(x.dtype) else np.asarray(x, np.float64))
             scale = max(scale, float(np.max(numbers, initial=1.0, where=np.isfinite(numbers))))
-            unit = max(unit, {2: 2.0**-7, 4: 2.0**-23, 8: 2.0**-52}[x.dtype.itemsize])
+            unit = max(unit, {2: 2.0**-7, 4: 2.0**-23, 8: 2.0**-52}[part_dtype(x.dtype).itemsize])
     return unit * scale
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from tinytrace.control_flow.bodies import evaluation, stored
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT0, is_float
+from tinytrace.core.dtypes import FLOAT0, is_float, is_inexact
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinytrace.core.trace import eval_context
 from tinytrace.core.user_names import user_names
@@ -195,7 +195,7 @@ def makes_nonfinite(event: Event) -> bool:
 
 def has_nonfinite(values: Iterable[Any], infinities: bool = True) -> bool:
     """Say whether there is a NaN in one of these arrays, or an infinity where those count."""
-    arrays = [x if x.dtype.kind == "f" else x.astype(np.float32) for x in map(stored, values) if is_float(x.dtype)]
+    arrays = [x if x.dtype.kind in "fc" else x.astype(np.float32) for x in map(stored, values) if is_inexact(x.dtype)]
     return any(bool((~np.isfinite(x) if infinities else np.isnan(x)).any()) for x in arrays)
 
 

@@ -14,7 +14,7 @@ from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.program import Program
 from tinytrace.control_flow.bodies import stored
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT0, KeyType, is_float
+from tinytrace.core.dtypes import FLOAT0, KeyType, is_complex, is_inexact, part_dtype
 from tinytrace.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from tinytrace.core.parser import OpaqueParam
 from tinytrace.core.trace import interpreting
@@ -82,11 +82,12 @@ def assert_same(got: Sequence[Any], expected: Sequence[Any], results: Sequence[V
 
 def _value(name: str, array: Any) -> Value:
     """Return what is known of a result whose program is unknown: its type, and the rounding of its largest element."""
-    if not is_float(array.dtype) or not array.size:
+    if not is_inexact(array.dtype) or not array.size:
         return Value(name, array.shape, array.dtype)
-    numbers = np.abs(array.astype(np.float64))
+    numbers = np.abs(array if is_complex(array.dtype) else array.astype(np.float64))
     largest = float(np.max(numbers, initial=0.0, where=np.isfinite(numbers)))
-    unit = {2: 2**-7 if array.dtype.kind != "f" else 2**-10, 4: 2**-23, 8: 2**-52}[array.dtype.itemsize]
+    part = part_dtype(array.dtype)
+    unit = {2: 2**-7 if part.kind != "f" else 2**-10, 4: 2**-23, 8: 2**-52}[part.itemsize]
     return Value(name, array.shape, array.dtype, largest, 100 * unit * max(largest, 1.0))
 
 

@@ -16,7 +16,7 @@ from tinytrace.api.vmapping import vmap
 from tinytrace.config import enable_x64
 from tinytrace.control_flow.bodies import stored
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import FLOAT0, KeyType, is_float
+from tinytrace.core.dtypes import FLOAT0, KeyType, is_complex, is_inexact
 from tinytrace.core.jaxpr import eval_jaxpr
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.own_primitive import stated_rule
@@ -36,12 +36,13 @@ def assert_transform_laws(fun: Function, *args: Any, results: Sequence[Value] | 
                           smooth: bool = False) -> None:
     """Check the laws of transformations for `fun` at `args`.
 
-    Its jaxpr means what it means; under `jit`, `checkpoint` and `vmap` it gives what it gives; `vmap` over several
-    arguments gives the stack of its results; `linearize` gives the tangents of `jvp`; `vjp` is the transpose of `jvp`.
+    Its jaxpr means what it means; under `checkpoint` and `vmap` it gives what it gives; `vmap` over several arguments
+    gives the stack of its results. Nothing is compiled: `assert_backends_agree` is about that.
 
     Args:
       results: the errors that results may have; see `assert_backends_agree`.
-      smooth: whether `fun` has derivatives at `args`, which are then compared with differences, in float64.
+      smooth: whether `fun` has derivatives at `args`. Then those of `jvp` are compared with differences, in float64;
+        `linearize` gives the same tangents, and `vjp` is the transpose of `jvp`.
     Raises: AssertionError naming the law.
 
     >>> import tinytrace.numpy as jnp
@@ -87,20 +88,27 @@ def assert_derivatives(fun: Function, args: Sequence[Any]) -> None:
 
 def _assert_transposed(fun: Function, args: tuple[Any, ...]) -> None:
     rng = np.random.default_rng(0)
-    random = lambda x: tangent_of_ones(x) if not is_float(aval_of(x).dtype) else asarray(  # noqa: E731
-        rng.normal(size=np.shape(x)).astype(aval_of(x).dtype))
+
+    def random(x: Any) -> Any:
+        dtype = aval_of(x).dtype
+        if not is_inexact(dtype):
+            return tangent_of_ones(x)
+        numbers = rng.normal(size=np.shape(x))
+        return asarray((numbers + 1j * rng.normal(size=np.shape(x)) if is_complex(dtype) else numbers).astype(dtype))
+
     directions = tree_map(random, args)
     out, out_tangents = jvp(fun, args, directions)
     cotangents = tree_map(random, out)
     pulled_back = vjp(fun, *args)[1](cotangents)
     forward, backward = _product(cotangents, out_tangents), _product(pulled_back, directions)
     _assert_close(forward, backward, "<ct, J t> and <J^T ct, t>", 1e-7)
-    assert len(pulled(fun)(*args)) == sum(is_float(aval_of(x).dtype) for x in tree_leaves(args))
+    assert len(pulled(fun)(*args)) == sum(is_inexact(aval_of(x).dtype) for x in tree_leaves(args))
 
 
 def _product(xs: Any, ys: Any) -> Any:
+    """Return the sum of products; of complex numbers the real part, by which JAX says what a cotangent is."""
     pairs = zip(tree_leaves(xs), tree_leaves(ys), strict=True)
-    return sum(float(np.vdot(stored(x), stored(y))) for x, y in pairs if FLOAT0 not in (x.dtype, y.dtype))
+    return sum(float(np.sum(stored(x) * stored(y)).real) for x, y in pairs if FLOAT0 not in (x.dtype, y.dtype))
 
 
 def _assert_close(x: Any, y: Any, what: str, tolerance: float) -> None:
@@ -112,15 +120,16 @@ def _rolled(x: Any) -> Any:
 
 
 def _widened(x: Any) -> Any:
-    return asarray(stored(x), np.float64) if is_float(aval_of(x).dtype) else x
+    dtype = aval_of(x).dtype
+    return asarray(stored(x), np.complex128 if is_complex(dtype) else np.float64) if is_inexact(dtype) else x
 
 
 def _moved(x: Any, step: float) -> Any:
-    return x + step if is_float(aval_of(x).dtype) else x
+    return x + step if is_inexact(aval_of(x).dtype) else x
 
 
 def _float_leaves(tree: Any) -> list[Any]:
-    return [np.asarray(x) for x in tree_leaves(tree) if is_float(x.dtype)]
+    return [np.asarray(x) for x in tree_leaves(tree) if is_inexact(x.dtype)]
 
 
 # --- primitives ----------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from tinytrace.api.checkpointing import checkpoint
 from tinytrace.api.jit import jit
 from tinytrace.api.vmapping import vmap
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import FLOAT0, is_float
+from tinytrace.core.dtypes import FLOAT0, is_inexact
 from tinytrace.core.trees import tree_leaves, tree_map
 from tinytrace.numpy import ones, stack
 
@@ -78,8 +78,8 @@ class Transformation:
 def tangent_of_ones(x: Any) -> Any:
     """Return the tangent of `x` that is one everywhere; of integers the one that there is."""
     aval = aval_of(x)
-    return ones(aval.shape, aval.dtype) if is_float(aval.dtype) else np.zeros(aval.shape, FLOAT0)
+    return ones(aval.shape, aval.dtype) if is_inexact(aval.dtype) else np.zeros(aval.shape, FLOAT0)
 
 
 def _floats(tree: Any) -> list[Any]:
-    return [x for x in tree_leaves(tree) if is_float(x.dtype)]
+    return [x for x in tree_leaves(tree) if is_inexact(x.dtype)]

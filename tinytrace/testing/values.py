@@ -84,17 +84,25 @@ def agree(got: object, expected: object, value: Value) -> str:
     for array in (ours, theirs):
         if (array.shape, array.dtype) != (value.shape, value.dtype):
             return f"{title}, but computed as {array.dtype.name}{list(array.shape)}"
-    same = _same_bits(ours, theirs)
-    if not value.is_exact:
-        with np.errstate(invalid="ignore"):
-            difference = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
-        same |= difference <= value.error
+    if value.dtype.kind == "c":
+        same = _same(ours.real, theirs.real, value.error) & _same(ours.imag, theirs.imag, value.error)
+    else:
+        same = _same(ours, theirs, value.error)
     wrong = np.argwhere(~same)
     if not len(wrong):
         return ""
     at = tuple(int(i) for i in wrong[0])
     allowed = "no difference is allowed" if value.is_exact else f"a difference of {value.error:.3g} is allowed"
     return f"{title}, element {at}: {ours[at]!s} and {theirs[at]!s} ({allowed})"
+
+
+def _same(x: Any, y: Any, error: float) -> Any:
+    """Where two arrays of real numbers are the same, up to an error."""
+    same = _same_bits(x, y)
+    if error:
+        with np.errstate(invalid="ignore"):
+            same |= np.abs(x.astype(np.float64) - y.astype(np.float64)) <= error
+    return same
 
 
 def _same_bits(x: Any, y: Any) -> Any:

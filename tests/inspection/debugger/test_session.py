@@ -71,6 +71,11 @@ def test_until_line_primitive_nan_and_condition():
     assert session.until(primitive="nothing").event is None
 
 
+def test_until_nan_looks_at_complex_numbers():
+    session = debugger(lambda z: jnp.exp(z * 2) + 1)(jnp.complex64(100 + 1j)).until(nan=True)
+    assert primitive(session) == "exp"
+
+
 def test_values_have_the_users_names():
     session = debugger(f)(X).until(primitive="log")
     np.testing.assert_allclose(session["y"], np.sin(X) * 2, rtol=1e-6)
