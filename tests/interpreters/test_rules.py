@@ -165,6 +165,16 @@ def test_lowerings_of_other_platforms_are_not_asked():
         mlir.register_lowering(p, "x + 1")
 
 
+def test_a_lowering_is_asked_for_each_parameter_that_is_another():
+    """0.0 and -0.0 are equal, and so are 1 and True, and not the same."""
+    scaled_p = core.Primitive("scaled")
+    scaled_p.def_abstract_eval(lambda x, factor: x)
+    mlir.register_lowering(scaled_p, mlir.lower_fun(
+        lambda x, factor: x * factor if isinstance(factor, float) else x + len(str(factor)), multiple_results=False))
+    found = [float(jax.jit(functools.partial(scaled_p.bind, factor=k))(np.float32(2))) for k in (0.0, -0.0, 1, True)]
+    assert list(map(str, found)) == ["0.0", "-0.0", "3.0", "6.0"]
+
+
 def test_lowered_functions_call_each_other():
     p = unary("f", None)
     inner = mlir.lower_fun(lambda x: x * 2, multiple_results=False)

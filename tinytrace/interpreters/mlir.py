@@ -23,6 +23,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.kinds import Call, HostCall, Kind
 from tinytrace.core.own_primitive import set_rule, typed_results
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.structure import typed
 from tinytrace.interpreters import no_mlir as ir
 from tinytrace.interpreters import stablehlo as hlo  # noqa: F401
 from tinytrace.interpreters.c_lowering import InC
@@ -120,7 +121,7 @@ class _Lowering:
         self.programs: dict[Any, ClosedJaxpr] = {}
 
     def __call__(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
-        key = (*in_avals, None, *out_avals, tuple(params.items()), trace_context())
+        key = (*in_avals, None, *out_avals, tuple([(k, typed(v)) for k, v in params.items()]), trace_context())
         try:
             if key not in self.programs:
                 self.programs[key] = self._program(in_avals, out_avals, params)
