@@ -5,6 +5,8 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tinytrace.control_flow.bodies import drop, keep, merge, split
+from tinytrace.primitives.checks import canonicalize_axis as canonicalize_axis
 from tinytrace.util import cache_context
 
 
@@ -64,11 +66,7 @@ def split_list(args: Sequence[Any], lengths: Sequence[int]) -> list[list[Any]]:
     >>> split_list([1, 2, 3, 4], [1, 2])
     [[1], [2, 3], [4]]
     """
-    pieces, rest = [], list(args)
-    for n in lengths:
-        pieces.append(rest[:n])
-        rest = rest[n:]
-    return [*pieces, rest]
+    return split(list(args), *lengths)
 
 
 def split_list_checked(args: Sequence[Any], lengths: Sequence[int]) -> list[list[Any]]:
@@ -80,16 +78,14 @@ def split_list_checked(args: Sequence[Any], lengths: Sequence[int]) -> list[list
 
 def partition_list(flags: Sequence[bool], values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """Return the values that are not marked, and those that are."""
-    pairs = safe_zip(flags, values)
-    return [x for flag, x in pairs if not flag], [x for flag, x in pairs if flag]
+    return drop(values, flags), keep(values, flags)
 
 
 def merge_lists(flags: Sequence[bool], unmarked: Sequence[Any], marked: Sequence[Any]) -> list[Any]:
     """Put the two parts of a list together again: the opposite of `partition_list`."""
     assert len(flags) == len(unmarked) + len(marked)
     assert sum(flags) == len(marked)
-    on, off = iter(marked), iter(unmarked)
-    return [next(on) if flag else next(off) for flag in flags]
+    return merge(flags, unmarked, marked)
 
 
 def split_dict(values: dict[Any, Any], names: Sequence[Any]) -> list[Any]:
@@ -165,16 +161,6 @@ def wrap_name(name: str, transform_name: str) -> str:
     'vmap(f)'
     """
     return f"{transform_name}({name})"
-
-
-def canonicalize_axis(axis: int, num_dims: int) -> int:
-    """Return an axis counted from the front.
-
-    Raises: ValueError when there is no such axis.
-    """
-    if not -num_dims <= axis < num_dims:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {num_dims}")
-    return axis % num_dims if num_dims else axis
 
 
 def tuple_insert(values: tuple[Any, ...], index: int, value: Any) -> tuple[Any, ...]:

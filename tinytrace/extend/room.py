@@ -21,11 +21,12 @@ from types import FunctionType
 from typing import Any
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.kinds import Call, HostCall, Kind
+from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.own_primitive import find_primitive, typed_results
 from tinytrace.core.primitive import Primitive, Refusal
 from tinytrace.interpreters.batching import broadcast_batcher
 from tinytrace.interpreters.c_lowering import InC, c_expression, c_function
+from tinytrace.interpreters.mlir import call_impl
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 
 RULES = ("abstract_eval", "impl", "jvp", "transpose", "batch")
@@ -88,11 +89,7 @@ class Room(Primitive):
             return self.c.kind(self, in_avals, out_avals, **params)
         if self.program is not None:
             return Call(trace_to_closed_jaxpr(lambda *args: self._listed(self.program(*args, **params)), in_avals))
-
-        def call(*args: Any) -> Sequence[Any]:
-            return typed_results(self, self.impl(*args, **params), out_avals if self.multiple_results else out_avals[0])
-
-        return HostCall(call)
+        return call_impl.kind(self, in_avals, out_avals, **params)
 
     @property
     def composite(self) -> bool:  # type: ignore[override]
