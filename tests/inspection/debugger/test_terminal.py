@@ -10,7 +10,7 @@ from tinytrace.inspection.debugger.terminal import Terminal
 
 
 def test_the_terminal_speaks_all_commands():
-    script = "s\nn\n\nb 2\nu\nu nan\np z\nset y = 1\nset q = 1\nu scan\ns\no\nw\nh\nc\nq\n"
+    script = "s\nn\n\nb 2\nb x\np 'z\nu\nu nan\np z\nset y = 1\nset q = 1\nu scan\ns\no\nw\nh\nc\nq\n"
     terminal = Terminal(debugger(f)(X), stdin=io.StringIO(script), stdout=io.StringIO())
     terminal.use_rawinput = False
     terminal.cmdloop()
@@ -18,6 +18,7 @@ def test_the_terminal_speaks_all_commands():
     assert "->    w:f32[3] = log d" not in said
     assert "-> w:f32[3] = log d" in said
     assert "until what?" in said
+    assert "back by how many?" in said
     assert "no variable 'q' has a value here" in said
     assert "z = Array([" in said
     assert said.count("(jaxpr)") == script.count("\n")

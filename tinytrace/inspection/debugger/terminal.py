@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import cmd
-import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -64,7 +63,10 @@ class Terminal(cmd.Cmd):
 
     def do_b(self, count: str) -> None:
         """b [COUNT]: back by one equation, or by COUNT"""
-        self.show(self.session.back(int(count or 1)))
+        if count and not count.isdigit():
+            self.say("back by how many? A number, or nothing for one")
+        else:
+            self.show(self.session.back(int(count or 1)))
 
     def do_u(self, what: str) -> None:
         """u LINE | PRIMITIVE | nan: run until a line, a primitive, or a NaN or infinity made of finite numbers"""
@@ -82,7 +84,7 @@ class Terminal(cmd.Cmd):
     def do_p(self, name: str) -> None:
         """p [NAME]: print a variable, or all of them"""
         values = self.session.values
-        names = shlex.split(name) or list(values)
+        names = name.split() or list(values)
         for key in names:
             self.say(f"{key} = {values[key]!r}" if name and key in values else f"{key} = {summary(values[key])}"
                      if key in values else f"no variable {key!r} has a value here; there are: {', '.join(values)}")
