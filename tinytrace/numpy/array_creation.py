@@ -161,17 +161,19 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any
     check_arraylike("astype", x)
     dtype = float_dtype() if dtype is None else user_dtype(dtype, "astype")
     x = asarray(x)
-    if is_complex(x.dtype) and not is_complex(dtype):
-        if dtype == BOOL:
-            x = lax.ne(x, const_like(x, 0))
-        else:
-            warnings.warn("Casting from complex to real dtypes will soon raise a ValueError. Please first use jnp.real "
-                          "or jnp.imag to take the real/imaginary component of your input.", DeprecationWarning,
-                          stacklevel=3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)  # that has been said
-        result = lax.convert_element_type(x, dtype)
+    if is_complex(x.dtype) and dtype == BOOL:
+        x = lax.ne(x, const_like(x, 0))
+    result = _real_part_converted(x, dtype) if is_complex(x.dtype) and not is_complex(dtype) else \
+        lax.convert_element_type(x, dtype)
     return lax_copy(result) if copy else result
+
+
+def _real_part_converted(x: Value, dtype: Any) -> Value:
+    warnings.warn("Casting from complex to real dtypes will soon raise a ValueError. Please first use jnp.real or "
+                  "jnp.imag to take the real/imaginary component of your input.", DeprecationWarning, stacklevel=4)
+    with warnings.catch_warnings():  # of this alone: it changes the filters of all threads
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)  # that has been said
+        return lax.convert_element_type(x, dtype)
 
 
 # --- filled arrays ---------------------------------------------------------------------------------------------
