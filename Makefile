@@ -23,7 +23,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check array-api-tests mutants lint exhaustive golden tutorials lab docs bench sweep scaling clean
+.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check array-api-tests jax-tests mutants lint exhaustive golden tutorials lab docs bench sweep scaling clean
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of"
@@ -61,6 +61,10 @@ array-api-tests: $(VENV)/.dev  ## run data-apis' tests of the array API standard
 	@echo "==> the tests of the array API standard"
 	@$(PIP) install --editable '.[dev,array-api]'
 	@PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) $(BIN)/python -m tests.array_api.run $(SRC) $(ARRAY_API) -- array_api_tests -n auto --dist worksteal
+
+jax-tests: $(VENV)/.dev  ## run JAX 0.4.35's own tests: SRC=FOLDER with its tag jax-v0.4.35, FILES="lax_test nn_test" for some
+	@$(PIP) install --editable '.[dev,jax-tests]'
+	@JAX_NUM_GENERATED_CASES=$${JAX_NUM_GENERATED_CASES:-3} $(BIN)/python -m tests.jax_tests.run $(SRC) $(FILES)
 
 mutants: $(VENV)/.dev  ## plant 350 faults in copies of the package and tell which of them no test catches (an hour)
 	@$(BIN)/python -m tests.mutants all

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import tinytrace.numpy as jnp
 from tinytrace import lax, random
 from tinytrace.core.avals import canonicalize_shape
-from tinytrace.core.dtypes import canonicalize_dtype
+from tinytrace.core.dtypes import canonicalize_dtype, is_complex, part_dtype
 from tinytrace.numpy.promotion import ArrayLike, DTypeLike, Value
 
 Initializer: TypeAlias = Callable[..., Value]
@@ -119,17 +119,35 @@ def variance_scaling(scale: float, mode: str, distribution: str, in_axis: Any = 
         if mode not in fans:
             raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
         variance = jnp.array(scale / fans[mode], dtype=dtype)
+        if distribution == "truncated_normal" and is_complex(dtype):
+            # the deviation of a standard normal complex variable whose length is cut off at 2
+            return _in_a_disk(key, shape, dtype, 2) * (jnp.sqrt(variance) / jnp.array(0.95311164380491208, dtype))
         if distribution == "truncated_normal":
             # the deviation of a standard normal variable that is cut off at -2 and 2
             stddev = jnp.sqrt(variance) / jnp.array(0.87962566103423978, dtype)
             return random.truncated_normal(key, -2, 2, shape, dtype) * stddev
         if distribution == "normal":
             return random.normal(key, shape, dtype) * jnp.sqrt(variance)
+        if distribution == "uniform" and is_complex(dtype):
+            return _in_a_disk(key, shape, dtype, None) * jnp.sqrt(variance)
         if distribution == "uniform":
             return random.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
         raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
 
     return init
+
+
+def _in_a_disk(key: Value, shape: Any, dtype: Any, upper: float | None) -> Value:
+    """Draw complex numbers around 0: uniform in a disk, with variance 1; or normal, with lengths cut off at `upper`."""
+    for_length, for_angle = random.split(key)
+    part = part_dtype(dtype)
+    drawn = random.uniform(for_length, shape, part)
+    if upper is None:
+        length = jnp.sqrt(2 * drawn).astype(dtype)
+    else:
+        length = jnp.sqrt(-jnp.log(1 - (1 - jnp.exp(jnp.array(-(upper ** 2), dtype))) * drawn.astype(dtype)))
+    angle = 2 * jnp.pi * random.uniform(for_angle, shape, part).astype(dtype)
+    return length * jnp.exp(1j * angle)
 
 
 def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = jnp.float_) -> Initializer:
