@@ -266,7 +266,7 @@ static PyObject *run_in(Entry *e, PyObject **leaves, uintptr_t *buffers, uint64_
         buffers[n_read + n_made] = ((Buffer *)made[n_made])->address;
     }
     delete_donated(e, leaves, 0);
-    int32_t status = e->n_computed ? call_program(e, buffers, copies) : 0;
+    int32_t status = e->entry ? call_program(e, buffers, copies) : 0;
     if (status)
         Py_XDECREF(PyObject_CallFunction(raise_status, "i", (int)status));
     else
