@@ -47,8 +47,8 @@ MISSING: dict[str, dict[str, str]] = {
         "RandomAlgorithm rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p": RANDOM_BITS,
         "after_all after_all_p create_token create_token_p infeed infeed_p outfeed outfeed_p": INSIDE,
         "approx_max_k approx_min_k approx_top_k_p": "use lax.top_k, which is exact",
-        "conv_general_dilated_local conv_general_dilated_patches conv_general_permutations conv_general_shape_tuple "
-        "conv_shape_tuple conv_transpose_shape_tuple": "use lax.conv_general_dilated; eval_shape tells its shape",
+        "conv_general_permutations conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple":
+            "use lax.conv_general_dilated; eval_shape tells its shape",
         "dtype": "use x.dtype, or jnp.result_type(x)",
         "index_take": "use jnp.take or x[indices]",
         "ragged_dot": "use one product for each group",
@@ -57,10 +57,9 @@ MISSING: dict[str, dict[str, str]] = {
     },
     "tinytrace.scipy": {"cluster integrate interpolate ndimage signal": LIBRARY},
     "tinytrace.scipy.special": {
-        "bessel_jn exp1 expi expn fresnel hyp1f1 lpmn lpmn_values sph_harm": LIBRARY,
+        "bessel_jn fresnel hyp1f1 lpmn lpmn_values sph_harm": LIBRARY,
     },
     "tinytrace.scipy.linalg": {"eigh_tridiagonal funm hessenberg polar rsf2csf schur sqrtm": LIBRARY},
-    "tinytrace.scipy.stats": {"gaussian_kde": LIBRARY},
     "tinytrace.debug": {
         "DebugEffect": "the effects of programs are in jaxpr.effects",
         "breakpoint": "jax.debugger(f)(x) walks through a program equation by equation",
@@ -150,8 +149,6 @@ MISSING: dict[str, dict[str, str]] = {
 MENTIONED = {
     "tinytrace.numpy": "float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int2 int4 uint2 "
                        "uint4",
-    "tinytrace.scipy.special": "exp1 expi expn",
-    "tinytrace.scipy.stats": "gaussian_kde",
 }
 """Names that libraries mention when they are imported, to use them or not: these can be had, and not be used."""
 

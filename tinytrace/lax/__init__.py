@@ -270,16 +270,17 @@ from tinytrace.primitives.transcendental import (
 from tinytrace.primitives.windows import padtype_to_pads
 from tinytrace.util import lazy_names
 
-_COLLECTIVES = {
+_SELDOM = {
+    "lax.patches": "conv_general_dilated_local conv_general_dilated_patches",
     "primitives.collectives": "axis_index axis_index_p pmax pmax_p pmean pmin pmin_p psum psum_p",
     "primitives.collective_moves": "all_gather all_gather_p all_to_all all_to_all_p pbroadcast ppermute ppermute_p "
                                    "pshuffle psum_scatter pswapaxes",
     "lax.placement": "with_sharding_constraint",
     "primitives.placement": "sharding_constraint_p",
 }
-"""By module: what only programs with named axes, or with meshes of devices, ask for."""
+"""By module: what few programs ask for; all but the first are for named axes and meshes of devices."""
 
-__getattr__ = lazy_names("tinytrace", {name: module for module, names in _COLLECTIVES.items()
+__getattr__ = lazy_names("tinytrace", {name: module for module, names in _SELDOM.items()
                                        for name in names.split()}, __name__)
 __all__ = [
     "ConvDimensionNumbers", "DotAlgorithmPreset", "FftType", "GatherDimensionNumbers", "GatherScatterMode", "Precision",

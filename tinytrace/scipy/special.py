@@ -5,6 +5,7 @@ See https://jax.readthedocs.io/en/latest/jax.scipy.html#module-jax.scipy.special
 from __future__ import annotations
 
 from tinytrace.scipy.entropies import entr, expit, kl_div, logit, rel_entr, xlog1py, xlogy
+from tinytrace.scipy.exponential_integrals import exp1, expi, expn
 from tinytrace.scipy.gamma_functions import (
     beta,
     betainc,
@@ -32,8 +33,8 @@ from tinytrace.util import absent_names
 
 __getattr__ = absent_names(__name__)
 __all__ = [
-    "bernoulli", "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfinv", "expit", "factorial",
-    "gamma", "gammainc", "gammaincc", "gammaln", "gammasgn", "i0", "i0e", "i1", "i1e", "kl_div", "log_ndtr",
-    "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "poch", "polygamma", "rel_entr",
+    "bernoulli", "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfinv", "exp1", "expi", "expit",
+    "expn", "factorial", "gamma", "gammainc", "gammaincc", "gammaln", "gammasgn", "i0", "i0e", "i1", "i1e", "kl_div",
+    "log_ndtr", "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "poch", "polygamma", "rel_entr",
     "softmax", "spence", "xlog1py", "xlogy", "zeta",
 ]

@@ -25,12 +25,13 @@ from tinytrace.scipy.stats import (
     vonmises,
     wrapcauchy,
 )
+from tinytrace.scipy.stats.kde import gaussian_kde
 from tinytrace.scipy.stats.summaries import mode, rankdata, sem
 from tinytrace.util import absent_names
 
 __getattr__ = absent_names(__name__)
 __all__ = [
-    "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma", "gennorm", "geom",
-    "laplace", "logistic", "mode", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto", "poisson",
-    "rankdata", "sem", "t", "truncnorm", "uniform", "vonmises", "wrapcauchy",
+    "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma", "gaussian_kde",
+    "gennorm", "geom", "laplace", "logistic", "mode", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto",
+    "poisson", "rankdata", "sem", "t", "truncnorm", "uniform", "vonmises", "wrapcauchy",
 ]
