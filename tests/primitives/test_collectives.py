@@ -12,7 +12,6 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.goldens import answer, as_tinytrace, load, set_scene
 from tinytrace import lax
-from tinytrace.core.named_axes import Axis, bound_axes, names_of_jaxpr
 from tinytrace.core.trace import interpreting
 from tinytrace.interpreters import batching
 
@@ -181,32 +180,6 @@ def test_derivatives_of_moves_are_transposes(n, jit, data):
         (inside,) = jax.vmap(lambda a, c: jax.vjp(move, a)[1](c), axis_name="i")(x, ct)
     assert float(np.vdot(ct, y)) == pytest.approx(float(np.vdot(pulled, x)), 1e-4, 1e-4)
     np.testing.assert_allclose(inside, pulled, 1e-5, 1e-5)
-
-
-def test_what_a_trace_binds():
-    seen = []
-
-    def look(x):
-        seen.append([axis for axis in bound_axes() if axis.has_name])
-        return x
-
-    jax.vmap(jax.vmap(jax.jit(look), axis_name="j"), axis_name="i")(jnp.ones((3, 2)))
-    assert seen == [[Axis(2, "j"), Axis(3, "i")]]
-    assert bound_axes() == []
-    inner = jax.make_jaxpr(jax.jit(lambda x: lax.psum(x, ("i", 0))), axis_env=[("i", 2)])(jnp.ones(3))
-    assert names_of_jaxpr(inner.jaxpr) == {"i"}
-    assert str(jax.parse_jaxpr(str(inner))) == str(inner)
-
-
-def test_a_name_is_part_of_what_a_jitted_function_remembers():
-    sizes = []
-    f = jax.jit(lambda x: (sizes.append(lax.psum(1, "i")), x * lax.psum(1, "i"))[1])
-    for n in (2, 3, 2):
-        assert jax.vmap(f, axis_name="i")(jnp.ones(n)).tolist() == [n] * n
-    assert sizes == [2, 3]
-    with pytest.raises(NameError, match="unbound axis name: i"):
-        f(jnp.ones(2))
-    assert bound_axes() == []
 
 
 def test_rules_of_ones_own_are_told_the_axis():

@@ -216,7 +216,8 @@ class _Parser:
             if match is None:
                 raise self.error("a parameter")
             self.position = match.end()
-            yield match[1], self.balanced() if match[1] == "name" else self.value()
+            is_text = match[1] == "name" or (match[1] == "axis_name" and self.balanced(ahead=True).isidentifier())
+            yield match[1], self.balanced() if is_text else self.value()  # a function or an axis may be called `int`
 
     def value(self) -> Any:
         if self.follows("{"):
