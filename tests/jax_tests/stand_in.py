@@ -174,7 +174,13 @@ class _Setting:
 
     def __call__(self, value: Any = True) -> Any:
         field = self.name.removeprefix("jax_")
-        return override(field, value) if field in config.values else contextlib.nullcontext()
+        return override(field, value) if field in config.values else _without_effect()
+
+
+@contextlib.contextmanager
+def _without_effect() -> Iterator[None]:
+    """A block, or a function that is decorated, in which all is as it was."""
+    yield
 
 
 class _Settings(types.ModuleType):

@@ -37,21 +37,29 @@ class ufunc:  # noqa: N801 (NumPy's name)
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.ufunc.html.
     """
 
+    __name__: str
+    _func: Callable[..., Any]
+    nin: int
+    nout: int
+    nargs: int
+    identity: Any
+    _body: Callable[..., Any] | None
+    _methods: dict[str, Callable[..., Any] | None]
+
     def __init__(self, func: Callable[..., Any], /, nin: int, nout: int, *, name: str | None = None,
                  nargs: int | None = None, identity: Any = None, call: Callable[..., Any] | None = None,
                  reduce: Callable[..., Any] | None = None, accumulate: Callable[..., Any] | None = None,
                  at: Callable[..., Any] | None = None) -> None:
-        self.__doc__ = func.__doc__
-        self.__name__ = name or func.__name__
-        self.func = func
-        self.nin, self.nout = operator.index(nin), operator.index(nout)
-        self.nargs = operator.index(nargs or nin)
-        self.identity = identity
-        self._body = call
-        self._methods = {"reduce": reduce, "accumulate": accumulate, "at": at}
+        vars(self).update(
+            __doc__=func.__doc__, __name__=name or func.__name__, _func=func, nin=operator.index(nin),
+            nout=operator.index(nout), nargs=operator.index(nargs or nin), identity=identity, _body=call,
+            _methods={"reduce": reduce, "accumulate": accumulate, "at": at})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name!r} of {self!r} cannot be set: programs are remembered for a ufunc as it is")
 
     def _key(self) -> tuple[Any, ...]:
-        return self.func, self.__name__, self.identity, self.nin, self.nout, self.nargs
+        return self._func, self.__name__, self.identity, self.nin, self.nout, self.nargs
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -74,7 +82,7 @@ class ufunc:  # noqa: N801 (NumPy's name)
 
     @library_jit("self")
     def _call_vectorized(self, *args: Any) -> Any:
-        return vectorize(self.func)(*args)
+        return vectorize(self._func)(*args)
 
     def _check_binary(self, method: str) -> None:
         if self.nin != 2:
@@ -133,7 +141,7 @@ class ufunc:  # noqa: N801 (NumPy's name)
         return result.reshape(kept) if keepdims else result
 
     def _result_dtype(self, *args: Value) -> Any:
-        return eval_shape(self.func, *[np.ones((), x.dtype) for x in args]).dtype
+        return eval_shape(self._func, *[np.ones((), x.dtype) for x in args]).dtype
 
     @library_jit("self", "axis", "dtype")
     def accumulate(self, a: Any, axis: Any = 0, dtype: Any = None, out: None = None) -> Value:
