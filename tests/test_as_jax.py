@@ -15,6 +15,7 @@ def run(code, *more, **options):
     return done.stdout.splitlines()
 
 
+@pytest.mark.not_quick
 def test_one_line_makes_it_so():
     code = """if True:
         import tinytrace

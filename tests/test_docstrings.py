@@ -50,6 +50,7 @@ def test_examples(name):
     assert runner.failures == 0
 
 
+@pytest.mark.not_quick
 def test_there_are_many_examples():
     finder = doctest.DocTestFinder()
     documented = [found for name in MODULES for found in finder.find(importlib.import_module(name)) if found.examples]

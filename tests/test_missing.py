@@ -10,6 +10,7 @@ from tests.test_names import NAMES, missing
 from tinytrace.missing import MISSING, is_refused, sentence
 
 
+@pytest.mark.not_quick
 def test_every_missing_name_has_a_sentence():
     for module in NAMES:
         ours = module.replace("jax", "tinytrace", 1)

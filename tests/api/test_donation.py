@@ -25,6 +25,7 @@ def fresh(x):
     return jnp.array(np.array(x)) if isinstance(x, jax.Array) and isinstance(x.dtype, np.dtype) else x
 
 
+@pytest.mark.not_quick
 @given(cases())
 @settings(max_examples=10)
 def test_results_are_those_without_donation(case):

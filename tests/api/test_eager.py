@@ -174,6 +174,7 @@ def test_functions_of_any_shape_tell_static_values_apart():
         lax.add(x, jnp.ones(5))
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("shape", [(70,), (9, 30)])
 def test_scalars_stand_beside_arrays_in_any_place(place, shape):
@@ -237,6 +238,7 @@ def test_interpreting_is_numpy_and_compiles_nothing():
         np.testing.assert_allclose(ours, numpys, 1e-6)
 
 
+@pytest.mark.not_quick
 def test_without_a_compiler_numpy_computes_and_nothing_is_said(tmp_path):
     program = ("import warnings; warnings.simplefilter('error'); import tinytrace as jax, tinytrace.numpy as jnp; "
                "x = jnp.ones(3); print([float(jnp.var(x)), float(jnp.tanh(x)[0]), float(jax.grad(jnp.sin)(0.0))] * 3)")

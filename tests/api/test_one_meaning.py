@@ -234,6 +234,7 @@ def test_most_public_functions_are_tried():
     assert tried > 300
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("dtype", [BF16, F16], ids=str)
 def test_products_of_polynomials_in_two_bytes(dtype):
     """Sums of products that are rounded on their way: un-jitted and jitted in the same places."""

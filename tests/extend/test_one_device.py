@@ -25,6 +25,7 @@ def test_answers_of_jax(case):
     assert answer(as_tinytrace(case.program), dict(NAMESPACE)) == case.answer
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("in_axis", [0, 1, None])
 @pytest.mark.parametrize("out_axis", [0, 1])
 def test_pmap_is_vmap_over_an_axis_of_size_one(in_axis, out_axis):

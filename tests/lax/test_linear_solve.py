@@ -26,6 +26,7 @@ def solve(a, b):
     return lax.custom_linear_solve(lambda x: lax.dot(a, x), b, eliminate(fixed), eliminate(fixed.T))
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("solve", [solve, jax.jit(solve)], ids=["interpreted", "compiled"])
 def test_derivatives_in_matrix_and_right_side(solve):
     np.testing.assert_allclose(solve(a, b), np.linalg.solve(a, b), rtol=1e-5)

@@ -35,6 +35,7 @@ def test_functions_are_exact_to_a_few_units_in_the_last_place(dtype):
             assert error.max() < 8, name
 
 
+@pytest.mark.not_quick
 def test_edges_are_those_of_c99():
     """Where NumPy, which calls C, has a number. JAX has other ones here and there, or NaN (docs/differences.md)."""
     with enable_x64(True), np.errstate(all="ignore"):

@@ -86,8 +86,8 @@ def test_one_strong_operand_makes_the_result_strong(primitive):
 @every_case
 @over_tried
 def test_compiled_equals_interpreted(primitive):
-    """Most of the time is the compiler's: where that counts, without the narrow dtypes, or two samples alone."""
-    samples = domains.samples(primitive.name) if FULL else list(thinned(primitive))[:2 if QUICK else None]
+    """Most of the time is the compiler's: where that counts, without the narrow dtypes, or one sample alone."""
+    samples = domains.samples(primitive.name) if FULL else list(thinned(primitive))[:1 if QUICK else None]
     program = jax.jit(lambda args: [bound(primitive, sample, xs) for sample, xs in zip(samples, args, strict=True)])
     compiled = program([sample.args for sample in samples])
     for sample, outs in zip(samples, compiled, strict=True):

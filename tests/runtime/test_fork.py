@@ -74,6 +74,7 @@ def test_a_child_of_a_child():
     assert in_child(fork_again) == (0, str((0, here)))
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("function", [rows, product])
 def test_a_fork_while_another_thread_is_in_a_program(function):
     compiled, other = jax.jit(function), jax.jit(lambda x: rows(x) + product(x)[0])

@@ -34,6 +34,7 @@ def complaints(program, ours, theirs):
     return [text for text in map(agree, ours, theirs, program.results) if text]
 
 
+@pytest.mark.not_quick
 @EXAMPLES
 @given(programs_with_arguments())
 def test_compiled_and_interpreted_results_agree_in_exact_mode(case):
@@ -50,6 +51,7 @@ def test_compiled_and_interpreted_results_agree(case):
     assert complaints(program, jax.jit(program.function())(*arguments), interpret(program, arguments)) == []
 
 
+@pytest.mark.not_quick
 @EXAMPLES
 @given(programs_with_arguments())
 def test_eval_jaxpr_is_the_function(case):

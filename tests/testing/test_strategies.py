@@ -108,6 +108,7 @@ def counted(bind, seen):
     return counting
 
 
+@pytest.mark.not_quick
 @examples(20)
 @given(cases(2, 4))
 def test_a_case_prints_as_a_text_that_runs(case):

@@ -60,6 +60,7 @@ def test_each_part_is_c_without_warnings(source, part):
     assert not done.returncode, done.stderr[:1000]
 
 
+@pytest.mark.not_quick
 def test_the_bits_are_those_of_one_compiler(source, tmp_path, monkeypatch):
     found = probe(compiler.find_command()).compiler
     if not found.stages:
