@@ -14,12 +14,13 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen import test_goldens as golden
 from tests.codegen.ir.solver import counterexample
-from tests.codegen.test_programs import generated
+from tests.codegen.test_programs import generated, simplified
 from tests.examples import examples
 from tests.primitives import domains
 from tests.primitives import test_registry as registry
 from tinytrace.codegen import memory
 from tinytrace.codegen.checking import Checker
+from tinytrace.codegen.generate import generate
 from tinytrace.codegen.ir import cost
 from tinytrace.codegen.ir.evaluation import KernelError
 from tinytrace.codegen.ir.statements import For
@@ -28,6 +29,7 @@ from tinytrace.codegen.passes import loop_fission, pipeline, prefetch, streaming
 from tinytrace.codegen.plan import products
 from tinytrace.codegen.schedule import column_folds, inner_simd
 from tinytrace.codegen.whole import scatter
+from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.testing.strategies import programs_with_arguments
 
 f32 = golden.f32
@@ -50,9 +52,14 @@ def small(monkeypatch):
 
 
 def checked(function, *args, inputs=None):
-    """Compiles a function as far as kernels, every pass held to its word; Returns the checker."""
-    checker = Checker(inputs)
-    checker.finish(generated(function, *args, watch=checker).kernels)
+    """Compiles a function as far as kernels, every pass held to its word; Returns the checker.
+
+    inputs: the leaves of the arguments, to run the kernels on; None: on some that are drawn.
+    """
+    closed = simplified(function, *args)
+    consts = [to_numpy(x, v.aval) for x, v in zip(closed.consts, closed.jaxpr.constvars, strict=True)]
+    checker = Checker(inputs and [*consts, *inputs])
+    checker.finish(generate(closed, watch=checker).kernels)
     for claim in checker.unproven:
         assert counterexample(claim) == "", f"not proven: {claim}"
     return checker

@@ -26,8 +26,12 @@ FLAGS = [
 """A user may well ask whether an unsigned number is negative, or less than itself: no warnings about comparisons."""
 
 
+def simplified(function, *args):
+    return fuse_multiply_add(simplify(jax.make_jaxpr(function)(*args)))
+
+
 def generated(function, *args, **options):
-    return generate(fuse_multiply_add(simplify(jax.make_jaxpr(function)(*args))), **options)
+    return generate(simplified(function, *args), **options)
 
 
 def compiles_without_warnings(text):
