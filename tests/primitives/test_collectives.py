@@ -71,6 +71,16 @@ def test_all_gather_is_the_batch(batch, how, data):
 
 @few
 @given(batches(), ways, st.data())
+def test_pbroadcast_repeats_one_row(batch, how, data):
+    x, axis = batch
+    source = data.draw(st.integers(0, x.shape[axis] - 1))
+    with interpreting():
+        ours = mapped(lambda y: lax.pbroadcast(y, "i", source), axis, how, axis)(x)
+    np.testing.assert_array_equal(ours, np.broadcast_to(np.take(x, [source], axis), x.shape))
+
+
+@few
+@given(batches(), ways, st.data())
 def test_ppermute_is_a_gather(batch, how, data):
     x, axis = batch
     order = data.draw(st.permutations(range(x.shape[axis])))

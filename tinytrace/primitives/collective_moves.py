@@ -201,7 +201,7 @@ class PBroadcast(Move):
             raise NotImplementedError("pbroadcast batcher only supports a single axis")
         if not 0 <= source < axis.size:
             raise AssertionError("collective broadcast doesn't fit in the axis size!")
-        return (x, dim) if dim is None else (x.take([source] * axis.size, dim), dim)
+        return (x, dim) if dim is None else (x.take(np.full(axis.size, source), dim), dim)
 
 
 class AllGather(Move):

@@ -21,9 +21,8 @@ from unittest import mock
 
 import numpy as np
 
+from tinytrace.api import concrete, traced_calls
 from tinytrace.api import jit as jit_module
-from tinytrace.api import program as program_module
-from tinytrace.api import traced_calls
 from tinytrace.api.jit import JitFunction
 from tinytrace.api.jit_cache import JitCache, StaticValue, clear_caches
 from tinytrace.api.program import Program
@@ -192,10 +191,6 @@ def _without_argv(_: Any) -> Any:
     return property(lambda self: sha256(repr({**self.to_json(), "argv": ""}).encode()))
 
 
-def _borrowed(_: Any) -> Any:
-    return lambda value, aval: array_from_numpy(value, aval)
-
-
 def _remembered(call: Any) -> Any:
     """A program answers with what it gave first."""
     def wrong(self: Any, args: Any) -> Any:
@@ -231,6 +226,13 @@ def _taught_nothing() -> AbstractContextManager[Any]:
 @contextmanager
 def _stale_answers() -> Iterator[None]:
     with _taught_nothing(), mock.patch.object(Program, "__call__", _remembered(Program.__call__)):
+        yield
+
+
+@contextmanager
+def _borrowed_memory() -> Iterator[None]:
+    with (mock.patch.object(concrete, "array_from_host", array_from_numpy),
+          mock.patch.object(Program, "separate", lambda self, results: results)):
         yield
 
 
@@ -297,8 +299,7 @@ FAULTS: dict[str, Fault] = {fault.name: fault for fault in [
           replaced(JitCache, "clear", lambda clear: lambda self: None)),
     Fault("remembered answer", "A program answers later calls with what it gave first.", "hits", _stale_answers),
     Fault("mutated argument", "A program writes into its arguments.", "hits", _mutated_arguments),
-    Fault("borrowed memory", "An argument that is a result is not copied.", "hits",
-          replaced(program_module, "array_from_host", _borrowed)),
+    Fault("borrowed memory", "An argument that is a result is not copied.", "hits", _borrowed_memory),
     Fault("equal zeros", "Programs that differ in the sign of a zero, or in 1 and True, are one.", "equal programs",
           replaced(structure, "literal_key", lambda key: lambda literal: literal.val)),
     Fault("wrong key field", "The digest of a compiled program leaves out the compiler's arguments.", "artifact keys",

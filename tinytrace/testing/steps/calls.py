@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from hypothesis import strategies as st
 
 from tinytrace.testing.random_programs import Block
-from tinytrace.testing.steps.choice import choose, choose_or_add
+from tinytrace.testing.steps.choice import can_round, choose, choose_or_add
 from tinytrace.testing.values import Value
 
 FLOAT32 = np.dtype("float32")
@@ -15,6 +17,39 @@ WITH_JVP = """{f} = jax.custom_jvp(lambda x_: -x_)
 {f}.defjvp(lambda x_, t_: (-x_[0], -t_[0]))"""
 WITH_VJP = """{f} = jax.custom_vjp(lambda x_: -x_)
 {f}.defvjp(lambda x_: (-x_, None), lambda _, ct_: (-ct_,){options})"""
+
+
+COLLECTIVES = [
+    "lax.pmax(row_, 'i')", "lax.pmin(row_, 'i')", "lax.pbroadcast(row_, 'i', 0)", "lax.all_gather(row_, 'i')[0]",
+    "lax.ppermute(row_, 'i', [(k_, (k_ + 1) % {n}) for k_ in range({n})])",
+    "lax.all_to_all(jnp.stack([row_] * {n}), 'i', 0, 0)[0]", "jnp.where(lax.axis_index('i') > 0, row_, row_)",
+]  # of one row of {n}, exact
+SUMS = ["lax.psum(row_, 'i')", "lax.psum_scatter(jnp.stack([row_] * {n}), 'i')"]
+ONE_DEVICE = [
+    "lax.with_sharding_constraint({x}, jax.sharding.SingleDeviceSharding(jax.devices()[0]))",
+    "jax.pmap(lambda row_: lax.pmax(row_, 'i'), axis_name='i')({x}[None])[0]",
+]
+
+
+def over_a_named_axis(draw: st.DrawFn, block: Block) -> Value | None:
+    """A collective over the rows of an array, under `vmap`."""
+    x = choose(draw, block, lambda v: len(v.shape) > 0 and v.shape[0] > 0 and (v.is_int or can_round(block, v)))
+    if x is None:
+        return None
+    n, text = x.shape[0], draw(st.sampled_from(COLLECTIVES + SUMS))
+    bound, error = x.bound, x.error
+    if text in SUMS:
+        bound, error = (math.inf, 0.0) if x.is_int else (n * x.bound, n * (x.error + x.epsilon * n * x.bound))
+    call = f"jax.vmap(lambda row_: {text.format(n=n)}, axis_name='i')({x.name})"
+    return block.add(call, x.shape, x.dtype, bound, error)
+
+
+def on_one_device(draw: st.DrawFn, block: Block) -> Value | None:
+    """What says where arrays lie: `pmap` over one device, a sharding."""
+    x = choose(draw, block, lambda v: v.is_float or v.is_int)
+    if x is None:
+        return None
+    return block.add(draw(st.sampled_from(ONE_DEVICE)).format(x=x.name), x.shape, x.dtype, x.bound, x.error)
 
 
 def calling(draw: st.DrawFn, block: Block) -> Value | None:
