@@ -20,6 +20,7 @@ static inline void tt_cholesky_f32(const float *restrict in, float *restrict out
             return;
         }
         for (int64_t j = 0; j < n; j++) out[i * n + j] = j < i ? 0 : row[j] / root;
+        out[i * n + i] = root;
     }
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < i; j++) out[i * n + j] = out[j * n + i], out[j * n + i] = 0;
@@ -133,6 +134,7 @@ static inline void tt_cholesky_f64(const double *restrict in, double *restrict o
             return;
         }
         for (int64_t j = 0; j < n; j++) out[i * n + j] = j < i ? 0 : row[j] / root;
+        out[i * n + i] = root;
     }
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < i; j++) out[i * n + j] = out[j * n + i], out[j * n + i] = 0;
