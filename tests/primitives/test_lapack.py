@@ -117,6 +117,7 @@ def test_singular_systems_give_what_lapack_gives(n):
 LARGE = {"float32": 400, "complex64": 390}
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("dtype", LARGE)
 def test_blocks_of_large_matrices_make_the_whole(dtype):
     n = LARGE[dtype]
@@ -143,6 +144,7 @@ def bits_on_threads(function, threads, *args):
         set_num_threads(before)
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("shape", [(300, 8, 8), (9, 40, 40), (400, 400)], ids=str)
 def test_results_are_equal_on_any_number_of_threads(shape):
     a, b = positive(*shape), matrices(*shape)
@@ -151,6 +153,7 @@ def test_results_are_equal_on_any_number_of_threads(shape):
     assert all(bits == one for bits in more)
 
 
+@pytest.mark.not_quick
 def test_threads_of_python_share_a_program():
     a, b = positive(40, 40), matrices(40, 40)
     run = jax.jit(everything)

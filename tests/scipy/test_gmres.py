@@ -8,6 +8,7 @@ import tinytrace.numpy as jnp
 from tinytrace.scipy.sparse.linalg import gmres
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize(("method", "n", "dtype", "restart"), [
     ("batched", 6, "complex64", 20), ("incremental", 30, "float32", 8)])
 def test_solutions(method, n, dtype, restart):
@@ -23,6 +24,7 @@ def test_solutions(method, n, dtype, restart):
         np.testing.assert_allclose(inverse, np.linalg.inv(a), atol=1e-4)
 
 
+@pytest.mark.not_quick
 def test_trees_and_preconditioners():
     def multiply(t):
         return {"a": 2 * t["a"], "b": t["b"] + t["a"].sum()}

@@ -11,6 +11,7 @@ DRAWN = np.random.RandomState(0)
 SAMPLE, WEIGHTS = DRAWN.randn(2, 7).astype("f"), DRAWN.rand(7).astype("f")
 
 
+@pytest.mark.not_quick
 def test_the_numbers_of_jax():
     k = gaussian_kde(SAMPLE)
     weighted = gaussian_kde(SAMPLE[:, :4], weights=WEIGHTS[:4], bw_method="silverman")

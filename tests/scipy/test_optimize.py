@@ -30,6 +30,7 @@ OF_JAX = {  # success, status, nfev, nit, x
 }
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("name", OF_JAX)
 def test_the_steps_are_those_of_jax(name):
     fun, x0, success, status, nfev, nit, x = OF_JAX[name]
@@ -40,6 +41,7 @@ def test_the_steps_are_those_of_jax(name):
         np.testing.assert_allclose(found.x, x, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.not_quick
 def test_minima_in_double_precision_and_in_batches():
     with jax.enable_x64(True):
         found = minimize(himmelblau, jnp.ones(2), method="bfgs")
