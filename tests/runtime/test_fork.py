@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import _thread
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -172,6 +174,12 @@ def test_no_import_begins_while_a_fork_is_on_its_way():
         assert not began.wait(0.1)
     thread.join()
     assert began.is_set()
+
+
+def test_no_property_is_computed_under_one_lock_for_all():
+    """As Python 3.11's cached_property is: a child may find that lock held by a thread that it does not have."""
+    files = pathlib.Path(jax.__file__).parent.rglob("*.py")
+    assert [path for path in files if re.search(r"^ *@(functools\.)?cached_property", path.read_text(), re.M)] == []
 
 
 def test_many_children_at_once():

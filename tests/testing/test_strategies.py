@@ -79,6 +79,7 @@ def test_a_program_shrinks_to_the_one_line_that_matters():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of the jaxpr that completes the list
 def test_every_primitive_is_drawn_within_2000_jaxprs(monkeypatch):
     """In a jaxpr, on the way to it (as what only transformations apply), or in what passes make of it."""
     wanted = {p.name for p in registry.values() if type(p).__module__.startswith("tinytrace.")}

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 from tinytrace.codegen.ir.equations import Equation
@@ -29,6 +28,7 @@ from tinytrace.codegen.ir.statements import (
     touched,
     written,
 )
+from tinytrace.util import lazy
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Kernel:
         """The arrays that it changes, as the program around it knows them."""
         return [buffer for buffer in self.accesses[1] if buffer.space != "row"]
 
-    @cached_property
+    @lazy
     def accesses(self) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
         """The arrays that it reads, and those that it changes."""
         raise NotImplementedError
@@ -102,7 +102,7 @@ class Nest(Kernel):
     heading: str = ""
     """What kind of kernel it was before its loops were rewritten."""
 
-    @cached_property
+    @lazy
     def accesses(self) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
         reads: dict[Buffer, None] = {}
         writes: dict[Buffer, None] = {}
@@ -176,7 +176,7 @@ class Repeat(Kernel):
     exchanges: Sequence[Exchange] = ()
     body: Sequence[Kernel] = ()
 
-    @cached_property
+    @lazy
     def accesses(self) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
         behind = {view.buffer: [view.base] for view in self.views}
         for pair in self.exchanges:
@@ -205,7 +205,7 @@ class Choose(Kernel):
     index: Node | None = None
     branches: Sequence[Sequence[Kernel]] = ()
 
-    @cached_property
+    @lazy
     def accesses(self) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
         reads, writes = _accesses_inside(self)
         assert self.index is not None
