@@ -120,7 +120,7 @@ right(0)
 def descriptors():
     return len(os.listdir("/proc/self/fd"))
 before, interrupted = descriptors(), 0
-for n in range(1, 60):
+for n in range(1, 40):
     forget()
     try:
         armed = True
@@ -134,7 +134,7 @@ for n in range(1, 60):
 assert interrupted > 5, interrupted
 assert descriptors() == before
 assert threading.active_count() == 1
-for n in range(60):
+for n in range(40):
     right(n)
 print("right")
 """

@@ -146,23 +146,6 @@ PROGRAMS = {
         del kept
         assert trace() == expected
         """,
-    "Ctrl-C at random moments of compiling": """
-        check = lambda n: np.testing.assert_allclose(jax.jit(lambda x: jnp.sin(x) * n + x)(X), np.sin(X) * n + X, 1e-5)
-        X = np.linspace(-1, 1, 16, dtype=np.float32)
-        check(1)
-        gc.collect()
-        before = descriptors()
-        random.seed(1)
-        for n in range(2, 32):
-            interrupted(lambda: check(n), random.random() * 0.15)
-        check(100)
-        for n in range(2, 32): check(n)
-        gc.collect()
-        assert descriptors() - before == set(), descriptors() - before
-        store = pathlib.Path(os.environ["TINYTRACE_CACHE_DIR"])
-        left = [path for path in store.rglob("*") if path.parent.name == "building" or path.suffix == ".lock"]
-        assert not left, left
-        """,
     # A hit on disk stays on the main thread: every seventh of its steps in Python is such a moment.
     "Ctrl-C at moments of a hit on disk": """
         from tests.runtime.programs import adder, answer, expected
