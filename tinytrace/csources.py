@@ -4,6 +4,7 @@ They are embedded in the extension module when it is built, so nothing here open
 their list. Nothing here asks what C means: a line above each math function states what must be known of it.
 
     /* tt: NAME; needs: NAMES; long */     the functions that it calls; is it elementwise and long?
+    /* tt: what follows is written for doubles too */
 """
 
 from __future__ import annotations
@@ -35,8 +36,21 @@ def host_source() -> str:
 
 @cache
 def math_source() -> dict[str, str]:
-    """The texts of csrc/math/*.h by file name, in alphabetical order."""
-    return {name: text for name, text in _embedded().items() if name.startswith("math/")}
+    """The texts of csrc/math/*.h by file name, in alphabetical order; what is of both types is there twice."""
+    return {name: _of_both_types(text) for name, text in _embedded().items() if name.startswith("math/")}
+
+
+def _of_both_types(text: str) -> str:
+    """Repeat for doubles what follows the line that says so.
+
+    >>> _of_both_types(_FOR_DOUBLES_TOO + "float tt_one_f32(void) { return __builtin_sqrtf(1); }")
+    'float tt_one_f32(void) { return __builtin_sqrtf(1); }\\ndouble tt_one_f64(void) { return __builtin_sqrt(1); }'
+    """
+    once, _, floats = text.partition(_FOR_DOUBLES_TOO)
+    if not floats:
+        return once
+    doubles = re.sub(r"\b(__builtin_\w+)f\(", r"\1(", floats.replace("_f32", "_f64"))
+    return once + floats + "\n" + re.sub(r"\bfloat\b", "double", doubles)
 
 
 @cache
@@ -135,6 +149,7 @@ static __attribute__((noinline, const))
 #endif
 """
 """What a long function begins with where it is called often."""
+_FOR_DOUBLES_TOO = "/* tt: what follows is written for doubles too */\n"
 _HEADING = re.compile(r"^/\* tt: (\w+); needs: ([^*;]*)(; long )?\*/\n", re.MULTILINE)
 
 
