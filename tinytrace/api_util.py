@@ -83,5 +83,11 @@ def donation_vector(donate_argnums: Sequence[int], donate_argnames: Sequence[str
 
 
 def rebase_donate_argnums(donate_argnums: Sequence[int], static_argnums: Sequence[int]) -> tuple[int, ...]:
-    """Return the numbers of donated arguments among those that are not static."""
-    return tuple(sorted(number - sum(static < number for static in static_argnums) for number in donate_argnums))
+    """Return the numbers of donated arguments among those that are not static.
+
+    Raises: ValueError when an argument is both.
+    """
+    static, donated = sorted(set(static_argnums)), sorted(set(donate_argnums))
+    if set(static) & set(donated):
+        raise ValueError(f"`static_argnums` {static} and `donate_argnums` {donated} cannot intersect.")
+    return tuple(number - sum(one < number for one in static) for number in donated)

@@ -1,5 +1,6 @@
 """What users see of jit: cache sizes, traces, statics, arguments that do not fit. Every fact here is JAX 0.4.35's."""
 import gc
+import re
 import threading
 from collections import namedtuple
 from functools import partial
@@ -10,6 +11,7 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.api import jit_cache
+from tinytrace.api_util import rebase_donate_argnums
 
 
 def counted(f):
@@ -363,3 +365,73 @@ def test_static_numbers_count_from_both_ends_in_make_jaxpr(number, args):
     operands = "a 3.0" if args[1] == 3 else "3.0 a"
     closed = jax.make_jaxpr(lambda x, y: x * y, static_argnums=number)(*args)
     assert str(closed) == f"{{ lambda ; a:f32[]. let b:f32[] = mul {operands} in (b,) }}"
+
+
+def test_names_of_arguments_that_have_none_are_refused():
+    def f(a, /, b, *args, **kwargs):
+        return b
+
+    for option in ("static_argnames", "donate_argnames"):
+        for name in ("a", "args"):
+            with pytest.raises(ValueError, match=rf"argnames \{{'{name}'\}} in {option}. These are positional-only"):
+                jax.jit(f, **{option: name})
+        assert jax.jit(f, **{option: ("b", "any")})(1.0, 2.0) == 2.0
+    with pytest.raises(ValueError, match="Pass donate_argnums instead of donate_argnames"):
+        jax.jit(dict, donate_argnames="a")
+    with pytest.raises(ValueError, match=r"`static_argnums` \[0, 2\] and `donate_argnums` \[2, 3\] cannot intersect"):
+        rebase_donate_argnums((3, 2, 3), (2, 0))
+    assert rebase_donate_argnums((3, 1, 3), (0, 2)) == (0, 1)
+
+
+def test_a_static_value_that_cannot_be_compared():
+    class Static:
+        def __hash__(self):
+            return 1
+
+        def __eq__(self, other):
+            raise NotImplementedError("no order here")
+
+    f = jax.jit(lambda x, y: x, static_argnums=1)
+    f(1, Static())
+    with pytest.raises(ValueError, match=r"(?s)static arguments should be comparable using __eq__\..* raised when "
+                                         r"comparing two objects of types .*Static.*NotImplementedError: no order"):
+        f(1, Static())
+    assert f(1, 2) == 1
+
+
+def test_a_function_whose_repr_fails_has_one_when_it_is_jitted():
+    class Nameless:
+        def __call__(self):
+            return 1.0
+
+        def __repr__(self):
+            raise ValueError("invalid repr")
+
+    jitted = jax.jit(Nameless())
+    assert (repr(jitted), jitted()) == ("<PjitFunction>", 1.0)
+    del jitted.__wrapped__
+    assert repr(jitted) == "<PjitFunction>"
+
+
+def test_make_jaxpr_is_named_after_its_function():
+    def f(x):
+        return x
+
+    name = "test_make_jaxpr_is_named_after_its_function.<locals>.f"
+    for fun, names in ((f, ("make_jaxpr(f)", f"make_jaxpr({name})")), (partial(f), 2 * ("<unnamed function>",))):
+        made = jax.make_jaxpr(fun)
+        assert (made.__name__, made.__qualname__, made.__module__) == (*names, "jax")
+
+
+@pytest.mark.parametrize("x", [np.array("hello"), object(), "hello"])
+def test_an_operation_says_which_operand_is_no_array(x):
+    with pytest.raises(TypeError, match=r"(?s)Error interpreting argument to <function add at .*The problematic value "
+                                        rf"is of type {re.escape(str(type(x)))} and was passed .* at path args\[1\]"):
+        jax.lax.add(jnp.array(7), x)
+
+
+def test_shape_dtype_struct_takes_a_sharding_and_nothing_else():
+    with pytest.raises(ValueError, match=r"sharding should be an instance of `jax.sharding.Sharding`"):
+        jax.ShapeDtypeStruct((4, 2), np.float32, sharding=jax.sharding.PartitionSpec("x"))
+    sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    assert f", sharding={sharding})" in repr(jax.ShapeDtypeStruct((4, 2), np.float32, sharding=sharding))

@@ -15,9 +15,11 @@ from tests.examples import examples
 from tests.meanings import in_numpy
 from tinytrace import lax
 from tinytrace.control_flow.closed_call import closed_call_p
+from tinytrace.core import call_p
 from tinytrace.core.dce import dce_jaxpr
 from tinytrace.core.jaxpr import Literal, subjaxprs
 from tinytrace.experimental import io_callback
+from tinytrace.extend.linear_util import wrap_init
 
 Body = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -217,14 +219,19 @@ def test_a_body_that_closes_over_a_tracer_is_traced_for_each() -> None:
     close(jax.jit(scaled)(3.0), in_numpy(scaled, 3.0))
 
 
-def test_a_closed_call_is_its_body_under_every_transformation() -> None:
+@pytest.mark.parametrize("primitive", [closed_call_p, call_p])
+@pytest.mark.parametrize("given", ["a jaxpr", "a function", "a function of what is around"])
+def test_a_call_is_its_body_under_every_transformation(given: str, primitive: Any) -> None:
     def body(x: Any, y: Any) -> Any:
         return x * y + y, y * 2.0
 
     call = jax.make_jaxpr(body)(XS[0], XS[1])
 
     def called(x: Any, y: Any) -> Any:
-        return tuple(closed_call_p.bind(x, y, call_jaxpr=call))
+        if given == "a jaxpr":
+            return tuple(primitive.bind(x, y, call_jaxpr=call))
+        fun, *args = (body, x, y) if given == "a function" else (lambda x: body(x, y), x)
+        return tuple(primitive.bind(wrap_init(fun), *args))
 
     for transform in (
         jax.vmap, lambda f: jax.jit(jax.vmap(f)), lambda f: lambda x, y: jax.vmap(f, in_axes=(0, None))(x, y[0]),

@@ -2,6 +2,7 @@
 import json
 import pathlib
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -85,3 +86,49 @@ def test_python_types_are_promoted_weakly():
              ("float16", float): "float16"}
     for (a, b), expected in pairs.items():
         assert dtypes.promote_types(a, b) == expected, (a, b)
+
+
+@pytest.mark.parametrize(("dtype", "kinds"), [
+    ("int4", "signedinteger integer number generic"), ("uint2", "unsignedinteger integer number generic"),
+    ("float8_e5m2", "floating inexact number generic"), ("bfloat16", "floating inexact number generic"),
+    ("float16", "floating inexact number generic"), ("complex64", "complexfloating inexact number generic"),
+    ("bool", "generic"), ("uint8", "unsignedinteger integer number generic"),
+])  # fmt: skip
+def test_each_dtype_is_of_its_kinds_and_no_other(dtype, kinds):
+    """Also the types of ml_dtypes, of which NumPy knows nothing."""
+    dtype = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    every = ["signedinteger", "unsignedinteger", "integer", "floating", "complexfloating", "inexact", "number",
+             "generic"]
+    for x in (dtype, dtype.type):
+        assert [kind for kind in every if jax.numpy.issubdtype(x, getattr(np, kind))] == [
+            kind for kind in every if kind in kinds.split()]
+        assert jax.numpy.issubdtype(x, dtype)
+    integer = "integer" in kinds.split()
+    assert jax.numpy.isdtype(dtype, "integral") == integer
+    assert jax.numpy.isdtype(dtype, "numeric") == (dtype.kind != "b")
+    if integer:
+        assert (jax.numpy.iinfo(dtype).max, jax.numpy.iinfo(dtype).min) == (
+            int(ml_dtypes.iinfo(dtype).max), int(ml_dtypes.iinfo(dtype).min))
+
+
+def test_questions_about_dtypes_answer_for_what_no_array_has():
+    assert jax.dtypes.bfloat16 is ml_dtypes.bfloat16
+    assert [jax.dtypes.canonicalize_dtype(x) for x in (object, "S3", ml_dtypes.int4, None, "complex128")] == [
+        np.dtype(x) for x in (object, "S3", ml_dtypes.int4, "float32", "complex64")]
+    key = jax.random.key(0).dtype
+    assert jax.dtypes.canonicalize_dtype(key, allow_extended_dtype=True) == key
+    with pytest.raises(ValueError, match="canonicalize_dtype called on extended dtype key<fry>"):
+        jax.dtypes.canonicalize_dtype(key)
+
+
+def test_result_type_says_whether_it_is_weak():
+    """None stands for NumPy's default, float64."""
+    def asked(*args):
+        dtype, weak = jax.dtypes.result_type(*args, return_weak_type_flag=True)
+        assert jax.dtypes.result_type(*args) == jax.numpy.result_type(*args) == dtype
+        return dtype.name, weak
+
+    x = jax.numpy.array(1.0)
+    assert [asked(*args) for args in ((1,), (None,), (None, 2), (np.int8(1), 2), (1, 2.0), (True,), (x,))] == [
+        ("int32", True), ("float32", False), ("float32", False), ("int8", False), ("float32", True), ("bool", False),
+        ("float32", True)]

@@ -99,7 +99,7 @@ def test_results_have_the_promised_types():
         jax.jit(p.bind)(X)
     with interpreting(), pytest.raises(TypeError, match="its impl returned arrays of shape"):
         p.bind(X)
-    p.def_abstract_eval(lambda x: (3,))
+    p.def_abstract_eval(lambda x: 3)
     with pytest.raises(TypeError, match="must return a ShapedArray, and returned"):
         jax.make_jaxpr(p.bind)(X)
 
@@ -238,3 +238,13 @@ def test_c_is_for_elements():
     p.def_abstract_eval(lambda x: core.ShapedArray((), x.dtype))
     with pytest.raises(TypeError, match=r"one element of its result comes .*; f32\[3\] to f32\[\] is something else"):
         jax.jit(p.bind)(X)
+
+
+@pytest.mark.parametrize(("several", "result"), [(False, lambda x: [x]), (True, lambda x: x)])
+def test_a_type_where_a_list_of_types_is_wanted_and_the_other_way_round(several, result):
+    p = core.Primitive("p")
+    p.multiple_results = several
+    p.def_abstract_eval(result)
+    with pytest.raises(ValueError, match=r"p\.abstract_eval\(\) method should return a tuple or a list iff "
+                                         r"p\.multiple_results\."):
+        jax.make_jaxpr(p.bind)(1.0)

@@ -42,13 +42,17 @@ def main() -> int:
     arguments = parser.parse_args(sys.argv[1:end])
     failed: dict[str, str] = {}
     totals: collections.Counter[str] = collections.Counter()
+    reasons: collections.Counter[str] = collections.Counter()
     print(f"{'file':36}{'passed':>8}{'skipped':>8}{'outside':>8}{'failed':>8}")
     for name in arguments.files or FILES:
-        counts, errors = outcome(arguments.folder.resolve(), name.removesuffix(".py"), sys.argv[end + 1:])
+        counts, errors, why = outcome(arguments.folder.resolve(), name.removesuffix(".py"), sys.argv[end + 1:])
         failed |= errors
+        reasons += why
         totals += counts
         print(row(name, counts), flush=True)
     print(row("all", totals))
+    for reason, number in reasons.most_common():
+        print(f"{number:8} outside: {reason}")
     counted = totals["passed"] + totals["failed"]
     print(f"{totals['passed']} of {counted} tests that count pass: {100 * totals['passed'] / max(counted, 1):.1f} %")
     if arguments.save:
@@ -61,8 +65,9 @@ def row(name: str, counts: collections.Counter[str]) -> str:
     return f"{name:36}" + "".join(f"{counts[kind]:8}" for kind in ("passed", "skipped", "outside", "failed"))
 
 
-def outcome(folder: pathlib.Path, name: str, options: list[str]) -> tuple[collections.Counter[str], dict[str, str]]:
-    """Run one file; return how many tests passed, ..., and the errors of those that failed."""
+def outcome(folder: pathlib.Path, name: str, options: list[str]
+            ) -> tuple[collections.Counter[str], dict[str, str], collections.Counter[str]]:
+    """Run one file; return how many tests passed, ..., the errors of those that failed, and the reasons of the rest."""
     with tempfile.NamedTemporaryFile("w+", suffix=".json") as report:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.jax_tests.plugin",
                    "-c", os.devnull, f"--rootdir={folder}", *options, str(folder / "tests" / f"{name}.py")]
@@ -71,17 +76,20 @@ def outcome(folder: pathlib.Path, name: str, options: list[str]) -> tuple[collec
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         outcomes: list[list[Any]] = [json.loads(line) for line in report.read().splitlines()]
     if not outcomes:
-        return collections.Counter(failed=1), {name: last_line(done.stdout + done.stderr)}
+        return collections.Counter(failed=1), {name: last_line(done.stdout + done.stderr)}, collections.Counter()
     rules = outside()
     counts: collections.Counter[str] = collections.Counter()
+    reasons: collections.Counter[str] = collections.Counter()
     errors = {}
     for kind, test, error in outcomes:
-        if kind == "failed" and any(re.search(pattern, f"{test}: {error}") for pattern in rules):
+        reason = next((why for pattern, why in rules.items() if re.search(pattern, f"{test}: {error}")), None)
+        if kind == "failed" and reason is not None:
             kind = "outside"
+            reasons[reason] += 1
         counts[kind] += 1
         if kind == "failed":
             errors[test] = error
-    return counts, errors
+    return counts, errors, reasons
 
 
 def outside() -> dict[str, str]:

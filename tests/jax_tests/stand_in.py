@@ -23,7 +23,8 @@ import numpy as np
 import tinytrace
 from tinytrace import as_jax, events, missing
 from tinytrace.config import config, env_bool, override
-from tinytrace.core.dtypes import canonicalize_dtype
+from tinytrace.core.array import Array
+from tinytrace.core.dtypes import canonicalize_dtype, dtype_of, is_weak, result_type_and_weak, scalar_type_of
 
 OF_JAX = ("jax._src.test_util", "jax._src.public_test_util", "jax._src.internal_test_util", "jax._src.lax_reference")
 """Modules of JAX's that help to test, and hold nothing of what is tested."""
@@ -40,16 +41,44 @@ SETTINGS = ("enable_checks", "numpy_rank_promotion", "default_prng_impl", "defau
 
 SMALL = ("float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "int2", "int4",
          "uint2", "uint4")
-ADDED = {
+WEAK_TYPES = [int, float, complex]
+SMALL_FLOATS = [getattr(ml_dtypes, name) for name in SMALL if "float" in name]
+INTEGERS = ["uint2", "uint4", "uint8", "uint16", "uint32", "uint64", "int2", "int4", "int8", "int16", "int32", "int64"]
+
+
+def jax_type(dtype: Any, weak_type: bool) -> Any:
+    """Return the node of the lattice of promotion for a dtype that is weak or not: a dtype, or a type of Python's."""
+    return scalar_type_of(np.empty((), dtype)) if weak_type and dtype.kind != "b" else dtype
+
+
+class Empty:
+    """A cache of JAX's in which there is nothing: what tinytrace remembers, it remembers elsewhere."""
+
+    @staticmethod
+    def cache_clear() -> None:
+        """There is nothing to clear."""
+
+
+ADDED: dict[str, dict[str, Any]] = {
+    "jax._src.array": {"ArrayImpl": Array},
+    "jax._src.interpreters.mlir": {"_platforms_with_donation": ["cpu", "cuda", "rocm", "tpu"]},
+    "jax._src.lax.control_flow": {"_initial_style_open_jaxpr": Empty, "_initial_style_jaxpr": Empty},
+    "jax._src.lax.control_flow.common": {"_pad_jaxpr_constvars": Empty},
     "jax._src.dtypes": {
-        "python_scalar_dtypes": {bool: np.dtype(bool), int: np.dtype(int), float: np.dtype(float),
-                                 complex: np.dtype(complex)},
+        "python_scalar_dtypes": {kind: np.dtype(kind) for kind in (bool, *WEAK_TYPES)},
         "_intn_dtypes": [np.dtype(getattr(ml_dtypes, name)) for name in SMALL if "int" in name],
-        "_custom_float_types": [getattr(ml_dtypes, name) for name in SMALL if "float" in name],
-        "_default_types": {"b": np.dtype(bool), "i": np.dtype(int), "u": np.dtype("uint64"), "f": np.dtype(float),
-                           "c": np.dtype(complex)},
+        "_custom_float_types": SMALL_FLOATS, "_float8_dtypes": SMALL_FLOATS,
+        "_default_types": {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float64, "c": np.complex128},
         **{name: getattr(ml_dtypes, name) for name in SMALL},
         "canonicalize_dtype": lambda dtype, allow_extended_dtype=False: canonicalize_dtype(dtype),
+        "bool_": np.bool_, "int_": np.int64, "uint": np.uint64, "float_": np.float64, "complex_": np.complex128,
+        "_weak_types": WEAK_TYPES,
+        "_jax_types": [np.dtype(x) for x in (
+            bool, *(getattr(ml_dtypes, name, name) for name in INTEGERS), *SMALL_FLOATS, ml_dtypes.bfloat16, "float16",
+            "float32", "float64", "complex64", "complex128")],
+        "_jax_type": jax_type,
+        "_dtype_and_weaktype": lambda x: (dtype_of(x, canonical=False), is_weak(x) or x in WEAK_TYPES),
+        "_lattice_result_type": result_type_and_weak,
     },
 }  # fmt: skip
 """Names that the helpers look at."""
@@ -68,6 +97,12 @@ def install(source: pathlib.Path) -> None:
     for name in SETTINGS:
         if not hasattr(jax, name):
             setattr(jax, name, _Setting(f"jax_{name}"))
+    refuse = missing.absent
+
+    def mention(module: str, name: str) -> Any:
+        return absent(f"{module}.{name}") if _Absent.collecting and module == "tinytrace.lax" else refuse(module, name)
+
+    missing.absent = mention
     _count_what_happens(importlib.import_module("jax._src.test_util"))
 
 
@@ -118,13 +153,13 @@ class _Room(types.ModuleType):
             raise AttributeError(name)
         if name in ADDED.get(self.__name__, {}):
             return ADDED[self.__name__][name]
+        full = f"{self.__name__}.{name}"
         try:
             found = getattr(self._home, name)
-            if not missing.is_refused(found):
+            if not missing.is_refused(found) and full not in PACKAGES:
                 return found
         except AttributeError:
             pass
-        full = f"{self.__name__}.{name}"
         return importlib.import_module(full) if self.__name__ in PACKAGES else absent(full)
 
 

@@ -49,6 +49,7 @@ NOT_ALONE = {
     "all_to_all": "the same",
     "reduce_scatter": "the same",
     "closed_call": "is applied to programs by interpreters; tests/control_flow",
+    "call": "is applied to functions by programs against JAX's insides; tests/control_flow",
     "debug_callback": "has an effect and no result; tests/control_flow",
     "io_callback": "calls the user's function; tests/goldens/documents.txt",
     "pure_callback": "calls the user's function; tests/control_flow",

@@ -1,5 +1,7 @@
 """Linearization and reverse mode: jvp, partial evaluation and transposition in a row."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,15 @@ def test_third_order_in_every_mixture():
         for middle in (jax.grad, forward, lambda g: jax.jit(jax.grad(g))):
             for inner in (jax.grad, forward):
                 np.testing.assert_allclose(outer(middle(inner(f)))(x), expected, rtol=1e-4)
+
+
+def test_the_linear_program_of_a_pushforward_and_of_a_pullback_can_be_read():
+    """Where JAX keeps it: programs print it to see what is saved and what is computed again."""
+    _, f_jvp = jax.linearize(lambda x: jnp.sin(x) * 2.0, 1.0)
+    _, f_vjp = jax.vjp(lambda x: jnp.sin(x) * 2.0, 1.0)
+    program, same = f_jvp.func.args[0], f_vjp.args[0].func.args[1]
+    assert str(program) == str(same)
+    assert {eqn.primitive.name for eqn in program.eqns} == {"mul"}
+    partial = jax.tree_util.Partial(functools.partial(max, 3, key=abs), 2)
+    assert (partial.func.func, partial.func.args, partial.func.keywords) == (max, (3,), {"key": abs})
+    assert partial(-5) == -5

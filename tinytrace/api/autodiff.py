@@ -88,15 +88,15 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     flat_fun = FlatFunction(fun, in_tree, has_aux)
     linearized = linear.linearize(flat_fun, leaves, has_aux)
     out = tree_unflatten(flat_fun.out_tree, linearized.outs)
-    pushforward = Partial(functools.partial(_push, linearized._replace(outs=[], aux=[], residuals=[]),
+    pushforward = Partial(functools.partial(_push, linearized.jaxpr, linearized.out_tangents,
                                             [(aval_of(x), value_type(x)) for x in leaves], in_tree,
                                             flat_fun.out_tree), linearized.residuals)
     return (out, pushforward, tree_unflatten(flat_fun.aux_tree, linearized.aux)) if has_aux else (out, pushforward)
 
 
 @api_boundary
-def _push(linearized: Linearized, primals: list[tuple[ShapedArray, str]], in_tree: PyTreeDef, out_tree: PyTreeDef,
-          residuals: list[Any], *tangents: Any) -> Any:
+def _push(jaxpr: Jaxpr, out_tangents: list[Any], primals: list[tuple[ShapedArray, str]], in_tree: PyTreeDef,
+          out_tree: PyTreeDef, residuals: list[Any], *tangents: Any) -> Any:
     leaves, tree = tree_flatten(tangents)
     if tree != in_tree:
         raise TypeError(f"Expected {in_tree}, got {tree}")
@@ -104,7 +104,7 @@ def _push(linearized: Linearized, primals: list[tuple[ShapedArray, str]], in_tre
         if not _same_type(primal.to_tangent_aval(), aval_of(tangent)):
             raise ValueError("linearized function called on tangent values inconsistent with the original primal "
                              f"values: got {value_type(tangent)} for primal aval {text}")
-    return tree_unflatten(out_tree, linearized._replace(residuals=residuals).push(leaves))
+    return tree_unflatten(out_tree, Linearized([], [], out_tangents, jaxpr, residuals).push(leaves))
 
 
 @api_boundary
@@ -129,15 +129,15 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     flat_fun = FlatFunction(fun, in_tree, has_aux)
     linearized = linear.linearize(flat_fun, leaves, has_aux)
     out = tree_unflatten(flat_fun.out_tree, linearized.outs)
-    pullback = Partial(functools.partial(_pull, function_name(fun), linearized._replace(outs=[], aux=[], residuals=[]),
-                                         [aval_of(x) for x in linearized.outs], in_tree, flat_fun.out_tree),
-                       linearized.residuals)
+    transposed = Partial(functools.partial(_pulled, linearized.out_tangents, linearized.jaxpr), linearized.residuals)
+    pullback = Partial(functools.partial(_pull, function_name(fun), [aval_of(x) for x in linearized.outs], in_tree,
+                                         flat_fun.out_tree), transposed)
     return (out, pullback, tree_unflatten(flat_fun.aux_tree, linearized.aux)) if has_aux else (out, pullback)
 
 
 @api_boundary
-def _pull(name: str, linearized: Linearized, out_avals: list[ShapedArray], in_tree: PyTreeDef, out_tree: PyTreeDef,
-          residuals: list[Any], *cts: Any) -> Any:
+def _pull(name: str, out_avals: list[ShapedArray], in_tree: PyTreeDef, out_tree: PyTreeDef,
+          transposed: Callable[[list[Any]], list[Any]], *cts: Any) -> Any:
     if len(cts) != 1:
         raise TypeError(_TOO_MANY_COTANGENTS.format(name=name, count=len(cts)))
     leaves, tree = tree_flatten(cts[0])
@@ -150,7 +150,11 @@ def _pull(name: str, linearized: Linearized, out_avals: list[ShapedArray], in_tr
             raise ValueError("unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
                              f"{long_type(got)}, but expected {long_type(expected)} because the corresponding output "
                              f"of the function {name} had JAX type {long_type(aval)}")
-    return tree_unflatten(in_tree, linearized._replace(residuals=residuals).pull(leaves))
+    return tree_unflatten(in_tree, transposed(leaves))
+
+
+def _pulled(out_tangents: list[Any], jaxpr: Jaxpr, residuals: list[Any], cts: list[Any]) -> list[Any]:
+    return Linearized([], [], out_tangents, jaxpr, residuals).pull(cts)
 
 
 _TOO_MANY_COTANGENTS = """\

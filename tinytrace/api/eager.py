@@ -33,10 +33,11 @@ from tinytrace.api.loaded_code import cache_of_programs
 from tinytrace.api.nan_checks import find_nan
 from tinytrace.api.program import one_equation, shared_program
 from tinytrace.api.recipes import numpy_call, numpy_entry, pays_compiled
+from tinytrace.api.signatures import not_an_array
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.core.array import Array
-from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.kinds import HostCall
@@ -152,6 +153,10 @@ def execute(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -
             call = _primitives.setdefault(primitive, EagerPrimitive(primitive))
         return call(*args, **params)
     except Exception as error:
+        wrong = next((i for i, x in enumerate(args) if not is_valid_type(x)), None)
+        if isinstance(error, TypeError) and wrong is not None:
+            function = f"<function {primitive.name} at {id(primitive):#x}>"
+            raise not_an_array(function, args[wrong], f"args[{wrong}]") from None
         shorten(error)
         raise
 

@@ -90,7 +90,10 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         return self if instance is None else _BoundJit(self, instance)
 
     def __repr__(self) -> str:
-        return f"<PjitFunction of {self._fun!r}>"
+        try:
+            return f"<PjitFunction of {vars(self)['__wrapped__']!r}>"
+        except Exception:
+            return "<PjitFunction>"  # the repr of the function, a user's, fails
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         return by_reference(self) or (_rebuilt, (CarriedFunction(self._fun), self._options))
@@ -292,6 +295,9 @@ def jit(fun: Callable[..., Any] = _NOT_GIVEN, *, static_argnums: ArgNums = None,
                       'jax.local_devices("cpu")[0])` on the inputs to the jitted function to get the same behavior.',
                       DeprecationWarning, stacklevel=2)
     signature = signature_of(fun)
+    if signature is None and donate_argnames is not None:
+        raise ValueError(f"Getting the signature of function {fun} failed. Pass donate_argnums instead of "
+                         "donate_argnames.")
     statics = resolve_argnums(signature, static_argnums, static_argnames, "static")
     donated = resolve_argnums(signature, donate_argnums, donate_argnames, "donate")
     check_disjoint(statics, donated)

@@ -244,8 +244,15 @@ class StaticValue:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StaticValue) and type(self.value) is type(other.value) \
-            and bool(self.value == other.value)
+        if not isinstance(other, StaticValue) or type(self.value) is not type(other.value):
+            return False
+        try:
+            return bool(self.value == other.value)
+        except Exception as error:
+            kind = type(self.value)
+            raise ValueError(
+                "static arguments should be comparable using __eq__.The following error was raised when comparing two "
+                f"objects of types {kind} and {kind}. The error was:\n{type(error).__name__}: {error}") from error
 
 
 def leaf_key(leaf: Any) -> Any:

@@ -10,7 +10,6 @@ from tinytrace.api.signatures import (
     ArgNums,
     Statics,
     debug_info,
-    function_name,
     not_an_array,
     resolve_argnums,
     signature_of,
@@ -77,7 +76,11 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
             closed = trace_to_closed_jaxpr(flat_fun, in_avals, info)
         return (closed, _shapes(closed, out_tree[0])) if return_shape else closed
 
-    make.__name__ = f"make_jaxpr({function_name(fun)})"
+    if hasattr(fun, "__name__"):
+        make.__name__, make.__qualname__ = f"make_jaxpr({fun.__name__})", f"make_jaxpr({fun.__qualname__})"
+    else:
+        make.__name__ = make.__qualname__ = "<unnamed function>"
+    make.__module__ = "jax"
     return make
 
 

@@ -20,6 +20,9 @@ class ShapeDtypeStruct:
                  weak_type: bool = False) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        if sharding is not None and not hasattr(sharding, "device_set"):
+            raise ValueError("sharding should be an instance of `jax.sharding.Sharding` or "
+                             f"`jax.experimental.layout.Layout`. Got {sharding} of type {type(sharding)}.")
         self.shape = canonicalize_shape(tuple(shape))  # one number is no shape: TypeError
         self.dtype = to_numpy_dtype(dtype)
         self.sharding = sharding
@@ -39,7 +42,8 @@ class ShapeDtypeStruct:
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
+        sharding = "" if self.sharding is None else f", sharding={self.sharding}"
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak})"
 
     __str__ = __repr__
 

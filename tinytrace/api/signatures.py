@@ -19,6 +19,7 @@ ArgNums = int | Sequence[int] | None
 ArgNames = str | Iterable[str] | None
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_WITHOUT_KEYWORD = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
 
 
 class Statics(NamedTuple):
@@ -140,7 +141,7 @@ def parameter_names(signature: inspect.Signature | None, positional: int, keywor
     return ParameterNames([*dynamic, *[names[place] for place in keywords]], [names[place] for place in static_places])
 
 
-def not_an_array(fun: Callable[..., Any], value: Any, path: str | None) -> TypeError:
+def not_an_array(fun: Callable[..., Any] | str, value: Any, path: str | None) -> TypeError:
     """The error for an argument of `fun` that is no array; `path` says which (`params['W']`)."""
     return TypeError(
         f"Error interpreting argument to {fun} as an abstract array. The problematic value is of type "
@@ -175,12 +176,12 @@ def _check_numbers(signature: inspect.Signature, nums: tuple[int, ...], option: 
 
 
 def _check_names(signature: inspect.Signature, names: tuple[str, ...], option: str) -> None:
-    parameters = signature.parameters.values()
-    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters):
-        return
-    known = {p.name for p in parameters if p.kind not in (inspect.Parameter.VAR_POSITIONAL,)}
-    unknown = set(names) - {p.name for p in parameters if p.kind is not inspect.Parameter.POSITIONAL_ONLY
-                            and p.name in known}
-    if unknown:
+    kinds = {name: p.kind for name, p in signature.parameters.items()}
+    positional = {name for name in names if kinds.get(name) in _WITHOUT_KEYWORD}
+    if positional:
+        raise ValueError(f"Jitted function has invalid argnames {positional} in {option}_argnames. "
+                         "These are positional-only")
+    unknown = {name for name in names if name not in kinds}
+    if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():
         raise ValueError(f"Jitted function has invalid argnames {unknown} in {option}_argnames. "
                          "Function does not take these args.")

@@ -15,7 +15,7 @@ from tinytrace.core.trace import current_trace, is_eager
 from tinytrace.transforms.binders import forwarded_inputs, prune_outputs
 from tinytrace.transforms.jvp import jvp_jaxpr
 from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
-from tinytrace.transforms.staging import DynamicJaxprTrace, trace_to_closed_jaxpr
+from tinytrace.transforms.staging import DynamicJaxprTrace, hoist_consts, trace_to_closed_jaxpr, trace_to_jaxpr
 from tinytrace.transforms.transpose import transpose_jaxpr
 from tinytrace.transforms.vmap import batch_jaxpr_axes
 
@@ -27,13 +27,24 @@ class ClosedCall(WithPrograms):
     multiple_results = True
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Outside of a trace it is its equations; in a program it is traced again, and what is unused is dropped."""
+        """Outside of a trace it is its equations; in a program it is traced again, and what is unused is dropped.
+
+        Without `call_jaxpr` the first operand is a `linear_util.WrappedFun`, to be traced at the types of the others.
+        """
+        if "call_jaxpr" not in params:
+            return self._bind_function(*args, **params)
         jaxpr: ClosedJaxpr = params["call_jaxpr"]
         if is_eager():
             return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
         if isinstance(current_trace(), DynamicJaxprTrace):
             jaxpr = trace_to_closed_jaxpr(jaxpr_as_fun(jaxpr), [aval_of(x) for x in args])
         return super().bind(*args, **{**params, "call_jaxpr": jaxpr})
+
+    def _bind_function(self, fun: Any, *args: Any, **params: Any) -> Any:
+        if is_eager():
+            return fun.call_wrapped(*args)
+        jaxpr, closed_over = trace_to_jaxpr(fun.call_wrapped, [aval_of(x) for x in args])
+        return self.bind(*closed_over, *args, call_jaxpr=ClosedJaxpr(hoist_consts(jaxpr), ()), **params)
 
     def effects(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
         return call_jaxpr.effects
@@ -92,4 +103,11 @@ class ClosedCall(WithPrograms):
         return Call(call_jaxpr)
 
 
+class CoreCall(ClosedCall):
+    """`outs = call[call_jaxpr={...}] *args`: what `jax.core.call_p` makes, in programs against JAX's insides."""
+
+    name = "call"
+
+
 closed_call_p = ClosedCall()
+core_call_p = CoreCall()

@@ -337,9 +337,13 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
 
 
 def result_type_and_weak(*args: Any) -> tuple[np.dtype[Any], bool]:
-    """Return (dtype, weak_type) of an operation over `args`: values, tracers, Python scalars or dtypes."""
+    """Return (dtype, weak_type) of an operation over `args`: values, tracers, Python scalars or dtypes.
+
+    None stands for NumPy's default, float64. Raises ValueError when there are no `args`.
+    """
     if not args:
         raise ValueError("at least one array or dtype is required")
+    args = tuple(FLOAT64 if arg is None else arg for arg in args)
     dtypes = [_promotable(dtype_of(arg, canonical=False)) for arg in args]
     weak = [is_weak(arg) or arg in (int, float, complex) if isinstance(arg, type) else is_weak(arg) for arg in args]
     if all(d is dtypes[0] or d == dtypes[0] for d in dtypes):

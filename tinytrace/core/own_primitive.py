@@ -75,6 +75,9 @@ class OwnPrimitive(Primitive):
         raise error
 
     def _checked(self, result: Any) -> Any:
+        if isinstance(result, (tuple, list)) != self.multiple_results and isinstance(result, Sequence | ShapedArray):
+            raise ValueError(f"{self.name}.abstract_eval() method should return a tuple or a list iff "
+                             f"{self.name}.multiple_results.")
         results = result if self.multiple_results else [result]
         if not isinstance(results, Sequence) or not all(isinstance(aval, ShapedArray) for aval in results):
             wanted = "a sequence of ShapedArrays" if self.multiple_results else "a ShapedArray"

@@ -342,8 +342,9 @@ default_registry = PyTreeRegistry()
 class CallableBox:
     """A `functools.partial` that `Partial` holds as its function: it hides the type, so that the two do not merge."""
 
-    def __init__(self, fun: Callable[..., Any]) -> None:
+    def __init__(self, fun: functools.partial[Any]) -> None:
         self.fun = fun
+        self.func, self.args, self.keywords = fun.func, fun.args, fun.keywords
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.fun(*args, **kwargs)

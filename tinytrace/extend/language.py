@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinytrace.control_flow.closed_call import closed_call_p as closed_call_p
+from tinytrace.control_flow.closed_call import core_call_p as call_p  # noqa: F401
 from tinytrace.control_flow.effects import Effect as Effect
 from tinytrace.core import trace as traces
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
@@ -61,8 +62,6 @@ DShapedArray = refused("jax.core.DShapedArray", "shapes are numbers here: use ja
 CallPrimitive = refused("jax.core.CallPrimitive", "a call is the equation pjit or closed_call here, whose parameter is "
                         "a jaxpr: use jax.jit, or a Primitive whose lowering is mlir.lower_fun(f)")
 MapPrimitive = refused("jax.core.MapPrimitive", "there is one device: use jax.vmap")
-call_p = Primitive("core_call")
-"""No equation is one of it: calls are `pjit` and `closed_call` here."""
 Token = refused("jax.core.Token", "effects run in the order of the program here, without tokens")
 
 

@@ -11,7 +11,16 @@ import numpy as np
 
 from tinytrace.config import enable_x64
 from tinytrace.core import dtypes as core
-from tinytrace.core.dtypes import BFLOAT16, DType, KeyType, extended, is_float, prng_key, to_numpy_dtype
+from tinytrace.core.dtypes import (
+    BFLOAT16,
+    SMALL_FLOATS,
+    SMALL_INTEGERS,
+    DType,
+    KeyType,
+    extended,
+    prng_key,
+    to_numpy_dtype,
+)
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.promotion import DTypeLike, Value
 
@@ -89,7 +98,8 @@ def iinfo(int_type: Any) -> Any:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.iinfo.html.
     """
-    return np.iinfo(to_numpy_dtype(int_type))
+    dtype = to_numpy_dtype(int_type)
+    return ml_dtypes.iinfo(dtype) if dtype in SMALL_INTEGERS else np.iinfo(dtype)  # type: ignore[no-untyped-call]
 
 
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
@@ -104,14 +114,22 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
         return isinstance(arg1, KeyType) or arg1 is prng_key or arg1 is arg2
     if isinstance(arg1, KeyType):
         return arg2 is arg1 or arg2 is np.generic
-    if arg1 in (BFLOAT16, BFLOAT16.type, bfloat16, "bfloat16"):
-        return arg2 in (np.floating, np.inexact, np.number, np.generic) or (
-            arg2 in (BFLOAT16, BFLOAT16.type, bfloat16, "bfloat16"))
-    return np.issubdtype(_plain(arg1), _plain(arg2))
+    a, b = _scalar_class(arg1), _scalar_class(arg2)
+    kinds = _KINDS_BESIDE_NUMPY.get(a)
+    return np.issubdtype(a, b) if kinds is None else b in (a, *kinds, np.number, np.generic)
 
 
-def _plain(x: Any) -> Any:
-    return x.dtype if isinstance(x, ScalarType) else x
+def _scalar_class(x: Any) -> Any:
+    """Return the class of scalars that a kind or a dtype, however it is given, means."""
+    return x if isinstance(x, type) and issubclass(x, np.generic) else np.dtype(x).type
+
+
+_KINDS_BESIDE_NUMPY: dict[Any, tuple[Any, ...]] = {
+    **dict.fromkeys([BFLOAT16.type, *(dtype.type for dtype in SMALL_FLOATS)], (np.floating, np.inexact)),
+    **{dtype.type: (np.unsignedinteger if dtype.name.startswith("u") else np.signedinteger, np.integer)
+       for dtype in SMALL_INTEGERS},
+}
+"""What the types of ml_dtypes are: NumPy has no answer for them."""
 
 
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
@@ -125,8 +143,7 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     wanted = to_numpy_dtype(dtype)
     for one in kind if isinstance(kind, tuple) else (kind,):
         if isinstance(one, str) and one in _KINDS:
-            if (is_float(wanted) if one == "real floating" else is_float(wanted) or wanted.kind in _KINDS[one]
-                    if one == "numeric" else wanted.kind in _KINDS[one]):
+            if any(issubdtype(wanted, kind) for kind in _KINDS[one]):
                 return True
         elif isinstance(one, str):
             raise ValueError(f"Unrecognized kind={one!r} expected one of {list(_KINDS)}, or a compatible input for "
@@ -136,8 +153,11 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     return False
 
 
-_KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f",
-          "complex floating": "c", "numeric": "iufc"}
+_KINDS: dict[str, tuple[type, ...]] = {
+    "bool": (np.bool_,), "signed integer": (np.signedinteger,), "unsigned integer": (np.unsignedinteger,),
+    "integral": (np.integer,), "real floating": (np.floating,), "complex floating": (np.complexfloating,),
+    "numeric": (np.integer, np.floating, np.complexfloating),
+}  # fmt: skip
 
 
 def result_type(*args: Any) -> DType:
