@@ -126,6 +126,9 @@ static void run_epilogue_of_rows(void *ctx, int64_t begin, int64_t end) { run_ep
 #define NAME(suffix) dgemm##suffix
 #define ENTRY(suffix) tt_dgemm##suffix
 #include "gemm.inc"
+#undef REAL
+#undef NAME
+#undef ENTRY
 
 /* Is this the BLAS's name for a core with AVX-512? */
 static int32_t is_wide(const char *core) {

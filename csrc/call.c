@@ -5,6 +5,7 @@
 #include "blas.h"
 #include "lapack.h"
 #include "pool.h"
+#include "sort.h"
 
 typedef int32_t (*program)(void *const *buffers, const struct tt_host *host);
 
@@ -48,6 +49,10 @@ static const struct tt_host host = {
     .syevd = tt_syevd,
     .gesdd = tt_gesdd,
     .geev = tt_geev,
+    .sort = tt_sort,
+    .order = tt_order,
+    .take = tt_take,
+    .top_k = tt_top_k,
     .alloc = host_alloc,
     .free = host_free,
     .callback = host_callback,

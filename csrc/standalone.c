@@ -32,6 +32,8 @@ static void tt_free(uintptr_t block, size_t size) { standalone_free((void *)bloc
 #include "pool.c"
 #include "blas.c"
 #include "lapack.c"
+#include "sort.c"
+#include "top_k.c"
 
 /* An exported program has no callbacks: export_c refuses those that do. */
 static int32_t no_callback(int64_t id, void *const *buffers) {
@@ -52,6 +54,10 @@ const struct tt_host tt_standalone_host = {
     .syevd = tt_syevd,
     .gesdd = tt_gesdd,
     .geev = tt_geev,
+    .sort = tt_sort,
+    .order = tt_order,
+    .take = tt_take,
+    .top_k = tt_top_k,
     .alloc = standalone_alloc,
     .free = standalone_free,
     .callback = no_callback,

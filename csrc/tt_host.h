@@ -15,7 +15,7 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __SIZE_TYPE__ size_t;
 
 /* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
-enum { TT_HOST_ABI = 3 };
+enum { TT_HOST_ABI = 4 };
 
 /* What a program's entry returns. */
 enum {
@@ -27,6 +27,10 @@ enum {
 
 /* The elements of matrices that are factored. */
 enum { TT_F32, TT_F64, TT_C64, TT_C128 };
+
+/* How elements that are sorted compare; unsigned ones have none of these. BRAIN: bfloat16, and not the other float of two
+   bytes. TOTAL: IEEE 754's order of all floats, from -NaN over -0 and 0 to NaN; without it NaN is last and -0 is 0. */
+enum { TT_SIGNED = 1, TT_FLOAT = 2, TT_BRAIN = 4, TT_TOTAL = 8, TT_DESCENDING = 16 };
 
 struct tt_host {
     /* Runs body(ctx, begin, end) over [0, n) in chunks, on several threads when there is more than one chunk.
@@ -73,6 +77,22 @@ struct tt_host {
     int32_t (*gesdd)(int32_t type, int64_t count, int64_t m, int64_t n, int32_t complete, const void *a, void *values,
                      void *u, void *vt);
     int32_t (*geev)(int32_t type, int64_t count, int64_t n, const void *a, void *values, void *left, void *right);
+
+    /* Stable sorting along the middle axis of arrays [outer, n, inner] of elements of `bytes` bytes; `kind` says how they
+       compare. They spread over the threads; the result does not depend on their number. Each returns a status.
+
+       sort:  the elements in order, neither TOTAL nor DESCENDING.
+       order: for each line, one after the other, the n positions of its elements in order; `again`: order holds that
+              by another key, which decides where this one is equal.
+       take:  out[i] = in[order[i]] along each line.
+       top_k: the k largest of each of `lines` lines of n, the largest first in TOTAL order, and their positions. */
+    int32_t (*sort)(int32_t bytes, int32_t kind, int64_t outer, int64_t n, int64_t inner, const void *in, void *out);
+    int32_t (*order)(int32_t bytes, int32_t kind, int32_t again, int64_t outer, int64_t n, int64_t inner,
+                     const void *keys, uint32_t *order);
+    int32_t (*take)(int32_t bytes, int64_t outer, int64_t n, int64_t inner, const void *in, const uint32_t *order,
+                    void *out);
+    int32_t (*top_k)(int32_t bytes, int32_t kind, int64_t lines, int64_t n, int64_t k, const void *in, void *values,
+                     int32_t *positions);
 
     /* A 64-byte aligned block with at least 64 readable bytes after its end, or NULL; freed with the same size. */
     void *(*alloc)(size_t size);

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import INT32, is_complex, is_float
-from tinytrace.core.formulas import Formula, call_named, cast, constant, place
+from tinytrace.core.dtypes import BFLOAT16, INT32, is_complex, is_float
+from tinytrace.core.formulas import Formula, FormulaLike, call_host, constant, place
 from tinytrace.core.kinds import Kind, Routine
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import Zero
@@ -61,7 +61,8 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 def top_k(operand: Any, k: int) -> Any:
     """Return the `k` largest elements along the last axis, largest first, and their positions.
 
-    Of equals the first comes first; NaN is larger than all numbers.
+    Of equals the first comes first. Floats are in IEEE 754's total order: NaN is larger than all numbers, 0 larger
+    than -0, and -NaN less than all.
     Raises: ValueError when `k` is negative or larger than that axis.
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.top_k.html.
 
@@ -119,13 +120,14 @@ class Sort(OnParts):
             return self.program_on_parts(in_avals, {"dimension": dimension, "is_stable": is_stable,
                                                     "num_keys": num_keys})
         shape = in_avals[0].shape
-        outer, n, inner = math.prod(shape[:dimension]), shape[dimension], math.prod(shape[dimension + 1:])
-        calls = [_identity(outer * inner, n)]
-        for k in range(num_keys - 1, -1, -1):
-            calls.append(_order_by(k, in_avals[k], _kind(in_avals[k]), outer, n, inner))
-        for k, aval in enumerate(in_avals):
-            calls.append(_apply(k, aval, outer, n, inner, n))
-        return Routine(tuple(calls), _scratch(outer * inner, n))
+        lines = math.prod(shape[:dimension]), shape[dimension], math.prod(shape[dimension + 1:])
+        if len(in_avals) == 1:
+            call = call_host("sort", *_compared(in_avals[0]), *lines, place("in0"), place("out0"))
+            return Routine((call,), has_status=True)
+        calls = [call_host("order", *_compared(in_avals[k]), int(k < num_keys - 1), *lines, place(f"in{k}"),
+                           place("scratch")) for k in reversed(range(num_keys))]
+        calls += [_take(k, aval, lines) for k, aval in enumerate(in_avals)]
+        return Routine(tuple(calls), 4 * math.prod(shape), has_status=True)
 
 
 class TopK(Primitive):
@@ -147,9 +149,8 @@ class TopK(Primitive):
 
     def impl(self, x: NDArray, *, k: int) -> list[NDArray]:
         # From the end, so that the stable ascending order, read backwards, has the first of equals first.
-        key = np.flip(_comparable(x), -1)
-        keys = [np.negative(np.signbit(key).astype(np.int8)), key] if is_float(x.dtype) else [key]
-        order = x.shape[-1] - 1 - np.flip(np.lexsort(keys, -1), -1)[..., :k]
+        key = np.flip(_in_total_order(x) if is_float(x.dtype) else x, -1)
+        order = x.shape[-1] - 1 - np.flip(np.argsort(key, -1, "stable"), -1)[..., :k]
         return [np.take_along_axis(x, order, -1), order.astype(np.int32)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, k: int) -> tuple[Any, Any]:
@@ -174,13 +175,8 @@ class TopK(Primitive):
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, k: int) -> Kind:
         x, = in_avals
         lines, n = math.prod(x.shape[:-1]), x.shape[-1]
-        kind = (constant("TT_TOTAL") if is_float(x.dtype) else _kind(x)) | constant("TT_DESCENDING")
-        if 0 < k <= 32:
-            return Routine((call_named("tt_top_k", place("in0"), place("out0"), place("out1"), x.dtype.itemsize, kind,
-                                       _infinity(x), lines, n, k, place("scratch")),), 16 * k)
-        return Routine((_identity(lines, n), _order_by(0, x, kind, lines, n, 1), _apply(0, x, lines, n, 1, k),
-                        call_named("tt_order_positions", place("scratch"), place("out1"), lines, n, k)),
-                       _scratch(lines, n))
+        call = call_host("top_k", *_compared(x), lines, n, k, *map(place, ("in0", "out0", "out1")))
+        return Routine((call,), has_status=True)
 
 
 sort_p = Sort()
@@ -204,37 +200,23 @@ def _comparable(x: NDArray) -> NDArray:
     return x.astype(np.float32) if is_float(x.dtype) and x.dtype.itemsize == 2 else x
 
 
-# --- C: sort an order by each key, then apply it (csrc/math/sort.h) ----------------------------------------------
-
-def _scratch(lines: int, n: int) -> int:
-    """Return the bytes for the order, and twice the keys and positions of one line."""
-    return 8 * lines * n + 32 * n
-
-
-def _identity(lines: int, n: int) -> Formula:
-    return call_named("tt_order_identity", place("scratch"), lines, n)
+def _in_total_order(x: NDArray) -> NDArray:
+    """Return integers that compare as the floats `x` do in IEEE 754's total order."""
+    bits = np.ascontiguousarray(x).view(f"i{x.dtype.itemsize}")
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
-def _kind(key: ShapedArray) -> Formula:
-    if is_float(key.dtype):
-        return constant("TT_FLOAT")
-    return constant("TT_SIGNED" if key.dtype.kind == "i" else "TT_UNSIGNED")
+# --- C: csrc/sort.c ---------------------------------------------------------------------------------------------
+
+def _compared(x: ShapedArray) -> tuple[FormulaLike, FormulaLike]:
+    """Return how many bytes an element has, and how elements compare (csrc/tt_host.h)."""
+    kind: FormulaLike = constant("TT_SIGNED") if x.dtype.kind == "i" else 0
+    if is_float(x.dtype):
+        kind = constant("TT_FLOAT")
+        kind = kind | constant("TT_BRAIN") if x.dtype == BFLOAT16 else kind
+    return x.dtype.itemsize, kind
 
 
-def _infinity(key: ShapedArray) -> Formula:
-    """Return the bits of infinity: what lies above them is NaN."""
-    bits = 0
-    if isinstance(key.dtype, np.dtype) and is_float(key.dtype):
-        bits = int(np.array(np.inf, key.dtype).view(f"u{key.dtype.itemsize}"))
-    return constant(f"{bits:#x}")
-
-
-def _order_by(operand: int, key: ShapedArray, kind: Formula, outer: int, n: int, inner: int) -> Formula:
-    room = cast("int64_t *", place("scratch")) + outer * inner * n
-    return call_named("tt_order_by", place("scratch"), place(f"in{operand}"), key.dtype.itemsize, kind, _infinity(key),
-                      outer, n, inner, room)
-
-
-def _apply(operand: int, x: ShapedArray, outer: int, n: int, inner: int, kept: int) -> Formula:
-    return call_named("tt_order_apply", place("scratch"), place(f"in{operand}"), place(f"out{operand}"),
-                      x.dtype.itemsize, outer, n, inner, kept)
+def _take(operand: int, x: ShapedArray, lines: tuple[int, int, int]) -> Formula:
+    return call_host("take", x.dtype.itemsize, *lines, place(f"in{operand}"), place("scratch"),
+                     place(f"out{operand}"))

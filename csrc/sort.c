@@ -1,0 +1,305 @@
+/* Stable sorting along the middle axis of arrays [outer, n, inner], row-major; a line is what lies at one outer and one
+   inner position. Lines are shared out to the threads, and so are the parts of a long line (radix.inc).
+
+   Keys are unsigned integers that compare as the elements do. Values alone are sorted as keys of which each belongs to
+   one value, without positions; of values with others, the keys are sorted together with positions, which are applied
+   afterwards. */
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") /* loops over keys are made of vectors */
+#endif
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include "tt_host.h"
+#include "pool.h"
+#include "sizes.h"
+#include "sort.h"
+#include "sort_keys.h"
+#include "tt_runtime.h"
+
+enum {
+    FEW = 40,           /* up to so many items are sorted by insertion */
+    SOME = 512,         /* from so many on digits are wider, */
+    MANY = 4096,        /* and wider */
+    SPARE_BITS = 8,     /* so many more than log2(n) bits nearly decide: those of an exponent say little */
+    WIDEST = 11,        /* bits of a digit, whose lines stay in the second-level cache */
+    PARTS = 16,         /* of a line: at most */
+    LEAST_PART = 1 << 15,
+    PLACES = 1 << 16,   /* counts: PARTS << WIDEST for the parts of a line, or one of each value of two bytes */
+    TILE = 16,          /* lines next to each other that are read together */
+    PIECE = 1 << 15,    /* elements that a thread takes at once: at least */
+};
+
+struct pair {
+    uint64_t key;
+    uint64_t position;
+};
+
+static int32_t ceil_of(int32_t a, int32_t b) { return (a + b - 1) / b; }
+
+/* Counts of the digits of each part become the places where the part's items of each digit begin. */
+static void accumulate(int64_t *counts, int64_t parts, int32_t digits) {
+    int64_t start = 0;
+    for (int32_t digit = 0; digit < digits; digit++)
+        for (int64_t part = 0; part < parts; part++) {
+            int64_t many = counts[part * digits + digit];
+            counts[part * digits + digit] = start;
+            start += many;
+        }
+}
+
+#define NAME(suffix) u32_##suffix
+#define ITEM uint32_t
+#define KEY(item) (item)
+#include "radix.inc"
+#undef NAME
+#undef ITEM
+#define NAME(suffix) u64_##suffix
+#define ITEM uint64_t
+#include "radix.inc"
+#undef NAME
+#undef ITEM
+#undef KEY
+#define NAME(suffix) pair_##suffix
+#define ITEM struct pair
+#define KEY(item) ((item).key)
+#include "radix.inc"
+#undef NAME
+#undef ITEM
+#undef KEY
+
+/* --- values alone -------------------------------------------------------------------------------------------------- */
+
+/* Copies the elements to `out`, those that are NaN behind the others; how many others there are. */
+static int64_t copy_nan_last(const void *in, void *out, int64_t n, struct order o) {
+    int64_t nans = 0, place = 0;
+    if (o.kind & TT_FLOAT)
+        for (int64_t i = 0; i < n; i++) nans += (bits_at(in, i, o.bytes) & ~o.sign) > o.infinity;
+    if (!nans) {
+        memcpy(out, in, (size_t)(n * o.bytes));
+        return n;
+    }
+    for (int64_t i = 0, last = n - nans; i < n; i++) {
+        uint64_t bits = bits_at(in, i, o.bytes);
+        put_bits(out, (bits & ~o.sign) > o.infinity ? last++ : place++, o.bytes, bits);
+    }
+    return place;
+}
+
+/* -0 and 0 are equal and keep their order, but have been sorted as different keys. */
+static void restore_zeros(const void *in, void *out, int64_t n, int64_t sorted, struct order o) {
+    int64_t first = 0, end = sorted;
+    while (first < end) { /* the first that is not below -0 */
+        int64_t middle = first + (end - first) / 2;
+        if (bits_at(out, middle, o.bytes) > o.sign) first = middle + 1;
+        else end = middle;
+    }
+    if (first == sorted || bits_at(out, first, o.bytes) != o.sign) return;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t bits = bits_at(in, i, o.bytes);
+        if (!(bits & ~o.sign)) put_bits(out, first++, o.bytes, bits);
+    }
+}
+
+/* Elements of few bits are counted. */
+static void sort_by_counting(void *x, int64_t n, int64_t *counts, struct order o) {
+    int64_t many = 2 * (int64_t)o.sign, k = 0;
+    uint64_t flip = o.kind & TT_SIGNED ? o.sign : 0;
+    memset(counts, 0, (size_t)many * sizeof *counts);
+    for (int64_t i = 0; i < n; i++) counts[bits_at(x, i, o.bytes)]++;
+    for (int64_t key = 0; key < many; key++) {
+        uint64_t bits = o.kind & TT_FLOAT ? float_of_key((uint64_t)key, o.sign) & (o.sign | (o.sign - 1))
+                                          : (uint64_t)key ^ flip;
+        for (int64_t left = counts[bits]; left > 0; left--) put_bits(x, k++, o.bytes, bits);
+    }
+}
+
+#define SORT_IN_PLACE(NAME, ITEM)                                                                                 \
+    static void NAME##_values(void *at, void *other, int64_t *counts, int64_t n, int32_t kind, ITEM sign) {       \
+        ITEM *x = at;                                                                                             \
+        if (kind & TT_FLOAT)                                                                                      \
+            for (int64_t i = 0; i < n; i++) x[i] = x[i] & sign ? (ITEM)~x[i] : (ITEM)(x[i] | sign);               \
+        if (kind & TT_SIGNED)                                                                                     \
+            for (int64_t i = 0; i < n; i++) x[i] ^= sign;                                                         \
+        const ITEM *keys = NAME##_sort(x, other, counts, n, 0);                                                   \
+        if (kind & TT_FLOAT)                                                                                      \
+            for (int64_t i = 0; i < n; i++) x[i] = keys[i] & sign ? (ITEM)(keys[i] & ~sign) : (ITEM)~keys[i];     \
+        else                                                                                                      \
+            for (int64_t i = 0; i < n; i++) x[i] = keys[i] ^ (kind & TT_SIGNED ? sign : 0);                       \
+    }
+SORT_IN_PLACE(u32, uint32_t)
+SORT_IN_PLACE(u64, uint64_t)
+
+/* Two bytes are sorted as four, whose upper ones are never looked at: they are the same everywhere. */
+static void sort_widened(void *x, uint32_t *items, int64_t *counts, int64_t n, struct order o) {
+    uint32_t all = (uint32_t)(2 * o.sign - 1), sign = (uint32_t)o.sign;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits = (uint32_t)bits_at(x, i, o.bytes);
+        items[i] = o.kind & TT_FLOAT ? (uint32_t)key_of_float(bits, sign) & all : bits ^ (o.kind & TT_SIGNED ? sign : 0);
+    }
+    items = u32_sort(items, items + n, counts, n, 0);
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits = o.kind & TT_FLOAT ? (uint32_t)float_of_key(items[i], sign) & all
+                                          : items[i] ^ (o.kind & TT_SIGNED ? sign : 0);
+        put_bits(x, i, o.bytes, bits);
+    }
+}
+
+static void sort_line(const void *in, void *out, int64_t n, struct order o, void *other, int64_t *counts) {
+    int64_t sorted = copy_nan_last(in, out, n, o);
+    if (o.bytes == 4) u32_values(out, other, counts, sorted, o.kind, (uint32_t)o.sign);
+    else if (o.bytes == 8) u64_values(out, other, counts, sorted, o.kind, o.sign);
+    else if (sorted < (o.bytes == 1 ? 4 * FEW : 4 * MANY)) sort_widened(out, other, counts, sorted, o);
+    else sort_by_counting(out, sorted, counts, o);
+    if (o.kind & TT_FLOAT) restore_zeros(in, out, n, sorted, o);
+}
+
+/* --- arrays: lines and tiles of them -------------------------------------------------------------------------------- */
+
+struct sorting {
+    struct order order;
+    int64_t n, inner, tiles; /* tiles: in one outer position */
+    const char *in;
+    char *out;
+    uint32_t *positions;
+    int32_t is_refined; /* are there positions, by keys that matter less? */
+    int64_t scratch;    /* bytes of a line's items, twice */
+    _Atomic int32_t status;
+};
+
+/* Copies `width` lines that lie side by side into lines that lie one after the other, or back. */
+static void gather_lines(const char *in, char *lines, int64_t n, int64_t inner, int64_t width, int32_t bytes) {
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < width; k++) put_bits(lines, k * n + i, bytes, bits_at(in, i * inner + k, bytes));
+}
+
+static void scatter_lines(const char *lines, char *out, int64_t n, int64_t inner, int64_t width, int32_t bytes) {
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < width; k++) put_bits(out, i * inner + k, bytes, bits_at(lines, k * n + i, bytes));
+}
+
+static void sort_tiles(void *ctx, int64_t begin, int64_t end) {
+    struct sorting *s = ctx;
+    int32_t bytes = s->order.bytes;
+    size_t counts = PLACES * sizeof(int64_t), tile = (size_t)(TILE * s->n * bytes) * (s->inner > 1);
+    size_t size = counts + (size_t)s->scratch + 2 * tile;
+    char *block = (char *)tt_alloc(size);
+    if (!block) {
+        atomic_store(&s->status, TT_NO_MEMORY);
+        return;
+    }
+    char *other = block + counts, *lines = other + s->scratch, *sorted = lines + tile;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t column = k % s->tiles * TILE, at = (k / s->tiles * s->n * s->inner + column) * bytes;
+        if (s->inner == 1) {
+            sort_line(s->in + at, s->out + at, s->n, s->order, other, (int64_t *)block);
+            continue;
+        }
+        int64_t width = least(TILE, s->inner - column);
+        gather_lines(s->in + at, lines, s->n, s->inner, width, bytes);
+        for (int64_t line = 0, step = s->n * bytes; line < width; line++)
+            sort_line(lines + line * step, sorted + line * step, s->n, s->order, other, (int64_t *)block);
+        scatter_lines(sorted, s->out + at, s->n, s->inner, width, bytes);
+    }
+    tt_free((uintptr_t)block, size);
+}
+
+int32_t tt_sort(int32_t bytes, int32_t kind, int64_t outer, int64_t n, int64_t inner, const void *in, void *out) {
+    int64_t tiles = ceil_div(inner, TILE);
+    struct sorting s = {order_of(bytes, kind), n, inner, tiles, in, out, .scratch = 2 * n * most(bytes, 4)};
+    if (outer * n * inner == 0) return TT_OK;
+    tt_parallel_for(sort_tiles, &s, outer * tiles, ceil_div(PIECE, n * least(inner, TILE)));
+    return s.status;
+}
+
+/* --- positions ------------------------------------------------------------------------------------------------------ */
+
+/* The keys of short elements lie in one number with their positions. */
+static void order_short(const void *in, uint32_t *positions, int32_t is_refined, int64_t n, struct order o,
+                        uint64_t *items, int64_t *counts) {
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t position = is_refined ? positions[i] : (uint32_t)i;
+        items[i] = key_of(bits_at(in, position, o.bytes), o) << 32 | position;
+    }
+    items = u64_sort(items, items + n, counts, n, 32);
+    for (int64_t i = 0; i < n; i++) positions[i] = (uint32_t)items[i];
+}
+
+static void order_long(const void *in, uint32_t *positions, int32_t is_refined, int64_t n, struct order o,
+                       struct pair *items, int64_t *counts) {
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t position = is_refined ? positions[i] : (uint32_t)i;
+        items[i] = (struct pair){key_of(bits_at(in, position, 8), o), position};
+    }
+    items = pair_sort(items, items + n, counts, n, 0);
+    for (int64_t i = 0; i < n; i++) positions[i] = (uint32_t)items[i].position;
+}
+
+static void order_tiles(void *ctx, int64_t begin, int64_t end) {
+    struct sorting *s = ctx;
+    struct order o = s->order;
+    size_t counts = PLACES * sizeof(int64_t), tile = (size_t)(TILE * s->n * o.bytes) * (s->inner > 1);
+    size_t size = counts + (size_t)s->scratch + tile;
+    char *block = (char *)tt_alloc(size);
+    if (!block) {
+        atomic_store(&s->status, TT_NO_MEMORY);
+        return;
+    }
+    char *items = block + counts, *lines = items + s->scratch;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t column = k % s->tiles * TILE, first = k / s->tiles * s->inner + column;
+        int64_t width = least(TILE, s->inner - column);
+        const char *in = s->in + (k / s->tiles * s->n * s->inner + column) * o.bytes;
+        if (s->inner > 1) gather_lines(in, lines, s->n, s->inner, width, o.bytes);
+        for (int64_t line = 0; line < width; line++) {
+            const char *keys = s->inner > 1 ? lines + line * s->n * o.bytes : in;
+            uint32_t *positions = s->positions + (first + line) * s->n;
+            if (o.bytes < 8) order_short(keys, positions, s->is_refined, s->n, o, (void *)items, (int64_t *)block);
+            else order_long(keys, positions, s->is_refined, s->n, o, (void *)items, (int64_t *)block);
+        }
+    }
+    tt_free((uintptr_t)block, size);
+}
+
+int32_t tt_order(int32_t bytes, int32_t kind, int32_t again, int64_t outer, int64_t n, int64_t inner, const void *keys,
+                 uint32_t *order) {
+    int64_t tiles = ceil_div(inner, TILE), item = bytes < 8 ? sizeof(uint64_t) : sizeof(struct pair);
+    struct sorting s = {order_of(bytes, kind), n, inner, tiles, keys, NULL, order, again, 2 * n * item, 0};
+    if (outer * n * inner == 0) return TT_OK;
+    if (n > UINT32_MAX) return TT_NO_MEMORY; /* positions have 32 bits, and the items would take 32 GiB */
+    tt_parallel_for(order_tiles, &s, outer * tiles, ceil_div(PIECE, n * least(inner, TILE)));
+    return s.status;
+}
+
+struct taking {
+    int32_t bytes;
+    int64_t n, inner;
+    const char *in;
+    const uint32_t *order;
+    char *out;
+};
+
+static void take_rows(void *ctx, int64_t begin, int64_t end) {
+    const struct taking *t = ctx;
+    if (t->inner == 1) {
+        for (int64_t i = begin; i < end; i++)
+            put_bits(t->out, i, t->bytes, bits_at(t->in + (i - i % t->n) * t->bytes, t->order[i], t->bytes));
+        return;
+    }
+    for (int64_t row = begin; row < end; row++) {
+        int64_t outer = row / t->n, i = row % t->n, first = outer * t->n * t->inner;
+        for (int64_t k = 0; k < t->inner; k++) {
+            int64_t from = t->order[first + k * t->n + i] * t->inner + k;
+            put_bits(t->out, row * t->inner + k, t->bytes, bits_at(t->in + first * t->bytes, from, t->bytes));
+        }
+    }
+}
+
+int32_t tt_take(int32_t bytes, int64_t outer, int64_t n, int64_t inner, const void *in, const uint32_t *order,
+                void *out) {
+    struct taking t = {bytes, n, inner, in, order, out};
+    if (outer * n * inner > 0) tt_parallel_for(take_rows, &t, outer * n, ceil_div(PIECE, inner));
+    return TT_OK;
+}

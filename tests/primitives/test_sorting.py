@@ -1,0 +1,85 @@
+"""Sorting in C against its meaning in NumPy, to the bit: lines of all lengths at which it goes another way."""
+import numpy as np
+import pytest
+
+import tinytrace as jax
+from tinytrace.core.dtypes import BFLOAT16
+from tinytrace.primitives.sorting import sort_p, top_k_p
+from tinytrace.runtime.threads import num_threads, set_num_threads
+
+LENGTHS = (0, 1, 39, 300, 3000, 70_000)  # insertion, digits of 8, 9 and 11 bits, parts
+AWKWARD = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0, 2.0])
+
+
+def elements(dtype, shape, kind, seed=0):
+    """Return elements of few values, or close together but for a few, or of any bits."""
+    rng = np.random.default_rng(seed)
+    dtype = np.dtype(dtype)
+    if kind == "few":
+        return rng.choice(AWKWARD.astype(dtype) if dtype.kind in "fV" else np.arange(-3, 3).astype(dtype), shape)
+    if kind == "close" and dtype.kind == "f":
+        return (1 + rng.choice([0, 1000], shape) + rng.random(shape) * 1e-3).astype(dtype)
+    return rng.integers(0, 256, (*shape, dtype.itemsize), dtype=np.uint8).view(dtype).reshape(shape)
+
+
+def same_bits(got, want):
+    got, want = (np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}") for x in (np.asarray(got), want))
+    return np.array_equal(got, want)
+
+
+@pytest.mark.parametrize("dtype, n", [*((np.float32, n) for n in LENGTHS), (np.float16, 3000), (np.float16, 70_000),
+                                      (BFLOAT16, 300), (np.int8, 100), (np.int8, 3000), (np.uint16, 70_000)])
+def test_lines_are_sorted_alone_and_with_others(dtype, n):
+    sort = jax.jit(lambda x, y: (jax.lax.sort(x), jax.lax.sort((y, x, y), num_keys=2)))
+    y = elements(np.int8, (n,), "few", seed=1)
+    for kind in ("few", "close", "any"):
+        x = elements(dtype, (n,), kind)
+        alone, others = sort(x, y)
+        assert same_bits(alone, sort_p.impl(x, dimension=0, is_stable=True, num_keys=1)[0]), kind
+        for got, want in zip(others, sort_p.impl(y, x, y, dimension=0, is_stable=True, num_keys=2), strict=True):
+            assert same_bits(got, want), kind
+
+
+@pytest.mark.parametrize("shape, axis", [((5, 37, 21), 1), ((70, 3), 0), ((3, 50), 1), ((40_000, 2), 0), ((0, 3), 0)])
+def test_lines_along_any_axis(shape, axis):
+    x = elements(np.float32, shape, "few")
+    got = jax.jit(lambda x: (jax.lax.sort(x, axis), *jax.lax.sort((x, x), axis)))(x)
+    want = sort_p.impl(x, dimension=axis, is_stable=True, num_keys=1)[0]
+    assert all(same_bits(part, want) for part in got)
+
+
+def test_long_elements():
+    with jax.enable_x64():
+        for kind in ("few", "close", "any"):
+            x = elements(np.float64, (50_000,), kind)
+            alone, order = jax.jit(lambda x: (jax.lax.sort(x), jax.numpy.argsort(x)))(x)
+            want = sort_p.impl(x, np.arange(x.size), dimension=0, is_stable=True, num_keys=1)
+            assert same_bits(alone, want[0]), kind
+            np.testing.assert_array_equal(order, want[1])
+
+
+@pytest.mark.parametrize("k", [0, 1, 32, 33])
+def test_the_largest_are_in_total_order(k):
+    for shape in ((2, 50), (70_000,)):
+        x = elements(np.float32, shape, "few")
+        values, positions = jax.jit(lambda x: jax.lax.top_k(x, k))(x)
+        want = top_k_p.impl(x, k=k)
+        assert same_bits(values, want[0])
+        np.testing.assert_array_equal(positions, want[1])
+
+
+def test_minus_nan_is_less_than_all_numbers_as_in_jax():
+    x = np.float32([-np.nan, 1, np.nan, np.inf, -np.nan, 0, -0.0, -np.inf])
+    assert jax.jit(lambda x: jax.lax.top_k(x, 8))(x)[1].tolist() == [2, 3, 1, 5, 6, 7, 0, 4]
+
+
+def test_the_number_of_threads_is_not_seen():
+    x = elements(np.float32, (200_000,), "close")
+    sort = jax.jit(lambda x: (jax.lax.sort(x), jax.numpy.argsort(x), jax.lax.top_k(x, 20)[1]))
+    results, before = [], num_threads()
+    for count in (1, 2, 5):
+        set_num_threads(count)
+        results.append([np.asarray(part) for part in sort(x)])
+    set_num_threads(before)
+    for other in results[1:]:
+        assert all(same_bits(a, b) for a, b in zip(other, results[0], strict=True))
