@@ -27,7 +27,7 @@ def same_bits(got, want):
     return np.array_equal(got, want)
 
 
-@pytest.mark.parametrize("dtype, n", [*((np.float32, n) for n in LENGTHS), (np.float16, 3000), (np.float16, 70_000),
+@pytest.mark.parametrize(("dtype", "n"), [*((np.float32, n) for n in LENGTHS), (np.float16, 3000), (np.float16, 70_000),
                                       (BFLOAT16, 300), (np.int8, 100), (np.int8, 3000), (np.uint16, 70_000)])
 def test_lines_are_sorted_alone_and_with_others(dtype, n):
     sort = jax.jit(lambda x, y: (jax.lax.sort(x), jax.lax.sort((y, x, y), num_keys=2)))
@@ -40,7 +40,8 @@ def test_lines_are_sorted_alone_and_with_others(dtype, n):
             assert same_bits(got, want), kind
 
 
-@pytest.mark.parametrize("shape, axis", [((5, 37, 21), 1), ((70, 3), 0), ((3, 50), 1), ((40_000, 2), 0), ((0, 3), 0)])
+@pytest.mark.parametrize(("shape", "axis"), [((5, 37, 21), 1), ((70, 3), 0), ((3, 50), 1), ((40_000, 2), 0),
+                                             ((0, 3), 0)])
 def test_lines_along_any_axis(shape, axis):
     x = elements(np.float32, shape, "few")
     got = jax.jit(lambda x: (jax.lax.sort(x, axis), *jax.lax.sort((x, x), axis)))(x)
