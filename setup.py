@@ -33,7 +33,7 @@ class BuildWithTexts(build_py):
 
 
 HIT_PATH = ["private_files", "libraries", "installed", "traces", "counter", "scalars", "buffers", "views", "arrays",
-            "indexing", "keys", "entry", "calls", "eager", "dispatch"]
+            "indexing", "keys", "entry", "calls", "loops", "eager", "dispatch"]
 """The files of tinytrace._dispatch, in the order of their layers."""
 
 EXTENSIONS = {

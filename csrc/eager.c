@@ -5,6 +5,7 @@
 #include "eager.h"
 #include "arrays.h"
 #include "installed.h"
+#include "loops.h"
 #include "views.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL tinytrace_numpy
@@ -19,6 +20,7 @@ typedef struct {
     PyObject *scalar_types; /* per leaf: what a Python scalar or a NumPy array becomes, None for an Array */
     PyObject *out_avals;
     PyObject *unflatten; /* list of results -> result, None for a single one */
+    Loop loop;           /* what computes small results without NumPy around it, if anything does */
     long long left;      /* after so many calls Python is asked for something better; negative: never */
 } Eager;
 
@@ -45,13 +47,17 @@ static void eager_dealloc(PyObject *self) {
     PyObject_GC_Del(self);
 }
 
-/* EagerEntry(function, scalar_types, out_avals, unflatten, calls=-1) */
+/* EagerEntry(function, scalar_types, loop, out_avals, unflatten, calls=-1) */
 static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *function, *scalar_types, *out_avals, *unflatten;
+    PyObject *function, *scalar_types, *which, *out_avals, *unflatten;
     long long calls = -1;
+    Loop loop = {.run = NULL};
     (void)type, (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OO!O!O|L", &function, &PyTuple_Type, &scalar_types, &PyTuple_Type, &out_avals,
+    if (!PyArg_ParseTuple(args, "OO!OO!O|L", &function, &PyTuple_Type, &scalar_types, &which, &PyTuple_Type, &out_avals,
                           &unflatten, &calls))
+        return NULL;
+    int is_single = unflatten == Py_None && PyTuple_GET_SIZE(out_avals) == 1;
+    if (is_single && loop_of(function, which, PyTuple_GET_ITEM(out_avals, 0), &loop) < 0)
         return NULL;
     Eager *e = PyObject_GC_New(Eager, &EagerType);
     if (!e)
@@ -60,6 +66,7 @@ static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     e->scalar_types = Py_NewRef(scalar_types);
     e->out_avals = Py_NewRef(out_avals);
     e->unflatten = Py_NewRef(unflatten);
+    e->loop = loop;
     e->left = calls;
     PyObject_GC_Track(e);
     return (PyObject *)e;
@@ -177,7 +184,9 @@ PyObject *run_eagerly(PyObject *entry, PyObject **leaves, Py_ssize_t n) {
     if (n != PyTuple_GET_SIZE(e->scalar_types) || !e->left)
         return NULL;
     e->left -= e->left > 0;
-    PyObject *result = call_quietly(e, leaves);
+    PyObject *result = e->loop.run ? run_loop(&e->loop, leaves) : NULL;
+    if (!result && !PyErr_Occurred())
+        result = call_quietly(e, leaves);
     if (!result || e->unflatten == Py_None)
         return result ? wrap(result, PyTuple_GET_ITEM(e->out_avals, 0)) : NULL;
     PyObject *tree = wrap_all(e, result);

@@ -46,8 +46,8 @@ class HitCounter:
 
 class EagerEntry:
     def __init__(self, function: Callable[..., Any], scalar_types: tuple[Callable[[Any], Any] | None, ...],
-                 out_avals: tuple[Any, ...], unflatten: Callable[[list[Any]], Any] | None, calls: int = -1,
-                 /) -> None: ...
+                 loop: tuple[int, tuple[int, ...]] | None, out_avals: tuple[Any, ...],
+                 unflatten: Callable[[list[Any]], Any] | None, calls: int = -1, /) -> None: ...
     @property
     def is_spent(self) -> bool: ...
 

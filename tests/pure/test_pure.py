@@ -109,7 +109,7 @@ def test_a_call_that_numpy_answers():
     class Aval:
         shape, dtype = (), np.dtype(np.float32)
 
-    entry = dispatch.EagerEntry(np.add, (np.float32, np.float32), (Aval,), None)
+    entry = dispatch.EagerEntry(np.add, (np.float32, np.float32), None, (Aval,), None)
     dispatch.set_array_types(dispatch.ArrayBase, np.ndarray, lambda aval, buffer, view: view)
     dispatch.set_numpy(np.asarray, contextvars.copy_context)
     assert dispatch.call_entry(entry, 1.0, 2.0)._value == 3

@@ -57,16 +57,19 @@ class EagerFunction(FastCallable):
 
     plain: what it does, in terms of other functions.  jitted: its form that can be traced.  arrays_alone: do Python's
     numbers mean something else to it than arrays of them?  elementwise: is it elementwise by its definition, which asks
-    no argument for its shape?
+    no argument for its shape?  is_one_program: are its results alone checked for NaN, and not its inner values?
     """
 
     def __init__(self, plain: Callable[..., Any], jitted: JitFunction, arrays_alone: bool = False,
-                 elementwise: bool = False) -> None:
+                 elementwise: bool = False, is_one_program: bool = False) -> None:
         self.plain, self.jitted, self.arrays_alone, self.elementwise = plain, jitted, arrays_alone, elementwise
+        self.is_one_program = is_one_program
         self.static_places, self.static_names = jitted.statics
         self._configure(EagerFunction._first_call, *jitted.statics)
 
     def _first_call(self, *args: Any, **kwargs: Any) -> Any:
+        if self.is_one_program and config.debug_nans:  # then no call is known, and each comes here
+            return (self.plain if config.disable_jit else self.jitted)(*args, **kwargs)
         if self.elementwise and all(name in (self.static_names or ()) for name in kwargs):
             result = _at_any_shape(self, args, kwargs, _function_at_any_shape)
             if result is not NotImplemented:

@@ -15,7 +15,6 @@ import numpy as np
 
 from tinytrace.api.eager import EagerFunction
 from tinytrace.api.jit import jit
-from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.compile_time import CompileTimeTrace
@@ -58,14 +57,17 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
                 staged().check_arguments(args, kwargs)
                 raise
 
-        eager = functools.cache(lambda: EagerFunction(plain, staged(), elementwise=elementwise))
+        eager: EagerFunction | None = None
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal eager
             try:
                 trace = _state.trace
                 if trace is bottom_trace:
-                    return (_checked(staged(), plain) if config.debug_nans else eager())(*args, **kwargs)
+                    if eager is None:
+                        eager = EagerFunction(plain, staged(), elementwise=elementwise, is_one_program=True)
+                    return eager(*args, **kwargs)
                 if type(trace) is CompileTimeTrace:
                     return trace.call(call, args, kwargs)
                 return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
@@ -98,14 +100,17 @@ def inline_jit(*static_argnames: str, elementwise: bool = False) -> Callable[[F]
                 staged().check_arguments(args, kwargs)
                 raise
 
-        eager = functools.cache(lambda: EagerFunction(plain, staged(), elementwise=elementwise))
+        eager: EagerFunction | None = None
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            trace = _state.trace
+            nonlocal eager
             try:
+                trace = _state.trace
                 if trace is bottom_trace:
-                    return (_checked(staged(), plain) if config.debug_nans else eager())(*args, **kwargs)
+                    if eager is None:
+                        eager = EagerFunction(plain, staged(), elementwise=elementwise, is_one_program=True)
+                    return eager(*args, **kwargs)
                 if type(trace) is DynamicJaxprTrace:
                     trace.inlined += 1
                     try:
@@ -132,14 +137,18 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
 
     def decorate(function: F) -> F:
         ELEMENTWISE.extend([function] if elementwise else [])
-        eager = functools.cache(lambda: EagerFunction(
-            function, jit(function, static_argnums=static_argnums, static_argnames=static_argnames), arrays_alone=True,
-            elementwise=elementwise))
+        eager: EagerFunction | None = None
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal eager
             try:
-                return (eager() if _state.trace is bottom_trace else function)(*args, **kwargs)
+                if _state.trace is not bottom_trace:
+                    return function(*args, **kwargs)
+                if eager is None:
+                    jitted = jit(function, static_argnums=static_argnums, static_argnames=static_argnames)
+                    eager = EagerFunction(function, jitted, arrays_alone=True, elementwise=elementwise)
+                return eager(*args, **kwargs)
             except Exception as error:
                 shorten(error)
                 raise
@@ -147,11 +156,6 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
         return boundary(call)  # type: ignore[return-value]
 
     return decorate
-
-
-def _checked(staged: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what checks results for NaN: the function as one program, whose inner values may be NaN."""
-    return plain if config.disable_jit else staged
 
 
 def is_staging() -> bool:

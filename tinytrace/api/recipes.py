@@ -22,6 +22,10 @@ from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.primitives.conversion import convert_element_type_p
 
 NumPyFunction = Callable[..., Any]
+InnerLoop = tuple[int, tuple[int, ...]]
+"""Which of a ufunc's loops, and NumPy's numbers of the dtypes that it reads (csrc/loops.c)."""
+MOST_OPERANDS = 4
+"""Of an inner loop that is called directly."""
 CALLS = 500
 """So many NumPy calls of some 30 us each take as long as a compiler does."""
 FOLDED = {FLOAT32, FLOAT64}
@@ -56,8 +60,9 @@ def _all_equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
 
 
 def numpy_call(closed: ClosedJaxpr, leaf_types: Sequence[type], single: bool, any_shape: bool = False) \
-        -> tuple[NumPyFunction, tuple[Callable[[Any], Any] | None, ...]] | None:
-    """Return a program as a function of NumPy's operands, and what makes such operands of arguments, None for an Array.
+        -> tuple[NumPyFunction, tuple[Callable[[Any], Any] | None, ...], InnerLoop | None] | None:
+    """Return a program as a function of NumPy's operands, what makes such operands of arguments, None for an Array, and
+    which inner loop of the function computes it, if one alone does.
 
     single: is its result an array, and no list of them?  any_shape: an elementwise program stands for those of all
     shapes: scalars stay scalars, which NumPy broadcasts.
@@ -72,7 +77,7 @@ def numpy_call(closed: ClosedJaxpr, leaf_types: Sequence[type], single: bool, an
     if any_shape and any(place in recipe.scalars for place in recipe.outputs):
         return None
     function = recipe.function(single)
-    return function, recipe.operand_types(function)
+    return function, recipe.operand_types(function), recipe.inner_loop(function, jaxpr.outvars[0].aval.dtype)
 
 
 class Step(NamedTuple):
@@ -154,6 +159,16 @@ class _Recipe:
         return tuple(None if kind is Array else functools.partial(np.array, dtype=aval.dtype) if kind is np.ndarray
                      else _scalar_type(aval.dtype, cast, wrap)
                      for kind, aval, cast in zip(self.kinds, self.avals, self.casts, strict=True))
+
+    def inner_loop(self, function: NumPyFunction, result: DType) -> InnerLoop | None:
+        """Return the inner loop that takes the operands as they are and gives what is asked for, None if none does."""
+        if not isinstance(function, np.ufunc) or function.nout != 1 or function.signature is not None:
+            return None
+        operands = [cast or aval.dtype for cast, aval in zip(self.casts, self.avals, strict=True)]
+        signature = f"{''.join(dtype.char for dtype in operands)}->{result.char}"
+        if signature not in function.types or len(operands) > MOST_OPERANDS:
+            return None
+        return function.types.index(signature), tuple(dtype.num for dtype in operands)
 
     def function(self, single: bool) -> NumPyFunction:
         """Return the steps as one function of the inputs."""

@@ -51,7 +51,7 @@ def _binary(symbol: str, function: Method) -> Method:
 
     def operator(self: Any, other: Any) -> Any:
         try:
-            if isinstance(other, _OPERANDS):
+            if type(other) is Array or isinstance(other, _OPERANDS):
                 return function(self, other)
             return _other_operand(symbol, function, self, other, False)
         except Exception as error:
@@ -66,7 +66,7 @@ def _reflected(symbol: str, function: Method) -> Method:
 
     def operator(self: Any, other: Any) -> Any:
         try:
-            if isinstance(other, _OPERANDS):
+            if type(other) is Array or isinstance(other, _OPERANDS):
                 return function(other, self)
             return _other_operand(symbol, function, self, other, True)
         except Exception as error:

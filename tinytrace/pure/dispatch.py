@@ -186,7 +186,8 @@ class EagerEntry:
     """There is nothing better."""
 
     def __init__(self, function: Callable[..., Any], scalar_types: tuple[Callable[[Any], Any] | None, ...],
-                 out_avals: tuple[Any, ...], unflatten: Callable[[list[Any]], Any] | None, calls: int = -1, /) -> None:
+                 loop: tuple[int, tuple[int, ...]] | None, out_avals: tuple[Any, ...],
+                 unflatten: Callable[[list[Any]], Any] | None, calls: int = -1, /) -> None:
         self.function, self.scalar_types, self.out_avals, self.unflatten = function, scalar_types, out_avals, unflatten
 
     def __call__(self, leaves: tuple[Any, ...]) -> Any:
