@@ -19,6 +19,8 @@ from sweeping.arguments import Key, arguments_of, choices
 
 SAMPLE_SECONDS, SAMPLES, MOST_SECONDS = 0.001, 12, 0.3
 """Samples are shorter than a time slice of the system: on a busy machine some of them are whole."""
+WARM_SECONDS = 0.03
+"""Of quick calls: un-jitted programs that repeat are compiled when NumPy has spent half of that on them."""
 DRAWS: dict[str, Any] = {
     "uniform": lambda draw, shape: draw.random(shape, np.float32),
     "normal": lambda draw, shape: draw.standard_normal(shape, np.float32),
@@ -65,6 +67,9 @@ def case(rival: str, *fields: Any) -> dict[str, Any]:
     begun = time.perf_counter()
     call()
     best = time.perf_counter() - begun
+    while best < WARM_SECONDS / 10 and time.perf_counter() - begun < WARM_SECONDS:
+        call()
+    begun = time.perf_counter()
     for _ in range(SAMPLES):
         if time.perf_counter() - begun > MOST_SECONDS:
             break
@@ -85,21 +90,26 @@ def call_of(rival: str, module: str, name: str, choice: str, size: int, dtype: s
         return functools.partial(_in_numpy(module, name), *[x for x in arguments if not isinstance(x, Key)])
     jax = importlib.import_module(rival)
     function = getattr(importlib.import_module(f"{rival}.{module}"), name)
-    arrays, rest = [], []
-    for x in arguments:
-        if isinstance(x, Key):
-            arrays.append(jax.random.key(0))
-        elif isinstance(x, np.ndarray):
-            arrays.append(jax.numpy.asarray(x))
-        elif isinstance(x, list):
-            arrays.append([jax.numpy.asarray(item) for item in x])
-        rest.append(len(arrays) - 1 if isinstance(x, (Key, np.ndarray, list)) else None)
+    operands = [_operand(jax, x) for x in arguments]
+    is_array = [isinstance(x, (Key, np.ndarray, list)) for x in arguments]
 
     def with_statics(*arrays: Any) -> Any:
-        return function(*[x if place is None else arrays[place] for x, place in zip(arguments, rest, strict=True)])
+        rest = iter(arrays)
+        return function(*[next(rest) if flag else x for x, flag in zip(arguments, is_array, strict=True)])
 
-    run = jax.jit(with_statics) if jitted else with_statics
-    return (lambda: jax.block_until_ready(run(*arrays))) if rival == "jax" else functools.partial(run, *arrays)
+    run = functools.partial(function, *operands)
+    if jitted:
+        run = functools.partial(jax.jit(with_statics), *[x for x, flag in zip(operands, is_array, strict=True) if flag])
+    return (lambda: jax.block_until_ready(run())) if rival == "jax" else run
+
+
+def _operand(jax: Any, x: Any) -> Any:
+    """Return an argument as this library's array; what is static stays."""
+    if isinstance(x, Key):
+        return jax.random.key(0)
+    if isinstance(x, list):
+        return [jax.numpy.asarray(item) for item in x]
+    return jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x
 
 
 def _dtype(name: str) -> Any:

@@ -391,7 +391,7 @@ def test_indices_of_keys():
 
 
 def test_what_numpy_has_answered_often_is_compiled(monkeypatch):
-    monkeypatch.setattr(recipes, "CALLS", 3)
+    monkeypatch.setattr(recipes, "BUDGET", 75)
     function = jit(lambda x, i: jnp.take(x, i, axis=1) * 1)
     f = eager.EagerFunction(function, function)
     x, i = jnp.asarray(np.arange(60, dtype=np.float32).reshape(4, 15)), jnp.array([3, 14, -1, 20])
@@ -401,6 +401,48 @@ def test_what_numpy_has_answered_often_is_compiled(monkeypatch):
     results = [np.asarray(f(x, i)).tobytes() for _ in range(8)]
     assert answered == [EagerEntry, FastEntry]
     assert len(set(results)) == 1
+
+
+def test_elementwise_calls_that_numpy_has_answered_often_are_compiled_for_all_shapes(monkeypatch):
+    monkeypatch.setattr(recipes, "BUDGET", 12)
+    f = eager.EagerFunction(jnp.clip.__wrapped__, jit(lambda x: jnp.clip(x, 0.25, 0.75)), elementwise=True)
+    answered = []
+    learn = eager.EagerFunction._learn
+    monkeypatch.setattr(eager.EagerFunction, "_learn", lambda self, *call: (
+        answered.append(type(call[2])) if self is f else None, learn(self, *call))[1])
+    for n in (5, 5, 5, 5, 5, 5, 7):
+        assert (f(jnp.linspace(0.0, 1.0, n)) == np.clip(np.linspace(0, 1, n, dtype=np.float32), 0.25, 0.75)).all()
+    assert answered == [EagerEntry, FastEntry, FastEntry]
+
+
+@pytest.mark.parametrize(("function", "dtypes"), [
+    (jnp.add, ["int8", "int32", "bool", "float16", "float32", "bfloat16"]), (jnp.less, ["uint16", "bool"]),
+    (jnp.maximum, ["float32"]), (jnp.left_shift, ["int32"])], ids=lambda x: getattr(x, "__name__", ""))
+def test_inner_loops_give_the_jitted_bits_for_all_layouts(function, dtypes):
+    values = np.array([0, 1, 2, 3, 100, 7, 5, 127, 50, 1, 0, 9])
+    for dtype in dtypes:
+        x, y = jnp.array(values, dtype), jnp.array(values[::-1] % 3, dtype)
+        many = jnp.array(np.resize(values, 70_000), dtype)
+        pairs = ((x, y), (x, y[3]), (x[::-1], y), (x.reshape(3, 4).T, y.reshape(4, 3)), (x[:0], y[:0]), (x[2], y[2]),
+                 (many, many), (x, y.reshape(12, 1)), (x[1:], 1), (1, y[1:]))
+        results = jit(lambda pairs: [function(*pair) for pair in pairs])(pairs)
+        for pair, expected in zip(pairs, results, strict=True):
+            for _ in range(3):
+                found = function(*pair)
+                assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+                np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
+
+
+@pytest.mark.parametrize("number", [0.1, -7, True, 2 ** 31, 10 ** 400, float("inf"), -0.0])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_numbers_beside_small_arrays(number, dtype):
+    def tried(f):
+        try:
+            return np.asarray(f(jnp.array([1, -2, 3], dtype), number)).tobytes()
+        except (OverflowError, TypeError) as error:
+            return type(error)
+
+    assert len({tried(f) for f in [jit(lambda x, n: x + n), jnp.add, jnp.add, jnp.add]}) == 1
 
 
 def test_lists_as_static_arguments_are_looked_up():

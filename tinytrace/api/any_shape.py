@@ -21,6 +21,8 @@ from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
 
 SCALARS = (float, int, bool)
+MOST_SHAPES = 256
+"""Of one function, whose calls are counted."""
 
 
 class AnyShape(NamedTuple):
@@ -36,6 +38,39 @@ class AnyShape(NamedTuple):
     def at(self, shape: tuple[int, ...]) -> FastEntry | EagerEntry:
         """Return what answers calls on arrays of this shape."""
         return self.entry(math.prod(shape), tuple([aval.update(shape=shape) for aval in self.out_avals]))
+
+
+Entries = Callable[[int, tuple[ShapedArray, ...]], FastEntry | EagerEntry]
+
+
+class NumPyFirst:
+    """NumPy answers calls on arrays of every shape, until one shape has been met so often that a compiler would have
+    paid: from then on the program on a block does.
+
+    answer: makes what answers so many calls (-1: all) with results of these types.  compiled: the entries of the
+    program on a block, None where there is no such program.
+    """
+
+    def __init__(self, answer: Callable[[tuple[ShapedArray, ...], int], EagerEntry], calls: int,
+                 compiled: Callable[[], Entries | None]) -> None:
+        self.answer, self.calls, self.compiled = answer, calls, compiled
+        self.given: dict[tuple[ShapedArray, ...], EagerEntry] = {}
+        self.better: Entries | None = None
+
+    def __call__(self, elements: int, avals: tuple[ShapedArray, ...]) -> FastEntry | EagerEntry:
+        if self.better is not None:
+            return self.better(elements, avals)
+        entry = self.given.get(avals)
+        if entry is not None and entry.is_spent:
+            self.better = self.compiled()
+            self.calls = -1
+            self.given.clear()
+            return self(elements, avals)
+        if entry is None:
+            if len(self.given) >= MOST_SHAPES:
+                self.given.clear()
+            entry = self.given.setdefault(avals, self.answer(avals, self.calls))
+        return entry
 
 
 def types_and_shape(args: Sequence[Any], statics: Container[int] = ()) \

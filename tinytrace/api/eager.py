@@ -5,8 +5,8 @@ runs, compiled as `jit` compiles it (or found in memory, or on disk). Two things
 operations, and neither can be seen in a result:
 
   * NumPy answers for functions that have one right answer (`exactness`) while their arrays are small: elements that
-    move or are chosen, comparisons, integers, one sum or product (`recipes`). Nothing is compiled for them, until one
-    of several NumPy calls has been called so often that a compiler would have paid.
+    move or are chosen, comparisons, integers, one sum or product (`recipes`). Nothing is compiled for them, until
+    NumPy has spent on one of them as long as a compiler takes.
   * Elementwise functions are compiled once for all shapes (`blocks`), and traced once for all (`any_shape`).
 
 What cannot be traced because it looks at values runs in Python, operation by operation, and each of these by the rule.
@@ -23,7 +23,7 @@ import numpy as np
 
 from tinytrace import runtime
 from tinytrace._dispatch import EagerEntry, FastCallable, FastEntry, call_entry, current_epoch
-from tinytrace.api.any_shape import SCALARS, AnyShape, on_block, types_and_shape
+from tinytrace.api.any_shape import SCALARS, AnyShape, NumPyFirst, on_block, types_and_shape
 from tinytrace.api.blocks import on_blocks
 from tinytrace.api.concrete import as_array
 from tinytrace.api.exactness import has_one_answer, kind_or_none
@@ -32,7 +32,7 @@ from tinytrace.api.jit_cache import StaticValue, TracedFunction
 from tinytrace.api.loaded_code import cache_of_programs
 from tinytrace.api.nan_checks import find_nan
 from tinytrace.api.program import one_equation, shared_program
-from tinytrace.api.recipes import numpy_call, numpy_entry, pays_compiled
+from tinytrace.api.recipes import calls_in_budget, numpy_call, numpy_entry
 from tinytrace.api.signatures import not_an_array
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
@@ -211,7 +211,7 @@ def _call_of(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None, 
     cheaply, compiler = not (repeated and is_large(closed)), _has_compiler()
     entry: FastEntry | EagerEntry | None = None
     if in_order and (not compiler or (cheaply and not often and has_one_answer(closed.jaxpr))):
-        entry = numpy_entry(closed, leaf_types, unflatten, may_be_compiled=compiler and pays_compiled(closed.jaxpr))
+        entry = numpy_entry(closed, leaf_types, unflatten, may_be_compiled=compiler)
     if entry is None and compiler and cheaply and (found := on_blocks(closed)):
         on_any = shared_program(found.jaxpr).entry_on_blocks(*_entry_arguments(found, order), unflatten)
         shape = next((aval.shape for aval in (*closed.in_avals, *closed.out_avals) if aval.shape), ())
@@ -309,11 +309,21 @@ def _any_shape(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
     if blocks is None:
         return None
     width = max(aval.dtype.itemsize for aval in (*closed.in_avals, *out_avals))
-    if not compiler or has_one_answer(closed.jaxpr):
-        numpy = numpy_call(closed, leaf_types, unflatten is None, any_shape=True)
-        return numpy and AnyShape(out_avals, width, lambda elements, avals: EagerEntry(*numpy, avals, unflatten))
-    found = shared_program(blocks.jaxpr).entry_on_blocks(*_entry_arguments(blocks, order), unflatten)
-    return found and AnyShape(out_avals, width, found.at)
+
+
+    def compiled() -> Callable[[int, tuple[ShapedArray, ...]], FastEntry] | None:
+        found = shared_program(blocks.jaxpr).entry_on_blocks(*_entry_arguments(blocks, order), unflatten)
+        return found and found.at
+
+    if compiler and not has_one_answer(closed.jaxpr):
+        at = compiled()
+        return at and AnyShape(out_avals, width, at)
+    numpy = numpy_call(closed, leaf_types, unflatten is None, any_shape=True)
+    if numpy is None:
+        return None
+    calls = calls_in_budget(closed.jaxpr) if compiler and numpy[2] is None else -1
+    first = NumPyFirst(lambda avals, calls: EagerEntry(*numpy, avals, unflatten, calls), calls, compiled)
+    return AnyShape(out_avals, width, first)
 
 
 # --- operations as programs --------------------------------------------------------------------------------------

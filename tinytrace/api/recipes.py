@@ -13,11 +13,11 @@ import numpy as np
 
 from tinytrace._dispatch import EagerEntry
 from tinytrace.api.blocks import is_filling
-from tinytrace.api.exactness import called_program, kind_or_none
+from tinytrace.api.exactness import MOVES, called_program, kind_or_none
 from tinytrace.core.array import Array
 from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.kinds import Gather, Scatter
+from tinytrace.core.kinds import Gather, IndexMap, Kind, Routine, Scatter
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.primitives.conversion import convert_element_type_p
 
@@ -26,8 +26,8 @@ InnerLoop = tuple[int, tuple[int, ...]]
 """Which of a ufunc's loops, and NumPy's numbers of the dtypes that it reads (csrc/loops.c)."""
 MOST_OPERANDS = 4
 """Of an inner loop that is called directly."""
-CALLS = 500
-"""So many NumPy calls of some 30 us each take as long as a compiler does."""
+BUDGET = 15_000
+"""Microseconds of NumPy's time on the calls of one program: then a compiler would have paid, which takes as long."""
 FOLDED = {FLOAT32, FLOAT64}
 """What Python's integers may become at once: the way over int32 gives the same."""
 
@@ -42,15 +42,32 @@ def numpy_entry(closed: ClosedJaxpr, leaf_types: Sequence[type],
     found = numpy_call(closed, leaf_types, unflatten is None)
     if found is None:
         return None
-    return EagerEntry(*found, tuple(closed.out_avals), unflatten, CALLS if may_be_compiled else -1)
+    calls = calls_in_budget(closed.jaxpr) if may_be_compiled and found[2] is None else -1
+    return EagerEntry(*found, tuple(closed.out_avals), unflatten, calls)
 
 
-def pays_compiled(jaxpr: Jaxpr) -> bool:
-    """Is the program so much work to NumPy that calls which repeat are worth a compiler's time?
+def calls_in_budget(jaxpr: Jaxpr) -> int:
+    """Return how many calls of a program NumPy may answer before a compiler would have paid; -1: all of them.
 
-    An equation is a microsecond or two of NumPy's, a gather or a scatter some twenty.
+    What only moves elements stays NumPy's: to it that is a view.
     """
-    return sum(20 if isinstance(kind_or_none(eqn), (Gather, Scatter)) else 1 for eqn in _all_equations(jaxpr)) > 4
+    kinds = [(eqn, kind_or_none(eqn)) for eqn in _all_equations(jaxpr)]
+    if all(isinstance(kind, IndexMap) for _, kind in kinds):
+        return -1
+    return max(1, round(BUDGET / sum(_microseconds(eqn, kind) for eqn, kind in kinds)))
+
+
+def _microseconds(eqn: JaxprEqn, kind: Kind | None) -> float:
+    """Estimate NumPy's time: the same in every run, as what is compiled must be."""
+    elements = max(v.aval.size for v in (*eqn.invars, *eqn.outvars))
+    match kind:
+        case IndexMap():
+            return 1.0
+        case Gather() | Scatter():
+            return 20 + elements * 5e-3
+        case Routine() if eqn.primitive in MOVES:
+            return 5 + elements * 20e-3
+    return 1.5 + elements * 1e-3
 
 
 def _all_equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
