@@ -1,4 +1,36 @@
-/* bfloat16 is the upper half of a float; float16 is C's own `_Float16`. */
+/* bfloat16 is the upper half of a float; float16 has 5 bits of exponent and 10 of mantissa. Both are converted by integer
+   operations without branches, for compilers make vectors of these: of C's own `_Float16` gcc 12 makes none. */
+
+/* tt: tt_f16_to_f32; needs: tt_bits_f32, tt_float_f32 */
+/* The exponent is counted anew; what is smaller than 2**-14 has none, and is the mantissa of 2**-14 without its 1. */
+static inline float tt_f16_to_f32(uint16_t x) {
+    uint32_t size = (uint32_t)(x & 0x7FFFu) << 13, sign = (uint32_t)(x & 0x8000u) << 16;
+    uint32_t small = tt_bits_f32(tt_float_f32(size + 0x38800000u) - 0x1p-14f);
+    uint32_t bits = size >= 0x0F800000u ? size + 0x70000000u : size + 0x38000000u; /* infinities and NaN; numbers */
+    return tt_float_f32((size < 0x00800000u ? small : bits) | sign);
+}
+
+/* tt: tt_f32_to_f16; needs: tt_bits_f32, tt_float_f32 */
+/* Rounds to nearest, halves to even; beside 0.5 a float's last bit is 2**-24, as that of the smallest float16. From 65520
+   on all is infinite; a NaN stays one. */
+static inline uint16_t tt_f32_to_f16(float x) {
+    uint32_t all = tt_bits_f32(x), size = all & 0x7FFFFFFFu;
+    uint32_t small = tt_bits_f32(tt_float_f32(size) + 0.5f) - 0x3F000000u;
+    uint32_t large = size > 0x7F800000u ? 0x7E00u | (size >> 13 & 0x3FFu) : 0x7C00u;
+    uint32_t bits = (size + 0xC8000FFFu + (size >> 13 & 1)) >> 13;
+    bits = size < 0x38800000u ? small : bits;
+    return (uint16_t)((size >= 0x477FF000u ? large : bits) | (all >> 16 & 0x8000u));
+}
+
+/* tt: tt_round_f16; needs: tt_bits_f32, tt_float_f32 */
+/* The same number as a float: tt_f16_to_f32(tt_f32_to_f16(x)). */
+static inline float tt_round_f16(float x) {
+    uint32_t all = tt_bits_f32(x), size = all & 0x7FFFFFFFu;
+    uint32_t small = tt_bits_f32((tt_float_f32(size) + 0.5f) - 0.5f);
+    uint32_t large = size > 0x7F800000u ? (size | 0x00400000u) & 0xFFFFE000u : 0x7F800000u;
+    uint32_t bits = size < 0x38800000u ? small : (size + 0xFFFu + (size >> 13 & 1)) & 0xFFFFE000u;
+    return tt_float_f32((size >= 0x477FF000u ? large : bits) | (all & 0x80000000u));
+}
 
 /* tt: tt_bf16_to_f32; needs: tt_float_f32 */
 static inline float tt_bf16_to_f32(uint16_t x) { return tt_float_f32((uint32_t)x << 16); }
@@ -11,6 +43,14 @@ static inline uint16_t tt_f32_to_bf16(float x) {
     return (uint16_t)(x == x ? rounded : bits >> 16 | 0x0040u);
 }
 
+/* tt: tt_round_bf16; needs: tt_bits_f32, tt_float_f32 */
+/* The same number as a float: tt_bf16_to_f32(tt_f32_to_bf16(x)). */
+static inline float tt_round_bf16(float x) {
+    uint32_t bits = tt_bits_f32(x);
+    uint32_t rounded = bits + 0x7FFFu + (bits >> 16 & 1);
+    return tt_float_f32((x == x ? rounded : bits | 0x00400000u) & 0xFFFF0000u);
+}
+
 /* tt: tt_nextafter_bf16; needs: tt_bits_f32, tt_float_f32 */
 /* As tt_nextafter_f32, in steps of a bfloat16's last bit. */
 static inline float tt_nextafter_bf16(float x, float y) {
@@ -21,12 +61,11 @@ static inline float tt_nextafter_bf16(float x, float y) {
     return (x != x) | (y != y) ? x + y : result;
 }
 
-/* tt: tt_nextafter_f16; needs:  */
+/* tt: tt_nextafter_f16; needs: tt_f16_to_f32, tt_f32_to_f16; long */
 /* As tt_nextafter_f32, on the bits of the float16 that x is. */
 static inline float tt_nextafter_f16(float x, float y) {
-    union { _Float16 value; uint16_t bits; } here = {.value = (_Float16)x}, there = {.value = (_Float16)y};
-    uint16_t away = (x < y) == (x > 0.0f);
-    here.bits = (uint16_t)(x == 0.0f ? (there.bits & 0x8000u) | 1u : away ? here.bits + 1u : here.bits - 1u);
-    float result = x == y ? y : (float)here.value;
+    uint32_t bits = tt_f32_to_f16(x), away = (x < y) == (x > 0.0f);
+    uint32_t next = x == 0.0f ? (tt_f32_to_f16(y) & 0x8000u) | 1u : away ? bits + 1u : bits - 1u;
+    float result = x == y ? y : tt_f16_to_f32((uint16_t)next);
     return (x != x) | (y != y) ? x + y : result;
 }

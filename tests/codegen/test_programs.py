@@ -160,6 +160,65 @@ def test_half_floats_round_after_each_operation(dtype):
     assert all(out.dtype == x.dtype for out in ours)
 
 
+def test_float16_is_converted_as_numpy_does():
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    numbers = every[~np.isnan(every)]
+    widened = jax.jit(lambda x: x.astype("float32"))(numbers)
+    assert np.asarray(widened).tobytes() == numbers.astype(np.float32).tobytes()
+    assert np.isnan(jax.jit(lambda x: x.astype("float32"))(every[np.isnan(every)])).all()
+    wide = numbers.astype(np.float32)
+    ties = np.concatenate([wide, *(np.nextafter(wide, side) for side in (np.float32(-9e9), np.float32(9e9)))])
+    with np.errstate(over="ignore", invalid="ignore"):
+        halfway = (wide + np.nextafter(numbers, np.float16(np.inf)).astype(np.float32)) / 2
+    drawn = np.random.default_rng(0).integers(0, 1 << 32, 1 << 17, dtype=np.uint32).view(np.float32)
+    x = np.concatenate([ties, halfway, np.nextafter(halfway, np.float32(0)), drawn[~np.isnan(drawn)],
+                        np.float32([65519.996, 65520, -65520, 2**-25, np.nextafter(np.float32(2**-25), 1)])])
+    x = x[~np.isnan(x)]
+    with np.errstate(over="ignore"):
+        expected = x.astype(np.float16)
+    narrow, rounded = jax.jit(lambda x: (x.astype("float16"), x.astype("float16").astype("float32")))(x)
+    assert np.asarray(narrow).tobytes() == expected.tobytes()
+    assert np.asarray(rounded).tobytes() == expected.astype(np.float32).tobytes()
+    assert np.isnan(jax.jit(lambda x: x.astype("float16"))(drawn[np.isnan(drawn)])).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(3, 5, 4), (40, 70, 30), (60, 80, 1)])
+def test_products_of_halves_are_added_up_as_float32_and_rounded_once(dtype, shape):
+    n, k, m = shape
+    a, b = random(n, k).astype(dtype), random(k, m).astype(dtype)
+    exact = np.asarray(a, np.float64) @ np.asarray(b, np.float64)
+    ours = jax.jit(jnp.matmul)(a, b)
+    assert np.asarray(ours).tobytes() == np.asarray(a @ b).tobytes()
+    assert np.mean(np.asarray(ours) == exact.astype(ours.dtype)) > 0.99
+    preferred = jax.jit(lambda a, b: jnp.matmul(a, b, preferred_element_type="float32"))(a, b)
+    np.testing.assert_allclose(preferred, exact, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("types", ["int8 int8", "uint8 uint8", "int8 uint8", "int16 int8", "bool bool", "int16 int16"])
+@pytest.mark.parametrize("depth", [70, 1100])
+def test_large_products_of_small_integers_are_exact_and_wrap(types, depth):
+    def drawn(dtype, shape):
+        if dtype == "bool":
+            return rng.integers(0, 2, shape).astype(bool)
+        info = np.iinfo(dtype)
+        return np.where(rng.random(shape) < 0.5, info.min, rng.integers(info.min, info.max, shape)).astype(dtype)
+
+    rng = np.random.default_rng(depth)
+    a, b = (drawn(dtype, shape) for dtype, shape in zip(types.split(), ((33, depth), (depth, 20)), strict=True))
+    for preferred in (None, "int32") if "bool" not in types else (None,):
+        ours = jax.jit(lambda a, b, p=preferred: jax.lax.dot(a, b, preferred_element_type=p))(a, b)
+        exact = a.astype(np.int64) @ b.astype(np.int64)
+        assert np.array_equal(ours, exact.astype(ours.dtype)), preferred
+
+
+def test_many_small_products_are_loops():
+    for n in (1, 3, 4, 8, 9):
+        a, b = random(300, n, n), random(300, n, n)
+        same(jnp.matmul, a, b)
+        assert "sgemm" not in jax.jit(jnp.matmul).lower(a, b).as_text()
+
+
 def test_nan_wins_in_maximum_and_argmax_and_signed_zeros_sum():
     x = random(40, 50)
     for place in [(0, 0), (39, 49), (3, 7)]:

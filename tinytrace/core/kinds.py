@@ -12,11 +12,13 @@ An `Expr` is a C expression under construction. Rooms receive the output index a
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tinytrace.core.avals import ShapedArray
 from tinytrace.core.formulas import Formula
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinytrace.core.operations import Operation
@@ -191,6 +193,19 @@ class Contraction(NamedTuple):
     rhs_contract: tuple[int, ...]
     lhs_batch: tuple[int, ...]
     rhs_batch: tuple[int, ...]
+
+
+SMALL_PRODUCT = 16 * 1024
+"""Matrix products of at most this many multiplications are loops of our own; larger ones go to the BLAS."""
+
+
+def is_product_with_vector(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray) -> bool:
+    """Has one operand no dimension of its own (of size over 1)?"""
+    def free(aval: ShapedArray, *others: tuple[int, ...]) -> int:
+        taken = {a for axes in others for a in axes}
+        return math.prod(size for a, size in enumerate(aval.shape) if a not in taken)
+
+    return 1 in (free(lhs, kind.lhs_contract, kind.lhs_batch), free(rhs, kind.rhs_contract, kind.rhs_batch))
 
 
 class Scatter(NamedTuple):

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT32, canonicalize_dtype, is_complex, is_float, part_dtype
-from tinytrace.core.kinds import Contraction, Kind
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, canonicalize_dtype, dtype_of, is_complex, is_float, part_dtype
+from tinytrace.core.kinds import SMALL_PRODUCT, Call, Contraction, Kind, is_product_with_vector
 from tinytrace.core.primitive import param_type
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.checks import remaining, shifted, without
-from tinytrace.primitives.composite import OnParts
-from tinytrace.primitives.conversion import convert_element_type
+from tinytrace.primitives.composite import OnParts, recorded
+from tinytrace.primitives.conversion import convert_element_type, convert_element_type_p
 from tinytrace.primitives.elementwise import add_any
 from tinytrace.primitives.shaping import NDArray, inverse_permutation, transpose
 
@@ -221,10 +221,50 @@ class DotGeneral(Bilinear):
                 "dimension_numbers": dimension_numbers, "precision": precision,
                 "preferred_element_type": preferred_element_type})
         (contract, rhs_contract), (batch, rhs_batch) = dimension_numbers
-        return Contraction(contract, rhs_contract, batch, rhs_batch)
+        kind = Contraction(contract, rhs_contract, batch, rhs_batch)
+        wide = _computed_in(in_avals[0], in_avals[1], out_avals[0], kind)
+        if wide == out_avals[0].dtype:
+            return kind
+        return Call(recorded(functools.partial(_dot_in, dimension_numbers, precision, wide, out_avals[0].dtype),
+                             in_avals))
 
 
 dot_general_p = DotGeneral()
+
+
+def _computed_in(lhs: ShapedArray, rhs: ShapedArray, out: ShapedArray, kind: Contraction) -> np.dtype[Any]:
+    """Return the type in which products are added up.
+
+    For halves float32: the sum is rounded once. For a large product of small integers one of floats, as long as it
+    holds every sum exactly, in any order: the BLAS multiplies these faster than loops multiply integers.
+    """
+    dtype: Any = out.dtype
+    if is_float(dtype):
+        return FLOAT32 if dtype.itemsize == 2 else dtype
+    depth = math.prod(lhs.shape[axis] for axis in kind.lhs_contract)
+    if dtype.kind == "b" or out.size * depth <= SMALL_PRODUCT or is_product_with_vector(kind, lhs, rhs):
+        return dtype  # type: ignore[no-any-return]
+    most = depth * _largest(lhs.dtype) * _largest(rhs.dtype)
+    if most <= 1 << 24:
+        return FLOAT32
+    return FLOAT64 if most < 1 << 31 else dtype
+
+
+def _largest(dtype: Any) -> int:
+    """Return the greatest absolute value that integers of a type have."""
+    return 1 if dtype.kind == "b" else -int(np.iinfo(dtype).min) or int(np.iinfo(dtype).max)
+
+
+def _dot_in(numbers: DimensionNumbers, precision: Any, wide: np.dtype[Any], dtype: Any, lhs: Any, rhs: Any) -> Any:
+    """Return a product computed in the type `wide`, as one of type `dtype`."""
+    def converted(x: Any, new_dtype: Any) -> Any:
+        if dtype_of(x) == new_dtype:
+            return x
+        return convert_element_type_p.bind(x, new_dtype=new_dtype, weak_type=False)
+
+    out = dot_general_p.bind(converted(lhs, wide), converted(rhs, wide), dimension_numbers=numbers,
+                             precision=precision, preferred_element_type=wide)
+    return converted(out if is_float(dtype) else converted(out, np.dtype(np.int32)), dtype)  # integers wrap
 
 
 def _transposed(ct: Any, x: ShapedArray, y: Any, numbers: DimensionNumbers, precision: Any,

@@ -38,13 +38,11 @@ LINK = ("-shared", "-nostdlib") + (("-undefined", "dynamic_lookup") if sys.platf
 SUPPORT = ("-lgcc",) if sys.platform == "linux" else ()
 NATIVE = ("-march=native",)
 
-OLD_CLANG = ("-D_Float16=__fp16",)  # which stores and converts, and that is all that programs do
-EVERY = (*COMMON, *(flag for flags in OWN.values() for flag in flags), *OLD_CLANG,
+EVERY = (*COMMON, *(flag for flags in OWN.values() for flag in flags),
          *(flag for quirk in QUIRKS for flag in quirk.flags))  # fmt: skip
 """All that may be among a compiler's flags: a change of these makes another compiler of it."""
 
 LACKS = {
-    "_Float16": "take gcc 12, clang 14 or newer: older ones have no float16 on x86",
     "-fvect-cost-model": "set CC to gcc or clang, whose flags tinytrace knows",
 }
 """What a compiler may complain of, and what to do then."""
@@ -70,8 +68,7 @@ def family(identity: str) -> tuple[str, int]:
 def own_flags(identity: str) -> tuple[str, ...]:
     """Return the flags for a compiler that calls itself `identity`; those of gcc for one that is not known."""
     kind, version = family(identity)
-    is_old = kind == "clang" and 0 < version < 15 and "x86_64" in identity
-    return (*COMMON, *OWN[kind], *(OLD_CLANG if is_old else ()), *switches(kind, version))
+    return (*COMMON, *OWN[kind], *switches(kind, version))
 
 
 def quick_flags(identity: str, quick: bool) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
-    const _Float16 *a = buffers[0];
-    const _Float16 *b = buffers[1];
-    _Float16 *f = buffers[2];
+    const uint16_t *a = buffers[0];
+    const uint16_t *b = buffers[1];
+    uint16_t *f = buffers[2];
     (void)host;
 
     /* loop over 64: reads 25.6 kB, writes 128 B, 12.8 kflop, fusion saved 77.3 kB
@@ -14,11 +14,11 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         float e = 0.0f;
         #pragma omp simd reduction(+: e)
         for (int64_t i1 = 0; i1 < 100; i1++) {
-            const float c = (float)(_Float16)((float)a[100 * i0 + i1] * (float)b[100 * i0 + i1]);
+            const float c = tt_round_f16(tt_f16_to_f32(a[100 * i0 + i1]) * tt_f16_to_f32(b[100 * i0 + i1]));
             const float d = c;
             e += d;
         }
-        f[i0] = (_Float16)(e);
+        f[i0] = tt_f32_to_f16(e);
     }
     return TT_OK;
 }

@@ -317,7 +317,7 @@ class Code:
             return self._text(node.args[1])
         text, whole, _ = self._formula(node)
         if is_half(node.dtype):
-            return rounded(text, node.dtype), False
+            return rounded(text, node.dtype), True
         if node.dtype.itemsize < 4 and node.dtype != BOOL:
             return f"({variable_type(node.dtype)})({text})", False
         return text, whole

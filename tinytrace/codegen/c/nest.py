@@ -148,7 +148,7 @@ class NestWriter:
     def _element(self, text: str, value: Node, array: Buffer) -> str:
         """Return what is stored for a value: not rounded twice, if it is rounded here and nowhere else."""
         if is_half(array.dtype) and value.op == "apply" and self.code.name_of(value) is None:
-            return narrowed(f"({self.code.unrounded(value)})", array.dtype)
+            return narrowed(self.code.unrounded(value), array.dtype)
         return narrowed(text, array.dtype)
 
     def _place(self, place: Place) -> str:
@@ -180,7 +180,7 @@ class NestWriter:
             return
         pair = Text(widened(target, dtype) if half else target, True), element
         text = spelled_formula(operation.formula, lambda part: pair[part.args[0]]).text
-        self.code.line(f"{target} = {narrowed(f'({text})', dtype) if half else text};", COMPUTE, eqns)
+        self.code.line(f"{target} = {narrowed(text, dtype) if half else text};", COMPUTE, eqns)
 
     def _take_in_product(self, place: Place, op: str, value: Node) -> bool:
         """Write `place += a * b` with one rounding, if the value is a product that nothing else uses; was it?"""

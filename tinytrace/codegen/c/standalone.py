@@ -13,10 +13,10 @@ import numpy as np
 
 from tinytrace.codegen.c.comments import comment
 from tinytrace.codegen.c.numbers import spelled
-from tinytrace.codegen.c.types import memory_type
+from tinytrace.codegen.c.types import interface_type, memory_type
 from tinytrace.codegen.csource import CSource
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT0, FLOAT16, KeyType, is_float
+from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT0, FLOAT16, KeyType, is_float, is_half
 
 ENTRY, HOST = "entry", "tt_standalone_host"
 Operand = TypeVar("Operand")
@@ -42,7 +42,7 @@ class Parameter(NamedTuple):
         'const float *x'
         """
         form = "{} {}" if self.by_value else "const {} *{}"
-        return form.format(memory_type(self.aval.dtype), self.name)
+        return form.format(interface_type(self.aval.dtype), self.name)
 
     @property
     def elements(self) -> str:
@@ -111,8 +111,7 @@ class Standalone(NamedTuple):
         guard = f"{self.name.upper()}_H"
         contract = f"{_CONTRACT}\n{_LAPACK}" if self.needs_lapack else _CONTRACT
         about = comment(f"{heading}\n\n{contract}\n\n" + "\n".join(self._table()))
-        inside = self.source is not None and "_Float16" in self.source.names
-        halves = [_OLD_CLANG] if inside or any(p.aval.dtype == FLOAT16 for p in (*self.inputs, *self.outputs)) else []
+        halves = [_OLD_CLANG] if any(p.aval.dtype == FLOAT16 for p in (*self.inputs, *self.outputs)) else []
         return "\n".join([*about, f"#ifndef {guard}", f"#define {guard}", "#include <stdint.h>", *halves, "",
                           "#ifdef __cplusplus", 'extern "C" {', "#endif", "", f"{self._head()};", "",
                           "#ifdef __cplusplus", "}", "#endif", "#endif", ""])
@@ -132,7 +131,7 @@ class Standalone(NamedTuple):
         sizes = ["{" + f"{p.aval.nbytes}, \"{p.name}\"" + "}" for p in (*self.inputs, *self.outputs)]
         fill = [line for i, p in enumerate(self.inputs) for line in _fill(i, p)]
         n = len(self.inputs)
-        args = [f"*(const {memory_type(p.aval.dtype)} *)arrays[{i}]" if p.by_value else f"arrays[{i}]"
+        args = [f"*(const {interface_type(p.aval.dtype)} *)arrays[{i}]" if p.by_value else f"arrays[{i}]"
                 for i, p in enumerate(self.inputs)]
         args += [f"arrays[{n + i}]" for i in range(len(self.outputs))]
         show = [line for i, p in enumerate(self.outputs) for line in _show(n + i, p)]
@@ -140,7 +139,7 @@ class Standalone(NamedTuple):
                                fill="\n".join(fill), args=", ".join(args) or "", show="\n".join(show))
 
     def _head(self) -> str:
-        outputs = [f"{memory_type(p.aval.dtype)} *{p.name}" for p in self.outputs]
+        outputs = [f"{interface_type(p.aval.dtype)} *{p.name}" for p in self.outputs]
         return f"int {self.name}({', '.join([p.declaration for p in self.inputs] + outputs) or 'void'})"
 
     def _table(self) -> list[str]:
@@ -224,7 +223,7 @@ _SILENCE = """\
 def _numbers(constant: Constant) -> str:
     """Return the elements of an array as C, exact to the bit, a few on a line."""
     dtype, flat = constant.aval.dtype, constant.value.reshape(-1)
-    if dtype == BFLOAT16:
+    if is_half(dtype):
         words = [str(int(word)) for word in flat.view(np.uint16)]
     else:
         words = [spelled(value, dtype) for value in flat]
@@ -234,7 +233,7 @@ def _numbers(constant: Constant) -> str:
 
 def _fill(i: int, p: Parameter) -> list[str]:
     """Return the lines of the example that make numbers for an input."""
-    dtype, kind = p.aval.dtype, memory_type(p.aval.dtype)
+    dtype, kind = p.aval.dtype, interface_type(p.aval.dtype)
     if isinstance(dtype, KeyType):
         value = "k + 1"
     elif dtype == BFLOAT16:
@@ -249,7 +248,7 @@ def _fill(i: int, p: Parameter) -> list[str]:
 
 
 def _show(i: int, p: Parameter) -> list[str]:
-    kind, shown = memory_type(p.aval.dtype), min(p.aval.size, 4)
+    kind, shown = interface_type(p.aval.dtype), min(p.aval.size, 4)
     form, cast = ("%.9g", "double") if is_float(p.aval.dtype) and p.aval.dtype != BFLOAT16 else ("%lld", "long long")
     more = f' of {p.aval.size}' if shown < p.aval.size else ""
     if not shown:

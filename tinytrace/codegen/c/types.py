@@ -1,25 +1,23 @@
 """How C holds elements: the type in memory, the type in a variable, and the way between the two.
 
-float16 and bfloat16 lie in memory as two bytes and are computed as `float`, rounded after each operation; bool is
-`uint8_t` 0 or 1. Complex numbers are C's own, of which programs add, subtract, negate and compare whole ones alone:
-all else is written on their parts (`primitives/on_complex.py`).
+float16 and bfloat16 lie in memory as two bytes and are computed as `float`, rounded after each operation (in vectors:
+csrc/math/halves.h); bool is `uint8_t` 0 or 1. Complex numbers are C's own, of which programs add, subtract, negate and
+compare whole ones alone: all else is written on their parts (`primitives/on_complex.py`).
 """
 from __future__ import annotations
 
 from tinytrace.codegen.c.lines import named
 from tinytrace.core.dtypes import FLOAT0, FLOAT16, DType, KeyType, is_half, short_name
 
-_MEMORY = {"f16": "_Float16", "bf16": "uint16_t", "f32": "float", "f64": "double", "bool": "uint8_t",
+_MEMORY = {"f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double", "bool": "uint8_t",
            "c64": "float _Complex", "c128": "double _Complex"}
-_HALF = named("_Float16")
-_WIDEN, _NARROW = named("tt_bf16_to_f32"), named("tt_f32_to_bf16")
 
 
 def memory_type(dtype: DType) -> str:
     """Return the C type of elements in a buffer.
 
     >>> memory_type(np.dtype("bool")), memory_type(np.dtype("int32")), memory_type(np.dtype("float16"))
-    ('uint8_t', 'int32_t', '_Float16')
+    ('uint8_t', 'int32_t', 'uint16_t')
     """
     if isinstance(dtype, KeyType):
         return "uint64_t"
@@ -27,6 +25,15 @@ def memory_type(dtype: DType) -> str:
         return "uint8_t"
     name = short_name(dtype)
     return _MEMORY.get(name) or f"{'u' if name[0] == 'u' else ''}int{name[1:]}_t"
+
+
+def interface_type(dtype: DType) -> str:
+    """Return the C type of elements as the user of an exported program sees it.
+
+    >>> interface_type(np.dtype("float16")), interface_type(np.dtype("int32"))
+    ('_Float16', 'int32_t')
+    """
+    return "_Float16" if dtype == FLOAT16 else memory_type(dtype)
 
 
 def variable_type(dtype: DType | None) -> str:
@@ -38,18 +45,14 @@ def variable_type(dtype: DType | None) -> str:
 
 def rounded(text: str, dtype: DType) -> str:
     """Return the C expression that rounds the float `text` to a two-byte float and widens it again."""
-    return f"(float)({_HALF})({text})" if dtype == FLOAT16 else f"{_WIDEN}({_NARROW}({text}))"
+    return f"{named(f'tt_round_{short_name(dtype)}')}({text})"
 
 
 def widened(text: str, dtype: DType) -> str:
     """Return the variable's value for the element `text` in memory."""
-    if not is_half(dtype):
-        return text
-    return f"(float){text}" if dtype == FLOAT16 else f"{_WIDEN}({text})"
+    return f"{named(f'tt_{short_name(dtype)}_to_f32')}({text})" if is_half(dtype) else text
 
 
 def narrowed(text: str, dtype: DType) -> str:
     """Return the element to store for a variable's value `text`."""
-    if not is_half(dtype):
-        return text
-    return f"({_HALF}){text}" if dtype == FLOAT16 else f"{_NARROW}({text})"
+    return f"{named(f'tt_f32_to_{short_name(dtype)}')}({text})" if is_half(dtype) else text

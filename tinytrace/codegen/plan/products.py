@@ -3,12 +3,11 @@ from __future__ import annotations
 
 import math
 
-from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import JaxprEqn
-from tinytrace.core.kinds import Contraction
+from tinytrace.core.kinds import SMALL_PRODUCT, Contraction, is_product_with_vector
 
-SMALL_PRODUCT = 16 * 1024
-"""Matrix products of at most this many multiplications are loops of our own; larger ones go to the BLAS."""
+SMALL_IN_BATCH = 1024
+"""Of a batch, products of at most this many multiplications each are loops of our own: a call costs as much."""
 
 
 def is_small_product(kind: Contraction, eqn: JaxprEqn) -> bool:
@@ -18,13 +17,5 @@ def is_small_product(kind: Contraction, eqn: JaxprEqn) -> bool:
     count = out.size * math.prod(lhs.shape[a] for a in kind.lhs_contract)
     if out.dtype.name not in ("float32", "float64") or lhs.dtype != out.dtype or rhs.dtype != out.dtype:
         return True
-    return count <= SMALL_PRODUCT or is_product_with_vector(kind, lhs, rhs)
-
-
-def is_product_with_vector(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray) -> bool:
-    """Has one operand no dimension of its own (of size over 1)?"""
-    def free(aval: ShapedArray, *others: tuple[int, ...]) -> int:
-        taken = {a for axes in others for a in axes}
-        return math.prod(size for a, size in enumerate(aval.shape) if a not in taken)
-
-    return 1 in (free(lhs, kind.lhs_contract, kind.lhs_batch), free(rhs, kind.rhs_contract, kind.rhs_batch))
+    batch = math.prod(lhs.shape[a] for a in kind.lhs_batch)
+    return count <= max(SMALL_PRODUCT, batch * SMALL_IN_BATCH) or is_product_with_vector(kind, lhs, rhs)
