@@ -50,7 +50,6 @@ MISSING: dict[str, dict[str, str]] = {
         "conv_general_permutations conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple":
             "use lax.conv_general_dilated; eval_shape tells its shape",
         "dtype": "use x.dtype, or jnp.result_type(x)",
-        "index_take": "use jnp.take or x[indices]",
         "ragged_dot": "use one product for each group",
         "scan_bind": "use lax.scan",
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",

@@ -13,7 +13,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.examples import examples
 from tests.meanings import in_numpy
-from tinytrace import lax
+from tinytrace import core, lax
 from tinytrace.control_flow.closed_call import closed_call_p
 from tinytrace.core import call_p
 from tinytrace.core.dce import dce_jaxpr
@@ -332,3 +332,10 @@ def test_forward_rules_that_may_become_the_function_again_go_when_nobody_reads_t
     for wrap in (lambda g: g, jax.jit):
         close(wrap(lambda x: jax.vjp(f, x, x)[0])(XS), f(XS, XS))
         close(wrap(jax.grad(lambda x: jnp.sum(jax.checkpoint(f)(x, x))))(XS), jnp.cos(XS) * XS + 1.0)
+
+
+def test_programs_inside_a_program_are_found_by_equation_and_by_jaxpr() -> None:
+    """`jax.core.subjaxprs` and `jaxprs_in_params`."""
+    closed = jax.make_jaxpr(lambda x: lax.cond(x > 0, jnp.sin, lambda x: jax.jit(jnp.cos)(x) + 1.0, x))(1.0)
+    for found in (core.subjaxprs(closed.jaxpr), core.jaxprs_in_params(closed.eqns[-1].params)):
+        assert [len(jaxpr.eqns) for jaxpr in found] == [2, 1]

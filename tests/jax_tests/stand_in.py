@@ -62,6 +62,7 @@ class Empty:
 ADDED: dict[str, dict[str, Any]] = {
     "jax._src.array": {"ArrayImpl": Array},
     "jax._src.interpreters.mlir": {"_platforms_with_donation": ["cpu", "cuda", "rocm", "tpu"]},
+    "jax._src.util": {"NumpyComplexWarning": np.exceptions.ComplexWarning},
     "jax._src.lax.control_flow": {"_initial_style_open_jaxpr": Empty, "_initial_style_jaxpr": Empty},
     "jax._src.lax.control_flow.common": {"_pad_jaxpr_constvars": Empty},
     "jax._src.dtypes": {

@@ -52,3 +52,25 @@ def test_order_is_kept_and_derivatives_flow(rows):
 def test_trees_must_agree():
     with pytest.raises(ValueError, match="same tree structure"):
         lax.reduce((m, m), (0.0,), lax.add, (0,))
+
+
+@pytest.mark.parametrize("result", ["[x + y]", "(x, y)", "None", "{'a': x}"])
+def test_the_result_of_a_computation_has_the_structure_of_its_operands(result):
+    """As JAX, where `reduce_window` says so, and `reduce` returns what the computation returns."""
+    computation = eval(f"lambda x, y: {result}")
+    with pytest.raises(ValueError, match=r"reduce_window output must have the same tree structure as the operands "
+                                         r"PyTreeDef\(\*\) vs. PyTreeDef"):
+        lax.reduce_window(np.ones(3), 0.0, computation, (2,), (1,), "VALID")
+    if result == "[x + y]":
+        assert lax.reduce(np.ones(3), 0.0, computation, (0,)) == [3.0]
+    elif result != "{'a': x}":
+        with pytest.raises(ValueError, match=r"the computation of reduce takes .* twice and must give that once"):
+            lax.reduce(np.ones(3), 0.0, computation, (0,))
+
+
+@pytest.mark.parametrize("computation", [lambda x, y: x > y, lambda x, y: lax.full((2,), x)])
+def test_the_result_of_a_computation_has_the_type_of_its_operands(computation):
+    for fold in (lambda: lax.reduce(np.ones(3), 0.0, computation, (0,)),
+                 lambda: lax.reduce_window(np.ones(3), 0.0, computation, (2,), (1,), "VALID")):
+        with pytest.raises(ValueError, match="twice and must give that once, and gives ShapedArray"):
+            fold()

@@ -1,10 +1,12 @@
-"""lax.slice_in_dim: bounds count as those of Python's slices do."""
+"""Shapes and positions: `lax.slice_in_dim`, whose bounds count as those of Python's slices, `index_take`, `broadcast_shapes`."""
 
 import itertools
 
 import numpy as np
 import pytest
 
+import tinytrace as jax
+from tinytrace import lax
 from tinytrace.primitives.slicing import window_in_dim
 
 
@@ -16,3 +18,24 @@ def test_bounds_count_from_either_end(stride):
         expected = slice(start, limit, stride).indices(4)
         assert (window["start_indices"], window["limit_indices"], window["strides"]) == \
             tuple((first, at, last) for first, at, last in zip((0, 2, 1), expected, (0, 3, 1), strict=True))
+
+
+def test_index_take_reads_modulo_the_size():
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    i, j = np.int32([0, 1, -1]), np.int32([5, 1, 2])
+    np.testing.assert_array_equal(lax.index_take(x, (i, j), (0, 2)), x[i % 2, :, j % 4])
+    np.testing.assert_array_equal(lax.index_take(x, [i], [0]), x[i % 2])
+    gradient = jax.grad(lambda x: lax.index_take(x, (i, j), (0, 2)).sum())(x)
+    expected = np.zeros_like(x)
+    np.add.at(expected, (i % 2, slice(None), j % 4), 1)
+    np.testing.assert_array_equal(gradient, expected)
+
+
+@pytest.mark.parametrize(("shapes", "message"), [
+    ([(-1,)], r"Only non-negative indices .* but got shape \(-1,\)"),
+    (["hello"], "Shapes must be 1D sequences of concrete values of integer type, got hello"),
+    ([(2.0,), (2,)], r"Shapes must be 1D sequences of concrete values of integer type, got \(2.0,\)"),
+])  # fmt: skip
+def test_what_is_no_shape_is_not_broadcast(shapes, message):
+    with pytest.raises(TypeError, match=message):
+        lax.broadcast_shapes(*shapes)

@@ -133,3 +133,20 @@ def test_branches_are_split_as_the_policy_says():
     assert again(lambda primitive, *_, **__: primitive.name in ("cos", "sin", "exp")) == [0, 0, 0]
     assert again(lambda primitive, *_, **__: primitive.name == "cos")[0] == 0
     assert min(again(lambda *_, **__: False)) > 0
+
+
+def test_a_checkpointed_function_is_traced_once_for_each_static_value():
+    """Values of one type that are equal are one; what has no hash is traced at each call."""
+    calls = []
+
+    def f(x, n):
+        calls.append(n)
+        return x * (n[0] if isinstance(n, list) else n)
+
+    checkpointed = jax.checkpoint(f, static_argnums=1)
+    values = (2, 2.5, 2, 2.0, 2.5, 2, [3], [3])
+    assert [float(checkpointed(1.0, n)) for n in values] == [2, 2.5, 2, 2, 2.5, 2, 3, 3]
+    assert calls == [2, 2.5, 2.0, [3], [3]]
+    assert jax.grad(checkpointed)(1.0, 2) == 2.0
+    swapped = jax.checkpoint(lambda n, x, m: n * x - m, static_argnums=(-1, 0))
+    assert swapped(3, 2.0, 1) == 5.0

@@ -39,10 +39,17 @@ def checkpoint(fun: Function, *, concrete: bool = False, prevent_cse: bool = Tru
                                   "you can use its `static_argnums` option, and if necessary the "
                                   "`jax.ensure_compile_time_eval()` context manager.")
 
+    remembered = functools.lru_cache(typed=True)(functools.partial(_with_statics, fun))
+
     @functools.wraps(fun)
     @api_boundary
     def fun_remat(*args: Any, **kwargs: Any) -> Any:
-        of_dynamic, dynamic = _without_statics(fun, static_argnums, args)
+        of_dynamic, dynamic, numbers = fun, args, _checked_numbers(static_argnums, len(args))
+        if numbers:
+            statics = tuple(args[i] for i in numbers)
+            dynamic = tuple(x for i, x in enumerate(args) if i not in numbers)
+            bind = remembered if _is_hashable(statics) else functools.partial(_with_statics, fun)
+            of_dynamic = bind(numbers, *statics)
         leaves, in_tree = tree_flatten((dynamic, kwargs))
         jaxpr, consts, out_tree = _traced(of_dynamic, in_tree, tuple(aval_of(x) for x in leaves))
         outs = remat_p.bind(*consts, *leaves, jaxpr=jaxpr, prevent_cse=prevent_cse, differentiated=False, policy=policy)
@@ -166,24 +173,35 @@ def _traced(fun: Function, in_tree: PyTreeDef, in_avals: tuple[ShapedArray, ...]
     return result
 
 
-def _without_statics(fun: Function, static_argnums: int | Sequence[int],
-                     args: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
-    """Return `fun` as a function of its dynamic arguments, and these."""
+def _checked_numbers(static_argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
+    """Return which of `count` arguments are static, counted from the first and in order."""
     numbers = (static_argnums,) if type(static_argnums) is int else static_argnums
     if type(numbers) is not tuple or not all(type(n) is int for n in numbers):
         raise TypeError("the `static_argnums` argument to `jax.checkpoint` / `jax.remat` must be an int, tuple of ints "
                         f"or, bool, but got value {static_argnums}")
-    if not all(-len(args) <= n < len(args) for n in numbers):
+    if not all(-count <= n < count for n in numbers):
         raise ValueError("the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values "
                          "greater than or equal to `-len(args)` and less than `len(args)`, but got "
                          f"{numbers}")
-    if not numbers:
-        return fun, args
-    statics = {n % len(args) for n in numbers}
+    return tuple(sorted({n % count for n in numbers}))
+
+
+def _with_statics(fun: Function, numbers: tuple[int, ...], *statics: Any) -> Function:
+    """Return `fun` as a function of its other arguments, whose traces are remembered for it."""
 
     @functools.wraps(fun)
     def of_dynamic(*dynamic: Any, **kwargs: Any) -> Any:
-        given = iter(dynamic)
-        return fun(*(x if i in statics else next(given) for i, x in enumerate(args)), **kwargs)
+        args = list(dynamic)
+        for i, static in zip(numbers, statics, strict=True):
+            args.insert(i, static)
+        return fun(*args, **kwargs)
 
-    return of_dynamic, tuple(x for i, x in enumerate(args) if i not in statics)
+    return of_dynamic
+
+
+def _is_hashable(x: Any) -> bool:
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return True

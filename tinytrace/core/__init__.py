@@ -12,7 +12,6 @@ from tinytrace.core.jaxpr import (
     Var,
     eval_jaxpr,
     jaxpr_as_fun,
-    subjaxprs,
 )
 from tinytrace.core.own_primitive import OwnPrimitive as OwnPrimitive
 from tinytrace.core.primitive import Primitive
@@ -23,7 +22,7 @@ from tinytrace.util import lazy_names
 
 __all__ = [
     "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal", "Primitive", "ShapedArray", "Trace",
-    "Tracer", "Var", "check_jaxpr", "eval_jaxpr", "jaxpr_as_fun", "subjaxprs", "to_text",
+    "Tracer", "Var", "check_jaxpr", "eval_jaxpr", "jaxpr_as_fun", "to_text",
 ]
 
 _OF_JAX = """
@@ -36,7 +35,7 @@ _OF_JAX = """
     min_dim new_base_main new_jaxpr_eqn new_main new_sublevel no_axis_name no_effects
     nonempty_axis_env_DO_NOT_USE OpaqueTraceState outfeed_primitives OutputType ParamDict
     primal_dtype_to_tangent_dtype pytype_aval_mappings raise_to_shaped raise_to_shaped_mappings
-    thread_local_state ThreadLocalState Token trace_state_clean traverse_jaxpr_params typecheck
+    subjaxprs thread_local_state ThreadLocalState Token trace_state_clean traverse_jaxpr_params typecheck
     typecompat typematch unmapped_aval unsafe_am_i_under_a_jit_DO_NOT_USE
     unsafe_am_i_under_a_vmap_DO_NOT_USE unsafe_get_axis_names_DO_NOT_USE UnshapedArray valid_jaxtype
     Value

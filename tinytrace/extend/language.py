@@ -22,7 +22,7 @@ from tinytrace.core.dtypes import FLOAT0, is_float
 from tinytrace.core.jaxpr import Atom as Atom
 from tinytrace.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
 from tinytrace.core.jaxpr import join_effects as _join_effects
-from tinytrace.core.jaxpr import subjaxprs as jaxprs_in_params  # noqa: F401
+from tinytrace.core.jaxpr import subjaxprs as jaxprs_in_params
 from tinytrace.core.named_axes import Axis, axis_size, binding, bound_axes
 from tinytrace.core.named_axes import no_axis_name as no_axis_name
 from tinytrace.core.primitive import Primitive
@@ -209,6 +209,12 @@ def join_effects(*effects: Iterable[Any]) -> frozenset[Any]:
 def traverse_jaxpr_params(f: Callable[[Any], Any], params: dict[str, Any]) -> dict[str, Any]:
     """Return `f` of each jaxpr among the parameters of an equation, by name."""
     return {name: f(value) for name, value in params.items() if isinstance(value, Jaxpr) or hasattr(value, "jaxpr")}
+
+
+def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
+    """Yield the jaxprs among the parameters of the equations of `jaxpr`."""
+    for eqn in jaxpr.eqns:
+        yield from jaxprs_in_params(eqn.params)
 
 
 def jaxpr_uses_outfeed(jaxpr: Jaxpr) -> bool:

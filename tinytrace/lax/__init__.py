@@ -146,7 +146,15 @@ from tinytrace.primitives.dynamic_slicing import (
     dynamic_update_slice_p,
 )
 from tinytrace.primitives.elementwise import neg, neg_p
-from tinytrace.primitives.gathering import gather, gather_p, scatter_add, scatter_add_p, scatter_sub, scatter_sub_p
+from tinytrace.primitives.gathering import (
+    gather,
+    gather_p,
+    index_take,
+    scatter_add,
+    scatter_add_p,
+    scatter_sub,
+    scatter_sub_p,
+)
 from tinytrace.primitives.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from tinytrace.primitives.optimization_barrier import optimization_barrier, optimization_barrier_p
 from tinytrace.primitives.placement import device_put_p
@@ -300,9 +308,9 @@ __all__ = [
     "dynamic_update_slice_p", "eq", "eq_p", "eq_to_p", "erf", "erf_inv", "erf_inv_p", "erf_p", "erfc", "erfc_p", "exp",
     "exp2", "exp2_p", "exp_p", "expand_dims", "expm1", "expm1_p", "fft", "fft_p", "floor", "floor_p", "fori_loop",
     "full", "full_like", "gather", "gather_p", "ge", "ge_p", "gt", "gt_p", "igamma", "igamma_grad_a", "igamma_grad_a_p",
-    "igamma_p", "igammac", "igammac_p", "imag", "imag_p", "index_in_dim", "integer_pow", "integer_pow_p", "iota",
-    "iota_p", "is_finite", "is_finite_p", "le", "le_p", "le_to_p", "lgamma", "lgamma_p", "linear_solve_p", "log",
-    "log1p", "log1p_p", "log_p", "logistic", "logistic_p", "lt", "lt_p", "lt_to_p", "map", "max", "max_p", "min",
+    "igamma_p", "igammac", "igammac_p", "imag", "imag_p", "index_in_dim", "index_take", "integer_pow", "integer_pow_p",
+    "iota", "iota_p", "is_finite", "is_finite_p", "le", "le_p", "le_to_p", "lgamma", "lgamma_p", "linear_solve_p",
+    "log", "log1p", "log1p_p", "log_p", "logistic", "logistic_p", "lt", "lt_p", "lt_to_p", "map", "max", "max_p", "min",
     "min_p", "mul", "mul_p", "ne", "ne_p", "neg", "neg_p", "nextafter", "nextafter_p", "not_p", "optimization_barrier",
     "optimization_barrier_p", "or_p", "pad", "pad_p", "padtype_to_pads", "platform_dependent", "polygamma",
     "polygamma_p", "population_count", "population_count_p", "pow", "pow_p", "random_gamma_grad", "random_gamma_grad_p",

@@ -19,7 +19,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.trace import Tracer, eval_context
-from tinytrace.core.trees import tree_flatten, tree_leaves, tree_unflatten
+from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.lax.control_flow import scan
 from tinytrace.primitives.broadcasting import broadcast, expand_dims
 from tinytrace.primitives.checks import inserted, remaining
@@ -55,9 +55,9 @@ def reduce(operands: Any, init_values: Any, computation: Computation, dimensions
     if len(flat) == 1 and computation in MONOIDS and is_identity(MONOIDS[computation], inits[0]):
         return tree_unflatten(tree, [reduce_monoid(flat[0], inits[0], computation, dimensions)])
     _check_inits("reduce", flat, inits)
-    closed = _as_jaxpr(computation, inits, tree)
-    return tree_unflatten(tree, reduce_p.bind(*flat, *inits, computation=computation, dimensions=tuple(dimensions),
-                                              jaxpr=closed))
+    closed, out_tree = _as_jaxpr("reduce", computation, inits, tree)
+    return tree_unflatten(out_tree, reduce_p.bind(*flat, *inits, computation=computation, dimensions=tuple(dimensions),
+                                                  jaxpr=closed))
 
 
 def reduce_window(operand: Any, init_value: Any, computation: Computation, window_dimensions: Sequence[int],
@@ -89,7 +89,10 @@ def reduce_window(operand: Any, init_value: Any, computation: Computation, windo
     if len(flat) == 1 and computation in REDUCERS and is_identity(REDUCERS[computation], inits[0]):
         return tree_unflatten(tree, [reduce_window_monoid(flat[0], inits[0], computation, params)])
     _check_inits("reduce_window", flat, inits)
-    closed = _as_jaxpr(computation, inits, tree)
+    closed, out_tree = _as_jaxpr("reduce_window", computation, inits, tree)
+    if tree != out_tree:
+        raise ValueError("reduce_window output must have the same tree structure as the operands "
+                         f"{tree} vs. {out_tree}")
     return tree_unflatten(tree, reduce_window_p.bind(*flat, *inits, jaxpr=closed.jaxpr, consts=tuple(closed.consts),
                                                      **params))
 
@@ -101,16 +104,26 @@ def _check_inits(name: str, operands: Sequence[Any], inits: Sequence[Any]) -> No
                         f"and initial_values={init_avals}")
 
 
-def _as_jaxpr(computation: Computation, inits: Sequence[Any], tree: Any) -> ClosedJaxpr:
-    """Trace a function of two trees of scalars."""
-    def flat_computation(*leaves: Any) -> list[Any]:
-        return tree_leaves(computation(tree_unflatten(tree, leaves[:len(inits)]),
-                                       tree_unflatten(tree, leaves[len(inits):])))
+def _as_jaxpr(name: str, computation: Computation, inits: Sequence[Any], tree: PyTreeDef
+              ) -> tuple[ClosedJaxpr, PyTreeDef]:
+    """Trace a function of two trees of scalars; returns its jaxpr and the structure of its result."""
+    out_tree = tree
 
-    closed = trace_to_closed_jaxpr(flat_computation, [aval_of(x) for x in inits] * 2)
+    def flat_computation(*leaves: Any) -> list[Any]:
+        nonlocal out_tree
+        outs, out_tree = tree_flatten(computation(tree_unflatten(tree, leaves[:len(inits)]),
+                                                  tree_unflatten(tree, leaves[len(inits):])))
+        return outs
+
+    avals = [aval_of(x) for x in inits]
+    closed = trace_to_closed_jaxpr(flat_computation, avals * 2)
+    types = [[(aval.shape, aval.dtype) for aval in found] for found in (avals, closed.out_avals)]
+    if (tree == out_tree and types[0] != types[1]) or (len(avals) != len(closed.out_avals) and name == "reduce"):
+        raise ValueError(f"the computation of {name} takes {', '.join(map(str, avals))} twice and must give that once, "
+                         f"and gives {', '.join(map(str, closed.out_avals)) or 'nothing'}")
     if any(isinstance(const, Tracer) for const in closed.consts):
         raise NotImplementedError("Reduction computations can't close over Tracers.")
-    return closed
+    return closed, out_tree
 
 
 # --- rooms -----------------------------------------------------------------------------------------------------

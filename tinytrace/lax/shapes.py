@@ -23,7 +23,9 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
             shapes = tuple(map(_non_negative, shapes))
             raise ValueError(f"Incompatible shapes for broadcasting: shapes={[tuple(shape) for shape in shapes]}")
         result.append(larger.pop() if larger else 1)
-    return tuple(result) if all(type(size) is int for size in result) else canonicalize_shape(result)
+    if all(type(size) is int and size >= 0 for size in result):
+        return tuple(result)
+    return broadcast_shapes(*map(_non_negative, shapes))
 
 
 def _non_negative(shape: Sequence[int]) -> tuple[int, ...]:

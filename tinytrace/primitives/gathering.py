@@ -14,9 +14,10 @@ from tinytrace.core.kinds import Expr, Gather, Index, Kind, Scatter, literal, wh
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import is_undefined_primal
 from tinytrace.primitives.arithmetic import add, add_p, sub_p
-from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast_in_dim
+from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast_in_dim, expand_dims
 from tinytrace.primitives.checks import check_same_dtypes, shifted
 from tinytrace.primitives.comparison import lt
+from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.duals import instantiate
 from tinytrace.primitives.elementwise import const_like, neg, zero_like
 from tinytrace.primitives.indexing import (
@@ -58,6 +59,22 @@ def gather(operand: Any, start_indices: Any, dimension_numbers: GatherDimensionN
         operand, start_indices, dimension_numbers=dimension_numbers, slice_sizes=canonicalize_shape(slice_sizes),
         unique_indices=bool(unique_indices), indices_are_sorted=bool(indices_are_sorted), mode=parsed,
         fill_value=fill_value)
+
+
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+    """Read `src` at positions along `axes`, given by one vector of indices for each; they count modulo the size.
+
+    See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.index_take.html.
+
+    >>> index_take(np.float32([[1, 2], [3, 4]]), [np.int32([0, -1])], [0])
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    shape = np.shape(src)
+    indices = concatenate([expand_dims(i, (1,)) for i in idxs], 1)
+    found = indices % expand_dims(np.array([shape[axis] for axis in axes]), (0,))
+    numbers = GatherDimensionNumbers(tuple(range(1, len(shape) - len(axes) + 1)), tuple(axes), tuple(axes))
+    return gather(src, found, numbers, [1 if axis in axes else size for axis, size in enumerate(shape)])
 
 
 def scatter_add(operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ScatterDimensionNumbers, *,
