@@ -1,4 +1,4 @@
-"""Shapes and positions: `lax.slice_in_dim`, whose bounds count as those of Python's slices, `index_take`, `broadcast_shapes`."""
+"""Shapes and positions: `lax.slice_in_dim`, whose bounds are those of Python's slices, and its neighbours."""
 
 import itertools
 
