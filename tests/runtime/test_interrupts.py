@@ -15,6 +15,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.runtime.test_alloc import read_stats
 from tinytrace import codegen, runtime
+from tinytrace.runtime import worker
 from tinytrace.runtime.threads import num_threads, set_num_threads
 from tinytrace.runtime.worker import run_apart
 
@@ -61,6 +62,26 @@ def test_what_a_handler_raises_does_not_interrupt_work_in_its_middle():
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert len(done) == 1000
+
+
+@pytest.mark.parametrize("name", ["start", "wait"])
+@pytest.mark.parametrize("is_before", [True, False])
+def test_work_that_has_not_begun_or_has_ended_is_not_waited_for(monkeypatch, name, is_before):
+    """Ctrl-C at the first and at the last moment of a compile returns at once."""
+    monkeypatch.setattr(worker, "_CLEANING_UP", 0.5)  # longer than this work takes
+    monkeypatch.setattr(worker, "_stopped", [])
+    step = getattr(worker._Task, name)
+
+    def interrupted(task):
+        if is_before:
+            raise KeyboardInterrupt
+        step(task)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(worker._Task, name, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_apart(lambda pulse: None)
+    assert worker._stopped == [], "what is still waited for, or was in vain"
 
 
 @pytest.mark.parametrize(("module", "name"), [(codegen.generate, "generate"), (runtime.ladder, "load")])

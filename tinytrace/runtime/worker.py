@@ -58,15 +58,16 @@ class _Task(Generic[Result]):
     def __init__(self, work: Callable[[Callable[[], None]], Result]) -> None:
         self._work = work
         self._settings = dict(config.__dict__)  # this thread's overrides
-        self._is_stopped = False
+        self._is_begun = self._is_done = self._is_stopped = False
         self._results: list[Result] = []
         self._error: BaseException | None = None
         self._ended = _thread.allocate_lock()  # not an Event: its wait is Python code, which signals interrupt
+        self._ended.acquire()
         self._pid = os.getpid()
         self.has_thread = False
 
     def start(self) -> None:
-        self._ended.acquire()
+        self._is_begun = True  # handlers run after calls, so none runs between this and the next line's call
         _thread.start_new_thread(self._run, ())
         self.has_thread = True
 
@@ -78,9 +79,14 @@ class _Task(Generic[Result]):
         return True
 
     def stop(self) -> None:
+        """Wait until the work has ended, for it cleans up: unless it has not begun, or has told its end already.
+
+        Ctrl-C may come when `wait` has the lock, which nobody releases a second time.
+        """
         self._is_stopped = True
         _stopped.append(self)
-        if os.getpid() != self._pid or self._ended.acquire(timeout=_CLEANING_UP):
+        has_ended = not self._is_begun or self._is_done or os.getpid() != self._pid
+        if has_ended or self._ended.acquire(timeout=_CLEANING_UP):
             _stopped.remove(self)
 
     def result(self) -> Result:
@@ -96,6 +102,7 @@ class _Task(Generic[Result]):
         except BaseException as error:
             self._error = error
         finally:
+            self._is_done = True
             self._ended.release()
 
     def _pulse(self) -> None:
