@@ -1,6 +1,7 @@
 """What holds for all tests: a cache of their own, settings by options only, and how many random programs are tried."""
 
 import compileall
+import copy
 import gc
 import os
 import pathlib
@@ -36,7 +37,7 @@ settings.register_profile("search", max_examples=200, deadline=None, suppress_he
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "full"))
 
 
-def pytest_addoption(parser):
+def pytest_addoption(parser, pluginmanager):
     parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing with them")
     parser.addoption("--threads", type=int, default=0, help="how many threads kernels may use (0: one per core)")
     parser.addoption("--exact", action="store_true", help="compile without fused multiply-add")
@@ -44,15 +45,23 @@ def pytest_addoption(parser):
     parser.addoption("--sample", type=int, default=1, metavar="N", help="of tests with many cases, try every Nth case")
     parser.addoption("--first", type=int, default=0, metavar="K", help="... beginning with the Kth (0: the first)")
     parser.addoption("--quick", action="store_true", help="what `make test-fast` runs")
+    tell_the_package(pluginmanager.get_plugin("pytestconfig"), parser)
+
+
+def tell_the_package(config, parser):
+    """Before tinytrace is imported, which a folder's conftest.py may do; the processes that tests start inherit it.
+
+    That is long before `pytest_configure`. A process of pytest-xdist has its options already, any other one arguments.
+    """
+    options = parser.parse_known_args(config.invocation_params.args, namespace=copy.copy(config.option))
+    os.environ["TINYTRACE_NUM_THREADS"] = str(options.threads)
+    os.environ["TINYTRACE_EXACT"] = str(options.exact)
+    if options.pure:
+        os.environ["TINYTRACE_PURE"] = "1"
 
 
 def pytest_configure(config):
-    """Before tests are collected, and with them tinytrace imported; the processes that tests start inherit it."""
     config.pluginmanager.register(quick)  # for tutorials/build, too
-    os.environ["TINYTRACE_NUM_THREADS"] = str(config.getoption("--threads"))
-    os.environ["TINYTRACE_EXACT"] = str(config.getoption("--exact"))
-    if config.getoption("--pure"):
-        os.environ["TINYTRACE_PURE"] = "1"
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells let background commands ignore
     if not hasattr(config, "workerinput"):  # pytest's own bytecode of the package is not that of child processes
         compileall.compile_dir(ROOT / "tinytrace", quiet=2)
@@ -69,6 +78,7 @@ def pytest_collection():
 
 
 def pytest_collection_finish(session):
+    session.config.pluginmanager.import_plugin("tests.settings")  # now, for it imports tinytrace
     _keep_what_is_there()
 
 

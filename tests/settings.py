@@ -1,0 +1,52 @@
+"""Every test begins with the settings that pytest's options ask for: one that leaves another behind fails.
+
+Without this check a setting that comes too late, or is not put back, makes later tests try something else and pass.
+"""
+
+import os
+
+import pytest
+
+from tinytrace.config import config
+from tinytrace.runtime.threads import num_threads
+
+
+def settings():
+    """All settings of this process and thread, the number of threads, and what child processes are told.
+
+    Without the store of child processes, which the tests of a file may share.
+    """
+    environment = {name: value for name, value in os.environ.items()
+                   if name.startswith(("TINYTRACE_", "JAX_")) and name != "TINYTRACE_CACHE_DIR"}
+    return {**config.values, "overrides": list(config.__dict__), "threads": num_threads(), **environment}
+
+
+FIRST = settings()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown():
+    """After the fixtures have put back what they changed."""
+    try:
+        return (yield)
+    finally:
+        changed = put_back()
+        assert not changed, f"the test left settings changed: {changed}"
+
+
+def put_back():
+    """Give settings the values that they had when the package was imported; which were others, as what."""
+    now = settings()
+    changed = {name: now.get(name) for name in {**FIRST, **now} if now.get(name) != FIRST.get(name)}
+    for name in changed:
+        if name in config.values:
+            config.update(name, FIRST[name])
+    return changed
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session):
+    options = session.config.option
+    asked = {"exact": options.exact, "threads": options.threads or FIRST["threads"]}
+    found = {name: FIRST[name] for name in asked}
+    assert found == asked, f"the package was imported before it was told the options: {found} instead of {asked}"
