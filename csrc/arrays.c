@@ -75,14 +75,22 @@ void array_delete(Array *array) {
 }
 
 int array_owns(Array *array, Py_ssize_t borrowed) {
-    Py_ssize_t own = 1 + (array->seen != NULL) + borrowed;
-    return array->buffer && Py_REFCNT(array->buffer) == own && !array_is_looked_at(array);
+    Buffer *buffer = (Buffer *)array->buffer;
+    if (!buffer || array_is_looked_at(array))
+        return 0;
+    /* What Python saw before the array was settled is NumPy's memory, and has no reference to the block. */
+    int sees_block = array->seen && elements_of_view(array->seen) == buffer->address;
+    return Py_REFCNT(buffer) == 1 + sees_block + borrowed;
 }
 
 PyObject *array_again(Array *array, PyObject *aval) {
     Array *again = (Array *)array_type->tp_alloc(array_type, 0);
     if (!again)
         return NULL;
+    if (!array->buffer && !array->view) { /* what was given up by that allocation deleted it */
+        Py_DECREF(again);
+        return NULL;
+    }
     again->aval = Py_NewRef(aval);
     again->buffer = Py_XNewRef(array->buffer);
     again->view = Py_XNewRef(array->view);

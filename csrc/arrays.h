@@ -38,7 +38,7 @@ int array_is_looked_at(Array *array);
 /* Are its elements in a block that nobody else has, but for `borrowed` references of the caller's? */
 int array_owns(Array *array, Py_ssize_t borrowed);
 
-/* Another Array of the same elements: a new reference, or NULL with an exception. */
+/* Another Array of the same elements: a new reference; NULL with an exception, or without one when it is deleted. */
 PyObject *array_again(Array *array, PyObject *aval);
 
 #endif

@@ -106,24 +106,38 @@ static int can_hand_through(Entry *e, PyObject **leaves) {
     return 1;
 }
 
-/* One output. What a jitted function hands through is a new Array of the same elements: who deletes one of the two keeps
-   the other. Operations may give the operand itself. */
-static PyObject *output_of(Entry *e, int i, PyObject **leaves, PyObject **made) {
-    struct output *out = &e->outputs[i];
-    PyObject *aval = PyTuple_GET_ITEM(e->out_avals, i), *x;
-    if (out->source == FROM_KERNEL)
-        return array_of(aval, made[out->at]);
-    x = out->source == FROM_LEAF ? leaves[out->at] : out->constant;
-    int is_operand = out->source == FROM_LEAF && !e->counter && !e->donations;
-    return Py_TYPE(x) == array_type && !is_operand ? array_again((Array *)x, aval) : Py_NewRef(x);
+/* What is handed through, and constants, before the program runs: meanwhile another thread may delete the argument. What
+   a jitted function hands through is a new Array of the same elements: who deletes one of the two keeps the other.
+   Operations may give the operand itself. NULL stands for what the program computes. Returns 0, perhaps with an
+   exception, when it is Python's. */
+static int hold_outputs(Entry *e, PyObject **leaves, PyObject **outputs) {
+    for (int i = 0; i < e->n_outputs; i++) {
+        struct output *out = &e->outputs[i];
+        if (out->source == FROM_KERNEL)
+            continue;
+        PyObject *x = out->source == FROM_LEAF ? leaves[out->at] : out->constant;
+        int is_operand = out->source == FROM_LEAF && !e->counter && !e->donations;
+        outputs[i] = Py_TYPE(x) == array_type && !is_operand
+                         ? array_again((Array *)x, PyTuple_GET_ITEM(e->out_avals, i))
+                         : Py_NewRef(x);
+        if (!outputs[i])
+            return 0;
+    }
+    return 1;
 }
 
-static PyObject *collect_outputs(Entry *e, PyObject **leaves, PyObject **made) {
+static PyObject *output_of(Entry *e, int i, PyObject **outputs, PyObject **made) {
+    if (outputs[i])
+        return Py_NewRef(outputs[i]);
+    return array_of(PyTuple_GET_ITEM(e->out_avals, i), made[e->outputs[i].at]);
+}
+
+static PyObject *collect_outputs(Entry *e, PyObject **outputs, PyObject **made) {
     PyObject *results = e->unflatten == Py_None ? NULL : PyList_New(e->n_outputs);
     if (!results && e->unflatten != Py_None)
         return NULL;
     for (int i = 0; i < e->n_outputs; i++) {
-        PyObject *x = output_of(e, i, leaves, made);
+        PyObject *x = output_of(e, i, outputs, made);
         if (!x || !results) {
             Py_XDECREF(results);
             return x;
@@ -179,20 +193,12 @@ static PyObject *block_for(Entry *e, int made, PyObject **leaves, uintptr_t *buf
     return buffer_of(e->out_bytes[made]);
 }
 
-static int is_handed_through(Entry *e, int leaf) {
-    for (int i = 0; i < e->n_outputs; i++)
-        if (e->outputs[i].source == FROM_LEAF && e->outputs[i].at == leaf)
-            return 1;
-    return 0;
-}
-
-/* Before the program runs, so that no other thread sees what it writes; what is handed through, afterwards. An array
-   whose elements somebody looks at stays: its place was not taken. */
-static void delete_donated(Entry *e, PyObject **leaves, int handed_through) {
+/* Before the program runs, so that no other thread sees what it writes, and in one step with `block_for`: no Python code
+   runs in between. An array whose elements somebody looks at stays: its place was not taken. */
+static void delete_donated(Entry *e, PyObject **leaves) {
     for (int k = 0; k < e->n_donations; k++) {
         PyObject *leaf = leaves[e->donations[k].leaf];
-        if (Py_TYPE(leaf) == array_type && is_handed_through(e, e->donations[k].leaf) == handed_through
-            && !array_is_looked_at((Array *)leaf))
+        if (Py_TYPE(leaf) == array_type && !array_is_looked_at((Array *)leaf))
             array_delete((Array *)leaf);
     }
 }
@@ -249,34 +255,38 @@ static int32_t call_program(Entry *e, uintptr_t *buffers, uintptr_t *copies) {
 
 /* A call needs four words per buffer: addresses (inputs, computed outputs, workspace); scalars, one per input; pins,
    which are owned: the block that an input is in, or NULL, then the blocks of computed outputs; and addresses again,
-   for the last elements of a call on blocks. */
+   for the last elements of a call on blocks. And a word per output that is not computed. */
 static PyObject *run_in(Entry *e, PyObject **leaves, uintptr_t *buffers, uint64_t *scalars, PyObject **pins,
-                        uintptr_t *copies) {
+                        uintptr_t *copies, PyObject **outputs) {
     PyObject **made = pins + e->n_inputs, *result = NULL;
     int n_read = 0, n_made = 0;
+    memset(outputs, 0, (size_t)e->n_outputs * sizeof *outputs);
     for (; n_read < e->n_inputs; n_read++) {
         pins[n_read] = NULL;
         if (!(buffers[n_read] = address_of(&e->inputs[n_read], leaves, &scalars[n_read], &pins[n_read])))
             goto done;
     }
+    if (!hold_outputs(e, leaves, outputs))
+        goto done;
     for (; n_made < e->n_computed; n_made++) {
         made[n_made] = e->donations ? block_for(e, n_made, leaves, buffers, pins) : buffer_of(e->out_bytes[n_made]);
         if (!made[n_made])
             goto done;
         buffers[n_read + n_made] = ((Buffer *)made[n_made])->address;
     }
-    delete_donated(e, leaves, 0);
+    delete_donated(e, leaves);
     int32_t status = e->entry ? call_program(e, buffers, copies) : 0;
     if (status)
         Py_XDECREF(PyObject_CallFunction(raise_status, "i", (int)status));
     else
-        result = collect_outputs(e, leaves, made);
-    delete_donated(e, leaves, 1);
+        result = collect_outputs(e, outputs, made);
 done:
     while (n_made > 0)
         Py_DECREF(made[--n_made]);
     while (n_read > 0)
         Py_XDECREF(pins[--n_read]);
+    for (int i = 0; i < e->n_outputs; i++)
+        Py_XDECREF(outputs[i]);
     return result;
 }
 
@@ -285,11 +295,11 @@ PyObject *run_entry(PyObject *entry, PyObject **leaves, Py_ssize_t n_leaves) {
     if (n_leaves < e->n_leaves || !can_hand_through(e, leaves) || (e->donations && !may_donate(e, leaves)))
         return NULL;
     uint64_t few[4 * FEW], *memory = few;
-    size_t n = (size_t)e->n_inputs + (size_t)e->n_computed + 1;
-    if (n > FEW && !(memory = PyMem_Malloc(4 * n * sizeof *memory)))
+    size_t n = (size_t)e->n_inputs + (size_t)e->n_computed + 1, words = 4 * n + (size_t)e->n_outputs;
+    if (words > 4 * FEW && !(memory = PyMem_Malloc(words * sizeof *memory)))
         return PyErr_NoMemory();
     PyObject *result = run_in(e, leaves, (uintptr_t *)memory, memory + n, (PyObject **)(memory + 2 * n),
-                              (uintptr_t *)(memory + 3 * n));
+                              (uintptr_t *)(memory + 3 * n), (PyObject **)(memory + 4 * n));
     if (memory != few)
         PyMem_Free(memory);
     if (result && e->counter)

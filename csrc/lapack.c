@@ -76,6 +76,19 @@ static const void *minus_one(int32_t type) { return is_double(type) ? (const voi
 #include "blocks.inc"
 #include "factor.inc"
 
+/* LAPACK counts in 32 bits: rows, columns, and elements of workspaces, some of which grow with the square of a matrix. */
+static int is_too_large(const struct batch *t) {
+    int64_t small = least(t->m, t->n), large = most(t->m, t->n);
+    if (large > INT_MAX / 8) return 1;
+    return (t->kind == TT_SYEVD || t->kind == TT_GESDD) && small * (5 * small + 2 * large + 64) > INT_MAX;
+}
+
+/* What a routine says that it needs. A float has 24 bits: it may have been rounded down. */
+static int asked(int32_t type, const void *answer) {
+    int count = (int)real_at(type, answer, 0);
+    return is_double(type) ? count : count + (count >> 22);
+}
+
 /* Elements, reals and integers of workspace: what LAPACK says, or NULL and zeros where it needs none. */
 static void ask_for_workspace(struct batch *t) {
     double answer[2] = {0, 0}, real_answer = 0;
@@ -84,7 +97,7 @@ static void ask_for_workspace(struct batch *t) {
     switch (t->kind) {
     case TT_GEQRF:
         geqrf(t->type, m, n, NULL, NULL, &w);
-        t->work = (int)real_at(t->type, answer, 0);
+        t->work = asked(t->type, answer);
         orgqr(t->type, m, (int)columns_of_q(t), (int)least(m, n), NULL, NULL, &w);
         break;
     case TT_SYEVD: syevd(t->type, t->options, n, NULL, NULL, &w); break;
@@ -92,9 +105,8 @@ static void ask_for_workspace(struct batch *t) {
     case TT_GEEV: geev(t->type, vectors_of(t), n, NULL, NULL, NULL, NULL, &w); break;
     default: return;
     }
-    t->work = (int)most(t->work, (int64_t)real_at(t->type, answer, 0));
-    t->work += is_double(t->type) ? 0 : t->work >> 22; /* a float has 24 bits: it may have been rounded down */
-    t->real_work = (int)most(real_work_of(t), (int64_t)real_at(t->type & 1, &real_answer, 0));
+    t->work = (int)most(t->work, asked(t->type, answer));
+    t->real_work = (int)most(real_work_of(t), asked(t->type & 1, &real_answer));
     if (t->kind == TT_GESDD) t->int_work = (int)(8 * least(m, n));
 }
 
@@ -113,7 +125,7 @@ enum { FLOPS_OF_A_PIECE = 1 << 16 };
 
 static int32_t factor_batch(struct batch t) {
     if (t.count <= 0) return TT_OK;
-    if (!atomic_load(&is_found) || t.m > INT_MAX / 8 || t.n > INT_MAX / 8) {
+    if (!atomic_load(&is_found) || is_too_large(&t)) {
         const int64_t words[] = {t.kind, t.type, t.count, t.m, t.n, t.options, (intptr_t)t.in[0], (intptr_t)t.in[1],
                                  (intptr_t)t.out[0], (intptr_t)t.out[1], (intptr_t)t.out[2]};
         return substitute ? substitute(words) : TT_NO_LAPACK;

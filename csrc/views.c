@@ -48,6 +48,8 @@ int is_held_by_others(PyObject *view) {
     return Py_REFCNT(view) > 1 || (base && PyArray_CheckExact(base) && Py_REFCNT(base) > 1);
 }
 
+uintptr_t elements_of_view(PyObject *view) { return (uintptr_t)PyArray_DATA((PyArrayObject *)view); }
+
 PyObject *view_of_view(PyObject *view) {
     PyArrayObject *x = (PyArrayObject *)view;
     if (!shape_name) /* during the import */

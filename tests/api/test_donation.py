@@ -6,7 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
@@ -161,6 +162,23 @@ def test_what_is_handed_through_is_another_array():
     np.testing.assert_array_equal(x, np.arange(3.0))
 
 
+@pytest.mark.parametrize("donated", [(), 0])
+def test_what_is_handed_through_stays_when_the_argument_is_deleted_meanwhile(donated):
+    arguments = []
+
+    def delete(value):
+        arguments[-1].delete()
+        return value
+
+    f = jax.jit(lambda x: (x, jax.pure_callback(delete, x, x * 2)), donate_argnums=donated)
+    for _ in range(3):  # by way of Python, then on the hit path
+        arguments.append(jnp.arange(3.0))
+        same, twice = f(arguments[-1])
+        assert (arguments[-1].is_deleted(), same.is_deleted()) == (True, False)
+        np.testing.assert_array_equal(same, np.arange(3.0))
+        np.testing.assert_array_equal(twice, 2 * np.arange(3.0))
+
+
 def test_an_array_that_numpy_looks_at_stays():
     step = jax.jit(lambda x: x + 1, donate_argnums=0)
     for make in (lambda: jnp.arange(8.0), lambda: fresh(jnp.arange(8.0))):
@@ -178,6 +196,45 @@ def test_an_array_that_numpy_looks_at_stays():
     float(np.asarray(x).sum())  # nobody holds what was looked at
     step(x)
     assert x.is_deleted()
+
+
+SAME, TWICE = jax.jit(lambda x: x), jax.jit(lambda x: x * 2)
+STEPS = {"donated": jax.jit(lambda x: x + 1, donate_argnums=0),
+         "donated, and given back": jax.jit(lambda x: (x, x * 3), donate_argnums=0)}
+USES = {
+    "NumPy's": lambda x: jnp.asarray(np.array(x)), "computed": TWICE, "handed through": SAME, "seen": np.asarray,
+    "part seen": lambda x: np.asarray(x)[1:], "part": lambda x: x[1:], "DLPack": np.from_dlpack,
+    "memory": lambda x: memoryview(np.asarray(x)), "turned": lambda x: x[::-1], "row": lambda x: x[None],
+}
+
+
+def use(alive, name, x, values):
+    """Use one of the arrays that are alive, and add what it gives."""
+    if name.startswith("donated"):
+        alive += zip(jax.tree.leaves(STEPS[name](x)), [values + 1] if name == "donated" else [values, values * 3],
+                     strict=True)
+    else:
+        alive.append((USES[name](x), np.array(USES[name](values))))  # nobody looks at what was made
+
+
+@given(st.lists(st.tuples(st.sampled_from([*USES, *STEPS, "dropped", "dropped"]), st.sampled_from([0, 0, 0, -1, 1])),
+                min_size=4, max_size=12))
+@example([("seen", 0), ("computed", 0), ("dropped", -1), ("dropped", -1), ("handed through", 0), ("donated", 0)])
+@settings(max_examples=20)
+def test_what_others_have_is_never_changed(uses):
+    """Whoever else has the elements of what is given up, as an Array or as NumPy's, keeps them as they are."""
+    alive = []
+    for name, number in uses:
+        while len(alive) < 2:
+            first = np.arange(6.0, dtype=np.float32)
+            alive.append((jnp.asarray(first), first.copy()))
+        if name == "dropped":
+            del alive[number]
+        elif isinstance(alive[number][0], jax.Array) and not alive[number][0].is_deleted():
+            use(alive, name, *alive[number])
+    for x, values in alive:
+        if not (isinstance(x, jax.Array) and x.is_deleted()):
+            np.testing.assert_array_equal(np.asarray(x), values)
 
 
 def test_unusable_donations_are_told_once_and_stay():

@@ -133,7 +133,7 @@ class CompiledCall:
 
     def _run(self, leaves: Sequence[Any]) -> Any:
         arrays = [as_array(x, aval) for x, aval in zip(leaves, self.avals, strict=True)]
-        results = self.program.separate(self.program([*self.consts, *arrays]))
+        results = self.program.call_separately([*self.consts, *arrays])
         return results[0] if self.single else self.out_tree.unflatten(results)
 
     def fast_entry(self, leaf_order: Sequence[int]) -> FastEntry | None:

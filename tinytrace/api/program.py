@@ -215,10 +215,12 @@ class Program:
             results.append(held(value, aval) if source == CONSTANT else as_array(value, aval))
         return results
 
-    def separate(self, results: list[Array]) -> list[Array]:
-        """Return results of which none is an argument: who deletes one of the two keeps the other."""
-        return [held(x, aval) if source == FROM_LEAF else x
-                for x, aval, (source, _, _) in zip(results, self.out_avals, self.outputs, strict=True)]
+    def call_separately(self, args: Sequence[Array]) -> list[Array]:
+        """Run on `args`; none of the results is an argument: who deletes one of the two keeps the other."""
+        through = {k: i for k, (source, i, _) in enumerate(self.outputs) if source == FROM_LEAF}
+        own = {k: held(args[i], self.out_avals[k]) for k, i in through.items()}  # before a callback deletes it
+        given = {through[k]: x for k, x in own.items()}
+        return [own.get(k, x) for k, x in enumerate(self([given.get(i, x) for i, x in enumerate(args)]))]
 
     def fast_entry(self, consts: Sequence[Array], leaf_order: Sequence[int],
                    unflatten: Callable[[list[Any]], Any] | None, counter: HitCounter | None = None,

@@ -223,7 +223,7 @@ class Compiled(_Stage):
                 return result
             donation.check(leaves)
         arrays = [as_array(x, aval) for x, aval in zip(leaves, avals, strict=True)]
-        results = self._program.separate(self._program(arrays))
+        results = self._program.call_separately(arrays)
         donation.delete(leaves)
         return unflatten(results)
 
