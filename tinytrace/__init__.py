@@ -84,6 +84,7 @@ _submodule = lazy_submodules(__name__, "api_util", "dlpack", "example_libraries"
                              "testing", "typing")
 _LATER = {
     "Device": "core.array",
+    "Shard": "sharding",
     "NamedSharding": "sharding",
     "device_put_replicated": "pmapping",
     "device_put_sharded": "pmapping",

@@ -24,7 +24,7 @@ RANDOM_BITS = "use jax.random.bits, whose generator is threefry"
 
 MISSING: dict[str, dict[str, str]] = {
     "tinytrace": {
-        "Shard distributed host_count host_id host_ids "
+        "distributed host_count host_id host_ids "
         "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
         "default_device spmd_mode live_arrays transfer_guard transfer_guard_device_to_device "
         "transfer_guard_device_to_host transfer_guard_host_to_device": DEVICES,
@@ -49,7 +49,6 @@ MISSING: dict[str, dict[str, str]] = {
         "approx_max_k approx_min_k approx_top_k_p": "use lax.top_k, which is exact",
         "conv_general_permutations conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple":
             "use lax.conv_general_dilated; eval_shape tells its shape",
-        "dtype": "use x.dtype, or jnp.result_type(x)",
         "ragged_dot": "use one product for each group",
         "scan_bind": "use lax.scan",
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",

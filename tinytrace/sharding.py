@@ -87,6 +87,23 @@ class SingleDeviceSharding(Sharding):
         return f"SingleDeviceSharding(device={self.device!r}, memory_kind={self.memory_kind})"
 
 
+class Shard:
+    """The part of an array that lies on a device: `data`, at `index` of the array.
+
+    >>> jnp.zeros(3).addressable_shards[0].index
+    (slice(None, None, None),)
+    """
+
+    replica_id = 0
+
+    def __init__(self, device: Device, data: Any) -> None:
+        self.device, self.data = device, data
+        self.index = (slice(None),) * len(data.shape)
+
+    def __repr__(self) -> str:
+        return f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, data={self.data})"
+
+
 class _Unconstrained:
     def __repr__(self) -> str:
         return "UNCONSTRAINED"

@@ -7,6 +7,7 @@ imported and mentioned; whoever uses it gets `Inside`, which says which part of 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -21,6 +22,7 @@ import ml_dtypes
 import numpy as np
 
 import tinytrace
+from tests.jax_tests.counterparts import COUNTERPARTS, NEWER_UFUNCS
 from tinytrace import as_jax, events, missing
 from tinytrace.config import config, env_bool, override
 from tinytrace.core.array import Array
@@ -98,10 +100,16 @@ def install(source: pathlib.Path) -> None:
     for name in SETTINGS:
         if not hasattr(jax, name):
             setattr(jax, name, _Setting(f"jax_{name}"))
+    for name in NEWER_UFUNCS:
+        if hasattr(np, name):
+            setattr(np, name, functools.partial(getattr(np, name)))
     refuse = missing.absent
 
     def mention(module: str, name: str) -> Any:
-        return absent(f"{module}.{name}") if _Absent.collecting and module == "tinytrace.lax" else refuse(module, name)
+        inside = module in ("tinytrace", "tinytrace.scipy") and missing.sentence(module, name) is not None
+        if _Absent.collecting and (inside or module == "tinytrace.lax"):
+            return absent(f"{module.replace('tinytrace', 'jax')}.{name}")
+        return refuse(module, name)
 
     missing.absent = mention
     _count_what_happens(importlib.import_module("jax._src.test_util"))
@@ -152,12 +160,14 @@ class _Room(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in ADDED.get(self.__name__, {}):
-            return ADDED[self.__name__][name]
+        for table in (COUNTERPARTS, ADDED):
+            if name in table.get(self.__name__, {}):
+                return table[self.__name__][name]
         full = f"{self.__name__}.{name}"
         try:
             found = getattr(self._home, name)
-            if not missing.is_refused(found) and full not in PACKAGES:
+            is_room = self.__name__ in PACKAGES and isinstance(found, types.ModuleType)
+            if not missing.is_refused(found) and full not in PACKAGES and not is_room:
                 return found
         except AttributeError:
             pass

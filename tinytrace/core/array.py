@@ -148,6 +148,25 @@ class Array(ArrayBase):
         """Where its parts lie: all of it on the one device, a `jax.sharding.SingleDeviceSharding`."""
         return views.sharding.SingleDeviceSharding(CPU)
 
+    is_fully_addressable = is_fully_replicated = True
+
+    @property
+    def addressable_shards(self) -> list[Any]:
+        """Its parts, one for each device, as `jax.Shard`s: all of it on the one device."""
+        self._check_not_deleted()
+        return [views.sharding.Shard(CPU, self)]
+
+    global_shards = addressable_shards
+
+    def addressable_data(self, index: int) -> Array:
+        """Return the part with this number; raises IndexError for another than 0, the whole."""
+        self._check_not_deleted()
+        return [self][index]
+
+    def copy_to_host_async(self) -> None:
+        """Do nothing: the elements are in the host's memory."""
+        self._check_not_deleted()
+
     def devices(self) -> set[Device]:
         """Return the set of devices that hold this array: the one there is."""
         self._check_not_deleted()
@@ -228,6 +247,10 @@ class Array(ArrayBase):
     def tolist(self) -> Any:
         """Return the elements as nested Python lists."""
         return self._value.tolist()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """Return the bytes of the elements, in the order of rows ("C") or of columns ("F")."""
+        return bytes(self._value.tobytes(order))
 
     def __format__(self, spec: str) -> str:
         return format(self._value[()], spec) if self.ndim == 0 else format(str(self), spec)

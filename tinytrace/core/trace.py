@@ -149,6 +149,10 @@ class Tracer:
         raise errors.ConcretizationTypeError(self, "The tolist() method was called on traced array with shape "
                                                    f"{errors.long_type(self.aval)}.{self._origin_msg()}")
 
+    def tobytes(self, order: str = "C") -> Any:
+        raise errors.ConcretizationTypeError(self, "The tobytes() method was called on traced array with shape "
+                                                   f"{errors.long_type(self.aval)}.{self._origin_msg()}")
+
     def __dlpack__(self, **request: Any) -> NoReturn:
         raise errors.ConcretizationTypeError(self, "The __dlpack__() method was called on traced array with shape "
                                                    f"{errors.long_type(self.aval)}.{self._origin_msg()}")

@@ -18,7 +18,7 @@ from tinytrace.lax.linear_solve import custom_linear_solve
 from tinytrace.lax.platforms import platform_dependent
 from tinytrace.lax.root import custom_root
 from tinytrace.lax.scatter_apply import scatter_apply
-from tinytrace.lax.shapes import broadcast_shapes, reduce_window_shape_tuple
+from tinytrace.lax.shapes import broadcast_shapes, dtype, reduce_window_shape_tuple
 from tinytrace.primitives.argminmax import argmax, argmax_p, argmin, argmin_p
 from tinytrace.primitives.arithmetic import (
     abs,
@@ -303,7 +303,7 @@ __all__ = [
     "conv_with_general_padding", "convert_element_type", "convert_element_type_p", "copy_p", "cos", "cos_p", "cosh",
     "cosh_p", "cumlogsumexp", "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cummin_p", "cumprod", "cumprod_p",
     "cumsum", "cumsum_p", "custom_linear_solve", "custom_root", "device_put_p", "digamma", "digamma_p", "div", "div_p",
-    "dot", "dot_general", "dot_general_p", "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim",
+    "dot", "dot_general", "dot_general_p", "dtype", "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim",
     "dynamic_slice_p", "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim",
     "dynamic_update_slice_p", "eq", "eq_p", "eq_to_p", "erf", "erf_inv", "erf_inv_p", "erf_p", "erfc", "erfc_p", "exp",
     "exp2", "exp2_p", "exp_p", "expand_dims", "expm1", "expm1_p", "fft", "fft_p", "floor", "floor_p", "fori_loop",

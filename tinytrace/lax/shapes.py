@@ -2,8 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from tinytrace.core.avals import canonicalize_shape
+from tinytrace.core.dtypes import dtype_of
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -56,3 +60,12 @@ def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: S
 
 def _dilated(shape: Sequence[int], dilation: Sequence[int]) -> list[int]:
     return [n and (n - 1) * step + 1 for n, step in zip(shape, dilation, strict=True)]
+
+
+def dtype(x: Any) -> np.dtype[Any]:
+    """Return the dtype of an array of `x`, a value or a dtype; of NumPy's classes of scalars the dtype that they name.
+
+    >>> dtype(1.0)
+    dtype('float32')
+    """
+    return np.dtype(x) if isinstance(x, type) and issubclass(x, np.generic) else dtype_of(x)

@@ -65,7 +65,7 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
         return as_array(object) if is_eager() else device_put(object)
     if hasattr(object, "__jax_array__"):
         object = object.__jax_array__()
-    if dtype is None and type(object) is int and dtype_of(object) == np.int32 and not -2 ** 31 <= object < 2 ** 32:
+    if dtype is None and type(object) is int and dtype_of(object) == np.int32 and not -2 ** 31 <= object < 2 ** 31:
         raise OverflowError(f"Python int {object} too large to convert to int32")
     if isinstance(object, (Array, Tracer)):
         result = convert(lax_copy(object) if copy else object, dtype or object.dtype, weak_type)

@@ -9,6 +9,7 @@ from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_complex, is_float
+from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.elementwise import strong_like
 from tinytrace.numpy.promotion import ArrayLike, Value, as_array, check_arraylike, promote_args
 from tinytrace.primitives.elementwise import const_like
@@ -146,7 +147,7 @@ def iscomplexobj(x: Any) -> bool:
     if x is None:
         return False
     dtype = getattr(x, "dtype", None)
-    return bool(np.iscomplexobj(x)) if dtype is None else dtype.kind == "c"
+    return is_complex(asarray(x).dtype if dtype is None else dtype)
 
 
 def isrealobj(x: Any) -> bool:

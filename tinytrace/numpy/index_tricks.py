@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tinytrace.config import numpy_dtype_promotion
 from tinytrace.numpy.array_creation import array
 from tinytrace.numpy.joining import concatenate, stack
 from tinytrace.numpy.promotion import Value, concrete, promote_dtypes
@@ -33,7 +34,8 @@ class _Grid:
             return _range(key, self.name)
         if not key:
             return [] if self.sparse else arange(0)
-        ranges = promote_dtypes(*[_range(s, self.name) for s in key])
+        with numpy_dtype_promotion("standard"):  # the types of the ranges are not the user's choice
+            ranges = promote_dtypes(*[_range(s, self.name) for s in key])
         grids = meshgrid(*ranges, indexing="ij", sparse=self.sparse)
         return grids if self.sparse else stack(grids, 0)
 

@@ -12,7 +12,8 @@ from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.api.vmapping import vmap
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import INT32, is_float
+from tinytrace.core.dtypes import INT32, is_complex, is_float
+from tinytrace.core.primitive import Primitive
 from tinytrace.numpy.array_creation import asarray, zeros_like
 from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
@@ -145,13 +146,13 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
 
 
 def _bisect(unrolled: bool, a: Value, v: Value, side: str) -> Value:
-    before = lax.le_to_p.bind if side == "left" else lax.lt_to_p.bind
+    before = partial(_ordered, last=lax.le_to_p if side == "left" else lax.lt_to_p)
 
     def search(query: Value) -> Value:
         def step(state: tuple[Value, Value], _: Any) -> tuple[tuple[Value, Value], tuple[()]]:
             low, high = state
             middle = (low + high) // 2
-            go_left = before(*_in_total_order(query, a[middle]))
+            go_left = before(query, a[middle])
             return (choose_where(go_left, low, middle), choose_where(go_left, middle, high)), ()
 
         levels = int(np.ceil(np.log2(len(a) + 1)))
@@ -162,12 +163,21 @@ def _bisect(unrolled: bool, a: Value, v: Value, side: str) -> Value:
     return vectorize(search)(v)
 
 
-def _in_total_order(x: Value, y: Value) -> tuple[Value, Value]:
-    """Make -0 equal to 0 and all nan one: floats are then ordered, nan last, as sort orders them."""
-    return _canonical(x), _canonical(y)
+def _ordered(x: Value, y: Value, last: Primitive) -> Value:
+    """Is `x` before `y` (or, with le_to, at `y`) as sort orders them: complex numbers by their real parts first?"""
+    pairs = list(zip(_keys(x), _keys(y), strict=True))
+    result = last.bind(*pairs[-1])
+    for a, b in pairs[:-1]:
+        result = lax.bitwise_or(lax.lt_to_p.bind(a, b), lax.bitwise_and(lax.eq_to_p.bind(a, b), result))
+    return result
+
+
+def _keys(x: Value) -> list[Value]:
+    return [_canonical(lax.real(x)), _canonical(lax.imag(x))] if is_complex(aval_of(x).dtype) else [_canonical(x)]
 
 
 def _canonical(x: Value) -> Value:
+    """Make -0 equal to 0 and all nan one: floats are then in a total order, nan last."""
     if not is_float(aval_of(x).dtype):
         return x
     unsigned_zero = lax.select(lax.eq(x, const_like(x, 0)), lax.full_like(x, 0), x)
@@ -190,9 +200,8 @@ def _rank(x: Value) -> Value:
 
 
 def _search_all(a: Value, v: Value, side: str) -> Value:
-    smaller = lax.lt_to_p.bind if side == "left" else lax.le_to_p.bind
-    compare = vmap(lambda x, y: smaller(*_in_total_order(x, y)), in_axes=(0, None))
-    return compare(a, v).sum(dtype=INT32, axis=0)
+    before = partial(_ordered, last=lax.lt_to_p if side == "left" else lax.le_to_p)
+    return vmap(before, in_axes=(0, None))(a, v).sum(dtype=INT32, axis=0)
 
 
 _SEARCHES: dict[str, Callable[..., Value]] = {

@@ -293,7 +293,8 @@ def user_dtype(dtype: Any, function: str) -> Any:
     """Return a dtype given by the user in the width that arrays can have, None as None; warns when it is narrowed."""
     if dtype is None or isinstance(dtype, KeyType):
         return dtype
-    if to_numpy_dtype(dtype).kind in "OSUMm":
+    wanted = to_numpy_dtype(dtype)
+    if wanted.kind in "OSUMm" or (wanted.names is not None and wanted != FLOAT0):
         raise TypeError(f"JAX only supports number and bool dtypes, got dtype {dtype} in {function}")
     warn_if_truncated(dtype, function)
     return canonicalize_dtype(dtype)

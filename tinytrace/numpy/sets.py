@@ -299,7 +299,7 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, siz
     check_arraylike("setxor1d", ar1, ar2)
     a, b = promote_dtypes(ravel(ar1), ravel(ar2))
     if size is not None:
-        both, mask = _sorted_together(a, b, assume_unique)
+        both, _, mask = _sorted_together(a, b, assume_unique)
         once = (both[1:] != both[:-1]) | ~mask[1:]
         single = concatenate((array([True]), once)) & concatenate((once, array([True]))) & mask
         return _packed(both, single, size, fill_value)
@@ -325,12 +325,15 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
     check_arraylike("intersect1d", ar1, ar2)
     a, b = promote_dtypes(ar1, ar2)
     a, b = ravel(a), ravel(b)
-    if size is not None and not return_indices:
-        both, mask = _sorted_together(a, b, assume_unique)
-        twice = concatenate(((both[1:] == both[:-1]) & mask[1:], array([False])))
-        return _packed(both, twice, size, fill_value)
     if size is not None:
-        raise NotImplementedError("intersect1d with both size and return_indices: take the indices by searchsorted")
+        both, order, mask = _sorted_together(a, b, assume_unique)
+        twice = concatenate(((both[1:] == both[:-1]) & mask[1:], array([False])))
+        values = _packed(both, twice, size, fill_value)
+        if not return_indices:
+            return values
+        places = nonzero(twice, size=size, fill_value=both.size)[0]
+        return (values, order.at[places].get(mode="fill", fill_value=a.size),
+                (order - a.size).at[places + 1].get(mode="fill", fill_value=b.size))
     first = second = None
     if not assume_unique:
         a, first = unique(a, return_index=True)
@@ -346,16 +349,17 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
     return values, first[at_first], second[at_second]
 
 
-def _sorted_together(a: Value, b: Value, assume_unique: bool) -> tuple[Value, Value]:
-    """Return the distinct elements of both arrays, sorted, and which of them are no filling."""
+def _sorted_together(a: Value, b: Value, assume_unique: bool) -> tuple[Value, Value, Value]:
+    """Return the distinct elements of both arrays, sorted, their places in the two joined, and which are no filling."""
     if assume_unique:
-        both = sort(concatenate([a, b]))
-        return both, ones(both.size, dtype=bool)
+        both, order = lax.sort((concatenate([a, b]), arange(a.size + b.size)), num_keys=1)
+        return both, order, ones(both.size, dtype=bool)
     parts = [_Unique(x, 0, True, x.size, 0) for x in (a, b)]
     values = concatenate([part.values() for part in parts])
+    places = concatenate([parts[0].indices(), parts[1].indices() + a.size])
     filling = concatenate([arange(part.arr.size) >= part.is_new.sum() for part in parts])
-    filling, both = lax.sort((filling, values), num_keys=2)
-    return both, ~filling
+    filling, both, order = lax.sort((filling, values, places), num_keys=2)
+    return both, order, ~filling
 
 
 def _packed(values: Value, chosen: Value, size: int, fill_value: Any) -> Value:

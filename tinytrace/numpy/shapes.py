@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +43,8 @@ def reshape(a: ArrayLike, shape: Any = None, order: str = "C", *, newshape: Any 
         if shape is not None:
             raise ValueError("jnp.reshape received both `shape` and `newshape` arguments. Note that using `newshape` "
                              "is deprecated, please only use `shape` instead.")
+        warnings.warn("The newshape argument of jax.numpy.reshape is deprecated. Please use the shape argument "
+                      "instead.", DeprecationWarning, stacklevel=3)
         shape = newshape
     elif shape is None:
         raise TypeError("jnp.shape requires passing a `shape` argument, but none was given.")

@@ -212,6 +212,8 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
         raise ValueError("xp and fp must be one-dimensional arrays of equal size")
     x, xp = promote_dtypes_inexact(x, xp)
     fp, = promote_dtypes_inexact(fp)
+    if is_complex(x.dtype):
+        raise ValueError("jnp.interp: complex x values not supported.")
     for name, value in (("left", left), ("right", right)):
         if isinstance(value, str) and value != "extrapolate":
             raise ValueError(f"the only valid string value of `{name}` is 'extrapolate', but got: {value!r}")

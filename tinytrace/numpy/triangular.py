@@ -20,6 +20,7 @@ from tinytrace.numpy.promotion import (
     check_arraylike,
     concrete_index,
     int_dtype,
+    shape_tuple,
     user_dtype,
 )
 from tinytrace.numpy.ranges import arange, eye
@@ -38,7 +39,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> Va
     See https://numpy.org/doc/stable/reference/generated/numpy.tri.html.
     """
     dtype = user_dtype(dtype, "tri") or FLOAT32
-    shape = (operator.index(N), operator.index(N if M is None else M))
+    k = concrete_index(k, "argument `offset` of jax.numpy.tri")
+    shape = shape_tuple((N, N if M is None else M))
     rows = lax.add(lax.broadcasted_iota(INT32, shape, 0), np.array(max(-shape[0], min(k, shape[1])), INT32))
     return lax.convert_element_type(lax.ge(rows, lax.broadcasted_iota(INT32, shape, 1)), dtype)
 

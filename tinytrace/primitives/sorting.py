@@ -90,7 +90,7 @@ class Sort(OnParts):
         return list(avals)
 
     def impl(self, *args: NDArray, dimension: int, is_stable: bool, num_keys: int) -> list[NDArray]:
-        keys = [_comparable(key) for key in reversed(args[:num_keys])]
+        keys = [part for key in reversed(args[:num_keys]) for part in _comparable(key)]
         order = np.lexsort(keys, dimension)
         return [np.take_along_axis(x, order, dimension) for x in args]
 
@@ -195,9 +195,11 @@ def _elements_at(x: Any, positions: Sequence[Any]) -> Any:
     return expand_dims(found, ())  # no equation; but its transpose, the sum over no axes, is one
 
 
-def _comparable(x: NDArray) -> NDArray:
-    """Return `x` in a dtype that NumPy sorts."""
-    return x.astype(np.float32) if is_float(x.dtype) and x.dtype.itemsize == 2 else x
+def _comparable(x: NDArray) -> list[NDArray]:
+    """Return what NumPy orders as `x` is ordered here, the least significant first: of complex numbers the parts."""
+    if is_complex(x.dtype):
+        return [x.imag, x.real]
+    return [x.astype(np.float32) if is_float(x.dtype) and x.dtype.itemsize == 2 else x]
 
 
 def _in_total_order(x: NDArray) -> NDArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import DType, is_float, is_integer, result_type
+from tinytrace.core.dtypes import DType, is_inexact, is_integer, result_type
 from tinytrace.primitives.arithmetic import add, div, mul, reciprocal, rsqrt, square, sub
 from tinytrace.primitives.comparison import eq
 from tinytrace.primitives.conversion import convert_element_type
@@ -239,7 +239,7 @@ def atan2(x: Any, y: Any) -> Any:
 
 
 def pow(x: Any, y: Any) -> Any:
-    """Raise the float `x` to the power `y`, a float of the same dtype or an integer.
+    """Raise the float or complex `x` to the power `y`, of the same dtype or an integer.
 
     Raises: TypeError for other combinations of dtypes.
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.pow.html.
@@ -253,11 +253,11 @@ def pow(x: Any, y: Any) -> Any:
 # --- rooms -----------------------------------------------------------------------------------------------------
 
 class Pow(Elementwise):
-    """`pow x: f32[n] y: f32[n]` or `pow x: f32[n] y: i32[n]`."""
+    """`pow x: f32[n] y: f32[n]` or `pow x: f32[n] y: i32[n]`; x may be complex."""
 
     def result_dtype(self, *avals: ShapedArray, **params: Any) -> DType:
         x, y = avals
-        if x.dtype == y.dtype or (is_float(x.dtype) and is_integer(y.dtype)):
+        if x.dtype == y.dtype or (is_inexact(x.dtype) and is_integer(y.dtype)):
             return x.dtype
         raise TypeError("the first argument to pow must have an inexact dtype (float or complex), and the second "
                         "argument must have an inexact or integer dtype, and two inexact dtypes must match, but got "

@@ -10,6 +10,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.autodiff import jvp
 from tinytrace.api.library import library_jit
+from tinytrace.core.dtypes import part_dtype
 from tinytrace.numpy import linalg
 from tinytrace.numpy.array_creation import array, asarray, full_like
 from tinytrace.numpy.comparison import maximum
@@ -25,7 +26,7 @@ from tinytrace.scipy.systems import solve_triangular
 
 @library_jit("upper_triangular", "max_squarings")
 def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Value:  # noqa: N803
-    """Return the sum of `A ** k / k!`, powers being of matrices, for f32[..., n, n]; nan where A is too large.
+    """Return the sum of `A ** k / k!`, powers being of matrices, for f32[..., n, n] or c64; nan where A is too large.
 
     max_squarings: how often `A` may be halved before the approximation.
     Raises: ValueError unless matrices are square.
@@ -77,9 +78,9 @@ def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None,  # no
 @library_jit()
 def _calc_P_Q(a: Value) -> tuple[Value, Value, Value]:  # noqa: N802  (the name is JAX's)
     """Return numerator and denominator for `a`, halved until its norm is small enough, and how often that is."""
-    if a.dtype not in _LIMITS:
-        raise TypeError(f"a.dtype={a.dtype} is not supported.")
-    largest, limits = _LIMITS[a.dtype]
+    if part_dtype(a.dtype) not in _LIMITS:
+        raise TypeError(f"A.dtype={a.dtype} is not supported.")
+    largest, limits = _LIMITS[part_dtype(a.dtype)]
     norm = linalg.norm(a, 1)
     squarings = maximum(0, floor(log2(norm / largest)))
     a = a / 2 ** squarings.astype(a.dtype)

@@ -6,6 +6,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.numpy.array_creation import asarray, empty, zeros
+from tinytrace.numpy.classification import conjugate
 from tinytrace.numpy.joining import concatenate
 from tinytrace.numpy.promotion import ArrayLike, Value, check_arraylike, promote_dtypes
 from tinytrace.numpy.ranges import arange
@@ -38,7 +39,7 @@ def block_diag(*arrs: ArrayLike) -> Value:
 
 
 def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Value:
-    """Return the matrix with first column `c` and first row `r` (`c` again if None) that is constant along diagonals.
+    """Return the matrix with first column `c` and first row `r` (`conj(c)` if None) that is constant along diagonals.
 
     The first element of `r` is not looked at.
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.linalg.toeplitz.html.
@@ -48,8 +49,11 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Value:
            [2, 1, 2],
            [3, 2, 1]], dtype=int32)
     """
-    r = c if r is None else r
-    check_arraylike("toeplitz", c, r)
+    if r is None:
+        check_arraylike("toeplitz", c)
+        r = conjugate(asarray(c))
+    else:
+        check_arraylike("toeplitz", c, r)
     column, row = asarray(c).flatten(), asarray(r).flatten()
     if not column.size or not row.size:
         return empty((column.size, row.size), dtype=np.promote_types(column.dtype, row.dtype))

@@ -1,6 +1,7 @@
 """Factorizations: cholesky, singular values, QR, eigenvalues of symmetric matrices, and what follows from them."""
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -185,8 +186,8 @@ def eigvalsh(a: ArrayLike, UPLO: str | None = "L") -> Value:
 
 
 @library_jit()
-def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None) -> Value:
-    """Return how many singular values are larger than `rtol`.
+def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, tol: ArrayLike | None = None) -> Value:
+    """Return how many singular values are larger than `rtol`; `tol` is its name of old.
 
     >>> jnp.linalg.matrix_rank(jnp.array([[1.0, 2.0], [2.0, 4.0]]))
     Array(1, dtype=int32)
@@ -194,6 +195,10 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.matrix_rank.html.
     """
     check_arraylike("jnp.linalg.matrix_rank", M)
+    if tol is not None:
+        warnings.warn("The tol argument for linalg.matrix_rank is deprecated. Please use rtol instead.",
+                      DeprecationWarning, stacklevel=6)
+        rtol = tol
     a, = promote_dtypes_inexact(asarray(M))
     if a.ndim < 2:
         return (a != 0).any().astype(np.int32)

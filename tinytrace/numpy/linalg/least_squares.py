@@ -1,6 +1,7 @@
 """Systems without an exact solution: least squares and the pseudo-inverse."""
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any
 
@@ -71,14 +72,19 @@ def _least_squares(a: Any, b: Any, rcond: Any, numpy_resid: bool) -> Any:
 _lstsq = jit(partial(_least_squares, numpy_resid=False))
 
 
-def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False) -> Value:
-    """Return the pseudo-inverse f32[..., n, m] of `a: f32[..., m, n]`.
+def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *,
+         rcond: ArrayLike | None = None) -> Value:
+    """Return the pseudo-inverse f32[..., n, m] of `a: f32[..., m, n]`; `rcond` is the name of old of `rtol`.
 
     >>> jnp.linalg.pinv(jnp.array([[2.0], [0.0]]))
     Array([[0.5, 0. ]], dtype=float32)
 
     See https://numpy.org/doc/stable/reference/generated/numpy.linalg.pinv.html.
     """
+    if rcond is not None:
+        warnings.warn("The rcond argument for linalg.pinv is deprecated. Please use rtol instead.",
+                      DeprecationWarning, stacklevel=2)
+        rtol = rcond
     return _pinv(a, rtol, hermitian)
 
 

@@ -11,7 +11,7 @@ import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.core.trees import tree_leaves, tree_map, tree_structure
 from tinytrace.scipy import linalg
-from tinytrace.scipy.sparse.vectors import Function, norm, operator, plus
+from tinytrace.scipy.sparse.vectors import Function, norm, operator, plus, typed_like
 
 
 def gmres(A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0, restart: int = 20,  # noqa: N803
@@ -57,7 +57,8 @@ def _solve(multiply: Function, b: Any, x0: Any, limit: Any, inner_limit: Any, re
         x = tree_map(lambda start, v: start + jnp.dot(v[..., :-1], y), x, basis)
         return (x, *residual_of(x), k + 1)
 
-    return lax.while_loop(lambda state: (state[3] < maxiter) & (state[2] > limit), step, (x0, *residual_of(x0), 0))[0]
+    begin = x0, *residual_of(x0), 0
+    return typed_like(lax.while_loop(lambda state: (state[3] < maxiter) & (state[2] > limit), step, begin)[0], b)
 
 
 def _krylov_space(multiply: Function, first: Any, length: Any, limit: Any, restart: int) -> tuple[Any, Any]:

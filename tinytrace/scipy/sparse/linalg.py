@@ -13,14 +13,15 @@ import numpy as np
 
 import tinytrace.numpy as jnp
 from tinytrace import lax
+from tinytrace.core.dtypes import is_complex
 from tinytrace.core.trees import tree_leaves, tree_map, tree_structure
 from tinytrace.scipy.sparse.gmres import gmres as gmres
-from tinytrace.scipy.sparse.vectors import Function, dot, identity, operator, plus
+from tinytrace.scipy.sparse.vectors import Function, dot, identity, operator, plus, real_dot, typed_like
 
 
 def cg(A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None,  # noqa: N803
        M: Any = None) -> tuple[Any, None]:  # noqa: N803
-    """Solve `A x = b` by conjugate gradients; A, a function or a matrix, is symmetric and positive definite.
+    """Solve `A x = b` by conjugate gradients; A, a function or a matrix, is hermitian and positive definite.
 
     It ends when the residual is at most max(tol * |b|, atol). M approximates the inverse of A.
 
@@ -44,7 +45,8 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float =
 
 def _solve(solver: Callable[..., Any], matrix: Any, b: Any, x0: Any, tol: float, atol: float, maxiter: int | None,
            preconditioner: Any, symmetric: bool) -> tuple[Any, None]:
-    x0 = tree_map(jnp.zeros_like, b) if x0 is None else x0
+    b = tree_map(jnp.asarray, b)
+    x0 = tree_map(jnp.zeros_like, b) if x0 is None else tree_map(jnp.asarray, x0)
     if tree_structure(x0) != tree_structure(b):
         raise ValueError("x0 and b must have matching tree structure: "
                          f"{tree_structure(x0)} vs {tree_structure(b)}")
@@ -54,37 +56,39 @@ def _solve(solver: Callable[..., Any], matrix: Any, b: Any, x0: Any, tol: float,
     size = sum(int(np.prod(shape)) for shape in shapes[1])
     run = partial(solver, x0=x0, tol=tol, atol=atol, maxiter=10 * size if maxiter is None else maxiter,
                   precondition=operator(preconditioner))
+    symmetric = symmetric and not any(is_complex(x.dtype) for x in tree_leaves(b))  # hermitian is something else
     return lax.custom_linear_solve(operator(matrix), b, run, transpose_solve=run, symmetric=symmetric), None
 
 
 def _cg(multiply: Function, b: Any, x0: Any, tol: float, atol: float, maxiter: int, precondition: Function) -> Any:
-    limit = jnp.maximum(jnp.square(tol) * dot(b, b), jnp.square(atol))
+    limit = jnp.maximum(jnp.square(tol) * real_dot(b, b), jnp.square(atol))
 
     def goes_on(state: Any) -> Any:
         _, r, gamma, _, k = state
-        return ((gamma if precondition is identity else dot(r, r)) > limit) & (k < maxiter)
+        return ((gamma.real if precondition is identity else real_dot(r, r)) > limit) & (k < maxiter)
 
     def step(state: Any) -> Any:
         x, r, gamma, p, k = state
         image = multiply(p)
-        alpha = gamma / dot(p, image)
+        alpha = gamma / real_dot(p, image).astype(dtype)
         x, r = plus(x, alpha, p), plus(r, -alpha, image)
         z = precondition(r)
-        new_gamma = dot(r, z)
+        new_gamma = real_dot(r, z).astype(dtype)
         return x, r, new_gamma, plus(z, new_gamma / gamma, p), k + 1
 
     r0 = plus(b, -1, multiply(x0))
     z0 = precondition(r0)
-    return lax.while_loop(goes_on, step, (x0, r0, dot(r0, z0), z0, 0))[0]
+    dtype = jnp.result_type(*tree_leaves(z0))
+    return lax.while_loop(goes_on, step, (x0, r0, real_dot(r0, z0).astype(dtype), z0, 0))[0]
 
 
 def _bicgstab(multiply: Function, b: Any, x0: Any, tol: float, atol: float, maxiter: int,
               precondition: Function) -> Any:
-    limit = jnp.maximum(jnp.square(tol) * dot(b, b), jnp.square(atol))
+    limit = jnp.maximum(jnp.square(tol) * real_dot(b, b), jnp.square(atol))
 
     def goes_on(state: Any) -> Any:
         _, r, *_, k = state
-        return (dot(r, r) > limit) & (k < maxiter) & (k >= 0)
+        return (real_dot(r, r) > limit) & (k < maxiter) & (k >= 0)
 
     def step(state: Any) -> Any:
         x, r, alpha, omega, rho, p, q, k = state
@@ -95,7 +99,7 @@ def _bicgstab(multiply: Function, b: Any, x0: Any, tol: float, atol: float, maxi
         q = multiply(phat)
         alpha = new_rho / dot(rhat, q)
         s = plus(r, -alpha, q)
-        early = dot(s, s) < limit
+        early = real_dot(s, s) < limit
         shat = precondition(s)
         t = multiply(shat)
         omega = dot(t, s) / dot(t, t)
@@ -108,4 +112,4 @@ def _bicgstab(multiply: Function, b: Any, x0: Any, tol: float, atol: float, maxi
 
     r0 = rhat = plus(b, -1, multiply(x0))
     one = jnp.ones((), jnp.result_type(*tree_leaves(b)))
-    return lax.while_loop(goes_on, step, (x0, r0, one, one, one, r0, r0, 0))[0]
+    return typed_like(lax.while_loop(goes_on, step, (x0, r0, one, one, one, r0, r0, 0))[0], b)
