@@ -21,13 +21,14 @@ from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import eval_jaxpr
 from tinytrace.core.moving import CarriedFunction, by_reference
 from tinytrace.core.tangents import Zero
-from tinytrace.core.trace import Tracer
+from tinytrace.core.trace import Tracer, bottom_trace
 from tinytrace.core.trees import Partial, tree_flatten, tree_leaves, tree_map, tree_unflatten, treedef_is_leaf
 from tinytrace.primitives.stop_gradient import stop_gradient_p
 from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.jvp import JVPTracer
 from tinytrace.transforms.staging import DynamicJaxprTracer, trace_to_jaxpr
 from tinytrace.transforms.zeros import add_tangents
+from tinytrace.util import current_trace_state as _state
 
 Function = Callable[..., Any]
 
@@ -86,6 +87,8 @@ class custom_jvp:  # noqa: N801 (JAX's name)
         name = _name(self.fun)
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
+        if _state.trace is bottom_trace and getattr(self.fun, "of_library", False) and not self.nondiff_argnums:
+            return self.fun(*args, **kwargs)  # it takes arrays alone and gives one: nothing to take apart
         args = _positional(self.fun, args, kwargs)
         fun, jvp = self.fun, self.jvp
         if self.nondiff_argnums:

@@ -75,6 +75,7 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
                 shorten(error)
                 raise
 
+        call.of_library = True  # type: ignore[attr-defined]
         return boundary(call)  # type: ignore[return-value]
 
     return decorate

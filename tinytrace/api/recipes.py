@@ -17,9 +17,13 @@ from tinytrace.api.exactness import MOVES, called_program, kind_or_none
 from tinytrace.core.array import Array
 from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.kinds import Gather, IndexMap, Kind, Routine, Scatter
+from tinytrace.core.kinds import Gather, Scatter
 from tinytrace.core.numpy_calls import to_numpy
+from tinytrace.core.primitive import Primitive
+from tinytrace.primitives.broadcasting import broadcast_in_dim_p, squeeze_p
 from tinytrace.primitives.conversion import convert_element_type_p
+from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
+from tinytrace.primitives.slicing import slice_p
 
 NumPyFunction = Callable[..., Any]
 InnerLoop = tuple[int, tuple[int, ...]]
@@ -28,6 +32,8 @@ MOST_OPERANDS = 4
 """Of an inner loop that is called directly."""
 BUDGET = 15_000
 """Microseconds of NumPy's time on the calls of one program: then a compiler would have paid, which takes as long."""
+VIEWS: frozenset[Primitive] = frozenset({broadcast_in_dim_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p})
+"""What NumPy answers without a copy, at most times."""
 FOLDED = {FLOAT32, FLOAT64}
 """What Python's integers may become at once: the way over int32 gives the same."""
 
@@ -49,25 +55,29 @@ def numpy_entry(closed: ClosedJaxpr, leaf_types: Sequence[type],
 def calls_in_budget(jaxpr: Jaxpr) -> int:
     """Return how many calls of a program NumPy may answer before a compiler would have paid; -1: all of them.
 
-    What only moves elements stays NumPy's: to it that is a view.
+    What is a view to NumPy stays one.
     """
-    kinds = [(eqn, kind_or_none(eqn)) for eqn in _all_equations(jaxpr)]
-    if all(isinstance(kind, IndexMap) for _, kind in kinds):
+    eqns = list(_all_equations(jaxpr))
+    if all(map(_is_view, eqns)):
         return -1
-    return max(1, round(BUDGET / sum(_microseconds(eqn, kind) for eqn, kind in kinds)))
+    return max(1, round(BUDGET / sum(map(_microseconds, eqns))))
 
 
-def _microseconds(eqn: JaxprEqn, kind: Kind | None) -> float:
+def _is_view(eqn: JaxprEqn) -> bool:
+    return eqn.primitive in VIEWS and bool(eqn.invars[0].aval.shape)
+
+
+def _microseconds(eqn: JaxprEqn) -> float:
     """Estimate NumPy's time: the same in every run, as what is compiled must be."""
     elements = max(v.aval.size for v in (*eqn.invars, *eqn.outvars))
-    match kind:
-        case IndexMap():
-            return 1.0
-        case Gather() | Scatter():
-            return 20 + elements * 5e-3
-        case Routine() if eqn.primitive in MOVES:
-            return 5 + elements * 20e-3
-    return 1.5 + elements * 1e-3
+    if _is_view(eqn):
+        return 1.0
+    if eqn.primitive in MOVES:
+        return 5 + elements * 20e-3
+    if isinstance(kind_or_none(eqn), (Gather, Scatter)):
+        return 20 + elements * 5e-3
+    is_one_loop = isinstance(eqn.primitive.in_numpy(eqn.params), np.ufunc)
+    return (1 if is_one_loop else 4) + elements * (0.3e-3 if is_one_loop else 1e-3)
 
 
 def _all_equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:

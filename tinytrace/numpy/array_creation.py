@@ -134,9 +134,12 @@ def asarray(a: Any, dtype: DTypeLike = None, order: str | None = None, *, copy: 
 
     See https://numpy.org/doc/stable/reference/generated/numpy.asarray.html.
     """
+    if type(a) is Array and dtype is None and not copy and order in (None, "K"):
+        return a
     return array(a, dtype=user_dtype(dtype, "asarray"), copy=bool(copy), order=order, device=device)
 
 
+@remembered("order")
 def copy(a: ArrayLike, order: str | None = None) -> Value:
     """Return a copy of `a`.
 
@@ -221,7 +224,8 @@ def _filled(function: str, shape: Any, value: int, dtype: Any) -> Value:
                         f"`jax.numpy.{function}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?")
     shape, dtype = shape_tuple(shape), user_dtype(dtype, function) or float_dtype()
     if is_eager() and not isinstance(dtype, KeyType) and min(shape, default=0) >= 0:
-        return array_from_numpy(np.full(shape, value, dtype), ShapedArray(shape, dtype))
+        return array_from_numpy(np.full(shape, value, dtype) if value else np.zeros(shape, dtype),
+                                ShapedArray(shape, dtype))
     return lax.full(shape, value, dtype)
 
 
@@ -240,6 +244,7 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: 
     return device_put(broadcast_to(asarray(fill_value, dtype=dtype), shape))
 
 
+@remembered("dtype", "shape", "device")
 def zeros_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
     """Return zeros of the shape and dtype of `a`, unless given.
 
@@ -251,6 +256,7 @@ def zeros_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, devi
     return _filled_like("zeros_like", a, 0, dtype, shape)
 
 
+@remembered("dtype", "shape", "device")
 def ones_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
     """Return ones of the shape and dtype of `a`, unless given.
 
@@ -262,6 +268,7 @@ def ones_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, devic
     return _filled_like("ones_like", a, 1, dtype, shape)
 
 
+@remembered("dtype", "shape", "device")
 def empty_like(prototype: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
     """Return zeros of the shape and dtype of `prototype`, unless given.
 

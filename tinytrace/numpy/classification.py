@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_complex, is_float
 from tinytrace.numpy.array_creation import asarray
@@ -15,6 +15,7 @@ from tinytrace.numpy.promotion import ArrayLike, Value, as_array, check_arraylik
 from tinytrace.primitives.elementwise import const_like
 
 
+@remembered(elementwise=True)
 def isfinite(x: ArrayLike, /) -> Value:
     """Say where `x` is neither infinite nor nan: bool of the shape of `x`.
 
@@ -46,6 +47,7 @@ def isinf(x: ArrayLike, /) -> Value:
     return lax.eq(lax.abs(x), strong_like(x, np.inf)) if is_float(aval_of(x).dtype) else _constant(x, False)
 
 
+@remembered(elementwise=True)
 def isnan(x: ArrayLike, /) -> Value:
     """Say where `x` is nan: bool of the shape of `x`.
 
@@ -175,6 +177,7 @@ def real(val: ArrayLike, /) -> Value:
     return lax.real(val) if iscomplexobj(val) else as_array(val)
 
 
+@remembered()
 def imag(val: ArrayLike, /) -> Value:
     """Return the imaginary part: of real numbers zeros.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.array import array_from_numpy
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
 from tinytrace.core.dtypes import is_integer, result_type
@@ -252,6 +252,7 @@ def ix_(*args: ArrayLike) -> tuple[Value, ...]:
     return tuple(output)
 
 
+@remembered("N", "M", "k", "dtype", "device", static_argnums=(0, 1, 2, 3))
 def eye(N: int, M: int | None = None, k: ArrayLike = 0, dtype: DTypeLike = None, *, device: Any = None) -> Value:
     """Return f32[N, M] that is 1 on diagonal `k` and 0 elsewhere.
 

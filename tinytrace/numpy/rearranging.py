@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_integer
@@ -37,6 +37,7 @@ from tinytrace.numpy.sorting import argsort, sort
 from tinytrace.numpy.taking import take
 
 
+@remembered("axis")
 def flip(m: ArrayLike, axis: Axis = None) -> Value:
     """Reverse the order of elements along `axis`, all axes when None.
 
@@ -55,6 +56,7 @@ def _flip(m: Value, axis: Any = None) -> Value:
     return lax.rev(m, canonicalize_axes(axes, m.ndim))
 
 
+@remembered()
 def fliplr(m: ArrayLike) -> Value:
     """Reverse the order of columns.
 
@@ -68,6 +70,7 @@ def fliplr(m: ArrayLike) -> Value:
     return _flip(asarray(m), 1)
 
 
+@remembered()
 def flipud(m: ArrayLike) -> Value:
     """Reverse the order of rows.
 

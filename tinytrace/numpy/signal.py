@@ -1,6 +1,8 @@
 """Convolution, windows, and signals taken from a table: convolve, correlate, hanning, interp, unwrap."""
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -203,7 +205,14 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: 
     static = [name for name, value in (("left", left), ("right", right)) if value is None or isinstance(value, str)]
     if period is None:
         static.append("period")
-    return jit(_interp, static_argnames=static)(x, xp, fp, left, right, period)
+    return _interp_with(tuple(static))(x, xp, fp, left, right, period)
+
+
+@functools.cache
+def _interp_with(static: tuple[str, ...]) -> Callable[..., Any]:
+    """Return the jitted function to which these arguments are static: one for all calls, that they may be hits."""
+    jitted: Callable[..., Any] = jit(_interp, static_argnames=static)
+    return jitted
 
 
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Value:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -179,6 +179,14 @@ class Rev(Rearrangement):
 
     def impl(self, x: NDArray, *, dimensions: Sequence[int]) -> NDArray:
         return np.flip(x, tuple(dimensions))
+
+    def in_numpy(self, params: dict[str, Any]) -> Callable[..., Any]:
+        dimensions = params["dimensions"]
+        if not dimensions:
+            return super().in_numpy(params)
+        backwards, forwards = slice(None, None, -1), slice(None)
+        return operator.itemgetter(tuple(backwards if axis in dimensions else forwards
+                                         for axis in range(max(dimensions) + 1)))
 
     def transpose(self, ct: Any, x: Any, *, dimensions: Sequence[int]) -> Sequence[Any]:
         return [rev(ct, dimensions)]
