@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import dtype_of, is_complex, is_integer
@@ -94,6 +94,7 @@ def absolute(x: ArrayLike, /) -> Value:
 abs = alias("abs", absolute)
 
 
+@remembered(elementwise=True)
 def fabs(x: ArrayLike, /) -> Value:
     """Return the magnitude of each element as a float.
 

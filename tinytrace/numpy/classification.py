@@ -60,6 +60,7 @@ def isnan(x: ArrayLike, /) -> Value:
     return lax.ne(x, x)
 
 
+@remembered("out", elementwise=True)
 def isposinf(x: ArrayLike, /, out: None = None) -> Value:
     """Say where `x` is +inf: bool of the shape of `x`.
 
@@ -71,6 +72,7 @@ def isposinf(x: ArrayLike, /, out: None = None) -> Value:
     return _is_infinity(np.inf, x, out)
 
 
+@remembered("out", elementwise=True)
 def isneginf(x: ArrayLike, /, out: None = None) -> Value:
     """Say where `x` is -inf: bool of the shape of `x`.
 

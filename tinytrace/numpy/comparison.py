@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import KeyType, is_complex, part_dtype
 from tinytrace.numpy.array_creation import asarray
@@ -151,6 +151,7 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLik
     return reduce_all(isclose(a, b, rtol, atol, equal_nan))
 
 
+@remembered("equal_nan")
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Value:
     """Say whether two arrays have one shape and equal elements: bool[].
 
@@ -168,6 +169,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Value:
     return reduce_all(same)
 
 
+@remembered()
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Value:
     """Say whether two arrays have equal elements after broadcasting: bool[].
 

@@ -211,6 +211,7 @@ def _block(arrays: Any) -> tuple[Value, int]:
 
 # --- taking apart ----------------------------------------------------------------------------------------------
 
+@remembered("indices_or_sections", "axis")
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Value]:
     """Cut an array into so many equal parts, or at the given indices.
 
@@ -222,6 +223,7 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Value
     return _split("split", ary, indices_or_sections, axis)
 
 
+@remembered("indices_or_sections", "axis")
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Value]:
     """Cut an array into so many parts, nearly equal ones if it must be, or at the given indices.
 
@@ -233,6 +235,7 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
     return _split("array_split", ary, indices_or_sections, axis)
 
 
+@remembered("indices_or_sections")
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Value]:
     """Cut an array into groups of rows.
 
@@ -244,6 +247,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Value]:
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
+@remembered("indices_or_sections")
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Value]:
     """Cut an array into groups of columns.
 
@@ -256,6 +260,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Value]:
     return _split("hsplit", ary, indices_or_sections, 0 if np.ndim(ary) == 1 else 1)
 
 
+@remembered("indices_or_sections")
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Value]:
     """Cut an array along its third axis.
 

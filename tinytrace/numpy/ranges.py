@@ -176,6 +176,7 @@ def _geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool 
 
 # --- grids -----------------------------------------------------------------------------------------------------
 
+@remembered("copy", "sparse", "indexing")
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Value]:
     """Return the coordinates of a grid: one array per axis, each of the shape of the whole grid.
 

@@ -129,6 +129,7 @@ def permute_dims(a: ArrayLike, /, axes: tuple[int, ...]) -> Value:
     return lax.transpose(a, [axis + ndim if -ndim <= axis < 0 else axis for axis in axes])
 
 
+@remembered()
 def matrix_transpose(x: ArrayLike, /) -> Value:
     """Exchange the last two axes.
 
@@ -159,6 +160,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Value:
     return lax.transpose(a, order.tolist())
 
 
+@remembered("source", "destination")
 def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Value:
     """Move axes to other places and keep the order of the others.
 
