@@ -69,8 +69,8 @@ def test_nobody_else_may_write_whatever_the_umask(store):
 
 def test_a_building_folder_goes_even_after_an_exception(store):
     def fail_inside():
-        with store.building() as folder:
-            os.mkdir(os.path.join(folder, "deep"))
+        with store.building() as building:
+            os.mkdir(os.path.join(building.path, "deep"))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -78,21 +78,45 @@ def test_a_building_folder_goes_even_after_an_exception(store):
     assert not os.listdir(os.path.join(store.root, "building"))
 
 
+def test_the_folder_of_a_build_becomes_the_entry_without_what_a_compiler_left(store, tmp_path):
+    """A compiler may link its output to a file of its own, which others may write to, and choose its mode."""
+    (tmp_path / "own.so").write_bytes(b"library")
+    with store.building() as building:
+        os.link(tmp_path / "own.so", os.path.join(building.path, "kernel.so"))
+        os.makedirs(os.path.join(building.path, "temporary", "deep"))
+        (pathlib.Path(building.path) / "kernel.c").write_text("text 1")
+        os.chmod(os.path.join(building.path, "kernel.c"), 0o666)
+        entry = store.publish(key(1), "text 1", b"library", building=building)
+    assert set(os.listdir(os.path.dirname(entry.path))) == {"kernel.c", "kernel.so", "meta.json"}
+    assert store.find(key(1), "text 1").library == b"library"
+    assert not os.path.samefile(tmp_path / "own.so", entry.path)
+    (tmp_path / "own.so").write_bytes(b"another")
+    assert store.find(key(1), "text 1").library == b"library"
+    assert not os.listdir(os.path.join(store.root, "building"))
+
+
+def test_a_store_that_is_removed_while_a_program_compiles_gets_its_entry(store):
+    with store.building() as building:
+        shutil.rmtree(store.root)
+        store.publish(key(1), "text 1", b"library", building=building)
+    assert store.find(key(1), "text 1").library == b"library"
+
+
 def test_leftovers_are_what_nobody_holds_whatever_their_age(store):
     """A build that is at work a year before the clock's time stays; one that was killed a moment ago goes."""
 
     def build_and_die():
-        with store.building() as folder, store.compiling(key(2)):
-            os.mkdir(os.path.join(folder, "deep"))
+        with store.building() as building, store.compiling(key(2)):
+            os.mkdir(os.path.join(building.path, "deep"))
             os.kill(os.getpid(), 9)
 
     with store.building() as alive, store.compiling(key(3)):
-        make_older(alive, 4e7)
+        make_older(alive.path, 4e7)
         lock = os.path.join(store.root, "locks", key(3).digest)
         make_older(lock, 4e7)
         assert in_child(build_and_die)[0] == -9
         put(store, 1)
-        assert os.listdir(os.path.join(store.root, "building")) == [os.path.basename(alive)]
+        assert os.listdir(os.path.join(store.root, "building")) == [alive.name]
         assert os.listdir(os.path.join(store.root, "locks")) == [key(3).digest]
     put(store, 2)
     assert not os.listdir(os.path.join(store.root, "building"))

@@ -94,7 +94,7 @@ class Folder:
         """The bytes of a regular file; OSError if it is anything else, not private, or longer than `limit`."""
         # Without O_NONBLOCK, opening a FIFO would wait for a writer.
         descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | _NO_LINK, dir_fd=self.descriptor)
-        with open(descriptor, "rb") as file:
+        try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise PermissionError(f"{name} is no regular file")
@@ -102,15 +102,38 @@ class Folder:
                 require_private(status, self.owners)
             if status.st_size > limit:
                 raise OSError(f"{name} is longer than expected")
-            return file.read(status.st_size)
+            return os.read(descriptor, status.st_size)
+        finally:
+            os.close(descriptor)
 
     def write(self, name: str, data: bytes) -> None:
         """Write a new file that only this user can change; FileExistsError if there is one."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
         descriptor = os.open(name, flags, 0o600, dir_fd=self.descriptor)
-        with open(descriptor, "wb") as file:
+        try:
             os.fchmod(descriptor, 0o600)
-            file.write(data)
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(descriptor, rest):]
+        finally:
+            os.close(descriptor)
+
+    def is_own(self, name: str, data: bytes) -> bool:
+        """Whether `name` is a file of these bytes with no other name; from now on only this user can change it."""
+        try:
+            descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | _NO_LINK, dir_fd=self.descriptor)
+        except OSError:
+            return False
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_uid not in self.owners or status.st_nlink != 1:
+                return False
+            os.fchmod(descriptor, 0o600)
+            return status.st_size == len(data) and os.read(descriptor, len(data)) == data
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
 
     def move(self, name: str, to: Folder, new_name: str) -> None:
         """Rename what is in this directory into another one of the same file system."""

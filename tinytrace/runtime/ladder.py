@@ -13,7 +13,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.locks import Turn
 from tinytrace.runtime.places import read_library, scratch_folder, write_file
 from tinytrace.runtime.process import TIME_IS_UP
-from tinytrace.runtime.store import Entry, Store
+from tinytrace.runtime.store import Building, Entry, Store
 from tinytrace.runtime.worker import run_apart
 
 _KEPT_IN_MEMORY = 4096  # executables, the least recently asked for is dropped
@@ -249,35 +249,45 @@ class _Search:
     def _compiled(self, key: ArtifactKey, compiler: Compiler, turn: Turn) -> Found:
         with _lock:
             stats.compiles += 1
-        found, library = self._built(key, compiler, turn)
-        if self.store is not None:
-            try:
-                entry = self.store.publish(key, self.source.text, library, self.commands, self._described())
-                found.executable.path = entry.path
-            except FileNotFoundError:
-                pass  # somebody removes the store at this moment
-            except OSError as error:
-                self.steps.append(memory_only(f"the cache directory {self.store.given} cannot be written: {error}"))
+        with ExitStack() as place:
+            found, library, building = self._built(key, compiler, turn, place)
+            if self.store is not None:
+                try:
+                    entry = self.store.publish(key, self.source.text, library, self.commands, self._described(),
+                                               building)
+                    found.executable.path = entry.path
+                except FileNotFoundError:
+                    pass  # somebody removes the store at this moment
+                except OSError as error:
+                    reason = f"the cache directory {self.store.given} cannot be written: {error}"
+                    self.steps.append(memory_only(reason))
         _remember(found.executable)
         return found
 
-    def _built(self, key: ArtifactKey, compiler: Compiler, turn: Turn) -> tuple[Found, bytes]:
-        """Compile and load; the compiler is blamed only when that fails in two places, and not for lack of room."""
+    def _built(self, key: ArtifactKey, compiler: Compiler, turn: Turn,
+               place: ExitStack) -> tuple[Found, bytes, Building | None]:
+        """Compile and load; the compiler is blamed only when that fails in two places, and not for lack of room.
+
+        Returns: the program, the library, and the folder of the store that `place` keeps, if it was made in one.
+        """
         failures: list[CompileError | OSError] = []
-        for place in [self.store.building, scratch_folder] if self.store else [scratch_folder]:
+        for store in [self.store, None] if self.store else [None]:
             try:
-                with place() as folder:
-                    begun = time.perf_counter()
-                    library = self._build(compiler, folder, turn)
-                    built = time.perf_counter()
-                    executable = Executable(key, self.source, "", library)
-                    return Found(executable, "compiler", built - begun, time.perf_counter() - built), library
+                building = place.enter_context(store.building()) if store else None
+                folder = building.path if building else place.enter_context(scratch_folder())
+                begun = time.perf_counter()
+                library = self._build(compiler, folder, turn)
+                built = time.perf_counter()
+                executable = Executable(key, self.source, "", library)
+                found = Found(executable, "compiler", built - begun, time.perf_counter() - built)
+                return found, library, building
             except TimeLimitError as error:
                 turn.tell_exceeded(config.compile_timeout)
                 failures.append(error)
                 break
             except (CompileError, OSError) as error:
                 failures.append(error)
+                place.close()
         failure = next((error for error in reversed(failures) if isinstance(error, CompileError)), failures[-1])
         if isinstance(failure, CompileError) and self.store:
             with suppress(OSError):  # the error itself matters more than a copy of its source

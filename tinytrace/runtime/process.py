@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from tinytrace.util import unforkable
@@ -132,23 +133,43 @@ def _read_to_end(reader: int, pids: list[int], watch: _Watch) -> tuple[bytes, st
     poll.register(reader, select.POLLIN)
     kept, printed, pause = b"", 0, 0.0001
     at_end = False
-    while not watch.is_up():
-        if at_end:  # they have closed their output, and end now or later
-            time.sleep(pause)
-            pause = min(2 * pause, _LOOK_EVERY)
-        elif poll.poll(_LOOK_EVERY * 1000):
-            chunk = os.read(reader, 65536)
-            at_end = not chunk
-            printed += len(chunk)
-            kept += chunk[:max(0, _KEPT - len(kept))]
-            if printed > _MOST:
-                return kept, ENDLESS
-            if not at_end:
-                continue
-        # Without the pipe's end too: what a command has left running may keep the pipe open.
-        if all(map(_has_ended, pids)):
-            return kept, ""
+    with ExitStack() as stack:
+        ends = [_end_of(pid, stack) for pid in pids]
+        for end in ends:
+            if end >= 0:
+                poll.register(end, select.POLLIN)
+        while not watch.is_up():
+            if at_end and -1 in ends:  # they have closed their output, and end now or later
+                time.sleep(pause)
+                pause = min(2 * pause, _LOOK_EVERY)
+            else:
+                ready = [descriptor for descriptor, _ in poll.poll(_LOOK_EVERY * 1000)]
+                for end in set(ready) - {reader}:
+                    poll.unregister(end)
+                if reader in ready:
+                    chunk = os.read(reader, 65536)
+                    printed += len(chunk)
+                    kept += chunk[:max(0, _KEPT - len(kept))]
+                    if printed > _MOST:
+                        return kept, ENDLESS
+                    if chunk:
+                        continue
+                    at_end = True
+                    poll.unregister(reader)
+            # Without the pipe's end too: what a command has left running may keep the pipe open.
+            if all(map(_has_ended, pids)):
+                return kept, ""
     return kept, TIME_IS_UP
+
+
+def _end_of(pid: int, stack: ExitStack) -> int:
+    """A descriptor that can be read from once a command has ended, -1 where there is none (before Linux 5.3)."""
+    try:
+        end = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return -1
+    stack.callback(os.close, end)
+    return end
 
 
 def _has_ended(pid: int) -> bool:

@@ -70,6 +70,20 @@ class Entry(NamedTuple):
     library: bytes
 
 
+class Building(NamedTuple):
+    """A folder in the making: its path, its name, the store's own folder, the folder that it is in, and itself."""
+
+    path: str
+    name: str
+    root: Folder
+    parent: Folder
+    folder: Folder
+
+    def move(self, to: Folder, new_name: str) -> None:
+        """Rename it into another folder of the store, where it stays."""
+        self.parent.move(self.name, to, new_name)
+
+
 class Store:
     """The entries in one directory. Make it with `open_store`, which says where.
 
@@ -101,39 +115,52 @@ class Store:
         return Entry(self._path(key), library) if intact else None
 
     @contextmanager
-    def building(self) -> Iterator[str]:
+    def building(self) -> Iterator[Building]:
         """A new private folder for compiling, gone at the end; nobody takes it for a leftover meanwhile."""
-        with self._open() as root, _building(root) as (name, _):
-            yield os.path.join(self.root, BUILDING, name)
+        with self._open() as root, root.made(BUILDING) as parent:
+            while True:
+                name = f"{os.getpid()}-{os.urandom(8).hex()}"
+                with parent.temporary(name) as folder, locks.live(folder) as is_there:
+                    if is_there:
+                        yield Building(os.path.join(self.root, BUILDING, name), name, root, parent, folder)
+                        return
 
     def publish(self, key: ArtifactKey, text: str, library: bytes, commands: Sequence[Pipeline] = (),
-                jaxpr: str = "") -> Entry:
+                jaxpr: str = "", building: Building | None = None) -> Entry:
         """Make the entry of a key, unless somebody else has been faster.
 
         commands, jaxpr: what made the library, and what the C text was made of, for those who look at the entry.
+        building: the folder that becomes the entry; a new one if there is none. Of what a compiler left in it only the
+          files stay that are those of the entry, byte for byte and under no other name.
 
         Raises: OSError if it cannot be written.
         """
-        with self._open() as root:
-            remove_leftovers(root)
-            if sweep_is_due(root):
-                sweep(root, config.cache_mib << 20)
-            with _building(root) as (_, aside):
-                with aside.made("entry") as entry:
-                    shown = jaxpr.encode(errors="backslashreplace")  # a user's names may hold half a character
-                    files = {SOURCE: text.encode(), LIBRARY: library, **({JAXPR: shown} if jaxpr else {})}
-                    for name, data in files.items():
-                        entry.write(name, data)
-                    entry.write(META, _meta(key, files, commands))
-                with root.made(ENTRIES) as entries, entries.made(key.digest[:2]) as shard:
-                    try:
-                        aside.move("entry", shard, key.digest)
-                    except OSError:
-                        if found := self.find(key, text):
-                            return found
-                        _set_aside(root, shard, key.digest)
-                        with suppress(FileExistsError):  # again somebody else was faster
-                            aside.move("entry", shard, key.digest)
+        if building is None or not os.fstat(building.folder.descriptor).st_nlink:  # somebody has removed it
+            with self.building() as new:
+                return self.publish(key, text, library, commands, jaxpr, new)
+        root = building.root
+        remove_leftovers(root)
+        if sweep_is_due(root):
+            sweep(root, config.cache_mib << 20)
+        shown = jaxpr.encode(errors="backslashreplace")  # a user's names may hold half a character
+        files = {SOURCE: text.encode(), LIBRARY: library, **({JAXPR: shown} if jaxpr else {})}
+        files[META] = _meta(key, files, commands)
+        for name in building.folder.names():
+            if not (name in files and building.folder.is_own(name, files[name])):
+                building.folder.remove_tree(name)
+            else:
+                del files[name]
+        for name, data in files.items():
+            building.folder.write(name, data)
+        with root.made(ENTRIES) as entries, entries.made(key.digest[:2]) as shard:
+            try:
+                building.move(shard, key.digest)
+            except OSError:
+                if found := self.find(key, text):
+                    return found
+                _set_aside(root, shard, key.digest)
+                with suppress(FileExistsError):  # again somebody else was faster
+                    building.move(shard, key.digest)
         return Entry(self._path(key), library)
 
     def discard(self, key: ArtifactKey) -> None:
@@ -210,15 +237,15 @@ class Store:
         return root
 
     def _replace(self, folder_name: str, name: str, data: bytes) -> None:
-        with self._open() as root, _building(root) as (_, aside), root.made(folder_name) as folder:
-            aside.write(name, data)
+        with self.building() as building, building.root.made(folder_name) as folder:
+            building.folder.write(name, data)
             try:
-                aside.move(name, folder, name)
+                building.folder.move(name, folder, name)
             except OSError:
                 if folder.status(name) is None:
                     raise
-                _set_aside(root, folder, name)
-                aside.move(name, folder, name)
+                _set_aside(building.root, folder, name)
+                building.folder.move(name, folder, name)
 
     def _outermost(self) -> tuple[bytes, ...]:
         """The own folder, from the first folder on in whose place no link is taken."""
@@ -230,18 +257,6 @@ class Store:
 
     def _path(self, key: ArtifactKey) -> str:
         return os.path.join(self.root, ENTRIES, key.digest[:2], key.digest, LIBRARY)
-
-
-@contextmanager
-def _building(root: Folder) -> Iterator[tuple[str, Folder]]:
-    """A new folder in the own one, and its name."""
-    with root.made(BUILDING) as building:
-        while True:
-            name = f"{os.getpid()}-{os.urandom(8).hex()}"
-            with building.temporary(name) as folder, locks.live(folder) as is_there:
-                if is_there:
-                    yield name, folder
-                    return
 
 
 def _folders_of(key: ArtifactKey) -> tuple[bytes, ...]:
