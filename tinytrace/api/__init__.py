@@ -8,8 +8,7 @@ from tinytrace.util import lazy_submodules
 
 if TYPE_CHECKING:
     from tinytrace.api import cache_view as cache_view
-    from tinytrace.api import first_calls as first_calls
     from tinytrace.api import logs as logs
     from tinytrace.api import why as why
 
-__getattr__ = lazy_submodules(__name__, "cache_view", "first_calls", "logs", "why")
+__getattr__ = lazy_submodules(__name__, "cache_view", "logs", "why")

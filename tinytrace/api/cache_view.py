@@ -12,7 +12,7 @@ from tinytrace.api.call_keys import CallKey, described
 from tinytrace.api.jit_cache import CompiledCall, JitCache, JitOptions, LookupKey, all_caches
 from tinytrace.api.outside import inner_function
 from tinytrace.api.signatures import signature_of
-from tinytrace.core.key_diff import html_table, text_table
+from tinytrace.core.views.tables import html_table, text_table
 from tinytrace.runtime.keys import ArtifactKey
 from tinytrace.util import PACKAGE_FOLDER
 

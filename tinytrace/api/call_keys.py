@@ -20,8 +20,9 @@ from typing import Any
 from tinytrace.api.jit_cache import JitOptions, LookupKey
 from tinytrace.api.signatures import parameter_names
 from tinytrace.config import TRACE_FIELDS, config, enable_x64
+from tinytrace.core import views
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.key_diff import KeyDiff, KeyRow, html_table
+from tinytrace.core.key_diff import KeyDiff, KeyRow
 from tinytrace.core.trees import PyTreeDef
 from tinytrace.util import lazy
 
@@ -137,7 +138,7 @@ class CallKey:
         rows += [(node.path, node.type, ", ".join(node.data)) for node in self.containers]
         rows += [(static.path, static.text, f"static {static.type}, by {static.passed}") for static in self.statics]
         rows += [(f"config.{name}", value, "") for name, value in self.settings]
-        return f"<p>CallKey {self.digest}</p>" + html_table(("part", "value", "kind"), rows)
+        return f"<p>CallKey {self.digest}</p>" + views.tables.html_table(("part", "value", "kind"), rows)
 
 
 # --- from the objects of a call to texts -------------------------------------------------------------------------

@@ -9,9 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tinytrace.api.cache_view import call_key
-from tinytrace.api.call_keys import CallKey, described
-from tinytrace.api.jit_cache import JitOptions, LookupKey, seen_codes
+from tinytrace.api.jit_cache import JitOptions, seen_codes
 from tinytrace.api.outside import Makeup, inner_function, makeup_of
 from tinytrace.core.source_info import SourceInfo
 
@@ -19,30 +17,23 @@ from tinytrace.core.source_info import SourceInfo
 class FirstCall(NamedTuple):
     """The first call of a function object: its key, the user's line, and what the object was made of."""
 
-    key: LookupKey | CallKey
-    """In texts where the key has static values, which could be anything."""
+    key: Any
+    """A LookupKey; a CallKey, in texts, where it has static values, which could be anything."""
     options: JitOptions
     made_by: SourceInfo | None
     makeup: Makeup
     fun: Callable[[], Any]
     """Returns the object as long as it lives."""
 
-    def key_as_of(self, jitted: Any) -> CallKey:
-        """Return the key in texts; its parameters are called as those of `jitted`, which has the same code."""
-        if isinstance(self.key, CallKey):
-            return self.key
-        return described(self.key, jitted._fun, self.options, jitted._signature, jitted._cache.texts)
 
-
-def note_first_call(jitted: Any, key: LookupKey, made_by: SourceInfo | None) -> None:
-    """Remember the first call of a function object by its code."""
+def note_first_call(jitted: Any, key: Any, made_by: SourceInfo | None) -> None:
+    """Remember the first call of a function object by its code; `key` is that of FirstCall."""
     inner = inner_function(jitted._fun)
     if inner is not None:
         fun: Callable[[], Any] = _nothing
         with contextlib.suppress(TypeError):
             fun = weakref.ref(jitted._fun)
-        known = call_key(jitted, key) if key.statics else key
-        seen_codes[inner.__code__] = FirstCall(known, jitted._options, made_by, makeup_of(jitted._fun), fun)
+        seen_codes[inner.__code__] = FirstCall(key, jitted._options, made_by, makeup_of(jitted._fun), fun)
 
 
 def first_call(fun: Any) -> FirstCall | None:

@@ -18,6 +18,7 @@ from tinytrace import api, events
 from tinytrace._dispatch import FastCallable, current_epoch, forget, set_raise_status
 from tinytrace.api.devices import devices
 from tinytrace.api.donation import NO_DONATION, Donation, donated_leaves, donation_of
+from tinytrace.api.first_calls import note_first_call
 from tinytrace.api.flattening import check_callable
 from tinytrace.api.jit_cache import (
     CallRecord,
@@ -150,7 +151,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         cache.missed += 1
         made_by = user_source()
         if cache.missed == 1:
-            api.first_calls.note_first_call(self, key, made_by)
+            note_first_call(self, api.cache_view.call_key(self, key) if key.statics else key, made_by)
         seconds = traced.seconds if cache.traced > traced_before else 0.0
         call = CompiledCall(program, CallRecord(cache.missed, made_by, seconds,
                                                 "executable" not in program.__dict__, traced, donation))

@@ -12,17 +12,18 @@ from typing import Any
 
 from tinytrace import runtime
 from tinytrace.api.cache_view import call_key
-from tinytrace.api.call_keys import CallKey
-from tinytrace.api.first_calls import first_call
+from tinytrace.api.call_keys import CallKey, described
+from tinytrace.api.first_calls import FirstCall, first_call
 from tinytrace.api.jit_cache import CompiledCall, LookupKey, TracedFunction, TraceKey
 from tinytrace.api.outside import Makeup, is_same, makeup_of, outside_of
 from tinytrace.api.program import Program, known_program
 from tinytrace.api.static_state import changes, has_changed
 from tinytrace.config import config
 from tinytrace.core.avals import abstract_type_of
-from tinytrace.core.key_diff import KeyDiff, KeyRow, html_table
+from tinytrace.core.key_diff import KeyDiff, KeyRow
 from tinytrace.core.trace import is_eager
 from tinytrace.core.trees import tree_flatten
+from tinytrace.core.views.tables import html_table
 from tinytrace.runtime.failures import CompileError, NoCompiler
 from tinytrace.util import cache_context, lazy
 
@@ -207,13 +208,20 @@ def _first(jitted: Any, key: CallKey, cost: Callable[[], Cost]) -> Why:
     seen = first_call(jitted._fun)
     if seen is None:
         return Why(key, "first call", KeyDiff([]), "", (), cost)
-    rows = [*_makeups(seen.makeup, makeup_of(jitted._fun)), *seen.key_as_of(jitted).diff(key)]
+    rows = [*_makeups(seen.makeup, makeup_of(jitted._fun)), *_key_as_of(jitted, seen).diff(key)]
     is_same_object = seen.fun() is jitted._fun
     if not is_same_object:
         name = getattr(jitted._fun, "__qualname__", jitted._name)
         rows = [KeyRow("function object", f"{name} (1)", f"{name} (2)", _MAKEUP_HINTS["function"]), *rows]
     reason = "new key" if is_same_object else "new function object"
     return Why(key, reason, KeyDiff(rows), str(seen.made_by or ""), (), cost)
+
+
+def _key_as_of(jitted: Any, seen: FirstCall) -> CallKey:
+    """Return the key in texts; its parameters are called as those of `jitted`, which has the same code."""
+    if isinstance(seen.key, CallKey):
+        return seen.key
+    return described(seen.key, jitted._fun, seen.options, jitted._signature, jitted._cache.texts)
 
 
 def _makeups(seen: Makeup, now: Makeup) -> Iterator[KeyRow]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tinytrace._dispatch import calls_counted
 from tinytrace.api.cache_view import is_of_library
 from tinytrace.api.why import explain_trace
-from tinytrace.core.key_diff import html_table
+from tinytrace.core.views.tables import html_table
 from tinytrace.events import Event, listeners
 
 

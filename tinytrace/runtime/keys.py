@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tinytrace.core.key_diff import KeyDiff, KeyRow, html_table
+from tinytrace.core import views
+from tinytrace.core.key_diff import KeyDiff, KeyRow
 from tinytrace.util import lazy
 
 
@@ -68,7 +69,7 @@ class ArtifactKey:
         return f"{self.digest[:12]} (C {self.source[:12]}, {self.compiler.partition(', ')[0]}, {' '.join(self.argv)})"
 
     def _repr_html_(self) -> str:
-        return f"<p>ArtifactKey {self.digest[:12]}</p>" + html_table(
+        return f"<p>ArtifactKey {self.digest[:12]}</p>" + views.tables.html_table(
             ("field", "value"), [(field.name, getattr(self, field.name)) for field in fields(self)])
 
 

@@ -1,7 +1,7 @@
-"""Jaxprs looked at as data: what differs between two, as a graph, as a Python file, ...; imported when first asked for.
+"""Jaxprs and keys looked at as data: what differs, as a graph, as a table, ...; imported when first asked for.
 
-The methods of `Jaxpr` that show it stand here by name, because some of them need what lies above the language: the
-table says where each is. It is complete by test.
+What their methods that show them need stands here by name, because some of it lies above the language: the table says
+where each is. It is complete by test.
 """
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ VIEWS = {
     "jaxpr_diff": "tinytrace.core.views.jaxpr_diff",
     "python_file": "tinytrace.inspection.python_file",
     "graph": "tinytrace.inspection.graph",
+    "tables": "tinytrace.core.views.tables",
     "notebook": "tinytrace.inspection.notebook.showing",
     "sharding": "tinytrace.sharding",
 }
