@@ -1,7 +1,9 @@
 """What users see of jit: cache sizes, traces, statics, arguments that do not fit. Every fact here is JAX 0.4.35's."""
 import gc
+import inspect
 import re
 import threading
+import weakref
 from collections import namedtuple
 from functools import partial
 
@@ -11,6 +13,7 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.api import jit_cache
+from tinytrace.api.signatures import signature_of
 from tinytrace.api_util import rebase_donate_argnums
 
 
@@ -435,3 +438,27 @@ def test_shape_dtype_struct_takes_a_sharding_and_nothing_else():
         jax.ShapeDtypeStruct((4, 2), np.float32, sharding=jax.sharding.PartitionSpec("x"))
     sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
     assert f", sharding={sharding})" in repr(jax.ShapeDtypeStruct((4, 2), np.float32, sharding=sharding))
+
+
+def test_functions_of_one_code_have_their_own_parameters():
+    """Parameters are remembered by code; defaults, and what a decorator tells, are not part of it."""
+    def make():
+        def f(x, n):
+            return x
+        return f
+
+    plain, with_default, told = make(), make(), make()
+    with_default.__defaults__ = (1,)
+    told.__signature__ = inspect.signature(lambda y: y)
+    for fun in (plain, with_default, told, make()):
+        assert signature_of(fun) == inspect.signature(fun)
+        assert signature_of(fun) == inspect.signature(fun)
+
+
+def test_code_that_is_gone_is_forgotten():
+    namespace = {}
+    exec("def f(x): return x", namespace)
+    code = weakref.ref(namespace["f"].__code__)
+    signature_of(namespace.pop("f"))
+    gc.collect()
+    assert code() is None

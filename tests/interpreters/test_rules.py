@@ -175,6 +175,30 @@ def test_a_lowering_is_asked_for_each_parameter_that_is_another():
     assert list(map(str, found)) == ["0.0", "-0.0", "3.0", "6.0"]
 
 
+def test_the_programs_of_a_lowering_are_bounded(monkeypatch):
+    monkeypatch.setattr(mlir, "_PROGRAMS_OF_A_RULE", 3)
+    p, asked = core.Primitive("bounded"), []
+    p.def_abstract_eval(lambda x, **params: x)
+    mlir.register_lowering(p, mlir.lower_fun(lambda x, n: asked.append(n) or x + n, multiple_results=False))
+    aval = core.get_aval(np.float32(2))
+    for n in (1.0, 2.0, 3.0, 3.0, 4.0, 4.0, 1.0):
+        p.lower([aval], [aval], n=n)
+    assert asked == [1.0, 2.0, 3.0, 4.0, 1.0]
+
+
+def test_a_custom_bind_is_called_in_the_place_of_bind():
+    p = core.Primitive("padded")
+    p.def_impl(lambda x, y: x * 10 + y)
+    assert p.bind(1, 2) == 12
+    usual = p.bind
+
+    @p.def_custom_bind
+    def bind(x, y=0):
+        return usual(x, y)
+
+    assert (p.bind(1), p.bind(1, 2), p.bind is bind) == (10, 12, True)
+
+
 def test_lowered_functions_call_each_other():
     p = unary("f", None)
     inner = mlir.lower_fun(lambda x: x * 2, multiple_results=False)

@@ -8,6 +8,8 @@ import contextlib
 import functools
 import inspect
 import operator
+import types
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -62,10 +64,22 @@ def check_disjoint(statics: Statics, donated: Statics) -> None:
 
 def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
     """Return the signature of `fun`, or None for the few builtins that have none."""
+    is_all_in_code = type(fun) is types.FunctionType and not (fun.__defaults__ or fun.__kwdefaults__ or fun.__dict__)
+    code = fun.__code__ if is_all_in_code else None
+    if code is not None and (known := _signatures.get(code)) is not None:
+        return known
     try:
-        return inspect.signature(fun)
+        signature = inspect.signature(fun)
     except (ValueError, TypeError):
         return None
+    if code is not None:
+        _signatures[code] = signature.replace(parameters=[parameter.replace(annotation=parameter.empty)
+                                                          for parameter in signature.parameters.values()])
+    return signature
+
+
+_signatures: weakref.WeakKeyDictionary[types.CodeType, inspect.Signature] = weakref.WeakKeyDictionary()
+"""The parameters of code: a lambda in a loop is a new function each time, of the same code."""
 
 
 def function_name(fun: Callable[..., Any]) -> str:

@@ -32,6 +32,8 @@ from tinytrace.interpreters.c_lowering import c_function as c_function
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 
+_PROGRAMS_OF_A_RULE = 1024  # that are remembered, for as many avals and parameters
+
 LoweringRule = Callable[..., Any]
 Value = Any
 
@@ -118,22 +120,20 @@ class _Lowering:
 
     def __init__(self, primitive: Primitive, rule: LoweringRule) -> None:
         self.primitive, self.rule = primitive, rule
-        self.programs: dict[Any, ClosedJaxpr] = {}
+        self._remembered = functools.lru_cache(_PROGRAMS_OF_A_RULE)(self._program)
 
     def __call__(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
-        key = (*in_avals, None, *out_avals, tuple([(k, typed(v)) for k, v in params.items()]), trace_context())
+        types = tuple([typed(value) for value in params.values()])  # 0.0 and -0.0 are two parameters, 1 and True too
+        key = tuple(in_avals), tuple(out_avals), tuple(params.items()), types, trace_context()
         try:
-            if key not in self.programs:
-                self.programs[key] = self._program(in_avals, out_avals, params)
-            return Call(self.programs[key])
-        except TypeError as error:
-            if "unhashable" not in str(error):
-                raise
-            return Call(self._program(in_avals, out_avals, params))
+            hash(key)
+        except TypeError:
+            return Call(self._program(*key))
+        return Call(self._remembered(*key))
 
-    def _program(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray],
-                 params: dict[str, Any]) -> ClosedJaxpr:
-        ctx = LoweringRuleContext(self.primitive, tuple(in_avals), tuple(out_avals))
+    def _program(self, in_avals: tuple[ShapedArray, ...], out_avals: tuple[ShapedArray, ...],
+                 items: tuple[tuple[str, Any], ...], *_context: Any) -> ClosedJaxpr:
+        ctx, params = LoweringRuleContext(self.primitive, in_avals, out_avals), dict(items)
 
         def lowered(*values: Any) -> list[Any]:
             outs = list(_flat(self.rule(ctx, *values, **params)))

@@ -33,6 +33,7 @@ from tinytrace.core.dtypes import (
     warn_if_truncated,
 )
 from tinytrace.core.trace import Tracer, is_eager
+from tinytrace.primitives.checks import canonicalize_axis as canonicalize_axis
 from tinytrace.tracebacks import api_boundary
 
 ArrayLike: TypeAlias = Any
@@ -264,14 +265,6 @@ def shape_tuple(shape: Any, context: str = "") -> tuple[int, ...]:
 def canonicalize_axes(axes: Iterable[int], ndim: int) -> tuple[int, ...]:
     """Return `axes` counted from the front; raises ValueError when one is out of range."""
     return tuple(canonicalize_axis(axis, ndim) for axis in axes)
-
-
-def canonicalize_axis(axis: Any, ndim: int) -> int:
-    """Return `axis` counted from the front; raises ValueError when there is no such axis."""
-    axis = int(operator.index(axis))
-    if not -ndim <= axis < ndim:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
-    return int(axis % ndim)
 
 
 def concrete(x: Any, context: str) -> Any:
