@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+import tinytrace.numpy as jnp
 from tinytrace import config as config_in_package
 from tinytrace import experimental
 from tinytrace.config import (
@@ -22,6 +23,7 @@ from tinytrace.config import (
     enable_x64,
     exact,
     numpy_dtype_promotion,
+    numpy_rank_promotion,
     trace_context,
 )
 
@@ -138,7 +140,7 @@ def test_trace_context_follows_every_change_at_once():
         seen.append(trace_context())
     seen.append(trace_context())
     assert len(set(seen)) == len(seen) == 5
-    assert seen[3] == tuple(getattr(config, name) or name == "enable_x64" for name in TRACE_FIELDS)
+    assert seen[3] == tuple(True if name == "enable_x64" else getattr(config, name) for name in TRACE_FIELDS)
 
 
 def test_settings_that_do_not_shape_a_trace_stay_out_of_it():
@@ -171,3 +173,18 @@ def test_experimental_has_the_switches_of_64_bit_numbers():
         with experimental.disable_x64():
             assert not config.enable_x64
     assert not config.enable_x64
+
+
+def test_settings_of_one_value():
+    config.update("jax_platform_name", "cpu")
+    assert config.jax_platforms == config.read("jax_platforms") == "cpu"
+    with pytest.raises(NotImplementedError, match=r"jax_platforms cannot be 'gpu' in tinytrace: there is one platform"):
+        config.update("jax_platforms", "gpu")
+    with pytest.raises(NotImplementedError, match=r"a key that is used twice is not noticed\. It may be False"):
+        config.update("jax_debug_key_reuse", True)
+    config.update("jax_compilation_cache_dir", "/somewhere")
+
+
+def test_rank_promotion_is_warned_of():
+    with numpy_rank_promotion("warn"), pytest.warns(UserWarning, match=r"rank promotion for add on shapes \(2, 3\) "):
+        jnp.zeros((2, 3)) + jnp.zeros(3)

@@ -51,6 +51,13 @@ def env_choice(variable: str, default: str, choices: tuple[str, ...]) -> str:
     return text
 
 
+PRECISIONS = ("default", "high", "highest", "bfloat16", "tensorfloat32", "float32")
+PRNG_IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")
+def env_optional(variable: str, choices: tuple[str, ...]) -> str | None:
+    """Read one of `choices` from an environment variable; None when it is not set."""
+    return env_choice(variable, "", ("", *choices)) or None
+
+
 TRACEBACK_FILTERING = ("off", "tracebackhide", "remove_frames", "auto", "quiet_remove_frames")
 
 
@@ -61,8 +68,23 @@ class Config(threading.local):
     enable_x64: bool = env_bool("JAX_ENABLE_X64", False)
     # 'strict' refuses implicit promotion between array dtypes.
     numpy_dtype_promotion: str = env_choice("JAX_NUMPY_DTYPE_PROMOTION", "standard", ("standard", "strict"))
-    # Raise FloatingPointError when an operation gives NaN.
+    # The generator of keys that are made without naming one, and of raw words.
+    default_prng_impl: str = env_choice("JAX_DEFAULT_PRNG_IMPL", "threefry2x32", PRNG_IMPLS)
+    # Threefry hashes each position of a result by itself, which gives other random bits.
+    threefry_partitionable: bool = env_bool("JAX_THREEFRY_PARTITIONABLE", False)
+    # Raise FloatingPointError when an operation gives NaN, or an infinity.
     debug_nans: bool = env_bool("JAX_DEBUG_NANS", False)
+    debug_infs: bool = env_bool("JAX_DEBUG_INFS", False)
+    # 'warn' or 'raise' where NumPy's functions add leading dimensions to an array.
+    numpy_rank_promotion: str = env_choice("JAX_NUMPY_RANK_PROMOTION", "allow", ("allow", "warn", "raise"))
+    # The precision of products that name none: it is printed; None says nothing.
+    default_matmul_precision: str | None = env_optional("JAX_DEFAULT_MATMUL_PRECISION", PRECISIONS)
+    # Check every program that is traced: scoping and types.
+    enable_checks: bool = env_bool("JAX_ENABLE_CHECKS", False)
+    # Tracing a function anew is an error.
+    no_tracing: bool = env_bool("JAX_NO_TRACING", False)
+    # `PRNGKey` makes typed keys.
+    enable_custom_prng: bool = env_bool("JAX_ENABLE_CUSTOM_PRNG", False)
     # Run jitted functions op by op in Python.
     disable_jit: bool = env_bool("JAX_DISABLE_JIT", False)
     # Raise when a tracer outlives its trace.
@@ -102,6 +124,9 @@ class Config(threading.local):
 
         >>> config.update("jax_numpy_dtype_promotion", "standard")
         """
+        if name.removeprefix("jax_") in _SETTLED:
+            _check_settled(name.removeprefix("jax_"), value)
+            return
         field = _field(name)
         _check(field, value)
         with _lock:
@@ -110,7 +135,8 @@ class Config(threading.local):
 
     def read(self, name: str) -> Any:
         """The value of a setting as this thread sees it; AttributeError for an unknown name."""
-        return getattr(self, _field(name))
+        settled = _SETTLED.get(name.removeprefix("jax_"))
+        return settled[0] if settled else getattr(self, _field(name))
 
     @property
     def values(self) -> dict[str, Any]:
@@ -121,6 +147,8 @@ class Config(threading.local):
         field = name.removeprefix("jax_")
         if field in _TYPES:
             return getattr(self, field)
+        if field in _SETTLED and name != field:
+            return _SETTLED[field][0]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -132,11 +160,38 @@ config = Config()
 # Settings that change what a trace records or what it compiles to: a cache of traces must have them in its key.
 TRACE_FIELDS = (
     "enable_x64", "numpy_dtype_promotion", "debug_nans", "disable_jit", "check_tracer_leaks", "exact",
+    "default_prng_impl", "threefry_partitionable", "debug_infs", "numpy_rank_promotion", "default_matmul_precision",
+    "enable_custom_prng",
 )  # fmt: skip
 
 _TYPES: dict[str, type] = {name: type(getattr(Config, name)) for name in Config.__annotations__}
-_CHOICES: dict[str, tuple[str, ...]] = {"numpy_dtype_promotion": ("standard", "strict"),
-                                       "traceback_filtering": TRACEBACK_FILTERING}
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "numpy_dtype_promotion": ("standard", "strict"), "traceback_filtering": TRACEBACK_FILTERING,
+    "default_prng_impl": PRNG_IMPLS, "numpy_rank_promotion": ("allow", "warn", "raise"),
+    "default_matmul_precision": PRECISIONS,
+}
+_MAY_BE_NONE = {"default_matmul_precision"}
+_ONE_PLATFORM = "there is one platform, the CPU, with one device"
+_FOR_XLA = "it steers XLA"
+_SETTLED: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
+    "compilation_cache_dir": (None, None, _FOR_XLA),
+    "persistent_cache_min_compile_time_secs": (None, None, _FOR_XLA),
+    "persistent_cache_min_entry_size_bytes": (None, None, _FOR_XLA),
+    "include_full_tracebacks_in_locations": (None, None, _FOR_XLA),
+    "cpu_collectives_implementation": (None, None, _FOR_XLA),
+    "platforms": ("cpu", (None, "", "cpu"), _ONE_PLATFORM),
+    "platform_name": ("cpu", ("", "cpu"), _ONE_PLATFORM),
+    "default_device": (None, (None,), _ONE_PLATFORM),
+    "spmd_mode": ("allow_jit", ("allow_jit",), _ONE_PLATFORM),
+    "transfer_guard": ("allow", (None, "allow"), _ONE_PLATFORM),
+    "debug_key_reuse": (False, (False,), "a key that is used twice is not noticed"),
+    "legacy_prng_key": ("allow", ("allow",), "raw keys are as good as typed ones"),
+    "softmax_custom_jvp": (True, (True,), "softmax has the derivative rule of JAX"),
+    "dynamic_shapes": (False, (False,), "sizes are known when a program is traced"),
+    "enable_compilation_cache": (True, (True,), "programs are always kept on disk, in TINYTRACE_CACHE_DIR"),
+    "default_dtype_bits": ("64", ("64",), "set jax_enable_x64"),
+}
+"""JAX's settings that have one value here: what it reads, what may be written (None: anything), and why no more."""
 _lock = threading.Lock()
 _overrides = 0  # context managers open now, over all threads
 _process_context: tuple[Any, ...] = ()
@@ -166,7 +221,7 @@ def _publish() -> None:
 
 def _pause() -> None:
     """Let Python see every call while a thread overrides settings, or while settings make each call a special case."""
-    set_paused(bool(_overrides) or Config.disable_jit or Config.debug_nans)
+    set_paused(bool(_overrides) or Config.disable_jit or Config.debug_nans or Config.debug_infs)
 
 
 _publish()
@@ -211,10 +266,23 @@ def _field(name: str) -> str:
 
 
 def _check(name: str, value: Any) -> None:
-    if name in _CHOICES and (type(value) is not str or value not in _CHOICES[name]):
-        raise ValueError(f"new enum value must be in {list(_CHOICES[name])}, got {value} of type {type(value)}.")
+    if value is None and name in _MAY_BE_NONE:
+        return
+    if name in _CHOICES:
+        if type(value) is not str or value not in _CHOICES[name]:
+            which = "None or in" if name in _MAY_BE_NONE else "in"
+            raise ValueError(f"new enum value must be {which} {list(_CHOICES[name])}, got {value} of type "
+                             f"{type(value)}.")
+        return
     if type(value) is not _TYPES[name]:
         raise TypeError(f"config option {name} must be a {_TYPES[name].__name__}, got {value!r} of type {type(value)}.")
+
+
+def _check_settled(name: str, value: Any) -> None:
+    _, accepted, reason = _SETTLED[name]
+    if accepted is not None and value not in accepted:
+        raise NotImplementedError(f"jax_{name} cannot be {value!r} in tinytrace: {reason}. It may be "
+                                  f"{' or '.join(map(repr, accepted))}.")
 
 
 def _switch(name: str, doc: str) -> Callable[[bool], AbstractContextManager[None]]:
@@ -230,6 +298,10 @@ def _switch(name: str, doc: str) -> Callable[[bool], AbstractContextManager[None
 
 enable_x64 = _switch("enable_x64", "64-bit types exist within this context.")
 debug_nans = _switch("debug_nans", "Operations within this context raise FloatingPointError when they give NaN.")
+debug_infs = _switch("debug_infs", "Operations within this context raise FloatingPointError when they give infinity.")
+enable_checks = _switch("enable_checks", "Programs that are traced within this context are checked.")
+no_tracing = _switch("no_tracing", "Within this context it is an error to trace a function that has not been traced.")
+enable_custom_prng = _switch("enable_custom_prng", "Within this context `PRNGKey` makes typed keys.")
 disable_jit = _switch("disable_jit", "Jitted functions called within this context run op by op in Python.")
 check_tracer_leaks = _switch("check_tracer_leaks", "A tracer that outlives its trace raises within this context.")
 checking_leaks = check_tracer_leaks
@@ -238,9 +310,27 @@ log_compiles = _switch("log_compiles", "Within this context it is logged what is
 exact = _switch("exact", "Programs compiled within this context use no fused multiply-add.")
 
 
+threefry_partitionable = _switch("threefry_partitionable", "Threefry hashes each position by itself here.")
+
+
+def default_prng_impl(new_val: str) -> AbstractContextManager[None]:
+    """Keys made within this context, and raw words used there, are of the generator `new_val` unless they name one."""
+    return override("default_prng_impl", new_val)
+
+
 def disable_x64() -> AbstractContextManager[None]:
     """64-bit types are truncated to 32 bits within this context."""
     return override("enable_x64", False)
+
+
+def numpy_rank_promotion(new_val: str) -> AbstractContextManager[None]:
+    """Leading dimensions that NumPy's functions add are allowed, warned of ("warn") or refused ("raise") here."""
+    return override("numpy_rank_promotion", new_val)
+
+
+def default_matmul_precision(new_val: str | None) -> AbstractContextManager[None]:
+    """Products that name no precision have this one within this context: "high", "float32" and so on, or None."""
+    return override("default_matmul_precision", new_val)
 
 
 def numpy_dtype_promotion(new_val: str) -> AbstractContextManager[None]:

@@ -261,10 +261,10 @@ def _describe(tracer: TracerLike) -> str:
     return f"traced array with shape {long_type(tracer.aval)}"
 
 
-def nan_error(name: str) -> FloatingPointError:
-    """Return the error of `debug_nans` for the compiled function or the operation `name` that gave a NaN."""
+def nan_error(name: str, found: str = "nan") -> FloatingPointError:
+    """Return the error of `debug_nans` and `debug_infs`: what the compiled function or the operation `name` gave."""
     return FloatingPointError(
-        f"invalid value (nan) encountered in jit({name}). Because jax_config.debug_nans.value and/or "
+        f"invalid value ({found}) encountered in jit({name}). Because jax_config.debug_nans.value and/or "
         "config.jax_debug_infs is set, the de-optimized function (i.e., the function as if the `jit` decorator were "
         "removed) was called in an attempt to get a more precise error message. However, the de-optimized function "
         "did not produce invalid values during its execution. This behavior can result from `jit` optimizations "

@@ -20,22 +20,20 @@ SETTINGS = "what it sets is not here; the settings that are: `jax.config`, docs/
 TRANSPOSE = "write the rule with jax.custom_vjp"
 SIZES = "sizes are numbers here, and known when a program is traced"
 STACK = "there is no stack of traces here: a trace knows its parent (tinytrace/core/trace.py)"
-RANDOM_BITS = "use jax.random.bits, whose generator is threefry"
+RANDOM_BITS = "use jax.random.bits, or lax.rng_bit_generator"
 
 MISSING: dict[str, dict[str, str]] = {
     "tinytrace": {
         "distributed host_count host_id host_ids "
         "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays "
-        "default_device spmd_mode live_arrays transfer_guard transfer_guard_device_to_device "
+        "spmd_mode live_arrays transfer_guard transfer_guard_device_to_device "
         "transfer_guard_device_to_host transfer_guard_host_to_device": DEVICES,
-        "debug_infs debug_key_reuse default_matmul_precision default_prng_impl enable_checks enable_custom_prng "
-        "enable_custom_vjp_by_custom_transpose jax2tf_associative_scan_reductions legacy_prng_key no_tracing "
-        "numpy_rank_promotion softmax_custom_jvp threefry_partitionable": SETTINGS,
+        "debug_key_reuse enable_custom_vjp_by_custom_transpose jax2tf_associative_scan_reductions legacy_prng_key "
+        "softmax_custom_jvp": SETTINGS,
         "custom_batching": "write the batched function, and call it in the place of vmap",
         "custom_transpose": TRANSPOSE,
         "image": LIBRARY,
         "version": "tinytrace.__version__ is tinytrace's; after tinytrace.install_as_jax() there is jax.version",
-        "print_environment_info": "`python -m tinytrace doctor` prints what this machine has",
         "profiler": "tinytrace.profile(f)(x) shows the time of each kernel",
     },
     "tinytrace.numpy": {
@@ -44,7 +42,7 @@ MISSING: dict[str, dict[str, str]] = {
     "tinytrace.lax": {
         "DotAlgorithm": "the precision of products is that of their types",
         "ConvGeneralDilatedDimensionNumbers DotDimensionNumbers PrecisionLike": "it is a name for annotations only",
-        "RandomAlgorithm rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p": RANDOM_BITS,
+        "rng_uniform rng_uniform_p": RANDOM_BITS,
         "after_all after_all_p create_token create_token_p infeed infeed_p outfeed outfeed_p": INSIDE,
         "approx_max_k approx_min_k approx_top_k_p": "use lax.top_k, which is exact",
         "conv_general_permutations conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple":

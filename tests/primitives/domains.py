@@ -17,13 +17,14 @@ import numpy as np
 
 import tinytrace as jax
 from tinytrace import lax
-from tinytrace.config import config
-from tinytrace.core.avals import ShapedArray
+from tinytrace.config import PRNG_IMPLS, config
+from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Literal
 from tinytrace.core.primitive import Primitive, registry
 from tinytrace.primitives.broadcasting import Reducer
 from tinytrace.primitives.elementwise import Elementwise, accepts
 from tinytrace.primitives.placement import CopySemantics
+from tinytrace.primitives.rng_bit_generator import RandomAlgorithm
 from tinytrace.sharding import Mesh, NamedSharding, PartitionSpec, ResourceEnv, make_mesh
 
 F16, BF16, F32, F64 = map(np.dtype, ("float16", ml_dtypes.bfloat16, "float32", "float64"))
@@ -412,16 +413,28 @@ _CONTROL: dict[str, Any] = {
 }
 
 
-def _keys(n: int) -> Any:
-    return jax.random.split(jax.random.key(7), n)
+def batch_is_a_stack(name: str, sample: Sample) -> bool:
+    """Is `vmap` a stack of single calls? As in JAX, a batch of states has the bits of the first one."""
+    if name in ("random_split", "random_fold_in", "random_bits"):
+        return "fry" in aval_of(sample.args[0]).str_short()
+    return name != "rng_bit_generator"
+
+
+def _keys(n: int, impl: str = "threefry2x32") -> Any:
+    return jax.random.split(jax.random.key(7, impl=impl), n)
 
 
 _KEY_SAMPLES: dict[str, Any] = {
-    "random_seed": lambda x: [Sample((np.int32(7),), {"impl": "fry"})],
-    "random_wrap": lambda x: [Sample((x(3, 2, dtype=U32, high=99),), {"impl": "fry"})],
-    "random_unwrap": lambda x: [Sample((_keys(3),), {})],
-    "random_split": lambda x: [in_program("random_split", lambda k: jax.random.split(k, 3), jax.random.key(1))],
-    "random_fold_in": lambda x: [Sample((jax.random.key(3), np.uint32(5)), {})],
+    "random_seed": lambda x: [Sample((np.int32(7),), {"impl": impl}) for impl in ("fry", "rbg", "urbg")],
+    "random_wrap": lambda x: [Sample((x(3, words, dtype=U32, high=99),), {"impl": impl})
+                              for impl, words in (("fry", 2), ("rbg", 4), ("urbg", 4))],
+    "random_unwrap": lambda x: [Sample((_keys(3, impl),), {}) for impl in PRNG_IMPLS],
+    "random_split": lambda x: [in_program("random_split", lambda k: jax.random.split(k, 3), _keys(2, impl)[0])
+                               for impl in PRNG_IMPLS],
+    "random_fold_in": lambda x: [Sample((_keys(2, impl)[1], np.uint32(5)), {}) for impl in PRNG_IMPLS],
+    "rng_bit_generator": lambda x: [
+        Sample((np.uint32([1, 2, 2**32 - 2, 2**32 - 1]),), {"shape": shape, "dtype": dtype, "algorithm": algorithm})
+        for shape, dtype in (((3, 5), U32), ((3, 2), U8), ((), U32), ((0, 3), U32)) for algorithm in RandomAlgorithm],
     "device_put": lambda x: [Sample((x(2, 3), x(4)), {
         "devices": [None] * 2, "srcs": [None] * 2, "copy_semantics": [CopySemantics.ALIAS] * 2})],
     **dict.fromkeys(("psum", "pmax", "pmin"), lambda x: [
@@ -435,8 +448,8 @@ _KEY_SAMPLES: dict[str, Any] = {
     "random_gamma": lambda x: [Sample((jax.random.split(jax.random.key(4), 2), np.float32([[0.5, 2, 7], [1, 3, 30]])),
                                       {"log_space": log_space}, smooth=False)
                               for log_space in (False, True)],
-    "random_bits": lambda x: [Sample((jax.random.key(3),), {"bit_width": width, "shape": (2, 3)})
-                              for width in (8, 16, 32)],
+    "random_bits": lambda x: [Sample((_keys(1, impl)[0],), {"bit_width": width, "shape": (2, 3)})
+                              for impl, width in (*(("threefry2x32", width) for width in (8, 16, 32)), ("rbg", 8))],
 }
 
 _TABLE: dict[str, Any] = {

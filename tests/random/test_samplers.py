@@ -12,18 +12,19 @@ from tinytrace import random
 from tinytrace.config import enable_x64
 from tinytrace.core.trace import interpreting
 
-SCENE, CASES = goldens.load("samplers")
+FILES = {name: goldens.load(name) for name in ("samplers", "generators")}
 
 
 @functools.cache
-def scene():
-    return goldens.set_scene(goldens.as_tinytrace(SCENE))
+def scene(name):
+    return goldens.set_scene(goldens.as_tinytrace(FILES[name][0]))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program[:60])
-def test_answers_of_jax(case):
+@pytest.mark.parametrize(("name", "case"), [(name, case) for name, (_, cases) in FILES.items() for case in cases],
+                         ids=lambda x: getattr(x, "program", x)[:60])
+def test_answers_of_jax(name, case):
     # Bits of the streams are JAX's; logarithms, roots and factorizations of them may differ in the last digit.
-    assert goldens.differences(goldens.answer(case.program, dict(scene())), case.answer, 4e-6) == []
+    assert goldens.differences(goldens.answer(case.program, dict(scene(name))), case.answer, 4e-6) == []
 
 
 def test_what_is_no_key_and_no_shape():

@@ -375,7 +375,7 @@ def _statics(mine: CallKey, other: CallKey) -> Iterator[KeyRow]:
             yield KeyRow(path, f"by {a.passed}", f"by {b.passed}", "pass it always the same way")
 
 
-_USUAL = {"numpy_dtype_promotion": "standard"}
+_USUAL = {"numpy_dtype_promotion": "standard", "default_prng_impl": "threefry2x32"}
 
 
 def _usual(name: str) -> Any:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from tinytrace.api.concrete import as_array
@@ -62,6 +63,20 @@ def process_indices(backend: str | None = None) -> list[int]:
 def default_backend() -> str:
     """Return `cpu`."""
     return CPU.platform
+
+
+def default_device(device: Device | None) -> AbstractContextManager[None]:
+    """Return a context within which arrays are made on `device`: there is one.
+
+    Raises: ValueError for what is no device.
+
+    >>> with default_device(devices("cpu")[0]):
+    ...     pass
+    """
+    if device is not None and not isinstance(device, Device):
+        raise ValueError("jax.default_device must be passed a Device object (e.g. `jax.devices('cpu')[0]`), got: "
+                         f"{device!r}")
+    return nullcontext()
 
 
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:

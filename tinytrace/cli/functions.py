@@ -161,7 +161,8 @@ def _array(aval: ShapedArray) -> Array:
     random = np.random.default_rng(0)
     dtype = storage_dtype(aval)
     if isinstance(aval.dtype, KeyType):
-        values = random.integers(0, 1 << 62, aval.shape, np.uint64)
+        words = random.integers(0, 1 << 32, (*aval.shape, aval.dtype.words), np.uint32)
+        values = words.view(dtype).reshape(aval.shape)
     elif dtype == BOOL:
         values = random.integers(0, 2, aval.shape).astype(dtype)
     elif dtype.kind in "iu":

@@ -10,10 +10,10 @@ import numpy as np
 
 from tinytrace.codegen.ir.claims import Claim
 from tinytrace.codegen.ir.evaluation import Endless, KernelError
-from tinytrace.codegen.ir.interpreter import element_type
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.ir.verifier import verify
 from tinytrace.codegen.program import Kernels
+from tinytrace.core.storage import storage_type
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -84,7 +84,7 @@ def differ(ours: NDArray, theirs: NDArray) -> NDArray:
 
 def drawn(buffer: Buffer, rng: np.random.Generator) -> NDArray:
     """Return numbers for an input: small ones, so that loops end and indices often lie inside."""
-    dtype = element_type(buffer.dtype)
+    dtype = storage_type(buffer.dtype)
     if dtype.kind == "b":
         return rng.integers(0, 2, buffer.shape).astype(dtype)
     if dtype.kind in "iu":

@@ -7,13 +7,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tinytrace.codegen.ir.interpreter import element_type, run, unwritten
+from tinytrace.codegen.ir.interpreter import run, unwritten
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.printer import to_text
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.memory import Memory, assign
 from tinytrace.core.array import Array
 from tinytrace.core.notebook import ShowsItself
+from tinytrace.core.storage import storage_type
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -98,14 +99,14 @@ class Kernels(list[Kernel], ShowsItself):
         if memory is not None:
             workspace = np.full(memory.nbytes, 0xA5, np.uint8)
             for buffer, offset in memory.offsets.items():
-                part = workspace[offset:offset + buffer.size * element_type(buffer.dtype).itemsize]
-                contents[buffer] = part.view(element_type(buffer.dtype)) if buffer.size else unwritten(buffer)
+                part = workspace[offset:offset + buffer.size * storage_type(buffer.dtype).itemsize]
+                contents[buffer] = part.view(storage_type(buffer.dtype)) if buffer.size else unwritten(buffer)
         run(self, contents)
         return [contents[buffer][:buffer.size].reshape(buffer.shape).copy() for buffer in self.outputs]
 
     def _checked(self, buffer: Buffer, x: Any) -> NDArray:
         found = x._value if isinstance(x, Array) else np.asarray(x)
-        if found.shape != buffer.shape or found.dtype.itemsize != element_type(buffer.dtype).itemsize:
+        if found.shape != buffer.shape or found.dtype.itemsize != storage_type(buffer.dtype).itemsize:
             raise TypeError(f"input {buffer} was given an array of type {found.dtype.name}"
                             f"[{','.join(map(str, found.shape))}]")
         return _elements(buffer, found)
@@ -113,4 +114,4 @@ class Kernels(list[Kernel], ShowsItself):
 
 def _elements(buffer: Buffer, value: Any) -> NDArray:
     flat = np.ascontiguousarray(np.asarray(value)).reshape(-1)
-    return flat.astype(element_type(buffer.dtype)) if flat.size else unwritten(buffer)
+    return flat.astype(storage_type(buffer.dtype)) if flat.size else unwritten(buffer)

@@ -16,6 +16,7 @@ from tinytrace._runtime import ffi, lib
 from tinytrace.core import basearray, dlpack, views
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KeyType, canonicalize_dtype
+from tinytrace.core.storage import storage_type
 from tinytrace.errors import JaxRuntimeError
 from tinytrace.tracebacks import api_boundary
 
@@ -308,7 +309,9 @@ _dispatch.set_array_types(Array, np.ndarray, _read_only_view)
 
 def deleted_error(aval: ShapedArray) -> RuntimeError:
     """Return what is raised when a deleted array is asked for its elements."""
-    shape, name = (aval.shape, aval.dtype.name) if not isinstance(aval.dtype, KeyType) else ((*aval.shape, 2), "uint32")
+    shape, name = aval.shape, aval.dtype.name
+    if isinstance(aval.dtype, KeyType):
+        shape, name = (*shape, aval.dtype.words), "uint32"
     return RuntimeError(f"Array has been deleted with shape={name}[{','.join(map(str, shape))}].")
 
 
@@ -350,9 +353,9 @@ def _to_fill(buffer: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np
 
 
 def storage_dtype(aval: ShapedArray) -> np.dtype[Any]:
-    """Return the NumPy dtype in which elements are stored (a typed key is eight bytes: two words)."""
-    return np.dtype(np.uint64) if isinstance(aval.dtype, KeyType) else aval.dtype
+    """Return the NumPy dtype in which elements are stored."""
+    return storage_type(aval.dtype)
 
 
 def _key_words(array: Array) -> np.ndarray[Any, Any]:
-    return np.ascontiguousarray(array._value).view(np.uint32).reshape(*array.shape, 2)
+    return np.ascontiguousarray(array._value).view(np.uint32).reshape(*array.shape, array.itemsize // 4)

@@ -25,15 +25,22 @@ class prng_key(extended):  # noqa: N801 (JAX's name)
 
 
 class KeyType:
-    """The element type of typed PRNG key arrays (`key<fry>`): two uint32 words that only `random` may read."""
+    """The element type of typed PRNG key arrays (`key<fry>`): uint32 words that only `random` may read.
 
-    itemsize = 8
+    Args: impl: the tag of the generator in texts; generator: its name; words: how many one key has.
+    """
+
     kind = "K"
     type = prng_key
 
-    def __init__(self, impl: str = "fry") -> None:
+    def __init__(self, impl: str, generator: str, words: int) -> None:
         self.impl = impl
+        self.generator = generator
+        self.words = words
+        self.itemsize = 4 * words
         self.name = f"key<{impl}>"
+        self.storage = np.dtype(np.uint64) if words == 2 else np.dtype([(impl, np.uint32, words)])
+        """The NumPy type of keys in memory: no two generators have the same."""
 
     def __repr__(self) -> str:
         return self.name
@@ -42,14 +49,17 @@ class KeyType:
         return self.name
 
     def __reduce__(self) -> str:
-        return "KEY_FRY"  # there is one object of each key type: a copy is the same object
+        return f"KEY_{self.impl.upper()}"  # there is one object of each key type: a copy is the same object
 
 
 DType: TypeAlias = np.dtype[Any]
 """The type of an array's elements. `KeyType` passes for one: it has all that is asked of a dtype here."""
 
-KEY_FRY = cast(DType, KeyType("fry"))
-"""The one key type: threefry2x32."""
+KEY_FRY = cast(DType, KeyType("fry", "threefry2x32", 2))
+KEY_RBG = cast(DType, KeyType("rbg", "rbg", 4))
+KEY_URBG = cast(DType, KeyType("urbg", "unsafe_rbg", 4))
+KEY_TYPES: dict[str, DType] = {"fry": KEY_FRY, "rbg": KEY_RBG, "urbg": KEY_URBG}
+"""The types of keys by the tags of their generators."""
 
 FLOAT0 = np.dtype([("float0", np.void, 0)])
 """The tangent type of integers: no bytes, no information (`jax.dtypes.float0`)."""

@@ -96,11 +96,17 @@ def out_avals_of(primitive: Primitive, avals: list[ShapedArray], params: dict[st
 
 
 def check_nans(primitive: Primitive, arrays: Sequence[Array]) -> None:
-    """Raise FloatingPointError, naming the operation, if there is a NaN among its results."""
-    if has_nan(arrays):
-        raise errors.nan_error(primitive.name)
+    """Raise FloatingPointError, naming the operation, if there is a NaN or an infinity that settings ask for."""
+    if found := invalid_value(arrays):
+        raise errors.nan_error(primitive.name, found)
 
 
-def has_nan(arrays: Sequence[Any]) -> bool:
-    """Is there a NaN in one of the Arrays? (Those of dtype float0 are NumPy's.)"""
-    return any(isinstance(x, Array) and is_inexact(x.dtype) and bool(np.isnan(x._value).any()) for x in arrays)
+def invalid_value(arrays: Sequence[Any]) -> str:
+    """Return `nan` or `inf` if one of the Arrays has one, and settings ask for it. (Those of float0 are NumPy's.)"""
+    for x in arrays:
+        if isinstance(x, Array) and is_inexact(x.dtype):
+            if config.debug_nans and np.isnan(x._value).any():
+                return "nan"
+            if config.debug_infs and np.isinf(x._value).any():
+                return "inf"
+    return ""

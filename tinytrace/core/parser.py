@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import BFLOAT16, FLOAT0, KEY_FRY, DType, to_numpy_dtype
+from tinytrace.core.dtypes import BFLOAT16, FLOAT0, KEY_TYPES, DType, to_numpy_dtype
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, UnusedVar, Var, subjaxprs
 from tinytrace.core.moving import OpaqueParam as OpaqueParam
 from tinytrace.core.primitive import param_types, registry
@@ -301,7 +301,7 @@ class _Parser:
         return self.closed[jaxpr]
 
     def dtype(self, name: str) -> DType:
-        special = {"key<fry>": KEY_FRY, "float0": FLOAT0, "bf16": BFLOAT16}.get(name)
+        special = {"float0": FLOAT0, "bf16": BFLOAT16, **{str(key): key for key in KEY_TYPES.values()}}.get(name)
         if special is not None:
             return special
         stem = name.rstrip("0123456789")

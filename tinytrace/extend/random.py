@@ -1,7 +1,7 @@
-"""`jax.extend.random`: generators of random bits. There is one, threefry, and no way to add another."""
+"""`jax.extend.random`: generators of random bits. There is no way to add one to those of `jax.random.key(impl=)`."""
 from tinytrace.missing import refused
 
-_WHY = "there is one generator, threefry: jax.random.key(seed) and jax.random.bits(key)"
+_WHY = "the generators are those of jax.random.key(seed, impl=), whose bits jax.random.bits(key) gives"
 
 define_prng_impl = refused("jax.extend.random.define_prng_impl", _WHY)
 random_seed = refused("jax.extend.random.random_seed", _WHY)

@@ -345,9 +345,11 @@ def _unit_and_scale(values: Sequence[Any]) -> float:
 def array_text(x: Any) -> str:
     """Return an array as Python: its numbers and its type."""
     value = stored(x)
-    if isinstance(aval_of(x).dtype, KeyType):
-        words = np.ascontiguousarray(value).view(np.uint32).reshape(*value.shape, 2)
-        return f"jax.random.wrap_key_data(np.array({words.tolist()}, 'uint32'))"
+    dtype = aval_of(x).dtype
+    if isinstance(dtype, KeyType):
+        words = np.ascontiguousarray(value).view(np.uint32).reshape(*value.shape, -1)
+        made = f"np.array({words.tolist()}, 'uint32')"
+        return f"jax.random.wrap_key_data({made}, impl={dtype.generator!r})"
     kind = "jax.numpy.bfloat16" if value.dtype.name == "bfloat16" else repr(value.dtype.name)
     return f"np.array({value.tolist()}, {kind}).reshape({value.shape})" if not value.size else \
         f"np.array({value.tolist()}, {kind})"

@@ -23,17 +23,17 @@ def notes_of_nan(error: BaseException) -> list[str]:
         return []
     closed, args = computation
     arrays = [as_array(x, aval) for x, aval in zip(args, closed.in_avals, strict=True)]
-    with override("debug_nans", False):
+    with override("debug_nans", False), override("debug_infs", False):
         recording = record(closed, arrays, limit=LIMIT)
-    event = _culprit(recording)
+    event = _culprit(recording, infinities="invalid value (inf)" in str(error))
     return [_note(recording, event)] if event is not None else []
 
 
-def _culprit(recording: Recording) -> Event | None:
-    """Return the first equation that makes a NaN of operands without any; inside of a loop, the one there."""
+def _culprit(recording: Recording, infinities: bool) -> Event | None:
+    """Return the first equation that makes a NaN (or infinity) of operands without any; in a loop, the one there."""
     return next((event for event in recording.events if event.last == event.number
-                 and has_nonfinite(event.results or (), infinities=False)
-                 and not has_nonfinite(event.inputs, infinities=False)), None)
+                 and has_nonfinite(event.results or (), infinities=infinities)
+                 and not has_nonfinite(event.inputs, infinities=infinities)), None)
 
 
 def _note(recording: Recording, event: Event) -> str:

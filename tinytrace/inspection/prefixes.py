@@ -17,11 +17,12 @@ from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.program import Program
 from tinytrace.api.stages import Lowered
 from tinytrace.codegen.c.translation_unit import emit
-from tinytrace.codegen.ir.interpreter import element_type, run, unwritten
+from tinytrace.codegen.ir.interpreter import run, unwritten
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.control_flow.bodies import stored
 from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.storage import storage_type
 from tinytrace.core.trees import tree_leaves
 from tinytrace.runtime.ladder import load
 
@@ -66,7 +67,7 @@ class Prefixes:
         contents: State = {}
         for buffer, x in [*zip(kernels.inputs, self.inputs, strict=True), *kernels.constants]:
             flat = np.ascontiguousarray(stored(x)).reshape(-1)
-            contents[buffer] = flat.astype(element_type(buffer.dtype)) if flat.size else unwritten(buffer)
+            contents[buffer] = flat.astype(storage_type(buffer.dtype)) if flat.size else unwritten(buffer)
         contents |= {buffer: unwritten(buffer) for buffer in kernels.outputs}
         contents |= self._in_workspace(np.full(self.memory.nbytes, 0xA5, np.uint8))
         run(self.kernels[:count], contents)
@@ -83,7 +84,7 @@ class Prefixes:
         workspace: Any = Block(max(self.memory.nbytes, 1))
         addresses = [x.address for x in [*self.inputs, *self.hidden, *outputs]]
         executable(addresses + ([workspace.address] if source.workspace else []))
-        contents = {buffer: _bytes_of(block, max(buffer.nbytes, 1))[:buffer.nbytes].view(element_type(buffer.dtype))
+        contents = {buffer: _bytes_of(block, max(buffer.nbytes, 1))[:buffer.nbytes].view(storage_type(buffer.dtype))
                     for buffer, block in zip(kernels.outputs, outputs, strict=True)}
         contents |= self._in_workspace(_bytes_of(workspace, max(self.memory.nbytes, 1)))
         return contents
@@ -91,7 +92,7 @@ class Prefixes:
     def _in_workspace(self, workspace: np.ndarray[Any, Any]) -> State:
         contents: State = {}
         for buffer, offset in self.memory.offsets.items():
-            dtype = element_type(buffer.dtype)
+            dtype = storage_type(buffer.dtype)
             part = workspace[offset:offset + buffer.size * dtype.itemsize]
             contents[buffer] = part.view(dtype) if buffer.size else unwritten(buffer)
         return contents

@@ -23,11 +23,12 @@ import numpy as np
 from tinytrace.control_flow.bodies import evaluation, stored
 from tinytrace.core.array import array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT0, KEY_FRY, short_name
+from tinytrace.core.dtypes import FLOAT0, KeyType, short_name
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.parser import UnknownConstant, parse_type
 from tinytrace.core.primitive import param_types, registry
 from tinytrace.core.printer import letters
+from tinytrace.core.storage import storage_type
 from tinytrace.core.trace import eval_context
 from tinytrace.core.user_names import user_names
 from tinytrace.inspection.recording import as_array
@@ -133,7 +134,8 @@ class _Writer:
         if aval.dtype == FLOAT0:
             return f"array(None, {kind!r}, {aval.shape})"
         plain = stored(value) if not isinstance(value, (int, float, complex)) else np.asarray(value, aval.dtype)
-        if aval.dtype is not KEY_FRY and plain.size <= 16 and plain.dtype.kind in "biuf" and np.isfinite(plain).all():
+        is_key = isinstance(aval.dtype, KeyType)
+        if not is_key and plain.size <= 16 and plain.dtype.kind in "biuf" and np.isfinite(plain).all():
             numbers = repr(plain.tolist()).replace("'", '"')
             if plain.size:
                 return f'array({numbers}, "{kind}")'
@@ -216,9 +218,8 @@ def array(data: Any, dtype: str, shape: tuple[int, ...] | None = None) -> Any:
     aval = parse_type(f"{dtype}[{','.join(map(str, shape))}]")
     if aval.dtype == FLOAT0:
         return np.zeros(shape, FLOAT0)
-    words = (*shape, 2) if aval.dtype is KEY_FRY else shape
-    kind = np.dtype(np.uint32) if aval.dtype is KEY_FRY else aval.dtype
-    return array_from_numpy(np.frombuffer(base64.b64decode(data), kind).reshape(words).copy(), aval)
+    elements = np.frombuffer(base64.b64decode(data), storage_type(aval.dtype))
+    return array_from_numpy(elements.reshape(shape).copy(), aval)
 
 
 class Opaque:

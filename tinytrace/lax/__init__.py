@@ -4,6 +4,7 @@ Nothing is defined here. An operation that `numpy` promotes and broadcasts argum
 See https://jax.readthedocs.io/en/latest/jax.lax.html.
 """
 import tinytrace.primitives.arrays_on_complex
+import tinytrace.primitives.generators
 import tinytrace.primitives.transcendental_on_complex  # noqa: F401
 from tinytrace.control_flow.cond import cond_p
 from tinytrace.control_flow.linear_solve import linear_solve_p
@@ -284,6 +285,7 @@ _SELDOM = {
     "primitives.collective_moves": "all_gather all_gather_p all_to_all all_to_all_p pbroadcast ppermute ppermute_p "
                                    "pshuffle psum_scatter pswapaxes",
     "lax.placement": "with_sharding_constraint",
+    "primitives.rng_bit_generator": "RandomAlgorithm rng_bit_generator rng_bit_generator_p",
     "primitives.placement": "sharding_constraint_p",
 }
 """By module: what few programs ask for; all but the first are for named axes and meshes of devices."""

@@ -22,7 +22,8 @@ def getitem(x: Value, index: Any) -> Value:
     Integers out of range are clamped, as JAX does while tracing.
     See https://numpy.org/doc/stable/user/basics.indexing.html.
     """
-    if type(x) is Array and is_eager() and not config.debug_nans:  # integers and slices: csrc/indexing.c
+    # Integers and slices: csrc/indexing.c.
+    if type(x) is Array and is_eager() and not (config.debug_nans or config.debug_infs):
         found = _in_numpy(x, index)
         if found is not None:
             return found

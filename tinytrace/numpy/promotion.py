@@ -170,8 +170,20 @@ def promote_shapes(function: str, *args: Any) -> list[Any]:
     ranks = {np.ndim(arg) for arg in args}
     if len(ranks) == 1 or (len(ranks) == 2 and 0 in ranks):
         return list(args)
+    if config.numpy_rank_promotion != "allow":
+        _tell_rank_promotion(function, " ".join(str(np.shape(arg)) for arg in args))
     rank = len(lax.broadcast_shapes(*map(np.shape, args)))
     return [lax.broadcast_to_rank(arg, rank) for arg in args]
+
+
+def _tell_rank_promotion(function: str, shapes: str) -> None:
+    more = "see https://jax.readthedocs.io/en/latest/rank_promotion_warning.html."
+    if config.numpy_rank_promotion == "raise":
+        raise ValueError(f"Operands could not be broadcast together for {function} on shapes {shapes} and with the "
+                         f"config option jax_numpy_rank_promotion='raise'. For more information, {more}")
+    warnings.warn(f"Following NumPy automatic rank promotion for {function} on shapes {shapes}. Set the "
+                  "jax_numpy_rank_promotion config option to 'allow' to disable this warning; for more information, "
+                  f"{more}", stacklevel=2)
 
 
 # --- both ------------------------------------------------------------------------------------------------------

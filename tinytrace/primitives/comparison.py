@@ -4,6 +4,7 @@ eq_to, lt_to and le_to compare in the total order of floats: -NaN < -inf < ... <
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,9 +14,9 @@ from tinytrace.core.dtypes import BOOL, is_float
 from tinytrace.core.formulas import Formula, call, cast
 from tinytrace.primitives.elementwise import ANY_OR_KEY, CONSTANT, ORDERED, Elementwise, NDArray
 
-eq_p = Elementwise("eq", [ANY_OR_KEY, ANY_OR_KEY], np.equal, {"fiubcKV": lambda x, y: x.equals(y)}, CONSTANT,
+eq_p = Elementwise("eq", [ANY_OR_KEY, ANY_OR_KEY], operator.eq, {"fiubcKV": lambda x, y: x.equals(y)}, CONSTANT,
                    result=BOOL, laws="commutative")
-ne_p = Elementwise("ne", [ANY_OR_KEY, ANY_OR_KEY], np.not_equal, {"fiubcKV": lambda x, y: x.differs(y)}, CONSTANT,
+ne_p = Elementwise("ne", [ANY_OR_KEY, ANY_OR_KEY], operator.ne, {"fiubcKV": lambda x, y: x.differs(y)}, CONSTANT,
                    result=BOOL, laws="commutative")
 lt_p = Elementwise("lt", [ORDERED, ORDERED], np.less, lambda x, y: x < y, CONSTANT, result=BOOL)
 le_p = Elementwise("le", [ORDERED, ORDERED], np.less_equal, lambda x, y: x <= y, CONSTANT, result=BOOL)

@@ -62,7 +62,8 @@ def _recorded_on_parts(primitive: OnParts, in_avals: tuple[ShapedArray, ...], pa
 def interpreted(program: Callable[..., Any], *args: Any, **params: Any) -> np.ndarray[Any, Any]:
     """Return what a program gives for NumPy arrays, computed by NumPy."""
     with interpreting():
-        return np.asarray(program(*args, **params))
+        result = program(*args, **params)
+    return np.asarray(result._value if isinstance(result, Array) else result)
 
 
 def recorded(function: Callable[..., Any], in_avals: Sequence[ShapedArray]) -> ClosedJaxpr:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tinytrace.config import config
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT32, FLOAT64, canonicalize_dtype, dtype_of, is_complex, is_float, part_dtype
 from tinytrace.core.kinds import SMALL_PRODUCT, Call, Contraction, Kind, is_product_with_vector
@@ -347,6 +348,8 @@ def canonicalize_precision(precision: Any) -> Any:
     >>> canonicalize_precision("high")
     (Precision.HIGH, Precision.HIGH)
     """
+    if precision is None:
+        precision = config.default_matmul_precision
     if precision is None or isinstance(precision, DotAlgorithmPreset):
         return precision
     if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:

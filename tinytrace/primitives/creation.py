@@ -65,7 +65,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     weak_type = dtype is None and is_weak(fill_value)
     wanted = canonicalize_dtype(dtype or dtype_of(fill_value))
     if isinstance(wanted, KeyType):
-        return _full_of_keys(fill_value, shape)
+        return _full_of_keys(fill_value, shape, wanted)
     return broadcast(_rounded(fill_value, wanted, weak_type), shape)
 
 
@@ -81,7 +81,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sha
     weak_type = dtype is None and is_weak(x)
     wanted = dtype or dtype_of(x)
     if isinstance(wanted, KeyType):
-        return _full_of_keys(fill_value, sizes)
+        return _full_of_keys(fill_value, sizes, wanted)
     return full(sizes, _rounded(fill_value, wanted, weak_type))
 
 
@@ -94,12 +94,12 @@ def zeros_like_array(x: Any) -> Any:
     return full_like(x, 0)
 
 
-def _full_of_keys(fill_value: Any, shape: tuple[int, ...]) -> Any:
+def _full_of_keys(fill_value: Any, shape: tuple[int, ...], wanted: KeyType) -> Any:
     """Return keys all equal to a key, or of which each word is a number."""
     if isinstance(dtype_of(fill_value), KeyType):
         words = random_unwrap(fill_value)
-        return random_wrap(broadcast_in_dim(words, (*shape, 2), (len(shape),)))
-    return random_wrap(full((*shape, 2), fill_value, UINT32))
+        return random_wrap(broadcast_in_dim(words, (*shape, wanted.words), (len(shape),)), wanted.impl)
+    return random_wrap(full((*shape, wanted.words), fill_value, UINT32), wanted.impl)
 
 
 def _rounded(x: Any, dtype: DType, weak_type: bool) -> Any:

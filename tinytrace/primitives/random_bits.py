@@ -2,27 +2,32 @@
 
 A key of type `key<fry>` is two 32-bit words in one element of eight bytes, the first word in the low half; wrapping
 raw words into a key and unwrapping them again changes the type and no byte. The C of the hash is csrc/math/threefry.h.
+What the other generators do with their keys are programs of these operations, in `generators.py`.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tinytrace.config import config
+from tinytrace.core.array import array_from_numpy
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import KEY_FRY, UINT32, DType, KeyType, is_integer
+from tinytrace.core.dtypes import KEY_TYPES, UINT32, DType, KeyType, is_integer
 from tinytrace.core.formulas import call_named, cast, operand, place
-from tinytrace.core.kinds import Kind, Routine, Scalar
+from tinytrace.core.kinds import Call, Kind, Routine, Scalar
 from tinytrace.core.operations import operation
 from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.storage import key_type_of, storage_type
 from tinytrace.primitives.broadcasting import broadcast_in_dim
 from tinytrace.primitives.checks import check_shapelike
+from tinytrace.primitives.composite import interpreted, recorded
 from tinytrace.primitives.shaping import NDArray, moveaxis
 
-_UINTS: dict[int, DType] = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}
-_KEY_TYPES: dict[str, DType] = {"fry": KEY_FRY}
+UINTS: dict[int, DType] = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}
 _NO_TANGENT = "random bits have no tangent"
 
 
@@ -50,7 +55,47 @@ def random_words(keys: NDArray, n: int) -> NDArray:
     return np.concatenate(threefry(keys[..., None], first, second), -1)[..., :n]
 
 
-class RandomSeed(Primitive):
+PROGRAMS: dict[tuple[str, str], Callable[..., Any]] = {}
+"""By operation and tag of the generator: what is a program of other operations. `generators.py` fills it."""
+
+
+class KeyOperation(Primitive):
+    """The family: `impl` and `lower` of each generator but threefry are a program of other operations."""
+
+    composite = True
+
+    def impl(self, *args: NDArray, **params: Any) -> NDArray:
+        first, *others = args
+        tag = params.get("impl") or key_type_of(first.dtype).impl
+        program = self.program(tag)
+        if not program:
+            return self.by_threefry(*args, **params)
+        taken = first if "impl" in params else array_from_numpy(first, ShapedArray(first.shape, KEY_TYPES[tag]))
+        return interpreted(program, taken, *others, **params)
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        tag = params.get("impl") or key_type_of(in_avals[0].dtype).impl
+        program = self.program(tag)
+        if program:
+            return Call(recorded(partial(program, **params), in_avals))
+        return self.threefry_in_c(in_avals, out_avals, **params)
+
+    def program(self, tag: str) -> Callable[..., Any] | None:
+        """Return the program of this operation for keys of a generator; None: it is threefry's own."""
+        if tag == "fry" and not config.threefry_partitionable:
+            return None
+        return PROGRAMS.get((self.name, tag))
+
+    def by_threefry(self, *args: Any, **params: Any) -> NDArray:
+        """Return what `impl` returns, for keys of threefry."""
+        raise NotImplementedError(self.name)
+
+    def threefry_in_c(self, *args: Any, **params: Any) -> Kind:
+        """Return what `lower` answers, for keys of threefry."""
+        raise NotImplementedError(self.name)
+
+
+class RandomSeed(KeyOperation):
     """`random_seed[impl=fry] seed: i32[]` is key<fry>[]: the key whose words are the seed's halves."""
 
     name = "random_seed"
@@ -61,9 +106,9 @@ class RandomSeed(Primitive):
     def abstract_eval(self, seed: ShapedArray, *, impl: str) -> ShapedArray:
         if not is_integer(seed.dtype):
             raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
-        return ShapedArray(seed.shape, _KEY_TYPES[impl])
+        return ShapedArray(seed.shape, KEY_TYPES[impl])
 
-    def impl(self, seed: NDArray, *, impl: str) -> NDArray:
+    def by_threefry(self, seed: NDArray, *, impl: str) -> NDArray:
         high, low = _seed_words(seed)
         return low << np.uint64(32) | high
 
@@ -73,7 +118,7 @@ class RandomSeed(Primitive):
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: str) -> tuple[Any, Any]:
         return self.bind(*args, impl=impl), dims[0]
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: str) -> Kind:
+    def threefry_in_c(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, impl: str) -> Kind:
         dtype = in_avals[0].dtype
         x = operand(0, dtype)
         words = cast("uint64_t", cast("uint32_t", x)) << 32
@@ -94,14 +139,16 @@ class RandomWrap(Primitive):
         invalid = "JAX encountered invalid PRNG key data: expected "
         if not words.shape:
             raise TypeError(invalid + "key_data.ndim >= 1; got ndim=0")
-        if words.shape[-1] != 2:
-            raise TypeError(invalid + f"key_data.shape to end with (2,); got shape={words.shape} for impl={impl}")
+        keys = KEY_TYPES[impl]
+        if words.shape[-1] != keys.itemsize // 4:
+            raise TypeError(f"{invalid}key_data.shape to end with ({keys.itemsize // 4},); got shape={words.shape} for "
+                            f"impl={impl}")
         if words.dtype != UINT32:
             raise TypeError(invalid + f"key_data.dtype = uint32; got dtype={words.dtype.name}")
-        return ShapedArray(words.shape[:-1], _KEY_TYPES[impl])
+        return ShapedArray(words.shape[:-1], keys)
 
     def impl(self, words: NDArray, *, impl: str) -> NDArray:
-        return np.ascontiguousarray(words).view(np.uint64).reshape(words.shape[:-1])
+        return np.ascontiguousarray(words).view(storage_type(KEY_TYPES[impl])).reshape(words.shape[:-1])
 
     jvp = refuse(_NO_TANGENT)
     transpose = refuse(_NO_TANGENT)
@@ -124,10 +171,10 @@ class RandomUnwrap(Primitive):
 
     def abstract_eval(self, keys: ShapedArray) -> ShapedArray:
         _check_keys(keys, self.name)
-        return ShapedArray((*keys.shape, 2), UINT32)
+        return ShapedArray((*keys.shape, keys.dtype.itemsize // 4), UINT32)
 
     def impl(self, keys: NDArray) -> NDArray:
-        return np.ascontiguousarray(keys).view(np.uint32).reshape(*keys.shape, 2)
+        return np.ascontiguousarray(keys).view(np.uint32).reshape(*keys.shape, keys.itemsize // 4)
 
     jvp = refuse(_NO_TANGENT)
     transpose = refuse(_NO_TANGENT)
@@ -139,7 +186,7 @@ class RandomUnwrap(Primitive):
         return _copy_bytes(in_avals[0])
 
 
-class RandomSplit(Primitive):
+class RandomSplit(KeyOperation):
     """`random_split[shape=(2,)] keys: key<fry>[n]` is key<fry>[n,2]."""
 
     name = "random_split"
@@ -149,7 +196,7 @@ class RandomSplit(Primitive):
         _check_keys(keys, self.name)
         return keys.update(shape=(*keys.shape, *shape))
 
-    def impl(self, keys: NDArray, *, shape: tuple[int, ...]) -> NDArray:
+    def by_threefry(self, keys: NDArray, *, shape: tuple[int, ...]) -> NDArray:
         words = random_words(keys, 2 * math.prod(shape))
         return np.ascontiguousarray(words).view(np.uint64).reshape((*keys.shape, *shape))
 
@@ -159,14 +206,14 @@ class RandomSplit(Primitive):
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, shape: tuple[int, ...]) -> tuple[Any, Any]:
         return self.bind(*args, shape=shape), dims[0]
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *,
-              shape: tuple[int, ...]) -> Kind:
+    def threefry_in_c(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *,
+                      shape: tuple[int, ...]) -> Kind:
         n = 2 * math.prod(shape)
         words = cast("uint32_t *", place("out0"))
         return Routine((call_named("tt_random_words", place("in0"), words, in_avals[0].size, n),))
 
 
-class RandomFoldIn(Primitive):
+class RandomFoldIn(KeyOperation):
     """`random_fold_in keys: key<fry>[n] data: u32[n]` is key<fry>[n]: the keys that the data make of the keys."""
 
     name = "random_fold_in"
@@ -175,7 +222,7 @@ class RandomFoldIn(Primitive):
         _check_keys(keys, self.name)
         return keys.update(shape=np.broadcast_shapes(keys.shape, data.shape))
 
-    def impl(self, keys: NDArray, data: NDArray) -> NDArray:
+    def by_threefry(self, keys: NDArray, data: NDArray) -> NDArray:
         high, low = _seed_words(data)
         x0, x1 = threefry(keys, high.astype(np.uint32), low.astype(np.uint32))
         return x1.astype(np.uint64) << np.uint64(32) | x0
@@ -184,19 +231,23 @@ class RandomFoldIn(Primitive):
     transpose = refuse(_NO_TANGENT)
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, Any]:
-        size = next(np.shape(x)[d] for x, d in zip(args, dims, strict=True) if d is not None)
+        arrays = {(np.shape(x), d) for x, d in zip(args, dims, strict=True) if np.ndim(x)}
+        if len(arrays) == 1:
+            return self.bind(*args), arrays.pop()[1]
         rank = max(np.ndim(x) - (d is not None) for x, d in zip(args, dims, strict=True))
-        keys, data = (_batch_in_front(x, d, size, rank) for x, d in zip(args, dims, strict=True))
-        return self.bind(keys, data), 0
+        return self.bind(*(_batch_in_front(x, d, rank) for x, d in zip(args, dims, strict=True))), 0
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> Kind:
+    def threefry_in_c(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> Kind:
+        shapes = {aval.shape for aval in in_avals if aval.shape}
+        if len(shapes) > 1:
+            return Call(recorded(partial(_fold_in_repeated, shape=out_avals[0].shape), in_avals))
         dtypes = in_avals[0].dtype, in_avals[1].dtype
         keys, data = (operand(k, dtype) for k, dtype in enumerate(dtypes))
         folded = call_named("tt_threefry_fold", keys, cast("uint64_t" if dtypes[1].itemsize == 8 else "uint32_t", data))
-        return Scalar(operation(self.name, dtypes, out_avals[0].dtype, folded, self.impl, 0))
+        return Scalar(operation(self.name, dtypes, out_avals[0].dtype, folded, self.by_threefry, 0))
 
 
-class RandomBits(Primitive):
+class RandomBits(KeyOperation):
     """`random_bits[bit_width=32 shape=(3,)] keys: key<fry>[n]` is u32[n,3]."""
 
     name = "random_bits"
@@ -204,16 +255,16 @@ class RandomBits(Primitive):
     def abstract_eval(self, keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...]) -> ShapedArray:
         check_shapelike(self.name, "shape", shape)
         _check_keys(keys, self.name)
-        return ShapedArray((*keys.shape, *shape), _UINTS[bit_width])
+        return ShapedArray((*keys.shape, *shape), UINTS[bit_width])
 
-    def impl(self, keys: NDArray, *, bit_width: int, shape: tuple[int, ...]) -> NDArray:
+    def by_threefry(self, keys: NDArray, *, bit_width: int, shape: tuple[int, ...]) -> NDArray:
         n = math.prod(shape)
         if bit_width == 64:
             high, low = np.split(random_words(keys, 2 * n), 2, -1)
             bits = high.astype(np.uint64) << np.uint64(32) | low
         else:
             words = np.ascontiguousarray(random_words(keys, -(-n * bit_width // 32)))
-            bits = words.view(_UINTS[bit_width])[..., :n]
+            bits = words.view(UINTS[bit_width])[..., :n]
         result: NDArray = bits.reshape((*keys.shape, *shape))
         return result
 
@@ -224,8 +275,8 @@ class RandomBits(Primitive):
               shape: tuple[int, ...]) -> tuple[Any, Any]:
         return self.bind(*args, bit_width=bit_width, shape=shape), dims[0]
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, bit_width: int,
-              shape: tuple[int, ...]) -> Kind:
+    def threefry_in_c(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, bit_width: int,
+                      shape: tuple[int, ...]) -> Kind:
         keys, n = in_avals[0].size, math.prod(shape)
         if bit_width == 32:
             return Routine((call_named("tt_random_words", place("in0"), place("out0"), keys, n),))
@@ -243,18 +294,18 @@ random_fold_in_p = RandomFoldIn()
 random_bits_p = RandomBits()
 
 
-def random_seed(seed: Any) -> Any:
-    """Return the key of an integer seed."""
-    return random_seed_p.bind(seed, impl="fry")
+def random_seed(seed: Any, impl: str = "fry") -> Any:
+    """Return the key of an integer seed; `impl` is the generator's tag."""
+    return random_seed_p.bind(seed, impl=impl)
 
 
-def random_wrap(words: Any) -> Any:
-    """Return raw words `u32[..., 2]` as keys."""
-    return random_wrap_p.bind(words, impl="fry")
+def random_wrap(words: Any, impl: str = "fry") -> Any:
+    """Return raw words `u32[..., n]`, of which each key has n, as keys."""
+    return random_wrap_p.bind(words, impl=impl)
 
 
 def random_unwrap(keys: Any) -> Any:
-    """Return keys as raw words `u32[..., 2]`."""
+    """Return keys as raw words `u32[..., n]`, of which each key has n."""
     return random_unwrap_p.bind(keys)
 
 
@@ -286,13 +337,18 @@ def _check_keys(keys: ShapedArray, name: str) -> None:
 
 
 def _copy_bytes(aval: ShapedArray) -> Routine:
-    return Routine((call_named("__builtin_memcpy", place("out0"), place("in0"), 8 * aval.size),))
+    return Routine((call_named("__builtin_memcpy", place("out0"), place("in0"), aval.nbytes),))
 
 
-def _batch_in_front(x: Any, dim: int | None, size: int, rank: int) -> Any:
-    """Return `x` with the batch axis first and `rank` axes behind it."""
+def _fold_in_repeated(keys: Any, data: Any, *, shape: tuple[int, ...]) -> Any:
+    return random_fold_in(*(broadcast_in_dim(x, shape, range(len(shape) - np.ndim(x), len(shape)))
+                            for x in (keys, data)))
+
+
+def _batch_in_front(x: Any, dim: int | None, rank: int) -> Any:
+    """Return `x` with the batch axis first, of size 1 if it has none, and `rank` axes behind it; numbers stay."""
     if dim is None:
-        return broadcast_in_dim(x, (size, *np.shape(x)), tuple(range(1, np.ndim(x) + 1)))
+        return broadcast_in_dim(x, (1, *np.shape(x)), tuple(range(1, np.ndim(x) + 1))) if np.ndim(x) else x
     x = moveaxis(x, dim, 0)
     missing = rank - (np.ndim(x) - 1)
     if not missing:

@@ -12,7 +12,7 @@ from tinytrace.api.jit import jit
 from tinytrace.core.dtypes import DType
 from tinytrace.numpy.promotion import check_arraylike, promote_dtypes_inexact
 from tinytrace.random.arguments import Shape, float_dtype, optional_shape, sample_shape, user_dtype
-from tinytrace.random.keys import check_key, split, split_typed
+from tinytrace.random.keys import check_key, key_impl, split, split_typed
 from tinytrace.random.samplers import uniform
 
 
@@ -41,6 +41,8 @@ def poisson(key: Any, lam: Any, shape: Shape | None = None, dtype: Any = int) ->
     (2,)
     """
     typed, _ = check_key("poisson", key)
+    if str(key_impl(typed)) != "fry":
+        raise NotImplementedError(f"`poisson` is only implemented for the threefry2x32 RNG, not {key_impl(typed)}")
     shape = np.shape(lam) if shape is None else optional_shape(shape)
     lam = lax.convert_element_type(jnp.broadcast_to(lam, shape), np.float32)
     return _poisson(typed, lam, shape, user_dtype(dtype))

@@ -15,10 +15,11 @@ from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.control_flow.bodies import run_body
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
-from tinytrace.core.dtypes import KEY_FRY, DType
+from tinytrace.core.dtypes import KEY_TYPES, DType
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.storage import key_type_of
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.broadcasting import batch_dim_at_front
 from tinytrace.primitives.elementwise import const_like
@@ -187,7 +188,8 @@ class RandomGamma(Primitive):
         return a.update(weak_type=False)
 
     def impl(self, keys: NDArray, a: NDArray, *, log_space: bool) -> NDArray:
-        program = _sampler(ShapedArray(keys.shape, KEY_FRY), ShapedArray(a.shape, a.dtype), log_space)
+        key_type = KEY_TYPES[key_type_of(keys.dtype).impl]
+        program = _sampler(ShapedArray(keys.shape, key_type), ShapedArray(a.shape, a.dtype), log_space)
         samples: NDArray = run_body(program, [keys, a])[0]
         return samples
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.core.dtypes import KeyType
+from tinytrace.config import config
+from tinytrace.core.dtypes import KEY_TYPES, KeyType, dtype_of
+from tinytrace.core.storage import key_type_of
 from tinytrace.lax import convert_element_type
 from tinytrace.numpy import asarray
 from tinytrace.primitives.random_bits import random_fold_in, random_seed, random_split, random_unwrap, random_wrap
@@ -16,6 +18,7 @@ from tinytrace.primitives.random_bits import random_fold_in, random_seed, random
 def key(seed: Any, *, impl: Any = None) -> Any:
     """Return the typed key of an integer `seed`.
 
+    Args: impl: the generator, "threefry2x32", "rbg" or "unsafe_rbg"; None: that of the setting `default_prng_impl`.
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.random.key.html.
 
     >>> key(42)
@@ -26,18 +29,19 @@ def key(seed: Any, *, impl: Any = None) -> Any:
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802  (the name is JAX's)
-    """Return the raw key `u32[2]` of an integer `seed`.
+    """Return the raw key `u32[2]`, of "rbg" and "unsafe_rbg" `u32[4]`, of an integer `seed`.
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.random.PRNGKey.html.
 
     >>> PRNGKey(0)
     Array([0, 0], dtype=uint32)
     """
-    return random_unwrap(_seeded("PRNGKey", seed, impl))
+    typed = _seeded("PRNGKey", seed, impl)
+    return typed if config.enable_custom_prng else random_unwrap(typed)
 
 
 def _seeded(name: str, seed: Any, impl: Any) -> Any:
-    _check_impl(impl)
+    tag = _tag(impl)
     if isinstance(getattr(seed, "dtype", None), KeyType):
         raise TypeError(f"{name} accepts a scalar seed, but was given a PRNG key")
     if np.ndim(seed):
@@ -45,7 +49,7 @@ def _seeded(name: str, seed: Any, impl: Any) -> Any:
                         "Use jax.vmap for batching")
     if isinstance(seed, int) and not -(2**63) <= seed < 2**63:
         raise OverflowError("Python int too large to convert to C long")
-    return random_seed(_as_seed(seed))
+    return random_seed(_as_seed(seed), tag)
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
@@ -82,14 +86,13 @@ def fold_in(key: Any, data: Any) -> Any:
 
 
 def key_data(keys: Any) -> Any:
-    """Return the words `u32[..., 2]` of keys."""
+    """Return the words of keys: `u32[..., 2]`, of "rbg" and "unsafe_rbg" `u32[..., 4]`."""
     return random_unwrap(check_key("key_data", keys, batched=True)[0])
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Any:
-    """Return words `u32[..., 2]` as typed keys."""
-    _check_impl(impl)
-    return random_wrap(key_bits_array)
+    """Return words `u32[..., 2]`, for "rbg" and "unsafe_rbg" `u32[..., 4]`, as typed keys."""
+    return random_wrap(key_bits_array, _tag(impl))
 
 
 class PRNGSpec:
@@ -104,7 +107,7 @@ class PRNGSpec:
         return f"PRNGSpec({self._name!r})"
 
     def __str__(self) -> str:
-        return "fry"
+        return _TAGS[self._name]
 
     def __hash__(self) -> int:
         return hash(self._name)
@@ -114,13 +117,13 @@ class PRNGSpec:
 
 
 def key_impl(keys: Any) -> PRNGSpec:
-    """Return the generator of `keys`: there is one.
+    """Return the generator of `keys`.
 
     >>> key_impl(key(0))
     PRNGSpec('threefry2x32')
     """
-    check_key("key_impl", keys, batched=True)
-    return PRNGSpec("threefry2x32")
+    typed, _ = check_key("key_impl", keys, batched=True)
+    return PRNGSpec(key_type_of(dtype_of(typed)).generator)
 
 
 def clone(key: Any) -> Any:
@@ -140,7 +143,7 @@ def check_key(name: str, key: Any, batched: bool = False) -> tuple[Any, bool]:
                         f"attributes. Got {key!s}")
     if was_raw and dtype is None:
         raise TypeError(f"unexpected PRNG key type {type(key)}")
-    typed = random_wrap(key) if was_raw else key
+    typed = random_wrap(key, _tag(None)) if was_raw else key
     if np.ndim(typed) and not batched:
         raise ValueError(f"{name} accepts a single key, but was given a key array of shape {np.shape(key)} != (). "
                          "Use jax.vmap for batching.")
@@ -153,15 +156,25 @@ def as_given(keys: Any, was_raw: bool) -> Any:
 
 
 def _as_seed(seed: Any) -> Any:
-    """Return a seed that fits: Python integers beyond 32 bits keep their low word, as without x64 in JAX."""
+    """Return a seed that fits: without x64, Python integers beyond 32 bits keep their low word."""
     if isinstance(seed, int):
+        if config.enable_x64:
+            return asarray(np.int64(seed))
         low = seed & 0xFFFFFFFF
         return asarray(np.int32(low - 2**32 if low >= 2**31 else low))
     return asarray(seed) if isinstance(seed, (str, bytes)) else seed
 
 
-def _check_impl(impl: Any) -> None:
-    if impl is not None and not isinstance(impl, (str, PRNGSpec)):
+_TAGS = {key_type_of(dtype).generator: tag for tag, dtype in KEY_TYPES.items()}
+"""The tags of the generators, by their names."""
+
+
+def _tag(impl: Any) -> str:
+    """Return the tag of the generator that a caller asks for; None: the default."""
+    name = config.default_prng_impl if impl is None else impl._name if isinstance(impl, PRNGSpec) else impl
+    if not isinstance(name, str):
         raise TypeError(f"unrecognized type {type(impl)} for specifying PRNG implementation.")
-    if isinstance(impl, str) and impl != "threefry2x32":
-        raise ValueError(f'unrecognized PRNG implementation "{impl}". Did you mean one of: "threefry2x32"?')
+    if name not in _TAGS:
+        known = ", ".join(f'"{known}"' for known in _TAGS)
+        raise ValueError(f'unrecognized PRNG implementation "{name}". Did you mean one of: {known}?')
+    return _TAGS[name]

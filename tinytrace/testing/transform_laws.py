@@ -16,11 +16,12 @@ from tinytrace.api.vmapping import vmap
 from tinytrace.config import enable_x64
 from tinytrace.control_flow.bodies import stored
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import FLOAT0, KeyType, is_complex, is_inexact
+from tinytrace.core.dtypes import FLOAT0, is_complex, is_inexact
 from tinytrace.core.jaxpr import eval_jaxpr
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.own_primitive import stated_rule
 from tinytrace.core.primitive import Primitive, Refusal, registry
+from tinytrace.core.storage import storage_type
 from tinytrace.core.trace import interpreting
 from tinytrace.core.trees import tree_leaves, tree_map
 from tinytrace.numpy import asarray, stack
@@ -154,9 +155,9 @@ def assert_primitive_complete(primitive: Primitive | str, samples: Iterable[tupl
         with np.errstate(all="ignore"):
             done = _listed(primitive, primitive.impl(*map(to_numpy, args, avals), **params))
         for aval, value in zip(said, done, strict=True):
-            dtype = np.uint64 if isinstance(aval.dtype, KeyType) else aval.dtype
             found = np.shape(value), np.asarray(value).dtype
-            assert found == (aval.shape, dtype), f"{primitive}: impl gives {found}, abstract_eval says {aval}"
+            right = aval.shape, storage_type(aval.dtype)
+            assert found == right, f"{primitive}: impl gives {found}, abstract_eval says {aval}"
         if not isinstance(primitive.batch, Refusal) and any(np.ndim(x) for x in args):
             assert_batching(lambda *xs, p=params: _listed(primitive, primitive.bind(*xs, **p)),
                             list(args))

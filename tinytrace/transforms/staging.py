@@ -20,6 +20,7 @@ from tinytrace.core.primitive import Primitive
 from tinytrace.core.printer import eqn_to_text
 from tinytrace.core.source_info import SourceInfo, replay
 from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error
+from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.transforms.scope import running
 from tinytrace.util import PACKAGE_FOLDER
 
@@ -32,15 +33,21 @@ def trace_to_jaxpr(fun: FlatFunction, in_avals: Sequence[ShapedArray],
 
     Returns the jaxpr and the values of its constvars, among which may be tracers of enclosing traces.
     """
+    if config.no_tracing and debug_info is not None:
+        raise RuntimeError(f"re-tracing function {debug_info.function} for `{debug_info.traced_for}`, but 'no_tracing' "
+                           "is set")
     trace = DynamicJaxprTrace(current_trace(), debug_info)
     around, replay.scopes = replay.scopes, ()
     try:
         with running(trace):
             outvars = _record(trace, fun, in_avals)
-        return trace.to_jaxpr(outvars)
+        jaxpr, consts = trace.to_jaxpr(outvars)
     finally:
         replay.scopes = around
         trace.finish()
+    if config.enable_checks:
+        check_jaxpr(jaxpr)
+    return jaxpr, consts
 
 
 def _record(trace: DynamicJaxprTrace, fun: FlatFunction, in_avals: Sequence[ShapedArray]) -> list[Atom]:

@@ -16,7 +16,9 @@ def spelled(value: Any, dtype: DType) -> str:
     ('1.5f', '-__builtin_inf()', '-7ll')
     """
     if isinstance(dtype, KeyType):
-        return f"{int(np.asarray(value).view(np.uint64))}ull"
+        halves = np.asarray([value], dtype.storage).view(np.uint64)
+        return " | ".join(f"(unsigned __int128){half}ull << {64 * k}" if k else f"{half}ull"
+                          for k, half in enumerate(halves))
     if dtype.kind == "c":
         real, imag = (spelled(part, part_dtype(dtype)) for part in (np.real(value), np.imag(value)))
         return f"__builtin_complex({real}, {imag})"
@@ -34,7 +36,7 @@ def spelled(value: Any, dtype: DType) -> str:
 def is_negative(value: Any) -> bool:
     """Has the C spelling of a number a sign in front?"""
     dtype = np.asarray(value).dtype
-    return bool(np.signbit(value)) if is_float(dtype) else dtype.kind != "c" and bool(value < 0)
+    return bool(np.signbit(value)) if is_float(dtype) else dtype.kind not in "cV" and bool(value < 0)
 
 
 def _float(value: np.ndarray[Any, Any], dtype: DType) -> str:

@@ -20,7 +20,7 @@ def memory_type(dtype: DType) -> str:
     ('uint8_t', 'int32_t', 'uint16_t')
     """
     if isinstance(dtype, KeyType):
-        return "uint64_t"
+        return "uint64_t" if dtype.words == 2 else "unsigned __int128"
     if dtype == FLOAT0:
         return "uint8_t"
     name = short_name(dtype)

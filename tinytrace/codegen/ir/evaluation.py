@@ -8,7 +8,7 @@ import numpy as np
 
 from tinytrace.codegen.ir.nodes import Node, value_of, walk
 from tinytrace.codegen.ir.statements import Buffer
-from tinytrace.core.dtypes import KeyType
+from tinytrace.core.storage import storage_type
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -81,8 +81,8 @@ class Evaluation:
     def _applied(self, node: Node) -> Any:
         operation, *operands = node.args
         found = operation.numpy(*(np.asarray(self.known[x]) for x in operands))
-        dtype = np.dtype(np.uint64) if isinstance(node.dtype, KeyType) else node.dtype
-        return np.asarray(found).astype(dtype, copy=False)[()]
+        assert node.dtype is not None
+        return np.asarray(found).astype(storage_type(node.dtype), copy=False)[()]
 
     def _chosen(self, guard: Node, if_true: Node, if_false: Node) -> Any:
         chosen = np.asarray(self.known[guard], bool)

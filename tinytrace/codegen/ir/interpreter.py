@@ -31,8 +31,9 @@ from tinytrace.codegen.ir.statements import (
     When,
     expressions,
 )
-from tinytrace.core.dtypes import DType, KeyType
+from tinytrace.core.dtypes import DType
 from tinytrace.core.monoids import monoids
+from tinytrace.core.storage import storage_type
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
 Memory: TypeAlias = dict[Buffer, NDArray]
@@ -51,13 +52,8 @@ def run(kernels: Sequence[Kernel], memory: Memory) -> None:
 
 def unwritten(buffer: Buffer) -> NDArray:
     """Return elements for an array that nobody has written yet."""
-    dtype = element_type(buffer.dtype)
+    dtype = storage_type(buffer.dtype)
     return np.full(max(buffer.size, 1) * dtype.itemsize, GARBAGE, np.uint8).view(dtype)
-
-
-def element_type(dtype: DType) -> np.dtype[Any]:
-    """Return the type in which NumPy holds elements: keys are 64-bit numbers."""
-    return np.dtype(np.uint64) if isinstance(dtype, KeyType) else dtype
 
 
 class _Run:
@@ -187,7 +183,7 @@ class _Run:
         for name, place in call.places.items():
             if isinstance(place, Node):
                 assert place.dtype is not None
-                places[name] = np.array([self.values[place]], element_type(place.dtype))
+                places[name] = np.array([self.values[place]], storage_type(place.dtype))
             else:
                 begin = int(self._value(place[1]))
                 places[name] = self._part(place[0], begin, place[0].size - begin)
@@ -258,7 +254,7 @@ def _is_pointwise(loop: For, stored: dict[Buffer, Node], loads: Sequence[Node]) 
 
 def _folded(op: str, start: Any, elements: Any, dtype: DType) -> Any:
     """Return a fold of `elements`, one after the other, from `start` on; of a vector: what it is after each."""
-    ufunc, element = monoids[op].ufunc, element_type(dtype)
+    ufunc, element = monoids[op].ufunc, storage_type(dtype)
     if not np.ndim(elements):
         return ufunc(element.type(start), np.asarray(elements).astype(element))
     if np.ndim(start):

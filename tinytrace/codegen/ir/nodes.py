@@ -26,9 +26,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tinytrace.core.dtypes import DType, KeyType
+from tinytrace.core.dtypes import DType
 from tinytrace.core.jaxpr import Var
 from tinytrace.core.operations import Operation
+from tinytrace.core.storage import storage_type
 
 Number: TypeAlias = "int | float"
 """A bound of an index: an int, or an infinity."""
@@ -131,17 +132,13 @@ def axis_between(name: str, begin: int, end: int) -> Node:
 
 def literal(value: Any, dtype: DType) -> Node:
     """Return the element that is always `value`; `value_of` gives it back."""
-    return make("literal", (np.asarray(value).astype(_stored(dtype)).tobytes(),), (), dtype)
+    return make("literal", (np.asarray(value).astype(storage_type(dtype)).tobytes(),), (), dtype)
 
 
 def value_of(node: Node) -> Any:
-    """Return the number that a literal stands for, a NumPy scalar of its type (a key's is its uint64)."""
+    """Return the number that a literal stands for, a NumPy scalar of the type in which it is stored."""
     assert node.dtype is not None
-    return np.frombuffer(node.args[0], _stored(node.dtype))[0]
-
-
-def _stored(dtype: DType) -> DType:
-    return np.dtype(np.uint64) if isinstance(dtype, KeyType) else dtype
+    return np.frombuffer(node.args[0], storage_type(node.dtype))[0]
 
 
 def local(name: str, dtype: DType | None) -> Node:
