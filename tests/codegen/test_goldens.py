@@ -102,6 +102,11 @@ def fill_rows(x):
     return lax.fori_loop(1, 100, lambda i, x: x.at[i].set(jnp.sin(x[i - 1])), x)
 
 
+def convolution(x, w, groups=1):
+    return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"),
+                                    feature_group_count=groups)
+
+
 PROGRAMS = {
     "selu": (selu, f32(1000000)),
     "softmax": (softmax, f32(4096, 1024)),
@@ -115,6 +120,8 @@ PROGRAMS = {
     "cumsum_in_pieces": (lambda x: jnp.cumsum(x), f32(1 << 20)),
     "dense_relu": (dense_relu, f32(256, 784), f32(784, 512), f32(512)),
     "dense_gradient": (jax.grad(lambda w, x, b: dense_relu(x, w, b).sum()), f32(784, 512), f32(256, 784), f32(512)),
+    "convolution": (convolution, f32(1, 66, 66, 8), f32(3, 3, 8, 16)),
+    "depthwise": (lambda x, w: convolution(x, w, 32), f32(1, 66, 66, 32), f32(3, 3, 1, 32)),
     "batched_products": (lambda x: x @ x, f32(64, 128, 128)),
     "scan_rnn": (scan_rnn, f32(64, 64), f32(1000, 64), f32(64)),
     "heat": (heat, f32(1024, 1024)),

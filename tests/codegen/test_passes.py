@@ -28,7 +28,7 @@ from tinytrace.codegen.ir.verifier import accesses
 from tinytrace.codegen.passes import loop_fission, pipeline, prefetch, streaming_stores, threads
 from tinytrace.codegen.plan import products
 from tinytrace.codegen.schedule import column_folds, inner_simd
-from tinytrace.codegen.whole import scatter
+from tinytrace.codegen.whole import gemm, panels, scatter
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.testing.strategies import programs_with_arguments
 
@@ -46,7 +46,8 @@ def small(monkeypatch):
         (streaming_stores, "LARGER_THAN_CACHES", 256), (prefetch, "LARGER_THAN_CACHES", 256), (prefetch, "LEAST", 16),
         (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "CHUNKS", 4), (scatter, "USES", 1),
         (inner_simd, "BLOCK", 16), (column_folds, "GROUP_ROWS", 8), (loop_fission, "LONG_CHAIN", 6),
-        (products, "SMALL_PRODUCT", 64),
+        (products, "SMALL_PRODUCT", 64), (products, "SMALL_IN_BATCH", 8), (gemm, "LEAST_GATHERED", 64),
+        (panels, "PANEL", 96), (panels, "FEWEST", 4), (panels, "MOST", 8),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
 
@@ -98,6 +99,22 @@ def test_of_the_registry(primitive):
         return [registry.bound(primitive, sample, xs) for sample, xs in zip(samples, args, strict=True)]
 
     assert checked(function, *arguments, inputs=jax.tree.leaves(arguments)).unproven is not None
+
+
+@pytest.mark.parametrize(("layout", "strides", "groups"), [
+    (("NHWC", "HWIO", "NHWC"), (1, 1), 1), (("NCHW", "OIHW", "NCHW"), (2, 1), 1),
+    (("HWCN", "OIHW", "NHWC"), (1, 1), 2), (("NHWC", "HWIO", "NCHW"), (1, 2), 4),
+])  # fmt: skip
+def test_of_convolutions_and_their_gradients(layout, strides, groups, small):
+    sizes, kernel = {"N": 2, "C": 4, "H": 5, "W": 4}, {"O": 8, "I": 4 // groups, "H": 3, "W": 2}
+    x, w = f32(*(sizes[c] for c in layout[0])), f32(*(kernel[c] for c in layout[1]))
+
+    def convolved(x, w):
+        return jax.lax.conv_general_dilated(x, w, strides, ((1, 1), (0, 2)), dimension_numbers=layout,
+                                            feature_group_count=groups)
+
+    checked(convolved, x, w)
+    checked(jax.grad(lambda x, w: (convolved(x, w) ** 2).sum(), (0, 1)), x, w)
 
 
 @examples(500, fast=25)

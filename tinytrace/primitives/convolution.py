@@ -1,6 +1,8 @@
 """Convolution over any number of spatial dimensions, with strides, dilations and groups: conv_general_dilated.
 
-It is a matrix product of the windows of the image with the kernel, and so are both of its transposes.
+It is a matrix product of the windows of the image with the kernel, and so are both of its transposes; where each
+channel has kernels of its own it is a sum of shifted images (`convolution_by_taps`). An image is padded first, where it
+lies: nothing that reads windows asks whether one hangs over, and the code generator gathers them a block at a time.
 """
 from __future__ import annotations
 
@@ -10,17 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.core.avals import ShapedArray
+from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, KeyType, canonicalize_dtype, dtype_of, is_float
 from tinytrace.core.tangents import Zero, is_undefined_primal
+from tinytrace.primitives.broadcasting import broadcast_in_dim
 from tinytrace.primitives.checks import check_same_dtypes, inserted, remaining, without
 from tinytrace.primitives.composite import Composite
 from tinytrace.primitives.contraction import Bilinear, canonicalize_precision, dot_general
+from tinytrace.primitives.convolution_by_taps import is_short, summed_over_taps
 from tinytrace.primitives.convolution_dimensions import ConvDimensionNumbers, conv_dimension_numbers
 from tinytrace.primitives.creation import full
 from tinytrace.primitives.elementwise import zero_like
 from tinytrace.primitives.shaping import inverse_permutation, reshape, rev, transpose
-from tinytrace.primitives.slicing import dilated
+from tinytrace.primitives.slicing import dilated, pad
 from tinytrace.primitives.windows import Ints, Pads, padtype_to_pads, transposed_pads, window_counts, windows
 
 
@@ -143,8 +147,18 @@ class ConvGeneralDilated(Composite, Bilinear):
         lhs_spec, rhs_spec, out_spec = dimension_numbers
         kernel = transpose(rhs, rhs_spec)
         features, depth, *taps = np.shape(kernel)
-        every = windows(transpose(lhs, lhs_spec), zero_like(lhs), (1, 1, *taps), (1, 1, *window_strides),
-                        ((0, 0), (0, 0), *padding), (1, 1, *lhs_dilation), (1, 1, *rhs_dilation))
+        if (*padding, *lhs_dilation) != ((0, 0),) * len(padding) + (1,) * len(padding):
+            around = dict(zip(lhs_spec[2:], zip(padding, lhs_dilation, strict=True), strict=True))
+            config = [around.get(axis, ((0, 0), 1)) for axis in range(len(lhs_spec))]
+            lhs = pad(lhs, zero_like(lhs), [(low, high, step - 1) for (low, high), step in config])
+        image = transpose(lhs, lhs_spec)
+        if depth == 1 and feature_group_count > 1 and is_short(taps):
+            dtype = _checked_dtype(aval_of(lhs), aval_of(rhs), preferred_element_type)
+            out = summed_over_taps(image, reshape(kernel, (features, *taps)), window_strides, rhs_dilation, dtype)
+            return transpose(out, inverse_permutation(out_spec))
+        ones = (1,) * len(lhs_spec)
+        every = windows(image, zero_like(lhs), (1, 1, *taps), (1, 1, *window_strides), ((0, 0),) * len(lhs_spec),
+                        ones, (1, 1, *rhs_dilation))
         batch, _, *places = np.shape(every)[:len(lhs_spec)]
         groups = feature_group_count * batch_group_count
         g, n, batch = int(groups > 1), len(places), batch // batch_group_count
@@ -156,18 +170,24 @@ class ConvGeneralDilated(Composite, Bilinear):
             every = reshape(every, (batch, depth, *places, *taps))
         group, of_batch = ((0,), (1,)) if batch_group_count > 1 else ((1,) * g, (0,))
         over, inside = tuple(range(2 + g, 2 + g + n)), tuple(range(2 + g + n, 2 + g + 2 * n))  # places and taps
+        depths = tuple(range(1 + g, 2 + g + n)), tuple(range(g, 1 + g + n))
         groups_first = ((0,) * g, (0,) * g)
-        if lhs_spec[1] == len(lhs_spec) - 1:  # channels are neighbours: a row is the channels of each tap
+        last = len(lhs_spec) - 1
+        if lhs_spec[1] == last:  # channels are neighbours: a row is the channels of each tap
             rows = transpose(every, (*group, *of_batch, *over, *inside, 1 + g))
             taps_first = transpose(kernel, (*range(g), *range(2 + g, 2 + g + n), 1 + g, g))
             depths = tuple(range(1 + g + n, 2 + g + 2 * n)), tuple(range(g, 1 + g + n))
             out = dot_general(rows, taps_first, (depths, groups_first), precision, preferred_element_type)
             out = transpose(out, (g, *range(g), 1 + g + n, *range(1 + g, 1 + g + n)))
-        else:  # places are neighbours: a column is the taps of each channel
-            columns = transpose(every, (*group, 1 + g, *inside, *of_batch, *over))
-            depths = tuple(range(1 + g, 2 + g + n)), tuple(range(g, 1 + g + n))
+        elif g or lhs_spec[0] == last:  # examples are neighbours: a column is the taps of each channel
+            columns = transpose(every, (*group, 1 + g, *inside, *over, *of_batch))
             out = dot_general(kernel, columns, (depths, groups_first), precision, preferred_element_type)
-            out = transpose(out, (1 + g, *range(1 + g), *range(2 + g, 2 + g + n)))
+            out = transpose(out, (1 + g + n, *range(1 + g), *range(1 + g, 1 + g + n)))
+        else:  # places are neighbours, for each example
+            columns = transpose(every, (0, 1, *inside, *over))
+            kernels = broadcast_in_dim(kernel, (batch, *np.shape(kernel)), tuple(range(1, 3 + n)))
+            depths = tuple(range(2, 3 + n)), tuple(range(1, 2 + n))
+            out = dot_general(kernels, columns, (depths, ((0,), (0,))), precision, preferred_element_type)
         # Now out is [batch, group, feature, places].
         return transpose(reshape(out, (batch, features, *places)), inverse_permutation(out_spec))
 

@@ -51,7 +51,7 @@ def _grain_of_products(loop: For) -> int:
     nanoseconds = operations([loop]) / PRODUCT
     if loop.axis.args[1] < MANY_PRODUCTS or nanoseconds < WORTH_SPREADING:
         return 0
-    products = all(isinstance(stmt, Call) and stmt.rows for stmt in nested(loop.body) if not isinstance(stmt, For))
+    products = all(stmt.rows for stmt in nested(loop.body) if isinstance(stmt, Call))
     return math.ceil(CHUNK * loop.axis.args[1] / nanoseconds) if products else 0
 
 

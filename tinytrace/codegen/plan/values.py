@@ -27,10 +27,15 @@ from tinytrace.codegen.plan.elements import (
     wrapped,
 )
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map, lowered, window
+from tinytrace.codegen.plan.products import is_small_product
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Contraction, Gather, IndexMap, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
 
+REPEATED = 2
+"""An operand that has each element of an array so often, or oftener, is not copied as a whole."""
+MOST_GUARDED = 12
+"""What asks for each element whether there is one, as a pad does, is kept when it is read in more places."""
 FOLD = 4
 """Steps that a fold counts, besides those of what it folds."""
 
@@ -120,7 +125,8 @@ class Values:
                 if any(math.prod(shape) > v.aval.size for shape, _ in readers):
                     self.repeated.add(v)
                 again = (sum(readers.values()) - 1) * self.cost[v]
-                if not v.aval.shape or (again >= REMEMBERING and not self._only_enlarges(eqn, kind)):
+                if not v.aval.shape or (again >= REMEMBERING and not self._only_enlarges(eqn, kind)) \
+                        or (sum(readers.values()) > MOST_GUARDED and _has_guard(eqn, kind)):
                     self.kept.add(v)
                 _merge_same(loops, {(v.aval.shape, self.level[v]): 1} if v in self.kept else readers)
             self._read_by_map(eqn, kind, loops, reads)
@@ -136,7 +142,10 @@ class Values:
                 shape = domain_order(x.aval, kind)
                 _merge_same(reads.setdefault(x, {}), {(shape, self.level[x]): 1})
             elif isinstance(kind, Contraction):
-                if self.cost[x] or not self.is_view(x):
+                gathered = None if is_small_product(kind, eqn) else self._repeated_by_moves(x)
+                if gathered is not None:
+                    self.kept.update([gathered] if gathered in self.producers else [])
+                elif self.cost[x] or not self.is_view(x):
                     self.kept.add(x)
             elif isinstance(kind, Loop) and x in first_values(eqn, kind):
                 _count(reads.setdefault(x, {}), (x.aval.shape, id(eqn)))
@@ -161,10 +170,25 @@ class Values:
             if self.cost[x] >= REMEMBERING and _needs_again(eqn, kind, x):
                 self.kept.add(x)
 
-    def is_view(self, x: Var) -> bool:
-        """Does `x` show elements of one array at regular distances, as a transpose or a slice does?"""
+    def _repeated_by_moves(self, x: Var) -> Var | None:
+        """Return the array that `x` has elements of again and again, moved only, as windows of an image are; or None.
+
+        A product gathers such an operand a block at a time (`whole/matmul.py`); the array is kept.
+        """
+        found: Var | None = None
+        source: Atom = x
+        while source in self.producers and isinstance(self.producers[source].kind, IndexMap):
+            source, *others = self.producers[source].eqn.invars
+            if not isinstance(source, Var) or any(isinstance(other, Var) for other in others):
+                break
+            if REPEATED * source.aval.size <= x.aval.size and (found is None or self.is_view(found, source)):
+                found = source
+        return found
+
+    def is_view(self, x: Var, of: Var | None = None) -> bool:
+        """Does `x` show elements of one array (that is `of`) at regular distances, as a transpose or a slice does?"""
         def leaf(v: Var, index: Index) -> Node | None:
-            if v not in self.kept:
+            if v not in self.kept and v is not of:
                 return self._at_hand(v, index)
             return load(v, flat_offset(index, v.aval.shape), v.aval.dtype)
 
@@ -185,6 +209,15 @@ def first_values(eqn: JaxprEqn, kind: Loop) -> set[Atom]:
     others = [*eqn.invars[:start], *eqn.invars[start + kind.num_carry:]]
     kept = {x for x, changes in zip(eqn.invars[start:], changing, strict=False) if not changes}
     return {x for x in carried - kept if x not in others}
+
+
+def _has_guard(eqn: JaxprEqn, kind: Lowered) -> bool:
+    """Does an equation that moves elements ask of each whether there is one?"""
+    if not isinstance(kind, IndexMap):
+        return False
+    axes = domain_axes(eqn.outvars[0].aval.shape)
+    element = kind.element(wrapped(axes), reader(eqn, lambda atom, at: local("", atom.aval.dtype)))
+    return element.op == "where"
 
 
 def _needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:

@@ -1,0 +1,167 @@
+"""Products of an operand that is nowhere in memory: blocks are gathered into a panel on the stack, and multiplied.
+
+    for block: { panel[..] = x[..];  out[block] = panel @ w }          implicit im2col, where x has windows of an image
+
+So the windows of an image are never written to memory: the panel stays in a core's second-level cache. A block has
+whole rows, or columns, of the result; where the sums are so long that a panel would hold too few of these, the sums are
+cut too, and parts after the first are added. Blocks depend on shapes alone, so results do not depend on threads.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tinytrace.codegen.ir.arithmetic import add, flat_offset, linear, rebuild, stride_along, unflattened
+from tinytrace.codegen.ir.nodes import Node, axis, number, rewrite
+from tinytrace.codegen.ir.statements import Buffer, Call, For, Row, Stmt
+from tinytrace.codegen.plan.elements import domain_axes
+from tinytrace.codegen.schedule.copies import loops_that_store
+from tinytrace.codegen.whole.gemm import Matrix, Operand, extent, gemm_of
+
+PANEL = 1 << 16
+"""Elements of a panel at most: a quarter of a mebibyte, of floats."""
+FEWEST = 64
+"""A block has so many rows (or columns) at least, if there are as many: with fewer the product is slow."""
+MOST = 256
+"""So many rows or columns are enough."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Equal pieces of several dimensions: the first ones are walked through, one is cut, the last ones are whole."""
+
+    walked: tuple[int, ...]
+    """The extents of the dimensions that are walked through, the one that is cut last."""
+    begin: int
+    """The first element of the dimension that is cut."""
+    length: int
+    """How much of this dimension a piece has."""
+    whole: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        return math.prod(self.walked)
+
+    @property
+    def size(self) -> int:
+        """How many elements a piece has."""
+        return self.length * math.prod(self.whole)
+
+    def index(self, piece: Node, inside: Sequence[Node]) -> tuple[Node, ...]:
+        """Return the index of an element of number `piece`, whose place in the piece is `inside`."""
+        *walked, last = unflattened(piece, self.walked)
+        first, *others = inside
+        return (*walked, linear(self.begin, [(last, self.length), (first, 1)]), *others)
+
+
+def product_in_panels(operand: Operand, is_left: bool, other: Matrix, result: Buffer, name: str) -> list[Stmt]:
+    """Return the loops over blocks of `operand`, each gathered into an array `name` and multiplied by `other`."""
+    free, summed = (operand.rows, operand.columns) if is_left else (operand.columns, operand.rows)
+    batch, depth = tuple(map(extent, operand.batch)), math.prod(map(extent, summed))
+    most = min(MOST, max(PANEL // max(depth, 1), FEWEST))
+    stmts: list[Stmt] = []
+    for k, part in enumerate(_parts(tuple(map(extent, free)), most)):
+        block = axis(f"{name}_block" + "_rest" * k, math.prod(batch) * part.count)
+        which, piece = unflattened(block, (math.prod(batch), part.count))
+        at = dict(zip(operand.batch, unflattened(which, batch), strict=True)) if batch else {}
+        writer = _Block(operand, free, summed, is_left, other, result, name, at, part, piece)
+        stmts.append(For(block, number(0), number(block.args[1]), writer.statements(), independent=True))
+    return stmts
+
+
+@dataclass(frozen=True)
+class _Block:
+    """One block of the result: `piece` of the pieces of `part`, in the batch whose place is `at`."""
+
+    operand: Operand
+    free: Sequence[Node]
+    summed: Sequence[Node]
+    is_left: bool
+    other: Matrix
+    result: Buffer
+    name: str
+    at: dict[Node, Node]
+    part: Part
+    piece: Node
+
+    def statements(self) -> list[Stmt]:
+        stmts: list[Stmt] = []
+        for k, part in enumerate(_parts(tuple(map(extent, self.summed)), max(PANEL // self.part.size, 1))):
+            name = self.name + "_rest" * k
+            if not k:
+                stmts += self._step(name, part, number(0), adds=False)
+            if part.count > 1 - k:
+                step = axis(f"{name}_step", part.count - 1 + k)
+                body = self._step(f"{name}_next", part, add(step, number(1 - k)), adds=True)
+                stmts.append(For(step, number(0), number(step.args[1]), body))
+        return stmts
+
+    def _step(self, name: str, depths: Part, step: Node, adds: bool) -> list[Stmt]:
+        """Return one panel, and the product that it is an operand of."""
+        sizes = self.part.length, *self.part.whole
+        inside = domain_axes((*sizes, depths.length, *depths.whole))
+        free, terms = inside[:len(sizes)], inside[len(sizes):]
+        changed = dict(self.at)
+        changed |= zip(self.free, self.part.index(self.piece, free), strict=True)
+        changed |= zip(self.summed, depths.index(step, terms), strict=True)
+        changed = {a: new for a, new in changed.items() if a.op == "axis"}
+        value, = rewrite([self.operand.value], changed, rebuild)
+        free_last = _is_read_along(value, free, terms, not self.is_left)
+        axes = (*terms, *free) if free_last else (*free, *terms)
+        panel = Buffer(name, tuple(map(extent, axes)), self.result.dtype, "row")
+        gathered = Matrix(panel, number(0), self.part.size if free_last else depths.size, free_last == self.is_left)
+        return [Row(panel), *loops_that_store(value, axes, panel), self._product(gathered, depths, step, adds)]
+
+    def _product(self, panel: Matrix, depths: Part, step: Node, adds: bool) -> Call:
+        batch = tuple(map(extent, self.operand.batch))
+        start, term = _flat(self.part, self.piece, self.free), _flat(depths, step, self.summed)
+        across = self.other.transposed == self.is_left  # the sum's terms are neighbours in the other operand
+        moved, = rewrite([self.other.offset], {a: b for a, b in self.at.items() if a.op == "axis"}, rebuild)
+        offset = add(moved, linear(0, [(term, 1 if across else self.other.stride)]))
+        total = self.result.size // max(math.prod(batch), 1)
+        which = flat_offset([self.at[a] for a in self.operand.batch], batch)
+        size, k = math.prod(map(extent, self.free)), depths.size
+        if self.is_left:
+            m, n, width = self.part.size, total // size, total // size
+            place = linear(0, [(which, total), (start, width)])
+            places = {"lhs": (panel.array, number(0)), "rhs": (self.other.array, offset)}
+            gemm = gemm_of(self.result.dtype, m, n, k, panel, self.other, width, adds)
+        else:
+            m, n, width = total // size, self.part.size, size
+            place = linear(0, [(which, total), (start, 1)])
+            places = {"lhs": (self.other.array, offset), "rhs": (panel.array, number(0))}
+            gemm = gemm_of(self.result.dtype, m, n, k, self.other, panel, width, adds)
+        return Call(gemm, {**places, "out": (self.result, place)}, ("out",), flops=2 * m * n * k, rows=m)
+
+
+def _is_read_along(value: Node, free: Sequence[Node], terms: Sequence[Node], otherwise: bool) -> bool:
+    """Are neighbours in memory neighbours in the result, not terms of one sum? A panel has them side by side too."""
+    def longest(axes: Sequence[Node]) -> int:
+        return max((extent(a) for a in axes if stride_along(value.args[1], a) == 1), default=0)
+
+    if value.op != "load" or longest(free) == longest(terms):
+        return otherwise
+    return longest(free) > longest(terms)
+
+
+def _flat(part: Part, piece: Node, axes: Sequence[Node]) -> Node:
+    """Return the flat place at which a piece begins."""
+    zeros = [number(0)] * (1 + len(part.whole))
+    return flat_offset(part.index(piece, zeros), tuple(map(extent, axes)))
+
+
+def _parts(sizes: tuple[int, ...], most: int) -> list[Part]:
+    """Return dimensions in pieces of about `most` elements: equal ones, and what is left of the one that is cut."""
+    inner, cut = 1, len(sizes) - 1
+    while cut > 0 and inner * sizes[cut] <= most:
+        inner *= sizes[cut]
+        cut -= 1
+    if not sizes:
+        return [Part((1,), 0, 1, ())]
+    size, whole = sizes[cut], sizes[cut + 1:]
+    pieces = -(-size // max(1, min(size, most // inner)))
+    length = -(-size // pieces)
+    count, rest = divmod(size, length)
+    parts = [Part((*sizes[:cut], count), 0, length, whole)] if count else []
+    return parts + ([Part((*sizes[:cut], 1), count * length, rest, whole)] if rest else [])
