@@ -462,3 +462,28 @@ def test_code_that_is_gone_is_forgotten():
     signature_of(namespace.pop("f"))
     gc.collect()
     assert code() is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_an_integer_that_does_not_fit_is_named(count):
+    """Also where smaller ones have taught the function its call."""
+    f = jax.jit(lambda x, y: x + y["a"])
+    for _ in range(count):
+        f(1, {"a": 2})
+    with pytest.raises(OverflowError, match=r"An overflow was encountered while parsing an argument to a jitted "
+                                            r"computation, whose argument path is y\['a'\]\."):
+        f(1, {"a": 2**31})
+
+
+def test_constants_that_became_tracers_are_told_with_their_operations():
+    """In the words of JAX 0.4.35, in which constants are variables still."""
+    @jax.jit
+    def f(n):
+        assert sum(jnp.add(1, 1) for _ in range(n)) > 0
+
+    for n, rest in ((1, "  operation a:bool\\[\\] = gt b c\n"),
+                    (6, "\\(Additional originating lines are not shown.\\)\n")):
+        with pytest.raises(jax.errors.TracerBoolConversionError, match=(
+                "(?s)This value became a tracer due to JAX operations on these lines:\n\n"
+                "  operation a:i32\\[\\] = add b b\n    from line .*test_jit.py:.*" + rest)):
+            jax.jit(f.__wrapped__, static_argnums=0)(n)

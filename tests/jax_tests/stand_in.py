@@ -23,7 +23,7 @@ import numpy as np
 
 import tinytrace
 from tests.jax_tests.counterparts import COUNTERPARTS, NEWER_UFUNCS
-from tinytrace import as_jax, events, missing
+from tinytrace import as_jax, errors, events, missing
 from tinytrace.config import config, env_bool, override
 from tinytrace.core.array import Array
 from tinytrace.core.dtypes import canonicalize_dtype, dtype_of, is_weak, result_type_and_weak, scalar_type_of
@@ -64,6 +64,7 @@ class Empty:
 ADDED: dict[str, dict[str, Any]] = {
     "jax._src.array": {"ArrayImpl": Array},
     "jax._src.interpreters.mlir": {"_platforms_with_donation": ["cpu", "cuda", "rocm", "tpu"]},
+    "jax._src.core": {"UnexpectedTracerError": errors.UnexpectedTracerError},
     "jax._src.util": {"NumpyComplexWarning": np.exceptions.ComplexWarning},
     "jax._src.lax.control_flow": {"_initial_style_open_jaxpr": Empty, "_initial_style_jaxpr": Empty},
     "jax._src.lax.control_flow.common": {"_pad_jaxpr_constvars": Empty},

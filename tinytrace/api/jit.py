@@ -128,7 +128,12 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
                 call.program.compile_in_background()
         else:
             call.counter.count()
-        result = call(leaves)  # may raise: then nothing is remembered
+        try:
+            result = call(leaves)  # may raise: then nothing is remembered
+        except OverflowError:
+            for i, leaf in enumerate(leaves):
+                self._leaf_aval(leaf, i, args, kwargs)  # a Python integer that does not fit: says which
+            raise
         if config.debug_nans or config.debug_infs:
             closed = self._traced(args, kwargs, leaves, tree, statics).closed
             find_nan(self._name, closed, leaves, tree_leaves(result))

@@ -48,6 +48,18 @@ class Cond(WithPrograms):
     def abstract_eval(self, *avals: ShapedArray, branches: Branches) -> list[ShapedArray]:
         return branches[0].out_avals
 
+    def check_params(self, *avals: ShapedArray, branches: Branches) -> None:
+        if type(branches) is not tuple or not all(isinstance(branch, ClosedJaxpr) for branch in branches):
+            raise TypeError(f"invalid cond param branches of type {type(branches).__name__}, tuple of ClosedJaxpr "
+                            f"required: {branches}")
+        counts = [len(branch.in_avals) for branch in branches]
+        for i, count in enumerate(counts):
+            if count != counts[0]:
+                raise TypeError(f"cond branch 0 takes {counts[0]} inputs, branch {i} takes {count}")
+        if len(avals) != counts[0] + 1:
+            raise TypeError(f"cond called with {len(avals) - 1} non-predicate operands, but branches take {counts[0]} "
+                            "inputs")
+
     def impl(self, index: Any, *args: Any, branches: Branches) -> list[Any]:
         return run_body(branches[min(max(int(index), 0), len(branches) - 1)], args)
 

@@ -76,6 +76,11 @@ class Pjit(WithPrograms):
     def abstract_eval(self, *avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
         return jaxpr.out_avals
 
+    def check_params(self, *avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> None:
+        if len(avals) != len(jaxpr.in_avals):
+            raise TypeError(f"Call primitive pjit with {len(avals)} operands cannot call jaxpr with "
+                            f"{len(jaxpr.in_avals)} inputs")
+
     def impl(self, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
         return run_body(jaxpr, args)
 

@@ -30,6 +30,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinytrace.core.kinds import Kind, Loop
 from tinytrace.core.named_axes import Axis
 from tinytrace.core.tangents import UndefinedPrimal, Zero
+from tinytrace.errors import long_type
 from tinytrace.primitives.broadcasting import repeat_along
 from tinytrace.primitives.shaping import moveaxis
 from tinytrace.transforms.jvp import jvp_jaxpr
@@ -54,6 +55,27 @@ class Scan(WithPrograms):
                       **params: Any) -> list[ShapedArray]:
         carry, ys = split(jaxpr.out_avals, num_carry)
         return [*carry, *(stacked(length, y) for y in ys)]
+
+    def check_params(self, *avals: ShapedArray, **params: Any) -> None:
+        def whole(x: Any) -> bool:
+            return type(x) is int and x >= 0
+
+        for name, wanted, fits in (
+            ("linear", "tuple of bool", lambda x: type(x) is tuple and all(type(one) is bool for one in x)),
+            ("reverse", "bool", lambda x: type(x) is bool), ("num_consts", "non-negative int", whole),
+            ("num_carry", "non-negative int", whole),
+            ("unroll", "positive int", lambda x: whole(x) and x > 0),
+        ):  # fmt: skip
+            if not fits(params[name]):
+                raise TypeError(f"invalid scan param {name} of type {type(params[name]).__name__}, {wanted} required: "
+                                f"{params[name]}")
+        jaxpr, carry = params["jaxpr"], slice(params["num_consts"], params["num_consts"] + params["num_carry"])
+        if len(avals) != len(params["linear"]) or len(avals) != len(jaxpr.in_avals):
+            raise TypeError(f"scan called with {len(avals)} operands, but its jaxpr takes {len(jaxpr.in_avals)}")
+        taken, given = jaxpr.in_avals[carry], jaxpr.out_avals[:params["num_carry"]]
+        if [(aval.shape, aval.dtype) for aval in taken] != [(aval.shape, aval.dtype) for aval in given]:
+            raise TypeError("scan input carry input and output types mismatch: \n"
+                            + "\nvs\n".join(" ".join(map(long_type, avals)) for avals in (taken, given)))
 
     def impl(self, *args: Any, jaxpr: ClosedJaxpr, length: int, reverse: bool, num_consts: int, num_carry: int,
              **params: Any) -> list[Any]:

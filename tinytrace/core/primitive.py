@@ -118,6 +118,9 @@ class Primitive:
     def abstract_eval(self, *args: Any, **params: Any) -> Any:
         raise NotImplementedError(f"Abstract evaluation for '{self.name}' not implemented")
 
+    def check_params(self, *avals: Any, **params: Any) -> None:
+        """Raise TypeError when an equation with operands and parameters such as these is no program."""
+
     def effects(self, *args: Any, **params: Any) -> frozenset[Any]:
         """The side effects of this equation; almost always none."""
         return frozenset()

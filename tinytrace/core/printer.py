@@ -53,8 +53,8 @@ def to_text(program: Jaxpr | ClosedJaxpr, options: PrintOptions | None = None) -
     """Return the text of `program`."""
     jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
     if options is None:
-        return render(_pieces(jaxpr, _Names()))
-    names = _Names(options)
+        return render(_pieces(jaxpr, JaxprNames()))
+    names = JaxprNames(options)
     if options.names == "user":
         names.give(user_names(jaxpr))
     return render_with_notes(_pieces(jaxpr, names), options.width, options.use_color)
@@ -65,23 +65,23 @@ def text_with_places(program: Jaxpr | ClosedJaxpr) -> tuple[str, list[tuple[int,
 
     An equation of a program that is printed once, under a name, stands there only.
     """
-    return _with_places(program, _Names())
+    return _with_places(program, JaxprNames())
 
 
 def named_text_with_places(program: Jaxpr | ClosedJaxpr
                            ) -> tuple[str, list[tuple[int, int, JaxprEqn]], VarNames]:
     """Return what `text_with_places` does, under the user's own names where there are any, and the names."""
-    names = _Names()
+    names = JaxprNames()
     names.give(user_names(program.jaxpr if isinstance(program, ClosedJaxpr) else program))
     return *_with_places(program, names), names
 
 
-def _with_places(program: Jaxpr | ClosedJaxpr, names: _Names) -> tuple[str, list[tuple[int, int, JaxprEqn]]]:
+def _with_places(program: Jaxpr | ClosedJaxpr, names: JaxprNames) -> tuple[str, list[tuple[int, int, JaxprEqn]]]:
     names.anchored = True
     return render_with_places(_pieces(program.jaxpr if isinstance(program, ClosedJaxpr) else program, names))
 
 
-def _pieces(jaxpr: Jaxpr, names: _Names) -> list[Piece]:
+def _pieces(jaxpr: Jaxpr, names: JaxprNames) -> list[Piece]:
     """Return the parts of the text: the programs that are used more than once, then the program itself."""
     pieces: list[Piece] = []
     for shared, name in _hoisted(jaxpr).items():
@@ -103,7 +103,14 @@ def pretty_print(program: Jaxpr | ClosedJaxpr, **options: Any) -> str:
 
 def eqn_to_text(eqn: JaxprEqn) -> str:
     """Return the text of one equation, with letters of its own."""
-    return render(_Names().eqn(eqn)).rstrip()
+    return render(JaxprNames().eqn(eqn)).rstrip()
+
+
+def names_in(jaxpr: Jaxpr) -> JaxprNames:
+    """Return the letters that variables have in the text of `jaxpr`."""
+    names = JaxprNames()
+    names.jaxpr(jaxpr)
+    return names
 
 
 class VarNames:
@@ -149,7 +156,7 @@ def letters(n: int) -> str:
     return name
 
 
-class _Names(VarNames):
+class JaxprNames(VarNames):
     """The state of one printing: letters given so far and the names of hoisted jaxprs."""
 
     def __init__(self, options: PrintOptions | None = None) -> None:
@@ -158,19 +165,33 @@ class _Names(VarNames):
         self.options = options
         self.anchored = False
 
-    def jaxpr(self, jaxpr: Jaxpr) -> Piece:
+    def jaxpr(self, jaxpr: Jaxpr, shown: range | None = None) -> Piece:
         if jaxpr in self.hoisted:
             return self.hoisted[jaxpr]
         constvars, invars = _Indented([self.typed(jaxpr.constvars)], 2), _Indented([self.typed(jaxpr.invars)], 2)
         head: list[Piece | _Indented] = ["{ ", self.keyword("lambda "), constvars, "; ", invars, ". ",
                                          self.keyword("let"), Break(indent=4)]
-        for i, eqn in enumerate(jaxpr.eqns):
+        eqns: list[list[Piece]] = [self.eqn(eqn) for eqn in (jaxpr.eqns if shown is None else
+                                                             jaxpr.eqns[shown.start:shown.stop])]
+        if shown is not None:
+            before: list[list[Piece]] = [["..."]] if shown.start else []
+            after: list[list[Piece]] = [["..."]] if shown.stop < len(jaxpr.eqns) else []
+            eqns = [*before, *eqns, *after]
+        for i, pieces in enumerate(eqns):
             if i:
                 head.append(Break("; ", indent=4))
-            head.append(_Indented(self.eqn(eqn), 4))
+            head.append(_Indented(pieces, 4))
         head += [Break(indent=2), self.keyword("in "), "(", _Indented([self.plain(jaxpr.outvars, ",")], 2),
                  ")" if len(jaxpr.outvars) != 1 else ",)", self.effects(jaxpr), " }"]
         return Group(_spliced(head))
+
+    def text_of(self, eqn: JaxprEqn) -> str:
+        """Return the text of one equation, its parameters one step further in, as messages have it."""
+        return render(_spliced([_Indented(self.eqn(eqn), 2)]))
+
+    def text_around(self, jaxpr: Jaxpr, index: int) -> str:
+        """Return the text of `jaxpr` with at most 20 equations, those around the one at `index`."""
+        return render([self.jaxpr(jaxpr, range(max(index - 10, 0), min(index + 10, len(jaxpr.eqns))))])
 
     def keyword(self, text: str) -> Piece:
         return text if self.options is None else Marked(text, "keyword")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
-from tinytrace.core.printer import eqn_to_text
+from tinytrace.core.printer import names_in
 
 
 class JaxprTypeError(TypeError):
@@ -17,7 +17,7 @@ class JaxprTypeError(TypeError):
 def check_jaxpr(program: Jaxpr | ClosedJaxpr) -> None:
     """Check scoping, single assignment and types of `program` and of every jaxpr inside it.
 
-    Raises: JaxprTypeError naming the equation.
+    Raises: JaxprTypeError naming the equation, with JAX's words where it has some.
 
     >>> import tinytrace as jax
     >>> check_jaxpr(jax.make_jaxpr(lambda x: x + 1)(3.0))
@@ -26,45 +26,63 @@ def check_jaxpr(program: Jaxpr | ClosedJaxpr) -> None:
     if isinstance(program, ClosedJaxpr) and len(program.consts) != len(jaxpr.constvars):
         raise JaxprTypeError(f"{len(program.consts)} constants for {len(jaxpr.constvars)} constvars")
     defined: set[Var] = set()
-    for var in [*jaxpr.constvars, *jaxpr.invars]:
-        _define(var, defined, None)
+    at = -1
+    try:
+        for var in [*jaxpr.constvars, *jaxpr.invars]:
+            _define(var, var.aval, defined)
+        for at, eqn in enumerate(jaxpr.eqns):  # noqa: B007  (read where it fails)
+            for atom in eqn.invars:
+                _check_read(atom, defined)
+            for var, aval in zip(eqn.outvars, _derived(eqn), strict=True):
+                _define(var, aval, defined)
+        at = len(jaxpr.eqns)
+        for atom in jaxpr.outvars:
+            _check_read(atom, defined)
+    except _Wrong as wrong:
+        raise JaxprTypeError(_text(jaxpr, at, wrong)) from None
     for eqn in jaxpr.eqns:
-        for atom in eqn.invars:
-            _check_read(atom, defined, eqn)
-        _check_types(eqn)
-        for var in eqn.outvars:
-            _define(var, defined, eqn)
         for inner in subjaxprs(eqn.params):
             check_jaxpr(inner)
-    for atom in jaxpr.outvars:
-        _check_read(atom, defined, None)
 
 
-def _define(var: Var, defined: set[Var], eqn: JaxprEqn | None) -> None:
+class _Wrong(Exception):
+    """What is wrong, in words in which `{}` is the name of a variable."""
+
+    def __init__(self, message: str, var: Var | None = None) -> None:
+        self.message, self.var = message, var
+
+
+def _define(var: Var, aval: ShapedArray, defined: set[Var]) -> None:
+    if not _compatible(var.aval, aval):
+        raise _Wrong(f"Value for variable '{{}}' inconsistently typed as {aval.str_short()} for let-binder of type "
+                     f"{var.aval.str_short()}", var)
     if isinstance(var, DropVar):
         return
     if var in defined:
-        raise JaxprTypeError(f"a variable of type {var.aval.str_short()} is defined twice{_at(eqn)}")
+        raise _Wrong("Variable '{}' already bound", var)
     defined.add(var)
 
 
-def _check_read(atom: Atom, defined: set[Var], eqn: JaxprEqn | None) -> None:
+def _check_read(atom: Atom, defined: set[Var]) -> None:
     if isinstance(atom, Literal):
         if atom.aval.shape != ():
-            raise JaxprTypeError(f"a literal of type {atom.aval.str_short()} is not a scalar{_at(eqn)}")
+            raise _Wrong(f"a literal of type {atom.aval.str_short()} is not a scalar")
     elif atom not in defined:
-        raise JaxprTypeError(f"a variable of type {atom.aval.str_short()} is read before it is defined{_at(eqn)}")
+        raise _Wrong("Variable '{}' not defined", atom)
 
 
-def _check_types(eqn: JaxprEqn) -> None:
-    derived = eqn.primitive.abstract_eval(*[atom.aval for atom in eqn.invars], **eqn.params)
+def _derived(eqn: JaxprEqn) -> list[ShapedArray]:
+    """Return the types of the results of an equation, by the rules of its primitive."""
+    avals = [atom.aval for atom in eqn.invars]
+    try:
+        eqn.primitive.check_params(*avals, **eqn.params)
+    except TypeError as error:
+        raise _Wrong(str(error)) from None
+    derived = eqn.primitive.abstract_eval(*avals, **eqn.params)
     out_avals = list(derived) if eqn.primitive.multiple_results else [derived]
     if len(out_avals) != len(eqn.outvars):
-        raise JaxprTypeError(f"{len(eqn.outvars)} results written, {len(out_avals)} derived{_at(eqn)}")
-    for var, aval in zip(eqn.outvars, out_avals, strict=True):
-        if not _compatible(var.aval, aval):
-            raise JaxprTypeError(f"a result is written as {var.aval.str_short()} but the rule of "
-                                 f"{eqn.primitive.name} derives {aval.str_short()}{_at(eqn)}")
+        raise _Wrong(f"{len(eqn.outvars)} results written, {len(out_avals)} derived")
+    return out_avals
 
 
 def _compatible(written: ShapedArray, derived: ShapedArray) -> bool:
@@ -72,8 +90,11 @@ def _compatible(written: ShapedArray, derived: ShapedArray) -> bool:
                                                                                             derived.dtype))
 
 
-def _at(eqn: JaxprEqn | None) -> str:
-    if eqn is None:
-        return ""
-    where = f"\n  from line {eqn.source}" if eqn.source is not None else ""
-    return f", in equation\n  {eqn_to_text(eqn)}{where}"
+def _text(jaxpr: Jaxpr, at: int, wrong: _Wrong) -> str:
+    """Return a message for equation number `at`, or for what is before or behind the equations."""
+    names = names_in(jaxpr)
+    parts = [wrong.message if wrong.var is None else wrong.message.replace("{}", names[wrong.var])]
+    if 0 <= at < len(jaxpr.eqns):
+        eqn = jaxpr.eqns[at]
+        parts += ["in equation:", names.text_of(eqn), f"from source: {eqn.source or 'unknown'}"]
+    return "\n\n".join([*parts, "while checking jaxpr:", names.text_around(jaxpr, at if parts[1:] else 10)])

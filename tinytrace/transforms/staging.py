@@ -191,15 +191,18 @@ class DynamicJaxprTrace(Trace):
 
     def origin(self, var: Var) -> str:
         """Say which arguments `var` depends on, or which operations made it."""
-        active, makers = {var}, []
+        active = {var}
+        literals: set[int] = set()
         for eqn in reversed(self.eqns):
             if active.intersection(eqn.outvars):
                 active.difference_update(eqn.outvars)
                 active.update(v for v in eqn.invars if isinstance(v, Var))
+                literals.update(id(x.val) for x in eqn.invars if isinstance(x, Literal))
         constvars = {v for v, _ in self._consts.values()} & active
         makers = [eqn for eqn in self._folded_consts if eqn.invars[0] in constvars]
         constvars.difference_update(eqn.invars[0] for eqn in makers)
-        makers += [eqn for eqn in self.eqns if constvars.intersection(v for v in eqn.invars if isinstance(v, Var))]
+        makers += [eqn for eqn in self.eqns if any(id(x.val) in literals if isinstance(x, Literal) else x in constvars
+                                                   for x in eqn.invars)]
         positions = [i for i, v in enumerate(self.invars) if v in active]
         assert self.debug_info is not None
         text = f"The error occurred while tracing the function {self.debug_info.function} for " \
@@ -239,10 +242,16 @@ def _depends_on(names: list[str]) -> str:
 
 
 def _became_a_tracer(eqns: list[JaxprEqn]) -> str:
-    lines = [f"  operation {eqn_to_text(eqn)}\n"
+    lines = [f"  operation {eqn_to_text(_with_constvars(eqn))}\n"
              f"    from line {eqn.source or '<unknown>'}" for eqn in eqns[:5]]
     more = "\n\n(Additional originating lines are not shown.)" if len(eqns) > 5 else ""
     return "This value became a tracer due to JAX operations on these lines:\n\n" + "\n\n".join(lines) + more
+
+
+def _with_constvars(eqn: JaxprEqn) -> JaxprEqn:
+    """Return an equation as it was before constants became literals: one variable for each."""
+    variables = {id(x.val): Var(x.aval) for x in eqn.invars if isinstance(x, Literal)}
+    return eqn.replace(invars=[variables[id(x.val)] if isinstance(x, Literal) else x for x in eqn.invars])
 
 
 _PYTHON_NUMBERS = frozenset([bool, int, float, complex])
