@@ -461,3 +461,39 @@ def test_what_python_sees_of_an_array_stays_read_only():
         assert not seen.flags.writeable
         with pytest.raises(ValueError, match="WRITEABLE"):
             seen.flags.writeable = True
+
+
+def bodies_run_by(call):
+    """Which functions of the library's numpy a call runs, operators but for themselves."""
+    run = []
+    sys.setprofile(lambda frame, event, argument: run.append(frame.f_code) if event == "call" else None)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    names = [code.co_name for code in run if "tinytrace/numpy/" in code.co_filename]
+    return [name for name in names if name not in ("operator", "__call__")]
+
+
+def test_bodies_of_known_calls_do_not_run():
+    """Neither of functions that JAX jits nor of others."""
+    x = jnp.linspace(0.1, 0.9, 12).reshape(3, 4)
+    calls = {
+        "x + y": lambda: x + x, "2 * x": lambda: 2 * x, "add": lambda: jnp.add(x, x), "clip": lambda: jnp.clip(x, 0, 1),
+        "flip": lambda: jnp.flip(x, 1), "isfinite": lambda: jnp.isfinite(x), "eye": lambda: jnp.eye(3, k=1),
+        "split": lambda: jnp.split(x, 3), "array_equal": lambda: jnp.array_equal(x, x), "fabs": lambda: jnp.fabs(x),
+        "zeros_like": lambda: jnp.zeros_like(x), "moveaxis": lambda: jnp.moveaxis(x, 0, 1),
+        "meshgrid": lambda: jnp.meshgrid(x[0], x[1]), "vecdot": lambda: jnp.vecdot(x, x), "imag": lambda: jnp.imag(x),
+    }
+    for name, call in calls.items():
+        for _ in range(3):
+            call()
+        assert not bodies_run_by(call), name
+
+
+def test_triangles_of_indices_are_those_of_programs():
+    for function in (jnp.triu_indices, jnp.tril_indices):
+        for sizes in ((3, 0, None), (3, 1, 5), (4, -2, 2), (0, 0, 3), (3, -7, 3)):
+            for found, expected in zip(function(*sizes), jit(lambda: function(*sizes))(), strict=True):  # noqa: B023
+                assert found.aval == expected.aval
+                assert (found == expected).all()

@@ -75,8 +75,7 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
                 shorten(error)
                 raise
 
-        call.of_library = True  # type: ignore[attr-defined]
-        return boundary(call)  # type: ignore[return-value]
+        return of_library(call)  # type: ignore[return-value]
 
     return decorate
 
@@ -125,7 +124,7 @@ def inline_jit(*static_argnames: str, elementwise: bool = False) -> Callable[[F]
                 shorten(error)
                 raise
 
-        return boundary(call)  # type: ignore[return-value]
+        return of_library(call)  # type: ignore[return-value]
 
     return decorate
 
@@ -154,9 +153,15 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
                 shorten(error)
                 raise
 
-        return boundary(call)  # type: ignore[return-value]
+        return of_library(call)  # type: ignore[return-value]
 
     return decorate
+
+
+def of_library(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that shortens its errors itself, and that outside of traces needs nobody around it."""
+    call.of_library = True  # type: ignore[attr-defined]
+    return boundary(call)
 
 
 def is_staging() -> bool:

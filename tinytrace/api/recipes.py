@@ -32,6 +32,8 @@ MOST_OPERANDS = 4
 """Of an inner loop that is called directly."""
 BUDGET = 15_000
 """Microseconds of NumPy's time on the calls of one program: then a compiler would have paid, which takes as long."""
+EQUATION = 100
+"""How many more a compiler takes for one of its equations."""
 VIEWS: frozenset[Primitive] = frozenset({broadcast_in_dim_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p})
 """What NumPy answers without a copy, at most times."""
 FOLDED = {FLOAT32, FLOAT64}
@@ -60,7 +62,7 @@ def calls_in_budget(jaxpr: Jaxpr) -> int:
     eqns = list(_all_equations(jaxpr))
     if all(map(_is_view, eqns)):
         return -1
-    return max(1, round(BUDGET / sum(map(_microseconds, eqns))))
+    return max(1, round((BUDGET + EQUATION * len(eqns)) / sum(map(_microseconds, eqns))))
 
 
 def _is_view(eqn: JaxprEqn) -> bool:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from tinytrace import lax
-from tinytrace.api.library import inline_jit, library_jit
+from tinytrace.api.library import inline_jit, library_jit, remembered
 from tinytrace.core.dtypes import DType, dtype_of, is_complex, result_type_and_weak
 from tinytrace.numpy.array_creation import array, asarray, zeros_like
 from tinytrace.numpy.powers import power
@@ -131,6 +131,7 @@ def vdot(a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element
                preferred_element_type=preferred_element_type)
 
 
+@remembered("axis", "precision", "preferred_element_type")
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = None,
            preferred_element_type: DTypeLike = None) -> Value:
     """Return the dot products of the vectors along `axis`; the other axes broadcast.

@@ -10,7 +10,8 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.core.dtypes import FLOAT32, INT32
-from tinytrace.numpy.array_creation import ones, zeros, zeros_like
+from tinytrace.core.trace import is_eager
+from tinytrace.numpy.array_creation import asarray, ones, zeros, zeros_like
 from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -189,6 +190,8 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Value, Value
     See https://numpy.org/doc/stable/reference/generated/numpy.triu_indices.html.
     """
     n, k, m = _static_sizes("triu_indices", n, k, m)
+    if is_eager() and min(n, m) >= 0:
+        return _as_indices(np.triu_indices(n, k, m))
     i, j = nonzero(triu(ones((n, m)), k=k), size=_triangle_size(n, m, k))
     return i, j
 
@@ -202,7 +205,14 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Value, Value
     See https://numpy.org/doc/stable/reference/generated/numpy.tril_indices.html.
     """
     n, k, m = _static_sizes("triu_indices", n, k, m)
+    if is_eager() and min(n, m) >= 0:
+        return _as_indices(np.tril_indices(n, k, m))
     i, j = nonzero(tril(ones((n, m)), k=k), size=_triangle_size(m, n, -k))
+    return i, j
+
+
+def _as_indices(found: tuple[Any, Any]) -> tuple[Value, Value]:
+    i, j = (asarray(x.astype(int_dtype())) for x in found)
     return i, j
 
 

@@ -27,6 +27,7 @@ def expit(x: ArrayLike) -> Value:
 
 
 @custom_jvp
+@remembered(elementwise=True)
 def logit(x: ArrayLike) -> Value:
     """Return `log(x / (1 - x))`, the inverse of expit.
 
@@ -43,6 +44,7 @@ logit.defjvps(lambda g, ans, x: lax.div(g, lax.mul(x, lax.sub(const_like(x, 1), 
 
 
 @custom_jvp
+@remembered(elementwise=True)
 def xlogy(x: ArrayLike, y: ArrayLike) -> Value:
     """Return `x * log(y)`, and 0 where x is 0.
 
@@ -64,6 +66,7 @@ def _xlogy_jvp(primals: Any, tangents: Any) -> tuple[Value, Value]:
 
 
 @custom_jvp
+@remembered(elementwise=True)
 def xlog1py(x: ArrayLike, y: ArrayLike) -> Value:
     """Return `x * log(1 + y)`, and 0 where x is 0.
 
@@ -85,6 +88,7 @@ def _xlog1py_jvp(primals: Any, tangents: Any) -> tuple[Value, Value]:
 
 
 @custom_jvp
+@remembered(elementwise=True)
 def _xlogx(x: Value) -> Value:
     return xlogy(x, x)
 
