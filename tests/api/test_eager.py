@@ -392,6 +392,7 @@ def test_indices_of_keys():
 
 def test_what_numpy_has_answered_often_is_compiled(monkeypatch):
     monkeypatch.setattr(recipes, "BUDGET", 75)
+    monkeypatch.setattr(recipes, "EQUATION", 0)
     function = jit(lambda x, i: jnp.take(x, i, axis=1) * 1)
     f = eager.EagerFunction(function, function)
     x, i = jnp.asarray(np.arange(60, dtype=np.float32).reshape(4, 15)), jnp.array([3, 14, -1, 20])
@@ -405,6 +406,7 @@ def test_what_numpy_has_answered_often_is_compiled(monkeypatch):
 
 def test_elementwise_calls_that_numpy_has_answered_often_are_compiled_for_all_shapes(monkeypatch):
     monkeypatch.setattr(recipes, "BUDGET", 12)
+    monkeypatch.setattr(recipes, "EQUATION", 0)
     f = eager.EagerFunction(jnp.clip.__wrapped__, jit(lambda x: jnp.clip(x, 0.25, 0.75)), elementwise=True)
     answered = []
     learn = eager.EagerFunction._learn

@@ -25,6 +25,7 @@ from tinytrace.core.layout import (
 )
 from tinytrace.core.source_info import scopes_text
 from tinytrace.core.user_names import user_names
+from tinytrace.util import uncollected
 
 
 class PrintOptions(NamedTuple):
@@ -49,6 +50,7 @@ class PrintOptions(NamedTuple):
     """How many columns a line may have."""
 
 
+@uncollected
 def to_text(program: Jaxpr | ClosedJaxpr, options: PrintOptions | None = None) -> str:
     """Return the text of `program`."""
     jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
