@@ -64,7 +64,8 @@ def pytest_configure(config):
     config.pluginmanager.register(quick)  # for tutorials/build, too
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells let background commands ignore
     if not hasattr(config, "workerinput"):  # pytest's own bytecode of the package is not that of child processes
-        compileall.compile_dir(ROOT / "tinytrace", quiet=2)
+        compileall.compile_dir(ROOT / "tinytrace", quiet=2, workers=0)
+    gc.set_threshold(5000, 10, 50)  # with Python's own, a twentieth of the time goes into looking at what is in use
 
 
 @pytest.hookimpl(wrapper=True)

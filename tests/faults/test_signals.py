@@ -120,8 +120,10 @@ PROGRAMS = {
             moments = []
             def moment(frame, event, argument):
                 code = frame.f_code
-                ours = "tinytrace" in code.co_filename or "contextlib" in code.co_filename
-                if event in ("call", "return") and ours:
+                if not ("tinytrace" in code.co_filename or "contextlib" in code.co_filename):
+                    return None
+                frame.f_trace_lines = False
+                if event in ("call", "return"):
                     moments.append((code, event))
                     if len(moments) == number:
                         raise KeyboardInterrupt
