@@ -77,7 +77,8 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
         return (closed, _shapes(closed, out_tree[0])) if return_shape else closed
 
     if hasattr(fun, "__name__"):
-        make.__name__, make.__qualname__ = f"make_jaxpr({fun.__name__})", f"make_jaxpr({fun.__qualname__})"
+        make.__name__ = f"make_jaxpr({fun.__name__})"
+        make.__qualname__ = f"make_jaxpr({getattr(fun, '__qualname__', fun.__name__)})"  # which a jnp.ufunc lacks
     else:
         make.__name__ = make.__qualname__ = "<unnamed function>"
     make.__module__ = "jax"
