@@ -51,6 +51,12 @@ MISSING: dict[str, dict[str, str]] = {
         "scan_bind": "use lax.scan",
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
+    "tinytrace.lax.linalg": {
+        "SvdAlgorithm": "svd has one algorithm, LAPACK's",
+        "hessenberg hessenberg_p qdwh schur schur_p tridiagonal tridiagonal_p": LIBRARY,
+        "householder_product householder_product_p": "lax.linalg.qr returns the product of its reflections",
+        "tridiagonal_solve tridiagonal_solve_p": "use jnp.linalg.solve, or lax.scan along the diagonal",
+    },
     "tinytrace.scipy": {"cluster integrate interpolate ndimage signal": LIBRARY},
     "tinytrace.scipy.special": {
         "bessel_jn fresnel hyp1f1 lpmn lpmn_values sph_harm": LIBRARY,

@@ -133,3 +133,12 @@ def test_bounds_of_slices_may_be_numbers_of_any_kind(kind):
     for index in (slice(two, None), slice(None, two), slice(None, None, two), (slice(None), slice(two, two)),
                   (1, slice(two, 5, two)), (None, slice(None, two))):
         np.testing.assert_array_equal(jnp.asarray(x)[index], x[index])
+
+
+def test_a_copy_outlives_its_array():
+    x = jax.numpy.arange(3.0)
+    copies = copy.copy(x), copy.deepcopy(x), jax.numpy.array(x), jax.numpy.copy(x)
+    x.delete()
+    assert [y.tolist() for y in copies] == [[0, 1, 2]] * 4
+    with pytest.raises(RuntimeError, match="deleted"):
+        copy.copy(x)

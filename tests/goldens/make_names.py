@@ -5,8 +5,8 @@ import pathlib
 import types
 import warnings
 
-MODULES = ["jax", "jax.numpy", "jax.numpy.linalg", "jax.numpy.fft", "jax.lax", "jax.nn", "jax.nn.initializers",
-           "jax.random", "jax.scipy", "jax.scipy.special", "jax.scipy.linalg", "jax.scipy.stats",
+MODULES = ["jax", "jax.numpy", "jax.numpy.linalg", "jax.numpy.fft", "jax.lax", "jax.lax.linalg", "jax.nn",
+           "jax.nn.initializers", "jax.random", "jax.scipy", "jax.scipy.special", "jax.scipy.linalg", "jax.scipy.stats",
            "jax.scipy.stats.norm", "jax.tree", "jax.tree_util", "jax.debug", "jax.dtypes", "jax.errors",
            "jax.ad_checkpoint", "jax.custom_derivatives", "jax.flatten_util", "jax.test_util", "jax.core", "jax.util",
            "jax.api_util", "jax.interpreters.ad", "jax.interpreters.batching", "jax.interpreters.mlir",

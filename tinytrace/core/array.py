@@ -275,11 +275,11 @@ class Array(ArrayBase):
         return _array_from_pickle, (np.array(self._value), self.aval)
 
     def __copy__(self) -> Array:
-        self._check_not_deleted()
-        return self
+        """Return an array with memory of its own, which lives on when this one is deleted or donated."""
+        return array_from_numpy(np.array(self._value), self.aval)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Array:
-        return array_from_numpy(np.array(self._value), self.aval)
+        return self.__copy__()
 
 
 Array.__name__ = Array.__qualname__ = "ArrayImpl"  # what `type(x)` prints in JAX

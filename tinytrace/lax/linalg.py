@@ -7,6 +7,9 @@ from tinytrace.primitives.factorization import eigh, eigh_p, qr, qr_p, svd, svd_
 from tinytrace.primitives.lu import lu, lu_p
 from tinytrace.primitives.pivots import lu_pivots_to_permutation, lu_pivots_to_permutation_p
 from tinytrace.primitives.triangular import cholesky, cholesky_p, triangular_solve, triangular_solve_p
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
 
 __all__ = ["cholesky", "cholesky_p", "eig", "eig_p", "eigh", "eigh_p", "lu", "lu_p", "lu_pivots_to_permutation",
            "lu_pivots_to_permutation_p", "qr", "qr_p", "svd", "svd_p", "triangular_solve", "triangular_solve_p"]
