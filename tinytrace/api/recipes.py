@@ -15,7 +15,7 @@ from tinytrace._dispatch import EagerEntry
 from tinytrace.api.blocks import is_filling
 from tinytrace.api.exactness import MOVES, called_program, kind_or_none
 from tinytrace.core.array import Array
-from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType, KeyType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Gather, Scatter
 from tinytrace.core.numpy_calls import to_numpy
@@ -194,6 +194,8 @@ class _Recipe:
         if not isinstance(function, np.ufunc) or function.nout != 1 or function.signature is not None:
             return None
         operands = [cast or aval.dtype for cast, aval in zip(self.casts, self.avals, strict=True)]
+        if any(isinstance(dtype, KeyType) for dtype in (*operands, result)):
+            return None
         signature = f"{''.join(dtype.char for dtype in operands)}->{result.char}"
         if signature not in function.types or len(operands) > MOST_OPERANDS:
             return None

@@ -8,7 +8,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
-from tinytrace.core.dtypes import is_inexact
+from tinytrace.core.dtypes import is_complex, is_inexact
 from tinytrace.numpy.array_creation import array, asarray, empty, full_like, ones, zeros
 from tinytrace.numpy.classification import isnan
 from tinytrace.numpy.cumulative import cumsum, diff
@@ -29,6 +29,7 @@ from tinytrace.numpy.reductions import any
 from tinytrace.numpy.searching import nonzero, where
 from tinytrace.numpy.shapes import moveaxis, ravel
 from tinytrace.numpy.sorting import lexsort, sort
+from tinytrace.primitives.elementwise import const_like
 
 _SIZE_HINT = ("To make jnp.unique() compatible with JIT and other transforms, you can specify a concrete value for the "
               "size argument, which will determine the output size.")
@@ -136,6 +137,8 @@ class _Unique:
 @library_jit("axis", "equal_nan")
 def _unique_sorted_mask(ar: Value, axis: int, equal_nan: bool) -> tuple[Value, Value, Value]:
     layers = moveaxis(ar, axis, 0)
+    if is_complex(layers.dtype):  # sort takes a number with NaN as its imaginary part alone for a number
+        layers = where(isnan(layers), const_like(layers, np.nan), layers)
     n, *layer_shape = layers.shape
     if math.prod(layer_shape) == 0:
         n, order = 1, zeros(1, dtype=int)
