@@ -102,7 +102,8 @@ def _called(function: MathFunction, times: int) -> str:
     """
     if times < OFTEN or not function.is_long:
         return function.text
-    return function.text.replace(_INLINED, _STAYS, 1)
+    lanes = "4" if f"{_INLINED}double" in function.text else "8"
+    return function.text.replace(_INLINED, _STAYS.replace("LANES", lanes), 1)
 
 
 class MathFunction(NamedTuple):
@@ -145,10 +146,13 @@ _STAYS = """#ifdef __clang__
 static inline
 #else
 #pragma omp declare simd notinbranch
+#ifdef __AVX512F__ /* of such a function gcc makes the widest variant alone, and many of these CPUs take 256 bits */
+#pragma omp declare simd notinbranch simdlen(LANES)
+#endif
 static __attribute__((noinline, const))
 #endif
 """
-"""What a long function begins with where it is called often."""
+"""What a long function begins with where it is called often; LANES: of its type, in 256 bits."""
 _FOR_DOUBLES_TOO = "/* tt: what follows is written for doubles too */\n"
 _HEADING = re.compile(r"^/\* tt: (\w+); needs: ([^*;]*)(; long )?\*/\n", re.MULTILINE)
 

@@ -1,0 +1,95 @@
+"""The hot loop of a kernel has vectors as wide as those of a plain loop, for each of six processors: read in assembly.
+
+How wide these are is the compiler's choice (on many CPUs with AVX-512 it takes 256 bits); nothing that we write may
+make it another one, least of all none. Nothing is run, so any processor may be asked about.
+"""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tests.codegen.test_goldens import f32, i32, selu, softmax
+from tests.codegen.test_programs import generated
+from tinytrace.csources import OFTEN
+from tinytrace.runtime.flags import own_flags
+
+TARGETS = {
+    "x86-64-v2": (128, ["-march=x86-64-v2"]), "haswell": (256, ["-march=haswell"]), "znver3": (256, ["-march=znver3"]),
+    "znver4": (512, ["-march=znver3", *(f"-mavx512{part}" for part in ("f", "vl", "bw", "dq", "cd"))]),  # for gcc 12
+    "skylake-avx512": (256, ["-march=skylake-avx512"]), "sapphirerapids": (256, ["-march=sapphirerapids"]),
+}  # fmt: skip
+PLAIN = "void plain(const {0} *a, {0} *restrict b, long n) {{ for (long i = 0; i < n; i++) b[i] = a[i] * a[i] + 1; }}"
+REGISTERS = {"x": 128, "y": 256, "z": 512}
+ARITHMETIC = re.compile(r"\bv?(?:add|sub|mul|div|max|min|fn?m(?:add|sub)\d*|sqrt)p[sd]\b.*%([xyz])mm")
+ARM = re.compile(r"\bf(?:add|sub|mul|div|mla|mls)\b.*\.(?:4s|2d)")
+
+
+def six_sines(x):
+    return sum(jnp.sin(k * x).sum() for k in range(1, OFTEN + 1))
+
+
+def f64(*shape):
+    return jax.ShapeDtypeStruct(shape, np.float64)
+
+
+KERNELS = {
+    "chain with exp": (selu, f32(100000)),
+    "sum": (lambda x: x.sum(), f32(1000000)),
+    "softmax": (softmax, f32(512, 1024)),
+    "small product": (jnp.matmul, f32(24, 24), f32(24, 24)),
+    "gradient of six sines": (jax.grad(six_sines), f32(100000)),
+    "gather": (lambda table, index: table[index] * 2, f32(1000, 64), i32(100)),
+    "six sines in double": (six_sines, f64(100000)),
+}
+
+
+def hot_loop(assembly, pattern):
+    """What the innermost loop with most arithmetic on vectors matches."""
+    lines = assembly.splitlines()
+    labels = {line[:-1]: k for k, line in enumerate(lines) if re.fullmatch(r"\.L\w+:", line)}
+    jumps = [(labels.get(found[1], k), k) for k, line in enumerate(lines)
+             if (found := re.match(r"\s+(?:j\w+|b\.?\w*|cbn?z\s+\w+,|tbn?z .*,)\s+(\.L\w+)$", line))]
+    loops = [(begin, end) for begin, end in jumps if begin < end]
+    inner = [(b, e) for b, e in loops if not any((b, e) != (c, d) and b <= c and d <= e for c, d in loops)]
+    matches = [[found for line in lines[b:e] if (found := pattern.search(line))] for b, e in inner]
+    return max(matches, key=len, default=[])
+
+
+def assembled(command, flags, text):
+    identity = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    argv = [command, *own_flags(f"{identity}, x86_64"), *flags, "-S", "-x", "c", "-", "-o", "-"]
+    return subprocess.run(argv, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def width(assembly):
+    return max((REGISTERS[found[1]] for found in hot_loop(assembly, ARITHMETIC)), default=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+def test_hot_loops_are_as_wide_as_plain_ones(target):
+    command = shutil.which("gcc")
+    if command is None or "clang" in subprocess.run([command, "--version"], capture_output=True, text=True).stdout:
+        pytest.skip("there is no gcc to ask")
+    least, flags = TARGETS[target]
+    plain = {kind: width(assembled(command, flags, PLAIN.format(kind))) for kind in ("float", "double")}
+    assert min(plain.values()) >= least
+    with jax.enable_x64(True):
+        texts = {name: generated(*program).source.text for name, program in KERNELS.items()}
+    found = {name: width(assembled(command, flags, text)) for name, text in texts.items()}
+    assert found == {name: plain["double" if "double" in name else "float"] for name in KERNELS}
+
+
+@pytest.mark.slow
+def test_hot_loops_on_arm():
+    command = shutil.which("aarch64-linux-gnu-gcc")
+    if command is None:
+        pytest.skip("there is no cross compiler for Arm")
+    for name, program in KERNELS.items():
+        if "double" not in name:
+            assert hot_loop(assembled(command, [], generated(*program).source.text), ARM), name
