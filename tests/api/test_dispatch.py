@@ -155,6 +155,7 @@ class Backwards(Pair):
         return iter((self[1], self[0]))
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("make", [
     lambda x, y: Own(x, y), lambda x, y: Own(x, {"b": y, "a": x}, tag="t"), lambda x, y: Refusing(x, y),
     lambda x, y: Layer(x, y), lambda x, y: Layer({"z": x, "y": y}, [y], name="other"), lambda x, y: Pair(x, [y]),

@@ -417,6 +417,7 @@ def test_elementwise_calls_that_numpy_has_answered_often_are_compiled_for_all_sh
     assert answered == [EagerEntry, FastEntry, FastEntry]
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize(("function", "dtypes"), [
     (jnp.add, ["int8", "int32", "bool", "float16", "float32", "bfloat16"]), (jnp.less, ["uint16", "bool"]),
     (jnp.maximum, ["float32"]), (jnp.left_shift, ["int32"])], ids=lambda x: getattr(x, "__name__", ""))

@@ -133,6 +133,7 @@ def test_more_and_fewer_threads_between_loops():
         run(300, 1)
 
 
+@pytest.mark.not_quick
 def test_a_forked_child_has_a_working_pool():
     """libgomp's hangs here."""
     set_num_threads(3)

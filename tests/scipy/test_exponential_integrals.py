@@ -14,6 +14,7 @@ EXPN = {(0, 2): 0.06766764161830635, (1, 0.5): 0.5597735947761608, (1, 1): 0.219
         (2, 1): 0.14849550677592205}
 
 
+@pytest.mark.not_quick
 def test_values():
     with jax.enable_x64(True):
         found = expi(jnp.array(list(map(float, EXPI))))
@@ -35,6 +36,7 @@ def test_special_values():
     assert np.isnan(expn(-1, 1.0))
 
 
+@pytest.mark.not_quick
 def test_derivatives():
     for x in (0.3, 1.0, 4.0):
         assert float(jax.grad(exp1)(x)) == pytest.approx(-np.exp(-x) / x, rel=1e-6)

@@ -178,6 +178,7 @@ def test_mean_and_variance_of_columns_are_read_once(shape, mean):
     assert (abs(np.asarray(variance) - exact.var(axis)) < 3e-6 + 2 * wrong ** 2).all()
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("dtype", ["float16", "float64"])
 def test_mean_and_variance_of_other_types(dtype):
     with jax.enable_x64():

@@ -71,6 +71,7 @@ def examples_of_each():
     return values()
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("name", ["function", "jaxpr", "closed", "equation", "traced", "lowered", "kernels", "source",
                                   "compiled", "stages", "rules", "empty", "no_code"])
 def test_laws(name, examples):
