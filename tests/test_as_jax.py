@@ -59,3 +59,10 @@ def test_not_after_jax_itself(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", sys)
     with pytest.raises(RuntimeError, match="call install_as_jax\\(\\) before the first import of jax"):
         install_as_jax()
+
+
+def test_modules_inside_of_others_are_not_made_twice():
+    program = ("import tinytrace; tinytrace.install_as_jax(); import jax.scipy.special, jax._src.scipy.special as one, "
+               "jax._src.numpy.reductions as other, tinytrace.numpy.reductions as ours; "
+               "assert one is jax.scipy.special and other is ours")
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -51,7 +51,8 @@ COUNTERPARTS: dict[str, dict[str, Any]] = {
         "promote_dtypes_inexact": promotion.promote_dtypes_inexact,
     },
     "jax._src.prng": {
-        "prngs": {"threefry2x32": types.SimpleNamespace(name="threefry2x32", tag="fry", key_shape=(2,))},
+        "prngs": {name: types.SimpleNamespace(name=name, tag=tag, key_shape=(size,)) for name, tag, size in (
+            ("threefry2x32", "fry", 2), ("rbg", "rbg", 4), ("unsafe_rbg", "urbg", 4))},
         "PRNGKeyArray": _KeyArray("PRNGKeyArray", (), {}),
         "KeyTy": KeyType,
     },

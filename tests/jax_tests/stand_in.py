@@ -301,6 +301,7 @@ def _count_what_happens(helpers: Any) -> None:
     helpers.count_jit_and_pmap_lowerings = helpers.count_jit_compilation_cache_miss = lambda: counting("load")
     helpers.count_primitive_compiles = helpers.count_cached_compilation_cache_miss = lambda: counting("load")
     helpers.count_pjit_cpp_cache_miss = lambda: counting("miss")
+    type(helpers.dtypes).custom_floats = [np.dtype(ml_dtypes.bfloat16)]  # floats of 8 bits are not here
     helpers.device_under_test = lambda: "cpu"
     helpers._get_device_tags = lambda: {"cpu"}
     helpers.dispatch.xla_primitive_callable = _EagerCompilations()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -32,17 +33,30 @@ HOMES = {
 
 
 class _OtherNames(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers `import tinytrace._src.x` for the names of the table."""
+    """Answers `import tinytrace._src.x` for the names of the table, and for what is inside of the modules they are.
+
+    It is asked before Python looks for files: a module inside of one of them would be made a second time.
+    """
 
     def find_spec(self, name: str, path: Sequence[str] | None = None,
                   target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
-        known = name.startswith(f"{__name__}.") and name.removeprefix(f"{__name__}.") in HOMES
+        known = name.startswith(f"{__name__}.") and _home(name.removeprefix(f"{__name__}.")) is not None
         return importlib.machinery.ModuleSpec(name, self, is_package=True) if known else None
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
-        home = HOMES[name.removeprefix(f"{__name__}.")]
+        home = _home(name.removeprefix(f"{__name__}."))
         sys.modules[name] = importlib.import_module(f"tinytrace.{home}".rstrip("."))
 
 
-sys.meta_path.append(_OtherNames())
+def _home(name: str) -> str | None:
+    """Return the module of tinytrace that a module of JAX's insides is; None when it is none."""
+    if name in HOMES:
+        return HOMES[name]
+    parent, _, leaf = name.rpartition(".")
+    home = _home(parent) if parent else None
+    inside = f"{home}.{leaf}" if home else None
+    return inside if inside and importlib.util.find_spec(f"tinytrace.{inside}") is not None else None
+
+
+sys.meta_path.insert(0, _OtherNames())

@@ -254,7 +254,8 @@ class Array(ArrayBase):
         return bytes(self._value.tobytes(order))
 
     def __format__(self, spec: str) -> str:
-        return format(self._value[()], spec) if self.ndim == 0 else format(str(self), spec)
+        is_number = self.ndim == 0 and not isinstance(self.aval.dtype, KeyType)
+        return format(self._value[()], spec) if is_number else format(str(self), spec)
 
     def __str__(self) -> str:
         return str(self._value) if not isinstance(self.aval.dtype, KeyType) else repr(self)

@@ -18,12 +18,10 @@ from tinytrace.numpy.promotion import (
     Value,
     check_arraylike,
     convert,
-    to_inexact_dtype,
-    upcast_float16,
     user_dtype,
 )
 from tinytrace.numpy.reductions import all, max, min, prod, start_value, sum
-from tinytrace.numpy.statistics import mean
+from tinytrace.numpy.statistics import mean, squared_sizes, variance_dtypes
 from tinytrace.primitives.elementwise import const_like, zero_like
 
 
@@ -131,11 +129,10 @@ def nanvar(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None =
     check_arraylike("nanvar", a)
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.nanvar is not supported.")
-    dtype = user_dtype(dtype, "nanvar") or to_inexact_dtype(aval_of(a).dtype)
-    computed = upcast_float16(dtype)
+    computed, dtype = variance_dtypes(aval_of(a).dtype, user_dtype(dtype, "nanvar"))
     a = convert(a, computed)
     center = nanmean(a, axis, dtype=computed, keepdims=True, where=where)
-    squares = lax.square(choose_where(lax.ne(a, a), 0, lax.sub(a, center)))
+    squares = squared_sizes(choose_where(lax.ne(a, a), 0, lax.sub(a, center)))
     count = sum(lax.bitwise_not(lax.ne(a, a)), axis=axis, keepdims=keepdims, where=where)
     count = count - ddof
     too_few = lax.le(count, zero_like(count))

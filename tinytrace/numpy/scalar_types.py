@@ -111,6 +111,8 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     See https://numpy.org/doc/stable/reference/generated/numpy.issubdtype.html.
     """
     if arg2 in (extended, prng_key):
+        if isinstance(getattr(arg1, "dtype", None), KeyType):
+            raise TypeError(f"Cannot interpret '{arg1}' as a data type")
         return isinstance(arg1, KeyType) or arg1 is prng_key or arg1 is arg2
     if isinstance(arg1, KeyType):
         return arg2 is arg1 or arg2 is np.generic

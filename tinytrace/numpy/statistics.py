@@ -157,15 +157,12 @@ def _var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = N
     check_arraylike("var", a)
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.var is not supported.")
-    computed, dtype = _variance_dtypes(aval_of(a).dtype, user_dtype(dtype, "var"))
+    computed, dtype = variance_dtypes(aval_of(a).dtype, user_dtype(dtype, "var"))
     a = convert(a, computed)
     center = mean(a, axis, dtype=computed, keepdims=True, where=where)
     deviations = lax.sub(a, center)
-    if is_complex(computed):
-        squares = lax.real(lax.mul(deviations, lax.conj(deviations)))
-        computed = part_dtype(computed)
-    else:
-        squares = lax.square(deviations)
+    squares = squared_sizes(deviations)
+    computed = part_dtype(computed)
     count = _count(a, axis, computed, keepdims, where)
     count = lax.sub(count, convert(correction, computed))
     total = sum(squares, axis, dtype=computed, keepdims=keepdims, where=where)
@@ -173,7 +170,12 @@ def _var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = N
     return choose_where(count > 0, result, np.nan)
 
 
-def _variance_dtypes(dtype: DType, wanted: Any) -> tuple[DType, DType]:
+def squared_sizes(x: Value) -> Value:
+    """Return the squares of numbers, of complex ones those of their absolute values."""
+    return lax.real(lax.mul(x, lax.conj(x))) if is_complex(aval_of(x).dtype) else lax.square(x)
+
+
+def variance_dtypes(dtype: DType, wanted: Any) -> tuple[DType, DType]:
     """Return the dtype to compute in and that of the result."""
     if wanted and is_complex(dtype) and not is_complex(wanted):
         raise ValueError("jax.numpy.var does not yet support real dtype parameters when computing the variance of an "
