@@ -8,7 +8,7 @@ import os
 import pytest
 
 from tinytrace.config import config
-from tinytrace.runtime.threads import num_threads
+from tinytrace.runtime.threads import num_threads, set_num_threads
 
 
 def settings():
@@ -41,6 +41,8 @@ def put_back():
     for name in changed:
         if name in config.values:
             config.update(name, FIRST[name])
+    if "threads" in changed:
+        set_num_threads(FIRST["threads"])
     return changed
 
 

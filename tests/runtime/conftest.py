@@ -5,13 +5,14 @@ import pytest
 from tinytrace.config import config
 from tinytrace.runtime import discovery, ladder
 from tinytrace.runtime.failures import forget_announcements
+from tinytrace.runtime.threads import num_threads, set_num_threads
 
 
 @pytest.fixture(autouse=True)
 def store_folder(tmp_path, monkeypatch):
     """The folder of the test's own store; settings and counters are as in a new process, and are put back."""
     folder = tmp_path / "store"
-    before = config.values
+    before, threads = config.values, num_threads()
     config.update("cache_dir", str(folder))
     for table in ("_compilers", "_stores", "_silent"):
         monkeypatch.setattr(discovery, table, {})
@@ -22,4 +23,5 @@ def store_folder(tmp_path, monkeypatch):
     yield folder
     for name, value in before.items():
         config.update(name, value)
+    set_num_threads(threads)
     ladder.clear_memory()

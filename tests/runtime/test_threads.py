@@ -16,7 +16,7 @@ from tinytrace._runtime import lib
 from tinytrace.codegen.csource import CSource
 from tinytrace.csources import host_source
 from tinytrace.runtime.ladder import load
-from tinytrace.runtime.threads import num_threads, set_num_threads
+from tinytrace.runtime.threads import set_num_threads
 
 # buffers: the four arguments n, grain, nested, spin; then begins, ends, sums, and how often each index was visited.
 LOOP = CSource(
@@ -67,13 +67,6 @@ def run(n: int, grain: int, nested: bool = False, spin: int = 0) -> tuple[list[t
     assert (visits == 1).all()
     chunks = sorted(zip(begins[: count[0]].tolist(), ends[: count[0]].tolist(), strict=True))
     return chunks, sums.tobytes()
-
-
-@pytest.fixture(autouse=True)
-def threads_as_before():
-    before = num_threads()
-    yield
-    set_num_threads(before)
 
 
 @pytest.mark.parametrize(("n", "grain"), [(1, 1), (63, 1), (64, 1), (65, 1), (1000, 16), (100_000, 16), (10, 100)])
