@@ -127,7 +127,7 @@ class CallKey:
 
     def __str__(self) -> str:
         options = [f"{name}={text}" for name, text in self.options if not name.startswith("static_")]
-        settings = [f"{name}={value}" for name, value in self.settings if value is not _usual(name)]
+        settings = [f"{name}={value}" for name, value in self.settings if value != _usual(name)]
         beside = f" [{', '.join(options + settings)}]" if options or settings else ""
         return f"{self.function}({', '.join(map(str, (*self.leaves, *self.statics)))}){beside}"
 
@@ -375,7 +375,8 @@ def _statics(mine: CallKey, other: CallKey) -> Iterator[KeyRow]:
             yield KeyRow(path, f"by {a.passed}", f"by {b.passed}", "pass it always the same way")
 
 
-_USUAL = {"numpy_dtype_promotion": "standard", "default_prng_impl": "threefry2x32"}
+_USUAL = {"numpy_dtype_promotion": "standard", "default_prng_impl": "threefry2x32", "numpy_rank_promotion": "allow",
+          "default_matmul_precision": None}
 
 
 def _usual(name: str) -> Any:
