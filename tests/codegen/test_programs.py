@@ -219,6 +219,15 @@ def test_many_small_products_are_loops():
         assert "sgemm" not in jax.jit(jnp.matmul).lower(a, b).as_text()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_exact_operations_on_halves_are_not_rounded_again(dtype):
+    x = random(1000).astype(dtype)
+    exact = same(lambda x: (jnp.maximum(x, -x), jnp.where(x > 0, x, abs(x)), jnp.floor(x), x % x[0]), x, tolerance=0)
+    assert all(out.dtype == x.dtype for out in exact)
+    text = jax.jit(lambda x: jnp.maximum(jnp.maximum(x, -x) * x, x)).lower(x).as_text()
+    assert text.count("tt_round_") == 1
+
+
 def test_nan_wins_in_maximum_and_argmax_and_signed_zeros_sum():
     x = random(40, 50)
     for place in [(0, 0), (39, 49), (3, 7)]:

@@ -316,8 +316,8 @@ class Code:
         if node.args[0].is_conversion and not is_half(node.dtype):
             return self._text(node.args[1])
         text, whole, _ = self._formula(node)
-        if is_half(node.dtype):
-            return rounded(text, node.dtype), True
+        if is_half(node.dtype):  # an exact result is a half already, as the greater of two is
+            return (text, whole) if node.args[0].ulp == 0 else (rounded(text, node.dtype), True)
         if node.dtype.itemsize < 4 and node.dtype != BOOL:
             return f"({variable_type(node.dtype)})({text})", False
         return text, whole
