@@ -50,6 +50,8 @@ def main() -> None:
                    for rival, path in (item.split("=", 1) for item in options.python)}
         try:
             measure(options, workers, times)
+        except KeyboardInterrupt:
+            print("interrupted: what has been measured is kept")
         finally:
             for worker in workers.values():
                 worker.close()
@@ -64,7 +66,8 @@ def public_names(modules: list[str]) -> list[tuple[str, str]]:
     found = []
     for module in modules:
         place = importlib.import_module(f"tinytrace.{module}")
-        found += [(module, name) for name in sorted(vars(place)) if not name.startswith("_") and name not in SKIPPED
+        names = sorted(getattr(place, "__all__", vars(place)))
+        found += [(module, name) for name in names if not name.startswith("_") and name not in SKIPPED
                   and callable(getattr(place, name)) and not isinstance(getattr(place, name), type)]
     return found
 

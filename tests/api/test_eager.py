@@ -415,6 +415,9 @@ def test_elementwise_calls_that_numpy_has_answered_often_are_compiled_for_all_sh
     for n in (5, 5, 5, 5, 5, 5, 7):
         assert (f(jnp.linspace(0.0, 1.0, n)) == np.clip(np.linspace(0, 1, n, dtype=np.float32), 0.25, 0.75)).all()
     assert answered == [EagerEntry, FastEntry, FastEntry]
+    jaxpr = jax.make_jaxpr(lambda x: jnp.clip(x, 0.25, 0.75))(jnp.ones(5)).jaxpr
+    monkeypatch.setattr(recipes, "BUDGET", 15_000)
+    assert recipes.calls_in_budget(jaxpr, 1_000_000) < recipes.calls_in_budget(jaxpr)
 
 
 @pytest.mark.not_quick

@@ -47,29 +47,30 @@ class NumPyFirst:
     """NumPy answers calls on arrays of every shape, until one shape has been met so often that a compiler would have
     paid: from then on the program on a block does.
 
-    answer: makes what answers so many calls (-1: all) with results of these types.  compiled: the entries of the
-    program on a block, None where there is no such program.
+    answer: makes what answers calls on so many elements with results of these types, for good or until a compiler
+    would have paid.  compiled: the entries of the program on a block, None where there is no such program.
     """
 
-    def __init__(self, answer: Callable[[tuple[ShapedArray, ...], int], EagerEntry], calls: int,
+    def __init__(self, answer: Callable[[int, tuple[ShapedArray, ...], bool], EagerEntry],
                  compiled: Callable[[], Entries | None]) -> None:
-        self.answer, self.calls, self.compiled = answer, calls, compiled
+        self.answer, self.compiled = answer, compiled
         self.given: dict[tuple[ShapedArray, ...], EagerEntry] = {}
         self.better: Entries | None = None
+        self.has_no_better = False
 
     def __call__(self, elements: int, avals: tuple[ShapedArray, ...]) -> FastEntry | EagerEntry:
-        if self.better is not None:
-            return self.better(elements, avals)
         entry = self.given.get(avals)
         if entry is not None and entry.is_spent:
             self.better = self.compiled()
-            self.calls = -1
+            self.has_no_better = self.better is None
             self.given.clear()
-            return self(elements, avals)
+            entry = None
+        if self.better is not None:
+            return self.better(elements, avals)
         if entry is None:
             if len(self.given) >= MOST_SHAPES:
                 self.given.clear()
-            entry = self.given.setdefault(avals, self.answer(avals, self.calls))
+            entry = self.given.setdefault(avals, self.answer(elements, avals, self.has_no_better))
         return entry
 
 

@@ -321,9 +321,13 @@ def _any_shape(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
     numpy = numpy_call(closed, leaf_types, unflatten is None, any_shape=True)
     if numpy is None:
         return None
-    calls = calls_in_budget(closed.jaxpr) if compiler and numpy[2] is None else -1
-    first = NumPyFirst(lambda avals, calls: EagerEntry(*numpy, avals, unflatten, calls), calls, compiled)
-    return AnyShape(out_avals, width, first)
+    is_for_good = not compiler or numpy[2] is not None
+
+    def answer(elements: int, avals: tuple[ShapedArray, ...], for_good: bool) -> EagerEntry:
+        calls = -1 if for_good or is_for_good else calls_in_budget(closed.jaxpr, elements)
+        return EagerEntry(*numpy, avals, unflatten, calls)
+
+    return AnyShape(out_avals, width, NumPyFirst(answer, compiled))
 
 
 # --- operations as programs --------------------------------------------------------------------------------------

@@ -54,24 +54,25 @@ def numpy_entry(closed: ClosedJaxpr, leaf_types: Sequence[type],
     return EagerEntry(*found, tuple(closed.out_avals), unflatten, calls)
 
 
-def calls_in_budget(jaxpr: Jaxpr) -> int:
+def calls_in_budget(jaxpr: Jaxpr, elements: int | None = None) -> int:
     """Return how many calls of a program NumPy may answer before a compiler would have paid; -1: all of them.
 
-    What is a view to NumPy stays one.
+    What is a view to NumPy stays one.  elements: of the arrays of an elementwise program that stands for all shapes.
     """
     eqns = list(_all_equations(jaxpr))
     if all(map(_is_view, eqns)):
         return -1
-    return max(1, round((BUDGET + EQUATION * len(eqns)) / sum(map(_microseconds, eqns))))
+    return max(1, round((BUDGET + EQUATION * len(eqns)) / sum(_microseconds(eqn, elements) for eqn in eqns)))
 
 
 def _is_view(eqn: JaxprEqn) -> bool:
     return eqn.primitive in VIEWS and bool(eqn.invars[0].aval.shape)
 
 
-def _microseconds(eqn: JaxprEqn) -> float:
+def _microseconds(eqn: JaxprEqn, elements: int | None) -> float:
     """Estimate NumPy's time: the same in every run, as what is compiled must be."""
-    elements = max(v.aval.size for v in (*eqn.invars, *eqn.outvars))
+    if elements is None:
+        elements = max(v.aval.size for v in (*eqn.invars, *eqn.outvars))
     if _is_view(eqn):
         return 1.0
     if eqn.primitive in MOVES:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import BOOL
 from tinytrace.numpy.elementwise import Operation, alias, binary, numeric_binary, unary
@@ -54,6 +54,7 @@ left_shift = numeric_binary("left_shift", lax.shift_left, """Shift the bits of `
 bitwise_left_shift = alias("bitwise_left_shift", left_shift)
 
 
+@remembered(elementwise=True)
 def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Shift the bits of `x1` to the right by `x2` places; the sign of signed integers stays.
 
