@@ -7,6 +7,7 @@ from tinytrace.core.dtypes import FLOAT0 as float0  # noqa: N811 (JAX's name)
 from tinytrace.core.dtypes import DType, KeyType, canonicalized, result_type_and_weak, to_numpy_dtype
 from tinytrace.core.dtypes import extended as extended
 from tinytrace.core.dtypes import prng_key as prng_key
+from tinytrace.core.dtypes import result_type as _result_type
 from tinytrace.core.dtypes import scalar_type_of as scalar_type_of
 from tinytrace.numpy.scalar_types import finfo as finfo
 from tinytrace.numpy.scalar_types import iinfo as iinfo
@@ -38,5 +39,5 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | tupl
     >>> result_type(1, return_weak_type_flag=True)
     (dtype('int32'), True)
     """
-    found = result_type_and_weak(*args)
-    return found if return_weak_type_flag else found[0]
+    dtype = _result_type(*args)
+    return (dtype, result_type_and_weak(*args)[1]) if return_weak_type_flag else dtype

@@ -132,3 +132,13 @@ def test_result_type_says_whether_it_is_weak():
     assert [asked(*args) for args in ((1,), (None,), (None, 2), (np.int8(1), 2), (1, 2.0), (True,), (x,))] == [
         ("int32", True), ("float32", False), ("float32", False), ("int8", False), ("float32", True), ("bool", False),
         ("float32", True)]
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [("float16", "float32"), ("bfloat16", "float32"), ("int8", "int32"),
+                                                 ("uint8", "uint32"), ("complex64", "complex64"), ("bool", "bool")])
+def test_the_result_type_of_what_is_weak_is_the_widest_of_its_kind(dtype, expected):
+    """Though operations keep the narrower one, as in JAX 0.4.35."""
+    weak = Weak(dtype)
+    assert jax.numpy.result_type(weak) == jax.dtypes.result_type(weak, weak) == expected
+    assert dtypes.result_type_and_weak(weak, weak)[0] == dtype
+    assert jax.numpy.result_type(weak, np.float16(1)) == ("complex64" if dtype == "complex64" else "float16")

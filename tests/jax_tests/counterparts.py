@@ -38,7 +38,7 @@ def to_inexact_dtype(dtype: Any) -> Any:
 
 def convert_element_type(x: Any, dtype: Any = None, weak_type: bool = False) -> Any:
     """`lax.convert_element_type`, to a weak type too."""
-    return promotion.convert(x, np.dtype(dtype), weak_type)
+    return promotion.convert(x, canonicalize_dtype(np.dtype(dtype)), weak_type)
 
 
 COUNTERPARTS: dict[str, dict[str, Any]] = {

@@ -71,7 +71,7 @@ def outcome(folder: pathlib.Path, name: str, options: list[str]
             ) -> tuple[collections.Counter[str], dict[str, str], collections.Counter[str]]:
     """Run one file; return how many tests passed, ..., the errors of those that failed, and the reasons of the rest."""
     with tempfile.NamedTemporaryFile("w+", suffix=".json") as report:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.jax_tests.plugin",
+        command = [sys.executable, "-m", "pytest", "-qs", "-p", "no:cacheprovider", "-p", "tests.jax_tests.plugin",
                    "-c", os.devnull, f"--rootdir={folder}", *options, str(folder / "tests" / f"{name}.py")]
         environment = {**os.environ, "JAX_TESTS_SOURCE": str(folder), "JAX_TESTS_REPORT": report.name,
                        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}

@@ -61,9 +61,21 @@ class Empty:
         """There is nothing to clear."""
 
 
+class Tokens:
+    """What JAX waits for: here effects are done when a call returns."""
+
+    @staticmethod
+    def clear() -> None:
+        """There is nothing to clear."""
+
+    block_until_ready = clear
+
+
 ADDED: dict[str, dict[str, Any]] = {
     "jax._src.array": {"ArrayImpl": Array},
     "jax._src.interpreters.mlir": {"_platforms_with_donation": ["cpu", "cuda", "rocm", "tpu"]},
+    "jax._src.debugging": {"debug_print": tinytrace.debug.print, "debug_callback": tinytrace.debug.callback},
+    "jax._src.dispatch": {"runtime_tokens": Tokens},
     "jax._src.core": {"UnexpectedTracerError": errors.UnexpectedTracerError},
     "jax._src.util": {"NumpyComplexWarning": np.exceptions.ComplexWarning},
     "jax._src.lax.control_flow": {"_initial_style_open_jaxpr": Empty, "_initial_style_jaxpr": Empty},
@@ -81,7 +93,8 @@ ADDED: dict[str, dict[str, Any]] = {
             bool, *(getattr(ml_dtypes, name, name) for name in INTEGERS), *SMALL_FLOATS, ml_dtypes.bfloat16, "float16",
             "float32", "float64", "complex64", "complex128")],
         "_jax_type": jax_type,
-        "_dtype_and_weaktype": lambda x: (dtype_of(x, canonical=False), is_weak(x) or x in WEAK_TYPES),
+        "_dtype_and_weaktype": lambda x: (
+            dtype_of(x, canonical=False), is_weak(x) or any(x is kind for kind in WEAK_TYPES)),
         "_lattice_result_type": result_type_and_weak,
     },
 }  # fmt: skip
@@ -302,6 +315,7 @@ def _count_what_happens(helpers: Any) -> None:
     helpers.count_primitive_compiles = helpers.count_cached_compilation_cache_miss = lambda: counting("load")
     helpers.count_pjit_cpp_cache_miss = lambda: counting("miss")
     type(helpers.dtypes).custom_floats = [np.dtype(ml_dtypes.bfloat16)]  # floats of 8 bits are not here
+    helpers.set_host_platform_device_count = lambda count: _without_effect()  # there is one
     helpers.device_under_test = lambda: "cpu"
     helpers._get_device_tags = lambda: {"cpu"}
     helpers.dispatch.xla_primitive_callable = _EagerCompilations()

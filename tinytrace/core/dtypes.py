@@ -370,10 +370,13 @@ def result_type_and_weak(*args: Any) -> tuple[np.dtype[Any], bool]:
 def result_type(*args: Any) -> np.dtype[Any]:
     """Return the dtype of an operation over `args`; see `jax.numpy.result_type`.
 
+    What is weak has the widest dtype of its kind, also where an operation keeps a narrower one.
+
     >>> result_type(1, np.float16(2))
     dtype('float16')
     """
-    return result_type_and_weak(*args)[0]
+    dtype, weak = result_type_and_weak(*args)
+    return canonicalize_dtype(np.uint64 if dtype.kind == "u" else scalar_type_of(dtype)) if weak else dtype
 
 
 def _check_strict(dtypes: list[np.dtype[Any]], weak: list[bool]) -> None:
