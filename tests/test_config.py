@@ -185,6 +185,11 @@ def test_settings_of_one_value():
     config.update("jax_compilation_cache_dir", "/somewhere")
 
 
+def test_disable_jit_takes_its_argument_by_name():
+    with disable_jit(disable=True), disable_jit(disable=False):
+        assert not config.disable_jit
+
+
 def test_rank_promotion_is_warned_of():
     with numpy_rank_promotion("warn"), pytest.warns(UserWarning, match=r"rank promotion for add on shapes \(2, 3\) "):
         jnp.zeros((2, 3)) + jnp.zeros(3)

@@ -302,7 +302,6 @@ debug_infs = _switch("debug_infs", "Operations within this context raise Floatin
 enable_checks = _switch("enable_checks", "Programs that are traced within this context are checked.")
 no_tracing = _switch("no_tracing", "Within this context it is an error to trace a function that has not been traced.")
 enable_custom_prng = _switch("enable_custom_prng", "Within this context `PRNGKey` makes typed keys.")
-disable_jit = _switch("disable_jit", "Jitted functions called within this context run op by op in Python.")
 check_tracer_leaks = _switch("check_tracer_leaks", "A tracer that outlives its trace raises within this context.")
 checking_leaks = check_tracer_leaks
 explain_cache_misses = _switch("explain_cache_misses", "Within this context it is logged why functions are traced.")
@@ -316,6 +315,11 @@ threefry_partitionable = _switch("threefry_partitionable", "Threefry hashes each
 def default_prng_impl(new_val: str) -> AbstractContextManager[None]:
     """Keys made within this context, and raw words used there, are of the generator `new_val` unless they name one."""
     return override("default_prng_impl", new_val)
+
+
+def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
+    """Jitted functions called within this context run op by op in Python."""
+    return override("disable_jit", bool(disable))
 
 
 def disable_x64() -> AbstractContextManager[None]:

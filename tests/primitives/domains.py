@@ -21,6 +21,7 @@ from tinytrace.config import PRNG_IMPLS, config
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Literal
 from tinytrace.core.primitive import Primitive, registry
+from tinytrace.lax.approximate_top_k import approx_top_k_p
 from tinytrace.primitives.broadcasting import Reducer
 from tinytrace.primitives.elementwise import Elementwise, accepts
 from tinytrace.primitives.placement import CopySemantics
@@ -67,7 +68,7 @@ MOVES = {
     "device_put", "dynamic_slice", "dynamic_update_slice", "gather", "iota", "max", "min", "neg",
     "optimization_barrier", "pad", "reduce_max", "reduce_min", "reduce_window_max", "reduce_window_min", "reshape",
     "rev", "scatter", "scatter-max", "scatter-min", "select_n", "sign", "slice", "sort", "squeeze", "stop_gradient",
-    "top_k", "transpose", "windows",
+    "approx_top_k", "top_k", "transpose", "windows",
 }
 """What gives elements as they are, or with another sign: compiled, interpreted and mapped to the same bits."""
 
@@ -453,6 +454,10 @@ _KEY_SAMPLES: dict[str, Any] = {
 }
 
 _TABLE: dict[str, Any] = {
+    approx_top_k_p.name: lambda x: [Sample((x(3, 5, dtype=dtype),), {
+        "k": 2, "reduction_dimension": axis, "recall_target": 0.95, "is_max_k": is_max, "aggregate_to_topk": True,
+        "reduction_input_size_override": -1}, smooth=False)
+                                  for dtype, axis, is_max in ((F32, -1, True), (F16, 0, False))],
     "conj": lambda x: [Sample((x(2, 3, dtype=dtype),), {"input_dtype": dtype}, smooth=False) for dtype in (C64, F32)],
     "convert_element_type": _convert, "bitcast_convert_type": _bitcast, "integer_pow": _integer_pow,
     "polygamma": lambda x: [Sample((np.arange(6, dtype=dtype).reshape(2, 3) % 3, x(2, 3, dtype=dtype, low=0.5, high=3)),

@@ -285,6 +285,7 @@ _SELDOM = {
     "primitives.collective_moves": "all_gather all_gather_p all_to_all all_to_all_p pbroadcast ppermute ppermute_p "
                                    "pshuffle psum_scatter pswapaxes",
     "lax.placement": "with_sharding_constraint",
+    "lax.approximate_top_k": "approx_max_k approx_min_k approx_top_k_p",
     "primitives.rng_bit_generator": "RandomAlgorithm rng_bit_generator rng_bit_generator_p",
     "primitives.placement": "sharding_constraint_p",
 }
