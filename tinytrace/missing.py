@@ -157,8 +157,8 @@ MENTIONED = {
 def sentence(module: str, name: str) -> str | None:
     """Return what is to be said of a name of JAX that a module lacks; None for a name that JAX has not either.
 
-    >>> sentence("tinytrace.lax", "approx_max_k")
-    'use lax.top_k, which is exact'
+    >>> sentence("tinytrace.lax", "ragged_dot")
+    'use one product for each group'
     """
     return next((text for names, text in MISSING.get(module, {}).items() if name in names.split()), None)
 
