@@ -14,6 +14,7 @@ from tinytrace.codegen.passes.prefetch import prefetch_rows
 from tinytrace.codegen.passes.reuse import reuse_temporaries
 from tinytrace.codegen.passes.streaming_stores import stream_results
 from tinytrace.codegen.passes.threads import spread_over_threads
+from tinytrace.codegen.passes.tiling import tile_loops
 
 PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     drop_empty_loops,
@@ -23,6 +24,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     remove_dead_code,
     reuse_temporaries,
     fuse_epilogues,
+    tile_loops,
     spread_over_threads,
     stream_results,
     prefetch_rows,

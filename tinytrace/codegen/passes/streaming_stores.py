@@ -9,10 +9,11 @@ strips.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tinytrace.codegen.ir.arithmetic import constant_of, linear, minimum, stride_along, subtract
+from tinytrace.codegen.ir.arithmetic import constant_of, linear, minimum, stride_along, subtract, terms_of
 from tinytrace.codegen.ir.kernel import Kernel, Nest, map_nests
 from tinytrace.codegen.ir.nodes import Node, axis, axis_between, number, walk
 from tinytrace.codegen.ir.procedures import stream
@@ -38,6 +39,8 @@ LARGER_THAN_CACHES = 1 << 25
 """Bytes: few programs have more of a last-level cache for themselves."""
 STRIP = 1024
 """Elements of a strip: they wait in the first-level cache."""
+LINE = 64
+"""Bytes of a cache line."""
 
 
 def stream_results(kernels: Sequence[Kernel]) -> list[Kernel]:
@@ -82,27 +85,42 @@ def _large_results(loop: For) -> list[Buffer]:
 
 def _in_strips(loop: For, large: Sequence[Buffer]) -> list[Stmt]:
     extent, name = int(loop.axis.args[1]), str(loop.axis.args[0])
-    strips = extent // STRIP
+    size = extent if large and extent < STRIP and _has_whole_lines(loop, large) else STRIP
+    strips = extent // size
     if not strips or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
         return [loop]
-    strip, lane = axis(f"{name}_strip", strips), axis(name, STRIP)
-    parts = {array: Buffer(f"{array.name}_part", (STRIP,), array.dtype, "row") for array in large}
+    strip, lane = axis(f"{name}_strip", strips) if size < extent else number(0), axis(name, size)
+    parts = {array: Buffer(f"{array.name}_part", (size,), array.dtype, "row") for array in large}
     iterations: list[Stmt] = []
     streams: list[Stmt] = []
-    for stmt in Replacement({loop.axis: linear(0, [(strip, STRIP), (lane, 1)])}).of(loop.body):
+    for stmt in Replacement({loop.axis: linear(0, [(strip, size), (lane, 1)])}).of(loop.body):
         if isinstance(stmt, Store) and isinstance(stmt.place, tuple) and stmt.place[0] in parts:
             array, offset = stmt.place
             places: dict[str, Place] = {"to": (array, subtract(offset, lane)), "part": (parts[array], number(0))}
-            streams.append(Call(stream(STRIP * element_size(array.dtype)), places, ("to",)))
+            streams.append(Call(stream(size * element_size(array.dtype)), places, ("to",)))
             stmt = Store((parts[array], lane), stmt.value, stmt.eqns)
         iterations.append(stmt)
-    between, bodies = fission(iterations, lane, STRIP)
+    between, bodies = fission(iterations, lane, size)
     if not large:
         return [_distributed(loop, strip, lane, between, bodies)] if between else [loop]
     rows: list[Stmt] = [Row(part) for part in parts.values()]
-    main = For(strip, number(0), number(strips), [*rows, *_filled(lane, number(STRIP), between, bodies), *streams],
-               independent=loop.independent, grain=min(strips, -(-loop.grain // STRIP)))
-    return [main, *_rest(loop, strips * STRIP, extent)]
+    inside = [*rows, *_filled(lane, number(size), between, bodies), *streams]
+    if size == extent:
+        return inside
+    main = For(strip, number(0), number(strips), inside, independent=loop.independent,
+               grain=min(strips, -(-loop.grain // size)))
+    return [main, *_rest(loop, strips * size, extent)]
+
+
+def _has_whole_lines(loop: For, large: Sequence[Buffer]) -> bool:
+    """Does the loop, shorter than a strip, fill whole cache lines of large arrays each time it runs?"""
+    for stmt in loop.body:
+        if isinstance(stmt, Store) and isinstance(stmt.place, tuple) and stmt.place[0] in large:
+            constant, terms = terms_of(stmt.place[1])
+            steps = [constant, int(loop.axis.args[1]), *(k for node, k in terms if node is not loop.axis)]
+            if math.gcd(*steps) * element_size(stmt.place[0].dtype) % LINE:
+                return False
+    return True
 
 
 def _distributed(loop: For, strip: Node, lane: Node, between: Sequence[Buffer], bodies: Sequence[list[Stmt]]) -> For:

@@ -1,0 +1,155 @@
+"""Loops that read an array across its rows are tiled, and each tile is turned on the stack.
+
+    for i < n: for j < m: b[m * i + j] = a[n * j + i]
+
+    is    for each block of 16 i, for each block of 64 j:
+              for j: for i: tile[i, j] = a[n * j + i]
+              for i: for j: b[m * i + j] = tile[i, j]
+
+A cache line has 16 elements (of 4 bytes) of one row, of which an iteration of `i` uses one; before the next iteration
+comes to the others, the line has been driven out by those of the other rows. In a tile it is read once, as a whole. The
+limit is then the time of one copy.
+
+That holds for loops with nothing between them, whose iterations are independent, and for what an element reads in any
+case at a place that depends on loops alone. Lanes run over rows of the tile as they ran over rows of the result.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tinytrace.codegen.ir.arithmetic import constant_of, linear, minimum, rebuild, stride_along, subtract
+from tinytrace.codegen.ir.kernel import Kernel, Nest, map_nests
+from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
+from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.ir.statements import Buffer, Declare, For, Row, Stmt, Store, expressions, touched, with_body
+from tinytrace.core.dtypes import element_size
+
+LINE = 64
+"""Bytes that a processor fetches at once."""
+LANES = 64
+"""Elements of a tile's row: with a line of each, few enough for the first-level cache."""
+FEWEST = 16
+"""Shorter loops are left as they are."""
+LARGE = 1 << 15
+"""Bytes that stay in the first-level cache as they are."""
+MOST_TILES = 4
+"""Arrays that are turned for one loop."""
+
+
+def tile_loops(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program whose loops across the rows of large arrays run tile by tile."""
+    return map_nests(kernels, _with_tiles)
+
+
+def _with_tiles(nest: Nest) -> Nest:
+    changed = nest.with_body(_tiled(nest.body))
+    return nest if changed is nest else replace(changed, heading=nest.title())
+
+
+def _tiled(body: Sequence[Stmt]) -> list[Stmt]:
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For) and not stmt.simd:
+            loops = _perfect_nest(stmt)
+            tiling = _tiling(loops) if loops else None
+            stmt = tiling.statement() if tiling else with_body(stmt, _tiled(stmt.body))
+        result.append(stmt)
+    return result
+
+
+def _perfect_nest(loop: For) -> list[For]:
+    """Return a loop and those inside, when there is nothing else in them and their order does not matter."""
+    loops = [loop]
+    while len(loops[-1].body) == 1 and isinstance(inner := loops[-1].body[0], For):
+        loops.append(inner)
+    last = loops[-1]
+    fits = last.simd and all(isinstance(stmt, (Declare, Store)) for stmt in last.body) \
+        and not any(isinstance(stmt, Store) and isinstance(stmt.place, Node) for stmt in last.body) \
+        and all(each.independent and constant_of(each.begin) == 0 and constant_of(each.end) == each.axis.args[1]
+                for each in loops)
+    return loops if fits else []
+
+
+@dataclass
+class _Tiling:
+    """Loops, of which `across` goes along the rows of what is `turned` and `inner` from row to row."""
+
+    others: list[For]
+    across: For
+    inner: For
+    turned: list[Node]
+
+    def statement(self) -> For:
+        rows = min(int(self.across.axis.args[1]), LINE // max(element_size(x.args[0].dtype) for x in self.turned))
+        i_block, i, i_end, i_place = _blocks(self.across.axis, rows)
+        j_block, j, j_end, j_place = _blocks(self.inner.axis, LANES)
+        here = {self.across.axis: i_place, self.inner.axis: j_place}
+        fills: list[Stmt] = []
+        changed: dict[Node, Node] = dict(here)
+        for k, node in enumerate(self.turned):
+            array, offset = node.args[:2]
+            width = LANES + LINE // element_size(array.dtype)  # rows begin at lines of different sets
+            tile = Buffer(f"{array.name}_tile{k or ''}", (rows, width), array.dtype, "row")
+            at = linear(0, [(i, width), (j, 1)])
+            source, = rewrite([offset], here, rebuild)
+            turn = For(i, number(0), i_end, [Store((tile, at), load(array, source, array.dtype))], simd=True,
+                       independent=True)
+            fills += [Row(tile), For(j, number(0), j_end, [turn])]
+            changed[node] = load(tile, at, array.dtype)
+        body = For(j, number(0), j_end, Replacement(changed).of(self.inner.body), simd=True, independent=True)
+        tiles: list[Stmt] = [*fills, For(i, number(0), i_end, [body])]
+        blocks = For(i_block, number(0), number(i_block.args[1]), [], independent=True)
+        outer = [*self.others, blocks]
+        if self.others and self.others[0].axis.args[1] < i_block.args[1]:
+            outer = [blocks, *self.others]  # there is more to share out
+        result = For(j_block, number(0), number(j_block.args[1]), tiles, independent=True)
+        for loop in reversed(outer):
+            result = with_body(loop, [result])
+        return result
+
+
+def _blocks(whole: Node, size: int) -> tuple[Node, Node, Node, Node]:
+    """Return the axis of the blocks of an axis, the axis inside one, where that ends, and what `whole` is there."""
+    name, extent = str(whole.args[0]), int(whole.args[1])
+    block, inside = axis(f"{name}_block", -(-extent // size)), axis(name, min(size, extent))
+    end = number(inside.args[1])
+    if extent % size:
+        end = minimum(number(size), subtract(number(extent), linear(0, [(block, size)])))
+    return block, inside, end, linear(0, [(block, size), (inside, 1)])
+
+
+def _tiling(loops: Sequence[For]) -> _Tiling | None:
+    """Return how a nest is tiled; None: it reads no large array across its rows."""
+    inner = loops[-1]
+    found: dict[For, list[Node]] = {}
+    extent = int(inner.axis.args[1])
+    for node in _loads(root for stmt in inner.body for root in expressions(stmt)):
+        offset = node.args[1]
+        stride = stride_along(offset, inner.axis)
+        if stride in (None, 0, 1, -1) or any(part.op in ("index", "local", "load") for part in walk([offset])):
+            continue
+        for loop in loops[:-1]:
+            if stride_along(offset, loop.axis) == 1:
+                found.setdefault(loop, []).append(node)
+    written = {buffer for stmt in inner.body for buffer in touched(stmt)}
+    for across, nodes in found.items():
+        size = min(element_size(node.args[0].dtype) for node in nodes)
+        read = math.prod(int(loop.axis.args[1]) for loop in loops[loops.index(across):])
+        if min(int(across.axis.args[1]), extent) >= FEWEST and read * size >= LARGE and len(nodes) <= MOST_TILES \
+                and not written & {node.args[0] for node in nodes}:
+            return _Tiling([loop for loop in loops[:-1] if loop is not across], across, inner, nodes)
+    return None
+
+
+def _loads(roots: Iterable[Node]) -> list[Node]:
+    """Return the loads of expressions that are evaluated in any case."""
+    found: dict[Node, None] = {}
+    rest = list(roots)
+    while rest:
+        node = rest.pop()
+        if node not in found:
+            found[node] = None
+            rest += node.certain
+    return sorted((node for node in found if node.op == "load"), key=lambda node: node.serial)
