@@ -5,13 +5,15 @@ from lines import (
     convolutions,
     elementwise,
     indexing,
+    layout,
     linear_algebra,
     loops,
     narrow_types,
     processes,
     reductions,
+    sorting,
     unjitted,
 )
 
-__all__ = ["calls", "contractions", "convolutions", "elementwise", "indexing", "linear_algebra", "loops",
-           "narrow_types", "processes", "reductions", "unjitted"]
+__all__ = ["calls", "contractions", "convolutions", "elementwise", "indexing", "layout", "linear_algebra", "loops",
+           "narrow_types", "processes", "reductions", "sorting", "unjitted"]

@@ -25,7 +25,7 @@ from tinytrace.codegen.ir import cost
 from tinytrace.codegen.ir.evaluation import KernelError
 from tinytrace.codegen.ir.statements import For
 from tinytrace.codegen.ir.verifier import accesses
-from tinytrace.codegen.passes import loop_fission, pipeline, prefetch, streaming_stores, threads, tiling
+from tinytrace.codegen.passes import loop_fission, pipeline, prefetch, quotients, streaming_stores, threads, tiling
 from tinytrace.codegen.plan import products
 from tinytrace.codegen.schedule import column_folds, inner_simd
 from tinytrace.codegen.whole import gemm, panels, scatter
@@ -49,6 +49,7 @@ def small(monkeypatch):
         (products, "SMALL_PRODUCT", 64), (products, "SMALL_IN_BATCH", 8), (gemm, "LEAST_GATHERED", 64),
         (panels, "PANEL", 96), (panels, "FEWEST", 4), (panels, "MOST", 8),
         (tiling, "FEWEST", 2), (tiling, "LARGE", 16), (tiling, "LANES", 4),
+        (quotients, "LANES", 2),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
 
@@ -127,7 +128,8 @@ def test_of_random_programs(case):
 
 def test_all_passes_have_something_to_do(small):
     """The programs above try every pass, so none of them is right for want of work."""
-    own = [(lambda x: x[:, 1:].sum(), f32(3, 1)), (lambda x: jnp.sin(x).sum(0), f32(5, 0))]
+    own = [(lambda x: x[:, 1:].sum(), f32(3, 1)), (lambda x: jnp.sin(x).sum(0), f32(5, 0)),
+           (lambda x: jnp.repeat(x, 2), f32(9))]
     idle = {change.__name__ for change in pipeline.PASSES}
     for function, *args in [*golden.PROGRAMS.values(), *own]:
         last = []

@@ -11,6 +11,7 @@ from tinytrace.codegen.passes.in_place import update_carries_in_place
 from tinytrace.codegen.passes.index_set_splitting import split_index_sets
 from tinytrace.codegen.passes.interchange import interchange_loops
 from tinytrace.codegen.passes.prefetch import prefetch_rows
+from tinytrace.codegen.passes.quotients import split_quotients
 from tinytrace.codegen.passes.reuse import reuse_temporaries
 from tinytrace.codegen.passes.streaming_stores import stream_results
 from tinytrace.codegen.passes.threads import spread_over_threads
@@ -21,6 +22,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     update_carries_in_place,
     interchange_loops,
     split_index_sets,
+    split_quotients,
     remove_dead_code,
     reuse_temporaries,
     fuse_epilogues,
