@@ -20,6 +20,8 @@ PROGRAMS = {
     "backwards": (lambda x: x[::-1] + 1, X),
     "in a loop": (lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y * 2 + x, x), X),
     "a running sum": (lambda x: jnp.cumsum(x), X),
+    "one strip": (lambda x: jnp.sin(x) + 1, X[:1024]),
+    "one strip of several loops": (lambda x: jax.lax.erf_inv(jnp.sin(jnp.exp(jnp.tanh(x)))), X[:1024]),
     "transposed": (lambda x: x.T + 1, SQUARE),
 }
 

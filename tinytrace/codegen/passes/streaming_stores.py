@@ -85,11 +85,12 @@ def _large_results(loop: For) -> list[Buffer]:
 
 def _in_strips(loop: For, large: Sequence[Buffer]) -> list[Stmt]:
     extent, name = int(loop.axis.args[1]), str(loop.axis.args[0])
-    size = extent if large and extent < STRIP and _has_whole_lines(loop, large) else STRIP
+    is_short = extent < STRIP and bool(large) and _has_whole_lines(loop, large)
+    size = extent if is_short else STRIP
     strips = extent // size
     if not strips or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
         return [loop]
-    strip, lane = axis(f"{name}_strip", strips) if size < extent else number(0), axis(name, size)
+    strip, lane = number(0) if is_short else axis(f"{name}_strip", strips), axis(name, size)
     parts = {array: Buffer(f"{array.name}_part", (size,), array.dtype, "row") for array in large}
     iterations: list[Stmt] = []
     streams: list[Stmt] = []
@@ -105,7 +106,7 @@ def _in_strips(loop: For, large: Sequence[Buffer]) -> list[Stmt]:
         return [_distributed(loop, strip, lane, between, bodies)] if between else [loop]
     rows: list[Stmt] = [Row(part) for part in parts.values()]
     inside = [*rows, *_filled(lane, number(size), between, bodies), *streams]
-    if size == extent:
+    if is_short:
         return inside
     main = For(strip, number(0), number(strips), inside, independent=loop.independent,
                grain=min(strips, -(-loop.grain // size)))
