@@ -55,9 +55,27 @@ static inline void tt_threefry_words(uint64_t key, uint32_t *restrict out, int64
 }
 
 /* tt: tt_random_words; needs: tt_threefry_words */
-/* For each of `keys` keys, n words. */
-static inline void tt_random_words(const uint64_t *restrict key, uint32_t *restrict out, int64_t keys, int64_t n) {
-    for (int64_t k = 0; k < keys; k++) tt_threefry_words(key[k], out + k * n, n);
+/* For each of `keys` keys, n words; of many keys vectors hash the same counters with one key each. */
+static void tt_random_words(const uint64_t *restrict key, uint32_t *restrict out, int64_t keys, int64_t n) {
+    if (keys < n) {
+        for (int64_t k = 0; k < keys; k++) tt_threefry_words(key[k], out + k * n, n);
+        return;
+    }
+    const int64_t half = n / 2, odd = n % 2;
+    for (int64_t i = 0; i < half; i++)
+        #pragma omp simd
+        for (int64_t k = 0; k < keys; k++) {
+            uint32_t x0 = (uint32_t)i, x1 = (uint32_t)(i + half + odd);
+            tt_threefry(key[k], &x0, &x1);
+            out[k * n + i] = x0, out[k * n + i + half + odd] = x1;
+        }
+    if (!odd) return;
+    #pragma omp simd
+    for (int64_t k = 0; k < keys; k++) {
+        uint32_t x0 = (uint32_t)half, x1 = 0;
+        tt_threefry(key[k], &x0, &x1);
+        out[k * n + half] = x0;
+    }
 }
 
 /* tt: tt_random_narrow; needs: tt_threefry */

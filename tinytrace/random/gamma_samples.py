@@ -13,9 +13,10 @@ from tinytrace import numpy as jnp
 from tinytrace.api.jit import jit
 from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.shapes import ShapeDtypeStruct
+from tinytrace.api.vmapping import vmap
 from tinytrace.control_flow.bodies import run_body
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
-from tinytrace.core.dtypes import KEY_TYPES, DType
+from tinytrace.core.dtypes import KEY_FRY, KEY_TYPES, DType
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive, refuse
@@ -214,14 +215,23 @@ class RandomGamma(Primitive):
 
 random_gamma_p = RandomGamma()
 
+BLOCK = 64
+"""Samples that are drawn side by side, until the last one is accepted: vectors are full, and few wait."""
+
 
 def _sampler(keys: ShapedArray, a: ShapedArray, log_space: bool) -> ClosedJaxpr:
     """Return the program of the primitive: every element has a key of its own, split from the key of its group."""
     def sample(keys: Any, a: Any) -> Any:
         each = split_typed(keys, math.prod(a.shape[keys.ndim:]))
-        samples = lax.map(lambda pair: _gamma_one(pair[0], pair[1], log_space),
-                          (lax.reshape(each, (a.size,)), lax.reshape(a, (a.size,))))
-        return lax.reshape(samples, a.shape)
+        pairs = lax.reshape(each, (a.size,)), lax.reshape(a, (a.size,))
+        if a.size < BLOCK or keys.dtype is not KEY_FRY:  # bits of other generators depend on who is drawn with whom
+            return lax.reshape(lax.map(one, pairs), a.shape)
+        missing = -a.size % BLOCK  # the last block draws some samples again
+        blocks = tuple(jnp.concatenate([x, x[:missing]]).reshape(-1, BLOCK) for x in pairs)
+        return lax.reshape(lax.map(vmap(one), blocks).reshape(-1)[:a.size], a.shape)
+
+    def one(pair: Any) -> Any:
+        return _gamma_one(pair[0], pair[1], log_space)
 
     structs = [ShapeDtypeStruct(aval.shape, aval.dtype) for aval in (keys, a)]
     program: ClosedJaxpr = make_jaxpr(sample)(*structs)
