@@ -54,7 +54,7 @@ static inline void tt_threefry_words(uint64_t key, uint32_t *restrict out, int64
     }
 }
 
-/* tt: tt_random_words; needs: tt_threefry_words */
+/* tt: tt_random_words; needs: tt_threefry, tt_threefry_words */
 /* For each of `keys` keys, n words; of many keys vectors hash the same counters with one key each. */
 static void tt_random_words(const uint64_t *restrict key, uint32_t *restrict out, int64_t keys, int64_t n) {
     if (keys < n) {
