@@ -11,6 +11,7 @@ from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.vmapping import vmap
 from tinytrace.core.dtypes import dtype_of
 from tinytrace.core.jaxpr import Jaxpr, eval_jaxpr
+from tinytrace.core.primitive import registry
 from tinytrace.lax.control_flow import while_loop
 from tinytrace.primitives.arithmetic import sub
 from tinytrace.primitives.comparison import gt
@@ -20,6 +21,7 @@ from tinytrace.primitives.elementwise import filled_like
 from tinytrace.primitives.gathering import Scatterer, scatter_add
 from tinytrace.primitives.indexing import GatherScatterMode, ScatterDimensionNumbers
 from tinytrace.primitives.reduction import reduce_max
+from tinytrace.primitives.scattering import scatter_p
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import reshape
 
@@ -77,3 +79,4 @@ class ScatterApply(Composite, Scatterer):
 
 
 scatter_apply_p = ScatterApply("scatter", "apply", None, None)
+registry[scatter_p.name] = scatter_p  # both are called so, as in JAX: by its name one finds the one that sets elements
