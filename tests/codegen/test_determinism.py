@@ -16,7 +16,7 @@ from tinytrace.runtime.threads import num_threads, set_num_threads
 from tinytrace.testing.strategies import programs_with_arguments
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def threads_as_before():
     before = num_threads()
     yield
