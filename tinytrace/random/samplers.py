@@ -14,6 +14,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace import numpy as jnp
 from tinytrace.api.jit import jit
+from tinytrace.config import numpy_rank_promotion
 from tinytrace.core.avals import canonicalize_shape
 from tinytrace.core.dtypes import DType, canonicalize_dtype, is_complex, is_float, part_dtype
 from tinytrace.numpy.promotion import canonicalize_axis, check_arraylike
@@ -331,7 +332,8 @@ def _multivariate_normal(key: Any, mean: Any, cov: Any, shape: tuple[int, ...] |
         shape = lax.broadcast_shapes(np.shape(mean)[:-1], np.shape(cov)[:-2])
     factor = _root(cov, method)
     samples = normal(key, (*shape, n), dtype)
-    return mean + jnp.einsum("...ij,...j->...i", factor, samples)
+    with numpy_rank_promotion("allow"):
+        return mean + jnp.einsum("...ij,...j->...i", factor, samples)
 
 
 def _root(cov: Any, method: str) -> Any:

@@ -58,7 +58,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Value:
     if not column.size or not row.size:
         return empty((column.size, row.size), dtype=np.promote_types(column.dtype, row.dtype))
     diagonals = concatenate((column[::-1], row[1:]))
-    return diagonals[arange(column.size - 1, -1, -1)[:, None] + arange(row.size)]
+    return diagonals[arange(column.size - 1, -1, -1)[:, None] + arange(row.size)[None]]
 
 
 @library_jit("n")
