@@ -74,6 +74,7 @@ from tinytrace.deprecated import deprecated as _deprecated
 from tinytrace.util import lazy_names, lazy_submodules
 
 if TYPE_CHECKING:
+    from tinytrace import custom_batching as custom_batching
     from tinytrace import experimental as experimental
     from tinytrace import nn as nn
     from tinytrace import ops as ops
@@ -87,9 +88,9 @@ if TYPE_CHECKING:
     from tinytrace.exporting import export as export
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
-_submodule = lazy_submodules(__name__, "api_util", "dlpack", "example_libraries", "experimental", "extend",
-                             "interpreters", "lib", "monitoring", "nn", "ops", "random", "scipy", "sharding", "stages",
-                             "testing", "typing")
+_submodule = lazy_submodules(__name__, "api_util", "custom_batching", "dlpack", "example_libraries", "experimental",
+                             "extend", "interpreters", "lib", "monitoring", "nn", "ops", "random", "scipy", "sharding",
+                             "stages", "testing", "typing")
 _LATER = {
     "Device": "core.array",
     "Shard": "sharding",

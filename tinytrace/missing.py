@@ -30,7 +30,6 @@ MISSING: dict[str, dict[str, str]] = {
         "transfer_guard_device_to_host transfer_guard_host_to_device": DEVICES,
         "debug_key_reuse enable_custom_vjp_by_custom_transpose jax2tf_associative_scan_reductions legacy_prng_key "
         "softmax_custom_jvp": SETTINGS,
-        "custom_batching": "write the batched function, and call it in the place of vmap",
         "custom_transpose": TRANSPOSE,
         "image": LIBRARY,
         "version": "tinytrace.__version__ is tinytrace's; after tinytrace.install_as_jax() there is jax.version",

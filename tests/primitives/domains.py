@@ -42,6 +42,7 @@ NOT_ALONE = {
     "custom_lin": "stands only in jaxprs that linearize is about to transpose; tests/transforms",
     "custom_jvp_call": "is applied to functions; tests/control_flow",
     "custom_vjp_call_jaxpr": "is applied to functions; tests/control_flow",
+    "custom_vmap_call": "is applied to functions; tests/test_custom_batching.py",
     "remat_opt": "is what the forward rule of a custom_vjp function becomes; tests/control_flow",
     "tie": "is a step in the transposition of custom_vjp; tests/control_flow",
     "axis_index": "asks for the name of an axis: xla_pmap, tests/primitives/test_collectives.py",

@@ -33,7 +33,21 @@ from tinytrace.util import current_trace_state as _state
 Function = Callable[..., Any]
 
 
-class custom_jvp:  # noqa: N801 (JAX's name)
+class CustomFunction:
+    """A function with a rule of its own; `def...` of a rule of another kind on the same function goes through to it."""
+
+    fun: Function
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("def") and isinstance(self.fun, CustomFunction):
+            return getattr(self.fun, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return by_reference(self) or (type(self), (CarriedFunction(self.fun),), _own_attributes(self))
+
+
+class custom_jvp(CustomFunction):  # noqa: N801 (JAX's name)
     """Give a function a forward-mode rule; reverse mode follows from it.
 
     `nondiff_argnums` are arguments that the rule gets as its own first arguments (functions, say).
@@ -55,10 +69,6 @@ class custom_jvp:  # noqa: N801 (JAX's name)
         self.nondiff_argnums = nondiff_argnums
         self.jvp: Function | None = None
         self.symbolic_zeros = False
-
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        return by_reference(self) or (
-            custom_jvp, (CarriedFunction(self.fun), self.nondiff_argnums), _own_attributes(self))
 
     def defjvp(self, jvp: Function, symbolic_zeros: bool = False) -> Function:
         """Set the rule `jvp(primals, tangents) -> (out, out_tangent)` and return it, so that it can decorate.
@@ -89,7 +99,7 @@ class custom_jvp:  # noqa: N801 (JAX's name)
             raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
         if _state.trace is bottom_trace and getattr(self.fun, "of_library", False) and not self.nondiff_argnums:
             return self.fun(*args, **kwargs)  # it takes arrays alone and gives one: nothing to take apart
-        args = _positional(self.fun, args, kwargs)
+        args = positional(self.fun, args, kwargs)
         fun, jvp = self.fun, self.jvp
         if self.nondiff_argnums:
             args = tuple(_constant(x) if i in set(self.nondiff_argnums) else x for i, x in enumerate(args))
@@ -102,7 +112,7 @@ class custom_jvp:  # noqa: N801 (JAX's name)
         return tree_unflatten(flat_fun.out_tree or flat_jvp.out_tree, outs)
 
 
-class custom_vjp:  # noqa: N801 (JAX's name)
+class custom_vjp(CustomFunction):  # noqa: N801 (JAX's name)
     """Give a function a reverse-mode rule; forward mode is then refused.
 
     `nondiff_argnums` are arguments, functions mostly, that the backward rule gets as its own first arguments.
@@ -126,10 +136,6 @@ class custom_vjp:  # noqa: N801 (JAX's name)
         self.bwd: Function | None = None
         self.symbolic_zeros = self.optimize_remat = False
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        return by_reference(self) or (
-            custom_vjp, (CarriedFunction(self.fun), self.nondiff_argnums), _own_attributes(self))
-
     def defvjp(self, fwd: Function, bwd: Function, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
         """Set the rules `fwd(*args) -> (out, residuals)` and `bwd(residuals, ct) -> cts`, one ct per argument.
 
@@ -147,7 +153,7 @@ class custom_vjp:  # noqa: N801 (JAX's name)
         name = _name(self.fun)
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {name} using defvjp.")
-        args = _positional(self.fun, args, kwargs)
+        args = positional(self.fun, args, kwargs)
         fun, fwd, bwd = self.fun, self.fwd, self.bwd
         if self.nondiff_argnums:
             for i in self.nondiff_argnums:
@@ -257,7 +263,7 @@ def _name(fun: Function) -> str:
     return getattr(fun, "__name__", None) or str(fun)
 
 
-def _positional(fun: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def positional(fun: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Return all arguments by position, defaults filled in."""
     if isinstance(fun, functools.partial):  # its signature tells nothing of what it will be called with
         fun = lambda *args, **kwargs: None  # noqa: E731
@@ -296,7 +302,7 @@ def _check_no_tracers(x: Any) -> None:
             "be indicated as nondiff_argnums.")
 
 
-def _own_attributes(function: custom_jvp | custom_vjp) -> dict[str, Any]:
+def _own_attributes(function: CustomFunction) -> dict[str, Any]:
     """Return what was set on a function with rules, besides the function itself and what it copies of that."""
-    copied = ("fun", "nondiff_argnums", "__wrapped__", *functools.WRAPPER_ASSIGNMENTS)
+    copied = ("fun", "__wrapped__", *functools.WRAPPER_ASSIGNMENTS)
     return {name: value for name, value in vars(function).items() if name not in copied}
