@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,8 @@ class FFT(OnHost):
         if 0 in x.shape or 0 in out.shape:  # which NumPy refuses
             return np.zeros(out.shape, out.dtype)
         axes = tuple(range(x.ndim - len(fft_lengths), x.ndim))
-        result: NDArray = _IN_NUMPY[fft_type](x, fft_lengths, axes)
+        in_numpy = getattr(np.fft, fft_type.name.lower() + "n")  # NumPy imports the module when it is asked for it
+        result: NDArray = in_numpy(x, fft_lengths, axes)
         return result.astype(out.dtype, copy=False)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
@@ -130,10 +131,6 @@ def _check_lengths(name: str, x: ShapedArray, last: tuple[int, ...], fft_lengths
     if last != fft_lengths:
         raise ValueError(f"{name} input shape {x.shape} minor dimensions must be equal to fft_lengths {fft_lengths}")
 
-
-_IN_NUMPY: dict[FftType, Callable[..., Any]] = {
-    FftType.FFT: np.fft.fftn, FftType.IFFT: np.fft.ifftn, FftType.RFFT: np.fft.rfftn, FftType.IRFFT: np.fft.irfftn,
-}
 
 fft_p = FFT()
 
