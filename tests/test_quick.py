@@ -16,7 +16,7 @@ WITHOUT = {
     "tests/inspection/debugger/test_in_browser.py", "tests/inspection/explorer/test_in_browser.py",
     "tests/inspection/notebook/test_in_browser.py", "tests/inspection/test_screenshots.py",  # a browser
     "tests/runtime/test_sanitizers.py", "tests/course/test_without_a_compiler.py", "tests/numpy/test_memory.py",
-    "tests/lax/test_linear_solve.py",
+    "tests/lax/test_linear_solve.py", "tests/codegen/c/test_vector_width.py",
     "tutorials/build/step_08", "tutorials/build/step_09",
     "tutorials/build/step_11", "tutorials/build/step_12",  # the C compiler, often
     "tests/test_dask.py",  # runs where dask is installed

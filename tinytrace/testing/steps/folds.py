@@ -87,12 +87,13 @@ def window_patches(draw: st.DrawFn, block: Block) -> Value | None:
 
 
 def largest_of_all(draw: st.DrawFn, block: Block) -> Value | None:
-    """`lax.top_k` along the last axis of exact values."""
+    """`lax.top_k`, or `lax.approx_max_k` of floats, along the last axis of exact values."""
     x = choose(draw, block, lambda v: len(v.shape) > 0 and v.is_exact and v.dtype != BOOL and v.shape[-1] > 0)
     if x is None:
         return None
     k = draw(st.integers(1, x.shape[-1]))
-    return block.add(f"lax.top_k({x.name}, {k})[0]", (*x.shape[:-1], k), x.dtype, x.bound, x.error)
+    function = draw(st.sampled_from(["lax.top_k", "lax.approx_max_k"])) if x.is_float else "lax.top_k"
+    return block.add(f"{function}({x.name}, {k})[0]", (*x.shape[:-1], k), x.dtype, x.bound, x.error)
 
 
 def scattering(draw: st.DrawFn, block: Block) -> Value | None:

@@ -79,6 +79,8 @@ def random_numbers(draw: st.DrawFn, block: Block) -> Value | None:
     ])).format(seed)  # fmt: skip
     kind = draw(st.sampled_from(["bits", "uniform", "gamma", "data"]))
     if kind == "bits":
+        if draw(st.booleans()):
+            made = f"jax.random.key({seed}, impl='rbg')"
         return block.add(f"jax.random.bits({made}, (3,))", (3,), UINT32, math.inf)
     if kind == "data":
         words = block.argument(draw, (2,), UINT32, tame=False)

@@ -128,5 +128,6 @@ def handing_on(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: True)
     assert x is not None
     texts = ["jnp.copy({})", "lax.optimization_barrier({})", "lax.stop_gradient({})", "jax.device_put({})",
-             "jax.ad_checkpoint.checkpoint_name({}, 'kept')", "jax.lax.copy_p.bind({})"]
+             "jax.ad_checkpoint.checkpoint_name({}, 'kept')", "jax.lax.copy_p.bind({})",
+             "jax.core.call_p.bind(jax.extend.linear_util.wrap_init(lambda x_: [x_]), {})[0]"]
     return block.add(draw(st.sampled_from(texts)).format(x.name), x.shape, x.dtype, x.bound, x.error)
