@@ -96,6 +96,8 @@ def ravel(a: ArrayLike, order: str = "C") -> Value:
     check_arraylike("ravel", a)
     if order == "K":
         raise NotImplementedError("Ravel not implemented for order='K'.")
+    if isinstance(a, np.ndarray):  # an operand as any other, where `reshape` asks NumPy
+        return reshape_array(a, (a.size,), order)
     return reshape(a, (np.size(a),), order)
 
 
