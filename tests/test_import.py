@@ -7,7 +7,7 @@ import pytest
 
 LATER = ["tinytrace.codegen.generate", "tinytrace.runtime.ladder", "tinytrace.runtime.compiler", "tinytrace.nn",
          "tinytrace.random", "tinytrace.scipy", "tinytrace.experimental", "tinytrace.missing", "tinytrace.interpreters",
-         "tinytrace.extend", "tinytrace.sharding"]  # fmt: skip
+         "tinytrace.extend", "tinytrace.image", "tinytrace.sharding"]  # fmt: skip
 
 
 def run(code, **environment):

@@ -89,8 +89,8 @@ if TYPE_CHECKING:
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
 _submodule = lazy_submodules(__name__, "api_util", "custom_batching", "dlpack", "example_libraries", "experimental",
-                             "extend", "interpreters", "lib", "monitoring", "nn", "ops", "random", "scipy", "sharding",
-                             "stages", "testing", "typing")
+                             "extend", "image", "interpreters", "lib", "monitoring", "nn", "ops", "random", "scipy",
+                             "sharding", "stages", "testing", "typing")
 _LATER = {
     "Device": "core.array",
     "Shard": "sharding",

@@ -31,7 +31,6 @@ MISSING: dict[str, dict[str, str]] = {
         "debug_key_reuse enable_custom_vjp_by_custom_transpose jax2tf_associative_scan_reductions legacy_prng_key "
         "softmax_custom_jvp": SETTINGS,
         "custom_transpose": TRANSPOSE,
-        "image": LIBRARY,
         "version": "tinytrace.__version__ is tinytrace's; after tinytrace.install_as_jax() there is jax.version",
         "profiler": "tinytrace.profile(f)(x) shows the time of each kernel",
     },
@@ -55,7 +54,8 @@ MISSING: dict[str, dict[str, str]] = {
         "householder_product householder_product_p": "lax.linalg.qr returns the product of its reflections",
         "tridiagonal_solve tridiagonal_solve_p": "use jnp.linalg.solve, or lax.scan along the diagonal",
     },
-    "tinytrace.scipy": {"cluster integrate interpolate ndimage signal": LIBRARY},
+    "tinytrace.scipy": {"cluster integrate interpolate ndimage": LIBRARY},
+    "tinytrace.scipy.signal": {"csd istft stft welch": LIBRARY},
     "tinytrace.scipy.special": {
         "bessel_jn fresnel hyp1f1 lpmn lpmn_values sph_harm": LIBRARY,
     },

@@ -6,8 +6,9 @@ import types
 import warnings
 
 MODULES = ["jax", "jax.numpy", "jax.numpy.linalg", "jax.numpy.fft", "jax.lax", "jax.lax.linalg", "jax.nn",
-           "jax.nn.initializers", "jax.random", "jax.scipy", "jax.scipy.special", "jax.scipy.linalg", "jax.scipy.stats",
-           "jax.scipy.stats.norm", "jax.tree", "jax.tree_util", "jax.debug", "jax.dtypes", "jax.errors",
+           "jax.nn.initializers", "jax.random", "jax.image", "jax.scipy", "jax.scipy.special", "jax.scipy.linalg",
+           "jax.scipy.signal", "jax.scipy.stats", "jax.scipy.stats.norm",
+           "jax.tree", "jax.tree_util", "jax.debug", "jax.dtypes", "jax.errors",
            "jax.ad_checkpoint", "jax.custom_derivatives", "jax.flatten_util", "jax.test_util", "jax.core", "jax.util",
            "jax.api_util", "jax.interpreters.ad", "jax.interpreters.batching", "jax.interpreters.mlir",
            "jax.interpreters.partial_eval", "jax.interpreters.pxla", "jax.interpreters.xla", "jax.extend.core",
