@@ -5,5 +5,5 @@ from tinytrace.util import lazy_submodules
 
 __all__ = ["disable_x64", "enable_x64", "io_callback"]
 
-__getattr__ = lazy_submodules(__name__, "checkify", "host_callback", "mesh_utils", "multihost_utils", "pjit",
-                              "shard_map", "sparse")
+__getattr__ = lazy_submodules(__name__, "checkify", "host_callback", "mesh_utils", "multihost_utils", "ode",
+                              "pjit", "shard_map", "sparse")
