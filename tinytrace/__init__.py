@@ -75,6 +75,7 @@ from tinytrace.util import lazy_names, lazy_submodules
 
 if TYPE_CHECKING:
     from tinytrace import custom_batching as custom_batching
+    from tinytrace import custom_transpose as custom_transpose
     from tinytrace import experimental as experimental
     from tinytrace import nn as nn
     from tinytrace import ops as ops
@@ -88,9 +89,9 @@ if TYPE_CHECKING:
     from tinytrace.exporting import export as export
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
-_submodule = lazy_submodules(__name__, "api_util", "custom_batching", "dlpack", "example_libraries", "experimental",
-                             "extend", "image", "interpreters", "lib", "monitoring", "nn", "ops", "random", "scipy",
-                             "sharding", "stages", "testing", "typing")
+_submodule = lazy_submodules(__name__, "api_util", "custom_batching", "custom_transpose", "dlpack",
+                             "example_libraries", "experimental", "extend", "image", "interpreters", "lib",
+                             "monitoring", "nn", "ops", "random", "scipy", "sharding", "stages", "testing", "typing")
 _LATER = {
     "Device": "core.array",
     "Shard": "sharding",

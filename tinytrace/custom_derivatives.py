@@ -1,7 +1,7 @@
 """`jax.custom_derivatives`: functions with derivative rules of their own, and what such rules may meet."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tinytrace.api.custom_rules import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from tinytrace.api.rule_checks import CustomVJPPrimal
@@ -11,13 +11,16 @@ from tinytrace.control_flow.remat_opt import remat_opt_p
 from tinytrace.core.tangents import SymbolicZero, Zero
 from tinytrace.core.trees import tree_map
 from tinytrace.transforms.zeros import instantiate_zeros
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_names
 
-__getattr__ = absent_names(__name__)
+if TYPE_CHECKING:
+    from tinytrace.api.linear_call import linear_call
+
+__getattr__ = lazy_names("tinytrace", {"linear_call": "api.linear_call"}, __name__)
 custom_vjp_call_jaxpr_p = custom_vjp_call_p
 
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_jvp_call_p",
-           "custom_vjp", "custom_vjp_call_jaxpr_p", "custom_vjp_call_p", "remat_opt_p",
+           "custom_vjp", "custom_vjp_call_jaxpr_p", "custom_vjp_call_p", "linear_call", "remat_opt_p",
            "zero_from_primal"]
 
 

@@ -17,7 +17,6 @@ LIBRARY = "it is not worth its lines here: use SciPy or NumPy outside of jit, or
 FORMATS = "no kernel computes with less than a byte or with eight-bit floats: convert to int8 or bfloat16"
 INSIDE = "it is a part of XLA's and has no counterpart here"
 SETTINGS = "what it sets is not here; the settings that are: `jax.config`, docs/settings.md"
-TRANSPOSE = "write the rule with jax.custom_vjp"
 SIZES = "sizes are numbers here, and known when a program is traced"
 STACK = "there is no stack of traces here: a trace knows its parent (tinytrace/core/trace.py)"
 RANDOM_BITS = "use jax.random.bits, or lax.rng_bit_generator"
@@ -30,7 +29,6 @@ MISSING: dict[str, dict[str, str]] = {
         "transfer_guard_device_to_host transfer_guard_host_to_device": DEVICES,
         "debug_key_reuse enable_custom_vjp_by_custom_transpose jax2tf_associative_scan_reductions legacy_prng_key "
         "softmax_custom_jvp": SETTINGS,
-        "custom_transpose": TRANSPOSE,
         "version": "tinytrace.__version__ is tinytrace's; after tinytrace.install_as_jax() there is jax.version",
         "profiler": "tinytrace.profile(f)(x) shows the time of each kernel",
     },
@@ -72,7 +70,6 @@ MISSING: dict[str, dict[str, str]] = {
     "tinytrace.custom_derivatives": {
         "custom_jvp_call_jaxpr_p custom_vjp_primal_tree_values":
             "it is a part of JAX's insides, which are written in another way here",
-        "linear_call": TRANSPOSE,
     },
     "tinytrace.core": {
         "MainTrace Sublevel TRACER_LEAK_DEBUGGER_WARNING TraceStack TraceState apply_todos "

@@ -11,7 +11,7 @@ import pytest
 
 from tests import goldens
 
-FILES = ["control_flow", "custom_rules", "compositions", "custom_batching"]
+FILES = ["control_flow", "custom_rules", "compositions", "custom_batching", "custom_transpose"]
 NUMBER = re.compile(r"-?\d+\.\d*(?:e[+-]?\d+)?")
 
 

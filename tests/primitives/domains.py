@@ -21,6 +21,9 @@ from tinytrace.config import PRNG_IMPLS, config
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Literal
 from tinytrace.core.primitive import Primitive, registry
+from tinytrace.custom_batching import custom_vmap
+from tinytrace.custom_derivatives import linear_call
+from tinytrace.custom_transpose import custom_transpose
 from tinytrace.lax.approximate_top_k import approx_top_k_p
 from tinytrace.primitives.broadcasting import Reducer
 from tinytrace.primitives.elementwise import Elementwise, accepts
@@ -42,7 +45,6 @@ NOT_ALONE = {
     "custom_lin": "stands only in jaxprs that linearize is about to transpose; tests/transforms",
     "custom_jvp_call": "is applied to functions; tests/control_flow",
     "custom_vjp_call_jaxpr": "is applied to functions; tests/control_flow",
-    "custom_vmap_call": "is applied to functions; tests/test_custom_batching.py",
     "remat_opt": "is what the forward rule of a custom_vjp function becomes; tests/control_flow",
     "tie": "is a step in the transposition of custom_vjp; tests/control_flow",
     "axis_index": "asks for the name of an axis: xla_pmap, tests/primitives/test_collectives.py",
@@ -402,6 +404,22 @@ def _cond(x: Numbers) -> list[Sample]:
                        np.int32(k), x(3, dtype=_float())) for k in (0, 1, 7)]
 
 
+def _with_rules(x: Numbers) -> dict[str, list[Sample]]:
+    """Samples of the functions whose rules a user has written: the rules that they would have had."""
+    product, double = custom_vmap(lambda a, b: lax.mul(lax.sin(a), b)), custom_transpose(lambda _, a: lax.mul(a, 2.0))
+    product.def_vmap(lambda size, batched, a, b: (jax.vmap(lambda a, b: lax.mul(lax.sin(a), b), [
+        0 if each else None for each in batched])(a, b), True))
+    a, b = x(3, dtype=_float()), x(3, dtype=_float())
+    a_type = aval_of(a)
+    double.def_transpose(lambda _, ct: double(a_type, (), ct))
+    return {
+        "custom_vmap_call": [in_program("custom_vmap_call", product, a, b, smooth=False)],
+        "custom_transpose_call": [in_program("custom_transpose_call", lambda a: double(a_type, (), a), a)],
+        "linear_call": [in_program("linear_call", lambda a, b: linear_call(lax.mul, lax.mul, a, b), a, b,
+                                   smooth=False)],
+    }
+
+
 _CONTROL: dict[str, Any] = {
     "pjit": lambda x: [in_program("pjit", lambda a, b: jax.jit(lambda a, b: (lax.mul(a, lax.sin(b)), a))(a, b),
                                   x(3, dtype=_float()), x(3, dtype=_float()))],
@@ -409,6 +427,8 @@ _CONTROL: dict[str, Any] = {
     "remat2": lambda x: [in_program("remat2", jax.checkpoint(lambda a: lax.mul(lax.sin(a), lax.exp(a))),
                                     x(3, dtype=_float()))],
     "name": lambda x: [Sample((x(3),), {"name": "kept"})],
+    **{name: lambda x, name=name: _with_rules(x)[name] for name in (
+        "custom_vmap_call", "custom_transpose_call", "linear_call")},
     # Its matrix stands in four programs as an operand of each: as a function of them all, tests/lax/test_linear_solve.
     "custom_linear_solve": lambda x: [in_program("custom_linear_solve", lambda b: lax.custom_linear_solve(
         lambda x: lax.mul(x, 4.0), b, lambda f, b: lax.div(b, 4.0), symmetric=True), x(3, dtype=_float()))],

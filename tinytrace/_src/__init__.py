@@ -16,18 +16,19 @@ from types import ModuleType
 HOMES = {
     "ad_checkpoint": "ad_checkpoint", "ad_util": "interpreters.ad_values", "api": "", "api_util": "api_util",
     "array": "core.array", "config": "config", "core": "core", "custom_batching": "custom_batching",
-    "custom_derivatives": "custom_derivatives", "debugging": "debug", "errors": "errors",
-    "flatten_util": "flatten_util", "interpreters": "interpreters", "interpreters.ad": "interpreters.ad",
-    "interpreters.batching": "interpreters.batching", "interpreters.mlir": "interpreters.mlir",
-    "interpreters.partial_eval": "interpreters.partial_eval", "interpreters.pxla": "interpreters.pxla",
-    "interpreters.xla": "interpreters.xla", "lax": "lax", "lax.control_flow": "lax", "lax.lax": "lax", "lax.linalg":
-    "lax.linalg", "lib.mlir.dialects.func": "interpreters.no_mlir", "lib.mlir.dialects.hlo":
-    "interpreters.stablehlo", "lib.mlir.ir": "interpreters.no_mlir", "lib.pytree": "lib.pytree", "lib.xla_client":
-    "lib.xla_client", "lib.xla_extension": "lib.xla_extension", "linear_util": "extend.linear_util", "mesh":
-    "sharding", "nn": "nn", "nn.functions": "nn", "nn.initializers": "nn.initializers", "numpy": "numpy",
-    "numpy.lax_numpy": "numpy", "numpy.linalg": "numpy.linalg", "prng": "extend.random", "random": "random",
-    "scipy": "scipy", "sharding_impls": "sharding", "source_info_util": "extend.source_info_util", "stages":
-    "stages", "typing": "typing", "util": "extend.functions",
+    "custom_derivatives": "custom_derivatives", "custom_transpose": "custom_transpose", "debugging": "debug",
+    "errors": "errors", "flatten_util": "flatten_util", "interpreters": "interpreters",
+    "interpreters.ad": "interpreters.ad", "interpreters.batching": "interpreters.batching",
+    "interpreters.mlir": "interpreters.mlir", "interpreters.partial_eval": "interpreters.partial_eval",
+    "interpreters.pxla": "interpreters.pxla", "interpreters.xla": "interpreters.xla", "lax": "lax",
+    "lax.control_flow": "lax", "lax.lax": "lax", "lax.linalg": "lax.linalg",
+    "lib.mlir.dialects.func": "interpreters.no_mlir", "lib.mlir.dialects.hlo": "interpreters.stablehlo",
+    "lib.mlir.ir": "interpreters.no_mlir", "lib.pytree": "lib.pytree", "lib.xla_client": "lib.xla_client",
+    "lib.xla_extension": "lib.xla_extension", "linear_util": "extend.linear_util", "mesh": "sharding", "nn": "nn",
+    "nn.functions": "nn", "nn.initializers": "nn.initializers", "numpy": "numpy", "numpy.lax_numpy": "numpy",
+    "numpy.linalg": "numpy.linalg", "prng": "extend.random", "random": "random", "scipy": "scipy",
+    "sharding_impls": "sharding", "source_info_util": "extend.source_info_util", "stages": "stages",
+    "typing": "typing", "util": "extend.functions",
 }  # fmt: skip
 """Modules of JAX's insides, and the modules of tinytrace that they are."""
 
