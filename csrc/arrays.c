@@ -170,13 +170,14 @@ static PyMethodDef array_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 PyMappingMethods array_mapping;
+PySequenceMethods array_sequence;
 
 PyTypeObject ArrayBaseType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tinytrace._dispatch.ArrayBase",
     .tp_doc = "The fields of an Array; see core/array.py.", .tp_basicsize = sizeof(Array),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .tp_new = array_new, .tp_init = array_init,
     .tp_dealloc = array_dealloc, .tp_members = array_members, .tp_getset = array_getset, .tp_methods = array_methods,
-    .tp_as_mapping = &array_mapping, .tp_as_buffer = &array_buffer,
+    .tp_as_mapping = &array_mapping, .tp_as_sequence = &array_sequence, .tp_as_buffer = &array_buffer,
     .tp_weaklistoffset = offsetof(Array, weakrefs)};
 
 PyObject *array_of(PyObject *aval, PyObject *buffer) {

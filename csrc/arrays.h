@@ -17,7 +17,9 @@ typedef struct {
 } Array;
 
 extern PyTypeObject ArrayBaseType;
-extern PyMappingMethods array_mapping; /* `x[index]`: whoever makes the module fills it in before the type is ready */
+/* `x[index]`, and what makes an Array a sequence in C: whoever makes the module fills them in before the type is ready. */
+extern PyMappingMethods array_mapping;
+extern PySequenceMethods array_sequence;
 
 /* New references, or NULL with an exception. */
 PyObject *array_of(PyObject *aval, PyObject *buffer);

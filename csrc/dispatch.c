@@ -297,6 +297,7 @@ PyMODINIT_FUNC PyInit__dispatch(void) {
                              &TraceStateType, &TraceScopeType};
     PyObject *self = PyModule_Create(&module);
     array_mapping.mp_subscript = array_subscript;
+    array_sequence.sq_item = array_item;
     if (!self)
         return NULL;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)

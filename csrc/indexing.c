@@ -140,6 +140,13 @@ PyObject *array_subscript(PyObject *self, PyObject *index) {
                    : PyErr_Format(PyExc_TypeError, "arrays have no indices yet");
 }
 
+PyObject *array_item(PyObject *self, Py_ssize_t i) {
+    PyObject *index = PyLong_FromSsize_t(i);
+    PyObject *result = index ? array_subscript(self, index) : NULL;
+    Py_XDECREF(index);
+    return result;
+}
+
 /* set_getitem(function): what answers `x[index]` where the index is not plain, or something is traced */
 PyObject *set_getitem(PyObject *module, PyObject *function) {
     (void)module;

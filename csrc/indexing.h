@@ -7,6 +7,10 @@
 
 /* `x[index]`. */
 PyObject *array_subscript(PyObject *array, PyObject *index);
+
+/* The same for an integer, by which Python's sequences are read (`PySequence_GetItem`): NumPy asks whether there is it. */
+PyObject *array_item(PyObject *array, Py_ssize_t i);
+
 PyObject *set_getitem(PyObject *module, PyObject *function);
 
 #endif

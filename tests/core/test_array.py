@@ -1,5 +1,6 @@
 """Arrays: immutable, printed as JAX prints them, sharing memory with NumPy and giving it back."""
 import copy
+import ctypes
 import gc
 import pickle
 
@@ -31,6 +32,21 @@ def test_numpy_sees_the_same_memory_and_cannot_write():
         view[0] = 5
     with pytest.raises(TypeError, match="JAX arrays are immutable"):
         x[0] = 5
+
+
+def test_c_takes_an_array_for_a_sequence():
+    """`PySequence_GetItem` finds what `x[i]` is: NumPy's `lexsort` reads its keys by it."""
+    item, check = ctypes.pythonapi.PySequence_GetItem, ctypes.pythonapi.PySequence_Check
+    item.argtypes, item.restype, check.argtypes = [ctypes.py_object, ctypes.c_ssize_t], ctypes.py_object, [
+        ctypes.py_object]
+    x = jnp.array([[3.0, 1.0, 2.0], [1.0, 1.0, 0.0]])
+    assert check(x)
+    for i in (0, 1, -1, 7):
+        assert item(x, i).tolist() == x[i].tolist()
+    assert np.lexsort(x).tolist() == [2, 1, 0]
+    assert jax.jit(lambda y: item(y, 1) + item(x, 0))(x).tolist() == [4.0, 2.0, 2.0]
+    with pytest.raises(IndexError, match="Too many indices"):
+        item(jnp.float32(1), 0)
 
 
 def test_a_view_keeps_the_buffer_alive():
