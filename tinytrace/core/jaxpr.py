@@ -41,6 +41,16 @@ class UnusedVar(Var):
     suffix = "_"
 
 
+class SuffixedVar(Var):
+    """A variable whose letter is followed by a suffix of one's own."""
+
+    __slots__ = ("suffix",)
+
+    def __init__(self, suffix: str, aval: ShapedArray) -> None:
+        super().__init__(aval)
+        self.suffix = suffix
+
+
 class DropVar(Var):
     """The result that nobody reads, printed `_`."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
 from tinytrace.core.dtypes import FLOAT0, is_float
 from tinytrace.core.jaxpr import Atom as Atom
-from tinytrace.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
+from tinytrace.core.jaxpr import DebugInfo, Jaxpr, JaxprEqn, SuffixedVar, Var
 from tinytrace.core.jaxpr import join_effects as _join_effects
 from tinytrace.core.jaxpr import subjaxprs as jaxprs_in_params
 from tinytrace.core.named_axes import Axis, axis_size, binding, bound_axes
@@ -194,9 +195,9 @@ def new_jaxpr_eqn(invars: Sequence[Atom], outvars: Sequence[Var], primitive: Pri
     return JaxprEqn(invars, outvars, primitive, params, frozenset(effects))
 
 
-def gensym(*ignored: Any) -> Callable[[ShapedArray], Var]:
-    """Return what makes variables of given types."""
-    return Var
+def gensym(suffix: str = "") -> Callable[[ShapedArray], Var]:
+    """Return what makes variables of given types; their letters are followed by `suffix`."""
+    return functools.partial(SuffixedVar, suffix) if suffix else Var
 
 
 def join_effects(*effects: Iterable[Any]) -> frozenset[Any]:

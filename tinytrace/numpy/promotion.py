@@ -26,6 +26,7 @@ from tinytrace.core.dtypes import (
     DType,
     KeyType,
     canonicalize_dtype,
+    is_complex,
     is_float,
     is_inexact,
     result_type_and_weak,
@@ -125,6 +126,11 @@ def promote_dtypes_inexact(*args: Any) -> list[Any]:
     return _promote_to(to_inexact_dtype, args)
 
 
+def promote_dtypes_complex(*args: Any) -> list[Any]:
+    """`promote_dtypes`, to a complex type."""
+    return _promote_to(to_complex_dtype, args)
+
+
 def promote_dtypes_numeric(*args: Any) -> list[Any]:
     """`promote_dtypes`, to an integer type at least (bool becomes int32)."""
     return _promote_to(to_numeric_dtype, args)
@@ -151,6 +157,12 @@ def to_inexact_dtype(dtype: DType) -> DType:
     if is_inexact(dtype):
         return canonicalize_dtype(dtype)  # an array made in x64 mode may be used outside of it
     return float_dtype() if dtype.itemsize == 8 else FLOAT32
+
+
+def to_complex_dtype(dtype: DType) -> DType:
+    """Return the complex type whose parts can hold numbers of a type: of 128 bits for those of 64."""
+    return canonicalize_dtype(np.dtype(np.complex128 if to_inexact_dtype(dtype).itemsize * (
+        1 if is_complex(dtype) else 2) == 16 else np.complex64))
 
 
 def to_numeric_dtype(dtype: DType) -> DType:

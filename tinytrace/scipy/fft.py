@@ -12,7 +12,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace import numpy as jnp
-from tinytrace.numpy.promotion import Value, canonicalize_axis, promote_dtypes_inexact
+from tinytrace.numpy.promotion import Value, canonicalize_axis, promote_dtypes_complex, promote_dtypes_inexact
 
 
 def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Value:
@@ -137,7 +137,8 @@ def _deinterleaved(x: Value, axis: int) -> Value:
 
 
 def _quarter_turn(size: int, k: Value) -> Value:
-    return jnp.exp(-0.5j * np.pi * k / size)
+    sizes, k = promote_dtypes_complex(size, k)
+    return jnp.exp(-0.5j * np.pi * k / sizes)
 
 
 def _orthonormal(out: Value, axis: int) -> Value:

@@ -1,6 +1,7 @@
 """The gamma function and its family: logarithms, derivatives, incomplete ones, beta, zeta, Bessel functions."""
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any
 
@@ -142,15 +143,32 @@ def gammaincc(a: ArrayLike, x: ArrayLike) -> Value:
 
 # --- beta ------------------------------------------------------------------------------------------------------
 
-@remembered()
-def beta(a: ArrayLike, b: ArrayLike) -> Value:
+def beta(*args: ArrayLike, **kwds: ArrayLike) -> Value:
     """Return the beta function `gamma(a) gamma(b) / gamma(a + b)`.
+
+    `x` and `y` are the old names of `a` and `b`, and are warned of.
+
+    Raises: TypeError for arguments that are given twice, or are none of these.
 
     >>> jax.scipy.special.beta(1.0, 2.0)
     Array(0.5000001, dtype=float32, weak_type=True)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.beta.html.
     """
+    for old, new in (("x", "a"), ("y", "b")):
+        if old in kwds:
+            warnings.warn(f"The `{old}` parameter of jax.scipy.special.beta is deprecated, use `{new}` instead.",
+                          DeprecationWarning, stacklevel=2)
+            if new in kwds:
+                raise TypeError(f"beta() got both parameter '{new}' and parameter '{old}'.")
+            kwds[new] = kwds.pop(old)
+    if extra := kwds.keys() - {"a", "b"}:
+        raise TypeError(f"beta() got unexpected keyword arguments {list(extra)}")
+    return _beta(*args, **kwds)
+
+
+@remembered()
+def _beta(a: ArrayLike, b: ArrayLike) -> Value:
     a, b = promote_args_inexact("beta", a, b)
     sign = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
     return sign * lax.exp(betaln(a, b))
