@@ -6,6 +6,7 @@ traced, and refused in JAX's words where they would be computed.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from tinytrace.api.signatures import debug_info, function_name, not_an_array, si
 from tinytrace.api.traced_calls import check_output
 from tinytrace.api.vmapping import flatten_axes, mapped_size
 from tinytrace.api_util import donation_vector
+from tinytrace.control_flow.effects import ordered_effects
 from tinytrace.control_flow.xla_pmap import check_devices, xla_pmap_p
 from tinytrace.core.avals import ShapedArray, abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
@@ -81,6 +83,10 @@ class PmapFunction:
         self._fun, self._options = fun, options
         self._jitted = jit(self._run, static_argnums=options.statics)
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self._fun)
+
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._check(args)
@@ -121,6 +127,10 @@ class PmapFunction:
             raise ValueError(f"Specified axis_size {options.axis_size} doesn't match received axis_size {size}.")
         with binding(Axis(size, options.axis_name)):
             closed, consts, out_tree = self._traced(args, kwargs, leaves, in_tree, in_axes)
+        ordered = ordered_effects.filter_in(closed.effects)
+        if ordered:
+            raise ValueError("Ordered effects not supported in `pmap`." if runs else
+                             f"Ordered effects not supported for map primitives: {ordered}")
         if runs:
             check_devices(size)
         flags = donation_vector(options.donated, (), in_tree)

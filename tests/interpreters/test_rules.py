@@ -108,7 +108,7 @@ def test_effects():
     class Loud(core.Effect):
         pass
 
-    effect = Loud("Loud")
+    effect = Loud()
     p = unary("f", lambda x: x)
     p.def_effectful_abstract_eval(lambda x: (x, {effect}))
     closed = jax.make_jaxpr(lambda x: (p.bind(x), x)[1])(1.0)

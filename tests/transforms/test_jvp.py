@@ -122,6 +122,19 @@ def test_a_tracer_is_of_no_use_after_its_trace():
         jax.jit(lambda y: leaked[0])(1.0)  # no operation that would ask
 
 
+@pytest.mark.parametrize("transform", [
+    jax.grad, jax.value_and_grad, jax.jacfwd, jax.checkpoint, lambda f: lambda x: jax.vjp(f, x),
+    lambda f: lambda x: jax.jvp(f, (x,), (1.0,)), lambda f: lambda x: jax.linearize(f, x),
+    lambda f: lambda x: jax.jit(lambda y: jax.grad(f)(x))(1.0)])
+@pytest.mark.parametrize("leak", [jax.jit, jax.grad])
+def test_a_leaked_tracer_is_no_argument(leak, transform):
+    """Also where the function hands it on, so that no operation asks."""
+    leaked = []
+    leak(lambda x: leaked.append(x) or x)(1.0)
+    with pytest.raises(errors.UnexpectedTracerError):
+        transform(lambda x: x)(leaked[0])
+
+
 @pytest.mark.parametrize(("size", "error"), [(0, ValueError), (1, errors.TracerBoolConversionError), (2, ValueError)])
 def test_the_truth_of_a_tracer_depends_on_its_size_first(size, error):
     with pytest.raises(error):

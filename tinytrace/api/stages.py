@@ -18,6 +18,7 @@ from tinytrace.api.program import Program
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.steps import Steps
 from tinytrace.codegen.csource import CSource
+from tinytrace.control_flow.effects import refuse_unlowerable
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.notebook import ShowsItself
@@ -79,6 +80,7 @@ class Traced(ShowsItself):
 
         Raises: KernelError or JaxprTypeError when a pass is wrong; that is a mistake in tinytrace.
         """
+        refuse_unlowerable(self.jaxpr.effects)
         steps = Steps(self.jaxpr)
         self.donation.warn()
         return Lowered(self, self._program(steps, debug=debug), steps)

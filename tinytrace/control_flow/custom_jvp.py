@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinytrace.control_flow.bodies import run_body
+from tinytrace.control_flow.effects import custom_derivatives_allowed_effects
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr, jaxpr_as_fun
 from tinytrace.core.kinds import Call, Kind
@@ -53,6 +54,9 @@ class CustomJvpCall(Primitive):
 
     def abstract_eval(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
         return call_jaxpr.out_avals
+
+    def check_params(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> None:
+        custom_derivatives_allowed_effects.refuse_others(call_jaxpr.effects, "`custom_jvp`")
 
     def impl(self, *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
         return run_body(call_jaxpr, args)

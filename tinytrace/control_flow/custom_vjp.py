@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinytrace.control_flow.bodies import WithPrograms, run_body
+from tinytrace.control_flow.effects import custom_derivatives_allowed_effects
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
 from tinytrace.core.kinds import Call, Kind
@@ -59,6 +60,9 @@ class CustomVjpCall(WithPrograms):
 
     def abstract_eval(self, *avals: ShapedArray, fun_jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
         return fun_jaxpr.out_avals
+
+    def check_params(self, *avals: ShapedArray, fun_jaxpr: ClosedJaxpr, **params: Any) -> None:
+        custom_derivatives_allowed_effects.refuse_others(fun_jaxpr.effects, "`custom_vjp`")
 
     def impl(self, *args: Any, fun_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
         return run_body(fun_jaxpr, args)

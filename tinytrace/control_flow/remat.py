@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinytrace.control_flow.bodies import WithPrograms, drop, keep, merge, run_body
-from tinytrace.control_flow.effects import does_io
+from tinytrace.control_flow.effects import remat_allowed_effects
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dce import dce_closed_jaxpr, dce_jaxpr
 from tinytrace.core.dtypes import is_inexact
@@ -19,7 +19,7 @@ from tinytrace.core.kinds import Call, IndexMap, Kind
 from tinytrace.core.named_axes import Axis
 from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.tangents import UndefinedPrimal, Zero, is_undefined_primal
-from tinytrace.core.trace import is_eager
+from tinytrace.core.trace import is_eager, refuse_tracer
 from tinytrace.primitives.conversion import reduce_precision_p
 from tinytrace.transforms.jvp import jvp_jaxpr
 from tinytrace.transforms.partial_eval import JaxprTrace, Unknown, partial_eval
@@ -38,7 +38,11 @@ class Remat(WithPrograms):
 
     def bind(self, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
         """Outside of a trace there is nothing to save or to compute again: run the equations."""
-        return eval_jaxpr(jaxpr.jaxpr, (), *args) if is_eager() else super().bind(*args, jaxpr=jaxpr, **params)
+        if not is_eager():
+            return super().bind(*args, jaxpr=jaxpr, **params)
+        for x in args:
+            refuse_tracer(x)
+        return eval_jaxpr(jaxpr.jaxpr, (), *args)
 
     def effects(self, *avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
         return jaxpr.effects
@@ -61,9 +65,7 @@ class Remat(WithPrograms):
     def partial_eval(self, trace: JaxprTrace, args: Sequence[Any], *, jaxpr: ClosedJaxpr, policy: Policy | None,
                      **params: Any) -> Any:
         unknown = [not trace.is_known(x) for x in args]
-        if does_io(jaxpr.effects):
-            raise NotImplementedError("Effects not supported in partial-eval of `checkpoint`/`remat`: "
-                                      f"{sorted(jaxpr.effects, key=str)}")
+        remat_allowed_effects.refuse_others(jaxpr.effects, "partial-eval of `checkpoint`/`remat`")
         split = partial_eval_jaxpr_custom(jaxpr.jaxpr, unknown, True, False, False, policy or nothing_saveable)
         staged, used = dce_jaxpr(split.staged, keep(split.out_unknowns, split.out_inst))
         used_res, used_args = used[:split.num_res], used[split.num_res:]

@@ -35,6 +35,7 @@ def check_jaxpr(program: Jaxpr | ClosedJaxpr) -> None:
                 _check_read(atom, defined)
             for var, aval in zip(eqn.outvars, _derived(eqn), strict=True):
                 _define(var, aval, defined)
+            _check_effects(eqn, jaxpr)
         at = len(jaxpr.eqns)
         for atom in jaxpr.outvars:
             _check_read(atom, defined)
@@ -83,6 +84,18 @@ def _derived(eqn: JaxprEqn) -> list[ShapedArray]:
     if len(out_avals) != len(eqn.outvars):
         raise _Wrong(f"{len(eqn.outvars)} results written, {len(out_avals)} derived")
     return out_avals
+
+
+def _check_effects(eqn: JaxprEqn, jaxpr: Jaxpr) -> None:
+    """The effects of an equation are those of its primitive, and the program has them too."""
+    inferred = eqn.primitive.effects(*[atom.aval for atom in eqn.invars], **eqn.params)
+    if eqn.effects != inferred:
+        raise _Wrong("Inferred effects do not match equation effects. "
+                     f"Equation effects: {set(eqn.effects)}. Inferred effects: {set(inferred)}")
+    for effect in eqn.effects:
+        if effect not in jaxpr.effects:
+            raise _Wrong("Equation effect not present in jaxpr effects. "
+                         f"Equation effect: {effect}. Jaxpr effects: {set(jaxpr.effects)}")
 
 
 def _compatible(written: ShapedArray, derived: ShapedArray) -> bool:

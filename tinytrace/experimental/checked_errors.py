@@ -16,6 +16,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace import numpy as jnp
 from tinytrace.api.shapes import ShapeDtypeStruct
+from tinytrace.control_flow.effects import Effect, control_flow_allowed_effects, lowerable_effects
 from tinytrace.core.avals import aval_of
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinytrace.tree_util import register_pytree_node_class
@@ -113,7 +114,7 @@ class BatchedError(Exception):
 
 @functools.total_ordering
 @dataclasses.dataclass(frozen=True)
-class ErrorEffect:
+class ErrorEffect(Effect):
     """One kind of mistake: the class of its exception, and the types of what that tells."""
 
     error_type: type[JaxException]
@@ -125,6 +126,10 @@ class ErrorEffect:
     @property
     def _order(self) -> tuple[Any, ...]:
         return str(self.error_type), tuple((x.shape, str(x.dtype)) for x in self.shape_dtypes)
+
+
+for _allowed in (lowerable_effects, control_flow_allowed_effects):
+    _allowed.add_type(ErrorEffect)
 
 
 @register_pytree_node_class

@@ -9,6 +9,7 @@ import numpy as np
 from tinytrace.config import config
 from tinytrace.control_flow.bodies import stage_branches
 from tinytrace.control_flow.cond import cond_p
+from tinytrace.control_flow.effects import control_flow_allowed_effects
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import dtype_of, is_inexact, is_weak
@@ -57,6 +58,7 @@ def _cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any]
         (true_fun, false_fun), ops_tree, [aval_of(x) for x in ops], "cond")
     check_same_outputs("true_fun and false_fun output", out_tree, true_jaxpr.out_avals, false_tree,
                        false_jaxpr.out_avals)
+    control_flow_allowed_effects.refuse_others(true_jaxpr.effects | false_jaxpr.effects, "`cond`")
     # An output that is the same input in both branches does not go through the conditional.
     forwarded = [i if i == j else None for i, j in zip(
         forwarded_inputs(true_jaxpr.jaxpr), forwarded_inputs(false_jaxpr.jaxpr), strict=True)]
@@ -101,6 +103,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
     for i in range(1, len(jaxprs)):
         check_same_outputs(f"branch 0 and {i} outputs", out_trees[0], jaxprs[0].out_avals, out_trees[i],
                            jaxprs[i].out_avals)
+    control_flow_allowed_effects.refuse_others(frozenset().union(*(j.effects for j in jaxprs)), "`switch`")
     return tree_unflatten(out_trees[0], cond_p.bind(index, *consts, *ops, branches=tuple(jaxprs)))
 
 

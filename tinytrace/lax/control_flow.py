@@ -15,6 +15,7 @@ from tinytrace import errors
 from tinytrace.api.vmapping import vmap
 from tinytrace.config import config
 from tinytrace.control_flow.bodies import stage_body
+from tinytrace.control_flow.effects import control_flow_allowed_effects
 from tinytrace.control_flow.scan import scan_p
 from tinytrace.control_flow.while_loop import while_p
 from tinytrace.core.avals import ShapedArray, aval_of
@@ -77,6 +78,7 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
         init_flat = promoted
         body, consts, out_tree, in_avals, out_avals = stage(init_flat)
     check_carry("scan body", f, tree_unflatten(init_tree, init_flat), out_tree.children()[0], out_avals)
+    control_flow_allowed_effects.refuse_others(body.effects, "`scan`")
     outs = scan_p.bind(*consts, *init_flat, *xs_flat, reverse=reverse, length=length, jaxpr=body,
                        num_consts=len(consts), num_carry=len(init_flat),
                        linear=(False,) * (len(consts) + len(init_flat) + len(xs_flat)),
@@ -189,6 +191,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         values = promoted
         avals, cond, cond_consts, body, body_consts, body_tree = stage(values)
     check_carry("while_loop body", body_fun, tree_unflatten(in_tree, values)[0], body_tree, body.out_avals)
+    control_flow_allowed_effects.refuse_others(cond.effects | body.effects, "`while`")
     outs = while_p.bind(*cond_consts, *body_consts, *values, cond_nconsts=len(cond_consts), cond_jaxpr=cond,
                         body_nconsts=len(body_consts), body_jaxpr=body)
     return tree_unflatten(body_tree, outs)

@@ -25,7 +25,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.source_info import transformed
 from tinytrace.core.tangents import Zero, from_symbolic_zero, to_symbolic_zero
-from tinytrace.core.trace import Trace, Tracer, current_trace, set_current_trace
+from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error, set_current_trace
 from tinytrace.transforms.custom_lin import CustomJVPException, CustomVJPException, custom_lin_p, tie_p
 from tinytrace.transforms.scope import running
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
@@ -47,6 +47,9 @@ def jvp(fun: FlatFunction, primals: Sequence[Any], tangents: Sequence[Any], has_
     trace = JVPTrace(current_trace())
     with running(trace), transformed("jvp") if named else contextlib.nullcontext():
         outs, out_tangents, aux = _run(trace, fun, primals, tangents, has_aux)
+    for x in outs:  # no operation has asked for those that `fun` only hands on
+        if isinstance(x, Tracer) and not x._trace.alive:
+            raise leaked_tracer_error(x)
     wanted = [instantiate] * len(outs) if isinstance(instantiate, bool) else instantiate
     return outs, [instantiate_zeros(t) if want else t for t, want in zip(out_tangents, wanted, strict=True)], aux
 
