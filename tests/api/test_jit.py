@@ -355,6 +355,20 @@ def test_statics_that_are_equal_and_of_other_types_are_others(values):
             assert by_place(1.0, n) == by_name(1.0, n=n) == kind(1.0, n)
 
 
+def test_inspect_sees_the_signature_without_looking_inside():
+    """Libraries ask with `follow_wrapped=False`; of a method the instance is given."""
+    class Model:
+        @jax.jit
+        def step(self, x, n=2):
+            return x * n
+
+    f = lambda x, *, n=1: x  # noqa: E731
+    for wrapped in (jax.jit(f), jax.pmap(f)):
+        assert inspect.signature(wrapped) == inspect.signature(f)
+        assert inspect.signature(wrapped, follow_wrapped=False) == inspect.signature(f)
+    assert str(inspect.signature(Model().step)) == "(x, n=2)"
+
+
 def test_functions_whose_signature_nobody_knows():
     """Built-in types tell inspect nothing: names of arguments are left out of messages, and all else works."""
     assert float(jax.jit(dict)(a=1.0)["a"]) == 1.0

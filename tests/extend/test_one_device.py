@@ -3,6 +3,9 @@
 JAX's answers, on one device too, are in tests/goldens/one_device.txt.
 """
 
+import pickle
+
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.goldens import answer, as_tinytrace, load, set_scene
 from tinytrace import lax
+from tinytrace.core import placements
 from tinytrace.core.trace import interpreting
 from tinytrace.experimental import checkify
 from tinytrace.experimental.pjit import pjit
@@ -70,6 +74,26 @@ def test_shardings():
         Mesh([device, device], "x")
     with pytest.raises(NotImplementedError, match="abstracted_axes"):
         jax.jit(len, abstracted_axes=("n",))
+
+
+def test_given_shardings_stay_with_the_array_alone():
+    sharding = NamedSharding(Mesh(jax.devices(), ("x",)), PartitionSpec("x"))
+    x = jnp.arange(3.0)
+    placed = jax.device_put(x, sharding)
+    assert (x.sharding, placed.sharding) == (SingleDeviceSharding(jax.devices()[0]), sharding)
+    assert np.shares_memory(np.asarray(x), np.asarray(placed))
+    assert jax.device_put(placed, sharding) is placed
+    x.delete()
+    assert placed.tolist() == [0, 1, 2]
+    del placed
+    assert placements._given == {}
+    f = jax.jit(lambda x: x, out_shardings=sharding)
+    assert [f(jnp.ones(2)).sharding for _ in range(3)] == [sharding] * 3
+    assert jax.jit(lambda x: x)(jnp.ones(2)).sharding != sharding  # they share a cache
+    assert pickle.loads(cloudpickle.dumps(f))(jnp.ones(2)).sharding == sharding
+    assert pjit(lambda x: x, out_shardings=sharding)(jnp.ones(2)).sharding == sharding
+    out, step = jnp.linspace(0, 1, 3, retstep=True, device=sharding)
+    assert (out.sharding == sharding, step) == (True, 0.5)
 
 
 def test_placing():

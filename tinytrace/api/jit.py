@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tinytrace import api, events
 from tinytrace._dispatch import FastCallable, current_epoch, forget, set_raise_status
-from tinytrace.api.devices import devices
+from tinytrace.api.devices import devices, refuse_no_shardings, with_shardings
 from tinytrace.api.donation import NO_DONATION, Donation, donated_leaves, donation_of
 from tinytrace.api.first_calls import note_first_call
 from tinytrace.api.flattening import check_callable
@@ -45,6 +45,7 @@ from tinytrace.api.stages import Lowered, Traced
 from tinytrace.api.static_state import has_changed
 from tinytrace.api.traced_calls import TracedCalls, reading_order
 from tinytrace.config import config, trace_context
+from tinytrace.control_flow.effects import refuse_unlowerable
 from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core.moving import CarriedFunction, by_reference
 from tinytrace.core.notebook import ShowsItself
@@ -63,12 +64,14 @@ if TYPE_CHECKING:
 class JitFunction(FastCallable, TracedCalls, ShowsItself):
     """A function that runs compiled; made by `jit`."""
 
-    def __init__(self, fun: Callable[..., Any], options: JitOptions, signature: inspect.Signature | None) -> None:
+    def __init__(self, fun: Callable[..., Any], options: JitOptions, signature: inspect.Signature | None,
+                 out_shardings: Any = None) -> None:
         # The attributes of a function come along; those of another callable could take the place of methods.
         functools.update_wrapper(self, fun, updated=("__dict__",) if isinstance(fun, types.FunctionType) else ())
         self._fun = fun
         self._options = options
         self._signature = signature
+        self._out_shardings = out_shardings
         self._cache = shared_cache(fun, options)
         self._all_dynamic = options.statics == Statics((), ())
         self._name = function_name(fun)
@@ -90,6 +93,11 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else _BoundJit(self, instance)
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The signature of the function, whether or not `inspect` looks at what it wraps."""
+        return inspect.signature(self._fun)
+
     def __repr__(self) -> str:
         try:
             return f"<PjitFunction of {vars(self)['__wrapped__']!r}>"
@@ -97,7 +105,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
             return "<PjitFunction>"  # the repr of the function, a user's, fails
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        return by_reference(self) or (_rebuilt, (CarriedFunction(self._fun), self._options))
+        return by_reference(self) or (_rebuilt, (CarriedFunction(self._fun), self._options, self._out_shardings))
 
     def __copy__(self) -> JitFunction:
         return self
@@ -138,6 +146,8 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
             closed = self._traced(args, kwargs, leaves, tree, statics).closed
             find_nan(self._name, closed, leaves, tree_leaves(result))
         self._cache.calls[key] = call
+        if self._out_shardings is not None:  # the hit path knows of no places
+            return with_shardings(result, self._out_shardings)
         self._teach(args, kwargs, dynamic, tree, call, epoch)
         return result
 
@@ -146,6 +156,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         cache, traced_before = self._cache, self._cache.traced
         events.tell("miss", self._name, 0.0, (self, key))
         traced = self._traced(args, kwargs, leaves, key.tree, key.statics)
+        refuse_unlowerable(traced.closed.effects)
         donation = self._donation(traced, args, kwargs)
         program = cache.programs.get(traced.closed)
         if program is None:
@@ -240,7 +251,8 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Return the shapes and dtypes of the results, computing nothing."""
-        return self.trace(*args, **kwargs).out_info
+        info = self.trace(*args, **kwargs).out_info
+        return info if self._out_shardings is None else with_shardings(info, self._out_shardings)
 
 
 class _BoundJit:
@@ -252,6 +264,10 @@ class _BoundJit:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.__func__(self.__self__, *args, **kwargs)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(types.MethodType(self.__wrapped__, self.__self__))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (self.__self__, self.__func__.__wrapped__.__name__)  # type: ignore[attr-defined]
@@ -272,9 +288,10 @@ def jit(fun: Callable[..., Any] = _NOT_GIVEN, *, static_argnums: ArgNums = None,
         out_shardings: Any = None, abstracted_axes: Any = None, compile: str = "first call") -> Any:
     """Return `fun` compiled: traced and compiled at the first call with each kind of arguments.
 
-    Static arguments are part of the cache key and must be hashable. `device`, `backend` and shardings are accepted as
-    in JAX; there is one device, this machine. With `compile="background"` the first calls are interpreted, by NumPy,
-    while a thread compiles; the last digits of their results may differ.
+    Static arguments are part of the cache key and must be hashable. Results have the `out_shardings`, a sharding or a
+    tree of such; `device`, `backend` and `in_shardings` are accepted as in JAX: there is one device, this machine. With
+    `compile="background"` the first calls are interpreted, by NumPy, while a thread compiles; the last digits of their
+    results may differ.
 
     Raises: TypeError if `fun` is not callable, NotImplementedError for `abstracted_axes`, ValueError if a static
     argument is none of its parameters or donated too, RuntimeError for a backend other than cpu.
@@ -288,6 +305,7 @@ def jit(fun: Callable[..., Any] = _NOT_GIVEN, *, static_argnums: ArgNums = None,
         return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames,
                                  donate_argnums=donate_argnums, donate_argnames=donate_argnames,
                                  keep_unused=keep_unused, inline=inline, device=device, backend=backend,
+                                 in_shardings=in_shardings, out_shardings=out_shardings,
                                  abstracted_axes=abstracted_axes, compile=compile)
     check_callable(fun)
     if abstracted_axes is not None:
@@ -300,6 +318,8 @@ def jit(fun: Callable[..., Any] = _NOT_GIVEN, *, static_argnums: ArgNums = None,
         warnings.warn('backend and device argument on jit is deprecated. You can use `jax.device_put(..., '
                       'jax.local_devices("cpu")[0])` on the inputs to the jitted function to get the same behavior.',
                       DeprecationWarning, stacklevel=2)
+    for name, shardings in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
+        refuse_no_shardings(name, shardings)
     signature = signature_of(fun)
     if signature is None and donate_argnames is not None:
         raise ValueError(f"Getting the signature of function {fun} failed. Pass donate_argnums instead of "
@@ -307,12 +327,13 @@ def jit(fun: Callable[..., Any] = _NOT_GIVEN, *, static_argnums: ArgNums = None,
     statics = resolve_argnums(signature, static_argnums, static_argnames, "static")
     donated = resolve_argnums(signature, donate_argnums, donate_argnames, "donate")
     check_disjoint(statics, donated)
-    return JitFunction(fun, JitOptions(statics, donated, keep_unused, inline, compile == "background"), signature)
+    options = JitOptions(statics, donated, keep_unused, inline, compile == "background")
+    return JitFunction(fun, options, signature, out_shardings)
 
 
-def _rebuilt(fun: Callable[..., Any], options: JitOptions) -> JitFunction:
+def _rebuilt(fun: Callable[..., Any], options: JitOptions, out_shardings: Any = None) -> JitFunction:
     """Return a pickled jitted function."""
-    return JitFunction(fun, options, signature_of(fun))
+    return JitFunction(fun, options, signature_of(fun), out_shardings)
 
 
 set_raise_status(raise_status)

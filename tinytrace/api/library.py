@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tinytrace.api.devices import created_at, device_put
 from tinytrace.api.eager import EagerFunction
 from tinytrace.api.jit import jit
 from tinytrace.core.array import Array
@@ -152,6 +153,25 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
             except Exception as error:
                 shorten(error)
                 raise
+
+        return of_library(call)  # type: ignore[return-value]
+
+    return decorate
+
+
+def at_device(staged: bool = False) -> Callable[[F], F]:
+    """Decorate a remembered function that has an argument `device`: outside of traces its result is put there.
+
+    staged: whether a program says so too, as JAX's does of some of these.
+    """
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, device: Any = None, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            if device is None:
+                return result
+            return device_put(result, device) if staged else created_at(result, device)
 
         return of_library(call)  # type: ignore[return-value]
 

@@ -48,8 +48,9 @@ class ShapeDtypeStruct:
     __str__ = __repr__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype, self.weak_type) == (
-            other.shape, other.dtype, other.weak_type)
+        return isinstance(other, ShapeDtypeStruct) and (
+            self.shape, self.dtype, self.sharding, self.weak_type) == (
+            other.shape, other.dtype, other.sharding, other.weak_type)
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.dtype, self.weak_type))
+        return hash((self.shape, self.dtype, self.sharding, self.weak_type))

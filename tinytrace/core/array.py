@@ -16,6 +16,7 @@ from tinytrace._runtime import ffi, lib
 from tinytrace.core import basearray, dlpack, views
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KeyType, canonicalize_dtype
+from tinytrace.core.placements import give_sharding, given_sharding
 from tinytrace.core.storage import storage_type
 from tinytrace.errors import JaxRuntimeError
 from tinytrace.tracebacks import api_boundary
@@ -146,8 +147,8 @@ class Array(ArrayBase):
 
     @property
     def sharding(self) -> Any:
-        """Where its parts lie: all of it on the one device, a `jax.sharding.SingleDeviceSharding`."""
-        return views.sharding.SingleDeviceSharding(CPU)
+        """Where its parts lie: as it was given, else all on the one device, a `jax.sharding.SingleDeviceSharding`."""
+        return given_sharding(self) or views.sharding.SingleDeviceSharding(CPU)
 
     is_fully_addressable = is_fully_replicated = True
 
@@ -277,7 +278,9 @@ class Array(ArrayBase):
 
     def __copy__(self) -> Array:
         """Return an array with memory of its own, which lives on when this one is deleted or donated."""
-        return array_from_numpy(np.array(self._value), self.aval)
+        copied = array_from_numpy(np.array(self._value), self.aval)
+        give_sharding(copied, given_sharding(self))
+        return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Array:
         return self.__copy__()

@@ -9,9 +9,9 @@ from tinytrace.control_flow.pjit import pjit_p as pjit_p
 
 
 def pjit(fun: Callable[..., Any], in_shardings: Any = None, out_shardings: Any = None, **options: Any) -> Any:
-    """Return `jit(fun, **options)`: on one device every sharding is the one that arrays have.
+    """Return `jit(fun, in_shardings=in_shardings, out_shardings=out_shardings, **options)`.
 
     >>> pjit(lambda x: 2 * x)(3)
     Array(6, dtype=int32, weak_type=True)
     """
-    return jit(fun, **options)
+    return jit(fun, in_shardings=in_shardings, out_shardings=out_shardings, **options)

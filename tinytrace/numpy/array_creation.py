@@ -10,7 +10,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api import devices
-from tinytrace.api.library import remembered
+from tinytrace.api.library import at_device, remembered
 from tinytrace.core.array import Array, array_from_host, array_from_numpy
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dlpack import elements_of
@@ -62,7 +62,7 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
     dtype = user_dtype(dtype, "array")
     same_type = isinstance(object, np.ndarray) and (dtype is None or dtype == object.dtype)  # float64 == None in NumPy
     if same_type and not copy and ndmin <= object.ndim:
-        return as_array(object) if is_eager() else device_put(object)
+        return devices.created_at(as_array(object) if is_eager() else device_put(object), device)
     if hasattr(object, "__jax_array__"):
         object = object.__jax_array__()
     if dtype is None and type(object) is int and dtype_of(object) == np.int32 and not -2 ** 31 <= object < 2 ** 31:
@@ -71,7 +71,9 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
         result = convert(lax_copy(object) if copy else object, dtype or object.dtype, weak_type)
     else:
         result = _from_python(object, dtype, weak_type)
-    return lax.expand_dims(result, tuple(range(ndmin - np.ndim(result)))) if ndmin > np.ndim(result) else result
+    if ndmin > np.ndim(result):
+        result = lax.expand_dims(result, tuple(range(ndmin - np.ndim(result))))
+    return devices.created_at(result, device)
 
 
 def _from_python(object: Any, dtype: Any, weak_type: bool) -> Value:
@@ -134,7 +136,7 @@ def asarray(a: Any, dtype: DTypeLike = None, order: str | None = None, *, copy: 
 
     See https://numpy.org/doc/stable/reference/generated/numpy.asarray.html.
     """
-    if type(a) is Array and dtype is None and not copy and order in (None, "K"):
+    if type(a) is Array and dtype is None and not copy and order in (None, "K") and device is None:
         return a
     return array(a, dtype=user_dtype(dtype, "asarray"), copy=bool(copy), order=order, device=device)
 
@@ -152,6 +154,7 @@ def copy(a: ArrayLike, order: str | None = None) -> Value:
     return array(a, copy=True, order=order)
 
 
+@at_device()
 @remembered("copy", "device", static_argnums=(1,), elementwise=True)
 def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Value:
     """Return `x` converted to `dtype`: floats truncate to integers, and saturate.
@@ -190,7 +193,7 @@ def zeros(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.zeros.html.
     """
-    return _filled("zeros", shape, 0, dtype)
+    return devices.created_at(_filled("zeros", shape, 0, dtype), device)
 
 
 def ones(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
@@ -201,7 +204,7 @@ def ones(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ones.html.
     """
-    return _filled("ones", shape, 1, dtype)
+    return devices.created_at(_filled("ones", shape, 1, dtype), device)
 
 
 def empty(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
@@ -212,7 +215,7 @@ def empty(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.empty.html.
     """
-    return _filled("empty", shape, 0, dtype)
+    return devices.created_at(_filled("empty", shape, 0, dtype), device)
 
 
 def _filled(function: str, shape: Any, value: int, dtype: Any) -> Value:
@@ -240,10 +243,11 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: 
     dtype = user_dtype(dtype, "full")
     check_arraylike("full", fill_value)
     if np.ndim(fill_value) == 0:
-        return lax.full(shape_tuple(shape), fill_value, dtype)
-    return device_put(broadcast_to(asarray(fill_value, dtype=dtype), shape))
+        return devices.created_at(lax.full(shape_tuple(shape), fill_value, dtype), device)
+    return devices.created_at(device_put(broadcast_to(asarray(fill_value, dtype=dtype), shape)), device)
 
 
+@at_device()
 @remembered("dtype", "shape", "device")
 def zeros_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
     """Return zeros of the shape and dtype of `a`, unless given.
@@ -256,6 +260,7 @@ def zeros_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, devi
     return _filled_like("zeros_like", a, 0, dtype, shape)
 
 
+@at_device()
 @remembered("dtype", "shape", "device")
 def ones_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
     """Return ones of the shape and dtype of `a`, unless given.
@@ -268,6 +273,7 @@ def ones_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, devic
     return _filled_like("ones_like", a, 1, dtype, shape)
 
 
+@at_device()
 @remembered("dtype", "shape", "device")
 def empty_like(prototype: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
     """Return zeros of the shape and dtype of `prototype`, unless given.
@@ -291,9 +297,10 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, shap
     """
     check_arraylike("full_like", 0 if _is_duck_array(a) else a, fill_value)
     if np.ndim(fill_value) == 0:
-        return _filled_like("full_like", a, fill_value, dtype, shape)
+        return devices.created_at(_filled_like("full_like", a, fill_value, dtype, shape), device)
     dtype = user_dtype(dtype, "full_like") or dtype_of(a)
-    return device_put(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape))
+    filled = device_put(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape))
+    return devices.created_at(filled, device)
 
 
 def _filled_like(function: str, a: Any, value: Any, dtype: Any, shape: Any) -> Value:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
+from tinytrace.api.devices import device_put
 from tinytrace.core.array import Array
 from tinytrace.core.dtypes import is_complex, part_dtype
 from tinytrace.core.trace import Tracer
@@ -159,7 +160,7 @@ def _sum(self: Any, axis: Any = None, dtype: Any = None, out: None = None, keepd
 def _to_device(self: Any, device: Any, *, stream: Any = None) -> Value:
     if stream is not None:
         raise NotImplementedError("stream argument of array.to_device()")
-    return self
+    return device_put(self, device)
 
 
 def _transpose(self: Any, *args: Any) -> Value:

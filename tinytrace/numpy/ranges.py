@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit, remembered
+from tinytrace.api import devices
+from tinytrace.api.library import at_device, library_jit, remembered
 from tinytrace.core.array import array_from_numpy
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
 from tinytrace.core.dtypes import is_integer, result_type
@@ -45,7 +46,8 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
 
     See https://numpy.org/doc/stable/reference/generated/numpy.arange.html.
     """
-    if dtype is None and is_eager() and _is_small(start) and all(x is None or _is_small(x) for x in (stop, step)):
+    is_plain = dtype is device is None and is_eager() and _is_small(start)
+    if is_plain and all(x is None or _is_small(x) for x in (stop, step)):
         numbers: Any = np.arange(start, stop, step, int_dtype())  # type: ignore[call-overload]
         return array_from_numpy(numbers, ShapedArray(numbers.shape, int_dtype()))
     dtype = user_dtype(dtype, "arange")
@@ -59,11 +61,12 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
             raise ValueError(f"jax.numpy.arange: arguments must be scalars; got {name}={x}")
     dtype = dtype or result_type(*[x for x in (start, stop, step) if x is not None])
     if stop is None and step is None:
-        return lax.iota(dtype, max(0, int(np.ceil(start))))
-    if step is None and start == 0:
-        return lax.iota(dtype, max(0, int(np.ceil(stop))))
-    values: Any = np.arange(start, stop, step, dtype)  # type: ignore[call-overload]
-    return array(values)
+        counted = lax.iota(dtype, max(0, int(np.ceil(start))))
+    elif step is None and start == 0:
+        counted = lax.iota(dtype, max(0, int(np.ceil(stop))))
+    else:
+        return array(np.arange(start, stop, step, dtype), device=device)  # type: ignore[call-overload]
+    return counted if device is None else devices.device_put(counted, device)
 
 
 def _is_small(x: Any) -> bool:
@@ -82,12 +85,13 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     """
     num = concrete_index(num, "'num' argument of jnp.linspace")
     axis = concrete_index(axis, "'axis' argument of jnp.linspace")
-    return _linspace(start, stop, num, endpoint, retstep, dtype, axis, device=device)
+    result = _linspace(start, stop, num, endpoint, retstep, dtype, axis)
+    return (devices.created_at(result[0], device), result[1]) if retstep else devices.created_at(result, device)
 
 
-@library_jit("num", "endpoint", "retstep", "dtype", "axis", "device")
+@library_jit("num", "endpoint", "retstep", "dtype", "axis")
 def _linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False,
-              dtype: DTypeLike = None, axis: int = 0, *, device: Any = None) -> Any:
+              dtype: DTypeLike = None, axis: int = 0) -> Any:
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     check_arraylike("linspace", start, stop)
@@ -253,6 +257,7 @@ def ix_(*args: ArrayLike) -> tuple[Value, ...]:
     return tuple(output)
 
 
+@at_device(staged=True)
 @remembered("N", "M", "k", "dtype", "device", static_argnums=(0, 1, 2, 3))
 def eye(N: int, M: int | None = None, k: ArrayLike = 0, dtype: DTypeLike = None, *, device: Any = None) -> Value:
     """Return f32[N, M] that is 1 on diagonal `k` and 0 elsewhere.
