@@ -88,6 +88,11 @@ def test_a_rule_gives_a_prefix_in_a_staged_program_too():
     assert linear_transpose(jit(lambda x, y: f(F32, (), (x, y))), 1.0, 1.0)(2.0) == (6.0, 6.0)
 
 
+@pytest.mark.parametrize("out_type", [F32, jax.ShapeDtypeStruct((), np.dtype("float32")), jnp.float32(0), 0.0])
+def test_the_type_of_the_result_may_be_told_by_an_example(out_type):
+    assert linear_transpose(jit(lambda x: scaled(out_type, 2.0, x)), 1.0)(3.0) == (60.0,)
+
+
 def test_grad_of_a_loop():
     def f(x):
         return lax.scan(lambda c, x: (scaled(F32, 2.0, c), None), x, XS)[0]

@@ -73,9 +73,16 @@ def _staged(args: Sequence[Any], call_jaxpr: ClosedJaxpr, transpose_jaxpr_thunk:
     if isinstance(transpose_jaxpr_thunk, UserTranspose):
         last = len(avals) - params["lin_tree"].num_leaves
         res_avals = avals[last - params["res_tree"].num_leaves:last]
-        transpose_jaxpr_thunk = TransposeThunk(transpose_jaxpr_thunk, [*res_avals, *params["out_types"]])
+        transpose_jaxpr_thunk = TransposeThunk(transpose_jaxpr_thunk, [*res_avals, *map(_type, params["out_types"])])
     program = trace_to_closed_jaxpr(jaxpr_as_fun(call_jaxpr), avals)
     return {"call_jaxpr": program, "transpose_jaxpr_thunk": transpose_jaxpr_thunk, **params}
+
+
+def _type(x: Any) -> ShapedArray:
+    """Return the type that a type, a `ShapeDtypeStruct` or a value of that type stands for."""
+    if isinstance(x, ShapedArray):
+        return x
+    return ShapedArray(tuple(x.shape), x.dtype) if hasattr(x, "shape") and hasattr(x, "dtype") else aval_of(x)
 
 
 class UserTranspose:
