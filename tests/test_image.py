@@ -35,6 +35,8 @@ def test_arguments_that_do_not_fit_are_told():
         image.scale_and_translate(x, (2, 3), (0, 1), one, one, "linear")
     with pytest.raises(TypeError, match="method must be a ResizeMethod or the name of one, got 3"):
         image.resize(x, (3, 3), 3)
+    with pytest.raises(TypeError, match=r"every element be nonnegative, got \(3, -1\)"):
+        image.resize(x, (3, -1), "nearest")
     for call in (image.resize, lambda *args: image.scale_and_translate(args[0], args[1], (0,), one, one, args[2])):
         with pytest.raises(TypeError, match="requires ndarray or scalar arguments, got <class 'list'>"):
             call([1.0, 2.0], (3,), "linear")

@@ -71,7 +71,7 @@ def resize(image: ArrayLike, shape: Any, method: str | ResizeMethod, antialias: 
     method: a ResizeMethod or its name, "nearest", "linear", "cubic", "lanczos3", "lanczos5".
     antialias: where there are fewer elements than before, widen the kernel to see all of them.
 
-    Raises: ValueError for a shape of another rank and for other names.
+    Raises: ValueError for a shape of another rank and for other names, TypeError for negative sizes.
 
     >>> jax.image.resize(jnp.array([1.0, 2.0]), (4,), "linear")
     Array([1.  , 1.25, 1.75, 2.  ], dtype=float32)
@@ -99,7 +99,7 @@ def scale_and_translate(image: ArrayLike, shape: Any, spatial_dims: Sequence[int
     """
     check_arraylike("scale_and_translate", image)
     shape = canonicalize_shape(shape)
-    _check_rank(image, shape)
+    _check_shape(image, shape)
     kernel = _kernel(method)
     if kernel is None:
         raise ValueError("Nearest neighbor resampling is not currently supported for scale_and_translate.")
@@ -116,7 +116,7 @@ def scale_and_translate(image: ArrayLike, shape: Any, spatial_dims: Sequence[int
 @library_jit(static_argnums=(1, 2, 3, 4))
 def _resize(image: Any, shape: tuple[int, ...], method: str | ResizeMethod, antialias: bool, precision: Any) -> Value:
     check_arraylike("resize", image)
-    _check_rank(image, shape)
+    _check_shape(image, shape)
     kernel = _kernel(method)
     if kernel is None:
         return _nearest(image, shape)
@@ -167,10 +167,12 @@ def _resized_axes(image: Value, shape: tuple[int, ...]) -> list[int]:
     return [axis for axis, size in enumerate(image.shape) if size != shape[axis]]
 
 
-def _check_rank(image: Any, shape: tuple[int, ...]) -> None:
+def _check_shape(image: Any, shape: tuple[int, ...]) -> None:
     if len(shape) != np.ndim(image):
         raise ValueError("shape must have length equal to the number of dimensions of x; "
                          f" {shape} vs {np.shape(image)}")
+    if any(size < 0 for size in shape):
+        raise TypeError(f"image shape must have every element be nonnegative, got {shape}.")
 
 
 # --- kernels: functions of the distance --------------------------------------------------------------------------

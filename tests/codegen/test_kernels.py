@@ -71,6 +71,18 @@ def test_programs_with_empty_arrays():
     np.testing.assert_array_equal(out, np.zeros(3))
 
 
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (2,)])
+def test_a_loop_in_a_loop_carries_arrays_without_elements(shape):
+    """Results of the inner loop are slices of the outer one's, which are declared where a kernel touches them only."""
+    def inner(carry, x):
+        ys, _ = jax.lax.scan(lambda a, b: (a * x + b, None), jnp.zeros_like(carry), jnp.stack([carry] * 3))
+        return carry + 1, ys
+
+    carry, ys = jax.jit(lambda xs, y: jax.lax.scan(inner, y, xs))(np.float32([0, 1]), np.ones(shape, np.float32))
+    np.testing.assert_array_equal(carry, np.full(shape, 3))
+    np.testing.assert_array_equal(ys, np.stack([np.full(shape, 1), np.full(shape, 6)]))
+
+
 def test_their_text_has_every_statement():
     assert jax.jit(softmax).lower(X).kernels.as_text() == """\
 input a:f32[40,30]

@@ -52,8 +52,10 @@ class ProgramWriter:
     def _repeat(self, loop: Repeat) -> None:
         code = self.code
         code.eqns = loop.eqns
-        moving = [pair for pair in loop.exchanges if pair.before.name != pair.after.name]
         used = {buffer.name for part in (*loop.condition, *loop.body) for buffer in (*part.reads, *part.writes)}
+        # No kernel reads or writes arrays of no elements: they stay where they are, which may be a view of no name.
+        moving = [pair for pair in loop.exchanges if pair.before.name != pair.after.name
+                  and (pair.before.nbytes or used & {pair.before.name, pair.after.name})]
         for pair in loop.exchanges:
             if pair not in moving and pair.before.name not in used:
                 continue
