@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tinytrace.api.devices import created_at, device_put
+from tinytrace.api.devices import device_put
 from tinytrace.api.eager import EagerFunction
 from tinytrace.api.jit import jit
 from tinytrace.core.array import Array
@@ -139,6 +139,7 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
     def decorate(function: F) -> F:
         ELEMENTWISE.extend([function] if elementwise else [])
         eager: EagerFunction | None = None
+        takes_device = "device" in static_argnames
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -146,6 +147,9 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
             try:
                 if _state.trace is not bottom_trace:
                     return function(*args, **kwargs)
+                if takes_device and kwargs and kwargs.get("device") is not None:  # it is no part of the program
+                    device = kwargs.pop("device")
+                    return device_put(call(*args, **kwargs), device)
                 if eager is None:
                     jitted = jit(function, static_argnums=static_argnums, static_argnames=static_argnames)
                     eager = EagerFunction(function, jitted, arrays_alone=True, elementwise=elementwise)
@@ -153,25 +157,6 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
             except Exception as error:
                 shorten(error)
                 raise
-
-        return of_library(call)  # type: ignore[return-value]
-
-    return decorate
-
-
-def at_device(staged: bool = False) -> Callable[[F], F]:
-    """Decorate a remembered function that has an argument `device`: outside of traces its result is put there.
-
-    staged: whether a program says so too, as JAX's does of some of these.
-    """
-
-    def decorate(function: F) -> F:
-        @functools.wraps(function)
-        def call(*args: Any, device: Any = None, **kwargs: Any) -> Any:
-            result = function(*args, **kwargs)
-            if device is None:
-                return result
-            return device_put(result, device) if staged else created_at(result, device)
 
         return of_library(call)  # type: ignore[return-value]
 

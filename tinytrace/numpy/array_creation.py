@@ -10,7 +10,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api import devices
-from tinytrace.api.library import at_device, remembered
+from tinytrace.api.library import remembered
 from tinytrace.core.array import Array, array_from_host, array_from_numpy
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dlpack import elements_of
@@ -154,7 +154,6 @@ def copy(a: ArrayLike, order: str | None = None) -> Value:
     return array(a, copy=True, order=order)
 
 
-@at_device()
 @remembered("copy", "device", static_argnums=(1,), elementwise=True)
 def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Value:
     """Return `x` converted to `dtype`: floats truncate to integers, and saturate.
@@ -247,7 +246,6 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: 
     return devices.created_at(device_put(broadcast_to(asarray(fill_value, dtype=dtype), shape)), device)
 
 
-@at_device()
 @remembered("dtype", "shape", "device")
 def zeros_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
     """Return zeros of the shape and dtype of `a`, unless given.
@@ -260,7 +258,6 @@ def zeros_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, devi
     return _filled_like("zeros_like", a, 0, dtype, shape)
 
 
-@at_device()
 @remembered("dtype", "shape", "device")
 def ones_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
     """Return ones of the shape and dtype of `a`, unless given.
@@ -273,7 +270,6 @@ def ones_like(a: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, devic
     return _filled_like("ones_like", a, 1, dtype, shape)
 
 
-@at_device()
 @remembered("dtype", "shape", "device")
 def empty_like(prototype: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Value:
     """Return zeros of the shape and dtype of `prototype`, unless given.

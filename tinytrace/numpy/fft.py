@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinytrace import lax
-from tinytrace.api.library import at_device, remembered
+from tinytrace.api.library import remembered
 from tinytrace.numpy.array_creation import array, asarray, zeros
 from tinytrace.numpy.classification import conj
 from tinytrace.numpy.exponential import sqrt
@@ -276,7 +276,6 @@ def _factor(s: Value, name: str, norm: str) -> Value:
 
 # --- frequencies -------------------------------------------------------------------------------------------------
 
-@at_device()
 @remembered("n", "d", "dtype", "device", static_argnums=(0, 1))
 def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Any = None) -> Value:
     """Return the frequencies f32[n] of a transform of `n` samples at distances `d`; those below 0 come last.
@@ -295,7 +294,6 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Any 
     return k / array(d * n, dtype=dtype, device=device)
 
 
-@at_device()
 @remembered("n", "d", "dtype", "device", static_argnums=(0, 1))
 def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Any = None) -> Value:
     """Return the frequencies f32[n // 2 + 1], none negative, of a transform of `n` real samples at distances `d`.

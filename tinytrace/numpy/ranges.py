@@ -8,7 +8,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api import devices
-from tinytrace.api.library import at_device, library_jit, remembered
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.array import array_from_numpy
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
 from tinytrace.core.dtypes import is_integer, result_type
@@ -257,7 +257,6 @@ def ix_(*args: ArrayLike) -> tuple[Value, ...]:
     return tuple(output)
 
 
-@at_device(staged=True)
 @remembered("N", "M", "k", "dtype", "device", static_argnums=(0, 1, 2, 3))
 def eye(N: int, M: int | None = None, k: ArrayLike = 0, dtype: DTypeLike = None, *, device: Any = None) -> Value:
     """Return f32[N, M] that is 1 on diagonal `k` and 0 elsewhere.
@@ -281,7 +280,8 @@ def eye(N: int, M: int | None = None, k: ArrayLike = 0, dtype: DTypeLike = None,
         raise ValueError(f"k must be a scalar integer; got {k}")
     i = lax.broadcasted_iota(offset.dtype, (rows, columns), 0)
     j = lax.broadcasted_iota(offset.dtype, (rows, columns), 1)
-    return (i + offset == j).astype(dtype)
+    result = (i + offset == j).astype(dtype)
+    return result if device is None else devices.device_put(result, device)
 
 
 def identity(n: int, dtype: DTypeLike = None) -> Value:
