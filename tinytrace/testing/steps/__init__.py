@@ -42,7 +42,7 @@ ALL_STEPS: list[Step] = [
     *[calls.recomputing] * 2, *[special.handing_on] * 2, matrices.factorization, matrices.random_numbers,
     matrices.pivots, matrices.random_numbers, calls.differentiating, reductions.running_product,
     elementwise.product_and_sum, elementwise.product_and_sum, *[matrices.complex_numbers] * 3,
-    *[calls.over_a_named_axis] * 3, *[calls.on_one_device] * 2,
+    *[calls.over_a_named_axis] * 3, *[calls.on_one_device] * 2, calls.calling_by_rule,
 ]  # fmt: skip
 """All families, those of many operations more often: with these, every primitive of the registry is drawn."""
 

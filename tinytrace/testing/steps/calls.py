@@ -18,6 +18,13 @@ WITH_JVP = """{f} = jax.custom_jvp(lambda x_: -x_)
 WITH_VJP = """{f} = jax.custom_vjp(lambda x_: -x_)
 {f}.defvjp(lambda x_: (-x_, None), lambda _, ct_: (-ct_,){options})"""
 
+WITH_TRANSPOSE = """{f} = jax.custom_transpose.custom_transpose(lambda _, x_: -x_)
+{f}.def_transpose(lambda _, ct_: -ct_)"""
+BY_RULE = {
+    "jax.custom_batching.sequential_vmap(lambda x_: -x_)({x})": "",
+    "jax.custom_derivatives.linear_call(lambda _, x_: -x_, lambda _, ct_: -ct_, None, {x})": "",
+    "{f}(jax.ShapeDtypeStruct(jnp.shape({x}), jnp.float32), None, {x})": WITH_TRANSPOSE,
+}  # the call of a function that negates, and what is defined before it
 
 COLLECTIVES = [
     "lax.pmax(row_, 'i')", "lax.pmin(row_, 'i')", "lax.pbroadcast(row_, 'i', 0)", "lax.all_gather(row_, 'i')[0]",
@@ -65,6 +72,16 @@ def calling(draw: st.DrawFn, block: Block) -> Value | None:
     text = WITH_JVP if wrapped == "jvp" else WITH_VJP
     block.lines.append(text.format(f=name, options=options))
     return block.add(f"{name}({x.name})", x.shape, x.dtype, x.bound, x.error)
+
+
+def calling_by_rule(draw: st.DrawFn, block: Block) -> Value | None:
+    """A call of a function that negates, with its own rule of batching or transposing."""
+    x = choose(draw, block, lambda v: v.dtype == FLOAT32)
+    if x is None or block.depth:
+        return None
+    text, name = draw(st.sampled_from(list(BY_RULE))), next(block.names)
+    block.lines += [BY_RULE[text].format(f=name)] if BY_RULE[text] else []
+    return block.add(text.format(f=name, x=x.name), x.shape, x.dtype, x.bound, x.error)
 
 
 def differentiating(draw: st.DrawFn, block: Block) -> Value | None:
