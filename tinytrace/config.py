@@ -117,6 +117,11 @@ class Config(threading.local):
     # What else is logged: some of trace, cache, compile, passes, with commas.
     log: str = os.environ.get("TINYTRACE_LOG", "")
 
+    @property
+    def checks_results(self) -> bool:
+        """Whether results are looked at for NaNs or infinities: then no call is answered by what was learnt."""
+        return self.debug_nans or self.debug_infs
+
     def update(self, name: str, value: Any) -> None:
         """Set a setting for the whole process; a thread inside an override of it keeps its own value.
 

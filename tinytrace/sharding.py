@@ -41,6 +41,13 @@ class Sharding:
     def check_compatible_aval(self, shape: Sequence[int]) -> None:
         """Raise ValueError when arrays of this shape cannot lie so: one has too few axes."""
 
+    def require_fit(self, shape: Sequence[int], which: str) -> None:
+        """Raise ValueError, with the words of JAX, when one of `which` has a shape that cannot lie so."""
+        try:
+            self.check_compatible_aval(shape)
+        except ValueError as error:
+            raise ValueError(f"One of {which} is incompatible with its sharding annotation {self}: {error}") from None
+
     def with_free_axis(self, axis: int) -> Sharding:
         """Return the sharding of arrays with another axis, of which nothing is said."""
         return self

@@ -187,11 +187,7 @@ def _as_sharding(place: Any) -> Any:
 
 
 def _result_at(leaf: Any, sharding: Any) -> Any:
-    try:
-        sharding.check_compatible_aval(leaf.shape)
-    except ValueError as error:
-        raise ValueError("One of pjit outputs is incompatible with its sharding annotation "
-                         f"{sharding}: {error}") from None
+    sharding.require_fit(leaf.shape, "pjit outputs")
     if isinstance(leaf, ShapeDtypeStruct):
         return ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding, weak_type=leaf.weak_type)
     return lies_at(leaf, sharding)

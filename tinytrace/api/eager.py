@@ -68,7 +68,7 @@ class EagerFunction(FastCallable):
         self._configure(EagerFunction._first_call, *jitted.statics)
 
     def _first_call(self, *args: Any, **kwargs: Any) -> Any:
-        if (config.debug_nans or config.debug_infs) and self.is_one_program:  # no call is known then: each comes here
+        if config.checks_results and self.is_one_program:  # no call is known then: each comes here
             return (self.plain if config.disable_jit else self.jitted)(*args, **kwargs)
         if self.elementwise and all(name in (self.static_names or ()) for name in kwargs):
             result = _at_any_shape(self, args, kwargs, _function_at_any_shape)
@@ -81,7 +81,7 @@ class EagerFunction(FastCallable):
 
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], repeated: bool) -> Any:
         epoch = current_epoch()
-        if config.disable_jit or config.debug_nans or config.debug_infs or not (found := self._traced(args, kwargs)):
+        if config.disable_jit or config.checks_results or not (found := self._traced(args, kwargs)):
             self._learn(args, kwargs, self.plain, epoch)
             return self.plain(*args, **kwargs)
         traced, leaves, order = found
@@ -141,7 +141,7 @@ class EagerPrimitive(FastCallable):
         elif call.entry is not None and not primitive.compiled_eagerly:  # bodies of loops come and go
             self._learn(args, params, call.entry, epoch)
         result = call(args)
-        if config.debug_nans or config.debug_infs:
+        if config.checks_results:
             name, body = (params["name"], params["jaxpr"]) if primitive is pjit_p else (primitive.name, closed)
             find_nan(name, body, args, result if primitive.multiple_results else [result])
         return result
@@ -265,7 +265,7 @@ def _at_any_shape(function: EagerFunction | EagerPrimitive, args: tuple[Any, ...
     epoch, statics = current_epoch(), function.static_places
     try:
         found = types_and_shape(args, statics)
-        if found is None or config.disable_jit or config.debug_nans or config.debug_infs:
+        if found is None or config.disable_jit or config.checks_results:
             return NotImplemented
         types, shape = found
         items = tuple([(name, StaticValue(x)) for name, x in params.items()]) if params else ()
@@ -309,7 +309,6 @@ def _any_shape(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
     if blocks is None:
         return None
     width = max(aval.dtype.itemsize for aval in (*closed.in_avals, *out_avals))
-
 
     def compiled() -> Callable[[int, tuple[ShapedArray, ...]], FastEntry] | None:
         found = shared_program(blocks.jaxpr).entry_on_blocks(*_entry_arguments(blocks, order), unflatten)

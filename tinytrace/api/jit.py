@@ -142,7 +142,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
             for i, leaf in enumerate(leaves):
                 self._leaf_aval(leaf, i, args, kwargs)  # a Python integer that does not fit: says which
             raise
-        if config.debug_nans or config.debug_infs:
+        if config.checks_results:
             closed = self._traced(args, kwargs, leaves, tree, statics).closed
             find_nan(self._name, closed, leaves, tree_leaves(result))
         self._cache.calls[key] = call
@@ -177,7 +177,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
 
     def _donation(self, traced: TracedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Donation:
         """Return what becomes of donated arguments; while NaNs are looked for none is: it may be needed once more."""
-        if config.debug_nans or config.debug_infs:
+        if config.checks_results:
             return NO_DONATION
         flags = donated_leaves(self._options.donated, self._options.statics, args, kwargs)
         return donation_of(traced.closed.jaxpr, flags, self._options.keep_unused)
@@ -185,7 +185,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
     def _teach(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, tree: PyTreeDef,
                call: CompiledCall, epoch: int) -> None:
         """Let the hit path answer such calls itself from now on, unless settings have changed since `epoch`."""
-        if config.debug_nans or config.debug_infs or call.record.traced.states is not None:
+        if config.checks_results or call.record.traced.states is not None:
             return
         places = {leaf: place for place, leaf in enumerate(reading_order(dynamic, tree))}
         if len(places) == tree.num_leaves:

@@ -18,6 +18,7 @@ from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, DebugInfo, Jaxpr, UnusedVar, eval_jaxpr
 from tinytrace.core.key_paths import SequenceKey, keystr
+from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.named_axes import Axis
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.primitive import Primitive
@@ -224,6 +225,32 @@ class WithPrograms(Primitive):
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
         return self.batch_along(Axis(batch_size(args, dims)), args, dims, **params)
+
+
+class CallsProgram(WithPrograms):
+    """A primitive whose meaning is a call of the program `call_jaxpr`, whatever rules it has besides.
+
+    called: the name of that parameter, where it is another one.
+    """
+
+    multiple_results = True
+    called = "call_jaxpr"
+
+    def effects(self, *avals: ShapedArray, **params: Any) -> frozenset[Any]:
+        return self._program(params).effects
+
+    def abstract_eval(self, *avals: ShapedArray, **params: Any) -> list[ShapedArray]:
+        return self._program(params).out_avals
+
+    def impl(self, *args: Any, **params: Any) -> list[Any]:
+        return run_body(self._program(params), args)
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        return Call(self._program(params))
+
+    def _program(self, params: dict[str, Any]) -> ClosedJaxpr:
+        program: ClosedJaxpr = params[self.called]
+        return program
 
 
 @cache_by_jaxpr

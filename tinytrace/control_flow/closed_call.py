@@ -4,11 +4,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.control_flow.bodies import WithPrograms, drop, keep, merge, run_body
-from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.control_flow.bodies import CallsProgram, drop, keep, merge
+from tinytrace.core.avals import aval_of
 from tinytrace.core.dce import dce_closed_jaxpr
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_jaxpr, jaxpr_as_fun
-from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.named_axes import Axis
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.core.trace import current_trace, is_eager
@@ -20,11 +19,10 @@ from tinytrace.transforms.transpose import transpose_jaxpr
 from tinytrace.transforms.vmap import batch_jaxpr_axes
 
 
-class ClosedCall(WithPrograms):
+class ClosedCall(CallsProgram):
     """`outs = closed_call[call_jaxpr={...}] *args`: evaluate `call_jaxpr`."""
 
     name = "closed_call"
-    multiple_results = True
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Outside of a trace it is its equations; in a program it is traced again, and what is unused is dropped.
@@ -45,15 +43,6 @@ class ClosedCall(WithPrograms):
             return fun.call_wrapped(*args)
         jaxpr, closed_over = trace_to_jaxpr(fun.call_wrapped, [aval_of(x) for x in args])
         return self.bind(*closed_over, *args, call_jaxpr=ClosedJaxpr(hoist_consts(jaxpr), ()), **params)
-
-    def effects(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
-        return call_jaxpr.effects
-
-    def abstract_eval(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
-        return call_jaxpr.out_avals
-
-    def impl(self, *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
-        return run_body(call_jaxpr, args)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, call_jaxpr: ClosedJaxpr, **params: Any
             ) -> tuple[Any, Any]:
@@ -97,10 +86,6 @@ class ClosedCall(WithPrograms):
         batched, out_dims = batch_jaxpr_axes(call_jaxpr, axis, dims)
         params.setdefault("name", "<unnamed wrapped function>")  # a name that only vmap gives, in JAX too
         return self.bind(*args, call_jaxpr=batched, **params), out_dims
-
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *,
-              call_jaxpr: ClosedJaxpr, **params: Any) -> Kind:
-        return Call(call_jaxpr)
 
 
 class CoreCall(ClosedCall):

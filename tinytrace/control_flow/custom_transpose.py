@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinytrace.control_flow.bodies import run_body, split
+from tinytrace.control_flow.bodies import CallsProgram, split
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr, jaxpr_as_fun
-from tinytrace.core.kinds import Call, Kind
-from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.primitive import refuse
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.core.trace import Tracer, current_trace, is_eager
 from tinytrace.core.tree_prefixes import spread_prefix
@@ -21,11 +20,10 @@ from tinytrace.transforms.staging import DynamicJaxprTrace, trace_to_closed_jaxp
 from tinytrace.transforms.zeros import instantiate_zeros
 
 
-class CustomTransposeCall(Primitive):
+class CustomTransposeCall(CallsProgram):
     """`outs = custom_transpose_call[call_jaxpr={...} transpose_jaxpr_thunk ...] *consts *residuals *linear`."""
 
     name = "custom_transpose_call"
-    multiple_results = True
 
     def bind(self, *args: Any, **params: Any) -> Any:
         if is_eager():
@@ -33,15 +31,6 @@ class CustomTransposeCall(Primitive):
         if isinstance(current_trace(), DynamicJaxprTrace):
             params = _staged(args, **params)
         return super().bind(*args, **params)
-
-    def effects(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
-        return call_jaxpr.effects
-
-    def abstract_eval(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
-        return call_jaxpr.out_avals
-
-    def impl(self, *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
-        return run_body(call_jaxpr, args)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         count = len(primals) - params["lin_tree"].num_leaves
@@ -60,10 +49,6 @@ class CustomTransposeCall(Primitive):
         return [None] * count + transpose_jaxpr_thunk(*res, *map(instantiate_zeros, cts))
 
     batch = refuse("a batching rule for it is not defined, in JAX neither")
-
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, call_jaxpr: ClosedJaxpr,
-              **params: Any) -> Kind:
-        return Call(call_jaxpr)
 
 
 def _staged(args: Sequence[Any], call_jaxpr: ClosedJaxpr, transpose_jaxpr_thunk: UserTranspose | TransposeThunk,

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinytrace.control_flow.bodies import WithPrograms, either, run_body
-from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
+from tinytrace.control_flow.bodies import CallsProgram, either
+from tinytrace.core.avals import aval_of, is_valid_type
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import ClosedJaxpr, eval_jaxpr
-from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.named_axes import Axis
 from tinytrace.core.primitive import refuse
 from tinytrace.core.trace import is_eager
@@ -32,25 +31,16 @@ from tinytrace.transforms.zeros import instantiate_zeros
 Rule = Callable[[int, list[bool], Sequence[Any]], tuple[list[Any], list[bool]]]
 
 
-class CustomVmapCall(WithPrograms):
+class CustomVmapCall(CallsProgram):
     """`outs = custom_vmap_call[call={...} in_tree out_tree rule] *consts *args`."""
 
     name = "custom_vmap_call"
-    multiple_results = True
+    called = "call"
 
     def bind(self, *args: Any, **params: Any) -> Any:
         if is_eager():
             return eval_jaxpr(params["call"].jaxpr, params["call"].consts, *args)
         return super().bind(*args, **params)
-
-    def effects(self, *avals: ShapedArray, call: ClosedJaxpr, **params: Any) -> frozenset[Any]:
-        return call.effects
-
-    def abstract_eval(self, *avals: ShapedArray, call: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
-        return call.out_avals
-
-    def impl(self, *args: Any, call: ClosedJaxpr, **params: Any) -> list[Any]:
-        return run_body(call, args)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, call: ClosedJaxpr, in_tree: PyTreeDef,
             out_tree: PyTreeDef, rule: Rule) -> tuple[Any, Any]:
@@ -77,10 +67,6 @@ class CustomVmapCall(WithPrograms):
         operands = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(args, dims, strict=True)]
         outs, batched = rule(axis.size, [dim is not None for dim in dims], operands)
         return outs, [0 if b else None for b in batched]
-
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, call: ClosedJaxpr,
-              **params: Any) -> Kind:
-        return Call(call)
 
 
 class UserRule:

@@ -238,11 +238,11 @@ def apply_primitive(primitive: Primitive, args: Sequence[Any], params: dict[str,
     out = quietly(primitive.impl, values, params)
     if not primitive.multiple_results:
         result = owned(out, out_avals, borrowed)
-        if config.debug_nans or config.debug_infs:
+        if config.checks_results:
             check_nans(primitive, [result])
         return result
     results = [owned(x, aval, borrowed) for x, aval in zip(out, out_avals, strict=True)]
-    if config.debug_nans or config.debug_infs:
+    if config.checks_results:
         check_nans(primitive, results)
     return results
 

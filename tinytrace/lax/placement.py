@@ -36,10 +36,6 @@ def _as_sharding(wanted: Any) -> Sharding:
 
 
 def _constrained(x: Any, sharding: Sharding) -> Any:
-    try:
-        sharding.check_compatible_aval(x.shape)
-    except ValueError as error:
-        raise ValueError("One of with_sharding_constraint arguments is incompatible with its sharding annotation "
-                         f"{sharding}: {error}") from None
+    sharding.require_fit(x.shape, "with_sharding_constraint arguments")
     return sharding_constraint_p.bind(x, sharding=sharding, layout=None,
                                       resource_env=ResourceEnv(meshes_in_use.innermost), unconstrained_dims=set())

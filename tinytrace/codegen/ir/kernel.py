@@ -273,9 +273,17 @@ def told(kernel: KernelT, **changes: Any) -> KernelT:
     return result
 
 
-def map_bodies(kernels: Sequence[Kernel], change: Callable[[Sequence[Stmt]], Sequence[Stmt]]) -> list[Kernel]:
-    """Return a program with the statements of every nest changed, those of programs inside it too."""
-    return map_nests(kernels, lambda nest: nest.with_body(change(nest.body)))
+def map_bodies(kernels: Sequence[Kernel], change: Callable[[Sequence[Stmt]], Sequence[Stmt]],
+               keep_titles: bool = False) -> list[Kernel]:
+    """Return a program with the statements of every nest changed, those of programs inside it too.
+
+    keep_titles: for changes that hide what a nest is: its heading says what it was.
+    """
+    def changed(nest: Nest) -> Nest:
+        result = nest.with_body(change(nest.body))
+        return replace(result, heading=nest.title()) if keep_titles and result is not nest else result
+
+    return map_nests(kernels, changed)
 
 
 def map_nests(kernels: Sequence[Kernel], change: Callable[[Nest], Nest]) -> list[Kernel]:

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import add, compare, constant_of, linear, rebuild, stride_along
-from tinytrace.codegen.ir.kernel import Kernel, Nest, map_nests
+from tinytrace.codegen.ir.kernel import Kernel, map_bodies
 from tinytrace.codegen.ir.nodes import Node, axis, number, rewrite, walk
 from tinytrace.codegen.ir.procedures import PREFETCH
 from tinytrace.codegen.ir.statements import Buffer, Call, For, Stmt, When, expressions, with_body
@@ -29,12 +28,7 @@ LEAST, MOST = 1 << 10, 1 << 15
 
 def prefetch_rows(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose loops over rows of large arrays ask for the next row."""
-    return map_nests(kernels, _with_requests)
-
-
-def _with_requests(nest: Nest) -> Nest:
-    changed = nest.with_body(_asking(nest.body))
-    return nest if changed is nest else replace(changed, heading=nest.title())
+    return map_bodies(kernels, _asking, keep_titles=True)
 
 
 def _asking(body: Sequence[Stmt]) -> list[Stmt]:

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import constant_of, linear, minimum, stride_along, subtract, terms_of
-from tinytrace.codegen.ir.kernel import Kernel, Nest, map_nests
+from tinytrace.codegen.ir.kernel import Kernel, map_bodies
 from tinytrace.codegen.ir.nodes import Node, axis, axis_between, number, walk
 from tinytrace.codegen.ir.procedures import stream
 from tinytrace.codegen.ir.rewriting import Replacement
@@ -45,12 +44,7 @@ LINE = 64
 
 def stream_results(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose vectorised loops store large results past the caches, and are several where it pays."""
-    return map_nests(kernels, _with_streams)
-
-
-def _with_streams(nest: Nest) -> Nest:
-    changed = nest.with_body(_streamed(nest.body))
-    return nest if changed is nest else replace(changed, heading=nest.title())
+    return map_bodies(kernels, _streamed, keep_titles=True)
 
 
 def is_streaming(loop: For) -> bool:

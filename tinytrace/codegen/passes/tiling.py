@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tinytrace.codegen.ir.arithmetic import constant_of, linear, minimum, rebuild, stride_along, subtract
-from tinytrace.codegen.ir.kernel import Kernel, Nest, map_nests
+from tinytrace.codegen.ir.kernel import Kernel, map_bodies
 from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Declare, For, Row, Stmt, Store, expressions, touched, with_body
@@ -40,12 +40,7 @@ MOST_TILES = 4
 
 def tile_loops(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose loops across the rows of large arrays run tile by tile."""
-    return map_nests(kernels, _with_tiles)
-
-
-def _with_tiles(nest: Nest) -> Nest:
-    changed = nest.with_body(_tiled(nest.body))
-    return nest if changed is nest else replace(changed, heading=nest.title())
+    return map_bodies(kernels, _tiled, keep_titles=True)
 
 
 def _tiled(body: Sequence[Stmt]) -> list[Stmt]:
