@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -23,6 +24,8 @@ import tinytrace
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.testing.values import TAME, Dtype, Shape, Value
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -154,12 +157,27 @@ def draw_program(
         for shape, dtype, tame in draw(inputs)
     ]
     block = Block(values.copy(), names, contraction=contraction, inputs=values)
-    few = st.lists(st.sampled_from(steps), min_size=1, max_size=3)  # a few families meet each other more often
-    families = draw(st.one_of(st.just(list(steps)), few, few))
-    draw_steps(draw, block, families, draw(st.integers(1, max_steps)), otherwise=steps)
+    draw_steps(draw, block, draw(_families(tuple(steps))), draw(st.integers(1, max_steps)), otherwise=steps)
     results = unused(block) or block.values[-1:]
     source = function_text("program", values, block.lines, f"{', '.join(v.name for v in results)},")
     return Program(source + "\n", tuple(values), tuple(results))
+
+
+def draw_from(draw: st.DrawFn, options: Sequence[T]) -> T:
+    """One of the options: `st.sampled_from` without a strategy of its own, which takes longer to make than to use."""
+    return options[draw(_positions(len(options)))]
+
+
+@functools.cache
+def _positions(count: int) -> st.SearchStrategy[int]:
+    return st.sampled_from(range(count))
+
+
+@functools.cache
+def _families(steps: tuple[Step, ...]) -> st.SearchStrategy[list[Step]]:
+    """All of them, or a few, which then meet each other more often."""
+    few = st.lists(st.sampled_from(steps), min_size=1, max_size=3)
+    return st.one_of(st.just(list(steps)), few, few)
 
 
 def unused(block: Block) -> list[Value]:
@@ -187,5 +205,5 @@ def draw_steps(draw: st.DrawFn, block: Block, steps: Sequence[Step], count: int,
     """
     for _ in range(count):
         for family in (steps, otherwise or steps, otherwise or steps):
-            if draw(st.sampled_from(family))(draw, block) is not None:
+            if draw_from(draw, family)(draw, block) is not None:
                 break

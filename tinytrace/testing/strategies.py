@@ -12,6 +12,7 @@ few short lines and shown as a Python text that runs by itself.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Sequence
@@ -70,6 +71,7 @@ def arrays(dtype: Dtype | str | None = None, shape: Shape | None = None, bound: 
     return st.tuples(kinds, sizes).flatmap(lambda pair: _filled(*pair, bound))
 
 
+@functools.cache
 def _filled(dtype: Dtype, shape: Shape, bound: float) -> st.SearchStrategy[Any]:
     """Arrays whose elements are drawn one by one, and, as often, arrays in which hardly two elements are equal."""
     drawn = hnp.arrays(dtype, shape, elements=elements(dtype, bound), fill=st.nothing()).map(asarray)
@@ -178,8 +180,14 @@ def programs(draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8, contracti
       steps: the families of operations, `tinytrace.testing.steps.ALL_STEPS` for calls of the host too.
       tame: whether all float inputs are tame.
     """
+    return draw_program(draw, steps, _inputs(max_inputs, tame), max_steps, contraction)
+
+
+@functools.cache
+def _inputs(most: int, tame: bool) -> st.SearchStrategy[list[tuple[Shape, Dtype, bool]]]:
+    """Shape, dtype, and whether it is tame, of each input of a program."""
     kinds = st.tuples(shapes(), dtypes(_INPUT_DTYPES), st.just(True) if tame else st.booleans())
-    return draw_program(draw, steps, st.lists(kinds, min_size=1, max_size=max_inputs), max_steps, contraction)
+    return st.lists(kinds, min_size=1, max_size=most)
 
 
 @st.composite

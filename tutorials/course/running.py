@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import io
 import linecache
 import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 LIMIT = 2.0
@@ -46,14 +47,21 @@ def value_of(program: str, names: dict[str, Any]) -> Any:
     4
     """
     names = dict(names)
+    statements, last = _compiled(program)
+    exec(statements, names)
+    return eval(last, names) if last else None
+
+
+@functools.lru_cache(maxsize=10_000)
+def _compiled(program: str) -> tuple[CodeType, CodeType | None]:
+    """The statements of a program and its last expression, if it ends in one: a case is run with many answers."""
     tree = ast.parse(program)
     file = shown_as("case", program)
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr):
-        exec(compile(tree, file, "exec", dont_inherit=True), names)
-        return None
-    exec(compile(ast.Module(tree.body[:-1], []), file, "exec", dont_inherit=True), names)
-    return eval(compile(ast.Expression(last.value), file, "eval", dont_inherit=True), names)
+        return compile(tree, file, "exec", dont_inherit=True), None
+    return (compile(ast.Module(tree.body[:-1], []), file, "exec", dont_inherit=True),
+            compile(ast.Expression(last.value), file, "eval", dont_inherit=True))
 
 
 def observe(program: str, names: dict[str, Any], seconds: float | None = None) -> Any:

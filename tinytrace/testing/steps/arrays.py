@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from tinytrace.testing.random_programs import Block
+from tinytrace.testing.random_programs import Block, draw_from
 from tinytrace.testing.steps.choice import MAX_SIZE, choose, same
 from tinytrace.testing.values import BOOL, INT32, Value
 
@@ -16,9 +16,9 @@ def reshaping(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: True)
     assert x is not None
     rank = len(x.shape)
-    kind = draw(st.sampled_from(["ravel", "transpose", "expand", "squeeze", "broadcast", "flip"]))
+    kind = draw_from(draw, ["ravel", "transpose", "expand", "squeeze", "broadcast", "flip"])
     if kind == "ravel":
-        shape = draw(st.sampled_from([(x.size,), (1, x.size), (x.size, 1)]))
+        shape = draw_from(draw, [(x.size,), (1, x.size), (x.size, 1)])
         return same(block, x, f"jnp.reshape({x.name}, {shape})", shape)
     if kind == "transpose":
         order = draw(st.permutations(range(rank)))
@@ -115,7 +115,7 @@ def updating(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     index = choose(draw, block, lambda v: v.dtype == INT32 and v.shape == ())
     place = index.name if index is not None and draw(st.booleans()) else str(draw(st.integers(-7, 7)))
-    method = draw(st.sampled_from(["set", "add", "max", "min"])) if x.is_int else "set"
+    method = draw_from(draw, ["set", "add", "max", "min"]) if x.is_int else "set"
     text = f"{x.name}.at[{place}].{method}({y.name})"
     return block.add(text, x.shape, x.dtype, max(x.bound, y.bound), max(x.error, y.error))
 

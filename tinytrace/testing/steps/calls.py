@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from tinytrace.testing.random_programs import Block
+from tinytrace.testing.random_programs import Block, draw_from
 from tinytrace.testing.steps.choice import can_round, choose, choose_or_add
 from tinytrace.testing.values import Value
 
@@ -43,7 +43,7 @@ def over_a_named_axis(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: len(v.shape) > 0 and v.shape[0] > 0 and (v.is_int or can_round(block, v)))
     if x is None:
         return None
-    n, text = x.shape[0], draw(st.sampled_from(COLLECTIVES + SUMS))
+    n, text = x.shape[0], draw_from(draw, COLLECTIVES + SUMS)
     bound, error = x.bound, x.error
     if text in SUMS:
         bound, error = (math.inf, 0.0) if x.is_int else (n * x.bound, n * (x.error + x.epsilon * n * x.bound))
@@ -56,7 +56,7 @@ def on_one_device(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: v.is_float or v.is_int)
     if x is None:
         return None
-    return block.add(draw(st.sampled_from(ONE_DEVICE)).format(x=x.name), x.shape, x.dtype, x.bound, x.error)
+    return block.add(draw_from(draw, ONE_DEVICE).format(x=x.name), x.shape, x.dtype, x.bound, x.error)
 
 
 def calling(draw: st.DrawFn, block: Block) -> Value | None:
@@ -64,7 +64,7 @@ def calling(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: v.is_float or v.is_int)
     if x is None:
         return None
-    wrapped = draw(st.sampled_from(["jax.jit({})", "jax.checkpoint({})", "jvp", "vjp", "remat"]))
+    wrapped = draw_from(draw, ["jax.jit({})", "jax.checkpoint({})", "jvp", "vjp", "remat"])
     if wrapped.startswith("jax"):
         return block.add(f"{wrapped.format('lambda x_: -x_')}({x.name})", x.shape, x.dtype, x.bound, x.error)
     name = next(block.names)
@@ -79,7 +79,7 @@ def calling_by_rule(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: v.dtype == FLOAT32)
     if x is None or block.depth:
         return None
-    text, name = draw(st.sampled_from(list(BY_RULE))), next(block.names)
+    text, name = draw_from(draw, list(BY_RULE)), next(block.names)
     block.lines += [BY_RULE[text].format(f=name)] if BY_RULE[text] else []
     return block.add(text.format(f=name, x=x.name), x.shape, x.dtype, x.bound, x.error)
 
@@ -90,9 +90,9 @@ def differentiating(draw: st.DrawFn, block: Block) -> Value | None:
     if x is None or block.depth:
         return None
     name = next(block.names)
-    options = draw(st.sampled_from(["", ", optimize_remat=True"]))
+    options = draw_from(draw, ["", ", optimize_remat=True"])
     block.lines.append(WITH_VJP.format(f=name, options=options))
-    outer = draw(st.sampled_from(["{}", "jax.checkpoint({})", "jax.vmap({})" if x.shape else "{}"])).format(name)
+    outer = draw_from(draw, ["{}", "jax.checkpoint({})", "jax.vmap({})" if x.shape else "{}"]).format(name)
     return block.add(f"jax.grad(lambda x_: {outer}(x_).sum())({x.name})", x.shape, x.dtype, 1.0)
 
 
@@ -102,7 +102,7 @@ def recomputing(draw: st.DrawFn, block: Block) -> Value | None:
     if x is None or block.depth:
         return None
     loop = "lax.scan(lambda c_, s_: (jnp.sin(c_), None), x_, None, length=2)[0].sum()"
-    policy = draw(st.sampled_from(["", ", policy=jax.checkpoint_policies.everything_saveable"]))
+    policy = draw_from(draw, ["", ", policy=jax.checkpoint_policies.everything_saveable"])
     text = f"jax.grad(jax.checkpoint(lambda x_: {loop}{policy}))({x.name})"
     return block.add(text, x.shape, x.dtype, 1.0, 16 * x.epsilon)
 
@@ -121,7 +121,7 @@ def calling_the_host(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: v.is_float or v.is_int)
     if x is None or block.depth:
         return None
-    kind = draw(st.sampled_from(["jax.pure_callback", "jax.experimental.io_callback", "jax.debug.callback"]))
+    kind = draw_from(draw, ["jax.pure_callback", "jax.experimental.io_callback", "jax.debug.callback"])
     if kind == "jax.debug.callback":
         block.lines.append(f"{kind}(lambda x_: None, {x.name})")
         return None

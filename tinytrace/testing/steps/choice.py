@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-from tinytrace.testing.random_programs import Block
+from tinytrace.testing.random_programs import Block, draw_from
 from tinytrace.testing.values import Shape, Value
 
 MAX_SIZE = 4096
@@ -17,7 +17,7 @@ MAX_SIZE = 4096
 def choose(draw: st.DrawFn, block: Block, fits: Callable[[Value], bool]) -> Value | None:
     """One of the values at hand that fits, the newest first when shrinking."""
     fitting = [value for value in reversed(block.values) if fits(value)]
-    return draw(st.sampled_from(fitting)) if fitting else None
+    return draw_from(draw, fitting) if fitting else None
 
 
 def choose_or_add(draw: st.DrawFn, block: Block, fits: Callable[[Value], bool], shape: Shape, dtype: str

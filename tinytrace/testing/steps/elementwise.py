@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from tinytrace.testing.random_programs import Block
+from tinytrace.testing.random_programs import Block, draw_from
 from tinytrace.testing.steps.choice import broadcast, can_round, choose, choose_or_add, pair
 from tinytrace.testing.values import BOOL, FLOAT32, LARGE, TAME, Value
 
@@ -18,10 +18,10 @@ def exact_unary(draw: st.DrawFn, block: Block) -> Value | None:
     if x is None:
         return None
     if x.dtype.kind == "u":
-        return block.add(draw(st.sampled_from(["~{}", "jnp.sign({})"])).format(x.name), x.shape, x.dtype, math.inf)
+        return block.add(draw_from(draw, ["~{}", "jnp.sign({})"]).format(x.name), x.shape, x.dtype, math.inf)
     texts = ["-{}", "abs({})", "jnp.sign({})"] if x.is_exact else ["-{}", "abs({})"]
     texts += ["~{}"] if x.is_int else ["jnp.floor({})", "jnp.ceil({})", "jnp.sqrt({})"] if x.is_exact else []
-    text = draw(st.sampled_from(texts)).format(x.name)
+    text = draw_from(draw, texts).format(x.name)
     bound = x.bound if x.is_int else max(x.bound + 1, 1.0)
     return block.add(text, x.shape, x.dtype, bound, x.error)
 
@@ -31,7 +31,7 @@ def rounding_unary(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: can_round(block, v))
     if x is None:
         return None
-    name = draw(st.sampled_from(["jnp.sin", "jnp.cos", "jnp.tanh", "lax.logistic", "exp"]))
+    name = draw_from(draw, ["jnp.sin", "jnp.cos", "jnp.tanh", "lax.logistic", "exp"])
     error = x.error + x.epsilon * max(1.0, x.bound)
     if name == "exp":
         text = f"jnp.exp(jnp.minimum({x.name}, 2))"
@@ -52,10 +52,10 @@ def arithmetic(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     x, y, shape = operands
     if draw(st.booleans()):
-        number = draw(st.sampled_from([0, 1, 2, 7] if x.is_int else [0.0, 1.0, 0.5, -2.0, 1.4142135, 0.1234567]))
+        number = draw_from(draw, [0, 1, 2, 7] if x.is_int else [0.0, 1.0, 0.5, -2.0, 1.4142135, 0.1234567])
         y = Value(repr(number), (), x.dtype, abs(float(number)))
         shape = x.shape
-    operator = draw(st.sampled_from(["+", "-", "*"]))
+    operator = draw_from(draw, ["+", "-", "*"])
     bound = x.bound * y.bound if operator == "*" else x.bound + y.bound
     error = x.error * (y.bound + y.error) + y.error * x.bound if operator == "*" else x.error + y.error
     if x.is_int:
@@ -72,7 +72,7 @@ def product_and_sum(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose_or_add(draw, block, lambda v: v.dtype == FLOAT32 and can_round(block, v), (3,), "float32")
     if x is None:
         return None
-    text = draw(st.sampled_from(["{0} * {0} + {0}", "{0} * {0} - {0}", "{0} - {0} * {0}"])).format(x.name)
+    text = draw_from(draw, ["{0} * {0} + {0}", "{0} * {0} - {0}", "{0} - {0} * {0}"]).format(x.name)
     bound = x.bound * x.bound + x.bound
     return block.add(text, x.shape, x.dtype, bound, x.error * (2 * x.bound + x.error + 1) + 2 * x.epsilon * bound)
 
@@ -82,7 +82,7 @@ def with_number(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: v.is_float and v.is_exact)
     if x is None:
         return None
-    text = draw(st.sampled_from(WITH_NUMBER)).format(x.name)
+    text = draw_from(draw, WITH_NUMBER).format(x.name)
     return block.add(text, x.shape, x.dtype, math.inf if "/" in text else max(x.bound, 2.0))
 
 
@@ -117,9 +117,9 @@ def division(draw: st.DrawFn, block: Block) -> Value | None:
     if x.is_float:
         return block.add(f"{x.name} / {y.name}", shape, x.dtype, math.inf)
     if x.shape == y.shape:
-        name = draw(st.sampled_from(["lax.div", "lax.rem", "jnp.floor_divide", "jnp.remainder"]))
+        name = draw_from(draw, ["lax.div", "lax.rem", "jnp.floor_divide", "jnp.remainder"])
     else:
-        name = draw(st.sampled_from(["jnp.floor_divide", "jnp.remainder"]))
+        name = draw_from(draw, ["jnp.floor_divide", "jnp.remainder"])
     return block.add(f"{name}({x.name}, {y.name})", shape, x.dtype, math.inf)
 
 
@@ -131,7 +131,7 @@ def extremum(draw: st.DrawFn, block: Block) -> Value | None:
     x, y, shape = operands
     if x.is_float and draw(st.booleans()):
         return block.add(f"jnp.clip({x.name}, {-TAME}, {TAME})", x.shape, x.dtype, TAME, x.error)
-    name = draw(st.sampled_from(["jnp.maximum", "jnp.minimum"]))
+    name = draw_from(draw, ["jnp.maximum", "jnp.minimum"])
     error = max(x.error, y.error)
     return block.add(f"{name}({x.name}, {y.name})", shape, x.dtype, max(x.bound, y.bound), error)
 
@@ -143,9 +143,9 @@ def bitwise(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     x, y, shape = operands
     if x.is_int and x.shape == y.shape and draw(st.booleans()):
-        shift = draw(st.sampled_from(["shift_left", "shift_right_logical", "shift_right_arithmetic"]))
+        shift = draw_from(draw, ["shift_left", "shift_right_logical", "shift_right_arithmetic"])
         return block.add(f"lax.{shift}({x.name}, {y.name})", shape, x.dtype, math.inf)
-    return block.add(f"{x.name} {draw(st.sampled_from('&|^'))} {y.name}", shape, x.dtype, math.inf)
+    return block.add(f"{x.name} {draw_from(draw, '&|^')} {y.name}", shape, x.dtype, math.inf)
 
 
 def comparison(draw: st.DrawFn, block: Block) -> Value | None:
@@ -154,7 +154,7 @@ def comparison(draw: st.DrawFn, block: Block) -> Value | None:
     if operands is None:
         return None
     x, y, shape = operands
-    operator = draw(st.sampled_from(["<", "<=", "==", "!=", ">=", ">"]))
+    operator = draw_from(draw, ["<", "<=", "==", "!=", ">=", ">"])
     return block.add(f"{x.name} {operator} {y.name}", shape, BOOL, 1.0)
 
 
@@ -177,5 +177,5 @@ def conversion(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: v.is_exact)
     if x is None:
         return None
-    dtype = np.dtype(draw(st.sampled_from(["float32", "int32", "bool", "uint8", "int8"])))
+    dtype = np.dtype(draw_from(draw, ["float32", "int32", "bool", "uint8", "int8"]))
     return block.add(f"{x.name}.astype('{dtype.name}')", x.shape, dtype, math.inf)

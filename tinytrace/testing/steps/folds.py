@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from tinytrace.testing.random_programs import Block
+from tinytrace.testing.random_programs import Block, draw_from
 from tinytrace.testing.steps.choice import can_round, choose, choose_or_add
 from tinytrace.testing.values import BOOL, INT32, Value
 
@@ -23,7 +23,7 @@ def running_extremum(draw: st.DrawFn, block: Block) -> Value | None:
         return block.add(f"lax.cumlogsumexp({x.name}, {axis})", x.shape, x.dtype, x.bound + 3, error)
     if x.is_float and block.exact_only:
         return None
-    name = draw(st.sampled_from(["cummax", "cummin"]))
+    name = draw_from(draw, ["cummax", "cummin"])
     error = max(x.error, float(np.finfo(x.dtype).tiny)) if x.is_float else 0.0  # either zero may stand for both
     return block.add(f"lax.{name}({x.name}, {axis})", x.shape, x.dtype, x.bound, error)
 
@@ -35,7 +35,7 @@ def folding(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     axis = draw(st.integers(0, len(x.shape) - 1))
     functions = ["lax.bitwise_xor", "lax.bitwise_and", "lax.bitwise_or", "lambda x_, y_: x_ * 2 - y_"]
-    function = draw(st.sampled_from(functions))
+    function = draw_from(draw, functions)
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
     return block.add(f"lax.reduce({x.name}, jnp.int32(0), {function}, ({axis},))", shape, INT32, math.inf)
 
@@ -45,8 +45,8 @@ def window_folding(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose_or_add(draw, block, lambda v: v.dtype == INT32 and len(v.shape) == 1 and v.size > 1, (4,), "int32")
     if x is None:
         return None
-    initial, function = draw(st.sampled_from([
-        ("0", "lax.add"), ("-2147483648", "lax.max"), ("2147483647", "lax.min"), ("0", "lambda x_, y_: x_ * 2 - y_")]))
+    initial, function = draw_from(draw, [
+        ("0", "lax.add"), ("-2147483648", "lax.max"), ("2147483647", "lax.min"), ("0", "lambda x_, y_: x_ * 2 - y_")])
     text = f"lax.reduce_window({x.name}, np.int32({initial}), {function}, (2,), (1,), 'SAME')"
     return block.add(text, x.shape, INT32, math.inf)
 
@@ -57,7 +57,7 @@ def window_derivative(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     size = draw(st.integers(2, 5))
     largest = "lambda x_: lax.reduce_window(x_, -jnp.inf, lax.max, (2,), (1,), 'VALID')"
-    numbers = f"jnp.arange({size}, dtype='float32') * {draw(st.sampled_from([1.0, -0.5]))}"
+    numbers = f"jnp.arange({size}, dtype='float32') * {draw_from(draw, [1.0, -0.5])}"
     if draw(st.booleans()):
         text = f"jax.jvp({largest}, ({numbers},), (jnp.ones({size}),))[1]"
         return block.add(text, (size - 1,), np.dtype("float32"), 1.0)
@@ -92,7 +92,7 @@ def largest_of_all(draw: st.DrawFn, block: Block) -> Value | None:
     if x is None:
         return None
     k = draw(st.integers(1, x.shape[-1]))
-    function = draw(st.sampled_from(["lax.top_k", "lax.approx_max_k"])) if x.is_float else "lax.top_k"
+    function = draw_from(draw, ["lax.top_k", "lax.approx_max_k"]) if x.is_float else "lax.top_k"
     return block.add(f"{function}({x.name}, {k})[0]", (*x.shape[:-1], k), x.dtype, x.bound, x.error)
 
 
@@ -107,6 +107,6 @@ def scattering(draw: st.DrawFn, block: Block) -> Value | None:
     if draw(st.booleans()):
         start = ", ".join([str(draw(st.integers(-1, 3))), *["0"] * (len(x.shape) - 1)])
         return block.add(f"lax.dynamic_update_slice({x.name}, {x.name}[:1], ({start},))", x.shape, x.dtype, math.inf)
-    text = draw(st.sampled_from([
-        "multiply({})", "subtract({})", "multiply({}, unique_indices=True)", "min({})", "max({})"])).format(y.name)
+    text = draw_from(draw, [
+        "multiply({})", "subtract({})", "multiply({}, unique_indices=True)", "min({})", "max({})"]).format(y.name)
     return block.add(f"{x.name}.at[{draw(st.integers(-7, 7))}].{text}", x.shape, x.dtype, math.inf)

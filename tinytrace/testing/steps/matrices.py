@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from tinytrace.testing.random_programs import Block
+from tinytrace.testing.random_programs import Block, draw_from
 from tinytrace.testing.values import INT32, Shape, Value
 
 FLOAT32, UINT32 = np.dtype("float32"), np.dtype("uint32")
@@ -39,7 +39,7 @@ def factorization(draw: st.DrawFn, block: Block) -> Value | None:
     if block.depth:
         return None
     m = block.argument(draw, (3, 3), FLOAT32, tame=True)
-    factor = draw(st.sampled_from(FACTORS))
+    factor = draw_from(draw, FACTORS)
     return block.add(factor.text.format(m.name), factor.shape, FLOAT32, factor.bound, 3e-4 * factor.bound)
 
 
@@ -62,7 +62,7 @@ def complex_numbers(draw: st.DrawFn, block: Block) -> Value | None:
     if block.depth:
         return None
     x = block.argument(draw, (4,), FLOAT32, tame=True)
-    text = draw(st.sampled_from(COMPLEX)).format(x.name)
+    text = draw_from(draw, COMPLEX).format(x.name)
     return block.add(text, (4,), FLOAT32, 8 * x.bound, 1e-4 * x.bound)
 
 
@@ -71,13 +71,13 @@ def random_numbers(draw: st.DrawFn, block: Block) -> Value | None:
     if block.depth:
         return None
     seed = draw(st.integers(0, 9))
-    made = draw(st.sampled_from([
+    made = draw_from(draw, [
         "jax.random.key({})", "jax.random.split(jax.random.key({}))[1]",
         "jax.random.fold_in(jax.random.key({}), jnp.arange(2)[1])",
         "jax.random.fold_in(jax.random.key({}), 3)",
         "jax.random.PRNGKey({})",
-    ])).format(seed)  # fmt: skip
-    kind = draw(st.sampled_from(["bits", "uniform", "gamma", "data"]))
+    ]).format(seed)  # fmt: skip
+    kind = draw_from(draw, ["bits", "uniform", "gamma", "data"])
     if kind == "bits":
         if draw(st.booleans()):
             made = f"jax.random.key({seed}, impl='rbg')"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from tinytrace.testing.random_programs import Block
+from tinytrace.testing.random_programs import Block, draw_from
 from tinytrace.testing.steps.choice import can_round, choose, choose_or_add
 from tinytrace.testing.values import BOOL, INT32, LARGE, Shape, Value
 
@@ -30,7 +30,7 @@ def summation(draw: st.DrawFn, block: Block) -> Value | None:
         error = count * (x.error + x.epsilon * count * x.bound)
         return block.add(f"jnp.sum({x.name}{axes})", shape, x.dtype, count * x.bound, error)
     dtype = np.dtype("uint32") if x.dtype.kind == "u" else INT32
-    return block.add(f"jnp.{draw(st.sampled_from(['sum', 'prod']))}({x.name}{axes})", shape, dtype, math.inf)
+    return block.add(f"jnp.{draw_from(draw, ['sum', 'prod'])}({x.name}{axes})", shape, dtype, math.inf)
 
 
 def largest(draw: st.DrawFn, block: Block) -> Value | None:
@@ -39,7 +39,7 @@ def largest(draw: st.DrawFn, block: Block) -> Value | None:
     if x is None:
         return None
     axes, shape, _ = reduced(draw, x)
-    text = f"jnp.{draw(st.sampled_from(['max', 'min']))}({x.name}{axes})"
+    text = f"jnp.{draw_from(draw, ['max', 'min'])}({x.name}{axes})"
     error = max(x.error, np.finfo(x.dtype).tiny) if x.is_float else 0.0
     return block.add(text, shape, x.dtype, x.bound, float(error))
 
@@ -50,7 +50,7 @@ def truth(draw: st.DrawFn, block: Block) -> Value | None:
     if x is None:
         return None
     axes, shape, _ = reduced(draw, x)
-    return block.add(f"jnp.{draw(st.sampled_from(['any', 'all']))}({x.name}{axes})", shape, BOOL, 1.0)
+    return block.add(f"jnp.{draw_from(draw, ['any', 'all'])}({x.name}{axes})", shape, BOOL, 1.0)
 
 
 def position(draw: st.DrawFn, block: Block) -> Value | None:
@@ -60,7 +60,7 @@ def position(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     axis = draw(st.integers(0, len(x.shape) - 1))
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
-    name = draw(st.sampled_from(["argmax", "argmin"]))
+    name = draw_from(draw, ["argmax", "argmin"])
     return block.add(f"jnp.{name}({x.name}, {axis})", shape, INT32, 5.0)
 
 
@@ -103,7 +103,7 @@ def running(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     axis = draw(st.integers(0, len(x.shape) - 1))
     if x.is_int:
-        name = draw(st.sampled_from(["cumsum", "cumprod"]))
+        name = draw_from(draw, ["cumsum", "cumprod"])
         return block.add(f"jnp.{name}({x.name}, {axis})", x.shape, x.dtype, math.inf)
     count = max(1, x.shape[axis])
     error = count * (x.error + x.epsilon * count * x.bound)

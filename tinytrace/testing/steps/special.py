@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from tinytrace.testing.random_programs import Block
+from tinytrace.testing.random_programs import Block, draw_from
 from tinytrace.testing.steps.choice import can_round, choose, choose_or_add, pair
 from tinytrace.testing.values import Value
 
@@ -68,7 +68,7 @@ def _smooth(draw: st.DrawFn, block: Block, functions: Sequence[Smooth]) -> Value
     x = choose_or_add(draw, block, lambda v: can_round(block, v) and v.dtype == FLOAT32, (2,), "float32")
     if x is None or not can_round(block, x):
         return None
-    function = draw(st.sampled_from(functions))
+    function = draw_from(draw, functions)
     inside = f"jnp.clip({x.name}, {function.low}, {function.high})"
     error = function.slope * (x.error + x.epsilon) + 8 * x.epsilon * max(1.0, function.bound)
     clipped = block.add(inside, x.shape, x.dtype, max(abs(function.low), abs(function.high)), x.error)
@@ -80,7 +80,7 @@ def rounding_to_less(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose(draw, block, lambda v: v.dtype == FLOAT32 and v.is_exact)
     if x is None:
         return None
-    text = draw(st.sampled_from(["jnp.round({})", "lax.reduce_precision({}, 8, 10)", "lax.is_finite({})"]))
+    text = draw_from(draw, ["jnp.round({})", "lax.reduce_precision({}, 8, 10)", "lax.is_finite({})"])
     dtype = np.dtype("bool") if "finite" in text else x.dtype
     return block.add(text.format(x.name), x.shape, dtype, math.inf)
 
@@ -99,7 +99,7 @@ def total_order(draw: st.DrawFn, block: Block) -> Value | None:
     x = choose_or_add(draw, block, lambda v: v.is_tame and v.is_exact, (2,), "float32")
     if x is None or not x.is_tame:
         return None
-    name = draw(st.sampled_from(["eq_to", "lt_to", "le_to"]))
+    name = draw_from(draw, ["eq_to", "lt_to", "le_to"])
     return block.add(f"lax.{name}_p.bind({x.name}, -{x.name})", x.shape, np.dtype("bool"), 1.0)
 
 
@@ -110,7 +110,7 @@ def bits(draw: st.DrawFn, block: Block) -> Value | None:
         return None
     other = np.dtype(f"{'int' if x.dtype.kind == 'u' else 'uint'}{8 * x.dtype.itemsize}")
     texts = ["lax.population_count({})", "lax.clz({})", f"lax.bitcast_convert_type({{}}, '{other}')"]
-    text = draw(st.sampled_from(texts))
+    text = draw_from(draw, texts)
     return block.add(text.format(x.name), x.shape, other if "bitcast" in text else x.dtype, math.inf)
 
 
@@ -130,4 +130,4 @@ def handing_on(draw: st.DrawFn, block: Block) -> Value | None:
     texts = ["jnp.copy({})", "lax.optimization_barrier({})", "lax.stop_gradient({})", "jax.device_put({})",
              "jax.ad_checkpoint.checkpoint_name({}, 'kept')", "jax.lax.copy_p.bind({})",
              "jax.core.call_p.bind(jax.extend.linear_util.wrap_init(lambda x_: [x_]), {})[0]"]
-    return block.add(draw(st.sampled_from(texts)).format(x.name), x.shape, x.dtype, x.bound, x.error)
+    return block.add(draw_from(draw, texts).format(x.name), x.shape, x.dtype, x.bound, x.error)
