@@ -86,14 +86,26 @@ PyTypeObject EagerType = {
     .tp_basicsize = sizeof(Eager), .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_new = eager_new,
     .tp_dealloc = eager_dealloc, .tp_traverse = eager_traverse, .tp_getset = eager_getset};
 
-/* set_numpy(asarray, quiet_context) */
+/* NumPy's function that sorts integers of a type in place; it asks nothing of Python. Those before NumPy 2 are slow. */
+static uintptr_t quicksort_of(int type) {
+    if (PyArray_RUNTIME_VERSION < NPY_2_0_API_VERSION)
+        return 0;
+    PyArray_Descr *descr = PyArray_DescrFromType(type);
+    uintptr_t function = (uintptr_t)PyDataType_GetArrFuncs(descr)->sort[NPY_QUICKSORT];
+    Py_DECREF(descr);
+    return function;
+}
+
+/* set_numpy(asarray, quiet_context, set_quicksorts) */
 PyObject *set_numpy(PyObject *module, PyObject *args) {
     PyObject *asarray, *quiet;
+    unsigned long long set_quicksorts;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OO", &asarray, &quiet))
+    if (!PyArg_ParseTuple(args, "OOK", &asarray, &quiet, &set_quicksorts))
         return NULL;
     if (import_numpy() < 0)
         return NULL;
+    ((void (*)(uintptr_t, uintptr_t))(uintptr_t)set_quicksorts)(quicksort_of(NPY_UINT32), quicksort_of(NPY_UINT64));
     Py_XSETREF(as_ndarray, Py_NewRef(asarray));
     Py_XSETREF(quiet_context, Py_NewRef(quiet));
     Py_RETURN_NONE;

@@ -3,7 +3,8 @@
 
    Keys are unsigned integers that compare as the elements do. Values alone are sorted as keys of which each belongs to
    one value, without positions; of values with others, the keys are sorted together with positions, which are applied
-   afterwards. */
+   afterwards. Keys are distributed by their digits (radix.inc), or sorted by a quicksort with vectors that the host has
+   (quicksort.inc). */
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* loops over keys are made of vectors */
@@ -30,7 +31,13 @@ enum {
     PLACES = 1 << 16,   /* counts: PARTS << WIDEST for the parts of a line, or one of each value of two bytes */
     TILE = 16,          /* lines next to each other that are read together */
     PIECE = 1 << 15,    /* elements that a thread takes at once: at least */
+    MOST_RANGES = 16,   /* of keys, which are sorted side by side */
+    SAMPLED = 256,      /* items for each range, to choose its bounds */
+    GATHERED = 1024,    /* items of which those of a range are put together at once */
 };
+
+/* NumPy's function that sorts n items in place; the last argument is not read. */
+typedef int (*quicksort_function)(void *items, intptr_t n, void *array);
 
 struct pair {
     uint64_t key;
@@ -54,11 +61,13 @@ static void accumulate(int64_t *counts, int64_t parts, int32_t digits) {
 #define ITEM uint32_t
 #define KEY(item) (item)
 #include "radix.inc"
+#include "quicksort.inc"
 #undef NAME
 #undef ITEM
 #define NAME(suffix) u64_##suffix
 #define ITEM uint64_t
 #include "radix.inc"
+#include "quicksort.inc"
 #undef NAME
 #undef ITEM
 #undef KEY
@@ -69,6 +78,19 @@ static void accumulate(int64_t *counts, int64_t parts, int32_t digits) {
 #undef NAME
 #undef ITEM
 #undef KEY
+
+/* NumPy's quicksorts have vectors of AVX-512 and AVX2 (x86-simd-sort); those without vectors are slower than radix.inc, and
+   so is that of AVX2 for many long items. */
+void tt_set_quicksorts(uintptr_t u32, uintptr_t u64) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    int32_t is_wide = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    u32_most_quick = is_wide || __builtin_cpu_supports("avx2") ? INT64_MAX : 0;
+    u64_most_quick = is_wide ? INT64_MAX : __builtin_cpu_supports("avx2") ? MANY : 0;
+#endif
+    u32_quicksort = (quicksort_function)u32;
+    u64_quicksort = (quicksort_function)u64;
+}
 
 /* --- values alone -------------------------------------------------------------------------------------------------- */
 
@@ -116,21 +138,28 @@ static void sort_by_counting(void *x, int64_t n, int64_t *counts, struct order o
     }
 }
 
-#define SORT_IN_PLACE(NAME, ITEM)                                                                                 \
-    static void NAME##_values(void *at, void *other, int64_t *counts, int64_t n, int32_t kind, ITEM sign) {       \
-        ITEM *x = at;                                                                                             \
-        if (kind & TT_FLOAT)                                                                                      \
-            for (int64_t i = 0; i < n; i++) x[i] = x[i] & sign ? (ITEM)~x[i] : (ITEM)(x[i] | sign);               \
-        if (kind & TT_SIGNED)                                                                                     \
-            for (int64_t i = 0; i < n; i++) x[i] ^= sign;                                                         \
-        const ITEM *keys = NAME##_sort(x, other, counts, n, 0);                                                   \
-        if (kind & TT_FLOAT)                                                                                      \
+/* How many elements are sorted: all but NaNs. */
+#define SORT_VALUES(NAME, ITEM)                                                                                   \
+    static int64_t NAME##_values(const void *in, void *out, void *other, int64_t *counts, int64_t n,              \
+                                 struct order o) {                                                                \
+        const ITEM *from = in, *keys;                                                                             \
+        ITEM *x = out, sign = (ITEM)o.sign, infinity = (ITEM)o.infinity, nans = 0;                                \
+        if (o.kind & TT_FLOAT) {                                                                                  \
+            for (int64_t i = 0; i < n; i++) nans |= (from[i] & ~sign) > infinity;                                 \
+            if (nans) n = copy_nan_last(in, out, n, o), from = x;                                                 \
+            for (int64_t i = 0; i < n; i++) x[i] = from[i] & sign ? (ITEM)~from[i] : (ITEM)(from[i] | sign);      \
+        } else {                                                                                                  \
+            for (int64_t i = 0; i < n; i++) x[i] = from[i] ^ (o.kind & TT_SIGNED ? sign : 0);                     \
+        }                                                                                                         \
+        keys = NAME##_sort_whole(x, other, counts, n, 0);                                                         \
+        if (o.kind & TT_FLOAT)                                                                                    \
             for (int64_t i = 0; i < n; i++) x[i] = keys[i] & sign ? (ITEM)(keys[i] & ~sign) : (ITEM)~keys[i];     \
         else                                                                                                      \
-            for (int64_t i = 0; i < n; i++) x[i] = keys[i] ^ (kind & TT_SIGNED ? sign : 0);                       \
+            for (int64_t i = 0; i < n; i++) x[i] = keys[i] ^ (o.kind & TT_SIGNED ? sign : 0);                     \
+        return n;                                                                                                 \
     }
-SORT_IN_PLACE(u32, uint32_t)
-SORT_IN_PLACE(u64, uint64_t)
+SORT_VALUES(u32, uint32_t)
+SORT_VALUES(u64, uint64_t)
 
 /* Two bytes are sorted as four, whose upper ones are never looked at: they are the same everywhere. */
 static void sort_widened(void *x, uint32_t *items, int64_t *counts, int64_t n, struct order o) {
@@ -139,7 +168,7 @@ static void sort_widened(void *x, uint32_t *items, int64_t *counts, int64_t n, s
         uint32_t bits = (uint32_t)bits_at(x, i, o.bytes);
         items[i] = o.kind & TT_FLOAT ? (uint32_t)key_of_float(bits, sign) & all : bits ^ (o.kind & TT_SIGNED ? sign : 0);
     }
-    items = u32_sort(items, items + n, counts, n, 0);
+    items = u32_sort_whole(items, items + n, counts, n, 0);
     for (int64_t i = 0; i < n; i++) {
         uint32_t bits = o.kind & TT_FLOAT ? (uint32_t)float_of_key(items[i], sign) & all
                                           : items[i] ^ (o.kind & TT_SIGNED ? sign : 0);
@@ -148,11 +177,11 @@ static void sort_widened(void *x, uint32_t *items, int64_t *counts, int64_t n, s
 }
 
 static void sort_line(const void *in, void *out, int64_t n, struct order o, void *other, int64_t *counts) {
-    int64_t sorted = copy_nan_last(in, out, n, o);
-    if (o.bytes == 4) u32_values(out, other, counts, sorted, o.kind, (uint32_t)o.sign);
-    else if (o.bytes == 8) u64_values(out, other, counts, sorted, o.kind, o.sign);
-    else if (sorted < (o.bytes == 1 ? 4 * FEW : 4 * MANY)) sort_widened(out, other, counts, sorted, o);
-    else sort_by_counting(out, sorted, counts, o);
+    int64_t sorted = o.bytes == 4   ? u32_values(in, out, other, counts, n, o)
+                     : o.bytes == 8 ? u64_values(in, out, other, counts, n, o)
+                                    : copy_nan_last(in, out, n, o);
+    if (o.bytes < 4 && sorted < (o.bytes == 1 ? 4 * FEW : 4 * MANY)) sort_widened(out, other, counts, sorted, o);
+    else if (o.bytes < 4) sort_by_counting(out, sorted, counts, o);
     if (o.kind & TT_FLOAT) restore_zeros(in, out, n, sorted, o);
 }
 
@@ -217,14 +246,52 @@ int32_t tt_sort(int32_t bytes, int32_t kind, int64_t outer, int64_t n, int64_t i
 /* --- positions ------------------------------------------------------------------------------------------------------ */
 
 /* The keys of short elements lie in one number with their positions. */
+struct short_order {
+    struct order order;
+    const void *in;
+    uint32_t *positions;
+    int32_t is_refined;
+    uint64_t *items;
+};
+
+static void join_keys_of_words(const uint32_t *in, uint64_t *items, int64_t begin, int64_t end, struct order o) {
+    uint32_t sign = (uint32_t)o.sign, infinity = (uint32_t)o.infinity, flip = o.kind & TT_DESCENDING ? ~0u : 0;
+    if (o.kind & TT_FLOAT && !(o.kind & TT_TOTAL))
+        for (int64_t i = begin; i < end; i++) {
+            uint32_t bits = in[i] == sign ? 0 : (in[i] & ~sign) > infinity ? ~sign : in[i];
+            items[i] = (uint64_t)((bits & sign ? ~bits : bits | sign) ^ flip) << 32 | (uint32_t)i;
+        }
+    else if (o.kind & TT_FLOAT)
+        for (int64_t i = begin; i < end; i++)
+            items[i] = (uint64_t)((in[i] & sign ? ~in[i] : in[i] | sign) ^ flip) << 32 | (uint32_t)i;
+    else
+        for (int64_t i = begin; i < end; i++)
+            items[i] = (uint64_t)(in[i] ^ (o.kind & TT_SIGNED ? sign : 0) ^ flip) << 32 | (uint32_t)i;
+}
+
+static void join_keys(void *ctx, int64_t begin, int64_t end) {
+    const struct short_order *s = ctx;
+    if (s->order.bytes == 4 && !s->is_refined) {
+        join_keys_of_words(s->in, s->items, begin, end, s->order);
+        return;
+    }
+    for (int64_t i = begin; i < end; i++) {
+        uint32_t position = s->is_refined ? s->positions[i] : (uint32_t)i;
+        s->items[i] = key_of(bits_at(s->in, position, s->order.bytes), s->order) << 32 | position;
+    }
+}
+
+static void read_positions(void *ctx, int64_t begin, int64_t end) {
+    const struct short_order *s = ctx;
+    for (int64_t i = begin; i < end; i++) s->positions[i] = (uint32_t)s->items[i];
+}
+
 static void order_short(const void *in, uint32_t *positions, int32_t is_refined, int64_t n, struct order o,
                         uint64_t *items, int64_t *counts) {
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t position = is_refined ? positions[i] : (uint32_t)i;
-        items[i] = key_of(bits_at(in, position, o.bytes), o) << 32 | position;
-    }
-    items = u64_sort(items, items + n, counts, n, 32);
-    for (int64_t i = 0; i < n; i++) positions[i] = (uint32_t)items[i];
+    struct short_order s = {o, in, positions, is_refined, items};
+    tt_parallel_for(join_keys, &s, n, PIECE);
+    s.items = is_refined ? u64_sort(items, items + n, counts, n, 32) : u64_sort_whole(items, items + n, counts, n, 32);
+    tt_parallel_for(read_positions, &s, n, PIECE);
 }
 
 static void order_long(const void *in, uint32_t *positions, int32_t is_refined, int64_t n, struct order o,
@@ -281,11 +348,26 @@ struct taking {
     char *out;
 };
 
+#define TAKE_ALONG_LINES(TYPE)                                                                                    \
+    for (int64_t line = begin / t->n, i = begin; i < end; line++) {                                               \
+        const TYPE *in = (const TYPE *)t->in + line * t->n;                                                       \
+        TYPE *out = (TYPE *)t->out;                                                                               \
+        for (int64_t last = least(end, (line + 1) * t->n); i < last; i++) out[i] = in[t->order[i]];               \
+    }
+
+static void take_along_lines(const struct taking *t, int64_t begin, int64_t end) {
+    switch (t->bytes) {
+    case 1: TAKE_ALONG_LINES(uint8_t) break;
+    case 2: TAKE_ALONG_LINES(uint16_t) break;
+    case 4: TAKE_ALONG_LINES(uint32_t) break;
+    default: TAKE_ALONG_LINES(uint64_t)
+    }
+}
+
 static void take_rows(void *ctx, int64_t begin, int64_t end) {
     const struct taking *t = ctx;
     if (t->inner == 1) {
-        for (int64_t i = begin; i < end; i++)
-            put_bits(t->out, i, t->bytes, bits_at(t->in + (i - i % t->n) * t->bytes, t->order[i], t->bytes));
+        take_along_lines(t, begin, end);
         return;
     }
     for (int64_t row = begin; row < end; row++) {

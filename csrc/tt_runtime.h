@@ -28,6 +28,9 @@ int32_t tt_blas_set_unpacked(int32_t yes);
    not; what was so before. */
 int32_t tt_lapack_set_found(int32_t yes);
 
+/* sort.c: sorts unsigned integers of 32 and 64 bits with these functions, where the CPU has vectors for them; 0: none. */
+void tt_set_quicksorts(uintptr_t u32, uintptr_t u64);
+
 /* call.c: calling compiled programs; buffers are addresses in the order that tt_host.h states. */
 int32_t tt_host_abi(void);
 int32_t tt_call(uintptr_t entry, uintptr_t *buffers);

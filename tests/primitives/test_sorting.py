@@ -3,6 +3,9 @@ import numpy as np
 import pytest
 
 import tinytrace as jax
+from tinytrace import _dispatch
+from tinytrace._runtime import ffi, lib
+from tinytrace.core import numpy_calls
 from tinytrace.core.dtypes import BFLOAT16
 from tinytrace.primitives.sorting import sort_p, top_k_p
 from tinytrace.runtime.threads import num_threads, set_num_threads
@@ -84,3 +87,31 @@ def test_the_number_of_threads_is_not_seen():
     set_num_threads(before)
     for other in results[1:]:
         assert all(same_bits(a, b) for a, b in zip(other, results[0], strict=True))
+
+
+@pytest.fixture
+def distributed():
+    """A function after whose call everything is distributed by digits, until the test ends."""
+    yield lambda: lib.tt_set_quicksorts(0, 0)
+    address = int(ffi.cast("uintptr_t", ffi.addressof(lib, "tt_set_quicksorts")))
+    _dispatch.set_numpy(np.asarray, numpy_calls._quiet_context, address)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("n", [41, 1000, 5000, 150_001])
+def test_a_quicksort_of_the_host_gives_what_distributing_gives(distributed, n, threads):
+    x = [elements(np.float32, (n,), kind) for kind in ("few", "close", "any")]
+    x += [np.sort(x[2])[::-1].copy(), elements(np.int32, (n,), "any"), elements(np.float16, (n,), "any"),
+          np.zeros(n, np.uint32), elements(np.uint32, (n,), "few")]
+    sort = jax.jit(lambda x: [(jax.lax.sort(part), jax.numpy.argsort(part), jax.numpy.lexsort([part[::-1], part]))
+                              for part in x])
+    before = num_threads()
+    set_num_threads(threads)
+    try:
+        with_vectors = sort(x)
+        distributed()
+        without = sort(x)
+    finally:
+        set_num_threads(before)
+    for got, want in zip(with_vectors, without, strict=True):
+        assert all(same_bits(a, np.asarray(b)) for a, b in zip(got, want, strict=True))

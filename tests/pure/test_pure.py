@@ -111,7 +111,7 @@ def test_a_call_that_numpy_answers():
 
     entry = dispatch.EagerEntry(np.add, (np.float32, np.float32), None, (Aval,), None)
     dispatch.set_array_types(dispatch.ArrayBase, np.ndarray, lambda aval, buffer, view: view)
-    dispatch.set_numpy(np.asarray, contextvars.copy_context)
+    dispatch.set_numpy(np.asarray, contextvars.copy_context, 0)
     assert dispatch.call_entry(entry, 1.0, 2.0)._value == 3
     assert dispatch.call_entry(entry, "no number", 2.0) is NotImplemented
 

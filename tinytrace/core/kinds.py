@@ -266,6 +266,8 @@ class Routine(NamedTuple):
     has_status: bool = False
     """Do the calls return what an entry returns (csrc/tt_host.h)?"""
     takes_complex: bool = False
+    separate: int = 0
+    """So many of the last calls make one result each, in order: not called where nobody reads it."""
 
 
 class HostCall(NamedTuple):

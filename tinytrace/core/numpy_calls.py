@@ -10,6 +10,7 @@ import numpy as np
 
 from tinytrace import errors
 from tinytrace._dispatch import array_of_view, set_numpy
+from tinytrace._runtime import ffi, lib
 from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
@@ -43,7 +44,7 @@ class _Quiet(threading.local):
 
 
 _quiet = _Quiet()
-set_numpy(np.asarray, _quiet_context)
+set_numpy(np.asarray, _quiet_context, int(ffi.cast("uintptr_t", ffi.addressof(lib, "tt_set_quicksorts"))))
 
 
 def quietly(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -8,7 +8,10 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
+from tinytrace.core.array import Array, array_from_numpy
+from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import is_complex, is_inexact
+from tinytrace.core.trace import is_eager
 from tinytrace.numpy.array_creation import array, asarray, empty, full_like, ones, zeros
 from tinytrace.numpy.classification import isnan
 from tinytrace.numpy.cumulative import cumsum, diff
@@ -31,6 +34,8 @@ from tinytrace.numpy.shapes import moveaxis, ravel
 from tinytrace.numpy.sorting import lexsort, sort
 from tinytrace.primitives.elementwise import const_like
 
+EARLY = 4096
+"""So many elements are looked at before all of them, for the first that is 0 or NaN."""
 _SIZE_HINT = ("To make jnp.unique() compatible with JIT and other transforms, you can specify a concrete value for the "
               "size argument, which will determine the output size.")
 
@@ -77,6 +82,9 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
     arr = asarray(ar)
     shape = arr.shape
     flat = axis is None
+    if flat and size is None and equal_nan and not (return_index or return_inverse or return_counts) and \
+            type(arr) is Array and is_eager() and arr.dtype.kind in "biuf":
+        return _distinct(arr._value.ravel())
     arr, axis = (arr.flatten(), 0) if axis is None else (arr, canonicalize_axis(axis, arr.ndim))
     found = _Unique(arr, axis, equal_nan, size, fill_value)
     result = [found.values()]
@@ -88,6 +96,21 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
     if return_counts:
         result.append(found.counts())
     return result[0] if len(result) == 1 else tuple(result)
+
+
+def _distinct(x: np.ndarray[Any, Any]) -> Array:
+    """Return the distinct elements, sorted: NumPy finds them by hashing, in a tenth of the time that sorting all takes.
+
+    Of 0 and -0, and of NaNs, the first one stays, as in a stable order.
+    """
+    found = np.unique(x)
+    if x.dtype.kind == "f":
+        for is_it in (np.logical_not, np.isnan):
+            which = is_it(found)
+            if which.any():
+                early = is_it(x[:EARLY])
+                found[which] = x[(early if early.any() else is_it(x)).argmax()]
+    return array_from_numpy(found, ShapedArray(found.shape, found.dtype))
 
 
 class _Unique:

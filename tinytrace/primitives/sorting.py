@@ -127,7 +127,7 @@ class Sort(OnParts):
         calls = [call_host("order", *_compared(in_avals[k]), int(k < num_keys - 1), *lines, place(f"in{k}"),
                            place("scratch")) for k in reversed(range(num_keys))]
         calls += [_take(k, aval, lines) for k, aval in enumerate(in_avals)]
-        return Routine(tuple(calls), 4 * math.prod(shape), has_status=True)
+        return Routine(tuple(calls), 4 * math.prod(shape), has_status=True, separate=len(in_avals))
 
 
 class TopK(Primitive):

@@ -262,7 +262,7 @@ def set_getitem(function: Callable[[Any, Any], Any], /) -> None:
     _hooks.getitem = function
 
 
-def set_numpy(asarray: Callable[[Any], Any], quiet_context: Callable[[], Any], /) -> None:
+def set_numpy(asarray: Callable[[Any], Any], quiet_context: Callable[[], Any], set_quicksorts: int, /) -> None:
     """Say what eager calls need of NumPy."""
     _hooks.asarray, _hooks.quiet_context = asarray, quiet_context
 

@@ -1,6 +1,7 @@
 """Calls of hand-written C and of Python, which take whole arrays by address."""
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -18,7 +19,7 @@ from tinytrace.codegen.plan.unit import Callback
 from tinytrace.codegen.schedule.collapse import merge_loops
 from tinytrace.core.dtypes import is_half
 from tinytrace.core.formulas import call_host, item, place, pointers
-from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
+from tinytrace.core.jaxpr import Atom, DropVar, JaxprEqn, Var
 from tinytrace.core.kinds import HostCall, Routine
 
 NDArray: TypeAlias = "np.ndarray[Any, Any]"
@@ -33,7 +34,14 @@ def routine(scope: Scope, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
         places["scratch"] = scratch, number(0)
         outs = (*outs, "scratch")
     meaning = _meaning(eqn, eqn.primitive.in_numpy(eqn.params), len(axes))
-    procedure = Procedure(eqn.primitive.name, kind.calls, meaning, STATUS if kind.has_status else "")
+    calls = kind.calls
+    if kind.separate:
+        read = [type(v) is not DropVar for v in eqn.outvars]
+        shared = len(calls) - kind.separate
+        calls = (*calls[:shared], *itertools.compress(calls[shared:], read))
+        outs = tuple(name for name in outs if name == "scratch" or read[int(name[3:])])
+        places = {name: at for name, at in places.items() if name in outs or not name.startswith("out")}
+    procedure = Procedure(eqn.primitive.name, calls, meaning, STATUS if kind.has_status else "")
     loops, (which,) = merge_loops(axes, [flat_offset(axes, kind.batch)])
     places = {name: _part(place, which, math.prod(kind.batch)) for name, place in places.items()}
     body: list[Stmt] = [Call(procedure, places, outs, flops=kind.flops)]
@@ -74,7 +82,8 @@ def _meaning(eqn: JaxprEqn, function: Callable[..., Any], batch_dims: int = 0
         results = function(*ins)
         outs = results if isinstance(results, (list, tuple)) else [results]
         for k, (aval, out) in enumerate(zip(out_avals, outs, strict=True)):
-            places[f"out{k}"][:aval.size] = np.asarray(out).reshape(-1)
+            if f"out{k}" in places:
+                places[f"out{k}"][:aval.size] = np.asarray(out).reshape(-1)
 
     return meaning
 
