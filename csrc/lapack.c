@@ -16,7 +16,7 @@
 #include "sizes.h"
 #include "tt_runtime.h"
 
-enum { POTRF, TRSM, GETRF, LASWP, GEQRF, ORGQR, SYEVD, GESDD, GEEV, GEMM, HERK, ROUTINES };
+enum { POTRF, TRSM, GETRF, LASWP, GEQRF, ORGQR, SYEVD, GESDD, GEEV, GEES, GEHRD, SYTRD, GEMM, HERK, ROUTINES };
 
 /* For float, double and complex numbers of them. */
 static const char *const routine_names[ROUTINES][4] = {
@@ -24,8 +24,9 @@ static const char *const routine_names[ROUTINES][4] = {
     [GETRF] = {"sgetrf_", "dgetrf_", "cgetrf_", "zgetrf_"}, [LASWP] = {"slaswp_", "dlaswp_", "claswp_", "zlaswp_"},
     [GEQRF] = {"sgeqrf_", "dgeqrf_", "cgeqrf_", "zgeqrf_"}, [ORGQR] = {"sorgqr_", "dorgqr_", "cungqr_", "zungqr_"},
     [SYEVD] = {"ssyevd_", "dsyevd_", "cheevd_", "zheevd_"}, [GESDD] = {"sgesdd_", "dgesdd_", "cgesdd_", "zgesdd_"},
-    [GEEV] = {"sgeev_", "dgeev_", "cgeev_", "zgeev_"},      [GEMM] = {"sgemm_", "dgemm_", "cgemm_", "zgemm_"},
-    [HERK] = {"ssyrk_", "dsyrk_", "cherk_", "zherk_"},
+    [GEEV] = {"sgeev_", "dgeev_", "cgeev_", "zgeev_"},      [GEES] = {"sgees_", "dgees_", "cgees_", "zgees_"},
+    [GEHRD] = {"sgehrd_", "dgehrd_", "cgehrd_", "zgehrd_"}, [SYTRD] = {"ssytrd_", "dsytrd_", "chetrd_", "zhetrd_"},
+    [GEMM] = {"sgemm_", "dgemm_", "cgemm_", "zgemm_"},      [HERK] = {"ssyrk_", "dsyrk_", "cherk_", "zherk_"},
 };
 typedef void (*routine)(void);
 static routine routines[ROUTINES][4];
@@ -49,7 +50,7 @@ struct batch {
     int64_t count, m, n;
     int32_t options;
     const char *in[2];
-    char *out[3];
+    char *out[5];
     int64_t flops;                 /* of one matrix */
     int work, real_work, int_work; /* elements of LAPACK's workspaces */
     size_t scratch;                /* bytes that a thread needs, the workspaces included */
@@ -103,6 +104,10 @@ static void ask_for_workspace(struct batch *t) {
     case TT_SYEVD: syevd(t->type, t->options, n, NULL, NULL, &w); break;
     case TT_GESDD: gesdd(t->type, jobz(t), m, n, NULL, NULL, NULL, NULL, &w); break;
     case TT_GEEV: geev(t->type, vectors_of(t), n, NULL, NULL, NULL, NULL, &w); break;
+    case TT_GEES: gees(t->type, t->out[1] != NULL, n, NULL, NULL, NULL, &w); break;
+    case TT_GEHRD: gehrd(t->type, n, NULL, NULL, &w); break;
+    case TT_ORGQR: orgqr(t->type, m, n, t->options, NULL, NULL, &w); break;
+    case TT_SYTRD: sytrd(t->type, t->options, n, NULL, NULL, NULL, NULL, &w); break;
     default: return;
     }
     t->work = (int)most(t->work, asked(t->type, answer));
@@ -127,7 +132,8 @@ static int32_t factor_batch(struct batch t) {
     if (t.count <= 0) return TT_OK;
     if (!atomic_load(&is_found) || is_too_large(&t)) {
         const int64_t words[] = {t.kind, t.type, t.count, t.m, t.n, t.options, (intptr_t)t.in[0], (intptr_t)t.in[1],
-                                 (intptr_t)t.out[0], (intptr_t)t.out[1], (intptr_t)t.out[2]};
+                                 (intptr_t)t.out[0], (intptr_t)t.out[1], (intptr_t)t.out[2], (intptr_t)t.out[3],
+                                 (intptr_t)t.out[4]};
         return substitute ? substitute(words) : TT_NO_LAPACK;
     }
     if (t.m && t.n) ask_for_workspace(&t);
@@ -172,4 +178,22 @@ int32_t tt_gesdd(int32_t type, int64_t count, int64_t m, int64_t n, int32_t comp
 
 int32_t tt_geev(int32_t type, int64_t count, int64_t n, const void *a, void *values, void *left, void *right) {
     return BATCH(TT_GEEV, n, n, 0, .in = {a}, .out = {values, left, right});
+}
+
+int32_t tt_gees(int32_t type, int64_t count, int64_t n, const void *a, void *t, void *vectors) {
+    return BATCH(TT_GEES, n, n, 0, .in = {a}, .out = {t, vectors});
+}
+
+int32_t tt_gehrd(int32_t type, int64_t count, int64_t n, const void *a, void *reduced, void *taus) {
+    return BATCH(TT_GEHRD, n, n, 0, .in = {a}, .out = {reduced, taus});
+}
+
+int32_t tt_orgqr(int32_t type, int64_t count, int64_t m, int64_t n, int64_t k, const void *a, const void *taus,
+                 void *q) {
+    return BATCH(TT_ORGQR, m, n, (int32_t)k, .in = {a, taus}, .out = {q});
+}
+
+int32_t tt_sytrd(int32_t type, int64_t count, int64_t n, int32_t lower, const void *a, void *reduced, void *d, void *e,
+                 void *taus, int32_t *info) {
+    return BATCH(TT_SYTRD, n, n, lower, .in = {a}, .out = {reduced, d, e, taus, (char *)info});
 }

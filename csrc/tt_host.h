@@ -15,7 +15,7 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __SIZE_TYPE__ size_t;
 
 /* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
-enum { TT_HOST_ABI = 4 };
+enum { TT_HOST_ABI = 5 };
 
 /* What a program's entry returns. */
 enum {
@@ -65,7 +65,12 @@ struct tt_host {
        geqrf: q: [m, min(m, n)] and r; or, complete, q: [m, m].
        syevd: eigenvectors of a: [n, n] as columns, and ascending eigenvalues; one triangle is read.
        gesdd: singular values of a: [m, n]; u and vt, unless they are NULL; complete, they are square.
-       geev:  complex eigenvalues; left and right eigenvectors as columns, unless they are NULL. */
+       geev:  complex eigenvalues; left and right eigenvectors as columns, unless they are NULL.
+       gees:  the Schur form of a: [n, n], and its vectors as columns, unless they are NULL.
+       gehrd: a: [n, n] reduced to Hessenberg form, with the reflections below; their factors taus: [n - 1].
+       orgqr: the first n columns of the product of k reflections, which lie in a: [m, n] with factors taus: [k].
+       sytrd: a: [n, n], of which one triangle is read, reduced to the diagonal d: [n] and e: [n - 1] beside it, with
+              the reflections beyond; their factors taus: [n - 1]; info: 0 of each matrix. */
     int32_t (*potrf)(int32_t type, int64_t count, int64_t n, const void *a, void *l);
     int32_t (*trsm)(int32_t type, int64_t count, int64_t n, int64_t k, int32_t left, int32_t lower, int32_t transposed,
                     int32_t conjugated, int32_t unit, const void *a, const void *b, void *x);
@@ -77,6 +82,12 @@ struct tt_host {
     int32_t (*gesdd)(int32_t type, int64_t count, int64_t m, int64_t n, int32_t complete, const void *a, void *values,
                      void *u, void *vt);
     int32_t (*geev)(int32_t type, int64_t count, int64_t n, const void *a, void *values, void *left, void *right);
+    int32_t (*gees)(int32_t type, int64_t count, int64_t n, const void *a, void *t, void *vectors);
+    int32_t (*gehrd)(int32_t type, int64_t count, int64_t n, const void *a, void *reduced, void *taus);
+    int32_t (*orgqr)(int32_t type, int64_t count, int64_t m, int64_t n, int64_t k, const void *a, const void *taus,
+                     void *q);
+    int32_t (*sytrd)(int32_t type, int64_t count, int64_t n, int32_t lower, const void *a, void *reduced, void *d,
+                     void *e, void *taus, int32_t *info);
 
     /* Stable sorting along the middle axis of arrays [outer, n, inner] of elements of `bytes` bytes; `kind` says how they
        compare. They spread over the threads; the result does not depend on their number. Each returns a status.

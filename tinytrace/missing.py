@@ -36,7 +36,6 @@ MISSING: dict[str, dict[str, str]] = {
         "float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int2 int4 uint2 uint4": FORMATS,
     },
     "tinytrace.lax": {
-        "DotAlgorithm": "the precision of products is that of their types",
         "ConvGeneralDilatedDimensionNumbers DotDimensionNumbers PrecisionLike": "it is a name for annotations only",
         "rng_uniform rng_uniform_p": RANDOM_BITS,
         "after_all after_all_p create_token create_token_p infeed infeed_p outfeed outfeed_p": INSIDE,
@@ -46,18 +45,10 @@ MISSING: dict[str, dict[str, str]] = {
         "scan_bind": "use lax.scan",
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
-    "tinytrace.lax.linalg": {
-        "SvdAlgorithm": "svd has one algorithm, LAPACK's",
-        "hessenberg hessenberg_p qdwh schur schur_p tridiagonal tridiagonal_p": LIBRARY,
-        "householder_product householder_product_p": "lax.linalg.qr returns the product of its reflections",
-        "tridiagonal_solve tridiagonal_solve_p": "use jnp.linalg.solve, or lax.scan along the diagonal",
-    },
     "tinytrace.scipy": {"cluster integrate interpolate ndimage": LIBRARY},
-    "tinytrace.scipy.signal": {"csd istft stft welch": LIBRARY},
     "tinytrace.scipy.special": {
         "bessel_jn fresnel hyp1f1 lpmn lpmn_values sph_harm": LIBRARY,
     },
-    "tinytrace.scipy.linalg": {"eigh_tridiagonal funm hessenberg polar rsf2csf schur sqrtm": LIBRARY},
     "tinytrace.debug": {
         "DebugEffect": "the effects of programs are in jaxpr.effects",
         "breakpoint": "jax.debugger(f)(x) walks through a program equation by equation",

@@ -25,6 +25,7 @@ from tinytrace.custom_batching import custom_vmap
 from tinytrace.custom_derivatives import linear_call
 from tinytrace.custom_transpose import custom_transpose
 from tinytrace.lax.approximate_top_k import approx_top_k_p
+from tinytrace.lax.tridiagonal_systems import tridiagonal_solve_p
 from tinytrace.primitives.broadcasting import Reducer
 from tinytrace.primitives.elementwise import Elementwise, accepts
 from tinytrace.primitives.placement import CopySemantics
@@ -355,6 +356,19 @@ def _eig(x: Numbers) -> list[Sample]:
             for batch in ((), (2,)) for dtype in (F32, C64) for left in (False, True)]
 
 
+def _schur(x: Numbers) -> list[Sample]:
+    """Matrices whose eigenvalues are well apart and, where they are real, have no block of two."""
+    rest: dict[str, Any] = {"sort_eig_vals": False, "select_callable": None}
+    return [Sample(((_positive(x, *batch) + x(*batch, 3, 3) / 9).astype(dtype),),
+                   {"compute_schur_vectors": vectors, **rest}, False, False)
+            for batch in ((), (2,)) for dtype in (F32, C64) for vectors in (False, True)]
+
+
+def _householder(x: Numbers) -> list[Sample]:
+    return [Sample((x(*batch, 4, 3, dtype=dtype), x(*batch, k, dtype=dtype)), {}, False, False)
+            for batch in ((), (2,)) for dtype in (F32, C64) for k in (0, 2, 3)]
+
+
 def _svd(x: Numbers) -> list[Sample]:
     rest: dict[str, Any] = {"subset_by_index": None, "algorithm": None}
     return [Sample((x(*shape),), {"full_matrices": full, "compute_uv": True, **rest}, smooth=not full)
@@ -530,7 +544,13 @@ _TABLE: dict[str, Any] = {
     "lu": lambda x: [Sample((x(*shape),), {}) for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 3))],
     "qr": lambda x: [Sample((x(*shape),), {"full_matrices": full}, smooth=not full and shape[-2] >= shape[-1])
                      for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 3)) for full in (False, True)],
-    "eig": _eig, "fft": _ffts,
+    tridiagonal_solve_p.name: lambda x: [Sample((x(4), x(4, low=5, high=9), x(4), x(4, 2)), {
+        "m": 4, "n": 2, "ldb": 4, "t": np.dtype(F32)}, False, False)],
+    "eig": _eig, "fft": _ffts, "schur": _schur, "householder_product": _householder,
+    "hessenberg": lambda x: [Sample((x(*batch, 4, 4, dtype=dtype),), {}, False, False)
+                             for batch in ((), (2,)) for dtype in (F32, C64)],
+    "tridiagonal": lambda x: [Sample((_positive(x, *batch).astype(dtype),), {"lower": lower}, False, False)
+                              for batch in ((), (2,)) for dtype in (F32, C64) for lower in (False, True)],
     "eigh": lambda x: [Sample((_positive(x, *batch),), {
         "lower": True, "sort_eigenvalues": True, "subset_by_index": None}, False, False) for batch in ((), (2,))],
     "scatter-mul": _scatter("scatter-mul", unique=True), "sort": _sorts, "top_k": _top_k,

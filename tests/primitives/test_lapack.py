@@ -11,6 +11,7 @@ import tinytrace as jax
 from tests.primitives import domains
 from tests.primitives.test_registry import interpreted, turned
 from tinytrace._runtime import lib
+from tinytrace.config import enable_x64
 from tinytrace.core.avals import aval_of
 from tinytrace.core.kinds import HostCall
 from tinytrace.core.primitive import registry
@@ -67,6 +68,41 @@ def test_without_lapack_numpy_computes_them(primitive):
                 np.testing.assert_allclose(turned(primitive, k, out), turned(primitive, k, expected), 2e-2, 2e-2)
     finally:
         lib.tt_lapack_set_found(before)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("found", [True, False], ids=["LAPACK", "NumPy"])
+def test_schur_forms_are_triangular_but_for_blocks_of_two(dtype, found):
+    before = lib.tt_lapack_set_found(False)
+    lib.tt_lapack_set_found(found and before)
+    try:
+        with enable_x64(True):
+            for a in (matrices(2, 9, 9, dtype=dtype), np.eye(3, k=1, dtype=dtype), np.zeros((1, 1), dtype),
+                      np.roll(np.eye(3, dtype=dtype), 1, 0)):
+                t, z = map(np.asarray, jax.jit(linalg.schur)(a))
+                np.testing.assert_allclose(z @ t @ z.conj().mT, a, atol=1e-12)
+                np.testing.assert_allclose(z @ z.conj().mT, np.broadcast_to(np.eye(a.shape[-1]), a.shape), atol=1e-12)
+                assert not np.tril(t, -1 if dtype == "complex128" else -2).any()
+                below, diagonal = np.diagonal(t, -1, -2, -1), np.diagonal(t, 0, -2, -1)
+                assert not (below[..., 1:] * below[..., :-1]).any()
+                blocks = below != 0
+                np.testing.assert_allclose(diagonal[..., 1:][blocks], diagonal[..., :-1][blocks], atol=1e-12)
+    finally:
+        lib.tt_lapack_set_found(before)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_transposes_of_tridiagonal_systems_are_those_of_their_matrices(lower):
+    low, mid, up = np.float32([0, 1, 2, 3]), np.float32([5, 6, 7, 8]), np.float32([1, -1, 2, 0])
+    if lower:
+        up = 0 * up
+    a, b = np.diag(low[1:], -1) + np.diag(mid) + np.diag(up[:-1], 1), matrices(4, 2)
+
+    def solve(b):
+        return linalg.tridiagonal_solve(low, mid, up, b)
+
+    np.testing.assert_allclose(a @ np.asarray(solve(b)), b, 1e-5, 1e-6)
+    np.testing.assert_allclose(a.T @ np.asarray(jax.linear_transpose(solve, b)(b)[0]), b, 1e-5, 1e-6)
 
 
 @pytest.mark.parametrize(("shape", "dtype"), [

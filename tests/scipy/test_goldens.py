@@ -6,7 +6,7 @@ import pytest
 
 from tests import goldens
 
-FILES = {name: goldens.load(name) for name in ("scipy_linalg", "special_names", "stats")}
+FILES = {name: goldens.load(name) for name in ("schur_forms", "scipy_linalg", "special_names", "stats")}
 
 
 @functools.cache

@@ -9,17 +9,19 @@ import tinytrace.numpy as jnp
 from tests import goldens
 from tinytrace.scipy import signal
 
-SCENE, CASES = goldens.load("signal")
+FILES = {name: goldens.load(name) for name in ("signal", "spectra")}
 
 
 @functools.cache
-def scene():
-    return goldens.set_scene(goldens.as_tinytrace(SCENE))
+def scene(name):
+    return goldens.set_scene(goldens.as_tinytrace(FILES[name][0]))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program[:60])
-def test_answers_of_jax(case):
-    got = goldens.answer(case.program, dict(scene()))
+@pytest.mark.parametrize(
+    ("name", "case"), [(name, case) for name, (_, cases) in FILES.items() for case in cases], ids=lambda x: str(x)[:60]
+)
+def test_answers_of_jax(name, case):
+    got = goldens.answer(case.program, dict(scene(name)))
     assert goldens.differences(got, case.answer, 4e-6) == []
 
 

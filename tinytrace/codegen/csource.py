@@ -59,6 +59,6 @@ class CSource(NamedTuple):
         return forms_of(self, include, exclude)
 
 
-_OF_LAPACK = frozenset({"potrf", "trsm", "getrf", "geqrf", "syevd", "gesdd", "geev"})
+_OF_LAPACK = frozenset({"potrf", "trsm", "getrf", "geqrf", "syevd", "gesdd", "geev", "gees", "gehrd", "orgqr", "sytrd"})
 _OF_BLAS = _OF_LAPACK | {"sgemm", "sgemm_then", "dgemm", "dgemm_then"}
 """Entries of the host."""

@@ -98,14 +98,7 @@ from tinytrace.primitives.comparison import (
 )
 from tinytrace.primitives.complex_numbers import complex, complex_p, conj, conj_p, imag, imag_p, real, real_p
 from tinytrace.primitives.concatenation import concatenate, concatenate_p
-from tinytrace.primitives.contraction import (
-    DotAlgorithmPreset,
-    Precision,
-    batch_matmul,
-    dot,
-    dot_general,
-    dot_general_p,
-)
+from tinytrace.primitives.contraction import batch_matmul, dot, dot_general, dot_general_p
 from tinytrace.primitives.conversion import (
     bitcast_convert_type,
     bitcast_convert_type_p,
@@ -166,6 +159,7 @@ from tinytrace.primitives.pooling import (
     select_and_gather_add_p,
     select_and_scatter_add_p,
 )
+from tinytrace.primitives.precision import DotAlgorithm, DotAlgorithmPreset, Precision
 from tinytrace.primitives.reduction import (
     reduce_and_p,
     reduce_max_p,
@@ -294,27 +288,28 @@ _SELDOM = {
 __getattr__ = lazy_names("tinytrace", {name: module for module, names in _SELDOM.items()
                                        for name in names.split()}, __name__)
 __all__ = [
-    "ConvDimensionNumbers", "DotAlgorithmPreset", "FftType", "GatherDimensionNumbers", "GatherScatterMode", "Precision",
-    "RoundingMethod", "ScatterDimensionNumbers", "abs", "abs_p", "acos", "acos_p", "acosh", "acosh_p", "add", "add_p",
-    "and_p", "argmax", "argmax_p", "argmin", "argmin_p", "asin", "asin_p", "asinh", "asinh_p", "associative_scan",
-    "atan", "atan2", "atan2_p", "atan_p", "atanh", "atanh_p", "batch_matmul", "bessel_i0e", "bessel_i0e_p",
-    "bessel_i1e", "bessel_i1e_p", "betainc", "bitcast_convert_type", "bitcast_convert_type_p", "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast", "broadcast_in_dim", "broadcast_in_dim_p",
-    "broadcast_shapes", "broadcast_to_rank", "broadcasted_iota", "cbrt", "cbrt_p", "ceil", "ceil_p", "clamp", "clamp_p",
-    "clz", "clz_p", "collapse", "complex", "complex_p", "concatenate", "concatenate_p", "cond", "cond_p", "conj",
-    "conj_p", "conv", "conv_dimension_numbers", "conv_general_dilated", "conv_general_dilated_p", "conv_transpose",
-    "conv_with_general_padding", "convert_element_type", "convert_element_type_p", "copy_p", "cos", "cos_p", "cosh",
-    "cosh_p", "cumlogsumexp", "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cummin_p", "cumprod", "cumprod_p",
-    "cumsum", "cumsum_p", "custom_linear_solve", "custom_root", "device_put_p", "digamma", "digamma_p", "div", "div_p",
-    "dot", "dot_general", "dot_general_p", "dtype", "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim",
-    "dynamic_slice_p", "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim",
-    "dynamic_update_slice_p", "eq", "eq_p", "eq_to_p", "erf", "erf_inv", "erf_inv_p", "erf_p", "erfc", "erfc_p", "exp",
-    "exp2", "exp2_p", "exp_p", "expand_dims", "expm1", "expm1_p", "fft", "fft_p", "floor", "floor_p", "fori_loop",
-    "full", "full_like", "gather", "gather_p", "ge", "ge_p", "gt", "gt_p", "igamma", "igamma_grad_a", "igamma_grad_a_p",
-    "igamma_p", "igammac", "igammac_p", "imag", "imag_p", "index_in_dim", "index_take", "integer_pow", "integer_pow_p",
-    "iota", "iota_p", "is_finite", "is_finite_p", "le", "le_p", "le_to_p", "lgamma", "lgamma_p", "linear_solve_p",
-    "log", "log1p", "log1p_p", "log_p", "logistic", "logistic_p", "lt", "lt_p", "lt_to_p", "map", "max", "max_p", "min",
-    "min_p", "mul", "mul_p", "ne", "ne_p", "neg", "neg_p", "nextafter", "nextafter_p", "not_p", "optimization_barrier",
+    "ConvDimensionNumbers", "DotAlgorithm", "DotAlgorithmPreset", "FftType", "GatherDimensionNumbers",
+    "GatherScatterMode", "Precision", "RoundingMethod", "ScatterDimensionNumbers", "abs", "abs_p", "acos", "acos_p",
+    "acosh", "acosh_p", "add", "add_p", "and_p", "argmax", "argmax_p", "argmin", "argmin_p", "asin", "asin_p", "asinh",
+    "asinh_p", "associative_scan", "atan", "atan2", "atan2_p", "atan_p", "atanh", "atanh_p", "batch_matmul",
+    "bessel_i0e", "bessel_i0e_p", "bessel_i1e", "bessel_i1e_p", "betainc", "bitcast_convert_type",
+    "bitcast_convert_type_p", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast",
+    "broadcast_in_dim", "broadcast_in_dim_p", "broadcast_shapes", "broadcast_to_rank", "broadcasted_iota", "cbrt",
+    "cbrt_p", "ceil", "ceil_p", "clamp", "clamp_p", "clz", "clz_p", "collapse", "complex", "complex_p", "concatenate",
+    "concatenate_p", "cond", "cond_p", "conj", "conj_p", "conv", "conv_dimension_numbers", "conv_general_dilated",
+    "conv_general_dilated_p", "conv_transpose", "conv_with_general_padding", "convert_element_type",
+    "convert_element_type_p", "copy_p", "cos", "cos_p", "cosh", "cosh_p", "cumlogsumexp", "cumlogsumexp_p", "cummax",
+    "cummax_p", "cummin", "cummin_p", "cumprod", "cumprod_p", "cumsum", "cumsum_p", "custom_linear_solve",
+    "custom_root", "device_put_p", "digamma", "digamma_p", "div", "div_p", "dot", "dot_general", "dot_general_p",
+    "dtype", "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "dynamic_slice_p",
+    "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim", "dynamic_update_slice_p",
+    "eq", "eq_p", "eq_to_p", "erf", "erf_inv", "erf_inv_p", "erf_p", "erfc", "erfc_p", "exp", "exp2", "exp2_p", "exp_p",
+    "expand_dims", "expm1", "expm1_p", "fft", "fft_p", "floor", "floor_p", "fori_loop", "full", "full_like", "gather",
+    "gather_p", "ge", "ge_p", "gt", "gt_p", "igamma", "igamma_grad_a", "igamma_grad_a_p", "igamma_p", "igammac",
+    "igammac_p", "imag", "imag_p", "index_in_dim", "index_take", "integer_pow", "integer_pow_p", "iota", "iota_p",
+    "is_finite", "is_finite_p", "le", "le_p", "le_to_p", "lgamma", "lgamma_p", "linear_solve_p", "log", "log1p",
+    "log1p_p", "log_p", "logistic", "logistic_p", "lt", "lt_p", "lt_to_p", "map", "max", "max_p", "min", "min_p", "mul",
+    "mul_p", "ne", "ne_p", "neg", "neg_p", "nextafter", "nextafter_p", "not_p", "optimization_barrier",
     "optimization_barrier_p", "or_p", "pad", "pad_p", "padtype_to_pads", "platform_dependent", "polygamma",
     "polygamma_p", "population_count", "population_count_p", "pow", "pow_p", "random_gamma_grad", "random_gamma_grad_p",
     "real", "real_p", "reciprocal", "reduce", "reduce_and_p", "reduce_max_p", "reduce_min_p", "reduce_or_p", "reduce_p",

@@ -11,6 +11,7 @@ import tinytrace.numpy as jnp
 from tinytrace.primitives.contraction import dot_general
 from tinytrace.primitives.convolution import conv_general_dilated
 from tinytrace.primitives.convolution_dimensions import conv_dimension_numbers
+from tinytrace.primitives.triangular import identity_matrix
 
 Padding = str | Sequence[tuple[int, int]]
 
@@ -30,7 +31,7 @@ def conv_general_dilated_patches(lhs: Any, filter_shape: Sequence[int], window_s
     lhs, shape = jnp.asarray(lhs), tuple(filter_shape)
     numbers = conv_dimension_numbers(lhs.shape, (1, 1, *shape), dimension_numbers)
     size, channels = math.prod(shape), lhs.shape[numbers.lhs_spec[1]]
-    one_each = jnp.broadcast_to(jnp.eye(size, dtype=lhs.dtype), (channels, size, size))
+    one_each = jnp.broadcast_to(identity_matrix(lhs.dtype, size), (channels, size, size))
     kernel = jnp.moveaxis(one_each.reshape(channels * size, 1, *shape), (0, 1), numbers.rhs_spec[:2])
     return conv_general_dilated(lhs, kernel, window_strides, padding, lhs_dilation, rhs_dilation, numbers,
                                 feature_group_count=channels, precision=precision,

@@ -1,7 +1,6 @@
 """Sums of products over shared dimensions: dot_general, of which matrix products are one case."""
 from __future__ import annotations
 
-import enum
 import functools
 import math
 import operator
@@ -10,79 +9,25 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tinytrace.config import config
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT32, FLOAT64, canonicalize_dtype, dtype_of, is_complex, is_float, part_dtype
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, canonicalize_dtype, is_complex, is_float, part_dtype
 from tinytrace.core.kinds import SMALL_PRODUCT, Call, Contraction, Kind, is_product_with_vector
-from tinytrace.core.primitive import param_type
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.checks import remaining, shifted, without
 from tinytrace.primitives.composite import OnParts, recorded
 from tinytrace.primitives.conversion import convert_element_type, convert_element_type_p
 from tinytrace.primitives.elementwise import add_any
+from tinytrace.primitives.precision import (
+    DotAlgorithmPreset,
+    canonicalize_precision,
+    dtype_of_algorithm,
+    is_algorithm,
+)
 from tinytrace.primitives.shaping import NDArray, inverse_permutation, transpose
 
 Ints: TypeAlias = tuple[int, ...]
 DimensionNumbers: TypeAlias = tuple[tuple[Ints, Ints], tuple[Ints, Ints]]
 """((lhs contracting, rhs contracting), (lhs batch, rhs batch))"""
-
-
-@param_type
-class Precision(enum.Enum):
-    """How exactly an accelerator should multiply; here every product is exact, and this is only printed.
-
-    See https://jax.readthedocs.io/en/latest/jax.lax.html#jax.lax.Precision.
-    """
-
-    DEFAULT = 0
-    HIGH = 1
-    HIGHEST = 2
-
-    @classmethod
-    def _missing_(cls, value: object) -> Precision | None:
-        return PRECISION_NAMES.get(value)
-
-    def __repr__(self) -> str:
-        return f"Precision.{self.name}"
-
-    def __str__(self) -> str:
-        return self.name
-
-
-PRECISION_NAMES: dict[object, Precision] = {
-    "highest": Precision.HIGHEST, "float32": Precision.HIGHEST, "high": Precision.HIGH,
-    "bfloat16_3x": Precision.HIGH, "tensorfloat32": Precision.HIGH, "default": Precision.DEFAULT,
-    "bfloat16": Precision.DEFAULT, "fastest": Precision.DEFAULT, None: Precision.DEFAULT,
-}
-
-
-class DotAlgorithmPreset(enum.Enum):
-    """Named ways in which an accelerator may multiply; here all compute alike, and this is only printed.
-
-    See https://jax.readthedocs.io/en/latest/jax.lax.html#jax.lax.DotAlgorithmPreset.
-    """
-
-    DEFAULT = enum.auto()
-    ANY_F8_ANY_F8_F32 = enum.auto()
-    ANY_F8_ANY_F8_F32_FAST_ACCUM = enum.auto()
-    ANY_F8_ANY_F8_ANY = enum.auto()
-    ANY_F8_ANY_F8_ANY_FAST_ACCUM = enum.auto()
-    F16_F16_F16 = enum.auto()
-    F16_F16_F32 = enum.auto()
-    BF16_BF16_BF16 = enum.auto()
-    BF16_BF16_F32 = enum.auto()
-    BF16_BF16_F32_X3 = enum.auto()
-    BF16_BF16_F32_X6 = enum.auto()
-    TF32_TF32_F32 = enum.auto()
-    TF32_TF32_F32_X3 = enum.auto()
-    F32_F32_F32 = enum.auto()
-    F64_F64_F64 = enum.auto()
-
-    def __repr__(self) -> str:
-        return f"DotAlgorithmPreset.{self.name}"
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None,
@@ -158,7 +103,10 @@ class DotGeneral(Bilinear):
 
     def parse_params(self, shown: dict[str, Any]) -> dict[str, Any]:
         numbers = tuple((tuple(lhs), tuple(rhs)) for lhs, rhs in shown["dimension_numbers"])
-        return {"precision": None, "preferred_element_type": None, **shown, "dimension_numbers": numbers}
+        precision = shown.get("precision")
+        if str(precision) in DotAlgorithmPreset.__members__:
+            precision = DotAlgorithmPreset[str(precision)]
+        return {"preferred_element_type": None, **shown, "precision": precision, "dimension_numbers": numbers}
 
     def abstract_eval(self, lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers: DimensionNumbers,
                       precision: Any, preferred_element_type: np.dtype[Any] | None) -> ShapedArray:
@@ -174,6 +122,10 @@ class DotGeneral(Bilinear):
     def impl(self, lhs: NDArray, rhs: NDArray, *, dimension_numbers: DimensionNumbers, precision: Any,
              preferred_element_type: np.dtype[Any] | None) -> NDArray:
         dtype = _result_dtype(aval_of(lhs), aval_of(rhs), precision, preferred_element_type)
+        if asked := dtype_of_algorithm(precision):
+            found = self.impl(lhs.astype(asked), rhs.astype(asked), dimension_numbers=dimension_numbers, precision=None,
+                              preferred_element_type=None)
+            return found.astype(dtype)
         wide = FLOAT32 if is_float(dtype) and dtype.itemsize == 2 else dtype
         (contract, rhs_contract), (batch, rhs_batch) = dimension_numbers
         kept = remaining(lhs.ndim, contract, batch)
@@ -217,17 +169,21 @@ class DotGeneral(Bilinear):
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *,
               dimension_numbers: DimensionNumbers, precision: Any,
               preferred_element_type: np.dtype[Any] | None) -> Kind:
-        if is_complex(out_avals[0].dtype):
+        dtype = out_avals[0].dtype
+        asked = dtype_of_algorithm(precision)
+        if asked and any(aval.dtype != asked for aval in (*in_avals, *out_avals)):
+            return Call(recorded(functools.partial(_dot_in, dimension_numbers, asked, (dtype,)), in_avals))
+        if is_complex(dtype):
             return self.program_on_parts(in_avals, {
                 "dimension_numbers": dimension_numbers, "precision": precision,
                 "preferred_element_type": preferred_element_type})
         (contract, rhs_contract), (batch, rhs_batch) = dimension_numbers
         kind = Contraction(contract, rhs_contract, batch, rhs_batch)
         wide = _computed_in(in_avals[0], in_avals[1], out_avals[0], kind)
-        if wide == out_avals[0].dtype:
+        if wide == dtype:
             return kind
-        return Call(recorded(functools.partial(_dot_in, dimension_numbers, precision, wide, out_avals[0].dtype),
-                             in_avals))
+        steps = (dtype,) if is_float(dtype) else (np.dtype(np.int32), dtype)  # integers wrap
+        return Call(recorded(functools.partial(_dot_in, dimension_numbers, wide, steps), in_avals))
 
 
 dot_general_p = DotGeneral()
@@ -256,16 +212,16 @@ def _largest(dtype: Any) -> int:
     return 1 if dtype.kind == "b" else -int(np.iinfo(dtype).min) or int(np.iinfo(dtype).max)
 
 
-def _dot_in(numbers: DimensionNumbers, precision: Any, wide: np.dtype[Any], dtype: Any, lhs: Any, rhs: Any) -> Any:
-    """Return a product computed in the type `wide`, as one of type `dtype`."""
+def _dot_in(numbers: DimensionNumbers, wide: np.dtype[Any], steps: Sequence[Any], lhs: Any, rhs: Any) -> Any:
+    """Return a product computed in the type `wide`, converted to one type after the other."""
     def converted(x: Any, new_dtype: Any) -> Any:
-        if dtype_of(x) == new_dtype:
+        if aval_of(x).dtype == new_dtype:
             return x
         return convert_element_type_p.bind(x, new_dtype=new_dtype, weak_type=False)
 
     out = dot_general_p.bind(converted(lhs, wide), converted(rhs, wide), dimension_numbers=numbers,
-                             precision=precision, preferred_element_type=wide)
-    return converted(out if is_float(dtype) else converted(out, np.dtype(np.int32)), dtype)  # integers wrap
+                             precision=None, preferred_element_type=wide)
+    return functools.reduce(converted, steps, out)
 
 
 def _transposed(ct: Any, x: ShapedArray, y: Any, numbers: DimensionNumbers, precision: Any,
@@ -294,7 +250,7 @@ def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, precision: Any,
     dtype: Any = lhs.dtype if ranks[0] >= ranks[1] else rhs.dtype
     if preferred is None or preferred == dtype:
         return dtype  # type: ignore[no-any-return]
-    if not isinstance(precision, DotAlgorithmPreset) and not is_float(dtype) and _rank(preferred)[2] < _rank(dtype)[2]:
+    if not is_algorithm(precision) and not is_float(dtype) and _rank(preferred)[2] < _rank(dtype)[2]:
         raise TypeError("`preferred_element_type` must not be narrower than the original type, got "
                         f"preferred_element_type of {preferred} for result type of {dtype}.")
     return preferred
@@ -340,30 +296,6 @@ def _check_sides(lhs: ShapedArray, rhs: ShapedArray, numbers: DimensionNumbers) 
     if sizes != rhs_sizes:
         raise TypeError("dot_general requires contracting dimensions to have the same shape, "
                         f"got {sizes} and {rhs_sizes}.")
-
-
-def canonicalize_precision(precision: Any) -> Any:
-    """Return what an equation stores of a precision: None, a pair of Precisions, or a preset.
-
-    >>> canonicalize_precision("high")
-    (Precision.HIGH, Precision.HIGH)
-    """
-    if precision is None:
-        precision = config.default_matmul_precision
-    if precision is None or isinstance(precision, DotAlgorithmPreset):
-        return precision
-    if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:
-        return DotAlgorithmPreset[precision]
-    pair = tuple(precision) if isinstance(precision, (list, tuple)) else (precision, precision)
-    if len(pair) == 2 and all(isinstance(p, Precision) for p in pair):
-        return pair
-    if len(pair) == 2 and all(isinstance(p, str) and p in PRECISION_NAMES for p in pair):
-        return tuple(PRECISION_NAMES[p] for p in pair)
-    raise ValueError(
-        f"Precision argument must be one of:\n- None,\n- a string in {list(PRECISION_NAMES)},\n"
-        "- a lax.Precision value,\n- a tuple of two lax.Precision values or strings,\n"
-        "- a lax.DotAlgorithmPreset or the name of one of these presets, or\n- a lax.DotAlgorithm value;\n"
-        f"but got {precision}.")
 
 
 def _ints(axes: Any) -> Ints:

@@ -18,11 +18,12 @@ from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.broadcasting import broadcast_in_dim
 from tinytrace.primitives.checks import check_same_dtypes, inserted, remaining, without
 from tinytrace.primitives.composite import Composite
-from tinytrace.primitives.contraction import Bilinear, canonicalize_precision, dot_general
+from tinytrace.primitives.contraction import Bilinear, dot_general
 from tinytrace.primitives.convolution_by_taps import is_short, summed_over_taps
 from tinytrace.primitives.convolution_dimensions import ConvDimensionNumbers, conv_dimension_numbers
 from tinytrace.primitives.creation import full
 from tinytrace.primitives.elementwise import zero_like
+from tinytrace.primitives.precision import canonicalize_precision, is_algorithm
 from tinytrace.primitives.shaping import inverse_permutation, reshape, rev, transpose
 from tinytrace.primitives.slicing import dilated, pad
 from tinytrace.primitives.windows import Ints, Pads, padtype_to_pads, transposed_pads, window_counts, windows
@@ -156,6 +157,8 @@ class ConvGeneralDilated(Composite, Bilinear):
             dtype = _checked_dtype(aval_of(lhs), aval_of(rhs), preferred_element_type)
             out = summed_over_taps(image, reshape(kernel, (features, *taps)), window_strides, rhs_dilation, dtype)
             return transpose(out, inverse_permutation(out_spec))
+        if is_algorithm(precision):  # of products only: here it means nothing, as in JAX
+            precision = None
         ones = (1,) * len(lhs_spec)
         every = windows(image, zero_like(lhs), (1, 1, *taps), (1, 1, *window_strides), ((0, 0),) * len(lhs_spec),
                         ones, (1, 1, *rhs_dilation))

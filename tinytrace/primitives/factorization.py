@@ -1,6 +1,7 @@
 """Factorizations of matrices: qr, eigh and svd, over the last two dimensions."""
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,13 +17,14 @@ from tinytrace.primitives.comparison import eq
 from tinytrace.primitives.complex_numbers import real
 from tinytrace.primitives.composite import recorded
 from tinytrace.primitives.concatenation import concatenate
-from tinytrace.primitives.contraction import Precision, dot_general
+from tinytrace.primitives.contraction import dot_general
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.creation import full, iota
 from tinytrace.primitives.elementwise import const_like
 from tinytrace.primitives.gathering import gather, wrapped
 from tinytrace.primitives.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 from tinytrace.primitives.lapack import NOTHING, OnMatrices, by_lapack, in_program, ins, is_small, not_found, outs
+from tinytrace.primitives.precision import Precision
 from tinytrace.primitives.scattering import scatter
 from tinytrace.primitives.shaping import NDArray, moveaxis
 from tinytrace.primitives.slicing import slice
@@ -35,6 +37,14 @@ from tinytrace.primitives.triangular import (
     symmetrized,
     triangular_solve,
 )
+
+
+class SvdAlgorithm(enum.Enum):
+    """Ways to find singular values; on a CPU there is the default alone, as in JAX."""
+
+    DEFAULT = "default"
+    QR = "QR"
+    JACOBI = "Jacobi"
 
 
 def qr(x: Any, *, full_matrices: bool = True) -> Any:
@@ -209,6 +219,7 @@ class SVD(Factorization):
 
     def impl(self, x: NDArray, *, full_matrices: bool, compute_uv: bool, subset_by_index: tuple[int, int] | None,
              algorithm: Any) -> list[NDArray]:
+        _check_algorithm(algorithm)
         kept = slice_of(subset_by_index)
         wide, finite = x.astype(wide_dtype(x)), np.isfinite(x).all((-2, -1))
         wide[~finite] = 0
@@ -240,6 +251,7 @@ class SVD(Factorization):
 
     def lower_wide(self, in_avals: Sequence[ShapedArray], *, full_matrices: bool, compute_uv: bool,
                    subset_by_index: tuple[int, int] | None, algorithm: Any) -> Kind:
+        _check_algorithm(algorithm)
         x, = in_avals
         m, n = x.shape[-2:]
         if subset_by_index not in (None, (0, min(m, n))):
@@ -251,6 +263,11 @@ class SVD(Factorization):
             return Call(recorded(program, in_avals))
         vectors = outs(1, 2) if compute_uv else [NOTHING, NOTHING]
         return by_lapack("gesdd", x, m, n, int(full_matrices), *ins(0), *outs(0), *vectors)
+
+
+def _check_algorithm(algorithm: Any) -> None:
+    if algorithm is not None and algorithm is not SvdAlgorithm.DEFAULT:
+        raise NotImplementedError("The SVD algorithm parameter is not implemented on CPU.")
 
 
 def _singular_vector_tangents(t: Any, s: Any, row: Any, us: tuple[Any, Any], vs: tuple[Any, Any],

@@ -12,13 +12,13 @@ from tinytrace.core.kinds import Kind
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.arithmetic import add
 from tinytrace.primitives.broadcasting import broadcast_in_dim, expand_dims
-from tinytrace.primitives.contraction import Precision
 from tinytrace.primitives.creation import broadcasted_iota
 from tinytrace.primitives.elementwise import const_like
 from tinytrace.primitives.factorization import Factorization, batched_product, wide_dtype
 from tinytrace.primitives.gathering import gather, wrapped
 from tinytrace.primitives.indexing import GatherDimensionNumbers
 from tinytrace.primitives.lapack import by_lapack, in_program, ins, is_small, outs
+from tinytrace.primitives.precision import Precision
 from tinytrace.primitives.shaping import NDArray
 from tinytrace.primitives.slicing import pad
 from tinytrace.primitives.triangular import (

@@ -19,11 +19,12 @@ from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast, exp
 from tinytrace.primitives.checks import check_same_dtypes
 from tinytrace.primitives.comparison import eq, ge
 from tinytrace.primitives.complex_numbers import conj
-from tinytrace.primitives.contraction import Precision, batch_matmul
+from tinytrace.primitives.contraction import batch_matmul
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.creation import broadcasted_iota
 from tinytrace.primitives.elementwise import add_any, const_like, filled_like, neg
 from tinytrace.primitives.lapack import OnMatrices, by_lapack, in_program, ins, is_small, not_found, outs
+from tinytrace.primitives.precision import Precision
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import NDArray, moveaxis, reshape, transpose
 from tinytrace.primitives.slicing import slice

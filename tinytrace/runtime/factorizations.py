@@ -29,6 +29,11 @@ MEANINGS: tuple[Meaning, ...] = (
                                    "subset_by_index": None, "algorithm": None}),
     lambda options, outs: ("eig", {"compute_left_eigenvectors": bool(outs[1]),
                                    "compute_right_eigenvectors": bool(outs[2])}),
+    lambda options, outs: ("schur", {"compute_schur_vectors": bool(outs[1]), "sort_eig_vals": False,
+                                     "select_callable": None}),
+    lambda options, outs: ("hessenberg", {}),
+    lambda options, outs: ("householder_product", {}),
+    lambda options, outs: ("tridiagonal", {"lower": bool(options)}),
 )
 """By the numbers of factorizations (csrc/lapack.h)."""
 
@@ -37,9 +42,11 @@ def factor(which: int, type: int, count: int, m: int, n: int, options: int, ins:
            outs: Sequence[int]) -> None:
     """Do to matrices at the addresses `ins` what LAPACK would, and leave the results at `outs`."""
     name, params = MEANINGS[which](options, outs)
-    shapes = [(count, m, n)]
+    shapes: list[tuple[int, ...]] = [(count, m, n)]
     if name == "triangular_solve":  # m and n are its order and the number of right sides
         shapes = [(count, m, m), (count, m, n) if params["left_side"] else (count, n, m)]
+    elif name == "householder_product":
+        shapes.append((count, options))
     operands = [_array(address, shape, TYPES[type]) for address, shape in zip(ins, shapes, strict=False)]
     with np.errstate(all="ignore"):
         found = registry[name].impl(*operands, **params)
@@ -55,7 +62,7 @@ def _array(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.nda
 
 @ffi.def_extern(name="tt_python_factorization", error=0, onerror=keep_exception)  # type: ignore[untyped-decorator]
 def _call(words: ffi.CData) -> int:
-    which, type, count, m, n, options, *addresses = ffi.unpack(words, 11)
+    which, type, count, m, n, options, *addresses = ffi.unpack(words, 13)
     factor(which, type, count, m, n, options, addresses[:2], addresses[2:])
     return DONE
 

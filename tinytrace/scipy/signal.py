@@ -1,10 +1,9 @@
-"""`jax.scipy.signal`: convolution and correlation of arrays of any rank, and the removal of trends.
+"""`jax.scipy.signal`: convolution and correlation of arrays of any rank, the removal of trends, and spectra.
 
 See https://docs.scipy.org/doc/scipy/reference/signal.html.
 """
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,10 +15,13 @@ from tinytrace import lax
 from tinytrace.api.vmapping import vmap
 from tinytrace.core.dtypes import is_complex
 from tinytrace.numpy.promotion import ArrayLike, Value, canonicalize_axis, check_arraylike, promote_dtypes_inexact
+from tinytrace.scipy.spectra import csd, istft, stft, welch
+from tinytrace.scipy.trends import detrend
 from tinytrace.util import absent_names
 
 __getattr__ = absent_names(__name__)
-__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "detrend", "fftconvolve"]
+__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "csd", "detrend", "fftconvolve", "istft", "stft",
+           "welch"]
 
 
 def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None) -> Value:
@@ -120,38 +122,6 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Any = 
     return function(in1, in2)
 
 
-def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: None = None) -> Value:
-    """Return `data` without its trend along `axis`: a line by least squares ("linear"), or the mean ("constant").
-
-    bp: places where one line ends and the next begins, known when the program is traced.
-
-    Raises: ValueError for other trends, and for places outside of the axis.
-
-    >>> jax.scipy.signal.detrend(jnp.array([1.0, 4.0, 8.0]), type="constant").round(3)
-    Array([-3.333, -0.333,  3.667], dtype=float32)
-
-    See https://docs.scipy.org/doc/scipy/reference/generated/scipy.signal.detrend.html.
-    """
-    if overwrite_data is not None:
-        raise NotImplementedError("overwrite_data argument not implemented.")
-    if type not in ("constant", "linear"):
-        raise ValueError("Trend type must be 'linear' or 'constant'.")
-    x, = promote_dtypes_inexact(jnp.asarray(data))
-    if type == "constant":
-        return x - x.mean(axis, keepdims=True)
-    size = x.shape[axis]
-    ends = np.unique(np.r_[0, bp, size])
-    if ends[0] < 0 or ends[-1] > size:
-        raise ValueError("Breakpoints must be non-negative and less than length of data along given axis.")
-    x = jnp.moveaxis(x, axis, 0)
-    shape = x.shape
-    x = x.reshape(size, -1)
-    for first, last in itertools.pairwise(ends):
-        part = slice(first, last)
-        x = x.at[part].add(-_line(x, part))
-    return jnp.moveaxis(x.reshape(shape), 0, axis)
-
-
 # --- steps -------------------------------------------------------------------------------------------------------
 
 def _convolve(in1: Any, in2: Any, mode: str, precision: Any) -> Value:
@@ -209,12 +179,3 @@ def _convolve_transforms(in1: Value, in2: Value, mode: str) -> Value:
     fft, ifft = (jnp.fft.fftn, jnp.fft.ifftn) if is_complex(in1.dtype) else (jnp.fft.rfftn, jnp.fft.irfftn)
     result = ifft(fft(in1, full) * fft(in2, full), full)
     return lax.dynamic_slice(result, [(m - n) // 2 for m, n in zip(full, out, strict=True)], out)
-
-
-def _line(x: Value, part: slice) -> Value:
-    """Return the lines that fit the columns of `x[part]` best, at its rows."""
-    count = part.stop - part.start
-    basis = jnp.vstack([jnp.ones(count, dtype=x.dtype),
-                        jnp.arange(1, count + 1, dtype=x.dtype) / x.dtype.type(count)]).T
-    slopes = jnp.linalg.lstsq(basis, x[part])[0]
-    return jnp.matmul(basis, slopes, precision=lax.Precision.HIGHEST)
