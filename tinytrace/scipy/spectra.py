@@ -83,7 +83,7 @@ def welch(x: Any, fs: ArrayLike = 1.0, window: Any = "hann", nperseg: int | None
     """Return frequencies and the power spectral density of a signal, by Welch's method; see `csd`.
 
     >>> jax.scipy.signal.welch(jnp.array([1.0, -1.0, 1.0, -1.0]), nperseg=4)[1].round(3)
-    Array([0.   , 0.667, 0.667], dtype=float32)
+    Array([0.   , 1.333, 2.667], dtype=float32)
 
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.signal.welch.html.
     """
