@@ -45,7 +45,6 @@ from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.named_scope import named_call, named_scope
 from tinytrace.api.shape_evaluation import eval_shape
 from tinytrace.api.shapes import ShapeDtypeStruct
-from tinytrace.api.show import show_rules, show_stages
 from tinytrace.api.vmapping import vmap
 from tinytrace.config import (
     check_tracer_leaks,
@@ -85,6 +84,8 @@ if TYPE_CHECKING:
     from tinytrace.api.cache_view import cache as cache
     from tinytrace.api.expectations import expect as expect
     from tinytrace.api.export_c import export_c as export_c
+    from tinytrace.api.show import show_rules as show_rules
+    from tinytrace.api.show import show_stages as show_stages
     from tinytrace.as_jax import install_as_jax as install_as_jax
     from tinytrace.exporting import export as export
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
@@ -115,6 +116,8 @@ _LATER = {
     "make_mesh": "sharding",
     "pmap": "pmapping",
     "profile": "inspection.profiler",
+    "show_rules": "api.show",
+    "show_stages": "api.show",
     "shrink": "inspection.shrink",
     "unload_ipython_extension": "inspection.timeline",
 }

@@ -185,7 +185,8 @@ def lazy_names(package: str, homes: dict[str, str], module: str = "") -> Callabl
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in homes:
             return absent_names(module or package)(name)
-        return getattr(_imported(f"{package}.{homes[name]}"), name)
+        value = getattr(_imported(f"{package}.{homes[name]}"), name)
+        return vars(sys.modules[module or package]).setdefault(name, value)
 
     return __getattr__
 

@@ -15,9 +15,6 @@ from tinytrace.lax.branching import cond, switch
 from tinytrace.lax.control_flow import fori_loop, map, scan, while_loop
 from tinytrace.lax.fft import FftType, fft, fft_p
 from tinytrace.lax.folds import reduce, reduce_p, reduce_window, reduce_window_p
-from tinytrace.lax.linear_solve import custom_linear_solve
-from tinytrace.lax.platforms import platform_dependent
-from tinytrace.lax.root import custom_root
 from tinytrace.lax.scatter_apply import scatter_apply
 from tinytrace.lax.shapes import broadcast_shapes, dtype, reduce_window_shape_tuple
 from tinytrace.primitives.argminmax import argmax, argmax_p, argmin, argmin_p
@@ -275,6 +272,9 @@ from tinytrace.util import lazy_names
 
 _SELDOM = {
     "lax.patches": "conv_general_dilated_local conv_general_dilated_patches",
+    "lax.linear_solve": "custom_linear_solve",
+    "lax.platforms": "platform_dependent",
+    "lax.root": "custom_root",
     "primitives.collectives": "axis_index axis_index_p pmax pmax_p pmean pmin pmin_p psum psum_p",
     "primitives.collective_moves": "all_gather all_gather_p all_to_all all_to_all_p pbroadcast ppermute ppermute_p "
                                    "pshuffle psum_scatter pswapaxes",
@@ -283,7 +283,7 @@ _SELDOM = {
     "primitives.rng_bit_generator": "RandomAlgorithm rng_bit_generator rng_bit_generator_p",
     "primitives.placement": "sharding_constraint_p",
 }
-"""By module: what few programs ask for; all but the first are for named axes and meshes of devices."""
+"""By module: what few programs ask for; what follows the first four is for named axes and meshes of devices."""
 
 __getattr__ = lazy_names("tinytrace", {name: module for module, names in _SELDOM.items()
                                        for name in names.split()}, __name__)

@@ -3,12 +3,13 @@
 Names, signatures, promotion and the jaxprs that the functions stage to are those of JAX 0.4.35; see
 https://jax.readthedocs.io/en/latest/jax.numpy.html. Importing this module gives arrays their operators and methods.
 """
+from typing import TYPE_CHECKING, Any
+
 import numpy as _np  # noqa: ICN001  (no public name of this namespace)
 
 from tinytrace.core.basearray import Array as ndarray  # noqa: N813  (NumPy's name)
 from tinytrace.core.trace import install_methods
 from tinytrace.lax.shapes import broadcast_shapes
-from tinytrace.numpy import fft, linalg
 from tinytrace.numpy.arithmetic import (
     abs,
     absolute,
@@ -103,23 +104,6 @@ from tinytrace.numpy.cumulative import (
 )
 from tinytrace.numpy.einsum import einsum, einsum_path
 from tinytrace.numpy.exponential import cbrt, exp, exp2, expm1, log, log1p, log2, log10, reciprocal, sqrt, square
-from tinytrace.numpy.fitting import polyfit
-from tinytrace.numpy.floats import (
-    angle,
-    copysign,
-    frexp,
-    heaviside,
-    hypot,
-    ldexp,
-    nan_to_num,
-    nextafter,
-    sinc,
-    spacing,
-)
-from tinytrace.numpy.functional import apply_along_axis, apply_over_axes, fromfunction, piecewise
-from tinytrace.numpy.histograms import corrcoef, cov, histogram, histogram2d, histogram_bin_edges, histogramdd
-from tinytrace.numpy.index_tricks import c_, index_exp, mgrid, ogrid, r_, s_
-from tinytrace.numpy.integers import gcd, lcm
 from tinytrace.numpy.joining import (
     append,
     array_split,
@@ -137,26 +121,9 @@ from tinytrace.numpy.joining import (
     vsplit,
     vstack,
 )
-from tinytrace.numpy.nan_statistics import nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
-from tinytrace.numpy.objects import isscalar, load
-from tinytrace.numpy.padding import pad
-from tinytrace.numpy.polynomials import (
-    poly,
-    polyadd,
-    polyder,
-    polydiv,
-    polyint,
-    polymul,
-    polysub,
-    polyval,
-    roots,
-    trim_zeros,
-)
 from tinytrace.numpy.positions import argmax, argmin, digitize, nanargmax, nanargmin, searchsorted
 from tinytrace.numpy.powers import float_power, logaddexp, logaddexp2, pow, power
 from tinytrace.numpy.promotion import broadcast_arrays, broadcast_to
-from tinytrace.numpy.putting import fill_diagonal, place, put, ravel_multi_index, unravel_index
-from tinytrace.numpy.quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from tinytrace.numpy.ranges import arange, eye, geomspace, identity, indices, ix_, linspace, logspace, meshgrid
 from tinytrace.numpy.rearranging import (
     delete,
@@ -231,18 +198,6 @@ from tinytrace.numpy.searching import (
     select,
     where,
 )
-from tinytrace.numpy.sets import (
-    intersect1d,
-    isin,
-    setdiff1d,
-    setxor1d,
-    union1d,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
 from tinytrace.numpy.shapes import (
     atleast_1d,
     atleast_2d,
@@ -257,18 +212,6 @@ from tinytrace.numpy.shapes import (
     squeeze,
     swapaxes,
     transpose,
-)
-from tinytrace.numpy.signal import (
-    bartlett,
-    blackman,
-    convolve,
-    correlate,
-    hamming,
-    hanning,
-    i0,
-    interp,
-    kaiser,
-    unwrap,
 )
 from tinytrace.numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
 from tinytrace.numpy.statistics import average, count_nonzero, mean, ptp, std, var
@@ -329,7 +272,69 @@ from tinytrace.numpy.ufuncs import (
     subtract,
 )
 from tinytrace.numpy.vectorization import vectorize
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_names, lazy_submodules
+
+if TYPE_CHECKING:
+    from tinytrace.numpy import fft as fft
+    from tinytrace.numpy import linalg as linalg
+    from tinytrace.numpy.fitting import polyfit
+    from tinytrace.numpy.floats import (
+        angle,
+        copysign,
+        frexp,
+        heaviside,
+        hypot,
+        ldexp,
+        nan_to_num,
+        nextafter,
+        sinc,
+        spacing,
+    )
+    from tinytrace.numpy.functional import apply_along_axis, apply_over_axes, fromfunction, piecewise
+    from tinytrace.numpy.histograms import corrcoef, cov, histogram, histogram2d, histogram_bin_edges, histogramdd
+    from tinytrace.numpy.index_tricks import c_, index_exp, mgrid, ogrid, r_, s_
+    from tinytrace.numpy.integers import gcd, lcm
+    from tinytrace.numpy.nan_statistics import nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
+    from tinytrace.numpy.objects import isscalar, load
+    from tinytrace.numpy.padding import pad
+    from tinytrace.numpy.polynomials import (
+        poly,
+        polyadd,
+        polyder,
+        polydiv,
+        polyint,
+        polymul,
+        polysub,
+        polyval,
+        roots,
+        trim_zeros,
+    )
+    from tinytrace.numpy.putting import fill_diagonal, place, put, ravel_multi_index, unravel_index
+    from tinytrace.numpy.quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+    from tinytrace.numpy.sets import (
+        intersect1d,
+        isin,
+        setdiff1d,
+        setxor1d,
+        union1d,
+        unique,
+        unique_all,
+        unique_counts,
+        unique_inverse,
+        unique_values,
+    )
+    from tinytrace.numpy.signal import (
+        bartlett,
+        blackman,
+        convolve,
+        correlate,
+        hamming,
+        hanning,
+        i0,
+        interp,
+        kaiser,
+        unwrap,
+    )
 
 newaxis = None
 pi, e, euler_gamma, inf, nan = _np.pi, _np.e, _np.euler_gamma, _np.inf, _np.nan
@@ -340,7 +345,37 @@ bool = bool_
 
 install_methods(METHODS)
 
-__getattr__ = absent_names(__name__)
+_SELDOM = {
+    "fitting": "polyfit",
+    "floats": "angle copysign frexp heaviside hypot ldexp nan_to_num nextafter sinc spacing",
+    "functional": "apply_along_axis apply_over_axes fromfunction piecewise",
+    "histograms": "corrcoef cov histogram histogram2d histogram_bin_edges histogramdd",
+    "index_tricks": "c_ index_exp mgrid ogrid r_ s_",
+    "integers": "gcd lcm",
+    "nan_statistics": "nanmax nanmean nanmin nanprod nanstd nansum nanvar",
+    "objects": "isscalar load",
+    "padding": "pad",
+    "polynomials": "poly polyadd polyder polydiv polyint polymul polysub polyval roots trim_zeros",
+    "putting": "fill_diagonal place put ravel_multi_index unravel_index",
+    "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "sets": "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
+            "unique_inverse unique_values",
+    "signal": "bartlett blackman convolve correlate hamming hanning i0 interp kaiser unwrap",
+}
+"""By module: what is imported when it is first asked for, as `fft` and `linalg` are."""
+
+_names = lazy_names(__name__, {name: module for module, names in _SELDOM.items() for name in names.split()})
+_submodule = lazy_submodules(__name__, "fft", "linalg")
+
+
+def __getattr__(name: str) -> Any:
+    return _submodule(name) if name in ("fft", "linalg") else _names(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 __all__ = [
     "ComplexWarning",
     "abs",
