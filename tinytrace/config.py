@@ -85,6 +85,8 @@ class Config(threading.local):
     no_tracing: bool = env_bool("JAX_NO_TRACING", False)
     # `PRNGKey` makes typed keys.
     enable_custom_prng: bool = env_bool("JAX_ENABLE_CUSTOM_PRNG", False)
+    # Cotangents of a custom_vjp function's backward rule may have any shapes.
+    custom_vjp_disable_shape_check: bool = env_bool("JAX_CUSTOM_VJP_DISABLE_SHAPE_CHECK", False)
     # Run jitted functions op by op in Python.
     disable_jit: bool = env_bool("JAX_DISABLE_JIT", False)
     # Raise when a tracer outlives its trace.

@@ -22,6 +22,7 @@ from tinytrace.core.compile_time import CompileTimeTrace
 from tinytrace.core.trace import Trace, bottom_trace, current_trace
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.tracebacks import boundary, shorten
+from tinytrace.transforms.jvp import JVPTrace
 from tinytrace.transforms.staging import DynamicJaxprTrace
 from tinytrace.util import current_trace_state as _state
 
@@ -71,7 +72,9 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
                     return eager(*args, **kwargs)
                 if type(trace) is CompileTimeTrace:
                     return trace.call(call, args, kwargs)
-                return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
+                if is_staging():
+                    return staged()(*args, **kwargs)
+                return plain(*(trace.weak_as_primals(args) if type(trace) is JVPTrace else args), **kwargs)
             except Exception as error:
                 shorten(error)
                 raise
@@ -120,7 +123,9 @@ def inline_jit(*static_argnames: str, elementwise: bool = False) -> Callable[[F]
                         trace.inlined -= 1
                 if type(trace) is CompileTimeTrace:
                     return trace.call(call, args, kwargs)
-                return staged()(*args, **kwargs) if is_staging() else plain(*args, **kwargs)
+                if is_staging():
+                    return staged()(*args, **kwargs)
+                return plain(*(trace.weak_as_primals(args) if type(trace) is JVPTrace else args), **kwargs)
             except Exception as error:
                 shorten(error)
                 raise

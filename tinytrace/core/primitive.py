@@ -92,6 +92,8 @@ class Primitive:
     """May results of `abstract_eval` be remembered by the types of the operands?"""
     compiled_eagerly = False
     """Outside a trace, compile and cache this equation instead of calling `impl` (loops, branches, jit calls)."""
+    transpose_is_of_user = False
+    """Does `transpose` answer what a rule of the user's answered? It is handed on as it is, numbers as numbers."""
     composite = False
     """`lower` answers with a `Call` of a program that it writes itself; no parameter shows it."""
     fold: Callable[..., Any] | None = None

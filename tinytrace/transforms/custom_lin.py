@@ -20,6 +20,7 @@ class CustomLin(Primitive):
 
     name = "custom_lin"
     multiple_results = True
+    transpose_is_of_user = True
 
     def abstract_eval(self, *avals: ShapedArray, out_avals: Sequence[ShapedArray], **params: Any
                       ) -> list[ShapedArray]:
@@ -47,6 +48,7 @@ class Tie(Primitive):
     """`tie x y` is y; it makes y wait for x, so that a linear program names the value at which it was linearized."""
 
     name = "tie"
+    transpose_is_of_user = True
 
     def abstract_eval(self, x: ShapedArray, y: ShapedArray) -> ShapedArray:
         return y

@@ -26,6 +26,7 @@ from tinytrace.core.primitive import Primitive
 from tinytrace.core.source_info import transformed
 from tinytrace.core.tangents import Zero, from_symbolic_zero, to_symbolic_zero
 from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error, set_current_trace
+from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.transforms.custom_lin import CustomJVPException, CustomVJPException, custom_lin_p, tie_p
 from tinytrace.transforms.scope import running
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
@@ -110,6 +111,18 @@ class JVPTrace(Trace):
         if isinstance(x, JVPTracer) and x._trace is self:
             return x.primal, x.tangent
         return x, Zero.from_primal_value(x)
+
+    def weak_as_primals(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the arguments of a jitted function: in it a tangent is weakly typed where its primal is."""
+        return tuple(self._weak_as_primal(x) if type(x) is JVPTracer and x._trace is self else x for x in args)
+
+    def _weak_as_primal(self, x: JVPTracer) -> JVPTracer:
+        tangent, weak = aval_of(x.tangent), aval_of(x.primal).weak_type
+        if tangent.weak_type == weak:
+            return x
+        with set_current_trace(self.parent):
+            return JVPTracer(self, x.primal, convert_element_type_p.bind(
+                x.tangent, new_dtype=tangent.dtype, weak_type=weak))
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         primals, tangents = _unzip(map(self.split, args))

@@ -62,7 +62,7 @@ def backward_pass(jaxpr: Jaxpr, consts: Sequence[Any], primals_in: Sequence[Any]
             else:
                 cts_out = eqn.primitive.transpose(cts[0], *map(read, eqn.invars), **eqn.params)
             for v, ct in zip(eqn.invars, cts_out, strict=True):
-                receive(v, as_result(ct))
+                receive(v, ct if eqn.primitive.transpose_is_of_user else as_result(ct))
     return [take(v) for v in jaxpr.invars]
 
 
