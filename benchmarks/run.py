@@ -30,6 +30,7 @@ from rows import Row
 HERE = pathlib.Path(__file__).parent
 MISSING = "LookupError: no implementation"
 """What a worker answers for a line that its library is not asked."""
+ENDED = "the process ended"
 
 
 class Worker:
@@ -57,7 +58,7 @@ class Worker:
         except BrokenPipeError:
             reply = ""
         self.process.send_signal(signal.SIGSTOP)
-        return dict(json.loads(reply)) if reply else {"error": "the process ended"}
+        return dict(json.loads(reply)) if reply else {"error": ENDED}
 
     def close(self) -> None:
         self.process.kill()

@@ -1,11 +1,13 @@
 """Sweep: every public function, with arguments by strategy, against JAX and NumPy or SciPy; one table, worst first.
 
     python benchmarks/sweep.py --python tinytrace=PATH jax=PATH numpy=PATH [--modules numpy lax] [--part 1/4]
-                               [--sizes 10 1000 100000] [--dtypes float32] [--only TEXT] [--seconds 280] [--out FOLDER]
+                               [--sizes 10 1000 100000] [--dtypes float32] [--calls un-jitted jitted] [--only TEXT]
+                               [--draw 0.2] [--samples 12] [--seconds 280] [--out FOLDER]
 
 Each run measures until `--seconds` are over and says with which function the next begins (`--begin NAME`); results are
 kept in `sweep.json`, and the table and the heat map are those of all runs. A case gives the least of some samples, in
-each rival's own process, while the others are stopped. `--sizes 10000000` and `--dtypes float16 int8` take long.
+each rival's own process, while the others are stopped. `--sizes 10000000` and `--dtypes float16 int8` take long:
+`--draw 0.2` takes a fifth of the functions, another fifth for another `--seed`.
 """
 from __future__ import annotations
 
@@ -14,12 +16,13 @@ import importlib
 import json
 import os
 import pathlib
+import random
 import sys
 import tempfile
 import time
 from typing import Any
 
-from run import HERE, Worker
+from run import ENDED, HERE, Worker
 
 MODULES = ("numpy", "lax", "nn", "numpy.linalg", "numpy.fft", "random", "scipy.special")
 SKIPPED = {"save", "savez", "load", "fromfile", "fromfunction", "frompyfunc", "vectorize", "install_methods",
@@ -35,7 +38,11 @@ def main() -> None:
     parser.add_argument("--modules", nargs="+", default=list(MODULES), choices=MODULES)
     parser.add_argument("--sizes", nargs="+", type=int, default=[10, 1000, 100_000])
     parser.add_argument("--dtypes", nargs="+", default=["float32"])
+    parser.add_argument("--calls", nargs="+", default=["un-jitted", "jitted"], choices=["un-jitted", "jitted"])
     parser.add_argument("--only", default="")
+    parser.add_argument("--draw", type=float, default=1.0, help="the share of the functions that is measured")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--samples", type=int, default=12, help="of each case; the least of them counts")
     parser.add_argument("--part", default="1/1", help="2/4: the second of four parts, of every fourth function each")
     parser.add_argument("--begin", default="")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -46,8 +53,8 @@ def main() -> None:
     file = options.out / "sweep.json"
     times = {tuple(case): found for case, found in json.loads(file.read_text())} if file.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
-        workers = {rival: Worker(rival, path, options.threads, folder, "sweep_worker.py")
-                   for rival, path in (item.split("=", 1) for item in options.python)}
+        pythons = dict(item.split("=", 1) for item in options.python)
+        workers = {rival: Rival(rival, path, options.threads, folder) for rival, path in pythons.items()}
         try:
             measure(options, workers, times)
         except KeyboardInterrupt:
@@ -61,6 +68,24 @@ def main() -> None:
     print(f"wrote {options.out / 'sweep.md'} and {options.out / 'sweep.svg'}")
 
 
+class Rival:
+    """A library's process; one that has ended, for a case took too long or too much memory, is started again."""
+
+    def __init__(self, rival: str, python: str, threads: int, folder: str) -> None:
+        self.start = lambda: Worker(rival, python, threads, folder, "sweep_worker.py")
+        self.worker = self.start()
+
+    def ask(self, **command: Any) -> dict[str, Any]:
+        reply = self.worker.ask(**command)
+        if reply.get("error") == ENDED:
+            self.worker.close()
+            self.worker = self.start()
+        return reply
+
+    def close(self) -> None:
+        self.worker.close()
+
+
 def public_names(modules: list[str]) -> list[tuple[str, str]]:
     """Return the public functions, by module."""
     found = []
@@ -72,11 +97,14 @@ def public_names(modules: list[str]) -> list[tuple[str, str]]:
     return found
 
 
-def measure(options: Any, workers: dict[str, Worker], times: dict[Case, Times]) -> None:
+def measure(options: Any, workers: dict[str, Rival], times: dict[Case, Times]) -> None:
     """Time every case of the chosen functions with every rival until the time is over."""
     begun = time.monotonic()
     number, parts = map(int, options.part.split("/"))
     names = [pair for pair in public_names(options.modules) if options.only in pair[1]][number - 1::parts]
+    if options.draw < 1:
+        drawn = random.Random(options.seed).sample(range(len(names)), round(options.draw * len(names)))
+        names = [names[k] for k in sorted(drawn)]
     begin = next((k for k, pair in enumerate(names) if ".".join(pair) == options.begin), 0)
     for module, name in names[begin:]:
         if time.monotonic() - begun > options.seconds:
@@ -85,9 +113,10 @@ def measure(options: Any, workers: dict[str, Worker], times: dict[Case, Times]) 
         for dtype in options.dtypes:
             choice = workers["tinytrace"].ask(choose=[module, name, dtype]).get("choice")
             for size in options.sizes if choice else ():
-                for jitted in (False, True):
+                for jitted in (call == "jitted" for call in options.calls):
                     case = (module, name, choice, size, dtype, jitted)
-                    replies = {rival: worker.ask(case=case) for rival, worker in workers.items()}
+                    replies = {rival: worker.ask(case=case, samples=options.samples)
+                               for rival, worker in workers.items() if not (jitted and rival == "numpy")}
                     times[case] = {rival: reply["seconds"] for rival, reply in replies.items() if "seconds" in reply}
                     show(case, times)
 

@@ -1,7 +1,9 @@
 """One rival of the sweep in its own process: chooses arguments and times single cases, as JSON over pipes.
 
     choose [module, name, dtype]                       -> {"choice": the argument list that the function takes, or null}
-    case [module, name, choice, size, dtype, jitted]   -> {"seconds": the least of some samples}
+    case [module, name, choice, size, dtype, jitted], samples  -> {"seconds": the least of the samples}
+
+A case that takes longer than `CASE_SECONDS` ends the process: nothing else stops what runs in C.
 """
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import functools
 import importlib
 import json
 import os
+import signal
 import sys
 import time
 import warnings
@@ -17,7 +20,7 @@ from typing import Any
 import numpy as np
 from sweeping.arguments import Key, arguments_of, choices
 
-SAMPLE_SECONDS, SAMPLES, MOST_SECONDS = 0.001, 12, 0.3
+SAMPLE_SECONDS, MOST_SECONDS, CASE_SECONDS = 0.001, 0.3, 20
 """Samples are shorter than a time slice of the system: on a busy machine some of them are whole."""
 WARM_SECONDS = 0.03
 """Of quick calls: un-jitted programs that repeat are compiled when NumPy has spent half of that on them."""
@@ -43,10 +46,12 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for text in sys.stdin:
         command = json.loads(text)
+        signal.alarm(CASE_SECONDS)
         try:
-            reply = choose(rival, *command["choose"]) if "choose" in command else case(rival, *command["case"])
+            reply = choose(rival, *command["choose"]) if "choose" in command else case(rival, **command)
         except Exception as error:
             reply = {"error": f"{type(error).__name__}: {error}"[:200]}
+        signal.alarm(0)
         print(json.dumps(reply), file=replies, flush=True)
 
 
@@ -61,8 +66,8 @@ def choose(rival: str, module: str, name: str, dtype: str) -> dict[str, Any]:
     return {"choice": None}
 
 
-def case(rival: str, *fields: Any) -> dict[str, Any]:
-    call = call_of(rival, *fields)
+def case(rival: str, case: list[Any], samples: int) -> dict[str, Any]:
+    call = call_of(rival, *case)
     call()  # compiles
     begun = time.perf_counter()
     call()
@@ -70,7 +75,7 @@ def case(rival: str, *fields: Any) -> dict[str, Any]:
     while best < WARM_SECONDS / 10 and time.perf_counter() - begun < WARM_SECONDS:
         call()
     begun = time.perf_counter()
-    for _ in range(SAMPLES):
+    for _ in range(samples):
         if time.perf_counter() - begun > MOST_SECONDS:
             break
         calls = max(1, min(20000, int(SAMPLE_SECONDS / max(best, 1e-8))))

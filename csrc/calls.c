@@ -2,6 +2,7 @@
 
 #include "calls.h"
 #include "arrays.h"
+#include "copies.h"
 #include "counter.h"
 #include "entry.h"
 #include "installed.h"
@@ -24,23 +25,6 @@ static int has_size(PyArrayObject *array, size_t wanted) {
     for (int i = 0; i < PyArray_NDIM(array); i++)
         size *= (size_t)PyArray_DIM(array, i);
     return size == wanted;
-}
-
-/* Copies the elements of a strided array, in order; returns where the next ones go. */
-static char *copy_strided(char *to, const char *from, int ndim, const npy_intp *dims, const npy_intp *strides,
-                          size_t width) {
-    if (ndim == 0) {
-        memcpy(to, from, width);
-        return to + width;
-    }
-    if (ndim == 1 && width == 4) {
-        for (npy_intp i = 0; i < dims[0]; i++, to += 4, from += strides[0])
-            memcpy(to, from, 4);
-        return to;
-    }
-    for (npy_intp i = 0; i < dims[0]; i++, from += strides[0])
-        to = copy_strided(to, from, ndim - 1, dims + 1, strides + 1, width);
-    return to;
 }
 
 /* The elements of a NumPy array in a new buffer; 64-bit numbers may become 32-bit ones, as they do without x64. Typed

@@ -274,6 +274,8 @@ static PyMethodDef functions[] = {
     {"call_entry", (PyCFunction)(void (*)(void))call_entry, METH_FASTCALL,
      "call_entry(entry, *leaves): what a known call does; NotImplemented where Python must look at the leaves"},
     {"set_getitem", set_getitem, METH_O, "set_getitem(function): what answers x[index] where the index is not plain"},
+    {"rows", rows, METH_VARARGS,
+     "rows(array, aval, start, stop): its parts along the first axis, of type aval, as views of the same elements"},
     {"set_node_kinds", set_node_kinds, METH_O, "set_node_kinds(kinds): class -> how such a node of a tree is taken apart"},
     {"set_numpy", set_numpy, METH_VARARGS, 
      "set_numpy(asarray, quiet_context, set_quicksorts): what eager calls need of NumPy, and who takes its quicksorts"},

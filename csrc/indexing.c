@@ -147,6 +147,43 @@ PyObject *array_item(PyObject *self, Py_ssize_t i) {
     return result;
 }
 
+/* The i-th part along the first axis of what `view` holds, which is no scalar. */
+static PyObject *row_of(PyObject *view, PyObject *aval, Py_ssize_t i) {
+    PyArrayObject *x = (PyArrayObject *)view;
+    PyObject *result = NULL;
+    PyObject *row = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(x)), PyArray_NDIM(x) - 1,
+                                         PyArray_DIMS(x) + 1, PyArray_STRIDES(x) + 1,
+                                         PyArray_BYTES(x) + i * PyArray_STRIDE(x, 0), 0, NULL);
+    if (row && PyArray_SetBaseObject((PyArrayObject *)row, Py_NewRef(view)) == 0)
+        result = array_of_view(NULL, (PyObject *[]){aval, row}, 2);
+    Py_XDECREF(row);
+    return result;
+}
+
+/* rows(array, aval, start, stop) */
+PyObject *rows(PyObject *module, PyObject *args) {
+    PyObject *array, *aval;
+    Py_ssize_t start, stop;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!Onn", &ArrayBaseType, &array, &aval, &start, &stop))
+        return NULL;
+    PyObject *view = array_elements((Array *)array), *list = NULL;
+    if (view && PyObject_TypeCheck(view, numpy_type) && PyArray_NDIM((PyArrayObject *)view) > 0 && start >= 0
+        && start <= stop && stop <= PyArray_DIM((PyArrayObject *)view, 0))
+        list = PyList_New(stop - start);
+    else if (view)
+        PyErr_Format(PyExc_IndexError, "there are no rows from %zd to %zd", start, stop);
+    for (Py_ssize_t i = start; list && i < stop; i++) {
+        PyObject *row = row_of(view, aval, i);
+        if (row)
+            PyList_SET_ITEM(list, i - start, row);
+        else
+            Py_CLEAR(list);
+    }
+    Py_XDECREF(view);
+    return list;
+}
+
 /* set_getitem(function): what answers `x[index]` where the index is not plain, or something is traced */
 PyObject *set_getitem(PyObject *module, PyObject *function) {
     (void)module;

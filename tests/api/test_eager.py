@@ -21,7 +21,7 @@ from tinytrace.api.blocks import on_blocks
 from tinytrace.api.exactness import has_one_answer
 from tinytrace.api.jit import jit
 from tinytrace.api.library import ELEMENTWISE, library_jit
-from tinytrace.api.recipes import numpy_entry
+from tinytrace.api.recipes import makes_views, numpy_entry
 from tinytrace.core.trace import interpreting
 from tinytrace.numpy.indexing import take_index
 from tinytrace.runtime.ladder import stats
@@ -503,3 +503,39 @@ def test_triangles_of_indices_are_those_of_programs():
             for found, expected in zip(function(*sizes), jit(lambda: function(*sizes))(), strict=True):  # noqa: B023
                 assert found.aval == expected.aval
                 assert (found == expected).all()
+
+
+@pytest.mark.parametrize(("function", "answer"), [
+    (lambda x: x.T, True), (lambda x: jnp.flip(x)[1:], True), (lambda x: jnp.split(x, 2), True),
+    (lambda x: jnp.atleast_3d(x.reshape(12)), True), (lambda x: jnp.broadcast_to(x, (3, 2, 6)), True),
+    (lambda x: x.T.reshape(12), False), (lambda x: jnp.tile(x, 3), False), (lambda x: x + 1, False),
+    (lambda x: jnp.full_like(x, 2), False), (lambda x: (x.T, x * 2), False)])
+def test_which_programs_make_views(function, answer):
+    assert makes_views(jax.make_jaxpr(function)(jnp.ones((2, 6))).jaxpr) == answer
+
+
+def test_views_of_large_arrays_stay_views_and_are_copied_in_order():
+    x = jnp.asarray(np.random.default_rng(0).random((520, 530)).astype(np.float32))
+    copied = jax.jit(lambda y: y * 1)
+    for view in (lambda x: x.T, lambda x: jnp.flip(x, 1), jnp.rot90, lambda x: jnp.moveaxis(x, 0, 1)[::2]):
+        for _ in range(3):
+            y = view(x)
+        assert np.shares_memory(np.asarray(y), np.asarray(x))
+        assert np.array_equal(np.asarray(copied(y)), np.asarray(y))
+
+
+@pytest.mark.parametrize(("dtype", "shape", "order"), [
+    ("int8", (70, 33), (1, 0)), ("float16", (33, 70), (1, 0)), ("float32", (3, 40, 35), (0, 2, 1)),
+    ("complex64", (34, 2, 65), (2, 1, 0)), ("float32", (1, 65, 34, 2), (2, 0, 3, 1)), ("int32", (0, 4), (1, 0)),
+    ("bool", (40, 3), (0, 1))])
+def test_programs_read_strided_arrays_in_order(dtype, shape, order):
+    x = (np.random.default_rng(0).random(shape) * 100).astype(dtype)
+    for step in (-1, 2):
+        y = x.transpose(order)[::step, ..., ::step]
+        for _ in range(2):  # the second call is known
+            assert np.array_equal(np.asarray(_unchanged(y)), y)
+
+
+@jax.jit
+def _unchanged(x):
+    return jnp.where(True, x, x)

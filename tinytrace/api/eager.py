@@ -32,7 +32,7 @@ from tinytrace.api.jit_cache import StaticValue, TracedFunction
 from tinytrace.api.loaded_code import cache_of_programs
 from tinytrace.api.nan_checks import find_nan
 from tinytrace.api.program import one_equation, shared_program
-from tinytrace.api.recipes import calls_in_budget, numpy_call, numpy_entry
+from tinytrace.api.recipes import calls_in_budget, makes_views, numpy_call, numpy_entry
 from tinytrace.api.signatures import not_an_array
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
@@ -222,8 +222,12 @@ def _call_of(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None, 
 
 
 def is_large(closed: ClosedJaxpr) -> bool:
-    """Is an argument or a result so large that a program for its very shape pays when calls repeat?"""
-    return max((aval.nbytes for aval in (*closed.in_avals, *closed.out_avals)), default=0) >= LARGE
+    """Is an argument or a result so large that a program for its very shape pays when calls repeat?
+
+    What NumPy answers by a view costs it nothing, however large the array is.
+    """
+    largest = max((aval.nbytes for aval in (*closed.in_avals, *closed.out_avals)), default=0)
+    return largest >= LARGE and not makes_views(closed.jaxpr)
 
 
 def _entry_arguments(closed: ClosedJaxpr, order: tuple[int, ...]) -> tuple[list[Any], list[int]]:

@@ -24,6 +24,7 @@ from tinytrace.primitives.broadcasting import broadcast_in_dim_p, squeeze_p
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
 from tinytrace.primitives.slicing import slice_p
+from tinytrace.util import cache_by_jaxpr_anywhere
 
 NumPyFunction = Callable[..., Any]
 InnerLoop = tuple[int, tuple[int, ...]]
@@ -63,6 +64,37 @@ def calls_in_budget(jaxpr: Jaxpr, elements: int | None = None) -> int:
     if all(map(_is_view, eqns)):
         return -1
     return max(1, round((BUDGET + EQUATION * len(eqns)) / sum(_microseconds(eqn, elements) for eqn in eqns)))
+
+
+@cache_by_jaxpr_anywhere
+def makes_views(jaxpr: Jaxpr) -> bool:
+    """Does NumPy answer a program by views of its arguments, given that their elements lie in order?"""
+    return not jaxpr.effects and _in_order(jaxpr, [True] * len(jaxpr.invars)) is not None
+
+
+def _in_order(jaxpr: Jaxpr, inputs: Sequence[bool]) -> list[bool] | None:
+    """Say of each output whether its elements lie in order, given that of the inputs; None if something is copied."""
+    order: dict[Atom, bool] = dict(zip(jaxpr.invars, inputs, strict=True))
+    for eqn in jaxpr.eqns:
+        inner = called_program(eqn)
+        if not all(isinstance(x, Var) and x in order for x in eqn.invars):
+            return None
+        operands = [order[x] for x in eqn.invars]
+        if inner is not None:
+            results = _in_order(inner.jaxpr, operands)
+        elif not _is_view(eqn) or _may_copy(eqn, operands[0]):
+            return None
+        else:
+            same_size = eqn.invars[0].aval.size == eqn.outvars[0].aval.size
+            results = [operands[0] and same_size and eqn.primitive not in (rev_p, transpose_p)]
+        if results is None:
+            return None
+        order.update(zip(eqn.outvars, results, strict=True))
+    return [order.get(x, False) for x in jaxpr.outvars]
+
+
+def _may_copy(eqn: JaxprEqn, is_in_order: bool) -> bool:
+    return eqn.primitive is reshape_p and not (is_in_order and eqn.params["dimensions"] is None)
 
 
 def _is_view(eqn: JaxprEqn) -> bool:

@@ -5,6 +5,7 @@ is made when Python first looks inside. Operators and methods (`+`, `.sum()`, `.
 """
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,10 @@ from tinytrace.tracebacks import api_boundary
 # The block pool of csrc/alloc.c and the call of csrc/call.c, for the types of csrc/dispatch.c.
 _dispatch.set_pool(*(int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
                      for name in ("tt_alloc", "tt_free", "tt_call")))
+
+
+ITERATED = 256
+"""Rows of which an iteration makes arrays at a time."""
 
 
 class Device:
@@ -203,7 +208,9 @@ class Array(ArrayBase):
             raise TypeError("iteration over a 0-d array")
         self._check_not_deleted()
         aval = self.aval.update(shape=self.aval.shape[1:])
-        return (array_from_numpy(self._value[i, ...], aval) for i in range(self.aval.shape[0]))
+        stop = int(self.aval.shape[0])
+        return itertools.chain.from_iterable(
+            _dispatch.rows(self, aval, i, min(i + ITERATED, stop)) for i in range(0, stop, ITERATED))
 
     def __bool__(self) -> bool:
         if self.aval.size == 0:
@@ -325,6 +332,12 @@ def array_from_numpy(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
         value = value.view()
         value.flags.writeable = False
     return Array(aval, None, value)
+
+
+def array_of_own(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+    """Wrap `value`, which was made for this and which nobody else has."""
+    value.setflags(write=False)
+    return _dispatch.array_of_view(aval, value)  # type: ignore[no-any-return]
 
 
 def _array_from_pickle(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:

@@ -15,9 +15,34 @@ from tinytrace.lax.branching import cond, switch
 from tinytrace.lax.control_flow import fori_loop, map, scan, while_loop
 from tinytrace.lax.fft import FftType, fft, fft_p
 from tinytrace.lax.folds import reduce, reduce_p, reduce_window, reduce_window_p
+from tinytrace.lax.remembered import (
+    argmax,
+    argmin,
+    batch_matmul,
+    bitcast_convert_type,
+    broadcast,
+    collapse,
+    concatenate,
+    conv,
+    cumlogsumexp,
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    dot,
+    expand_dims,
+    reduce_precision,
+    reshape,
+    rev,
+    sort,
+    sort_key_val,
+    squeeze,
+    top_k,
+    transpose,
+)
 from tinytrace.lax.scatter_apply import scatter_apply
 from tinytrace.lax.shapes import broadcast_shapes, dtype, reduce_window_shape_tuple
-from tinytrace.primitives.argminmax import argmax, argmax_p, argmin, argmin_p
+from tinytrace.primitives.argminmax import argmax_p, argmin_p
 from tinytrace.primitives.arithmetic import (
     abs,
     abs_p,
@@ -67,13 +92,10 @@ from tinytrace.primitives.bitwise import (
     xor_p,
 )
 from tinytrace.primitives.broadcasting import (
-    broadcast,
     broadcast_in_dim,
     broadcast_in_dim_p,
     broadcast_to_rank,
-    expand_dims,
     reduce_sum_p,
-    squeeze,
     squeeze_p,
 )
 from tinytrace.primitives.comparison import (
@@ -94,19 +116,16 @@ from tinytrace.primitives.comparison import (
     ne_p,
 )
 from tinytrace.primitives.complex_numbers import complex, complex_p, conj, conj_p, imag, imag_p, real, real_p
-from tinytrace.primitives.concatenation import concatenate, concatenate_p
-from tinytrace.primitives.contraction import batch_matmul, dot, dot_general, dot_general_p
+from tinytrace.primitives.concatenation import concatenate_p
+from tinytrace.primitives.contraction import dot_general, dot_general_p
 from tinytrace.primitives.conversion import (
-    bitcast_convert_type,
     bitcast_convert_type_p,
     convert_element_type,
     convert_element_type_p,
     copy_p,
-    reduce_precision,
     reduce_precision_p,
 )
 from tinytrace.primitives.convolution import (
-    conv,
     conv_general_dilated,
     conv_general_dilated_p,
     conv_transpose,
@@ -114,18 +133,7 @@ from tinytrace.primitives.convolution import (
 )
 from tinytrace.primitives.convolution_dimensions import ConvDimensionNumbers, conv_dimension_numbers
 from tinytrace.primitives.creation import broadcasted_iota, full, full_like, iota, iota_p, zeros_like_array
-from tinytrace.primitives.cumulative import (
-    cumlogsumexp,
-    cumlogsumexp_p,
-    cummax,
-    cummax_p,
-    cummin,
-    cummin_p,
-    cumprod,
-    cumprod_p,
-    cumsum,
-    cumsum_p,
-)
+from tinytrace.primitives.cumulative import cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p
 from tinytrace.primitives.dynamic_slicing import (
     dynamic_index_in_dim,
     dynamic_slice,
@@ -191,9 +199,9 @@ from tinytrace.primitives.scattering import (
     scatter_p,
 )
 from tinytrace.primitives.select import clamp, clamp_p, select, select_n, select_n_p
-from tinytrace.primitives.shaping import collapse, reshape, reshape_p, rev, rev_p, transpose, transpose_p
+from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
 from tinytrace.primitives.slicing import index_in_dim, pad, pad_p, slice, slice_in_dim, slice_p
-from tinytrace.primitives.sorting import sort, sort_key_val, sort_p, top_k, top_k_p
+from tinytrace.primitives.sorting import sort_p, top_k_p
 from tinytrace.primitives.special import (
     bessel_i0e,
     bessel_i0e_p,

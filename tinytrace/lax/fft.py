@@ -99,13 +99,17 @@ class FFT(OnHost):
         return x
 
     def impl(self, x: NDArray, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> NDArray:
-        out = self.abstract_eval(ShapedArray(x.shape, x.dtype), fft_type=fft_type, fft_lengths=fft_lengths)
-        if 0 in x.shape or 0 in out.shape:  # which NumPy refuses
+        if not x.size or 0 in fft_lengths:  # which NumPy refuses
+            out = self.abstract_eval(ShapedArray(x.shape, x.dtype), fft_type=fft_type, fft_lengths=fft_lengths)
             return np.zeros(out.shape, out.dtype)
+        dtype = part_dtype(x.dtype) if fft_type == FftType.IRFFT else complex_dtype(x.dtype)
         axes = tuple(range(x.ndim - len(fft_lengths), x.ndim))
-        in_numpy = getattr(np.fft, fft_type.name.lower() + "n")  # NumPy imports the module when it is asked for it
-        result: NDArray = in_numpy(x, fft_lengths, axes)
-        return result.astype(out.dtype, copy=False)
+        name = fft_type.name.lower()  # NumPy imports the module when it is asked for it
+        if len(axes) == 1:
+            result: NDArray = getattr(np.fft, name)(x, fft_lengths[0])
+        else:
+            result = getattr(np.fft, name + "n")(x, fft_lengths, axes)
+        return result.astype(dtype, copy=False)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         return self.bind(*primals, **params), self.bind(*tangents, **params)

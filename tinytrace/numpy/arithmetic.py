@@ -79,6 +79,7 @@ true_divide = inexact_binary("true_divide", lax.div, """Return `x1 / x2` as floa
 divide = alias("divide", true_divide)
 
 
+@remembered(elementwise=True)
 def absolute(x: ArrayLike, /) -> Value:
     """Return the magnitude of each element.
 

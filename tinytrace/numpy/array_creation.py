@@ -11,8 +11,8 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api import devices
 from tinytrace.api.library import remembered
-from tinytrace.core.array import Array, array_from_host, array_from_numpy
-from tinytrace.core.avals import ShapedArray
+from tinytrace.core.array import Array, array_from_host, array_from_numpy, array_of_own
+from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dlpack import elements_of
 from tinytrace.core.dtypes import (
     BOOL,
@@ -58,6 +58,8 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
     """
     if order is not None and order != "K":
         raise NotImplementedError("Only implemented for order='K'")
+    if type(object) is Array and dtype is None and copy and not ndmin:
+        return devices.created_at(lax_copy(object), device)
     weak_type = dtype is None and is_weak(object)
     dtype = user_dtype(dtype, "array")
     same_type = isinstance(object, np.ndarray) and (dtype is None or dtype == object.dtype)  # float64 == None in NumPy
@@ -138,6 +140,10 @@ def asarray(a: Any, dtype: DTypeLike = None, order: str | None = None, *, copy: 
     """
     if type(a) is Array and dtype is None and not copy and order in (None, "K") and device is None:
         return a
+    if dtype is None and device is None and order in (None, "K") and is_eager() \
+            and (type(a) is float or (type(a) is int and -2 ** 31 <= a < 2 ** 31)):
+        aval = aval_of(a)
+        return array_of_own(np.array(a, aval.dtype), aval)
     return array(a, dtype=user_dtype(dtype, "asarray"), copy=bool(copy), order=order, device=device)
 
 
@@ -218,6 +224,10 @@ def empty(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
 
 
 def _filled(function: str, shape: Any, value: int, dtype: Any) -> Value:
+    if type(shape) is int and dtype is None and shape >= 0 and is_eager():
+        shape, dtype = (shape,), float_dtype()
+        return array_of_own(np.full(shape, value, dtype) if value else np.zeros(shape, dtype),
+                            ShapedArray(shape, dtype))
     if isinstance(shape, types.GeneratorType):
         raise TypeError("expected sequence object with len >= 0 or a single integer")
     if isinstance(dtype, int) and isinstance(shape, int):
@@ -226,8 +236,8 @@ def _filled(function: str, shape: Any, value: int, dtype: Any) -> Value:
                         f"`jax.numpy.{function}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?")
     shape, dtype = shape_tuple(shape), user_dtype(dtype, function) or float_dtype()
     if is_eager() and not isinstance(dtype, KeyType) and min(shape, default=0) >= 0:
-        return array_from_numpy(np.full(shape, value, dtype) if value else np.zeros(shape, dtype),
-                                ShapedArray(shape, dtype))
+        return array_of_own(np.full(shape, value, dtype) if value else np.zeros(shape, dtype),
+                            ShapedArray(shape, dtype))
     return lax.full(shape, value, dtype)
 
 
@@ -239,6 +249,8 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: 
 
     See https://numpy.org/doc/stable/reference/generated/numpy.full.html.
     """
+    if device is None and dtype is None and type(fill_value) in (int, float, bool):
+        return lax.full(shape_tuple(shape), fill_value)
     dtype = user_dtype(dtype, "full")
     check_arraylike("full", fill_value)
     if np.ndim(fill_value) == 0:
@@ -291,8 +303,9 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, shap
 
     See https://numpy.org/doc/stable/reference/generated/numpy.full_like.html.
     """
-    check_arraylike("full_like", 0 if _is_duck_array(a) else a, fill_value)
-    if np.ndim(fill_value) == 0:
+    if type(fill_value) not in (int, float, bool):
+        check_arraylike("full_like", 0 if _is_duck_array(a) else a, fill_value)
+    if type(fill_value) in (int, float, bool) or np.ndim(fill_value) == 0:
         return devices.created_at(_filled_like("full_like", a, fill_value, dtype, shape), device)
     dtype = user_dtype(dtype, "full_like") or dtype_of(a)
     filled = device_put(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape))

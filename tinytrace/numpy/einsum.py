@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import inline_jit
+from tinytrace.api.library import inline_jit, remembered
 from tinytrace.core.dtypes import BOOL, DType, result_type, result_type_and_weak
 from tinytrace.numpy.array_creation import zeros_like
 from tinytrace.numpy.promotion import DTypeLike, Value, as_array, convert, user_dtype
@@ -21,6 +21,8 @@ from tinytrace.primitives.reduction import reduce_or
 Path: TypeAlias = "list[tuple[int, ...]]"
 
 
+@remembered("out", "optimize", "precision", "preferred_element_type", "_dot_general", "out_type",
+            static_argnums=(0,))
 def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "optimal", precision: Any = None,
            preferred_element_type: DTypeLike = None, _dot_general: Any = lax.dot_general,
            out_type: None = None) -> Value:

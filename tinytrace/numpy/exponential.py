@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from tinytrace import lax
+from tinytrace.api.library import remembered
 from tinytrace.numpy.elementwise import inexact_unary, strong_like
 from tinytrace.numpy.promotion import ArrayLike, Value, check_arraylike, promote_dtypes_inexact, promote_dtypes_numeric
 
@@ -62,6 +63,7 @@ log10 = inexact_unary("log10", lambda x: lax.div(lax.log(x), lax.log(strong_like
     """)
 
 
+@remembered(elementwise=True)
 def square(x: ArrayLike, /) -> Value:
     """Return `x * x`.
 
@@ -74,6 +76,7 @@ def square(x: ArrayLike, /) -> Value:
     return lax.integer_pow(promote_dtypes_numeric(x)[0], 2)
 
 
+@remembered(elementwise=True)
 def reciprocal(x: ArrayLike, /) -> Value:
     """Return `1 / x`.
 

@@ -35,6 +35,7 @@ Lengths = Sequence[int]
 
 # --- transforms --------------------------------------------------------------------------------------------------
 
+@remembered("n", "axis", "norm")
 def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Value:
     """Transform along `axis`: c64[...].
 
@@ -46,6 +47,7 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = N
     return _along_axis("fft", lax.FftType.FFT, a, n, axis, norm)
 
 
+@remembered("n", "axis", "norm")
 def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Value:
     """Transform back along `axis`: c64[...].
 
@@ -57,6 +59,7 @@ def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     return _along_axis("ifft", lax.FftType.IFFT, a, n, axis, norm)
 
 
+@remembered("n", "axis", "norm")
 def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Value:
     """Transform real numbers along `axis`, of length n: n // 2 + 1 frequencies.
 
@@ -68,6 +71,7 @@ def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     return _along_axis("rfft", lax.FftType.RFFT, a, n, axis, norm)
 
 
+@remembered("n", "axis", "norm")
 def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Value:
     """Undo `rfft`: real numbers, `n` along `axis`, an even number if it is not given.
 
@@ -79,6 +83,7 @@ def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     return _along_axis("irfft", lax.FftType.IRFFT, a, n, axis, norm)
 
 
+@remembered("n", "axis", "norm")
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Value:
     """Transform half of a signal that is its own conjugate backwards: `n` real frequencies along `axis`.
 
@@ -93,6 +98,7 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     return _along_axis("hfft", lax.FftType.IRFFT, halved, n, axis, norm) * count
 
 
+@remembered("n", "axis", "norm")
 def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Value:
     """Undo `hfft`: of n real numbers along `axis` the first n // 2 + 1 of the signal.
 
@@ -107,6 +113,7 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     return conj(_along_axis("ihfft", lax.FftType.RFFT, arr, n, axis, norm)) * (1 / count)
 
 
+@remembered("s", "axes", "norm")
 def fft2(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Value:
     """Transform along two axes.
 
@@ -118,6 +125,7 @@ def fft2(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] = (-2, -1),
     return _along_two_axes("fft2", lax.FftType.FFT, a, s, axes, norm)
 
 
+@remembered("s", "axes", "norm")
 def ifft2(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Value:
     """Transform back along two axes.
 
@@ -129,6 +137,7 @@ def ifft2(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] = (-2, -1)
     return _along_two_axes("ifft2", lax.FftType.IFFT, a, s, axes, norm)
 
 
+@remembered("s", "axes", "norm")
 def rfft2(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Value:
     """Transform real numbers along two axes, of which the last keeps n // 2 + 1 frequencies.
 
@@ -140,6 +149,7 @@ def rfft2(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] = (-2, -1)
     return _along_two_axes("rfft2", lax.FftType.RFFT, a, s, axes, norm)
 
 
+@remembered("s", "axes", "norm")
 def irfft2(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Value:
     """Undo `rfft2`: real numbers.
 
@@ -151,6 +161,7 @@ def irfft2(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] = (-2, -1
     return _along_two_axes("irfft2", lax.FftType.IRFFT, a, s, axes, norm)
 
 
+@remembered("s", "axes", "norm")
 def fftn(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] | None = None,
          norm: str | None = None) -> Value:
     """Transform along `axes`, all of them if not given, three at most.
@@ -163,6 +174,7 @@ def fftn(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] | None = No
     return _transformed("fftn", lax.FftType.FFT, a, s, axes, norm)
 
 
+@remembered("s", "axes", "norm")
 def ifftn(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] | None = None,
           norm: str | None = None) -> Value:
     """Transform back along `axes`, all of them if not given, three at most.
@@ -175,6 +187,7 @@ def ifftn(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] | None = N
     return _transformed("ifftn", lax.FftType.IFFT, a, s, axes, norm)
 
 
+@remembered("s", "axes", "norm")
 def rfftn(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] | None = None,
           norm: str | None = None) -> Value:
     """Transform real numbers along `axes`, of which the last keeps n // 2 + 1 frequencies.
@@ -187,6 +200,7 @@ def rfftn(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] | None = N
     return _transformed("rfftn", lax.FftType.RFFT, a, s, axes, norm)
 
 
+@remembered("s", "axes", "norm")
 def irfftn(a: ArrayLike, s: Lengths | None = None, axes: Sequence[int] | None = None,
            norm: str | None = None) -> Value:
     """Undo `rfftn`: real numbers.

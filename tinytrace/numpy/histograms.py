@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_integer
 from tinytrace.numpy.arithmetic import abs, divide, true_divide
@@ -37,6 +37,7 @@ from tinytrace.numpy.statistics import average, ptp
 from tinytrace.numpy.triangular import diag
 
 
+@remembered("bins", "range")
 def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Any = None,
                         weights: ArrayLike | None = None) -> Value:
     """Return the edges f32[bins + 1] of equal bins over `range`, or over the values; `bins` itself if it is edges.
@@ -64,6 +65,7 @@ def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Any = None,
     return linspace(low, high, bins + 1, dtype=dtype)
 
 
+@remembered("bins", "range", "density")
 def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None,
               density: bool | None = None) -> tuple[Value, Value]:
     """Count the values (or sum their weights) in each bin; returns the counts and the edges of the bins.
@@ -91,6 +93,7 @@ def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: Ar
     return counts, edges
 
 
+@remembered("bins", "range", "density")
 def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike | None = None,
                 density: bool | None = None) -> tuple[Value, Value, Value]:
     """Count the points (x, y) in each bin of a grid; returns the counts and the edges along both axes.
@@ -109,6 +112,7 @@ def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, w
     return counts, edges_by_axis[0], edges_by_axis[1]
 
 
+@remembered("bins", "range", "density")
 def histogramdd(sample: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike | None = None,
                 density: bool | None = None) -> tuple[Value, list[Value]]:
     """Count the points `sample: f32[n, d]` in each bin of a grid; returns the counts and the edges per axis.

@@ -10,8 +10,9 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.library import library_jit, remembered
 from tinytrace.api.vmapping import vmap
+from tinytrace.config import config
 from tinytrace.core.array import Array
-from tinytrace.core.trace import Tracer
+from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.numpy.array_creation import asarray, concatenated
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -50,6 +51,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: DTypeLike = None) -> V
     return concatenated(converted if len(converted) > 1 else [asarray(converted[0])], axis)
 
 
+@remembered("axis")
 def concat(arrays: Sequence[ArrayLike], /, *, axis: int | None = 0) -> Value:
     """Another name of `concatenate`.
 
@@ -58,7 +60,7 @@ def concat(arrays: Sequence[ArrayLike], /, *, axis: int | None = 0) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.concat.html.
     """
-    check_arraylike("concat", *arrays)
+    check_arraylike("concat", *([arrays] if _is_one_array(arrays) else arrays))
     return concatenate(arrays, axis=axis)
 
 
@@ -107,6 +109,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike = None)
     return concatenate(layers, axis=axis, dtype=dtype)
 
 
+@remembered("dtype")
 def vstack(tup: Any, dtype: DTypeLike = None) -> Value:
     """Stack arrays as rows.
 
@@ -119,6 +122,7 @@ def vstack(tup: Any, dtype: DTypeLike = None) -> Value:
     return concatenate(_each("vstack", atleast_2d, tup), axis=0, dtype=dtype)
 
 
+@remembered("dtype")
 def hstack(tup: Any, dtype: DTypeLike = None) -> Value:
     """Stack arrays side by side: along the second axis, vectors along their only one.
 
@@ -132,6 +136,7 @@ def hstack(tup: Any, dtype: DTypeLike = None) -> Value:
     return concatenate(arrays, axis=0 if ndim == 1 else 1, dtype=dtype)
 
 
+@remembered("dtype")
 def dstack(tup: Any, dtype: DTypeLike = None) -> Value:
     """Stack arrays along the third axis.
 
@@ -144,6 +149,7 @@ def dstack(tup: Any, dtype: DTypeLike = None) -> Value:
     return concatenate(_each("dstack", atleast_3d, tup), axis=2, dtype=dtype)
 
 
+@remembered()
 def column_stack(tup: Any) -> Value:
     """Stack vectors as the columns of a matrix.
 
@@ -298,7 +304,6 @@ def _equal_cuts(function: str, size: int, sections: int) -> list[int]:
     return [i * each + min(i, rest) for i in range(sections + 1)]
 
 
-@library_jit("axis")
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Value, ...]:
     """Return the layers of an array along `axis`.
 
@@ -307,9 +312,18 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Value, ...]:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.unstack.html.
     """
+    if type(x) is Array and x.ndim and is_eager() and not config.checks_results:  # views: no program has to make them
+        return tuple(moveaxis(x, axis, 0))
+    return _unstacked(x, axis=axis)
+
+
+def _layers(x: ArrayLike, *, axis: int) -> tuple[Value, ...]:
     check_arraylike("unstack", x)
     x = asarray(x)
     if x.ndim == 0:
         raise ValueError("Unstack requires arrays with rank > 0, however a scalar array was passed.")
     return tuple(moveaxis(x, axis, 0))
 
+
+_layers.__name__ = "unstack"  # what its equation is called
+_unstacked = library_jit("axis")(_layers)

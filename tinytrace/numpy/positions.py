@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.api.vmapping import vmap
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import INT32, is_complex, is_float
@@ -33,6 +33,7 @@ from tinytrace.primitives.elementwise import const_like
 
 # --- extremes --------------------------------------------------------------------------------------------------
 
+@remembered("axis", "out", "keepdims")
 def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
     """Return the index of the first largest element along `axis`, of the flattened array when None.
 
@@ -44,6 +45,7 @@ def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
     return _extreme("argmax", lax.argmax, a, axis, out, bool(keepdims))
 
 
+@remembered("axis", "out", "keepdims")
 def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
     """Return the index of the first smallest element along `axis`, of the flattened array when None.
 
@@ -71,6 +73,7 @@ def _extreme(name: str, op: Callable[..., Value], a: Any, axis: Any, out: None, 
     return lax.expand_dims(result, dims) if keepdims else result
 
 
+@remembered("axis", "out", "keepdims")
 def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
     """Return `argmax` without regard to nan, and -1 where there is nothing else.
 
@@ -84,6 +87,7 @@ def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims:
     return _nanargmax(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))
 
 
+@remembered("axis", "out", "keepdims")
 def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Value:
     """Return `argmin` without regard to nan, and -1 where there is nothing else.
 

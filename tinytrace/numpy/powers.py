@@ -9,6 +9,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.library import inline_jit, library_jit
+from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_complex, is_inexact
 from tinytrace.core.trace import Tracer
@@ -62,6 +63,8 @@ def _power(x1: ArrayLike, x2: ArrayLike) -> Value:
 
 
 def _known_integer(x: Any) -> int | None:
+    if type(x) is Array and (x.ndim or x.dtype.kind not in "iu"):
+        return None
     value = x.to_concrete_value() if isinstance(x, Tracer) else x
     try:
         return None if value is None else operator.index(value)

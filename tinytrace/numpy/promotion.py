@@ -281,6 +281,8 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 
 def shape_tuple(shape: Any, context: str = "") -> tuple[int, ...]:
     """Return a shape given as a number or a sequence as a tuple of ints; raises TypeError for anything else."""
+    if type(shape) is int:
+        return (shape,)
     if not isinstance(shape, (tuple, list)) and np.ndim(shape) == 0:
         shape = (shape,)
     return canonicalize_shape(shape, context)

@@ -9,7 +9,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api import devices
 from tinytrace.api.library import library_jit, remembered
-from tinytrace.core.array import array_from_numpy
+from tinytrace.core.array import array_of_own
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
 from tinytrace.core.dtypes import is_integer, result_type
 from tinytrace.core.trace import is_eager
@@ -49,7 +49,7 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
     is_plain = dtype is device is None and is_eager() and _is_small(start)
     if is_plain and all(x is None or _is_small(x) for x in (stop, step)):
         numbers: Any = np.arange(start, stop, step, int_dtype())  # type: ignore[call-overload]
-        return array_from_numpy(numbers, ShapedArray(numbers.shape, int_dtype()))
+        return array_of_own(numbers, ShapedArray(numbers.shape, numbers.dtype))
     dtype = user_dtype(dtype, "arange")
     check_arraylike("arange", start)
     check_arraylike_or_none("arange", None, stop, step)

@@ -157,6 +157,7 @@ def _roll_dynamic(a: Value, shift: Value, axis: tuple[int, ...]) -> Value:
 
 # --- repetition ------------------------------------------------------------------------------------------------
 
+@remembered("reps")
 def tile(A: ArrayLike, reps: Any) -> Value:
     """Repeat the whole array `reps` times along each axis.
 
@@ -185,6 +186,8 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
 
     See https://numpy.org/doc/stable/reference/generated/numpy.repeat.html.
     """
+    if type(a) is Array and a.ndim and type(repeats) is int and total_repeat_length is None:
+        return _repeat_array(a, repeats, axis)
     check_arraylike("repeat", a)
     check_arraylike("repeat", repeats)
     arr = ravel(a) if axis is None else asarray(a)
@@ -211,6 +214,13 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
     if total_repeat_length == 0:
         return reshape(array([], dtype=arr.dtype), (*arr.shape[:axis], 0, *arr.shape[axis + 1:]))
     return arr if arr.shape[axis] == 0 else _repeat_each(arr, repeats, axis, total_repeat_length)
+
+
+@remembered("repeats", "axis")
+def _repeat_array(a: Value, repeats: int, axis: int | None) -> Value:
+    arr = ravel(a) if axis is None else a
+    axis = 0 if axis is None else concrete_index(axis, "'axis' argument of jnp.repeat()")
+    return _repeat_all(arr, repeats, canonicalize_axis(axis, arr.ndim))
 
 
 def _repeat_all(a: Value, repeats: int, axis: int) -> Value:

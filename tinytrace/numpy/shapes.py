@@ -218,6 +218,7 @@ def index_tuple(x: Any) -> tuple[int, ...]:
 
 # --- axes of size one ------------------------------------------------------------------------------------------
 
+@remembered("axis")
 def squeeze(a: ArrayLike, axis: Any = None) -> Value:
     """Drop axes of size one: all of them, or those in `axis`.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.dtypes import FLOAT32, INT32
 from tinytrace.core.trace import is_eager
 from tinytrace.numpy.array_creation import asarray, ones, zeros, zeros_like
@@ -30,6 +30,7 @@ from tinytrace.numpy.searching import nonzero
 from tinytrace.numpy.shapes import moveaxis, ravel
 
 
+@remembered("N", "M", "k", "dtype")
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> Value:
     """Return f32[N, M] that is 1 at and below diagonal `k`.
 
@@ -124,6 +125,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V
     return a[..., i, j] if offset >= 0 else a[..., j, i]
 
 
+@remembered("k")
 def diag(v: ArrayLike, k: int = 0) -> Value:
     """Return the matrix with `v: f32[n]` on diagonal `k`, or that diagonal of a matrix.
 
@@ -148,6 +150,7 @@ def _diag(v: ArrayLike, k: int) -> Value:
     return choose_where(eye(shape[0] + abs(k), k=k, dtype=bool), v, zeros_like(v))
 
 
+@remembered("k")
 def diagflat(v: ArrayLike, k: int = 0) -> Value:
     """Return the matrix with the elements of `v` on diagonal `k`.
 
@@ -271,7 +274,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Value, ...]:
     for name, value in (("n", n), ("ndim", ndim)):
         if value < 0:
             raise ValueError(f"{name} argument to diag_indices must be nonnegative, got {value}")
-    return (lax.iota(int_dtype(), n),) * ndim
+    return (arange(n),) * ndim
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[Value, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
+from tinytrace.api.library import remembered
 from tinytrace.config import config
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.dtypes import KeyType, TypePromotionError, is_float, is_integer, result_type
@@ -115,6 +116,10 @@ class _IndexUpdateRef:
             out = _update_in_numpy(self.array, self.index, values, _IN_NUMPY[scatter])
             if out is not None:
                 return out
+        if type(self.array) is Array and is_eager() and scatter in _SCATTERS:
+            known = _known_update(self.array, self.index, values, scatter, indices_are_sorted, unique_indices, mode)
+            if known is not None:
+                return known
         return scatter_update(self.array, self.index, values, scatter, indices_are_sorted, unique_indices, mode)
 
     def _on_ones(self, values: Any, indices_are_sorted: bool, unique_indices: bool, mode: Any) -> Value:
@@ -149,14 +154,56 @@ def _update_in_numpy(x: Array, index: Any, values: Any, combine: Callable[[Any, 
     return array_from_numpy(out, x.aval)
 
 
+_SCATTERS = {lax.scatter, lax.scatter_add, lax.scatter_sub, lax.scatter_mul, lax.scatter_min, lax.scatter_max}
+_POSITIONS, _WHOLE = "positions", ":"
+"""Stand in the form of an index for an array and for a whole axis."""
+
+
+def _known_update(x: Array, index: Any, values: Any, scatter: Callable[..., Value], indices_are_sorted: bool,
+                  unique_indices: bool, mode: Any) -> Value | None:
+    """Scatter outside of a trace by one program for all indices of this form; None where they are of another form.
+
+    Arrays of positions, whole axes, `...` and None are such indices.
+    """
+    form: list[Any] = []
+    arrays = []
+    for entry in index if type(index) is tuple else (index,):
+        if type(entry) is Array and entry.dtype != np.bool_:
+            arrays.append(entry)
+            form.append(_POSITIONS)
+        elif entry is None or entry is Ellipsis:
+            form.append(entry)
+        elif type(entry) is slice and entry.start is entry.stop is entry.step is None:
+            form.append(_WHOLE)
+        else:
+            return None
+    if not arrays or type(values) not in (Array, int, float):
+        return None
+    if type(values) is not Array:
+        values = as_update(values, x)
+    return _update(x, arrays, values, scatter, tuple(form), indices_are_sorted, unique_indices, mode)
+
+
+@remembered("scatter", "form", "indices_are_sorted", "unique_indices", "mode")
+def _update(x: Value, arrays: list[Value], values: Value, scatter: Callable[..., Value], form: tuple[Any, ...],
+            indices_are_sorted: bool, unique_indices: bool, mode: Any) -> Value:
+    rest = iter(arrays)
+    index = tuple([next(rest) if entry == _POSITIONS else slice(None) if entry == _WHOLE else entry for entry in form])
+    return scatter_update(x, index, values, scatter, indices_are_sorted, unique_indices, mode)
+
+
+def as_update(y: Any, x: Value) -> Value:
+    """Return the values of an update of `x` as an array: integers in the range of its type have that type."""
+    if isinstance(y, int) and is_integer(x.dtype) and np.iinfo(x.dtype).min <= y <= np.iinfo(x.dtype).max:
+        return asarray(y, dtype=x.dtype)
+    return asarray(y)
+
+
 def scatter_update(x: Value, index: Any, y: Any, scatter: Callable[..., Value], indices_are_sorted: bool = False,
                    unique_indices: bool = False, mode: Any = None, normalize: bool = True) -> Value:
     """Combine `y` into the elements of `x` at `index` with one of the scatters of `lax`."""
     x = asarray(x)
-    if isinstance(y, int) and is_integer(x.dtype) and np.iinfo(x.dtype).min <= y <= np.iinfo(x.dtype).max:
-        y = asarray(y, dtype=x.dtype)
-    else:
-        y = asarray(y)
+    y = as_update(y, x)
     dtype, weak_type = x.dtype, x.weak_type
     _warn_unless_safe(y, x)
     indexer = to_gather(x.shape, parse(index, x.shape), normalize)

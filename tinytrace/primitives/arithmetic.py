@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -254,6 +254,10 @@ class Magnitude(Elementwise):
         return part_dtype(avals[0].dtype)
 
 
+_AS_UFUNCS: dict[int, np.ufunc] = {2: np.square, -1: np.reciprocal}
+"""Powers that one ufunc computes, with the bits of `arithmetic_in_numpy.integer_pow`."""
+
+
 class IntegerPow(Elementwise):
     """`integer_pow[y=3] x`: the exponent is part of the program."""
 
@@ -263,6 +267,9 @@ class IntegerPow(Elementwise):
             raise TypeError("Integers cannot be raised to negative powers, got "
                             f"integer_pow({avals[0]}, {params['y']})")
         return aval
+
+    def in_numpy(self, params: dict[str, Any]) -> Callable[..., Any]:
+        return _AS_UFUNCS.get(params["y"]) or super().in_numpy(params)
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
         if params["y"] == 0:  # whatever the operand is, NaN too

@@ -5,7 +5,8 @@ The family of reductions starts here, with the sum, because each of the two need
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,11 @@ class BroadcastInDim(Rearrangement):
             expanded[dim] = size
         return repeated(np.asarray(x).reshape(expanded), tuple(shape))
 
+    def in_numpy(self, params: dict[str, Any]) -> Callable[..., Any]:
+        shape, repeat = tuple(params["shape"]), super().in_numpy(params)
+        size = math.prod(shape)
+        return lambda x: x.reshape(shape) if x.size == size else repeat(x)
+
     def transpose(self, ct: Any, x: Any, *, shape: tuple[int, ...],
                   broadcast_dimensions: tuple[int, ...]) -> Sequence[Any]:
         ones = [k for k, size in enumerate(x.aval.shape) if size == 1]
@@ -184,6 +190,9 @@ class Squeeze(Rearrangement):
 
     def impl(self, x: NDArray, *, dimensions: tuple[int, ...]) -> NDArray:
         return np.squeeze(x, dimensions)
+
+    def in_numpy(self, params: dict[str, Any]) -> Callable[..., Any]:
+        return operator.methodcaller("squeeze", params["dimensions"])
 
     def transpose(self, ct: Any, x: Any, *, dimensions: tuple[int, ...]) -> Sequence[Any]:
         return [expand_dims(ct, dimensions)]

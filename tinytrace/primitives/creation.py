@@ -1,14 +1,19 @@
 """Arrays out of nothing: iota counts, full repeats one value."""
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tinytrace.config import config
+from tinytrace.core.array import array_of_own
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
 from tinytrace.core.dtypes import (
+    FLOAT32,
+    FLOAT64,
     UINT32,
     DType,
     KeyType,
@@ -21,6 +26,7 @@ from tinytrace.core.dtypes import (
 )
 from tinytrace.core.kinds import IndexMap, Kind, cast
 from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.trace import is_eager
 from tinytrace.primitives.broadcasting import broadcast, broadcast_in_dim, repeated
 from tinytrace.primitives.checks import check_shapelike
 from tinytrace.primitives.conversion import convert_element_type
@@ -59,6 +65,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     >>> full((2,), 7, np.int32)
     Array([7, 7], dtype=int32)
     """
+    if type(fill_value) in _NUMBERS and is_eager() and not config.checks_results:
+        aval = full_aval(shape, dtype, type(fill_value))
+        if aval is not None:
+            return full_of_number(fill_value, aval)
     shape = canonicalize_shape(shape)
     if np.shape(fill_value):
         raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {np.shape(fill_value)}.")
@@ -82,6 +92,10 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sha
     wanted = dtype or dtype_of(x)
     if isinstance(wanted, KeyType):
         return _full_of_keys(fill_value, sizes, wanted)
+    if type(fill_value) in _NUMBERS and is_eager() and not config.checks_results:
+        aval = full_aval(sizes, wanted, type(fill_value))
+        if aval is not None:
+            return full_of_number(fill_value, aval.update(weak_type=weak_type))
     return full(sizes, _rounded(fill_value, wanted, weak_type))
 
 
@@ -92,6 +106,40 @@ def zeros_like_array(x: Any) -> Any:
     Array([0., 0.], dtype=float32)
     """
     return full_like(x, 0)
+
+
+_NUMBERS = frozenset({int, float, bool})
+_ONLY_INT = frozenset({int})
+
+
+def full_aval(shape: Any, dtype: Any, kind: type) -> ShapedArray | None:
+    """Return the type of `full` of a number of Python's; None where NumPy converts it in another way, or to be told so.
+
+    Those of plain shapes and types are remembered: an array is made in less time than its type.
+    """
+    if type(shape) is int:
+        shape = (shape,)
+    if type(shape) is not tuple or not _ONLY_INT.issuperset(map(type, shape)):
+        return None
+    if dtype is not None and type(dtype) is not type and not isinstance(dtype, np.dtype):
+        return None
+    return _full_aval(shape, dtype, kind, config.enable_x64)
+
+
+@functools.lru_cache(maxsize=4096)
+def _full_aval(shape: tuple[int, ...], dtype: Any, kind: type, x64: bool) -> ShapedArray | None:
+    wanted = canonicalize_dtype(kind if dtype is None else dtype)
+    if (dtype is not None and wanted != dtype) or min(shape, default=0) < 0:
+        return None
+    if not (wanted in (FLOAT32, FLOAT64) if kind is float else wanted.kind in "biu"):
+        return None
+    return ShapedArray(shape, wanted, dtype is None and kind is not bool)
+
+
+def full_of_number(x: float, aval: ShapedArray) -> Any:
+    """Return an array of this type in which each element is `x`; where nothing is traced."""
+    value = np.asarray(x, aval.dtype) if type(x) is float else np.asarray(x).astype(aval.dtype)
+    return array_of_own(repeated(value, aval.shape), aval)
 
 
 def _full_of_keys(fill_value: Any, shape: tuple[int, ...], wanted: KeyType) -> Any:

@@ -99,6 +99,9 @@ class Transpose(Rearrangement):
     def impl(self, x: NDArray, *, permutation: Sequence[int]) -> NDArray:
         return np.transpose(x, permutation)
 
+    def in_numpy(self, params: dict[str, Any]) -> Callable[..., Any]:
+        return operator.methodcaller("transpose", params["permutation"])
+
     def transpose(self, ct: Any, x: Any, *, permutation: Sequence[int]) -> Sequence[Any]:
         return [transpose(ct, inverse_permutation(permutation))]
 
@@ -133,6 +136,11 @@ class Reshape(Rearrangement):
 
     def impl(self, x: NDArray, *, new_sizes: tuple[int, ...], dimensions: Sequence[int] | None) -> NDArray:
         return np.reshape(x if dimensions is None else np.transpose(x, dimensions), new_sizes)
+
+    def in_numpy(self, params: dict[str, Any]) -> Callable[..., Any]:
+        if params["dimensions"] is not None:
+            return super().in_numpy(params)
+        return operator.methodcaller("reshape", params["new_sizes"])
 
     def transpose(self, ct: Any, x: Any, *, new_sizes: tuple[int, ...],
                   dimensions: Sequence[int] | None) -> Sequence[Any]:

@@ -91,6 +91,11 @@ def array_of_view(aval: Any, view: Any, /) -> Any:
     return _hooks.array(aval, None, view)
 
 
+def rows(array: ArrayBase, aval: Any, start: int, stop: int, /) -> list[Any]:
+    """Return the parts along the first axis, each of type `aval`, as views of the same elements."""
+    return [_hooks.array(aval, None, array._value[i, ...]) for i in range(start, stop)]
+
+
 # --- the current trace (csrc/traces.c) ---------------------------------------------------------------------------
 
 class _Innermost(threading.local):

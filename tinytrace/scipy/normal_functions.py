@@ -171,6 +171,9 @@ def _log_ndtr_jvp(series_order: int, primals: Any, tangents: Any) -> tuple[Value
     return out, lax.mul(t, lax.exp(lax.sub(_norm_logpdf(x), out)))
 
 
+log_ndtr = remembered("series_order", elementwise=True)(log_ndtr)
+
+
 def _norm_logpdf(x: Value) -> Value:
     half, normalizer = const_like(x, -0.5), const_like(x, np.log(np.sqrt(2 * np.pi)))
     return lax.sub(lax.mul(half, lax.square(x)), normalizer)

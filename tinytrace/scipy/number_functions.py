@@ -76,6 +76,7 @@ def poch(z: ArrayLike, m: ArrayLike) -> Value:
 
 poch.defjvps(lambda z_dot, ans, z, m: (digamma(z + m) - digamma(z)) * poch(z, m) * z_dot,
              lambda m_dot, ans, z, m: digamma(z + m) * poch(z, m) * m_dot)
+poch = remembered(elementwise=True)(poch)
 
 
 def bernoulli(n: int) -> Value:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinytrace import lax
+from tinytrace.api.library import remembered
 from tinytrace.numpy import contraction, triangular
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.einsum import einsum
 from tinytrace.numpy.promotion import ArrayLike, DTypeLike, Value, check_arraylike
 
 
+@remembered("precision")
 def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Value:
     """Return the product of several matrices, in the order that takes the fewest multiplications.
 
@@ -39,6 +41,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Value:
     return einsum(*itertools.chain(*zip(arrs, axes, strict=True)), optimize="optimal", precision=precision)
 
 
+@remembered("axis")
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Value:
     """Return the cross product of vectors of three elements along `axis`.
 
@@ -55,6 +58,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Value:
     return contraction.cross(x1, x2, axis=axis)
 
 
+@remembered()
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     """Return all products of an element of `x1: f32[n]` and one of `x2: f32[m]`: f32[n, m].
 
@@ -71,6 +75,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     return x1[:, None] * x2[None, :]
 
 
+@remembered()
 def matrix_transpose(x: ArrayLike, /) -> Value:
     """Exchange the last two axes.
 
@@ -87,6 +92,7 @@ def matrix_transpose(x: ArrayLike, /) -> Value:
     return lax.transpose(arr, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
+@remembered("axis", "precision", "preferred_element_type")
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = None,
            preferred_element_type: DTypeLike = None) -> Value:
     """Return the products of vectors along `axis`.
@@ -100,6 +106,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = 
     return contraction.vecdot(x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type)
 
 
+@remembered("precision", "preferred_element_type")
 def matmul(x1: ArrayLike, x2: ArrayLike, /, *, precision: Any = None, preferred_element_type: DTypeLike = None
            ) -> Value:
     """Return the products of matrices in the last two axes, as `@`.
@@ -113,6 +120,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /, *, precision: Any = None, preferred_
     return contraction.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
 
 
+@remembered("axes", "precision", "preferred_element_type")
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2, precision: Any = None,
               preferred_element_type: DTypeLike = None) -> Value:
     """Sum the products over pairs of axes.
@@ -127,6 +135,7 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2, precision: Any 
     return contraction.tensordot(x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type)
 
 
+@remembered("offset")
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Value:
     """Return a diagonal of the matrices in the last two axes.
 
@@ -139,6 +148,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Value:
     return triangular.diagonal(x, offset=offset, axis1=-2, axis2=-1)
 
 
+@remembered("offset", "dtype")
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Value:
     """Return the sum of a diagonal of the matrices in the last two axes.
 
