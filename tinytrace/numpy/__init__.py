@@ -131,13 +131,11 @@ from tinytrace.numpy.rearranging import (
     fliplr,
     flipud,
     insert,
-    packbits,
     repeat,
     resize,
     roll,
     rot90,
     tile,
-    unpackbits,
 )
 from tinytrace.numpy.reductions import all, amax, amin, any, max, min, prod, sum
 from tinytrace.numpy.rounding import around, ceil, fix, floor, modf, rint, round, trunc
@@ -296,6 +294,7 @@ if TYPE_CHECKING:
     from tinytrace.numpy.integers import gcd, lcm
     from tinytrace.numpy.nan_statistics import nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
     from tinytrace.numpy.objects import isscalar, load
+    from tinytrace.numpy.packed_bits import packbits, unpackbits
     from tinytrace.numpy.padding import pad
     from tinytrace.numpy.polynomials import (
         poly,
@@ -354,6 +353,7 @@ _SELDOM = {
     "integers": "gcd lcm",
     "nan_statistics": "nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "objects": "isscalar load",
+    "packed_bits": "packbits unpackbits",
     "padding": "pad",
     "polynomials": "poly polyadd polyder polydiv polyint polymul polysub polyval roots trim_zeros",
     "putting": "fill_diagonal place put ravel_multi_index unravel_index",

@@ -224,10 +224,6 @@ def empty(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
 
 
 def _filled(function: str, shape: Any, value: int, dtype: Any) -> Value:
-    if type(shape) is int and dtype is None and shape >= 0 and is_eager():
-        shape, dtype = (shape,), float_dtype()
-        return array_of_own(np.full(shape, value, dtype) if value else np.zeros(shape, dtype),
-                            ShapedArray(shape, dtype))
     if isinstance(shape, types.GeneratorType):
         raise TypeError("expected sequence object with len >= 0 or a single integer")
     if isinstance(dtype, int) and isinstance(shape, int):
