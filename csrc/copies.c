@@ -9,8 +9,6 @@
 
 enum { MOST_AXES = 64, TILE = 32, WIDEST = 16 };
 
-#define INLINE static inline __attribute__((always_inline)) /* so that `width` is a constant in each of the loops */
-
 typedef struct {
     int ndim, near; /* near: the axis whose elements are neighbours in memory */
     const ptrdiff_t *dims, *strides;
@@ -18,9 +16,12 @@ typedef struct {
     size_t width;
 } Copy;
 
+/* Functions whose names end in `_of` are written out at each call, where `width` is a constant. */
+
 /* --- along the last axis --------------------------------------------------------------------------------------- */
 
-INLINE void copy_row_of(char *to, const char *from, ptrdiff_t n, ptrdiff_t stride, size_t width) {
+static inline __attribute__((always_inline)) void copy_row_of(char *to, const char *from, ptrdiff_t n, ptrdiff_t stride,
+                                                              size_t width) {
     for (ptrdiff_t i = 0; i < n; i++)
         memcpy(to + i * (ptrdiff_t)width, from + i * stride, width);
 }
@@ -42,7 +43,8 @@ static void copy_row(char *to, const char *from, ptrdiff_t n, ptrdiff_t stride, 
 
 /* --- in tiles -------------------------------------------------------------------------------------------------- */
 
-INLINE void copy_tile_of(const Copy *c, char *to, const char *from, ptrdiff_t rows, ptrdiff_t columns, size_t width) {
+static inline __attribute__((always_inline)) void copy_tile_of(const Copy *c, char *to, const char *from, ptrdiff_t rows,
+                                                               ptrdiff_t columns, size_t width) {
     char held[TILE * TILE * WIDEST];
     ptrdiff_t row = c->strides[c->near], column = c->strides[c->ndim - 1];
     for (ptrdiff_t k = 0; k < columns; k++)
