@@ -41,6 +41,28 @@ def test_the_steps_are_those_of_jax(name):
         np.testing.assert_allclose(found.x, x, rtol=1e-5, atol=1e-5)
 
 
+Z = np.array([1, 2 - 3j, -5j], np.complex64)
+OF_JAX_BY_LBFGS = {  # options, success, status, nfev, nit, x
+    "rosenbrock": (rosenbrock, jnp.zeros(4), {}, False, 5, 16, 7, None),
+    "himmelblau": (himmelblau, jnp.ones(2), {"maxcor": 2}, False, 5, 14, 8, [3, 2]),
+    "evaluations": (rosenbrock, jnp.zeros(4), {"maxfun": 5}, False, 2, 8, 2, None),
+    "complex": (lambda z: jnp.real(jnp.dot(jnp.conj(z - Z), z - Z)), jnp.zeros(3, "complex64"), {"gtol": 1e-6},
+                True, 0, 3, 1, Z),
+}
+
+
+@pytest.mark.not_quick
+@pytest.mark.parametrize("name", OF_JAX_BY_LBFGS)
+def test_the_steps_of_lbfgs_are_those_of_jax(name):
+    fun, x0, options, success, status, nfev, nit, x = OF_JAX_BY_LBFGS[name]
+    found = jax.jit(lambda x0: minimize(fun, x0, method="l-bfgs-experimental-do-not-rely-on-this", options=options))(x0)
+    assert (bool(found.success), int(found.status), int(found.nfev), int(found.njev), int(found.nit)) == (
+        success, status, nfev, nfev, nit)
+    assert found.hess_inv is None
+    if x is not None:
+        np.testing.assert_allclose(found.x, x, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.not_quick
 def test_minima_in_double_precision_and_in_batches():
     with jax.enable_x64(True):

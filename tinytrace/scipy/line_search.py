@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.api.gradients import value_and_grad
+from tinytrace.core.dtypes import part_dtype
 
 Objective = Callable[[Any], Any]
 C1, C2 = 1e-4, 0.9
@@ -77,18 +78,21 @@ def line_search(fun: Objective, x: Any, direction: Any, value: Any, value_before
                 maxiter: int = 20) -> Step:
     """Return a step from `x: f32[n]` along `direction: f32[n]`, down which `fun` falls.
 
-    value, gradient: at x.  value_before: that of the step before, which tells a first length.
+    value, gradient: at x.  value_before: that of the step before, which tells a first length; 1 if None.
     """
+    real = part_dtype(direction.dtype)
     slope = jnp.real(jnp.dot(gradient, direction))
 
     def evaluate(length: Any) -> tuple[Point, Any]:
-        length = jnp.asarray(length, direction.dtype)
-        there, slopes = value_and_grad(fun)(x + length * direction)
+        length = jnp.asarray(length, real)
+        there, slopes = value_and_grad(fun)(x + length.astype(direction.dtype) * direction)
         return Point(length, there, jnp.real(jnp.dot(slopes, direction))), slopes
 
-    first = 1.01 * 2 * (value - value_before) / slope
-    first = jnp.where(first > 1, 1.0, first).astype(direction.dtype)
-    start = Point(jnp.zeros((), direction.dtype), value, slope)
+    first = jnp.ones((), real)
+    if value_before is not None:
+        first = 1.01 * 2 * (value - value_before) / slope
+        first = jnp.where(first > 1, 1.0, first).astype(real)
+    start = Point(jnp.zeros((), real), value, slope)
     ray = _Ray(start, evaluate)
 
     def step(state: _Search) -> _Search:

@@ -1,4 +1,4 @@
-"""`jax.scipy.optimize`: minimization by BFGS, whose steps come from `line_search`.
+"""`jax.scipy.optimize`: minimization by BFGS, whose steps come from `line_search`, or by L-BFGS.
 
 Source: Nocedal and Wright, "Numerical Optimization" (1999), algorithm 6.1.
 """
@@ -12,6 +12,7 @@ import numpy as np
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.api.gradients import value_and_grad
+from tinytrace.scipy.lbfgs import lbfgs
 from tinytrace.scipy.line_search import Objective, line_search
 from tinytrace.util import absent_names
 
@@ -32,7 +33,7 @@ class OptimizeResults(NamedTuple):
     jac: Any
     """The gradient there, f[n]."""
     hess_inv: Any
-    """The estimate of the inverse Hessian, f[n, n]."""
+    """The estimate of the inverse Hessian, f[n, n]; None of L-BFGS."""
     nfev: Any
     """How often the function was evaluated."""
     njev: Any
@@ -57,8 +58,8 @@ def minimize(fun: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), *, me
              options: Mapping[str, Any] | None = None) -> OptimizeResults:
     """Minimize `fun(x, *args)`, a scalar, from `x0: f32[n]`; compiled and mapped as any function is.
 
-    method: "BFGS".  tol, options["gtol"]: the gradient is small enough.  options: also maxiter (of steps), norm (of the
-    gradient), line_search_maxiter.
+    method: "BFGS", or "l-bfgs-experimental-do-not-rely-on-this", which takes complex numbers too.  tol, options["gtol"]: the gradient is small enough.  options: also maxiter (of steps), norm (of the
+    gradient), line_search_maxiter; those of L-BFGS are the arguments of `lbfgs`.
 
     Raises: TypeError when `args` is no tuple; ValueError for another method.
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.optimize.minimize.html.
@@ -70,12 +71,17 @@ def minimize(fun: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), *, me
     """
     if not isinstance(args, tuple):
         raise TypeError(f"args argument to jax.scipy.optimize.minimize must be a tuple, got {args}")
-    if method.lower() != "bfgs":
+    if method.lower() not in ("bfgs", "l-bfgs-experimental-do-not-rely-on-this"):
         raise ValueError(f"Method {method} not recognized")
     settings = dict(options or {})
     if tol is not None:
         settings.setdefault("gtol", tol)
-    return _bfgs(lambda x: fun(x, *args), jnp.asarray(x0), **settings)
+    x0 = jnp.asarray(x0)
+    if method.lower() == "bfgs":
+        return _bfgs(lambda x: fun(x, *args), x0, **settings)
+    end = lbfgs(lambda x: fun(x, *args), x0, **settings)
+    return OptimizeResults(end.x, end.converged & ~end.failed, end.status, end.value, end.gradient, None,
+                           end.evaluations, end.evaluations, end.step)
 
 
 def _bfgs(fun: Objective, x0: Any, maxiter: int | None = None, norm: Any = np.inf, gtol: float = 1e-5,
