@@ -44,7 +44,7 @@ def test_the_steps_are_those_of_jax(name):
 Z = np.array([1, 2 - 3j, -5j], np.complex64)
 OF_JAX_BY_LBFGS = {  # options, success, status, nfev, nit, x
     "rosenbrock": (rosenbrock, jnp.zeros(4), {}, False, 5, 16, 7, None),
-    "himmelblau": (himmelblau, jnp.ones(2), {"maxcor": 2}, False, 5, 14, 8, [3, 2]),
+    "himmelblau": (himmelblau, jnp.ones(2), {"maxcor": 2}, False, 5, 14, 8, None),
     "evaluations": (rosenbrock, jnp.zeros(4), {"maxfun": 5}, False, 2, 8, 2, None),
     "complex": (lambda z: jnp.real(jnp.dot(jnp.conj(z - Z), z - Z)), jnp.zeros(3, "complex64"), {"gtol": 1e-6},
                 True, 0, 3, 1, Z),

@@ -58,8 +58,9 @@ def minimize(fun: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), *, me
              options: Mapping[str, Any] | None = None) -> OptimizeResults:
     """Minimize `fun(x, *args)`, a scalar, from `x0: f32[n]`; compiled and mapped as any function is.
 
-    method: "BFGS", or "l-bfgs-experimental-do-not-rely-on-this", which takes complex numbers too.  tol, options["gtol"]: the gradient is small enough.  options: also maxiter (of steps), norm (of the
-    gradient), line_search_maxiter; those of L-BFGS are the arguments of `lbfgs`.
+    method: "BFGS", or "l-bfgs-experimental-do-not-rely-on-this", which takes complex numbers too.  tol,
+    options["gtol"]: the gradient is small enough.  options: also maxiter (of steps), norm (of the gradient),
+    line_search_maxiter; those of L-BFGS are the arguments of `lbfgs`.
 
     Raises: TypeError when `args` is no tuple; ValueError for another method.
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.optimize.minimize.html.
