@@ -19,12 +19,14 @@ from tinytrace.control_flow.custom_jvp import custom_jvp_call_p
 from tinytrace.control_flow.custom_vjp import custom_vjp_call_p
 from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.control_flow.remat import remat_p
+from tinytrace.control_flow.xla_pmap import xla_pmap_p
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import is_inexact
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, jaxpr_as_fun
+from tinytrace.core.named_axes import Axis, binding
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.source_info import replayed_source
-from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
+from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 from tinytrace.experimental.checked_errors import (
     DivisionByZeroError,
     Error,
@@ -177,6 +179,34 @@ def _remat_rule(errors: Errors, error: Error, eqn: JaxprEqn, *operands: Any) -> 
     return _results(out_structure, outs)
 
 
+def _pmap_rule(errors: Errors, error: Error, eqn: JaxprEqn, *operands: Any) -> Checked:
+    """All devices start with the error before, and each has one of its own at the end: the first mistake is told."""
+    params = eqn.params
+    program = params["call_jaxpr"]
+    leaves, structure = tree_flatten(error)
+    with binding(Axis(params["axis_size"], params["axis_name"])):
+        program, out_structure, _ = checked_program(program, errors, structure, [*_avals(leaves), *program.in_avals])
+    found = out_structure.num_leaves - len(params["out_axes"])
+    shared = len(program.consts) + len(leaves)
+    outs = xla_pmap_p.bind(*program.consts, *leaves, *operands, **{
+        **params, "call_jaxpr": ClosedJaxpr(hoist_consts(program.jaxpr), ()),
+        "in_axes": ((None,) * shared + tuple(params["in_axes"])),
+        "out_axes": ((0,) * found + tuple(params["out_axes"])),
+        "donated_invars": ((False,) * shared + tuple(params["donated_invars"]))})
+    after, results = _results(out_structure, outs)
+    return _of_any(after), results
+
+
+def _of_any(error: Error) -> Error:
+    """Return the error of one of the devices that have one, if any has."""
+    chosen = {}
+    for kind, preds in error._pred.items():
+        at = jnp.argsort(preds)[-1]
+        chosen[kind] = tree_map(lambda x, at=at: x[at], (preds, error._code[kind], error._payload[kind]))
+    pred, code, payload = ({kind: parts[k] for kind, parts in chosen.items()} for k in range(3))
+    return Error(pred, code, error._metadata, payload)
+
+
 def _custom_rule(name: str, errors: Errors, error: Error, eqn: JaxprEqn, *operands: Any) -> Checked:
     """What the function does is checked; its results keep the derivative that the user wrote, unless it checks."""
     program = eqn.params[name]
@@ -269,5 +299,5 @@ RULES.update({
     lax.div_p: _div_rule, lax.gather_p: _gather_rule, lax.dynamic_slice_p: _window_rule,
     lax.dynamic_update_slice_p: _window_rule, lax.cond_p: _cond_rule, lax.scan_p: _scan_rule, lax.while_p: _while_rule,
     pjit_p: _pjit_rule, remat_p: _remat_rule, custom_jvp_call_p: partial(_custom_rule, "call_jaxpr"),
-    custom_vjp_call_p: partial(_custom_rule, "fun_jaxpr"),
+    custom_vjp_call_p: partial(_custom_rule, "fun_jaxpr"), xla_pmap_p: _pmap_rule,
 })
