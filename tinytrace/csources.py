@@ -84,8 +84,19 @@ def math_functions(calls: Mapping[str, int]) -> str:
     for name in reversed(functions):
         if name in wanted:
             wanted.update(functions[name].needs)
-    return "\n".join(_called(function, calls.get(name, 0)) for name, function in functions.items()
-                     if name in wanted)
+    chosen = {name: function for name, function in functions.items() if name in wanted}
+    unrolled = "".join([body for function in chosen.values() for body in _unrolled_loops(function.text)])
+    return "\n".join(_called(function, calls.get(name, 0) + len(re.findall(rf"\b{name}\(", unrolled)))
+                     for name, function in chosen.items())
+
+
+def _unrolled_loops(text: str) -> list[str]:
+    """Return the bodies of the loops of a function that are unrolled, each as often as it runs.
+
+    >>> _unrolled_loops("#pragma GCC unroll 2\\n    for (;;) {\\n        f(1);\\n    }\\n    f(2);")
+    ['        f(1);\\n        f(1);\\n']
+    """
+    return [body * int(times) for times, body in _UNROLLED.findall(text)]
 
 
 def add_function(name: str, function: MathFunction) -> None:
@@ -140,6 +151,7 @@ def _functions() -> dict[str, MathFunction]:
     return order
 
 
+_UNROLLED = re.compile(r"#pragma GCC unroll (\d+)\n    for [^\n]*\{\n(.*?)    \}", re.DOTALL)
 _INCLUDED = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 _INLINED = "static inline "
 _STAYS = """#ifdef __clang__

@@ -106,16 +106,22 @@ static inline double tt_zeta_f64(double x, double q) {
         8.586062056277845e-15, -2.174868698558062e-16, 5.5090028283602295e-18, -1.3954464685812522e-19,
     };
     double sum = 0.0, a = q;
-    for (int k = 0; k < 10; k++, a += 1.0) sum += tt_pow_f64(a, -x);
+#pragma GCC unroll 10
+    for (int k = 0; k < 10; k++) {
+        sum += tt_pow_f64(a, -x);
+        a += 1.0;
+    }
     double power = tt_pow_f64(a, -x);
     sum += tt_fma_f64(0.5, power, a * power / (x - 1.0));
-    double factor = x * power / a, square = 1.0 / (a * a);
+    double factor = x * power / a, square = 1.0 / (a * a), rising = x;
+#pragma GCC unroll 12
     for (int k = 0; k < 12; k++) {
         sum = tt_fma_f64(bernoulli[k], factor, sum);
-        factor *= (x + 2 * k + 1) * (x + 2 * k + 2) * square;
+        factor *= (rising + 1.0) * (rising + 2.0) * square;
+        rising = rising + 2.0;
     }
     /* A pole of odd order has no limit, and infinity is not even. */
-    int32_t even = (__builtin_rint(0.5 * x) == 0.5 * x) & (x < __builtin_inf());
+    uint64_t even = (__builtin_rint(0.5 * x) == 0.5 * x) & (x < __builtin_inf());
     double pole = (__builtin_rint(q) == q) & even ? __builtin_inf() : __builtin_nan("");
     sum = q <= 0.0 ? (__builtin_rint(x) == x) & (__builtin_rint(q) != q) ? sum : pole : sum;
     sum = x == 1.0 ? __builtin_inf() : sum;

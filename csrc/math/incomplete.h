@@ -58,18 +58,70 @@ static inline struct tt_gamma_parts_f64 tt_gamma_parts_of_f64(double a, double x
     return tt_gamma_fraction_f64(a, x, weight, log_x);
 }
 
-/* tt: tt_igamma_f64; needs: tt_gamma_parts_of_f64; long */
-static inline double tt_igamma_f64(double a, double x) {
-    if (a > 0.0 && x > 0.0 && x < __builtin_inf()) return tt_gamma_parts_of_f64(a, x).low;
+/* tt: tt_gamma_low_f64; needs:  */
+/* P by the same series, without dP/da, until a term is less than `small` of the sum. */
+static inline double tt_gamma_low_f64(double a, double x, double weight, double small) {
+    double term = 1.0, sum = 1.0;
+    for (int n = 1; n < 2000 && term > small * sum; n++) {
+        term *= x / (a + n);
+        sum += term;
+    }
+    return weight * sum / a;
+}
+
+/* tt: tt_gamma_high_f64; needs: tt_gamma_fraction_f64, tt_fma_f64; long */
+/* Q by the same fraction, as the quotient of two recurrences (DLMF 3.10.1), until it changes by less than `small`. For
+   x < 1e50 nothing overflows. */
+static inline double tt_gamma_high_f64(double a, double x, double weight, double small) {
+    if (x >= 1e50) return tt_gamma_fraction_f64(a, x, weight, 0.0).high;
+    double b = x + 1.0 - a, over = 1.0, last_over = 0.0, under = b, last_under = 1.0, value = 1.0 / b, change = 1.0;
+    for (int n = 1; n < 2000 && change > small; n++) {
+        double numerator = -n * (n - a);
+        b += 2.0;
+        double next_over = tt_fma_f64(b, over, numerator * last_over);
+        double next_under = tt_fma_f64(b, under, numerator * last_under);
+        double scale = __builtin_fabs(next_under) > 1e100 ? 1e-100 : 1.0;
+        last_over = over * scale, last_under = under * scale;
+        over = next_over * scale, under = next_under * scale;
+        double next = over / under;
+        change = __builtin_fabs(next - value) / __builtin_fabs(next);
+        value = next;
+    }
+    return weight * value;
+}
+
+/* tt: tt_gamma_weight_f64; needs: tt_exp_f64, tt_lgamma_f64, tt_log_f64, tt_fma_f64; long */
+static inline double tt_gamma_weight_f64(double a, double x) {
+    return tt_exp_f64(tt_fma_f64(a, tt_log_f64(x), -x) - tt_lgamma_f64(a));
+}
+
+/* tt: tt_gamma_p_f64; needs: tt_gamma_high_f64, tt_gamma_low_f64, tt_gamma_weight_f64; long */
+/* P(a, x) for all a and x; then Q. */
+static inline double tt_gamma_p_f64(double a, double x, double small) {
+    if (a > 0.0 && x > 0.0 && x < __builtin_inf()) {
+        double weight = tt_gamma_weight_f64(a, x);
+        if (x <= 1.0 || x <= a) return tt_gamma_low_f64(a, x, weight, small);
+        return 1.0 - tt_gamma_high_f64(a, x, weight, small);
+    }
     return a > 0.0 && x == 0.0 ? 0.0 : a > 0.0 && x > 0.0 ? 1.0 : __builtin_nan("");
 }
 
-/* tt: tt_igammac_f64; needs: tt_gamma_parts_of_f64; long */
-static inline double tt_igammac_f64(double a, double x) {
-    if (a > 0.0 && x > 0.0 && x < __builtin_inf()) return tt_gamma_parts_of_f64(a, x).high;
+/* tt: tt_gamma_q_f64; needs: tt_gamma_high_f64, tt_gamma_low_f64, tt_gamma_weight_f64; long */
+static inline double tt_gamma_q_f64(double a, double x, double small) {
+    if (a > 0.0 && x > 0.0 && x < __builtin_inf()) {
+        double weight = tt_gamma_weight_f64(a, x);
+        if (x <= 1.0 || x <= a) return 1.0 - tt_gamma_low_f64(a, x, weight, small);
+        return tt_gamma_high_f64(a, x, weight, small);
+    }
     if (a != a || x != x) return a + x;
     return a > 0.0 && x > 0.0 ? 0.0 : 1.0;
 }
+
+/* tt: tt_igamma_f64; needs: tt_gamma_p_f64; long */
+static inline double tt_igamma_f64(double a, double x) { return tt_gamma_p_f64(a, x, 1e-17); }
+
+/* tt: tt_igammac_f64; needs: tt_gamma_q_f64; long */
+static inline double tt_igammac_f64(double a, double x) { return tt_gamma_q_f64(a, x, 1e-17); }
 
 /* tt: tt_igamma_grad_a_f64; needs: tt_gamma_parts_of_f64; long */
 static inline double tt_igamma_grad_a_f64(double a, double x) {
@@ -84,11 +136,11 @@ static inline double tt_random_gamma_grad_f64(double a, double x) {
     return x == 0.0 ? 0.0 : -tt_igamma_grad_a_f64(a, x) / density;
 }
 
-/* tt: tt_igamma_f32; needs: tt_igamma_f64; long */
-static inline float tt_igamma_f32(float a, float x) { return (float)tt_igamma_f64(a, x); }
+/* tt: tt_igamma_f32; needs: tt_gamma_p_f64; long */
+static inline float tt_igamma_f32(float a, float x) { return (float)tt_gamma_p_f64(a, x, 1e-11); }
 
-/* tt: tt_igammac_f32; needs: tt_igammac_f64; long */
-static inline float tt_igammac_f32(float a, float x) { return (float)tt_igammac_f64(a, x); }
+/* tt: tt_igammac_f32; needs: tt_gamma_q_f64; long */
+static inline float tt_igammac_f32(float a, float x) { return (float)tt_gamma_q_f64(a, x, 1e-11); }
 
 /* tt: tt_igamma_grad_a_f32; needs: tt_igamma_grad_a_f64; long */
 static inline float tt_igamma_grad_a_f32(float a, float x) { return (float)tt_igamma_grad_a_f64(a, x); }
