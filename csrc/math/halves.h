@@ -26,11 +26,11 @@ static inline uint16_t tt_f32_to_f16(float x) {
 /* The same number as a float: tt_f16_to_f32(tt_f32_to_f16(x)). A sum with 2**13 times the power of two below x, or below
    2**-14, has no bits after float16's last one, so adding rounds. From 65520 on all is infinite; a NaN stays one. */
 static inline float tt_round_f16(float x) {
-    uint32_t all = tt_bits_f32(x), size = all & 0x7FFFFFFFu, power = size & 0x7F800000u;
+    uint32_t all = tt_bits_f32(x), power = all & 0x7F800000u;
     power = power > 0x38800000u ? power : 0x38800000u;
-    power = power < 0x47000000u ? power : 0x47000000u;
-    float coarse = tt_float_f32(power + (13u << 23)), rounded = (tt_float_f32(size) + coarse) - coarse;
-    return tt_float_f32(tt_bits_f32(rounded > 65504.0f ? __builtin_inff() : rounded) | (all & 0x80000000u));
+    float size = tt_float_f32(all & 0x7FFFFFFFu), coarse = tt_float_f32(power + (13u << 23));
+    float rounded = size >= 65520.0f ? __builtin_inff() : (size + coarse) - coarse;
+    return tt_float_f32(tt_bits_f32(rounded) | (all & 0x80000000u));
 }
 
 /* tt: tt_bf16_to_f32; needs: tt_float_f32 */

@@ -208,6 +208,16 @@ def is_product_with_vector(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray
     return 1 in (free(lhs, kind.lhs_contract, kind.lhs_batch), free(rhs, kind.rhs_contract, kind.rhs_batch))
 
 
+def is_product_of_bytes(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray, out: ShapedArray) -> bool:
+    """Is this a product of matrices of int8, large enough to be packed, whose sums have 32 bits?"""
+    if not lhs.dtype == rhs.dtype == np.int8 or out.dtype != np.int32:
+        return False
+    depth = math.prod(lhs.shape[a] for a in kind.lhs_contract)
+    batch = math.prod(lhs.shape[a] for a in kind.lhs_batch)
+    rows, columns = (math.prod(x.shape) // max(depth * batch, 1) for x in (lhs, rhs))
+    return min(rows, columns, depth) >= 16 and rows * columns * depth > SMALL_PRODUCT
+
+
 class Scatter(NamedTuple):
     """`out = copy(in0); for i over operand `updates`' shape, in order: out[target(i)] combine= in_updates[i]`.
 

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT32, FLOAT64, canonicalize_dtype, is_complex, is_float, part_dtype
-from tinytrace.core.kinds import SMALL_PRODUCT, Call, Contraction, Kind, is_product_with_vector
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, INT32, canonicalize_dtype, is_complex, is_float, part_dtype
+from tinytrace.core.kinds import SMALL_PRODUCT, Call, Contraction, Kind, is_product_of_bytes, is_product_with_vector
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.checks import remaining, shifted, without
 from tinytrace.primitives.composite import OnParts, recorded
@@ -193,11 +193,14 @@ def _computed_in(lhs: ShapedArray, rhs: ShapedArray, out: ShapedArray, kind: Con
     """Return the type in which products are added up.
 
     For halves float32: the sum is rounded once. For a large product of small integers one of floats, as long as it
-    holds every sum exactly, in any order: the BLAS multiplies these faster than loops multiply integers.
+    holds every sum exactly, in any order: the BLAS multiplies these faster than loops multiply integers. CPUs multiply
+    bytes faster still.
     """
     dtype: Any = out.dtype
     if is_float(dtype):
         return FLOAT32 if dtype.itemsize == 2 else dtype
+    if dtype in (np.int8, np.int32) and is_product_of_bytes(kind, lhs, rhs, out.update(dtype=INT32)):
+        return INT32
     depth = math.prod(lhs.shape[axis] for axis in kind.lhs_contract)
     if dtype.kind == "b" or out.size * depth <= SMALL_PRODUCT or is_product_with_vector(kind, lhs, rhs):
         return dtype  # type: ignore[no-any-return]

@@ -1,10 +1,10 @@
-"""Which matrix products are loops of our own; the others are calls of the BLAS (`whole/matmul.py`)."""
+"""Which matrix products are loops; the others are calls, of the BLAS or, of bytes, of csrc/math (`whole/matmul.py`)."""
 from __future__ import annotations
 
 import math
 
 from tinytrace.core.jaxpr import JaxprEqn
-from tinytrace.core.kinds import SMALL_PRODUCT, Contraction, is_product_with_vector
+from tinytrace.core.kinds import SMALL_PRODUCT, Contraction, is_product_of_bytes, is_product_with_vector
 
 SMALL_IN_BATCH = 1024
 """Of a batch, products of at most this many multiplications each are loops of our own: a call costs as much."""
@@ -15,6 +15,8 @@ def is_small_product(kind: Contraction, eqn: JaxprEqn) -> bool:
     lhs, rhs = (x.aval for x in eqn.invars)
     out = eqn.outvars[0].aval
     count = out.size * math.prod(lhs.shape[a] for a in kind.lhs_contract)
+    if is_product_of_bytes(kind, lhs, rhs, out):
+        return False
     if out.dtype.name not in ("float32", "float64") or lhs.dtype != out.dtype or rhs.dtype != out.dtype:
         return True
     batch = math.prod(lhs.shape[a] for a in kind.lhs_batch)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear
 from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import Node, number
@@ -17,6 +19,7 @@ from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.schedule.collapse import merge_loops
 from tinytrace.codegen.schedule.copies import store_nest
 from tinytrace.codegen.whole.gemm import Matrix, Operand, as_it_lies, extent, gemm_of
+from tinytrace.codegen.whole.matrices_of_bytes import product_of_bytes, rows_as_they_lie
 from tinytrace.codegen.whole.panels import product_in_panels
 from tinytrace.core.jaxpr import Atom, JaxprEqn
 from tinytrace.core.kinds import Contraction
@@ -32,6 +35,12 @@ def product(scope: Scope, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
     left = _operand(scope, lhs, axes, kind.lhs_batch, rows, kind.lhs_contract)
     right = _operand(scope, rhs, axes, kind.rhs_batch, kind.rhs_contract, columns)
     before: list[Kernel] = []
+    if lhs.aval.dtype == np.int8:
+        first, second = (rows_as_they_lie(operand) or _copied(scope, operand, before) for operand in (left, right))
+        m, n, k = (math.prod(map(extent, group)) for group in (left.rows, right.columns, left.columns))
+        name = scope.unit.names.fresh("rows")
+        parts = product_of_bytes(axes, first, second, scope.result_array(out), (m, n, k), name)
+        return [*before, Nest(scope.equations(eqn), body=parts)]
     for k, (operand, other) in enumerate(((left, right), (right, left))):
         if as_it_lies(operand) is None and operand.is_repeated:
             matrix = as_it_lies(other) or _copied(scope, other, before)

@@ -1,0 +1,149 @@
+/* Products of matrices of bytes, added up in 32 bits, which wrap: exact, whatever the instructions are.
+
+   The second operand is packed: the terms that one instruction adds to a lane lie together, of as many columns as there
+   are sums in registers. Of the first operand they are a word, which is spread over all lanes. */
+
+/* tt: tt_dot_i8; needs:  */
+/* sums[j] += the products of TT_TERMS terms: of a, the same in each lane, and of b. x86's instruction for four takes
+   unsigned bytes of a, so they are given 128 more, which tt_product_i8 takes off again. */
+#if defined(__AVX512VNNI__)
+enum { TT_LANES = 16, TT_TERMS = 4, TT_ROWS = 6, TT_VECTORS = 4, TT_MORE = 128 };
+typedef int8_t tt_term;
+typedef uint8_t tt_bits;
+#elif defined(__AVXVNNI__)
+enum { TT_LANES = 8, TT_TERMS = 4, TT_ROWS = 4, TT_VECTORS = 2, TT_MORE = 128 };
+typedef int8_t tt_term;
+typedef uint8_t tt_bits;
+#elif defined(__AVX2__)
+enum { TT_LANES = 8, TT_TERMS = 2, TT_ROWS = 4, TT_VECTORS = 2, TT_MORE = 0 };
+typedef int16_t tt_term;
+typedef uint16_t tt_bits;
+#elif defined(__SSE2__)
+enum { TT_LANES = 4, TT_TERMS = 2, TT_ROWS = 4, TT_VECTORS = 2, TT_MORE = 0 };
+typedef int16_t tt_term;
+typedef uint16_t tt_bits;
+#elif defined(__ARM_FEATURE_DOTPROD)
+enum { TT_LANES = 4, TT_TERMS = 4, TT_ROWS = 6, TT_VECTORS = 4, TT_MORE = 0 };
+typedef int8_t tt_term;
+typedef uint8_t tt_bits;
+#else
+enum { TT_LANES = 4, TT_TERMS = 1, TT_ROWS = 4, TT_VECTORS = 4, TT_MORE = 0 };
+typedef int32_t tt_term;
+typedef uint32_t tt_bits;
+#endif
+enum { TT_COLUMNS = TT_LANES * TT_VECTORS, TT_DEPTH = 512, TT_MOST_ROWS = 128 };
+typedef int32_t tt_lanes __attribute__((vector_size(4 * TT_LANES)));
+static inline tt_lanes tt_dot_i8(tt_lanes sums, tt_lanes a, tt_lanes b) {
+#if defined(__AVX512VNNI__)
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(a), "vm"(b));
+    return sums;
+#elif defined(__AVXVNNI__)
+    __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(a), "xm"(b));
+    return sums;
+#elif defined(__AVX2__)
+    typedef int16_t halves __attribute__((vector_size(32)));
+    return sums + (tt_lanes)__builtin_ia32_pmaddwd256((halves)a, (halves)b);
+#elif defined(__SSE2__)
+    typedef int16_t halves __attribute__((vector_size(16)));
+    return sums + (tt_lanes)__builtin_ia32_pmaddwd128((halves)a, (halves)b);
+#elif defined(__ARM_FEATURE_DOTPROD)
+    __asm__("sdot %0.4s, %1.16b, %2.16b" : "+w"(sums) : "w"(a), "w"(b));
+    return sums;
+#else
+    return sums + a * b;
+#endif
+}
+
+/* tt: tt_pack_rows_i8; needs: tt_dot_i8 */
+/* words[i][p] = TT_TERMS neighbours of row i, zeros after the last. */
+static inline void tt_pack_rows_i8(const int8_t *a, int64_t lda, int64_t m, int64_t depth, tt_term *words) {
+    int64_t padded = (depth + TT_TERMS - 1) / TT_TERMS * TT_TERMS;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t p = 0; p < padded; p++)
+            words[i * padded + p] = (tt_term)((p < depth ? a[i * lda + p] : 0) + TT_MORE);
+}
+
+/* tt: tt_pack_columns_i8; needs: tt_dot_i8 */
+/* panel[p][j] = TT_TERMS neighbours of column j, zeros where the matrix ends. */
+static inline void tt_pack_columns_i8(const int8_t *restrict b, int64_t ldb, int64_t depth, int64_t n,
+                                      tt_term *restrict panel) {
+    int64_t p = 0;
+    for (; n == TT_COLUMNS && p + TT_TERMS <= depth; p += TT_TERMS)
+        for (int64_t j = 0; j < TT_COLUMNS; j++) { /* words, of which compilers make vectors */
+            const int8_t *from = b + p * ldb + j;
+            uint32_t word = (tt_bits)from[0];
+            if (TT_TERMS > 1) word |= (uint32_t)(tt_bits)from[ldb] << 32 / TT_TERMS % 32;
+            if (TT_TERMS > 2) word |= (uint32_t)(tt_bits)from[2 * ldb] << 16 | (uint32_t)(tt_bits)from[3 * ldb] << 24;
+            __builtin_memcpy(panel + p * TT_COLUMNS + j * TT_TERMS, &word, 4);
+        }
+    for (; p < depth; p += TT_TERMS)
+        for (int64_t j = 0; j < TT_COLUMNS; j++)
+            for (int64_t t = 0; t < TT_TERMS; t++)
+                panel[p * TT_COLUMNS + j * TT_TERMS + t] = p + t < depth && j < n ? b[(p + t) * ldb + j] : 0;
+}
+
+/* tt: tt_tile_i8; needs: tt_dot_i8 */
+/* tile = the product of `rows` rows of words and a panel, with `start` in each row; `rows` is known to the compiler. */
+static inline __attribute__((always_inline)) void tt_tile_i8(const tt_term *words, const tt_term *panel, int64_t groups,
+                                                             const tt_lanes *start, int32_t *tile, const int rows) {
+    const tt_lanes *b = (const tt_lanes *)panel;
+    tt_lanes sums[TT_ROWS][TT_VECTORS];
+    for (int i = 0; i < TT_ROWS; i++)
+        for (int v = 0; v < TT_VECTORS; v++) sums[i][v] = start[v];
+    for (int64_t p = 0; p < groups; p++)
+#ifdef __clang__
+#pragma unroll
+#else
+#pragma GCC unroll 8
+#endif
+        for (int i = 0; i < rows; i++) {
+            int32_t word;
+            __builtin_memcpy(&word, words + (i * groups + p) * TT_TERMS, 4);
+#ifdef __clang__
+#pragma unroll
+#else
+#pragma GCC unroll 8
+#endif
+            for (int v = 0; v < TT_VECTORS; v++)
+                sums[i][v] = tt_dot_i8(sums[i][v], word - (tt_lanes){0}, b[p * TT_VECTORS + v]);
+        }
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < TT_VECTORS; v++) ((tt_lanes *)tile)[i * TT_VECTORS + v] = sums[i][v];
+}
+
+/* tt: tt_product_i8; needs: tt_dot_i8, tt_pack_rows_i8, tt_pack_columns_i8, tt_tile_i8 */
+/* c: [m, n] = a: [m, k] times b: [k, n], m <= TT_MOST_ROWS; ld* = elements from one row to the next. */
+static inline void tt_product_i8(const int8_t *a, const int8_t *b, int32_t *c, int64_t m, int64_t n, int64_t k,
+                                 int64_t lda, int64_t ldb, int64_t ldc) {
+    tt_term words[TT_MOST_ROWS * TT_DEPTH] __attribute__((aligned(64)));
+    tt_term panel[TT_DEPTH * TT_COLUMNS] __attribute__((aligned(64)));
+    int32_t tile[TT_ROWS * TT_COLUMNS] __attribute__((aligned(64)));
+    for (int64_t p = 0; p < k; p += TT_DEPTH) {
+        int64_t depth = k - p < TT_DEPTH ? k - p : TT_DEPTH, groups = (depth + TT_TERMS - 1) / TT_TERMS;
+        tt_pack_rows_i8(a + p, lda, m, depth, words);
+        for (int64_t j = 0; j < n; j += TT_COLUMNS) {
+            int64_t columns = n - j < TT_COLUMNS ? n - j : TT_COLUMNS;
+            tt_pack_columns_i8(b + p * ldb + j, ldb, depth, columns, panel);
+            tt_lanes start[TT_VECTORS] = {{0}};
+            for (int64_t g = 0; g < (TT_MORE > 0) * groups; g++)
+                for (int v = 0; v < TT_VECTORS; v++)
+                    start[v] = tt_dot_i8(start[v], (int32_t)0x80808080u - (tt_lanes){0},
+                                         ((const tt_lanes *)panel)[g * TT_VECTORS + v]);
+            for (int v = 0; v < TT_VECTORS; v++) start[v] = -start[v];
+            for (int64_t i = 0; i < m;) {
+                int64_t rows = m - i < TT_ROWS ? 1 : TT_ROWS;
+                const tt_term *first = words + i * groups * TT_TERMS;
+                if (rows == 1) tt_tile_i8(first, panel, groups, start, tile, 1);
+                else tt_tile_i8(first, panel, groups, start, tile, TT_ROWS);
+                for (int64_t last = i + rows, row = 0; i < last; i++, row++)
+                    for (int64_t q = 0; q < columns; q++) {
+                        int32_t *to = c + i * ldc + j + q;
+                        *to = (p ? *to : 0) + tile[row * TT_COLUMNS + q];
+                    }
+            }
+        }
+    }
+    if (!k)
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++) c[i * ldc + j] = 0;
+}
