@@ -49,6 +49,8 @@ NOT_ALONE = {
     "remat_opt": "is what the forward rule of a custom_vjp function becomes; tests/control_flow",
     "tie": "is a step in the transposition of custom_vjp; tests/control_flow",
     "axis_index": "asks for the name of an axis: xla_pmap, tests/primitives/test_collectives.py",
+    "psum2": "the same: shard_map",
+    "shard_map": "is applied to functions; tests/extend",
     "ppermute": "the same",
     "pbroadcast": "the same",
     "all_gather": "the same",

@@ -19,6 +19,7 @@ from tinytrace.control_flow.custom_jvp import custom_jvp_call_p
 from tinytrace.control_flow.custom_vjp import custom_vjp_call_p
 from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.control_flow.remat import remat_p
+from tinytrace.control_flow.shard_map import AxisNames, binding_axes, shard_map_p
 from tinytrace.control_flow.xla_pmap import xla_pmap_p
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import is_inexact
@@ -197,6 +198,26 @@ def _pmap_rule(errors: Errors, error: Error, eqn: JaxprEqn, *operands: Any) -> C
     return _of_any(after), results
 
 
+def _shard_map_rule(errors: Errors, error: Error, eqn: JaxprEqn, *operands: Any) -> Checked:
+    """All devices start with the error before, and the errors at the end lie side by side."""
+    params = eqn.params
+    program, mesh = params["jaxpr"], params["mesh"]
+    leaves, structure = tree_flatten(error)
+    with binding_axes(mesh):
+        checked, out_structure, _ = checked_program(program, errors, structure,
+                                                    [*_avals(leaves), *program.in_avals])
+        found = out_structure.num_leaves - len(params["out_names"])
+        checked = trace_to_closed_jaxpr(lambda *args: [
+            lax.expand_dims(x, (0,)) if k < found else x for k, x in enumerate(jaxpr_as_fun(checked)(*args))],
+            checked.in_avals)
+    shared = len(checked.consts) + len(leaves)
+    outs = shard_map_p.bind(*checked.consts, *leaves, *operands, **{
+        **params, "jaxpr": ClosedJaxpr(hoist_consts(checked.jaxpr), ()),
+        "in_names": ((AxisNames(),) * shared + tuple(params["in_names"])),
+        "out_names": ((AxisNames({0: tuple(mesh.axis_names)}),) * found + tuple(params["out_names"]))})
+    return _results(out_structure, outs)
+
+
 def _of_any(error: Error) -> Error:
     """Return the error of one of the devices that have one, if any has."""
     chosen = {}
@@ -300,4 +321,5 @@ RULES.update({
     lax.dynamic_update_slice_p: _window_rule, lax.cond_p: _cond_rule, lax.scan_p: _scan_rule, lax.while_p: _while_rule,
     pjit_p: _pjit_rule, remat_p: _remat_rule, custom_jvp_call_p: partial(_custom_rule, "call_jaxpr"),
     custom_vjp_call_p: partial(_custom_rule, "fun_jaxpr"), xla_pmap_p: _pmap_rule,
+    shard_map_p: _shard_map_rule,
 })

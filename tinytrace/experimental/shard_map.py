@@ -1,7 +1,7 @@
 """`jax.experimental.shard_map`: one program for each device of a mesh, of which there is one.
 
-Its part of an array is the whole, so the function is called with the arrays as they are, and the axes of the mesh are
-named axes of size 1: what collectives over them do is what they do under `vmap`.
+Its part of an array is the whole, and the axes of the mesh are named axes of size 1: what collectives over them do is
+what they do under `vmap`. In a program it is the equation `shard_map`, as in JAX.
 """
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from tinytrace.api.concrete import as_array
+from tinytrace.api.jit import jit
+from tinytrace.api.traced_calls import check_output
+from tinytrace.control_flow.replication import rewritten
+from tinytrace.control_flow.shard_map import AxisNames, binding_axes, shard_map_p
 from tinytrace.core.avals import aval_of
-from tinytrace.core.named_axes import Axis
-from tinytrace.core.trace import Tracer
-from tinytrace.core.tree_paths import broadcast_prefix, prefix_errors
+from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.core.trace import is_eager
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
-from tinytrace.primitives.broadcasting import squeeze
+from tinytrace.experimental.shard_map_errors import not_shared, spread, too_long
 from tinytrace.sharding import Mesh, NamedSharding, PartitionSpec
 from tinytrace.tracebacks import api_boundary
-from tinytrace.transforms.vmap import run_batched
+from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 
 
 def shard_map(f: Callable[..., Any], mesh: Mesh, in_specs: Any, out_specs: Any, check_rep: bool = True,
@@ -48,46 +48,68 @@ def shard_map(f: Callable[..., Any], mesh: Mesh, in_specs: Any, out_specs: Any, 
                             f"there is {spec!r} among them")
         NamedSharding(mesh, spec)  # raises if an axis is not the mesh's
 
+    mapped = _ShardMapped(f, mesh, in_specs, out_specs, check_rep, frozenset(auto))
+
     @functools.wraps(f)
     @api_boundary
-    def mapped(*args: Any) -> Any:
+    def call(*args: Any) -> Any:
+        return mapped(*args)
+
+    return call
+
+
+class _ShardMapped:
+    """A function over the devices of a mesh; it is traced for each call, as one equation."""
+
+    def __init__(self, f: Callable[..., Any], mesh: Mesh, in_specs: Any, out_specs: Any, check_rep: bool,
+                 auto: frozenset[Any]) -> None:
+        self._f, self._mesh, self._in_specs, self._out_specs = f, mesh, in_specs, out_specs
+        self._check_rep, self._auto = check_rep, auto
+        self._jitted = jit(self._bind)
+
+    def __call__(self, *args: Any) -> Any:
+        return self._jitted(*args) if is_eager() else self._bind(*args)
+
+    def _bind(self, *args: Any) -> Any:
+        """Leave the equation behind: trace the function with the names of the axes bound."""
+        mesh = self._mesh
         leaves, in_tree = tree_flatten(args)
-        _check(mesh, "in_specs", in_specs, args)
-        leaves = [x if isinstance(x, Tracer) else as_array(x, aval_of(x)) for x in leaves]
+        specs = spread("in_specs", self._in_specs, args)
+        too_long(self._f, "in", self._in_specs, in_tree, specs, [aval_of(x) for x in leaves])
+        with binding_axes(mesh):
+            closed, consts, out_tree = self._traced(leaves, in_tree)
+        out_specs = spread("out_specs", self._out_specs, tree_unflatten(out_tree, [object()] * out_tree.num_leaves))
+        too_long(self._f, "out", self._out_specs, out_tree, out_specs, closed.out_avals)
+        in_names = [*[AxisNames()] * len(consts), *map(_names_of, specs)]
+        out_names = [_names_of(spec) for spec in out_specs]
+        if self._check_rep:
+            shared = [frozenset(names.unmentioned(mesh)) for names in in_names]
+            wanted = [frozenset(names.unmentioned(mesh)) for names in out_names]
+            _, found = rewritten(closed, mesh, shared)
+            not_shared(self._f, mesh, self._out_specs, out_tree, wanted, found)
+            closed, _ = rewritten(closed, mesh, shared, wanted)
+            consts = [*closed.consts, *consts]
+            in_names = [*[AxisNames()] * len(closed.consts), *in_names]
+            closed = ClosedJaxpr(hoist_consts(closed.jaxpr), ())
+        outs = shard_map_p.bind(*consts, *leaves, auto=self._auto, check_rep=self._check_rep,
+                                in_names=tuple(in_names), jaxpr=closed, mesh=mesh, out_names=tuple(out_names),
+                                rewrite=self._check_rep)
+        return tree_unflatten(out_tree, outs)
+
+    def _traced(self, leaves: Sequence[Any], in_tree: PyTreeDef) -> tuple[ClosedJaxpr, list[Any], PyTreeDef]:
         out_tree: list[PyTreeDef] = []
 
         def flat(*elements: Any) -> list[Any]:
-            outs, tree = tree_flatten(f(*tree_unflatten(in_tree, elements)))
+            outs, tree = tree_flatten(self._f(*tree_unflatten(in_tree, elements)))
+            for out in outs:
+                check_output(out)
             out_tree.append(tree)
             return outs
 
-        outs = _over(mesh.shape_tuple, flat, leaves)
-        result = tree_unflatten(out_tree[0], outs)
-        _check(mesh, "out_specs", out_specs, result)
-        return result
-
-    return mapped
+        jaxpr, consts = trace_to_jaxpr(flat, [aval_of(x) for x in leaves])
+        return ClosedJaxpr(hoist_consts(jaxpr), ()), consts, out_tree[0]
 
 
-def _over(axes: Sequence[tuple[Any, int]], flat: Callable[..., list[Any]], args: Sequence[Any]) -> list[Any]:
-    """Run a function with the names of axes of size 1 bound, the first of them outermost."""
-    if not axes:
-        return flat(*args)
-    (name, size), *rest = axes
-    outs, dims = run_batched(lambda *xs: _over(rest, flat, xs), Axis(size, name), object(), args, [None] * len(args))
-    return [x if dim is None else squeeze(x, (dim,)) for x, dim in zip(outs, dims, strict=True)]
-
-
-def _check(mesh: Mesh, name: str, specs: Any, values: Any) -> None:
-    """Raise ValueError unless `specs` is a prefix of the tree, and each array has the axes of its spec."""
-    try:
-        spread = broadcast_prefix(specs, values, is_leaf=lambda x: isinstance(x, PartitionSpec))
-    except ValueError:
-        error, *_ = prefix_errors(specs, values)
-        raise ValueError(f"shard_map's {name} must be a tree prefix of the "
-                         f"{'arguments' if name == 'in_specs' else 'result'}.\n{error(name)}") from None
-    for spec, x in zip(spread, tree_leaves(values), strict=True):
-        try:
-            NamedSharding(mesh, spec).check_compatible_aval(np.shape(x))
-        except ValueError as error:
-            raise ValueError(f"shard_map {name}: {error}") from None
+def _names_of(spec: PartitionSpec) -> AxisNames:
+    return AxisNames({axis: tuple(names) if isinstance(names, (tuple, list)) else (names,)
+                      for axis, names in enumerate(spec) if names})
