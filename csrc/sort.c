@@ -138,22 +138,24 @@ static void sort_by_counting(void *x, int64_t n, int64_t *counts, struct order o
     }
 }
 
-/* How many elements are sorted: all but NaNs. */
+/* How many elements are sorted: all but NaNs. Keys are those of sort_keys.h, without comparisons: a number with its sign
+   has all bits changed, another one its sign. */
 #define SORT_VALUES(NAME, ITEM)                                                                                   \
     static int64_t NAME##_values(const void *in, void *out, void *other, int64_t *counts, int64_t n,              \
                                  struct order o) {                                                                \
+        enum { TOP = 8 * sizeof(ITEM) - 1 };                                                                      \
         const ITEM *from = in, *keys;                                                                             \
-        ITEM *x = out, sign = (ITEM)o.sign, infinity = (ITEM)o.infinity, nans = 0;                                \
+        ITEM *x = out, sign = (ITEM)1 << TOP, infinity = (ITEM)o.infinity, above = 0;                             \
         if (o.kind & TT_FLOAT) {                                                                                  \
-            for (int64_t i = 0; i < n; i++) nans |= (from[i] & ~sign) > infinity;                                 \
-            if (nans) n = copy_nan_last(in, out, n, o), from = x;                                                 \
-            for (int64_t i = 0; i < n; i++) x[i] = from[i] & sign ? (ITEM)~from[i] : (ITEM)(from[i] | sign);      \
+            for (int64_t i = 0; i < n; i++) above |= infinity - (from[i] & ~sign);                                \
+            if (above & sign) n = copy_nan_last(in, out, n, o), from = x;                                         \
+            for (int64_t i = 0; i < n; i++) x[i] = from[i] ^ ((0 - (from[i] >> TOP)) | sign);                     \
         } else {                                                                                                  \
             for (int64_t i = 0; i < n; i++) x[i] = from[i] ^ (o.kind & TT_SIGNED ? sign : 0);                     \
         }                                                                                                         \
         keys = NAME##_sort_whole(x, other, counts, n, 0);                                                         \
         if (o.kind & TT_FLOAT)                                                                                    \
-            for (int64_t i = 0; i < n; i++) x[i] = keys[i] & sign ? (ITEM)(keys[i] & ~sign) : (ITEM)~keys[i];     \
+            for (int64_t i = 0; i < n; i++) x[i] = keys[i] ^ (((keys[i] >> TOP) - 1) | sign);                     \
         else                                                                                                      \
             for (int64_t i = 0; i < n; i++) x[i] = keys[i] ^ (o.kind & TT_SIGNED ? sign : 0);                     \
         return n;                                                                                                 \
@@ -259,11 +261,11 @@ static void join_keys_of_words(const uint32_t *in, uint64_t *items, int64_t begi
     if (o.kind & TT_FLOAT && !(o.kind & TT_TOTAL))
         for (int64_t i = begin; i < end; i++) {
             uint32_t bits = in[i] == sign ? 0 : (in[i] & ~sign) > infinity ? ~sign : in[i];
-            items[i] = (uint64_t)((bits & sign ? ~bits : bits | sign) ^ flip) << 32 | (uint32_t)i;
+            items[i] = (uint64_t)(bits ^ ((0 - (bits >> 31)) | sign) ^ flip) << 32 | (uint32_t)i;
         }
     else if (o.kind & TT_FLOAT)
         for (int64_t i = begin; i < end; i++)
-            items[i] = (uint64_t)((in[i] & sign ? ~in[i] : in[i] | sign) ^ flip) << 32 | (uint32_t)i;
+            items[i] = (uint64_t)(in[i] ^ ((0 - (in[i] >> 31)) | sign) ^ flip) << 32 | (uint32_t)i;
     else
         for (int64_t i = begin; i < end; i++)
             items[i] = (uint64_t)(in[i] ^ (o.kind & TT_SIGNED ? sign : 0) ^ flip) << 32 | (uint32_t)i;
