@@ -136,9 +136,11 @@ def inline_jit(*static_argnames: str, elementwise: bool = False) -> Callable[[F]
 
 
 def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = None,
-               elementwise: bool = False) -> Callable[[F], F]:
+               elementwise: bool = False, numbers: bool = False) -> Callable[[F], F]:
     """Decorate a library function that JAX does not jit: its equations are written one by one, and outside of traces
-    calls on arrays take the short way when they repeat.  elementwise: as for `library_jit`.
+    calls on arrays take the short way when they repeat.
+
+    elementwise: as for `library_jit`.  numbers: Python's numbers mean to it what arrays of them mean.
     """
 
     def decorate(function: F) -> F:
@@ -157,7 +159,7 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
                     return device_put(call(*args, **kwargs), device)
                 if eager is None:
                     jitted = jit(function, static_argnums=static_argnums, static_argnames=static_argnames)
-                    eager = EagerFunction(function, jitted, arrays_alone=True, elementwise=elementwise)
+                    eager = EagerFunction(function, jitted, arrays_alone=not numbers, elementwise=elementwise)
                 return eager(*args, **kwargs)
             except Exception as error:
                 shorten(error)

@@ -61,7 +61,7 @@ def calls_in_budget(jaxpr: Jaxpr, elements: int | None = None) -> int:
     What is a view to NumPy stays one.  elements: of the arrays of an elementwise program that stands for all shapes.
     """
     eqns = list(_all_equations(jaxpr))
-    if all(map(_is_view, eqns)):
+    if makes_views(jaxpr):
         return -1
     return max(1, round((BUDGET + EQUATION * len(eqns)) / sum(_microseconds(eqn, elements) for eqn in eqns)))
 

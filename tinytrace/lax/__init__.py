@@ -30,6 +30,12 @@ from tinytrace.lax.remembered import (
     cumprod,
     cumsum,
     dot,
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
     expand_dims,
     reduce_precision,
     reshape,
@@ -134,16 +140,7 @@ from tinytrace.primitives.convolution import (
 from tinytrace.primitives.convolution_dimensions import ConvDimensionNumbers, conv_dimension_numbers
 from tinytrace.primitives.creation import broadcasted_iota, full, full_like, iota, iota_p, zeros_like_array
 from tinytrace.primitives.cumulative import cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p
-from tinytrace.primitives.dynamic_slicing import (
-    dynamic_index_in_dim,
-    dynamic_slice,
-    dynamic_slice_in_dim,
-    dynamic_slice_p,
-    dynamic_update_index_in_dim,
-    dynamic_update_slice,
-    dynamic_update_slice_in_dim,
-    dynamic_update_slice_p,
-)
+from tinytrace.primitives.dynamic_slicing import dynamic_slice_p, dynamic_update_slice_p
 from tinytrace.primitives.elementwise import neg, neg_p
 from tinytrace.primitives.gathering import (
     gather,

@@ -13,6 +13,7 @@ from tinytrace.primitives import (
     conversion,
     convolution,
     cumulative,
+    dynamic_slicing,
     shaping,
     sorting,
 )
@@ -30,6 +31,13 @@ rev = remembered("dimensions")(shaping.rev)
 transpose = remembered("permutation")(shaping.transpose)
 
 concatenate = remembered("dimension")(concatenation.concatenate)
+
+dynamic_index_in_dim = remembered("axis", "keepdims", numbers=True)(dynamic_slicing.dynamic_index_in_dim)
+dynamic_slice = remembered("slice_sizes", numbers=True)(dynamic_slicing.dynamic_slice)
+dynamic_slice_in_dim = remembered("slice_size", "axis", numbers=True)(dynamic_slicing.dynamic_slice_in_dim)
+dynamic_update_index_in_dim = remembered("axis", numbers=True)(dynamic_slicing.dynamic_update_index_in_dim)
+dynamic_update_slice = remembered(numbers=True)(dynamic_slicing.dynamic_update_slice)
+dynamic_update_slice_in_dim = remembered("axis", numbers=True)(dynamic_slicing.dynamic_update_slice_in_dim)
 
 batch_matmul = remembered("precision")(contraction.batch_matmul)
 dot = remembered("precision", "preferred_element_type")(contraction.dot)

@@ -232,8 +232,10 @@ def _filled(function: str, shape: Any, value: int, dtype: Any) -> Value:
                         f"`jax.numpy.{function}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?")
     shape, dtype = shape_tuple(shape), user_dtype(dtype, function) or float_dtype()
     if is_eager() and not isinstance(dtype, KeyType) and min(shape, default=0) >= 0:
-        return array_of_own(np.full(shape, value, dtype) if value else np.zeros(shape, dtype),
-                            ShapedArray(shape, dtype))
+        filled = np.empty(shape, dtype) if value else np.zeros(shape, dtype)
+        if value:
+            filled.fill(value)
+        return array_of_own(filled, ShapedArray(shape, dtype))
     return lax.full(shape, value, dtype)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace import lax
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.dtypes import is_integer
 from tinytrace.core.trees import tree_map
 from tinytrace.numpy.array_creation import asarray, empty_like
@@ -29,6 +29,7 @@ _KEYWORDS: dict[str, list[str]] = {
 }
 
 
+@remembered("pad_width", "mode")
 def pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Value:
     """Put `pad_width` elements around `array`: (before, after) per axis, or one pair or one number for all axes.
 

@@ -266,6 +266,8 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
 
     See https://numpy.org/doc/stable/reference/generated/numpy.delete.html.
     """
+    if type(arr) is Array and type(obj) is int:
+        return _without(arr, obj, axis)
     check_arraylike("delete", arr)
     a = ravel(arr) if axis is None else asarray(arr)
     axis = canonicalize_axis(axis or 0, a.ndim)
@@ -275,7 +277,7 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
     except TypeError:
         pass
     else:
-        return concatenate([a[(*before, slice(0, index))], a[(*before, slice(index + 1, None))]], axis=axis)
+        return _without(a, index, axis)
     if isinstance(obj, slice):
         obj, assume_unique_indices = arange(a.shape[axis])[obj], True
     check_arraylike("delete", a, obj)
@@ -290,6 +292,14 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
     kept = np.ones(a.shape[axis], dtype=bool)
     kept[removed] = False
     return a[(*before, kept)]
+
+
+@remembered("index", "axis")
+def _without(x: Value, index: int, axis: int | None) -> Value:
+    a = ravel(x) if axis is None else x
+    axis = canonicalize_axis(axis or 0, a.ndim)
+    index, before = canonicalize_axis(index, a.shape[axis]), (slice(None),) * axis
+    return concatenate([a[(*before, slice(0, index))], a[(*before, slice(index + 1, None))]], axis=axis)
 
 
 def _kept_indices(removed: Value, size: int) -> Value:

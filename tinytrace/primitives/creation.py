@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.config import config
-from tinytrace.core.array import array_of_own
+from tinytrace.core.array import Array, array_of_own
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
 from tinytrace.core.dtypes import (
     FLOAT32,
@@ -87,15 +87,14 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sha
     >>> full_like(np.float32([1, 2]), 3)
     Array([3., 3.], dtype=float32)
     """
+    if type(x) is Array and dtype is shape is None and type(fill_value) in _NUMBERS and is_eager() \
+            and _is_plain(type(fill_value), x.dtype) and not config.checks_results:
+        return full_of_number(fill_value, x.aval)
     sizes = np.shape(x) if shape is None else canonicalize_shape(shape)
     weak_type = dtype is None and is_weak(x)
     wanted = dtype or dtype_of(x)
     if isinstance(wanted, KeyType):
         return _full_of_keys(fill_value, sizes, wanted)
-    if type(fill_value) in _NUMBERS and is_eager() and not config.checks_results:
-        aval = full_aval(sizes, wanted, type(fill_value))
-        if aval is not None:
-            return full_of_number(fill_value, aval.update(weak_type=weak_type))
     return full(sizes, _rounded(fill_value, wanted, weak_type))
 
 
@@ -131,9 +130,12 @@ def _full_aval(shape: tuple[int, ...], dtype: Any, kind: type, x64: bool) -> Sha
     wanted = canonicalize_dtype(kind if dtype is None else dtype)
     if (dtype is not None and wanted != dtype) or min(shape, default=0) < 0:
         return None
-    if not (wanted in (FLOAT32, FLOAT64) if kind is float else wanted.kind in "biu"):
-        return None
-    return ShapedArray(shape, wanted, dtype is None and kind is not bool)
+    return ShapedArray(shape, wanted, dtype is None and kind is not bool) if _is_plain(kind, wanted) else None
+
+
+def _is_plain(kind: type, dtype: DType) -> bool:
+    """Does NumPy convert such numbers of Python's to this dtype as `convert_element_type` does?"""
+    return dtype in (FLOAT32, FLOAT64) or (kind is not float and dtype.kind in "biu")
 
 
 def full_of_number(x: float, aval: ShapedArray) -> Any:
