@@ -11,6 +11,7 @@ import time
 import pytest
 
 from tests.runtime.programs import has_ended, in_child, script
+from tinytrace.runtime import process
 from tinytrace.runtime.process import ENDLESS, TIME_IS_UP, Finished, run
 
 
@@ -122,6 +123,18 @@ def test_a_fork_of_another_thread_while_commands_start(monkeypatch, moment, pipe
     for child in children:
         os.kill(child, 9)
         os.waitpid(child, 0)
+
+
+def test_what_is_printed_between_two_looks_is_read(monkeypatch):
+    """A command has ended, which wakes who waits; until he asks for the others, they print and end too."""
+    has_ended = process._has_ended
+
+    def asked_late(pid):
+        time.sleep(0.5)
+        return has_ended(pid)
+
+    monkeypatch.setattr(process, "_has_ended", asked_late)
+    assert run(["true"], ["sh", "-c", "sleep 0.2; echo done"]) == Finished(0, "done\n")
 
 
 def test_what_a_command_leaves_running_is_not_waited_for():

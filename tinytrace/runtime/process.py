@@ -132,7 +132,7 @@ def _read_to_end(reader: int, pids: list[int], watch: _Watch) -> tuple[bytes, st
     poll = select.poll()
     poll.register(reader, select.POLLIN)
     kept, printed, pause = b"", 0, 0.0001
-    at_end = False
+    at_end = have_ended = False
     with ExitStack() as stack:
         ends = [_end_of(pid, stack) for pid in pids]
         for end in ends:
@@ -143,7 +143,7 @@ def _read_to_end(reader: int, pids: list[int], watch: _Watch) -> tuple[bytes, st
                 time.sleep(pause)
                 pause = min(2 * pause, _LOOK_EVERY)
             else:
-                ready = [descriptor for descriptor, _ in poll.poll(_LOOK_EVERY * 1000)]
+                ready = [descriptor for descriptor, _ in poll.poll(0 if have_ended else _LOOK_EVERY * 1000)]
                 for end in set(ready) - {reader}:
                     poll.unregister(end)
                 if reader in ready:
@@ -156,9 +156,11 @@ def _read_to_end(reader: int, pids: list[int], watch: _Watch) -> tuple[bytes, st
                         continue
                     at_end = True
                     poll.unregister(reader)
-            # Without the pipe's end too: what a command has left running may keep the pipe open.
-            if all(map(_has_ended, pids)):
+            # Without the pipe's end too: what a command has left running may keep the pipe open. And not before another
+            # look: they may have printed since the last one.
+            if have_ended:
                 return kept, ""
+            have_ended = all(map(_has_ended, pids))
     return kept, TIME_IS_UP
 
 
