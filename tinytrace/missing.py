@@ -41,7 +41,6 @@ MISSING: dict[str, dict[str, str]] = {
         "after_all after_all_p create_token create_token_p infeed infeed_p outfeed outfeed_p": INSIDE,
         "conv_general_permutations conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple":
             "use lax.conv_general_dilated; eval_shape tells its shape",
-        "ragged_dot": "use one product for each group",
         "scan_bind": "use lax.scan",
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
@@ -144,8 +143,8 @@ MENTIONED = {
 def sentence(module: str, name: str) -> str | None:
     """Return what is to be said of a name of JAX that a module lacks; None for a name that JAX has not either.
 
-    >>> sentence("tinytrace.lax", "ragged_dot")
-    'use one product for each group'
+    >>> sentence("tinytrace.lax", "scan_bind")
+    'use lax.scan'
     """
     return next((text for names, text in MISSING.get(module, {}).items() if name in names.split()), None)
 

@@ -29,6 +29,7 @@ from tinytrace.lax.tridiagonal_systems import tridiagonal_solve_p
 from tinytrace.primitives.broadcasting import Reducer
 from tinytrace.primitives.elementwise import Elementwise, accepts
 from tinytrace.primitives.placement import CopySemantics
+from tinytrace.primitives.ragged_product import ragged_dot_p
 from tinytrace.primitives.rng_bit_generator import RandomAlgorithm
 from tinytrace.sharding import Mesh, NamedSharding, PartitionSpec, ResourceEnv, make_mesh
 
@@ -548,6 +549,9 @@ _TABLE: dict[str, Any] = {
                      for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 3)) for full in (False, True)],
     tridiagonal_solve_p.name: lambda x: [Sample((x(4), x(4, low=5, high=9), x(4), x(4, 2)), {
         "m": 4, "n": 2, "ldb": 4, "t": np.dtype(F32)}, False, False)],
+    ragged_dot_p.name: lambda x: [Sample((x(*batch, 5, 2), x(*batch, 3, 2, 4), np.int32([1, 0, 3] if not batch else
+                                                                                       [[1, 0, 3], [5, 0, 0]])), {
+        "precision": None, "preferred_element_type": None, "group_offset": None}, mixed=False) for batch in ((), (2,))],
     "eig": _eig, "fft": _ffts, "schur": _schur, "householder_product": _householder,
     "hessenberg": lambda x: [Sample((x(*batch, 4, 4, dtype=dtype),), {}, False, False)
                              for batch in ((), (2,)) for dtype in (F32, C64)],

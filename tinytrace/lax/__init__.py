@@ -285,6 +285,7 @@ _SELDOM = {
                                    "pshuffle psum_scatter pswapaxes",
     "lax.placement": "with_sharding_constraint",
     "lax.approximate_top_k": "approx_max_k approx_min_k approx_top_k_p",
+    "primitives.ragged_product": "ragged_dot ragged_dot_p",
     "primitives.rng_bit_generator": "RandomAlgorithm rng_bit_generator rng_bit_generator_p",
     "primitives.placement": "sharding_constraint_p",
 }
