@@ -46,7 +46,7 @@ MISSING: dict[str, dict[str, str]] = {
     },
     "tinytrace.scipy": {"cluster integrate interpolate ndimage": LIBRARY},
     "tinytrace.scipy.special": {
-        "bessel_jn fresnel hyp1f1 lpmn lpmn_values sph_harm": LIBRARY,
+        "fresnel hyp1f1": LIBRARY,
     },
     "tinytrace.debug": {
         "DebugEffect": "the effects of programs are in jaxpr.effects",
