@@ -57,7 +57,7 @@ static inline float tt_pow_f32(float x, float y) {
     float half = 0.5f * y;
     int whole = __builtin_rintf(y) == y, odd = whole & (__builtin_rintf(half) != half);
     power = (x < 0.0f) & !whole & (size < __builtin_inff()) ? __builtin_nanf("") : power;
-    uint32_t sign = odd ? tt_bits_f32(x) & 0x80000000u : 0;
+    uint32_t sign = tt_bits_f32(x) & ((uint32_t)odd << 31); /* no choice: of a constant y it would stop vectors */
     return tt_float_f32(tt_bits_f32(power) ^ sign);
 }
 
@@ -120,6 +120,6 @@ static inline double tt_pow_f64(double x, double y) {
     double half = 0.5 * y;
     int whole = __builtin_rint(y) == y, odd = whole & (__builtin_rint(half) != half);
     power = (x < 0.0) & !whole & (size < __builtin_inf()) ? __builtin_nan("") : power;
-    uint64_t sign = odd ? tt_bits_f64(x) & 0x8000000000000000u : 0;
+    uint64_t sign = tt_bits_f64(x) & ((uint64_t)odd << 63);
     return tt_float_f64(tt_bits_f64(power) ^ sign);
 }

@@ -109,13 +109,13 @@ def test_loops_are_vectorised(compiler, bits, tmp_path):
 
 
 @pytest.mark.parametrize("value", ["tt_min_f32(tt_max_f32(x, 0.0f), 6.0f)", "tt_max_f32(tt_min_f32(x, 6.0f), 0.0f)",
-                                   "x != x ? -1.0f : tt_max_f32(x, 2.0f)"])
+                                   "x != x ? -1.0f : tt_max_f32(x, 2.0f)", "tt_pow_f32(x, 1.7f)"])
 def test_choices_in_a_row_are_vectorised(value, tmp_path):
     command = shutil.which("gcc")
     if command is None or "avx2" not in pathlib.Path("/proc/cpuinfo").read_text():
         pytest.skip("there is no gcc, or no vectors to choose by")
     loop = f"for (int64_t i = 0; i < n; i++) {{ const float x = a[i]; out[i] = {value}; }}"
-    source = host_source() + math_functions({"tt_max_f32": 1, "tt_min_f32": 1}) \
+    source = host_source() + math_functions(dict.fromkeys(["tt_max_f32", "tt_min_f32", "tt_pow_f32"], 1)) \
         + f"void choose(int64_t n, const float *restrict a, float *restrict out) {{\n{loop}\n}}\n"
     identity = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     report, pattern = REPORTS["gcc"]
