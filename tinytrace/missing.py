@@ -39,8 +39,6 @@ MISSING: dict[str, dict[str, str]] = {
         "ConvGeneralDilatedDimensionNumbers DotDimensionNumbers PrecisionLike": "it is a name for annotations only",
         "rng_uniform rng_uniform_p": RANDOM_BITS,
         "after_all after_all_p create_token create_token_p infeed infeed_p outfeed outfeed_p": INSIDE,
-        "conv_general_permutations conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple":
-            "use lax.conv_general_dilated; eval_shape tells its shape",
         "scan_bind": "use lax.scan",
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },

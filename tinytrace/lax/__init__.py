@@ -286,6 +286,8 @@ _SELDOM = {
     "lax.placement": "with_sharding_constraint",
     "lax.approximate_top_k": "approx_max_k approx_min_k approx_top_k_p",
     "primitives.ragged_product": "ragged_dot ragged_dot_p",
+    "lax.convolution_shapes": "conv_general_permutations conv_general_shape_tuple conv_shape_tuple "
+                              "conv_transpose_shape_tuple",
     "primitives.rng_bit_generator": "RandomAlgorithm rng_bit_generator rng_bit_generator_p",
     "primitives.placement": "sharding_constraint_p",
 }

@@ -99,7 +99,7 @@ def conv_transpose(lhs: Any, rhs: Any, strides: Sequence[int], padding: str | Pa
         steps = rhs_dilation or (1,) * (ndim - 2)
         widths = [dilated(np.shape(rhs)[axis], step - 1)
                   for axis, step in zip(numbers.rhs_spec[2:], steps, strict=True)]
-        padding = [_enlarging_pads(width, stride, padding == "SAME")
+        padding = [enlarging_pads(width, stride, padding == "SAME")
                    for width, stride in zip(widths, strides, strict=True)]
     if transpose_kernel:
         order = list(range(ndim))
@@ -312,8 +312,12 @@ def _explicit_pads(padding: Any) -> Pads:
                          f"pairs, got {padding}") from error
 
 
-def _enlarging_pads(width: int, stride: int, same: bool) -> tuple[int, int]:
-    """Return the padding that makes a transposed convolution undo the shape of one with SAME (or VALID) padding."""
+def enlarging_pads(width: int, stride: int, same: bool) -> tuple[int, int]:
+    """Return the padding that makes a transposed convolution undo the shape of one with SAME (or VALID) padding.
+
+    >>> enlarging_pads(3, 2, same=True)
+    (2, 1)
+    """
     if same:
         total = width + stride - 2
         before = width - 1 if stride > width - 1 else -(-total // 2)

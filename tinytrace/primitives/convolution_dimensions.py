@@ -50,10 +50,17 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
         if len(spec) != len(lhs_shape):
             raise TypeError(f"convolution dimension_numbers[{k}] must have len equal to the ndim of lhs and rhs, got "
                             f"{len(spec)} for lhs and rhs shapes {tuple(lhs_shape)} and {tuple(rhs_shape)}.")
-    return _positions(tuple(dimension_numbers))
+    return positions(tuple(dimension_numbers))
 
 
-def _positions(specs: tuple[str, str, str]) -> ConvDimensionNumbers:
+def positions(specs: tuple[str, str, str]) -> ConvDimensionNumbers:
+    """Return what letters say as positions: N, C of image and result, O, I of the kernel, and others for space.
+
+    Raises: TypeError unless each of them is there once.
+
+    >>> positions(("NHWC", "HWIO", "NHWC")).rhs_spec
+    (3, 2, 0, 1)
+    """
     features = (("N", "C"), ("O", "I"), ("N", "C"))
     for k, (spec, (first, second)) in enumerate(zip(specs, features, strict=True)):
         if not spec.count(first) == spec.count(second) == 1:
