@@ -43,9 +43,6 @@ MISSING: dict[str, dict[str, str]] = {
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
     "tinytrace.scipy": {"cluster integrate interpolate ndimage": LIBRARY},
-    "tinytrace.scipy.special": {
-        "fresnel hyp1f1": LIBRARY,
-    },
     "tinytrace.debug": {
         "DebugEffect": "the effects of programs are in jaxpr.effects",
         "breakpoint": "jax.debugger(f)(x) walks through a program equation by equation",

@@ -7,6 +7,7 @@ from __future__ import annotations
 from tinytrace.scipy.bessel_functions import bessel_jn
 from tinytrace.scipy.entropies import entr, expit, kl_div, logit, rel_entr, xlog1py, xlogy
 from tinytrace.scipy.exponential_integrals import exp1, expi, expn
+from tinytrace.scipy.fresnel_integrals import fresnel
 from tinytrace.scipy.gamma_functions import (
     beta,
     betainc,
@@ -26,6 +27,7 @@ from tinytrace.scipy.gamma_functions import (
     polygamma,
     zeta,
 )
+from tinytrace.scipy.hypergeometric import hyp1f1
 from tinytrace.scipy.legendre_functions import lpmn, lpmn_values, sph_harm
 from tinytrace.scipy.log_sums import logsumexp
 from tinytrace.scipy.normal_functions import erf, erfc, erfinv, log_ndtr, ndtr, ndtri
@@ -36,7 +38,8 @@ from tinytrace.util import absent_names
 __getattr__ = absent_names(__name__)
 __all__ = [
     "bernoulli", "bessel_jn", "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfinv", "exp1", "expi",
-    "expit", "expn", "factorial", "gamma", "gammainc", "gammaincc", "gammaln", "gammasgn", "i0", "i0e", "i1", "i1e",
-    "kl_div", "log_ndtr", "log_softmax", "logit", "logsumexp", "lpmn", "lpmn_values", "multigammaln", "ndtr", "ndtri",
-    "poch", "polygamma", "rel_entr", "softmax", "spence", "sph_harm", "xlog1py", "xlogy", "zeta",
+    "expit", "expn", "factorial", "fresnel", "gamma", "gammainc", "gammaincc", "gammaln", "gammasgn", "hyp1f1", "i0",
+    "i0e", "i1", "i1e", "kl_div", "log_ndtr", "log_softmax", "logit", "logsumexp", "lpmn", "lpmn_values",
+    "multigammaln", "ndtr", "ndtri", "poch", "polygamma", "rel_entr", "softmax", "spence", "sph_harm", "xlog1py",
+    "xlogy", "zeta",
 ]
