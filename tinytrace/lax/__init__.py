@@ -3,6 +3,8 @@
 Nothing is defined here. An operation that `numpy` promotes and broadcasts arguments for wants them equal already here.
 See https://jax.readthedocs.io/en/latest/jax.lax.html.
 """
+from typing import Any
+
 import tinytrace.primitives.arrays_on_complex
 import tinytrace.primitives.generators
 import tinytrace.primitives.transcendental_on_complex  # noqa: F401
@@ -273,7 +275,7 @@ from tinytrace.primitives.transcendental import (
     tanh_p,
 )
 from tinytrace.primitives.windows import padtype_to_pads
-from tinytrace.util import lazy_names
+from tinytrace.util import lazy_names, lazy_submodules
 
 _SELDOM = {
     "lax.patches": "conv_general_dilated_local conv_general_dilated_patches",
@@ -293,8 +295,15 @@ _SELDOM = {
 }
 """By module: what few programs ask for; what follows the first four is for named axes and meshes of devices."""
 
-__getattr__ = lazy_names("tinytrace", {name: module for module, names in _SELDOM.items()
-                                       for name in names.split()}, __name__)
+_lazy_name = lazy_names("tinytrace", {name: module for module, names in _SELDOM.items() for name in names.split()},
+                        __name__)
+_lazy_module = lazy_submodules(__name__, "linalg")
+
+
+def __getattr__(name: str) -> Any:
+    return (_lazy_module if name == "linalg" else _lazy_name)(name)
+
+
 __all__ = [
     "ConvDimensionNumbers", "DotAlgorithm", "DotAlgorithmPreset", "FftType", "GatherDimensionNumbers",
     "GatherScatterMode", "Precision", "RoundingMethod", "ScatterDimensionNumbers", "abs", "abs_p", "acos", "acos_p",

@@ -36,10 +36,10 @@ HOST_STEPS: list[Step] = [calls.calling_the_host]
 PURE_STEPS: list[Step] = [*CORE_STEPS, *OTHER_STEPS]
 ALL_STEPS: list[Step] = [
     *PURE_STEPS, *HOST_STEPS, *[special.smooth] * 14, *[folds.scattering] * 4, folds.folding,
-    *[folds.window_folding] * 2, folds.window_patches, *[elementwise.rounding_unary] * 2, *[elementwise.bitwise] * 2,
+    *[folds.window_folding] * 2, folds.window_patches, *[elementwise.rounding_unary] * 2, *[elementwise.bitwise] * 4,
     *[elementwise.arithmetic] * 3, *[elementwise.division] * 3, *[reductions.running] * 2, special.rounding_to_less,
     special.total_order,
-    *[calls.recomputing] * 2, *[special.handing_on] * 2, matrices.factorization, matrices.random_numbers,
+    *[calls.recomputing] * 2, *[special.handing_on] * 2, *[matrices.factorization] * 3, matrices.random_numbers,
     matrices.pivots, matrices.random_numbers, calls.differentiating, reductions.running_product,
     elementwise.product_and_sum, elementwise.product_and_sum, *[matrices.complex_numbers] * 3,
     *[calls.over_a_named_axis] * 3, *[calls.on_one_device] * 2, calls.calling_by_rule,

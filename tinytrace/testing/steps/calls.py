@@ -35,6 +35,8 @@ SUMS = ["lax.psum(row_, 'i')", "lax.psum_scatter(jnp.stack([row_] * {n}), 'i')"]
 ONE_DEVICE = [
     "lax.with_sharding_constraint({x}, jax.sharding.SingleDeviceSharding(jax.devices()[0]))",
     "jax.pmap(lambda row_: lax.pmax(row_, 'i'), axis_name='i')({x}[None])[0]",
+    "jax.experimental.shard_map.shard_map(lambda x_: lax.psum(x_, 'i'), jax.make_mesh((1,), ('i',)), "
+    "in_specs=jax.sharding.PartitionSpec(), out_specs=jax.sharding.PartitionSpec())({x})",
 ]
 
 

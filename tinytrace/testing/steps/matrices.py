@@ -31,6 +31,12 @@ FACTORS = [
     Factor(f"jax.scipy.linalg.solve_triangular({STRONG}, jnp.ones(3))", (3,), 1),
     Factor(f"lax.custom_linear_solve(lambda x_: {STRONG} @ x_, jnp.ones(3), "
            f"lambda f_, y_: jnp.linalg.solve({STRONG}, y_), lambda f_, y_: jnp.linalg.solve({STRONG}.T, y_))", (3,), 1),
+    Factor("jnp.sort(jnp.diag(lax.linalg.schur({0} + {0}.T)[0]))", (3,), 24),
+    Factor("jnp.diag(lax.linalg.hessenberg({0})[0])", (3,), 24),
+    Factor("lax.linalg.tridiagonal({0} + {0}.T)[1]", (3,), 24),
+    Factor("lax.linalg.householder_product({0}, jnp.full(2, 0.0625))", (3, 3), 16),
+    Factor("lax.linalg.tridiagonal_solve(jnp.zeros(3), jnp.full(3, 16.0), jnp.zeros(3), {0})", (3, 3), 1),
+    Factor("lax.ragged_dot({0}, {0}[None], jnp.array([2]))", (3, 3), 48),
 ]  # fmt: skip
 
 
