@@ -16,6 +16,7 @@ import ml_dtypes
 import numpy as np
 
 import tinytrace as jax
+import tinytrace.parsing  # with it all primitives are registered
 from tinytrace import lax
 from tinytrace.config import PRNG_IMPLS, config
 from tinytrace.core.avals import ShapedArray, aval_of

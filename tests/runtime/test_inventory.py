@@ -32,9 +32,9 @@ def chain(x, n):
 def fill() -> Inventory:
     """Entries of every kind: the usual, exact, in a hurry."""
     x = jnp.asarray(np.linspace(-1, 1, 64, dtype=np.float32))
-    jax.jit(lambda x: x * 2.5 + x)(x)
-    with exact():
-        jax.jit(lambda x: x * 2.5 + x)(x)
+    for is_exact in (False, True):
+        with exact(is_exact):
+            jax.jit(lambda x: x * 2.5 + x)(x)
     jax.jit(lambda x: jnp.dot(x, x))(x)
     jax.jit(lambda x: chain(x, 90))(x)
     return current_inventory()

@@ -216,7 +216,10 @@ class _Parser:
             if match is None:
                 raise self.error("a parameter")
             self.position = match.end()
-            is_text = match[1] == "name" or (match[1] == "axis_name" and self.balanced(ahead=True).isidentifier())
+            text = self.balanced(ahead=True)
+            is_text = match[1] == "name" or (match[1] == "axis_name" and text.isidentifier())
+            if match[1] in _PROGRAMS and text.isidentifier() and text not in self.hoisted:
+                raise self.error(f"a program, but no `let` before it defines {text!r}")
             yield match[1], self.balanced() if is_text else self.value()  # a function or an axis may be called `int`
 
     def value(self) -> Any:
@@ -363,6 +366,7 @@ class _Parser:
 
 _END = re.compile(r"in \(")
 _KEY = re.compile(r"(\w+)=")
+_PROGRAMS = {"jaxpr", "call_jaxpr", "fun_jaxpr", "fwd_jaxpr"}
 _WORD = re.compile(r"[^\s{}();,=\[\]]+")
 _COMPLEX = re.compile(r"\([^\s(),]+j\)")
 """A complex number with two parts: (1+2j)."""
