@@ -16,8 +16,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives random runtime seeds testing)
 MATRIX := "--threads=1" "--threads=5" "--exact --threads=1" "--exact --threads=2" "--exact --threads=5"
 
-# Two processes more than there are cores: tests wait for compilers, locks and processes. On two cores that saves a tenth.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+# Three processes more than there are cores: tests wait for compilers, locks and processes. On two cores that saves a tenth.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 3)
 
 # Python's bytecode is kept: without it every process compiles the package's 300 modules first.
 unexport PYTHONDONTWRITEBYTECODE
