@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 # it each of them compiles 300 modules first, which takes longer than what it is there for.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+os.environ.pop("VIRTUAL_ENV", None)  # of an environment that is active in the shell: IPython warns if it is another one
 
 # Before tinytrace is imported: compiled programs of earlier runs are found again (the store is content-addressed, so
 # nothing stale can be), and the user's own cache is left alone.
