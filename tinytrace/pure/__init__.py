@@ -8,11 +8,10 @@ Python is what csrc/ does in C; the registry's tests hold both to it.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import sys
 import warnings
-from pathlib import Path
+from importlib.machinery import PathFinder
 
 EXTENSIONS = {"tinytrace._dispatch": "tinytrace.pure.dispatch", "tinytrace._runtime": "tinytrace.pure.runtime"}
 """Which module takes the place of which extension."""
@@ -21,9 +20,10 @@ EXTENSIONS = {"tinytrace._dispatch": "tinytrace.pure.dispatch", "tinytrace._runt
 def choose() -> bool:
     """Put the Python definitions in the place of the extensions where that is wanted or needed; was it?"""
     wanted = os.environ.get("TINYTRACE_PURE", "0").lower() not in ("", "0", "false", "no", "off")
-    if not wanted and all(importlib.util.find_spec(name) is not None for name in EXTENSIONS):
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if not wanted and all(PathFinder.find_spec(name, [package]) is not None for name in EXTENSIONS):
         return False
-    if not wanted and Path(__file__).parents[2].joinpath("csrc", "dispatch.c").is_file():
+    if not wanted and os.path.isfile(os.path.join(os.path.dirname(package), "csrc", "dispatch.c")):
         warnings.warn("tinytrace is imported from its sources, whose C extensions are not compiled: programs will be "
                       "interpreted. Run pip install --editable . there, or start Python in another folder; "
                       "TINYTRACE_PURE=1 says that this is wanted.", RuntimeWarning, stacklevel=3)
