@@ -102,6 +102,7 @@ class _Task(Generic[Result]):
         except BaseException as error:
             self._error = error
         finally:
+            del self._work  # what it closes over is given back, however long this thread takes to end
             self._is_done = True
             self._ended.release()
 
