@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from course.checker import CONSTANT, INPUT, MEMORISED, STUB, alike, bench_of, check
+from course.checker import CONSTANT, INPUT, MEMORISED, STUB, alike, bench_of, call_as_text, check
 from course.library import chapters
 
 EXERCISES = [exercise for chapter in chapters() for exercise in chapter.exercises]
@@ -86,6 +86,46 @@ def test_no_case_shows_where_an_object_lies(exercise):
         return returned(*args, **kwargs)
 
     assert alike(bench.behaviour(returned, bench.cases), bench.behaviour(keeping, bench.cases))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+def test_a_call_is_named_by_what_it_gets(exercise):
+    """Called again with new objects, while the old ones still lie where they lay, a case has the same name."""
+    bench, kept = bench_of(exercise), []
+
+    def texts():
+        found = []
+
+        def noting(*args, **kwargs):
+            found.append(call_as_text(args, kwargs))
+            kept.append((args, kwargs))
+            return bench.solution(*args, **kwargs)
+
+        for case in bench.examples:
+            bench.shows(noting, case)
+        return found
+
+    assert texts() == texts()
+
+
+def test_functions_are_named_by_what_they_do():
+    """Code, defaults, what a function closes over, functions in containers, and one that holds itself."""
+
+    def closing(over):
+        return lambda x: x + over
+
+    def itself():
+        return itself
+
+    equal = [(closing(1), closing(1)), (lambda x=1: x, lambda x=1: x), (lambda: (lambda: 1), lambda: (lambda: 1))]
+    other = [(closing(1), closing(2)), (lambda x=1: x, lambda x=2: x), (lambda: (lambda: 1), lambda: (lambda: 2))]
+    for wrap in (lambda f: f, lambda f: [f], lambda f: {"f": (f,)}, lambda f: closing(f)):
+        for one, two in equal:
+            assert call_as_text((wrap(one),), {}) == call_as_text((wrap(two),), {})
+        for one, two in other:
+            assert call_as_text((wrap(one),), {}) != call_as_text((wrap(two),), {})
+    assert call_as_text((), {"f": itself}) == call_as_text((), {"f": itself})
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=names)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
+import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -227,13 +228,25 @@ def alike(one: list[Any], other: list[Any]) -> bool:
 
 
 def call_as_text(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The arguments of a call as text: functions by what they do, everything else by its repr."""
-
-    def described(x: Any) -> str:
-        code = getattr(x, "__code__", None)
-        return repr(x) if code is None else repr((code.co_code, code.co_consts, code.co_names))
-
+    """The arguments of a call as text: functions by what they do, nothing by where it lies."""
     return repr([*map(described, args), *((name, described(x)) for name, x in sorted(kwargs.items()))])
+
+
+def described(x: Any, inside: tuple[int, ...] = ()) -> Any:
+    """What a value is, as text and lists of texts; equal for two values that do the same, wherever they lie."""
+    if id(x) in inside:
+        return "..."
+    within = functools.partial(described, inside=(*inside, id(x)))
+    if isinstance(x, types.FunctionType):
+        cells = [cell.cell_contents for cell in x.__closure__ or ()]
+        return ["function", *map(within, (x.__code__, x.__defaults__, x.__kwdefaults__, cells))]
+    if isinstance(x, types.CodeType):
+        return ["code", repr(x.co_code), x.co_names, *map(within, x.co_consts)]
+    if isinstance(x, dict):
+        return [type(x).__name__, *((within(key), within(value)) for key, value in x.items())]
+    if isinstance(x, list | tuple):
+        return [type(x).__name__, *map(within, x)]
+    return without_addresses(repr(x))
 
 
 def drawn(law: Property, count: int) -> list[str]:
