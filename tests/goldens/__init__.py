@@ -20,6 +20,8 @@ import sys
 import types
 from typing import Any, NamedTuple
 
+import numpy as np
+
 HERE = pathlib.Path(__file__).parent
 OURS = {r"jax\._src\.tree_util": "tinytrace.core.tree_paths"}
 
@@ -66,10 +68,17 @@ def as_tinytrace(source: str) -> str:
 
 
 def set_scene(scene: str) -> dict[str, Any]:
-    """A namespace in which the scene has been run."""
+    """A namespace in which the scene has been run. How it wants numbers printed is so for its own answers alone."""
     module = sys.modules["golden"] = types.ModuleType("golden")  # classes of a scene can be pickled
-    exec(compile(scene, "<golden>", "exec", dont_inherit=True), vars(module))
+    usual = np.get_printoptions()
+    with np.printoptions():
+        exec(compile(scene, "<golden>", "exec", dont_inherit=True), vars(module))
+        wanted = np.get_printoptions()
+    vars(module)[PRINT_OPTIONS] = {key: value for key, value in wanted.items() if value != usual[key]}
     return vars(module)
+
+
+PRINT_OPTIONS = "__printoptions__"
 
 
 def answer(program: str, namespace: dict[str, Any]) -> str:
@@ -77,12 +86,13 @@ def answer(program: str, namespace: dict[str, Any]) -> str:
     tree = ast.parse(program)
     last = tree.body.pop()
     assert isinstance(last, ast.Expr), f"the last statement of a golden program must be an expression: {program}"
-    try:
-        exec(compile(tree, "<golden>", "exec", dont_inherit=True), namespace)
-        value = eval(compile(ast.Expression(last.value), "<golden>", "eval", dont_inherit=True), namespace)
-        text = value if isinstance(value, str) else repr(value)
-    except Exception as error:
-        text = f"! {type(error).__name__}: {error}"
+    with np.printoptions(**namespace.get(PRINT_OPTIONS, {})):
+        try:
+            exec(compile(tree, "<golden>", "exec", dont_inherit=True), namespace)
+            value = eval(compile(ast.Expression(last.value), "<golden>", "eval", dont_inherit=True), namespace)
+            text = value if isinstance(value, str) else repr(value)
+        except Exception as error:
+            text = f"! {type(error).__name__}: {error}"
     return normalise(text)
 
 

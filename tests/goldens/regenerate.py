@@ -18,6 +18,7 @@ def main(names: list[str]) -> None:
     assert jax.__version__ == "0.4.35", f"the oracle is JAX 0.4.35, this is {jax.__version__}"
     np.set_printoptions(legacy="1.25")
     for name in names or goldens.names():
+        jax.clear_caches()  # a file's answers do not depend on those before it
         scene, cases = goldens.load(name)
         namespace = goldens.set_scene(scene)
         fresh = [goldens.Case(case.program, goldens.answer(case.program, dict(namespace))) for case in cases]

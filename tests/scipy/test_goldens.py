@@ -6,7 +6,8 @@ import pytest
 
 from tests import goldens
 
-FILES = {name: goldens.load(name) for name in ("schur_forms", "scipy_linalg", "special_names", "stats")}
+NAMES = ("schur_forms", "scipy_linalg", "signal", "special_names", "spectra", "stats")
+FILES = {name: goldens.load(name) for name in NAMES}
 
 
 @functools.cache

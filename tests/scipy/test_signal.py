@@ -1,28 +1,10 @@
-"""jax.scipy.signal: the jaxprs, values, gradients and errors of JAX 0.4.35."""
-
-import functools
+"""jax.scipy.signal, besides the answers of JAX: what it reads and what it refuses."""
 
 import numpy as np
 import pytest
 
 import tinytrace.numpy as jnp
-from tests import goldens
 from tinytrace.scipy import signal
-
-FILES = {name: goldens.load(name) for name in ("signal", "spectra")}
-
-
-@functools.cache
-def scene(name):
-    return goldens.set_scene(goldens.as_tinytrace(FILES[name][0]))
-
-
-@pytest.mark.parametrize(
-    ("name", "case"), [(name, case) for name, (_, cases) in FILES.items() for case in cases], ids=lambda x: str(x)[:60]
-)
-def test_answers_of_jax(name, case):
-    got = goldens.answer(case.program, dict(scene(name)))
-    assert goldens.differences(got, case.answer, 4e-6) == []
 
 
 def test_what_is_no_array_is_refused_by_name():
