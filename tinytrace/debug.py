@@ -13,7 +13,7 @@ from tinytrace.control_flow.callbacks import CallOnLeaves, debug_callback_p
 from tinytrace.control_flow.effects import debug_effect, ordered_debug_effect
 from tinytrace.core.avals import aval_of
 from tinytrace.core.trees import tree_flatten
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_names
 
 
 def callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any) -> None:
@@ -76,7 +76,9 @@ class _FormatChecker(string.Formatter):
                 "`f\"{x}\"`) into `jax.debug.print` and instead should pass in a regular string.")
 
 
-__getattr__ = absent_names(__name__)
+__getattr__ = lazy_names("tinytrace", {
+    "DebugEffect": "control_flow.effects", "breakpoint": "breakpoints", "inspect_array_sharding": "shown_shardings",
+    "visualize_array_sharding": "shown_shardings", "visualize_sharding": "shown_shardings"}, __name__)
 __all__ = ["callback", "print"]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_names
 
 HELP_PAGE = "https://jax.readthedocs.io/en/latest/errors.html#jax.errors"
 
@@ -273,4 +273,4 @@ def nan_error(name: str, found: str = "nan") -> FloatingPointError:
         "`jit` decorator, at the cost of losing optimizations. \n\nIf you see this error, consider opening a bug "
         "report at https://github.com/jax-ml/jax.")
 
-__getattr__ = absent_names(__name__)
+__getattr__ = lazy_names("tinytrace", {"SimplifiedTraceback": "tracebacks"}, __name__)

@@ -43,12 +43,6 @@ MISSING: dict[str, dict[str, str]] = {
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
     "tinytrace.scipy": {"cluster integrate interpolate ndimage": LIBRARY},
-    "tinytrace.debug": {
-        "DebugEffect": "the effects of programs are in jaxpr.effects",
-        "breakpoint": "jax.debugger(f)(x) walks through a program equation by equation",
-        "inspect_array_sharding visualize_array_sharding visualize_sharding": DEVICES,
-    },
-    "tinytrace.errors": {"SimplifiedTraceback": "a shortened traceback is an UnfilteredStackTrace's"},
     "tinytrace.ad_checkpoint": {
         "Offloadable Recompute Saveable": "a policy is a function to a bool: see jax.checkpoint_policies",
     },

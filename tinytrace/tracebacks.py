@@ -41,6 +41,16 @@ class UnfilteredStackTrace(Exception):
     """The cause of an error whose internal frames were removed: the traceback with all frames."""
 
 
+class SimplifiedTraceback(Exception):
+    """In JAX 0.4.35 the cause of such an error under Python 3.10, where errors have no notes; here it has the note."""
+
+    def __str__(self) -> str:
+        return REMOVED.partition("\n")[2]
+
+
+SimplifiedTraceback.__module__ = "jax.errors"
+
+
 def boundary(function: Function) -> Function:
     """Mark a function that handles its errors itself: `except Exception as error: shorten(error); raise`."""
     _boundaries.add(function.__code__)

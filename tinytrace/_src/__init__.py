@@ -16,8 +16,8 @@ from types import ModuleType
 HOMES = {
     "ad_checkpoint": "ad_checkpoint", "ad_util": "interpreters.ad_values", "api": "", "api_util": "api_util",
     "array": "core.array", "config": "config", "core": "core", "custom_batching": "custom_batching",
-    "custom_derivatives": "custom_derivatives", "custom_transpose": "custom_transpose", "debugging": "debug",
-    "effects": "control_flow.effects", "errors": "errors", "flatten_util": "flatten_util",
+    "custom_derivatives": "custom_derivatives", "custom_transpose": "custom_transpose", "debugger": "breakpoints",
+    "debugging": "debug", "effects": "control_flow.effects", "errors": "errors", "flatten_util": "flatten_util",
     "interpreters": "interpreters",
     "interpreters.ad": "interpreters.ad", "interpreters.batching": "interpreters.batching",
     "interpreters.mlir": "interpreters.mlir", "interpreters.partial_eval": "interpreters.partial_eval",
