@@ -92,7 +92,8 @@ if TYPE_CHECKING:
 
 _submodule = lazy_submodules(__name__, "api_util", "custom_batching", "custom_transpose", "dlpack",
                              "example_libraries", "experimental", "extend", "image", "interpreters", "lib",
-                             "monitoring", "nn", "ops", "random", "scipy", "sharding", "stages", "testing", "typing")
+                             "monitoring", "nn", "ops", "profiler", "random", "scipy", "sharding", "stages", "testing",
+                             "typing")
 _LATER = {
     "Device": "core.array",
     "Shard": "sharding",
@@ -108,6 +109,7 @@ _LATER = {
     "export_c": "api.export_c",
     "install_as_jax": "as_jax",
     "lint": "inspection.lint",
+    "live_arrays": "api.live",
     "load_ipython_extension": "inspection.timeline",
     "lockstep": "inspection.lockstep",
     "print_environment_info": "environment_info",

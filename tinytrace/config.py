@@ -234,6 +234,11 @@ def _pause() -> None:
 _publish()
 
 
+def let_python_see_calls(on: bool) -> None:
+    """Answer no call without Python, in any thread, until this is called once more: somebody watches."""
+    _count_overrides(1 if on else -1)
+
+
 def override(name: str, value: Any) -> AbstractContextManager[None]:
     """A context manager that sets one setting for the current thread while it is open."""
     field = _field(name)

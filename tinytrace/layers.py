@@ -20,7 +20,7 @@ LAYERS: list[tuple[str, str]] = [
     ("api", "jit, dispatch, stages, grad, vmap, show"),
     ("tinytrace lax numpy nn random scipy interpreters extend experimental example_libraries lib _src",
      "what users type, with every module at the top not named elsewhere here"),
-    ("testing test_util cli inspection __main__", "what users look with"),
+    ("testing test_util cli inspection profiler __main__", "what users look with"),
 ]
 
 

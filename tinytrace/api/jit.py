@@ -11,8 +11,8 @@ import functools
 import inspect
 import types
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tinytrace import api, events
 from tinytrace._dispatch import FastCallable, current_epoch, forget, set_raise_status
@@ -63,6 +63,9 @@ if TYPE_CHECKING:
 
 class JitFunction(FastCallable, TracedCalls, ShowsItself):
     """A function that runs compiled; made by `jit`."""
+
+    observer: ClassVar[Callable[[str, CompiledCall, Sequence[Any]], Any] | None] = None
+    """Who answers calls while they are profiled, given the name, the compiled call and the leaves."""
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions, signature: inspect.Signature | None,
                  out_shardings: Any = None) -> None:
@@ -137,7 +140,9 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         else:
             call.counter.count()
         try:
-            result = call(leaves)  # may raise: then nothing is remembered
+            # May raise: then nothing is remembered.
+            observer = JitFunction.observer
+            result = call(leaves) if observer is None else observer(self._name, call, leaves)
         except OverflowError:
             for i, leaf in enumerate(leaves):
                 self._leaf_aval(leaf, i, args, kwargs)  # a Python integer that does not fit: says which

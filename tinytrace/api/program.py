@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tinytrace.codegen.generate import Generated
     from tinytrace.codegen.program import Kernels
     from tinytrace.runtime.executable import Executable
+    Run = Callable[[Sequence[Array]], list[Array]]
 
 
 class Program:
@@ -194,9 +195,9 @@ class Program:
     def _host_calls(self) -> HostCalls:
         return HostCalls(self.generated.callbacks)
 
-    def __call__(self, args: Sequence[Array]) -> list[Array]:
-        """Run on `args`, one Array of the right aval per input."""
-        return self._results(args, self._run(args) if self.kernel_jaxpr.jaxpr.eqns else [])
+    def __call__(self, args: Sequence[Array], run: Run | None = None) -> list[Array]:
+        """Run on `args`, one Array of the right aval per input; `run` is asked for the kernels' results if given."""
+        return self._results(args, (run or self.run)(args) if self.kernel_jaxpr.jaxpr.eqns else [])
 
     def run_kernels(self, args: Sequence[Array]) -> list[Array]:
         """Run on `args` like a call, but the kernels in NumPy, without a compiler."""
@@ -215,12 +216,12 @@ class Program:
             results.append(held(value, aval) if source == CONSTANT else as_array(value, aval))
         return results
 
-    def call_separately(self, args: Sequence[Array]) -> list[Array]:
+    def call_separately(self, args: Sequence[Array], run: Run | None = None) -> list[Array]:
         """Run on `args`; none of the results is an argument: who deletes one of the two keeps the other."""
         through = {k: i for k, (source, i, _) in enumerate(self.outputs) if source == FROM_LEAF}
         own = {k: held(args[i], self.out_avals[k]) for k, i in through.items()}  # before a callback deletes it
         given = {through[k]: x for k, x in own.items()}
-        return [own.get(k, x) for k, x in enumerate(self([given.get(i, x) for i, x in enumerate(args)]))]
+        return [own.get(k, x) for k, x in enumerate(self([given.get(i, x) for i, x in enumerate(args)], run))]
 
     def fast_entry(self, consts: Sequence[Array], leaf_order: Sequence[int],
                    unflatten: Callable[[list[Any]], Any] | None, counter: HitCounter | None = None,
@@ -280,7 +281,7 @@ class Program:
                 outputs.append((FROM_LEAF, leaf_order[index - len(consts)], None))
         return tuple(outputs)
 
-    def _run(self, args: Sequence[Array]) -> list[Array]:
+    def run(self, args: Sequence[Array]) -> list[Array]:
         inputs = self.kernel_inputs(args)
         blocks = [x.block for x in inputs]  # they stay, though another thread deletes an array
         executable = self._code()

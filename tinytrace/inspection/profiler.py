@@ -134,8 +134,9 @@ def profile(fun: Callable[..., Any], seconds: float = SECONDS) -> Callable[..., 
         name = getattr(fun, "__name__", "function")
         if not program.kernel_jaxpr.jaxpr.eqns:
             return Profile(name, [], np.zeros((0, 1)), Memory(0, {}, {}), measured_roof())
-        timed = TimedProgram(program, arrays)
-        return Profile(name, timed.kernels, timed.repeat(seconds), program.generated.kernels.memory(), measured_roof())
+        timed = TimedProgram(program)
+        instants = timed.repeat(arrays, seconds)
+        return Profile(name, timed.kernels, instants, program.generated.kernels.memory(), measured_roof())
 
     return run
 

@@ -6,7 +6,7 @@ an array that is one more output. The program that calls run is another one: it 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from tinytrace.api.program import Program
 from tinytrace.codegen.c.lines import named
 from tinytrace.codegen.c.translation_unit import emit
 from tinytrace.codegen.ir.statements import Buffer
+from tinytrace.core.array import Array, copy_of_block
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT64
 from tinytrace.runtime.ladder import load
@@ -37,7 +38,8 @@ static void tt_mark(double *marks, int k) {
 class TimedProgram:
     """A program that tells, with each run, when each of its kernels began."""
 
-    def __init__(self, program: Program, args: Sequence[Any]) -> None:
+    def __init__(self, program: Program) -> None:
+        self.program = program
         generated = program.generated
         kernels, source = generated.kernels, generated.source
         self.kernels = list(kernels)
@@ -51,23 +53,38 @@ class TimedProgram:
         text = preamble + unit.text[len(unit.preamble):]
         avals = (*source.outputs, ShapedArray((len(self.kernels) + 1,), FLOAT64))
         self.executable = load(source._replace(text=text, preamble=len(preamble), parts=unit.parts, outputs=avals))
-        self._inputs = [*program.kernel_inputs(args), *program._hidden]
-        self._outputs: list[Any] = [Block(max(buffer.nbytes, 1)) for buffer in outputs]
-        self._workspace: Any = Block(max(source.workspace, 1))
-        self._addresses = [x.address for x in [*self._inputs, *self._outputs]]
-        if source.workspace:
-            self._addresses.append(self._workspace.address)
+        self._sizes = [max(buffer.nbytes, 1) for buffer in outputs]
+        self._scratch = source.workspace
 
-    def run(self) -> Times:
-        """Run once: the instants in nanoseconds at which kernels began, and the end."""
-        self.executable(self._addresses)
-        return np.ndarray((len(self.kernels) + 1,), np.float64, self._outputs[-1]).copy()
+    def run_on(self, args: Sequence[Any]) -> tuple[list[Array], Times]:
+        """Run once: what the kernels compute, and the instants in nanoseconds at which they began, and the end."""
+        run, outputs = self._prepared(args)
+        run()
+        results = [Array(aval, block) for aval, block in zip(self.program._computed_avals, outputs, strict=False)]
+        return results, self._instants(outputs)
 
-    def repeat(self, seconds: float, most: int = 10_000) -> Times:
+    def repeat(self, args: Sequence[Any], seconds: float, most: int = 10_000) -> Times:
         """Run for about so long, three times at least: instants, one row for each run."""
-        self.run()
+        run, outputs = self._prepared(args)
+        run()
         deadline = time.monotonic() + seconds
-        rows = [self.run() for _ in range(3)]
-        while time.monotonic() < deadline and len(rows) < most:
-            rows.append(self.run())
+        rows: list[Times] = []
+        while len(rows) < 3 or (time.monotonic() < deadline and len(rows) < most):
+            run()
+            rows.append(self._instants(outputs))
         return np.stack(rows)
+
+    def _prepared(self, args: Sequence[Any]) -> tuple[Callable[[], None], list[Any]]:
+        """Return what runs the program on `args`, and the blocks of its outputs."""
+        program = self.program
+        inputs: list[Any] = [x.block for x in program.kernel_inputs(args)]
+        outputs: list[Any] = [Block(size) for size in self._sizes]
+        for k, position in program.generated.reused.items():
+            outputs[k] = inputs[position] = copy_of_block(inputs[position])
+        blocks = [*inputs, *[x.block for x in program._hidden], *outputs]
+        if self._scratch:
+            blocks.append(Block(self._scratch))
+        return lambda: self.executable([block.address for block in blocks]), outputs
+
+    def _instants(self, outputs: Sequence[Any]) -> Times:
+        return np.ndarray((len(self.kernels) + 1,), np.float64, outputs[-1]).copy()
