@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from tinytrace._dispatch import forget, set_paused
@@ -53,6 +53,7 @@ def env_choice(variable: str, default: str, choices: tuple[str, ...]) -> str:
 
 PRECISIONS = ("default", "high", "highest", "bfloat16", "tensorfloat32", "float32")
 PRNG_IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")
+GUARDS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 def env_optional(variable: str, choices: tuple[str, ...]) -> str | None:
     """Read one of `choices` from an environment variable; None when it is not set."""
     return env_choice(variable, "", ("", *choices)) or None
@@ -85,6 +86,10 @@ class Config(threading.local):
     no_tracing: bool = env_bool("JAX_NO_TRACING", False)
     # `PRNGKey` makes typed keys.
     enable_custom_prng: bool = env_bool("JAX_ENABLE_CUSTOM_PRNG", False)
+    # Keys that are raw words are warned of, or refused, by the functions of `jax.random`.
+    legacy_prng_key: str = env_choice("JAX_LEGACY_PRNG_KEY", "allow", ("allow", "warn", "error"))
+    # `nn.softmax` has a derivative rule of its own.
+    softmax_custom_jvp: bool = env_bool("JAX_SOFTMAX_CUSTOM_JVP", False)
     # Cotangents of a custom_vjp function's backward rule may have any shapes.
     custom_vjp_disable_shape_check: bool = env_bool("JAX_CUSTOM_VJP_DISABLE_SHAPE_CHECK", False)
     # Run jitted functions op by op in Python.
@@ -93,6 +98,14 @@ class Config(threading.local):
     check_tracer_leaks: bool = env_bool("JAX_CHECK_TRACER_LEAKS", False)
     # Which frames of tracebacks are shown; see `tracebacks`.
     traceback_filtering: str = env_choice("JAX_TRACEBACK_FILTERING", "auto", TRACEBACK_FILTERING)
+
+    # What is checked, and has no effect on one device with one memory.
+    spmd_mode: str = env_choice("JAX_SPMD_MODE", "allow_jit", ("allow_all", "allow_jit"))
+    transfer_guard: str | None = env_optional("JAX_TRANSFER_GUARD", GUARDS)
+    transfer_guard_host_to_device: str | None = env_optional("JAX_TRANSFER_GUARD_HOST_TO_DEVICE", GUARDS)
+    transfer_guard_device_to_device: str | None = env_optional("JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE", GUARDS)
+    transfer_guard_device_to_host: str | None = env_optional("JAX_TRANSFER_GUARD_DEVICE_TO_HOST", GUARDS)
+    jax2tf_associative_scan_reductions: bool = env_bool("JAX2TF_ASSOCIATIVE_SCAN_REDUCTIONS", False)
 
     # Compiled `+ - * / sqrt` agree with the interpreter bit for bit: no fused multiply-add.
     exact: bool = env_bool("TINYTRACE_EXACT", False)
@@ -168,16 +181,18 @@ config = Config()
 TRACE_FIELDS = (
     "enable_x64", "numpy_dtype_promotion", "debug_nans", "disable_jit", "check_tracer_leaks", "exact",
     "default_prng_impl", "threefry_partitionable", "debug_infs", "numpy_rank_promotion", "default_matmul_precision",
-    "enable_custom_prng",
+    "enable_custom_prng", "softmax_custom_jvp",
 )  # fmt: skip
 
 _TYPES: dict[str, type] = {name: type(getattr(Config, name)) for name in Config.__annotations__}
+_GUARDS = [name for name in _TYPES if name.startswith("transfer_guard")]
 _CHOICES: dict[str, tuple[str, ...]] = {
     "numpy_dtype_promotion": ("standard", "strict"), "traceback_filtering": TRACEBACK_FILTERING,
     "default_prng_impl": PRNG_IMPLS, "numpy_rank_promotion": ("allow", "warn", "raise"),
-    "default_matmul_precision": PRECISIONS,
+    "default_matmul_precision": PRECISIONS, "legacy_prng_key": ("allow", "warn", "error"),
+    "spmd_mode": ("allow_all", "allow_jit"), **dict.fromkeys(_GUARDS, GUARDS),
 }
-_MAY_BE_NONE = {"default_matmul_precision"}
+_MAY_BE_NONE = {"default_matmul_precision", *_GUARDS}
 _ONE_PLATFORM = "there is one platform, the CPU, with one device"
 _FOR_XLA = "it steers XLA"
 _SETTLED: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
@@ -189,11 +204,8 @@ _SETTLED: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "platforms": ("cpu", (None, "", "cpu"), _ONE_PLATFORM),
     "platform_name": ("cpu", ("", "cpu"), _ONE_PLATFORM),
     "default_device": (None, (None,), _ONE_PLATFORM),
-    "spmd_mode": ("allow_jit", ("allow_jit",), _ONE_PLATFORM),
-    "transfer_guard": ("allow", (None, "allow"), _ONE_PLATFORM),
     "debug_key_reuse": (False, (False,), "a key that is used twice is not noticed"),
-    "legacy_prng_key": ("allow", ("allow",), "raw keys are as good as typed ones"),
-    "softmax_custom_jvp": (True, (True,), "softmax has the derivative rule of JAX"),
+    "enable_custom_vjp_by_custom_transpose": (False, (False,), "a custom_vjp function has one form"),
     "dynamic_shapes": (False, (False,), "sizes are known when a program is traced"),
     "enable_compilation_cache": (True, (True,), "programs are always kept on disk, in TINYTRACE_CACHE_DIR"),
     "default_dtype_bits": ("64", ("64",), "set jax_enable_x64"),
@@ -319,8 +331,6 @@ checking_leaks = check_tracer_leaks
 explain_cache_misses = _switch("explain_cache_misses", "Within this context it is logged why functions are traced.")
 log_compiles = _switch("log_compiles", "Within this context it is logged what is traced and compiled.")
 exact = _switch("exact", "Programs compiled within this context use no fused multiply-add.")
-
-
 threefry_partitionable = _switch("threefry_partitionable", "Threefry hashes each position by itself here.")
 
 
@@ -347,6 +357,41 @@ def numpy_rank_promotion(new_val: str) -> AbstractContextManager[None]:
 def default_matmul_precision(new_val: str | None) -> AbstractContextManager[None]:
     """Products that name no precision have this one within this context: "high", "float32" and so on, or None."""
     return override("default_matmul_precision", new_val)
+
+
+def _choice(name: str, doc: str) -> Callable[[Any], AbstractContextManager[None]]:
+    """The context manager of one setting that is one of a few words."""
+
+    def choose(new_val: Any) -> AbstractContextManager[None]:
+        return override(name, new_val)
+
+    choose.__doc__ = doc
+    choose.__name__ = choose.__qualname__ = name
+    return choose
+
+
+legacy_prng_key = _choice("legacy_prng_key", "Raw keys are allowed, warned of ('warn') or refused ('error') here.")
+softmax_custom_jvp = _switch("softmax_custom_jvp", "Within this context `nn.softmax` has its own derivative rule.")
+jax2tf_associative_scan_reductions = _switch("jax2tf_associative_scan_reductions", "Without effect: no jax2tf here.")
+spmd_mode = _choice("spmd_mode", "Without effect: there is one process.")
+transfer_guard_host_to_device = _choice("transfer_guard_host_to_device", "Without effect: there is one memory.")
+transfer_guard_device_to_device = _choice("transfer_guard_device_to_device", "Without effect: there is one device.")
+transfer_guard_device_to_host = _choice("transfer_guard_device_to_host", "Without effect: there is one memory.")
+
+
+@contextmanager
+def transfer_guard(new_val: str | None) -> Iterator[None]:
+    """Set the three guards of transfers: without effect, for the device's memory is the host's."""
+    with ExitStack() as stack:
+        for name in _GUARDS:
+            stack.enter_context(override(name, new_val))
+        yield
+
+
+def enable_custom_vjp_by_custom_transpose(new_val: bool = True) -> AbstractContextManager[None]:
+    """Refused, if it is to be on, with NotImplementedError: a `custom_vjp` function has one form."""
+    _check_settled("enable_custom_vjp_by_custom_transpose", bool(new_val))
+    return nullcontext()
 
 
 def numpy_dtype_promotion(new_val: str) -> AbstractContextManager[None]:

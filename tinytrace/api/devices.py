@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import copy
+import warnings
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
 from tinytrace.api.concrete import as_array
 from tinytrace.api.shapes import ShapeDtypeStruct
@@ -16,6 +18,8 @@ from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.core.tree_paths import broadcast_prefix, prefix_errors
 from tinytrace.core.trees import tree_flatten, tree_leaves, tree_map
 from tinytrace.primitives.placement import CopySemantics, device_put_p
+
+Result = TypeVar("Result")
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -60,6 +64,27 @@ def process_index(backend: str | None = None) -> int:
 def process_indices(backend: str | None = None) -> list[int]:
     """Return the numbers of all processes: that of this one."""
     return [0]
+
+
+def host_count(backend: str | None = None) -> int:
+    """Return `process_count()`, with a warning: the name of that before."""
+    return _renamed("host_count", process_count)(backend)
+
+
+def host_id(backend: str | None = None) -> int:
+    """Return `process_index()`, with a warning: the name of that before."""
+    return _renamed("host_id", process_index)(backend)
+
+
+def host_ids(backend: str | None = None) -> list[int]:
+    """Return `process_indices()`, with a warning: the name of that before."""
+    return _renamed("host_ids", process_indices)(backend)
+
+
+def _renamed(old: str, new: Callable[..., Result]) -> Callable[..., Result]:
+    warnings.warn(f"jax.{old} has been renamed to jax.{new.__name__}. This alias will eventually be removed; please "
+                  "update your code.", stacklevel=3)
+    return new
 
 
 def default_backend() -> str:

@@ -1,11 +1,14 @@
 """Softmax and its family: probabilities, their logarithms, one-hot codes, standardized values."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tinytrace.numpy as jnp
 from tinytrace import lax
+from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.library import library_jit, remembered
+from tinytrace.config import config
 from tinytrace.core.dtypes import canonicalize_dtype
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -27,11 +30,32 @@ def softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike | None = None, initia
 
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.softmax.html.
     """
-    largest = jnp.max(x, axis, where=where, initial=-jnp.inf, keepdims=True)
-    safe = x if where is None else jnp.where(where, x, -jnp.inf)
-    unnormalized = jnp.exp(safe - lax.stop_gradient(largest))
+    return _with_rule(x, axis, where) if config.softmax_custom_jvp else _softmax(x, axis, where)
+
+
+def _softmax(x: Any, axis: Any, where: Any, initial: Any = -jnp.inf,
+             held: Callable[[Value], Value] = lax.stop_gradient) -> Value:
+    """`held`: what is done to the largest element, by which the result does not change."""
+    largest = jnp.max(x, axis, where=where, initial=initial, keepdims=True)
+    safe = x if where is None else jnp.where(where, x, initial)
+    unnormalized = jnp.exp(safe - held(largest))
     result = unnormalized / jnp.sum(unnormalized, axis, where=where, keepdims=True)
     return result if where is None else jnp.where(where, result, 0)
+
+
+def _softmax_of_jax(x: Any, axis: Any = -1, where: Any = None, initial: Any = -jnp.inf) -> Value:
+    return _softmax(x, axis, where, initial, lambda largest: largest)
+
+
+_softmax_of_jax.__name__ = "_softmax"  # what jaxprs print
+_with_rule = custom_jvp(_softmax_of_jax, nondiff_argnums=(1,))
+
+
+@_with_rule.defjvp
+def _softmax_jvp(axis: Any, primals: Any, tangents: Any) -> tuple[Value, Value]:
+    (x, where, initial), (x_dot, _, _) = primals, tangents
+    y = _with_rule(x, axis, where, initial)
+    return y, y * (x_dot - (y * x_dot).sum(axis, where=where, keepdims=True))
 
 
 @library_jit("axis")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -144,10 +145,27 @@ def check_key(name: str, key: Any, batched: bool = False) -> tuple[Any, bool]:
     if was_raw and dtype is None:
         raise TypeError(f"unexpected PRNG key type {type(key)}")
     typed = random_wrap(key, _tag(None)) if was_raw else key
+    if was_raw:
+        _judge_raw_key()
     if np.ndim(typed) and not batched:
         raise ValueError(f"{name} accepts a single key, but was given a key array of shape {np.shape(key)} != (). "
                          "Use jax.vmap for batching.")
     return typed, was_raw
+
+
+_RAW = ("Legacy uint32 key array passed as key to jax.random function. Please create keys using jax.random.key(). If "
+        'use of a raw key array was intended, set jax_legacy_prng_key="allow".')
+
+
+def _judge_raw_key() -> None:
+    """Raise or warn where the settings say that keys are to be typed."""
+    if config.legacy_prng_key == "error":
+        raise ValueError(_RAW)
+    if config.legacy_prng_key == "warn":
+        warnings.warn(_RAW, stacklevel=4)
+    elif config.enable_custom_prng:
+        warnings.warn("Raw arrays as random keys to jax.random functions are deprecated. Assuming valid threefry2x32 "
+                      "key for now.", FutureWarning, stacklevel=4)
 
 
 def as_given(keys: Any, was_raw: bool) -> Any:
