@@ -1,5 +1,6 @@
 /* bfloat16 is the upper half of a float; float16 has 5 bits of exponent and 10 of mantissa. Both are converted by integer
-   operations without branches, for compilers make vectors of these: of C's own `_Float16` gcc 12 makes none. */
+   operations without branches, for compilers make vectors of these: of C's own `_Float16` gcc 12 makes none. Strips
+   of float16 are converted by the CPU's instructions (codegen/passes/half_strips.py). */
 
 /* tt: tt_f16_to_f32; needs: tt_bits_f32, tt_float_f32 */
 /* The exponent is counted anew; what is smaller than 2**-14 has none, and is the mantissa of 2**-14 without its 1. */
@@ -31,6 +32,70 @@ static inline float tt_round_f16(float x) {
     float size = tt_float_f32(all & 0x7FFFFFFFu), coarse = tt_float_f32(power + (13u << 23));
     float rounded = size >= 65520.0f ? __builtin_inff() : (size + coarse) - coarse;
     return tt_float_f32(tt_bits_f32(rounded) | (all & 0x80000000u));
+}
+
+/* tt: tt_widen_f16; needs: tt_f16_to_f32 */
+/* A strip of float16 as floats, by the instruction for it where the compiler says that the CPU has it. */
+static inline void tt_widen_f16(float *restrict to, const uint16_t *restrict from, int64_t n) {
+    int64_t done = 0;
+#ifdef __AVX512F__
+    typedef float floats __attribute__((vector_size(64), may_alias, aligned(4)));
+    typedef short halves __attribute__((vector_size(32), may_alias, aligned(2)));
+    done = n / 16 * 16;
+    for (int64_t i = 0; i < done; i += 16)
+        *(floats *)(to + i) = __builtin_ia32_vcvtph2ps512_mask(*(const halves *)(from + i), (floats){0}, -1, 4);
+#elif defined(__F16C__)
+    typedef float floats __attribute__((vector_size(32), may_alias, aligned(4)));
+    typedef short halves __attribute__((vector_size(16), may_alias, aligned(2)));
+    done = n / 8 * 8;
+    for (int64_t i = 0; i < done; i += 8)
+        *(floats *)(to + i) = __builtin_ia32_vcvtph2ps256(*(const halves *)(from + i));
+#endif
+    for (int64_t i = done; i < n; i++)
+        to[i] = tt_f16_to_f32(from[i]);
+}
+
+/* tt: tt_narrow_f16; needs: tt_f32_to_f16 */
+/* A strip of floats, each rounded to float16. */
+static inline void tt_narrow_f16(uint16_t *restrict to, const float *restrict from, int64_t n) {
+    int64_t done = 0;
+#ifdef __AVX512F__
+    typedef float floats __attribute__((vector_size(64), may_alias, aligned(4)));
+    typedef short halves __attribute__((vector_size(32), may_alias, aligned(2)));
+    done = n / 16 * 16;
+    for (int64_t i = 0; i < done; i += 16)
+        *(halves *)(to + i) = __builtin_ia32_vcvtps2ph512_mask(*(const floats *)(from + i), 0, (halves){0}, -1);
+#elif defined(__F16C__)
+    typedef float floats __attribute__((vector_size(32), may_alias, aligned(4)));
+    typedef short halves __attribute__((vector_size(16), may_alias, aligned(2)));
+    done = n / 8 * 8;
+    for (int64_t i = 0; i < done; i += 8)
+        *(halves *)(to + i) = __builtin_ia32_vcvtps2ph256(*(const floats *)(from + i), 0);
+#endif
+    for (int64_t i = done; i < n; i++)
+        to[i] = tt_f32_to_f16(from[i]);
+}
+
+/* tt: tt_round_strip_f16; needs: tt_round_f16 */
+/* A strip of floats, each rounded to float16, as floats. */
+static inline void tt_round_strip_f16(float *restrict strip, int64_t n) {
+    int64_t done = 0;
+#ifdef __AVX512F__
+    typedef float floats __attribute__((vector_size(64), may_alias, aligned(4)));
+    typedef short halves __attribute__((vector_size(32)));
+    done = n / 16 * 16;
+    for (int64_t i = 0; i < done; i += 16) {
+        halves rounded = __builtin_ia32_vcvtps2ph512_mask(*(floats *)(strip + i), 0, (halves){0}, -1);
+        *(floats *)(strip + i) = __builtin_ia32_vcvtph2ps512_mask(rounded, (floats){0}, -1, 4);
+    }
+#elif defined(__F16C__)
+    typedef float floats __attribute__((vector_size(32), may_alias, aligned(4)));
+    done = n / 8 * 8;
+    for (int64_t i = 0; i < done; i += 8)
+        *(floats *)(strip + i) = __builtin_ia32_vcvtph2ps256(__builtin_ia32_vcvtps2ph256(*(floats *)(strip + i), 0));
+#endif
+    for (int64_t i = done; i < n; i++)
+        strip[i] = tt_round_f16(strip[i]);
 }
 
 /* tt: tt_bf16_to_f32; needs: tt_float_f32 */

@@ -137,6 +137,7 @@ PROGRAMS = {
     "join": (lambda x, y: jnp.concatenate([jnp.pad(x, 3), y.T]), f32(50, 94), f32(100, 20)),
     "half": (lambda x, y: (x * y).sum(1), jax.ShapeDtypeStruct((64, 100), np.float16),
              jax.ShapeDtypeStruct((64, 100), np.float16)),
+    "half_strips": (lambda x: jnp.maximum(x * 2 + 1, x) * x, jax.ShapeDtypeStruct((5000,), np.float16)),
 }
 
 

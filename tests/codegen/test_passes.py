@@ -25,7 +25,16 @@ from tinytrace.codegen.ir import cost
 from tinytrace.codegen.ir.evaluation import KernelError
 from tinytrace.codegen.ir.statements import For
 from tinytrace.codegen.ir.verifier import accesses
-from tinytrace.codegen.passes import loop_fission, pipeline, prefetch, quotients, streaming_stores, threads, tiling
+from tinytrace.codegen.passes import (
+    half_strips,
+    loop_fission,
+    pipeline,
+    prefetch,
+    quotients,
+    streaming_stores,
+    threads,
+    tiling,
+)
 from tinytrace.codegen.plan import products
 from tinytrace.codegen.schedule import column_folds, inner_simd
 from tinytrace.codegen.whole import gemm, panels, scatter
@@ -49,7 +58,7 @@ def small(monkeypatch):
         (products, "SMALL_PRODUCT", 64), (products, "SMALL_IN_BATCH", 8), (gemm, "LEAST_GATHERED", 64),
         (panels, "PANEL", 96), (panels, "FEWEST", 4), (panels, "MOST", 8),
         (tiling, "FEWEST", 2), (tiling, "LARGE", 16), (tiling, "LANES", 4),
-        (quotients, "LANES", 2),
+        (quotients, "LANES", 2), (half_strips, "FEWEST", 4), (half_strips, "LONGEST", 8), (half_strips, "VECTOR", 2),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
 

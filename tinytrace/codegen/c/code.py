@@ -276,7 +276,8 @@ class Code:
             case "affine":
                 return self._sum(*args)
             case "load":
-                return widened(f"{named(args[0].name)}[{self._text(args[1])[0]}]", args[0].dtype), True
+                text = f"{named(args[0].name)}[{self._text(args[1])[0]}]"
+                return text if args[0].wide else widened(text, args[0].dtype), True
             case "apply":
                 return self._apply(node)
             case "cast":

@@ -71,7 +71,8 @@ def repeated(kernels: Sequence[Kernel]) -> dict[Nest, Pattern]:
 def _stands_alone(nest: Nest) -> bool:
     """Is a kernel made of loops that run on this thread, and leaves it nothing but what they store?"""
     return all(isinstance(stmt, (For, Row)) for stmt in nest.body) and not any(
-        isinstance(stmt, Call) or (isinstance(stmt, For) and stmt.grain) for stmt in nested(nest.body))
+        (isinstance(stmt, Call) and (stmt.procedure.uses_host or stmt.procedure.failure or stmt.then is not None))
+        or (isinstance(stmt, For) and stmt.grain) for stmt in nested(nest.body))
 
 
 def _outline(nest: Nest) -> tuple[int, ...]:
@@ -158,7 +159,7 @@ class _Numbering:
 
     def _array(self, x: Buffer) -> tuple[Any, ...]:
         self.eqns.append(x.eqns)
-        return self._number(x), self._number(x.name), x.dtype, x.space == "row"
+        return self._number(x), self._number(x.name), x.dtype, x.space == "row", x.wide
 
     def _place(self, place: Place) -> tuple[Any, ...]:
         if isinstance(place, Node):

@@ -15,7 +15,7 @@ from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
-from tinytrace.codegen.c.types import memory_type, narrowed, variable_type, widened
+from tinytrace.codegen.c.types import array_type, narrowed, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.kernel import Nest
@@ -83,7 +83,7 @@ class NestWriter:
         inner.line("/* Kernels that are the same but for their arrays. */", COMMENT)
         NestWriter(inner, self.functions, self.fuses)._body(nest.body)
         written_to = changed(nest.body)
-        takes = [f"{'' if b.name in written_to else 'const '}{memory_type(b.dtype)} *restrict {b.name}"
+        takes = [f"{'' if b.name in written_to else 'const '}{array_type(b)} *restrict {b.name}"
                  for b in buffers]
         takes += [f"{variable_type(x.dtype)} {x.args[0]}" for x in variables]
         inner.declared.update(str(x.args[0]) for x in variables)
@@ -129,7 +129,7 @@ class NestWriter:
                 if fixed:
                     code.know(value, str(x.args[0]))
             case Row(buffer):
-                code.line(f"{memory_type(buffer.dtype)} {buffer.name}[{max(buffer.size, 1)}];")
+                code.line(f"{array_type(buffer)} {buffer.name}[{max(buffer.size, 1)}];")
             case Store(place, value, eqns):
                 text = code.value(value) if code.uses[value] > 1 else code.text_of(value)
                 if isinstance(place, Node):
@@ -148,8 +148,8 @@ class NestWriter:
     def _element(self, text: str, value: Node, array: Buffer) -> str:
         """Return what is stored for a value: not rounded twice, if it is rounded here and nowhere else."""
         if is_half(array.dtype) and value.op == "apply" and self.code.name_of(value) is None:
-            return narrowed(self.code.unrounded(value), array.dtype)
-        return narrowed(text, array.dtype)
+            text = self.code.unrounded(value)
+        return text if array.wide else narrowed(text, array.dtype)
 
     def _place(self, place: Place) -> str:
         if isinstance(place, Node):
@@ -310,7 +310,7 @@ class NestWriter:
             inner.line("void *const *work = ctx;")
         for k, buffer in enumerate(buffers):
             const = "" if buffer.name in written_to else "const "
-            inner.line(f"{const}{memory_type(buffer.dtype)} *restrict {buffer.name} = work[{k}];")
+            inner.line(f"{const}{array_type(buffer)} *restrict {buffer.name} = work[{k}];")
         for k, x in enumerate(variables, len(buffers)):
             kind = variable_type(x.dtype)
             inner.line(f"const {kind} {x.args[0]} = *(const {kind} *)work[{k}];")

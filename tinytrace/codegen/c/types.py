@@ -7,6 +7,7 @@ compare whole ones alone: all else is written on their parts (`primitives/on_com
 from __future__ import annotations
 
 from tinytrace.codegen.c.lines import named
+from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import FLOAT0, FLOAT16, DType, KeyType, is_half, short_name
 
 _MEMORY = {"f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double", "bool": "uint8_t",
@@ -25,6 +26,11 @@ def memory_type(dtype: DType) -> str:
         return "uint8_t"
     name = short_name(dtype)
     return _MEMORY.get(name) or f"{'u' if name[0] == 'u' else ''}int{name[1:]}_t"
+
+
+def array_type(buffer: Buffer) -> str:
+    """Return the C type of the elements of an array."""
+    return variable_type(buffer.dtype) if buffer.wide else memory_type(buffer.dtype)
 
 
 def interface_type(dtype: DType) -> str:

@@ -1,6 +1,7 @@
 """What a `Call` statement calls: functions of csrc/ and of the host over whole arrays, with what they mean in NumPy."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,31 @@ def stream(nbytes: int) -> Procedure:
         places["to"][:count] = places["part"][:count]
 
     return Procedure("stream", (call_named("tt_stream", place("to"), place("part"), nbytes),), copy, streams=True)
+
+
+@functools.cache
+def widen_halves(count: int) -> Procedure:
+    """Return the conversion of `count` float16 at the place `from` to floats in the strip `to`."""
+    return Procedure("widen", (call_named("tt_widen_f16", place("to"), place("from"), count),), _copied(count))
+
+
+@functools.cache
+def round_halves(count: int) -> Procedure:
+    """Return the rounding of the `count` floats in `strip` to float16: in the kernel's terms they are that already."""
+    return Procedure("round", (call_named("tt_round_strip_f16", place("strip"), count),), lambda places: None)
+
+
+@functools.cache
+def narrow_halves(count: int) -> Procedure:
+    """Return the conversion of the `count` floats in the strip `from` to float16 at the place `to`."""
+    return Procedure("narrow", (call_named("tt_narrow_f16", place("to"), place("from"), count),), _copied(count))
+
+
+def _copied(count: int) -> Callable[[dict[str, np.ndarray[Any, Any]]], None]:
+    def copy(places: dict[str, np.ndarray[Any, Any]]) -> None:
+        places["to"][:count] = places["from"][:count]
+
+    return copy
 
 
 PREFETCH = Procedure("prefetch", (call_named("__builtin_prefetch", place("row")),), lambda places: None)

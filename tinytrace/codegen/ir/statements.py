@@ -21,7 +21,7 @@ from typing import TypeAlias, TypeVar
 
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, walk
 from tinytrace.codegen.ir.procedures import Procedure
-from tinytrace.core.dtypes import DType, element_size, short_name
+from tinytrace.core.dtypes import FLOAT32, DType, element_size, short_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,9 @@ class Buffer:
     """The ids of the equations whose partial results it holds; none for others, which several may share."""
     given: bool = False
     """Is it an output that holds a donated argument when the program begins?"""
+    wide: bool = False
+    """Does an array on the stack hold halves as variables do, as floats? What is stored there waits for its rounding,
+    which is a call on the whole array."""
 
     @property
     def size(self) -> int:
@@ -47,7 +50,7 @@ class Buffer:
 
     @property
     def nbytes(self) -> int:
-        return self.size * element_size(self.dtype)
+        return self.size * (element_size(FLOAT32) if self.wide else element_size(self.dtype))
 
     def __str__(self) -> str:
         return f"{self.name}:{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"

@@ -14,6 +14,7 @@ from tinytrace.codegen.ir.cost import DIVISION, steps
 from tinytrace.codegen.ir.nodes import Node, load, walk
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Stmt, Store
+from tinytrace.core.dtypes import FLOAT16
 
 LONG_CHAIN = 30
 """Steps, each on the result of the one before, from which a loop is cut; side by side they need no cut."""
@@ -29,7 +30,8 @@ def fission(body: Sequence[Stmt], lane: Node, length: int) -> tuple[list[Buffer]
     for node in nodes:
         depth[node] = _weight(node) + max([depth[child] for child in node.children], default=0)
     longest = max(depth.values(), default=0)
-    if longest < LONG_CHAIN or len(values) < len(body) or any(node.op == "where" for node in nodes):
+    if longest < LONG_CHAIN or len(values) < len(body) or any(node.op == "where" for node in nodes) \
+            or any(node.dtype == FLOAT16 for node in nodes):  # `half_strips` cuts these at their roundings
         return [], [list(body)]
     limits = [limit for limit in sorted(set(depth.values())) if longest < 3 * limit < 2 * longest]
     plans = [_crossing(nodes, depth, limit) for limit in limits]

@@ -7,6 +7,7 @@ from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.passes.dead_code import remove_dead_code
 from tinytrace.codegen.passes.empty_loops import drop_empty_loops
 from tinytrace.codegen.passes.epilogue import fuse_epilogues
+from tinytrace.codegen.passes.half_strips import round_in_strips
 from tinytrace.codegen.passes.in_place import update_carries_in_place
 from tinytrace.codegen.passes.index_set_splitting import split_index_sets
 from tinytrace.codegen.passes.interchange import interchange_loops
@@ -30,6 +31,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     spread_over_threads,
     stream_results,
     prefetch_rows,
+    round_in_strips,
 ]
 
 

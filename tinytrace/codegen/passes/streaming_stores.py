@@ -104,7 +104,7 @@ def _in_strips(loop: For, large: Sequence[Buffer]) -> list[Stmt]:
         return inside
     main = For(strip, number(0), number(strips), inside, independent=loop.independent,
                grain=min(strips, -(-loop.grain // size)))
-    return [main, *_rest(loop, strips * size, extent)]
+    return [main, *rest_of(loop, strips * size, extent)]
 
 
 def _has_whole_lines(loop: For, large: Sequence[Buffer]) -> bool:
@@ -135,7 +135,7 @@ def _filled(lane: Node, end: Node, between: Sequence[Buffer], bodies: Sequence[l
     return [*(Row(array) for array in between), *loops]
 
 
-def _rest(loop: For, begin: int, end: int) -> list[Stmt]:
+def rest_of(loop: For, begin: int, end: int) -> list[Stmt]:
     """Return the loop over what is left after the last whole strip."""
     if begin == end:
         return []

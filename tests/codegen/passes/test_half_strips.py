@@ -1,0 +1,100 @@
+"""Loops over float16 that are cut into strips, each rounded as a whole, give the bits that one loop gives."""
+import sys
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace.codegen.passes import half_strips
+
+EVERY = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+X = np.random.default_rng(0).standard_normal(3000).astype(np.float16)
+SQUARE = np.random.default_rng(1).standard_normal((7, 1500)).astype(np.float16)
+
+
+def long_chain(x):
+    for k in range(40):
+        x = x * 1.5 - k
+    return x
+
+
+def many_values(x):
+    values = [x * k for k in range(1, 40)]
+    return sum(values) * values[0]
+
+
+PROGRAMS = {
+    "every number": (lambda x: jnp.maximum(x * 2 + 1, x) * x - x, EVERY),
+    "every quotient": (lambda x: 1 / (x + 1), EVERY),
+    "every number beside its neighbour": (lambda x: x[1:] * x[:-1] + x[2:].sum(), EVERY),
+    "no operation": (lambda x: x.astype(np.float32).astype(np.float16), X),
+    "exact operations": (lambda x: (-x, jnp.abs(x), jnp.maximum(x, 1), x > 0), EVERY),
+    "a rest": (lambda x: (x + 1) * x, X[:2999]),
+    "one strip": (lambda x: (x + 1) * x, X[:1001]),
+    "the shortest": (lambda x: (x + 1) * x, X[:128]),
+    "results that are used": (lambda x: [y := x * x, z := y + x, z * y - x, z], X),
+    "a result twice": (lambda x: [y := x * x, y, x], X),
+    "two types": (lambda x: jnp.exp(x.astype(np.float32) / 3).astype(np.float16) * x + 1, X),
+    "a dear value twice": (lambda x: [y := jnp.exp(x.astype(np.float32)), y.astype(np.float16) * x, y * 2], X),
+    "integers": (lambda x: ((x * 3).astype(np.int32), x + jnp.arange(3000).astype(np.float16)), X),
+    "choices": (lambda x: jnp.where(x > 0, x * x, x + 1) * x, X),
+    "functions": (lambda x: jnp.tanh(x) * jnp.exp(-x * x), EVERY),
+    "backwards": (lambda x: x[::-1] * x + 1, X),
+    "strides": (lambda x: x[::3] * x[:1000] + 1, X),
+    "a padded edge": (lambda x: jnp.pad(x, 3) * 2, X),
+    "rows": (lambda x: x * x[0] + x[:, :1], SQUARE),
+    "transposed": (lambda x: x.T * x.T + 1, SQUARE),
+    "sums of rows": (lambda x: (x * x).sum(1), SQUARE),
+    "sums of columns": (lambda x: (x * x).sum(0), SQUARE),
+    "softmax": (lambda x: jax.nn.softmax(x), SQUARE),
+    "a sum": (lambda x: (x * x + 1).sum(), EVERY[:20000]),
+    "a running sum": (lambda x: jnp.cumsum(x * x), X),
+    "a loop": (lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y * x + i, x), X),
+    "a scan": (lambda x: jax.lax.scan(lambda c, y: (c * y + y, c - y), x[0], x), SQUARE),
+    "a gradient": (jax.grad(lambda x: (jnp.tanh(x * x) * x).sum()), X),
+    "a product of matrices": (lambda x: jax.nn.relu(x @ x.T + 1) * 2, SQUARE[:, :200]),
+    "a long chain": (long_chain, X),
+    "many values": (many_values, X),
+    "bfloat16": (lambda x: (x.astype(jnp.bfloat16) * 3 + 1, x * 3 + 1), X),
+}
+
+
+def bits(function, x):
+    jax.clear_caches()
+    return [np.asarray(leaf).tobytes() for leaf in jax.tree_util.tree_leaves(jax.jit(lambda x: function(x))(x))]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_strips_give_the_bits_of_one_loop(name, monkeypatch):
+    function, x = PROGRAMS[name]
+    in_strips = bits(function, x)
+    monkeypatch.setattr(half_strips, "FEWEST", sys.maxsize)
+    assert bits(function, x) == in_strips
+    jax.clear_caches()
+
+
+def text_of(function, *shapes, dtype=np.float16):
+    return jax.jit(function).lower(*[jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]).as_text()
+
+
+def test_what_is_cut():
+    def calls(*args, **kwargs):
+        text = text_of(*args, **kwargs)
+        return [text.count(f"{name}(") for name in ("tt_widen_f16", "tt_round_strip_f16", "tt_narrow_f16")]
+
+    assert calls(lambda x, y: x * y + x, (1000,), (1000,)) == [2, 1, 1]
+    assert calls(lambda x: -x, (1000,)) == [1, 0, 1]
+    assert calls(lambda x: x.sum(), (1000,)) == [1, 0, 0]
+    assert calls(lambda x: x + 1, (100,)) == [0, 0, 0]
+    assert calls(lambda x: x.astype(np.float32), (1000,)) == [0, 0, 0]
+    assert calls(lambda x: x * 3 + 1, (1000,), dtype=jnp.bfloat16) == [0, 0, 0]
+
+
+def test_strips_that_are_read_no_more_are_used_again():
+    text = text_of(lambda x: ((((x + 1) * 2 + 1) * 3 + 1) * 5 + 1) * 7, (1000,))
+    assert text.count("_strip[1000];") == 2
+
+
+def test_the_heading_says_what_the_loop_was():
+    assert "/* loop over 5000: reads 10.0 kB, writes 10.0 kB, 10.0 kflop" in text_of(lambda x: x * 3 + 1, (5000,))

@@ -1,0 +1,44 @@
+int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
+    const uint16_t *a = buffers[0];
+    uint16_t *e = buffers[1];
+    (void)host;
+
+    /* loop over 5000: reads 10.0 kB, writes 10.0 kB, 20.0 kflop, fusion saved 60.0 kB
+     *     b:f16[5000] = mul a 2.0
+     *     c:f16[5000] = add b 1.0
+     *     d:f16[5000] = max c a
+     *     e:f16[5000] = mul d a
+     */
+    for (int64_t i0_strip = 0; i0_strip < 5; i0_strip++) {
+        float a_strip[992];
+        float b_strip[992];
+        float c_strip[992];
+        tt_widen_f16(a_strip, (a + (992 * i0_strip)), 992);
+        #pragma omp simd
+        for (int64_t i0 = 0; i0 < 992; i0++) {
+            b_strip[i0] = a_strip[i0] * 2.0f;
+        }
+        tt_round_strip_f16(b_strip, 992);
+        #pragma omp simd
+        for (int64_t i0 = 0; i0 < 992; i0++) {
+            c_strip[i0] = b_strip[i0] + 1.0f;
+        }
+        tt_round_strip_f16(c_strip, 992);
+        #pragma omp simd
+        for (int64_t i0 = 0; i0 < 992; i0++) {
+            const float a_strip_i = a_strip[i0];
+            const float d = tt_max_f32(c_strip[i0], a_strip_i);
+            b_strip[i0] = d * a_strip_i;
+        }
+        tt_narrow_f16((e + (992 * i0_strip)), b_strip, 992);
+    }
+    #pragma omp simd
+    for (int64_t i0 = 4960; i0 < 5000; i0++) {
+        const float a_i = tt_f16_to_f32(a[i0]);
+        const float b = tt_round_f16(a_i * 2.0f);
+        const float c = tt_round_f16(b + 1.0f);
+        const float d = tt_max_f32(c, a_i);
+        e[i0] = tt_f32_to_f16(d * a_i);
+    }
+    return TT_OK;
+}

@@ -1,0 +1,263 @@
+"""Loops that compute with float16 run strip by strip, and a strip is rounded as a whole.
+
+    for i < n: y[i] = a[i] * b[i] + a[i]
+
+    is    for each strip of 1024 i: a_wide = a; b_wide = b
+                                    for j: c_wide[j] = a_wide[j] * b_wide[j]
+                                    round c_wide
+                                    for j: y_wide[j] = c_wide[j] + a_wide[j]
+                                    y = y_wide
+
+A CPU converts a vector of float16 in one instruction, but compilers (gcc 12) make no vectors of a loop in which it
+stands, and a rounding written with integers takes nine operations. What widens, rounds and narrows a strip is a
+function of csrc/math/halves.h, with the instruction where the CPU has it. Strips stay in the first-level cache.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tinytrace.codegen.ir.arithmetic import constant_of, linear, rebuild, stride_along, subtract
+from tinytrace.codegen.ir.cost import DIVISION, steps
+from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
+from tinytrace.codegen.ir.procedures import narrow_halves, round_halves, widen_halves
+from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.ir.statements import (
+    Buffer,
+    Call,
+    Combine,
+    Declare,
+    For,
+    Place,
+    Row,
+    Stmt,
+    Store,
+    When,
+    expressions,
+    with_body,
+)
+from tinytrace.codegen.passes.streaming_stores import rest_of
+from tinytrace.core.dtypes import FLOAT16
+
+FEWEST = 128
+"""Shorter loops are left as they are."""
+LONGEST, LONGEST_FOLD = 1024, 2048
+"""Elements of a strip; a loop that folds into a variable is not cut, for its terms would be added in another order."""
+VECTOR = 16
+"""A strip has a multiple of so many elements: those that one instruction converts."""
+CACHED = 6144
+"""Elements of all strips together: they wait in the first-level cache."""
+MOST = 24
+"""Values of a loop that are kept in strips."""
+MOST_REPEATED = 2
+"""What stands between roundings is computed in every loop that needs it; so many times as much work is too much."""
+
+
+def round_in_strips(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program whose vectorised loops convert float16 a strip at a time."""
+    return map_bodies(kernels, lambda body: _in_strips(body, set()), keep_titles=True)
+
+
+def _in_strips(body: Sequence[Stmt], taken: set[str]) -> list[Stmt]:
+    """Return statements with strips in their loops; taken: the names of all strips of the kernel."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For) and stmt.simd:
+            result += _cut(stmt, taken)
+        elif isinstance(stmt, (For, When)):
+            result.append(with_body(stmt, _in_strips(stmt.body, taken)))
+        elif isinstance(stmt, Call) and stmt.then is not None:
+            then = with_body(stmt.then, _in_strips(stmt.then.body, taken))
+            result.append(stmt if then is stmt.then else replace(stmt, then=then))
+        else:
+            result.append(stmt)
+    return result
+
+
+def _cut(loop: For, taken: set[str]) -> list[Stmt]:
+    extent = int(loop.axis.args[1])
+    if extent < FEWEST or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
+        return [loop]
+    body = _without_variables(loop.body)
+    phases = _Phases(loop, body, loop.axis)
+    if not phases.pay():
+        return [loop]
+    longest = max(FEWEST, min(LONGEST_FOLD if phases.folds else LONGEST, CACHED // phases.strips))
+    if extent <= longest and not loop.grain:
+        return phases.statements(extent, taken)
+    if phases.folds:
+        return [loop]
+    size = extent // -(-extent // longest) // VECTOR * VECTOR  # so that little is left after the last strip
+    strips, name = extent // size, str(loop.axis.args[0])
+    strip, lane = axis(f"{name}_strip", strips), axis(name, size)
+    moved = Replacement({loop.axis: linear(0, [(strip, size), (lane, 1)])}).of(body)
+    main = For(strip, number(0), number(strips), _Phases(loop, moved, lane).statements(size, taken),
+               independent=loop.independent, grain=min(strips, -(-loop.grain // size)))
+    return [main, *rest_of(loop, strips * size, extent)]
+
+
+def _without_variables(body: Sequence[Stmt]) -> list[Stmt]:
+    """Return the stores and folds of a loop, with no variable of its own; nothing if there is more in it."""
+    named: dict[Node, Node] = {}
+    result: list[Stmt] = []
+    for old in body:
+        stmt, = Replacement(named).of([old])
+        if isinstance(stmt, Declare) and stmt.fixed:
+            named[stmt.local] = stmt.value
+        elif isinstance(stmt, (Store, Combine)):
+            result.append(stmt)
+        else:
+            return []
+    return result
+
+
+class _Phases:
+    """The loops over a strip: each computes what needs no other roundings than those before it.
+
+    A value is *kept* in a strip if it is widened, rounded or narrowed as a whole; what stands between is computed in
+    every loop that reads it.
+    """
+
+    def __init__(self, loop: For, body: Sequence[Stmt], lane: Node) -> None:
+        self.loop = loop
+        self.body = body
+        self.lane = lane
+        self.folds = any(isinstance(stmt, Combine) and isinstance(stmt.place, Node) for stmt in body)
+        """Does the loop fold into variables?"""
+        self.nodes = walk(root for stmt in body for root in expressions(stmt))
+        self.narrowed = [stmt for stmt in body if isinstance(stmt, Store) and self._is_narrowed(stmt)]
+        others = [stmt for stmt in body if stmt not in self.narrowed]
+        readers = Counter(child for node in self.nodes for child in node.children)
+        readers.update(root for stmt in others for root in expressions(stmt))
+        self.read = set(readers)
+        """The values of which something else is made than a result that is narrowed."""
+        results = {stmt.value for stmt in self.narrowed}
+        self.kept = [node for node in self.nodes if lane in node.axes and (
+            node in results or self._is_widened(node) or _is_rounded(node)
+            or (readers[node] > 1 and node.op == "apply" and steps(node.args[0]) >= DIVISION))]
+        kept = set(self.kept)
+        self.level: dict[Node, int] = {}
+        """The first loop that can read a value."""
+        for node in self.nodes:
+            below = max((self.level[child] for child in node.children), default=0)
+            self.level[node] = below + (node in kept and node.op != "load")
+        self.made: dict[int, list[Node]] = {}
+        """What each loop makes and keeps."""
+        for node in self.kept:
+            if node.op != "load":
+                self.made.setdefault(self.level[node] - 1, []).append(node)
+        self.left: dict[int, list[Stmt]] = {}
+        """The other statements of each loop."""
+        for stmt in others:
+            self.left.setdefault(max(self.level[root] for root in expressions(stmt)), []).append(stmt)
+
+    def _is_widened(self, node: Node) -> bool:
+        return node.op == "load" and node.dtype == FLOAT16 and stride_along(node.args[1], self.lane) == 1
+
+    def _is_narrowed(self, stmt: Store) -> bool:
+        return isinstance(stmt.place, tuple) and stmt.place[0].dtype == FLOAT16 and self.lane in stmt.value.axes \
+            and stride_along(stmt.place[1], self.lane) == 1
+
+    def pay(self) -> bool:
+        """May the loop be cut, and is there something to convert?"""
+        applied = [node for node in self.nodes if node.op == "apply"]
+        halves = [node for node in self.kept if node.dtype == FLOAT16]
+        computes = any(FLOAT16 in node.args[0].operands and not node.args[0].is_conversion for node in applied)
+        if not halves or len(self.kept) > MOST or not (computes or self.folds) \
+                or any(node.op == "where" for node in self.nodes):
+            return False
+        written = {stmt.place[0].name for stmt in self.body
+                   if isinstance(stmt, (Store, Combine)) and isinstance(stmt.place, tuple)}
+        late = {node.args[0].name for node in self.nodes if node.op == "load" and not self._is_widened(node)}
+        kept = set(self.kept)
+        work = sum(node in self.made.get(k, ()) or node not in kept
+                   for k in self._loops() for node in self._cone(k) if node.op == "apply")
+        return not written & late and work <= MOST_REPEATED * len(applied)
+
+    def _loops(self) -> range:
+        return range(max([*self.made, *self.left], default=-1) + 1)
+
+    def _cone(self, k: int) -> set[Node]:
+        """Return all that loop k computes or reads."""
+        kept = set(self.kept)
+        rest = [*self.made.get(k, ()), *(root for stmt in self.left.get(k, ()) for root in expressions(stmt))]
+        tops, found = set(self.made.get(k, ())), set(rest)
+        while rest:
+            node = rest.pop()
+            if node in tops or node not in kept:
+                rest += [child for child in node.children if child not in found]
+                found.update(node.children)
+        return found
+
+    @property
+    def strips(self) -> int:
+        """How many strips there are."""
+        return len(set(self._rows(0, set()).values()))
+
+    def statements(self, size: int, taken: set[str]) -> list[Stmt]:
+        """Return the strips, and the loops over them between calls of what converts them."""
+        rows = self._rows(size, taken)
+        readings = {node: load(row, self.lane, row.dtype) for node, row in rows.items()}
+        result: list[Stmt] = [Row(row) for row in dict.fromkeys(rows.values())]
+        widened = [node for node in self.kept if node.op == "load"]
+        for node in widened:
+            source = node.args[0], self._begin(node.args[1])
+            places: dict[str, Place] = {"to": (rows[node], number(0)), "from": source}
+            result.append(Call(widen_halves(size), places, ("to",)))
+        result += self._narrowings(widened, rows, size)
+        for k in self._loops():
+            made = self.made.get(k, [])
+            body: list[Stmt] = []
+            for node in made:
+                others = {old: new for old, new in readings.items() if old is not node}
+                body.append(Store((rows[node], self.lane), rewrite([node], others, rebuild)[0]))
+            body += Replacement(readings).of(self.left.get(k, []))
+            result.append(For(self.lane, number(0), number(size), body, True, self.loop.independent))
+            result += [Call(round_halves(size), {"strip": (rows[node], number(0))}, ("strip",))
+                       for node in made if _is_rounded(node) and node in self.read]
+            result += self._narrowings(made, rows, size)
+        return result
+
+    def _narrowings(self, made: Sequence[Node], rows: Mapping[Node, Buffer], size: int) -> list[Stmt]:
+        """Return what stores the results among some values."""
+        calls: list[Stmt] = []
+        for stmt in self.narrowed:
+            if stmt.value in made and isinstance(stmt.place, tuple):
+                places: dict[str, Place] = {"to": (stmt.place[0], self._begin(stmt.place[1])),
+                                            "from": (rows[stmt.value], number(0))}
+                calls.append(Call(narrow_halves(size), places, ("to",)))
+        return calls
+
+    def _begin(self, offset: Node) -> Node:
+        return subtract(offset, self.lane)
+
+    def _rows(self, size: int, taken: set[str]) -> dict[Node, Buffer]:
+        """Return the strip of each value that is kept; one that is read no more is used again."""
+        last = {node: k for k in self._loops() for node in self._cone(k)}
+        rows: dict[Node, Buffer] = {}
+        free: list[Buffer] = []
+        for k in range(-1, len(self._loops())):
+            for node in self.made.get(k, []) if k >= 0 else [node for node in self.kept if node.op == "load"]:
+                fit = next((row for row in free if row.dtype == node.dtype), None)
+                if fit is not None:
+                    free.remove(fit)
+                rows[node] = fit or self._row(node, size, taken)
+            ended = [row for node, row in rows.items() if last.get(node, -1) == k]
+            free += [row for row in ended if row not in free]
+        return rows
+
+    def _row(self, node: Node, size: int, taken: set[str]) -> Buffer:
+        assert node.dtype is not None
+        name = node.args[0].name if node.op == "load" else node.hint or "value"
+        name = wish = f"{name}_strip"
+        while name in taken:
+            name = f"{wish}_{sum(other.startswith(wish) for other in taken)}"
+        taken.add(name)
+        return Buffer(name, (size,), node.dtype, "row", wide=node.dtype == FLOAT16)
+
+
+def _is_rounded(node: Node) -> bool:
+    """Is this the result of an operation that is rounded to float16?"""
+    return node.op == "apply" and node.dtype == FLOAT16 and node.args[0].ulp != 0
