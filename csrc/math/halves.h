@@ -117,6 +117,27 @@ static inline float tt_round_bf16(float x) {
     return tt_float_f32((x == x ? rounded : bits | 0x00400000u) & 0xFFFF0000u);
 }
 
+/* Of what is computed from bfloat16 by C's own operations a NaN has zeros in its lower half, as its operands and the
+   CPU's own NaN have. So it stays one when it is rounded, and needs no care. */
+
+/* tt: tt_plain_to_bf16; needs: tt_bits_f32 */
+/* tt_f32_to_bf16 of such a result. */
+static inline uint16_t tt_plain_to_bf16(float x) {
+    uint32_t bits = tt_bits_f32(x);
+    return (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
+}
+
+/* tt: tt_round_plain_bf16; needs: tt_bits_f32, tt_float_f32 */
+/* tt_round_bf16 of such a result. */
+static inline float tt_round_plain_bf16(float x) {
+    uint32_t bits = tt_bits_f32(x);
+    return tt_float_f32((bits + 0x7FFFu + (bits >> 16 & 1)) & 0xFFFF0000u);
+}
+
+/* tt: tt_exact_to_bf16; needs: tt_bits_f32 */
+/* The bfloat16 that x is. */
+static inline uint16_t tt_exact_to_bf16(float x) { return (uint16_t)(tt_bits_f32(x) >> 16); }
+
 /* tt: tt_nextafter_bf16; needs: tt_bits_f32, tt_float_f32 */
 /* As tt_nextafter_f32, in steps of a bfloat16's last bit. */
 static inline float tt_nextafter_bf16(float x, float y) {

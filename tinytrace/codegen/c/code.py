@@ -13,7 +13,7 @@ from tinytrace.codegen.c.comments import PendingComment
 from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
 from tinytrace.codegen.c.numbers import is_negative, spelled
-from tinytrace.codegen.c.types import rounded, variable_type, widened
+from tinytrace.codegen.c.types import is_plain, rounded, variable_type, widened
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, value_of
@@ -119,7 +119,7 @@ class Code:
 
     def text_of(self, node: Node) -> str:
         """Return the C text of an expression that is about to be stored: it needs no variable of its own."""
-        if node.op == "where" and self._is_large(node):
+        if node.op == "where" and self.is_large(node):
             return self.value(node)
         self.prepare(node.certain, node)
         return self._text(node)[0]
@@ -188,7 +188,7 @@ class Code:
     def _declare(self, node: Node, wish: str) -> None:
         name = self.fresh(wish)
         kind = variable_type(node.dtype)
-        if node.op == "where" and self._is_large(node):
+        if node.op == "where" and self.is_large(node):
             self._choose(node, kind, name)
         else:
             self.line(f"const {kind} {name} = {self._text(node)[0]};", COPY if node.dtype is not None else SCAFFOLD)
@@ -238,11 +238,11 @@ class Code:
     def _wants_name(self, node: Node) -> bool:
         if node.op in ("axis", "literal", "local", "affine", "lt", "le", "eq", "and", "or"):
             return False
-        if node.op == "where" and self._is_large(node):
+        if node.op == "where" and self.is_large(node):
             return True
         return (bool(node.hint) and node.op in ("apply", "where", "cast")) or self.uses[node] > 1
 
-    def _is_large(self, node: Node) -> bool:
+    def is_large(self, node: Node) -> bool:
         """Has a conditional too much on its sides to be one expression?"""
         count = 0
         stack = list(node.args[1:])
@@ -318,7 +318,7 @@ class Code:
             return self._text(node.args[1])
         text, whole, _ = self._formula(node)
         if is_half(node.dtype):  # an exact result is a half already, as the greater of two is
-            return (text, whole) if node.args[0].ulp == 0 else (rounded(text, node.dtype), True)
+            return (text, whole) if node.args[0].ulp == 0 else (rounded(text, node.dtype, is_plain(node)), True)
         if node.dtype.itemsize < 4 and node.dtype != BOOL:
             return f"({variable_type(node.dtype)})({text})", False
         return text, whole

@@ -13,6 +13,7 @@ from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.equal_kernels import Pattern, pattern
 from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
+from tinytrace.codegen.c.halves import moved, stored
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.types import array_type, narrowed, variable_type, widened
@@ -131,11 +132,12 @@ class NestWriter:
             case Row(buffer):
                 code.line(f"{array_type(buffer)} {buffer.name}[{max(buffer.size, 1)}];")
             case Store(place, value, eqns):
-                text = code.value(value) if code.uses[value] > 1 else code.text_of(value)
+                bits = moved(code, value, place[0]) if not isinstance(place, Node) else None
+                text = bits or (code.value(value) if code.uses[value] > 1 else code.text_of(value))
                 if isinstance(place, Node):
                     code.line(f"{place.args[0]} = {text};", COPY, place.eqns | value.eqns | eqns)
                 else:
-                    code.line(f"{self._place(place)} = {self._element(text, value, place[0])};", COPY,
+                    code.line(f"{self._place(place)} = {bits or stored(code, value, text, place[0])};", COPY,
                               value.eqns | place[0].eqns | eqns)
             case Combine(place, op, value):
                 self._combine(place, op, value)
@@ -144,12 +146,6 @@ class NestWriter:
                     self._body(inner)
             case Call():
                 self._call(stmt)
-
-    def _element(self, text: str, value: Node, array: Buffer) -> str:
-        """Return what is stored for a value: not rounded twice, if it is rounded here and nowhere else."""
-        if is_half(array.dtype) and value.op == "apply" and self.code.name_of(value) is None:
-            text = self.code.unrounded(value)
-        return text if array.wide else narrowed(text, array.dtype)
 
     def _place(self, place: Place) -> str:
         if isinstance(place, Node):

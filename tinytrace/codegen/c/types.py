@@ -7,8 +7,10 @@ compare whole ones alone: all else is written on their parts (`primitives/on_com
 from __future__ import annotations
 
 from tinytrace.codegen.c.lines import named
+from tinytrace.codegen.ir.nodes import Node
 from tinytrace.codegen.ir.statements import Buffer
-from tinytrace.core.dtypes import FLOAT0, FLOAT16, DType, KeyType, is_half, short_name
+from tinytrace.core.dtypes import BFLOAT16, FLOAT0, FLOAT16, DType, KeyType, is_half, short_name
+from tinytrace.core.formulas import parts
 
 _MEMORY = {"f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double", "bool": "uint8_t",
            "c64": "float _Complex", "c128": "double _Complex"}
@@ -49,9 +51,20 @@ def variable_type(dtype: DType | None) -> str:
     return "float" if is_half(dtype) else memory_type(dtype)
 
 
-def rounded(text: str, dtype: DType) -> str:
-    """Return the C expression that rounds the float `text` to a two-byte float and widens it again."""
-    return f"{named(f'tt_round_{short_name(dtype)}')}({text})"
+def is_plain(node: Node) -> bool:
+    """Is an element what one or more of C's own operations make of bfloat16? (csrc/math/halves.h says why to ask.)"""
+    return node.dtype == BFLOAT16 and all(dtype == BFLOAT16 for dtype in node.args[0].operands) and all(
+        part.op in ("operand", "number") or (part.op == "infix" and part.args[0] in ("+", "-", "*", "/"))
+        for part in parts(node.args[0].formula))
+
+
+def rounded(text: str, dtype: DType, plain: bool = False) -> str:
+    """Return the C expression that rounds the float `text` to a two-byte float and widens it again.
+
+    plain: it is what one operation of C makes of such floats.
+    """
+    name = "tt_round_plain_bf16" if plain and dtype == BFLOAT16 else f"tt_round_{short_name(dtype)}"
+    return f"{named(name)}({text})"
 
 
 def widened(text: str, dtype: DType) -> str:
@@ -59,6 +72,12 @@ def widened(text: str, dtype: DType) -> str:
     return f"{named(f'tt_{short_name(dtype)}_to_f32')}({text})" if is_half(dtype) else text
 
 
-def narrowed(text: str, dtype: DType) -> str:
-    """Return the element to store for a variable's value `text`."""
-    return f"{named(f'tt_f32_to_{short_name(dtype)}')}({text})" if is_half(dtype) else text
+def narrowed(text: str, dtype: DType, what: str = "f32") -> str:
+    """Return the element to store for a variable's value `text`.
+
+    what: `plain`: one operation of C makes it of elements of the same type; `exact`: it is one already.
+    """
+    if not is_half(dtype):
+        return text
+    name = f"tt_{what if dtype == BFLOAT16 else 'f32'}_to_{short_name(dtype)}"
+    return f"{named(name)}({text})"

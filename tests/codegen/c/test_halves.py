@@ -1,0 +1,67 @@
+"""Two-byte floats are rounded as carefully as they must be; what is only moved keeps its bits."""
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+
+PATTERNS = np.arange(1 << 16, dtype=np.uint16)
+PARTNERS = np.float32([0, -0.0, 1, -3, 1e-40, 3e38, -3e38, np.inf, -np.inf, np.nan])
+OPERATIONS = {
+    "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y, "/": lambda x, y: x / y,
+    "max": jnp.maximum, "chosen": lambda x, y: jnp.where(x > y, -x, jnp.abs(y)),
+    "twice": lambda x, y: (x * y + x) * y - x, "sqrt": lambda x, y: jnp.sqrt(x) * y,
+    "result and more": lambda x, y: [z := x - y, z * z, -z],
+}
+
+
+def of_every_number(operation, dtype):
+    """What an operation gives for every number beside several others, jitted and one operation after the other."""
+    with np.errstate(over="ignore"):
+        x, y = np.broadcast_arrays(PATTERNS.view(dtype)[:, None], PARTNERS.astype(dtype))
+    steps = jax.tree_util.tree_leaves(operation(jnp.asarray(x), jnp.asarray(y)))
+    together = jax.tree_util.tree_leaves(jax.jit(operation)(x, y))
+    return [np.asarray(leaf) for leaf in steps], [np.asarray(leaf) for leaf in together]
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_number_is_rounded_as_operation_by_operation(name, dtype):
+    for step, together in zip(*of_every_number(OPERATIONS[name], dtype), strict=True):
+        with np.errstate(invalid="ignore"):
+            numbers = ~np.isnan(step)
+            assert np.array_equal(numbers, ~np.isnan(together))
+        assert np.array_equal(step.view(np.uint16)[numbers], together.view(np.uint16)[numbers])
+
+
+MOVES = {
+    "reversed": lambda x: x[::-1],
+    "transposed": lambda x: x.reshape(64, -1).T,
+    "padded": lambda x: jnp.pad(x, 3),
+    "padded with a value": lambda x: jnp.pad(x, (1, 2), constant_values=2),
+    "joined": lambda x: jnp.concatenate([x, x[::2], x[1:]]),
+    "rolled": lambda x: jnp.roll(x, 5),
+    "repeated": lambda x: jnp.repeat(x, 2),
+    "gathered": lambda x: x[np.array([5, 3, 31745, -1])],
+    "updated": lambda x: x.at[3:9].set(x[:6]),
+}
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+@pytest.mark.parametrize("name", MOVES)
+def test_what_is_moved_keeps_its_bits(name, dtype):
+    move = MOVES[name]
+    bits = np.asarray(jax.jit(lambda x: move(x))(PATTERNS.view(dtype))).view(np.uint16)
+    with np.errstate(invalid="ignore"):
+        expected = np.asarray(jax.jit(lambda x: move(x))(PATTERNS))
+    if name.startswith("padded with"):  # the value is of another type there
+        expected = np.where(expected == 2, np.asarray(2, dtype).view(np.uint16), expected)
+        bits, expected = bits[1:-2][3:], expected[1:-2][3:]
+    assert np.array_equal(bits, expected)
+
+
+def test_what_is_moved_is_not_converted():
+    x = jax.ShapeDtypeStruct((50, 60), np.float16)
+    for move in (lambda x: x[:, ::2], lambda x: x.T[::-1], lambda x: jnp.concatenate([x, x])):
+        assert "to_f" not in jax.jit(move).lower(x).as_text().split("for (", 1)[1]

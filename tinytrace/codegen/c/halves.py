@@ -1,0 +1,65 @@
+"""How two-byte floats are stored: rounded as carefully as they must be, or as bits when nothing computes with them."""
+from __future__ import annotations
+
+from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.lines import named
+from tinytrace.codegen.c.types import is_plain, narrowed
+from tinytrace.codegen.ir.nodes import Node, value_of
+from tinytrace.codegen.ir.statements import Buffer
+from tinytrace.core.dtypes import BOOL, is_half
+
+
+def stored(code: Code, value: Node, text: str, array: Buffer) -> str:
+    """Return what is stored for a value: not rounded twice, if it is rounded here and nowhere else."""
+    if not is_half(array.dtype):
+        return text
+    what = "exact" if _is_half_already(value) else "f32"
+    if value.op == "apply" and code.name_of(value) is None:
+        text = code.unrounded(value)
+        if value.args[0].ulp != 0:
+            what = "plain" if is_plain(value) else "f32"
+    return text if array.wide else narrowed(text, array.dtype, what)
+
+
+def _is_half_already(node: Node) -> bool:
+    """Is it certain that the C variable of a value holds a two-byte float, with nothing to round?"""
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        if inner.op == "apply" and inner.args[0].ulp == 0:
+            stack += [child for child in inner.children if child.dtype != BOOL]
+        elif inner.op not in ("load", "literal", "apply"):
+            return False
+    return True
+
+
+def moved(code: Code, value: Node, array: Buffer) -> str | None:
+    """Return the bits of a value that is read and stored; None if something is computed."""
+    is_new = value.op in ("load", "where") and code.name_of(value) is None
+    if not is_half(array.dtype) or array.wide or not is_new or not _is_moved(code, value):
+        return None
+    code.prepare(value.certain, value)
+    return _bits(code, value)
+
+
+def _is_moved(code: Code, node: Node) -> bool:
+    if code.name_of(node) is not None or node.op in ("literal", "local"):
+        return True
+    if node.op == "where":
+        return not code.is_large(node) and all(_is_moved(code, side) for side in node.args[1:])
+    return node.op == "load" and not node.args[0].wide
+
+
+def _bits(code: Code, node: Node) -> str:
+    name = str(node.args[0]) if node.op == "local" else code.name_of(node)
+    if name is not None:
+        assert node.dtype is not None
+        return narrowed(name, node.dtype, "exact" if _is_half_already(node) else "f32")
+    match node.op:
+        case "load":
+            return f"{named(node.args[0].name)}[{code.value(node.args[1])}]"
+        case "where":
+            guard, *sides = node.args
+            if_true, if_false = (f"({text})" if "?" in (text := _bits(code, side)) else text for side in sides)
+            return f"{code.operand(guard)} ? {if_true} : {if_false}"
+    return f"0x{int.from_bytes(value_of(node).tobytes(), 'little'):04X}"
