@@ -8,6 +8,7 @@ from tinytrace.api.rule_checks import CustomVJPPrimal
 from tinytrace.control_flow.custom_jvp import custom_jvp_call_p
 from tinytrace.control_flow.custom_vjp import custom_vjp_call_p
 from tinytrace.control_flow.remat_opt import remat_opt_p
+from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import SymbolicZero, Zero
 from tinytrace.core.trees import tree_map
 from tinytrace.transforms.zeros import instantiate_zeros
@@ -18,10 +19,29 @@ if TYPE_CHECKING:
 
 __getattr__ = lazy_names("tinytrace", {"linear_call": "api.linear_call"}, __name__)
 custom_vjp_call_jaxpr_p = custom_vjp_call_p
+custom_jvp_call_jaxpr_p = Primitive("custom_jvp_call_jaxpr")
+"""A primitive without rules, as in JAX 0.4.35, where it is kept for programs that mention it."""
 
-__all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_jvp_call_p",
-           "custom_vjp", "custom_vjp_call_jaxpr_p", "custom_vjp_call_p", "linear_call", "remat_opt_p",
+__all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp",
+           "custom_jvp_call_jaxpr_p", "custom_jvp_call_p", "custom_vjp", "custom_vjp_call_jaxpr_p", "custom_vjp_call_p",
+           "custom_vjp_primal_tree_values", "linear_call", "remat_opt_p",
            "zero_from_primal"]
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """Return the values of the arguments that a forward rule gets with `symbolic_zeros`.
+
+    Raises: TypeError for a leaf that is no such argument.
+
+    >>> custom_vjp_primal_tree_values([CustomVJPPrimal(1.0, True), CustomVJPPrimal(2, False)])
+    [1.0, 2]
+    """
+    def value(leaf: Any) -> Any:
+        if type(leaf) is not CustomVJPPrimal:
+            raise TypeError(f"unexpected leaf type {type(leaf)}")
+        return leaf.value
+
+    return tree_map(value, tree)
 
 
 def zero_from_primal(obj: Any, symbolic_zeros: bool = False) -> Any:

@@ -16,10 +16,10 @@ AXIS_NAMES = "a name is bound by the trace that maps over the axis (tinytrace/co
 LIBRARY = "it is not worth its lines here: use SciPy or NumPy outside of jit, or through jax.pure_callback"
 FORMATS = "no kernel computes with less than a byte or with eight-bit floats: convert to int8 or bfloat16"
 INSIDE = "it is a part of XLA's and has no counterpart here"
+TOKENS = "effects run in the order of the program here, without tokens"
 SETTINGS = "what it sets is not here; the settings that are: `jax.config`, docs/settings.md"
 SIZES = "sizes are numbers here, and known when a program is traced"
 STACK = "there is no stack of traces here: a trace knows its parent (tinytrace/core/trace.py)"
-RANDOM_BITS = "use jax.random.bits, or lax.rng_bit_generator"
 
 MISSING: dict[str, dict[str, str]] = {
     "tinytrace": {
@@ -30,20 +30,13 @@ MISSING: dict[str, dict[str, str]] = {
         "float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int2 int4 uint2 uint4": FORMATS,
     },
     "tinytrace.lax": {
-        "ConvGeneralDilatedDimensionNumbers DotDimensionNumbers PrecisionLike": "it is a name for annotations only",
-        "rng_uniform rng_uniform_p": RANDOM_BITS,
-        "after_all after_all_p create_token create_token_p infeed infeed_p outfeed outfeed_p": INSIDE,
-        "scan_bind": "use lax.scan",
+        "after_all after_all_p create_token create_token_p": TOKENS,
+        "infeed infeed_p outfeed outfeed_p":
+            "they need an accelerator that is fed while it computes: use arguments and results, or "
+            "jax.experimental.io_callback",
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
     "tinytrace.scipy": {"cluster integrate interpolate ndimage": LIBRARY},
-    "tinytrace.ad_checkpoint": {
-        "Offloadable Recompute Saveable": "a policy is a function to a bool: see jax.checkpoint_policies",
-    },
-    "tinytrace.custom_derivatives": {
-        "custom_jvp_call_jaxpr_p custom_vjp_primal_tree_values":
-            "it is a part of JAX's insides, which are written in another way here",
-    },
     "tinytrace.core": {
         "MainTrace Sublevel TRACER_LEAK_DEBUGGER_WARNING TraceStack TraceState apply_todos "
         "aval_mapping_handlers call call_bind_with_continuation call_impl concretization_function_error "
@@ -54,8 +47,7 @@ MISSING: dict[str, dict[str, str]] = {
         "NameGatheringSubst do_subst_axis_names_jaxpr extend_axis_env_nd stash_axis_env subst_axis_names "
         "subst_axis_names_eqn subst_axis_names_jaxpr subst_axis_names_var used_axis_names "
         "used_axis_names_jaxpr": AXIS_NAMES,
-        "AbstractToken abstract_token primitive_uses_outfeed":
-            "effects run in the order of the program here, without tokens",
+        "AbstractToken abstract_token primitive_uses_outfeed": TOKENS,
         "JaxprPpContext JaxprPpSettings str_eqn_compact":
             "str(jaxpr) and jaxpr.pretty_print(...) print programs and equations",
     },
@@ -91,27 +83,15 @@ MISSING: dict[str, dict[str, str]] = {
             "it is a part of JAX's insides: tinytrace/transforms/partial_eval.py and staging.py do its work",
     },
     "tinytrace.interpreters.pxla": {
-        "ArrayMapping Chunked Index MeshAxisName MeshComputation MeshExecutable NoSharding PmapExecutable "
-        "Replicated ShardedAxis ShardingSpec Unstacked are_op_shardings_equal array_mapping_to_axis_resources "
+        "MeshComputation MeshExecutable PmapExecutable are_op_shardings_equal "
         "global_aval_to_result_handler global_avals_to_results_handler is_op_sharding_replicated "
-        "op_sharding_to_indices parallel_callable shard_args spec_to_indices": DEVICES,
+        "op_sharding_to_indices parallel_callable shard_args": DEVICES,
     },
     "tinytrace.interpreters.xla": {
         "Backend": INSIDE,
     },
-    "tinytrace.extend.core": {
-        "primitives": "primitives are in tinytrace.lax: lax.add_p",
-    },
     "tinytrace.extend.backend": {
-        "backend_xla_version backends register_backend_factory": DEVICES,
-    },
-    "tinytrace.extend.source_info_util": {
-        "NameStack current_name_stack extend_name_stack new_name_stack new_source_info reset_name_stack "
-        "set_name_stack transform_name_stack user_context":
-            "jax.named_scope names operations, and eqn.source tells the line of one",
-    },
-    "tinytrace.stages": {
-        "OutInfo": "a Compiled has out_info, a tree of ShapeDtypeStructs",
+        "register_backend_factory": DEVICES,
     },
 }  # fmt: skip
 """By module: names, and the sentence about them. The page "Missing names" is made of it."""
@@ -126,8 +106,8 @@ MENTIONED = {
 def sentence(module: str, name: str) -> str | None:
     """Return what is to be said of a name of JAX that a module lacks; None for a name that JAX has not either.
 
-    >>> sentence("tinytrace.lax", "scan_bind")
-    'use lax.scan'
+    >>> sentence("tinytrace.lax", "select_and_scatter_p")
+    'it is the transpose of lax.reduce_window: take jax.grad of that'
     """
     return next((text for names, text in MISSING.get(module, {}).items() if name in names.split()), None)
 

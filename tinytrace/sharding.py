@@ -5,20 +5,22 @@ rank fits it: `device_put` and `with_sharding_constraint` look at that. A mesh o
 """
 from __future__ import annotations
 
-import collections
 import math
-import threading
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tinytrace.core.array import CPU, Device
+from tinytrace.meshes import AbstractMesh as AbstractMesh
+from tinytrace.meshes import Mesh as Mesh
+from tinytrace.meshes import ResourceEnv as ResourceEnv
+from tinytrace.meshes import make_mesh as make_mesh
+from tinytrace.meshes import meshes_in_use as meshes_in_use
 from tinytrace.missing import DEVICES, refused
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_names
 
-__getattr__ = absent_names(__name__)
+__getattr__ = lazy_names("tinytrace", {"PmapSharding": "pmap_sharding"}, __name__)
 
 
 HOST_MEMORY = "unpinned_host"
@@ -135,134 +137,13 @@ class PartitionSpec(tuple[Any, ...]):
         return PartitionSpec, tuple(self)
 
 
-class Mesh:
-    """Devices in an array whose axes have names; here of one device, or of none.
-
-    In a `with` block it is the mesh of the specs that stand alone in `lax.with_sharding_constraint`.
-
-    Raises: ValueError for more devices, and when there is not one name for each axis.
-
-    >>> mesh = Mesh([CPU], ("x",))
-    >>> mesh.size, mesh.axis_names, mesh
-    (1, ('x',), Mesh(device_ids=array([0]), axis_names=('x',)))
-    """
-
-    def __init__(self, devices: Any, axis_names: Any, **options: Any) -> None:
-        self.devices = np.array(devices, dtype=object)
-        self.axis_names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
-        if self.devices.size > 1:
-            raise ValueError(f"a mesh of {self.devices.size} devices: {DEVICES}")
-        if not self.empty and self.devices.ndim != len(self.axis_names):
-            raise ValueError("Mesh requires the ndim of its first argument (`devices`) to equal the length of its "
-                             f"second argument (`axis_names`), but got devices.ndim == {self.devices.ndim} and "
-                             f"len(axis_names) == {len(self.axis_names)}.")
-
-    is_multi_process = False
-
-    @property
-    def empty(self) -> bool:
-        """Is it of no devices?"""
-        return self.devices.size == 0
-
-    @property
-    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
-        """The axes: pairs of a name and a size."""
-        return tuple(zip(self.axis_names, self.devices.shape, strict=False))
-
-    @property
-    def shape(self) -> collections.OrderedDict[Any, int]:
-        """The sizes of the axes by name."""
-        return collections.OrderedDict(self.shape_tuple)
-
-    @property
-    def axis_sizes(self) -> tuple[int, ...]:
-        """The sizes of the axes."""
-        return tuple(self.devices.shape)
-
-    @property
-    def size(self) -> int:
-        """How many devices: 1, or 0."""
-        return math.prod(self.devices.shape)
-
-    @property
-    def device_ids(self) -> np.ndarray[Any, Any]:
-        """The numbers of the devices, where they stand in the mesh."""
-        return np.zeros(self.devices.shape, int)
-
-    @property
-    def local_mesh(self) -> Mesh:
-        """The part of this process: all of it."""
-        return self
-
-    def __enter__(self) -> Mesh:
-        meshes_in_use.stack.append(self)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        meshes_in_use.stack.pop()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mesh) and self.shape_tuple == other.shape_tuple
-
-    def __hash__(self) -> int:
-        return hash(self.shape_tuple)
-
-    def __repr__(self) -> str:
-        return f"Mesh(device_ids={self.device_ids!r}, axis_names={self.axis_names!r})" if self.size else "Mesh()"
-
-    def __str__(self) -> str:
-        return f"Mesh({', '.join(f'{name!r}: {size}' for name, size in self.shape_tuple)})"
-
-
-def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[Any], *,
-              devices: Sequence[Device] | None = None) -> Mesh:
-    """Return a Mesh of the one device, all of whose axes have size 1.
-
-    Raises: ValueError for more devices than there are.
-    See https://jax.readthedocs.io/en/latest/_autosummary/jax.make_mesh.html.
-
-    >>> print(make_mesh((1, 1), ("data", "model")))
-    Mesh('data': 1, 'model': 1)
-    """
-    available = [CPU] if devices is None else list(devices)
-    if math.prod(axis_shapes) > len(available):
-        raise ValueError(f"Number of devices {len(available)} must be >= the product of mesh_shape "
-                         f"{tuple(axis_shapes)}")
-    return Mesh(np.array(available[:math.prod(axis_shapes)], dtype=object).reshape(axis_shapes), tuple(axis_names))
-
-
-class ResourceEnv(NamedTuple):
-    """The mesh that was in use where an equation was written."""
-
-    mesh: Mesh
-
-    def __repr__(self) -> str:
-        return f"ResourceEnv(mesh={self.mesh})"
-
-
-class _MeshesInUse(threading.local):
-    """The meshes whose `with` blocks this thread is in, the innermost last."""
-
-    def __init__(self) -> None:
-        self.stack: list[Mesh] = []
-
-    @property
-    def innermost(self) -> Mesh:
-        """The mesh of the block; of no devices outside of all blocks."""
-        return self.stack[-1] if self.stack else Mesh((), ())
-
-
-meshes_in_use = _MeshesInUse()
-
-
 class NamedSharding(Sharding):
     """An array cut along the axes of a mesh.
 
     Raises: ValueError when `spec` names an axis that the mesh has not, or one twice.
     """
 
-    def __init__(self, mesh: Mesh, spec: PartitionSpec, *, memory_kind: str | None = None) -> None:
+    def __init__(self, mesh: Mesh | AbstractMesh, spec: PartitionSpec, *, memory_kind: str | None = None) -> None:
         _check_memory(memory_kind)
         if not isinstance(spec, PartitionSpec):
             raise TypeError("NamedSharding spec leaf specifications are expected to be PartitionSpec instances or "
@@ -278,6 +159,34 @@ class NamedSharding(Sharding):
                                  f"positional dimension, but {spec} has duplicate entries for `{name}`")
             seen.add(name)
         self.mesh, self.spec = mesh, spec
+
+    @property
+    def device_set(self) -> set[Device]:
+        """The devices; raises ValueError where the mesh has none."""
+        if isinstance(self.mesh, AbstractMesh):
+            raise ValueError("device_set is not implemented for `jax.sharding.AbstractMesh`.")
+        return {CPU}
+
+    addressable_devices = device_set
+
+    @property
+    def num_devices(self) -> int:  # type: ignore[override]
+        """How many devices there are, or would be."""
+        return self.mesh.size
+
+    @property
+    def is_fully_replicated(self) -> bool:  # type: ignore[override]
+        """Does each device have all of the array?"""
+        return math.prod(self._ways(len(self.spec))) == 1
+
+    def _ways(self, ndim: int) -> list[int]:
+        """Return into how many parts each axis is cut."""
+        names = [(x if isinstance(x, tuple) else (x,)) for x in (*self.spec, *[None] * ndim)]
+        return [math.prod(self.mesh.shape.get(name, 1) for name in along) for along in names[:ndim]]
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        self.check_compatible_aval(global_shape)
+        return tuple(n // ways for n, ways in zip(global_shape, self._ways(len(global_shape)), strict=True))
 
     def check_compatible_aval(self, shape: Sequence[int]) -> None:
         if len(shape) < len(self.spec):
@@ -296,7 +205,9 @@ class NamedSharding(Sharding):
         return hash((self.mesh, self.spec))
 
     def __repr__(self) -> str:
-        return f"NamedSharding(mesh={self.mesh}, spec={self.spec!r}, memory_kind={self.memory_kind})"
+        mesh = f"Mesh({', '.join(f'{name!r}: {size}' for name, size in self.mesh.shape_tuple)})"
+        memory = "" if isinstance(self.mesh, AbstractMesh) else f", memory_kind={self.memory_kind}"
+        return f"NamedSharding(mesh={mesh}, spec={self.spec!r}{memory})"
 
 
 class PositionalSharding(Sharding):
@@ -347,7 +258,6 @@ def _check_memory(kind: str | None) -> None:
                          f"kinds: {HOST_MEMORY}. Got memory kind: {kind}")
 
 
-GSPMDSharding = refused("jax.sharding.GSPMDSharding", DEVICES)
-PmapSharding = refused("jax.sharding.PmapSharding", DEVICES)
-AbstractMesh = refused("jax.sharding.AbstractMesh", DEVICES)
+GSPMDSharding = refused("jax.sharding.GSPMDSharding", "it holds a sharding in XLA's form, and there is no XLA here: "
+                        "use NamedSharding")
 XLACompatibleSharding = Sharding

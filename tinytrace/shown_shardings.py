@@ -14,7 +14,7 @@ from tinytrace.control_flow.effects import debug_effect
 from tinytrace.core.array import CPU
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.kinds import Call, Kind
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.own_primitive import OwnPrimitive
 from tinytrace.core.trees import tree_map
 from tinytrace.interpreters import ad, batching
 from tinytrace.sharding import PositionalSharding, SingleDeviceSharding
@@ -23,7 +23,7 @@ from tinytrace.transforms.staging import trace_to_closed_jaxpr
 SeesSharding = Callable[[Any], Any]
 
 
-class _InspectSharding(type(Primitive("inspect_sharding"))):  # type: ignore[misc]
+class _InspectSharding(OwnPrimitive):
     """`inspect_sharding[callback] x`: calls `callback(sharding)`, when it runs un-jitted, or when it is compiled."""
 
     multiple_results = composite = True

@@ -5,6 +5,7 @@ from tinytrace.api.jit import JitFunction as Wrapped
 from tinytrace.api.stages import ArgInfo as ArgInfo
 from tinytrace.api.stages import Compiled as Compiled
 from tinytrace.api.stages import Lowered as Lowered
+from tinytrace.api.stages import OutInfo as OutInfo
 from tinytrace.api.stages import Traced as Traced
 from tinytrace.util import absent_names
 
@@ -12,4 +13,4 @@ __getattr__ = absent_names(__name__)
 
 CompilerOptions = dict[str, Any]
 
-__all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "Traced", "Wrapped"]
+__all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "OutInfo", "Traced", "Wrapped"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tinytrace import errors
 from tinytrace.api.signatures import debug_info, signature_of
@@ -19,14 +19,36 @@ from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 
 Function = Callable[..., Any]
-Policy = Callable[..., bool]
+Policy = Callable[..., Any]
+
+
+class RecomputeType:
+    """The type of `Recompute`, the answer of a policy that a value is not to be saved."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class SaveableType:
+    """The type of `Saveable`, the answer of a policy that a value may be saved."""
+
+
+class Offloadable(NamedTuple):
+    """The answer of a policy that a value may be saved in another memory: it is saved in this one, the only one."""
+
+    src: str
+    dst: str
+
+
+Recompute, Saveable = RecomputeType(), SaveableType()
 
 
 def checkpoint(fun: Function, *, concrete: bool = False, prevent_cse: bool = True, policy: Policy | None = None,
                static_argnums: int | tuple[int, ...] = ()) -> Function:
     """Return `fun` as a function whose intermediate values are computed again, not saved, when it is differentiated.
 
-    policy: `policy(primitive, *avals, **params)` says whether a result may be saved; see `checkpoint_policies`.
+    policy: `policy(primitive, *avals, **params)` says whether a result may be saved, with a bool, or with `Saveable`,
+      `Recompute` or an `Offloadable`; see `checkpoint_policies`.
     static_argnums: arguments that are known while tracing.  prevent_cse: printed, and without effect here.
     Source: `jax.checkpoint`.
 
@@ -117,7 +139,37 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Save what either policy saves."""
 
     def policy(prim: Primitive, *args: Any, **params: Any) -> bool:
-        return policy_1(prim, *args, **params) or policy_2(prim, *args, **params)
+        return bool(policy_1(prim, *args, **params) or policy_2(prim, *args, **params))
+
+    return policy
+
+
+def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
+    """Save the results of matrix products without batch dimensions in another memory, which is this one."""
+
+    def policy(prim: Primitive, *args: Any, **params: Any) -> Any:
+        saves = dot_with_no_batch_dims_saveable(prim, **params)
+        return Offloadable(offload_src, offload_dst) if saves else Recompute
+
+    return policy
+
+
+def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str],
+                                      names_which_can_be_offloaded: Sequence[str], offload_src: str,
+                                      offload_dst: str) -> Policy:
+    """Save the values with these names only, some in another memory, which is this one.
+
+    Raises: ValueError for a name in both lists.
+    """
+    saved, offloaded = set(names_which_can_be_saved), set(names_which_can_be_offloaded)
+    if both := saved & offloaded:
+        raise ValueError("The names should be exclusive and should not intersect in `names_which_can_be_saved` and "
+                         f"`names_which_can_be_offloaded`. Got names_which_can_be_saved={saved}, "
+                         f"names_which_can_be_offloaded={offloaded} and the intersection={both}")
+
+    def policy(prim: Primitive, *args: Any, **params: Any) -> Any:
+        name = params["name"] if prim is name_p else None
+        return Saveable if name in saved else Offloadable(offload_src, offload_dst) if name in offloaded else Recompute
 
     return policy
 
@@ -133,6 +185,8 @@ checkpoint_policies = types.SimpleNamespace(
     save_any_names_but_these=save_any_names_but_these,
     save_only_these_names=save_only_these_names,
     save_from_both_policies=save_from_both_policies,
+    offload_dot_with_no_batch_dims=offload_dot_with_no_batch_dims,
+    save_and_offload_only_these_names=save_and_offload_only_these_names,
 )
 
 

@@ -256,7 +256,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Return the shapes and dtypes of the results, computing nothing."""
-        info = self.trace(*args, **kwargs).out_info
+        info = self.trace(*args, **kwargs).out_shapes
         return info if self._out_shardings is None else with_shardings(info, self._out_shardings)
 
 

@@ -43,6 +43,15 @@ class ArgInfo:
     dtype = property(lambda self: self._aval.dtype)
 
 
+@dataclass(frozen=True)
+class OutInfo:
+    """A result of a lowered function."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    sharding: Any = None
+
+
 class Traced(ShowsItself):
     """A function as a jaxpr, for one kind of arguments."""
 
@@ -69,6 +78,11 @@ class Traced(ShowsItself):
 
     @property
     def out_info(self) -> Any:
+        """What is known of each result, as `OutInfo`, in the result's tree."""
+        return self.out_tree.unflatten([OutInfo(a.shape, a.dtype) for a in self.jaxpr.out_avals])
+
+    @property
+    def out_shapes(self) -> Any:
         """The shapes and dtypes of the results, in the result's tree."""
         return self.out_tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
                                         for a in self.jaxpr.out_avals])

@@ -322,7 +322,7 @@ def deleted_error(aval: ShapedArray) -> RuntimeError:
     """Return what is raised when a deleted array is asked for its elements."""
     shape, name = aval.shape, aval.dtype.name
     if isinstance(aval.dtype, KeyType):
-        shape, name = (*shape, aval.dtype.words), "uint32"
+        shape, name = (*shape, *aval.dtype.key_shape), "uint32"
     return RuntimeError(f"Array has been deleted with shape={name}[{','.join(map(str, shape))}].")
 
 
@@ -375,4 +375,5 @@ def storage_dtype(aval: ShapedArray) -> np.dtype[Any]:
 
 
 def _key_words(array: Array) -> np.ndarray[Any, Any]:
-    return np.ascontiguousarray(array._value).view(np.uint32).reshape(*array.shape, array.itemsize // 4)
+    words = np.ascontiguousarray(array._value).reshape(-1).view(np.uint32)
+    return words.reshape(*array.shape, *array.dtype.key_shape)

@@ -33,10 +33,12 @@ class KeyType:
     kind = "K"
     type = prng_key
 
-    def __init__(self, impl: str, generator: str, words: int) -> None:
+    def __init__(self, impl: str, generator: str, words: int, key_shape: tuple[int, ...] = ()) -> None:
         self.impl = impl
         self.generator = generator
         self.words = words
+        self.key_shape = key_shape or (words,)
+        """The shape of one key as words."""
         self.itemsize = 4 * words
         self.name = f"key<{impl}>"
         self.storage = np.dtype(np.uint64) if words == 2 else np.dtype([(impl, np.uint32, words)])

@@ -1,6 +1,7 @@
 """The types in which elements lie in memory: those of numbers are NumPy's, keys are the words of which they consist."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -19,4 +20,8 @@ def storage_type(dtype: DType) -> np.dtype[Any]:
 
 def key_type_of(dtype: DType) -> KeyType:
     """Return the type of keys, given itself or the type in which they lie in memory."""
-    return dtype if isinstance(dtype, KeyType) else cast(KeyType, KEY_TYPES[dtype.names[0] if dtype.names else "fry"])
+    if isinstance(dtype, KeyType):
+        return dtype
+    noted: Mapping[str, str] = dtype.metadata or {}
+    tag = noted.get("tag") or (dtype.names[0] if dtype.names else "fry")
+    return cast(KeyType, KEY_TYPES[tag])

@@ -1,13 +1,167 @@
-"""`jax.extend.random`: generators of random bits. There is no way to add one to those of `jax.random.key(impl=)`."""
-from tinytrace.missing import refused
+"""`jax.extend.random`: generators of random bits: those of `jax.random`, on words, and one's own.
 
-_WHY = "the generators are those of jax.random.key(seed, impl=), whose bits jax.random.bits(key) gives"
+    mine = define_prng_impl(key_shape=(1,), seed=..., split=..., random_bits=..., fold_in=..., name="mine", tag="my")
+    jax.random.normal(jax.random.key(0, impl=mine))
 
-define_prng_impl = refused("jax.extend.random.define_prng_impl", _WHY)
-random_seed = refused("jax.extend.random.random_seed", _WHY)
-rbg_prng_impl = refused("jax.extend.random.rbg_prng_impl", _WHY)
-seed_with_impl = refused("jax.extend.random.seed_with_impl", _WHY)
-threefry2x32_p = refused("jax.extend.random.threefry2x32_p", _WHY)
-threefry_2x32 = refused("jax.extend.random.threefry_2x32", _WHY)
-threefry_prng_impl = refused("jax.extend.random.threefry_prng_impl", _WHY)
-unsafe_rbg_prng_impl = refused("jax.extend.random.unsafe_rbg_prng_impl", _WHY)
+A generator is four functions on keys as words, written over jnp; all else of `jax.random` is made of them. Source:
+`jax.extend.random` of JAX 0.4.35.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import tinytrace.numpy as jnp
+from tinytrace.api.vmapping import vmap
+from tinytrace.core.dtypes import KEY_TYPES, KeyType
+from tinytrace.extend.threefry import threefry2x32_p as threefry2x32_p
+from tinytrace.extend.threefry import threefry_2x32 as threefry_2x32
+from tinytrace.primitives import random_bits as key_operations
+from tinytrace.random.keys import PRNGSpec, key_of_seed
+from tinytrace.util import absent_names
+
+__getattr__ = absent_names(__name__)
+Shape = Sequence[int]
+
+
+class PRNGImpl(NamedTuple):
+    """A generator: `seed(int[]) -> K`, `split(K, shape) -> K[*shape]`, `random_bits(K, bit_width, shape)` and
+    `fold_in(K, int[]) -> K`, where K is words u32[*key_shape]; its name, and its tag in the texts of types."""
+
+    key_shape: tuple[int, ...]
+    seed: Callable[..., Any]
+    split: Callable[..., Any]
+    random_bits: Callable[..., Any]
+    fold_in: Callable[..., Any]
+    name: str = "<unnamed>"
+    tag: str = "?"
+
+    def __hash__(self) -> int:
+        return hash(str(self.tag))
+
+    def __str__(self) -> str:
+        return str(self.tag)
+
+
+class _Tag(str):
+    """The tag of one's own generator, which is no other's, though it may read the same."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+
+def define_prng_impl(*, key_shape: Shape, seed: Callable[..., Any], split: Callable[..., Any],
+                     random_bits: Callable[..., Any], fold_in: Callable[..., Any], name: str = "<unnamed>",
+                     tag: str = "?") -> PRNGSpec:
+    """Return one's own generator, for `jax.random.key(seed, impl=...)` and `wrap_key_data`; see `PRNGImpl`.
+
+    Raises: NotImplementedError for keys of other than two or four words, TypeError for what is no function.
+
+    >>> from tinytrace import random
+    >>> counting = define_prng_impl(
+    ...     key_shape=(2,), seed=lambda seed: jnp.stack([jnp.uint32(seed), jnp.uint32(1)]),
+    ...     split=lambda key, shape: key + jnp.arange(2 * math.prod(shape), dtype="uint32").reshape(*shape, 2),
+    ...     random_bits=lambda key, width, shape: jnp.full(shape, key[0], f"uint{width}"),
+    ...     fold_in=lambda key, data: key + data, name="counting", tag="count")
+    >>> random.bits(random.key(7, impl=counting), (2,))
+    Array([7, 7], dtype=uint32)
+    """
+    if math.prod(key_shape) not in (2, 4) or not key_shape:
+        raise NotImplementedError(f"define_prng_impl: keys of shape {tuple(key_shape)}: a key has two or four words "
+                                  "of 32 bits here, such as key_shape=(2,), (4,) or (2, 2); leave one unused")
+    for what, function in (("seed", seed), ("split", split), ("random_bits", random_bits), ("fold_in", fold_in)):
+        if not callable(function):
+            raise TypeError(f"define_prng_impl: {what} must be a function on words, not {function!r}")
+    own = _Tag(tag)
+    impl = PRNGImpl(tuple(key_shape), seed, split, random_bits, fold_in, name, own)
+    KEY_TYPES[own] = _key_type(own, name, tuple(key_shape))
+    for operation, program in _programs(impl).items():
+        key_operations.PROGRAMS[operation, own] = program
+    return PRNGSpec(name, own)
+
+
+def _key_type(tag: _Tag, name: str, key_shape: tuple[int, ...]) -> Any:
+    """Return the type of keys: in memory they are of no other generator's type."""
+    words = math.prod(key_shape)
+    keys = KeyType(tag, name, words, key_shape)
+    keys.storage = np.dtype([(f"{tag} {id(tag)}", np.uint32, (words,))], metadata={"tag": tag})
+    return keys
+
+
+def _programs(impl: PRNGImpl) -> dict[str, Callable[..., Any]]:
+    """Return what the operations on keys are: the functions of the generator, for every key of an array."""
+    def words_of(keys: Any) -> Any:
+        return key_operations.random_unwrap(keys)
+
+    def wrapped(words: Any) -> Any:
+        return key_operations.random_wrap(words, impl.tag)
+
+    of_words = impl
+
+    def seed(seeds: Any, *, impl: str) -> Any:
+        return wrapped(_over(np.ndim(seeds), of_words.seed)(seeds))
+
+    def split(keys: Any, *, shape: Shape) -> Any:
+        return wrapped(_over(np.ndim(keys), lambda key: impl.split(key, shape))(words_of(keys)))
+
+    def fold_in(keys: Any, data: Any) -> Any:
+        shape = np.broadcast_shapes(np.shape(keys), np.shape(data))
+        words = jnp.broadcast_to(words_of(keys), (*shape, *impl.key_shape))
+        return wrapped(_over(len(shape), impl.fold_in)(words, jnp.broadcast_to(data, shape)))
+
+    def bits(keys: Any, *, bit_width: int, shape: Shape) -> Any:
+        return _over(np.ndim(keys), lambda key: impl.random_bits(key, bit_width, shape))(words_of(keys))
+
+    return {"random_seed": seed, "random_split": split, "random_fold_in": fold_in, "random_bits": bits}
+
+
+def _over(ndim: int, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function mapped over so many leading axes."""
+    for _ in range(ndim):
+        function = vmap(function)
+    return function
+
+
+# --- the generators of `jax.random` ------------------------------------------------------------------------------
+
+def _known(name: str, tag: str) -> PRNGImpl:
+    def words(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda key, *args: key_operations.random_unwrap(function(key_operations.random_wrap(key, tag), *args))
+
+    return PRNGImpl(
+        (KEY_TYPES[tag].words,),  # type: ignore[attr-defined]
+        lambda seed: key_operations.random_unwrap(key_operations.random_seed(seed, tag)),
+        words(lambda key, shape: key_operations.random_split(key, tuple(shape))),
+        lambda key, width, shape: key_operations.random_bits(key_operations.random_wrap(key, tag), width, tuple(shape)),
+        words(lambda key, data: key_operations.random_fold_in(key, jnp.asarray(data).astype(np.uint32))), name, tag)
+
+
+threefry_prng_impl = _known("threefry2x32", "fry")
+rbg_prng_impl = _known("rbg", "rbg")
+unsafe_rbg_prng_impl = _known("unsafe_rbg", "urbg")
+
+
+def random_seed(seeds: Any, impl: PRNGImpl) -> Any:
+    """Return the typed keys of integers, of a generator of this module.
+
+    >>> random_seed(3, threefry_prng_impl)
+    Array((), dtype=key<fry>) overlaying:
+    [0 3]
+    """
+    tag = getattr(impl, "tag", None)
+    if tag not in KEY_TYPES:
+        raise TypeError(f"random_seed takes a generator of jax.extend.random, such as threefry_prng_impl, not {impl!r}")
+    return key_of_seed(seeds, tag)
+
+
+def seed_with_impl(impl: PRNGImpl, seed: Any) -> Any:
+    """Return the typed key of an integer: `random_seed(seed, impl)`."""
+    return random_seed(seed, impl)

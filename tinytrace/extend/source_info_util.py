@@ -1,12 +1,147 @@
-"""`jax.extend.source_info_util`: which of the user's lines an equation is from."""
+"""`jax.extend.source_info_util`: which of the user's lines an equation is from, and the scopes in which it stands.
+
+A name stack is JAX's form of the scopes that `jax.named_scope` opens (`core/source_info.py`): a tuple of `Scope` and
+`Transform`. What stands on it here stands around equations that are traced meanwhile.
+"""
 from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from tinytrace._src.traceback_util import register_exclusion as register_exclusion
 from tinytrace.core.source_info import SourceInfo as SourceInfo
+from tinytrace.core.source_info import Transformed, replay, scopes, scopes_text
 from tinytrace.transforms.staging import user_source as current
 from tinytrace.util import absent_names
 
 __getattr__ = absent_names(__name__)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A name that `named_scope` gave."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A transformation, whose name stands around what is in it."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class NameStack:
+    """The scopes around an equation, the outermost first.
+
+    >>> str(NameStack().extend("model").transform("jvp").extend(("layer", "bias")))
+    'model/jvp(layer)/bias'
+    """
+
+    stack: tuple[Scope | Transform, ...] = ()
+
+    def extend(self, name: tuple[str, ...] | str) -> NameStack:
+        """Return the stack with scopes more."""
+        names = name if isinstance(name, tuple) else (name,)
+        return NameStack(self.stack + tuple(map(Scope, names)))
+
+    def transform(self, transform_name: str) -> NameStack:
+        """Return the stack with a transformation more."""
+        return NameStack((*self.stack, Transform(transform_name)))
+
+    def wrap_name(self, name: str) -> str:
+        """Return a name with the scopes before it."""
+        return f"{self}/{name}" if self.stack else name
+
+    def __getitem__(self, index: slice) -> NameStack:
+        return NameStack(self.stack[index])
+
+    def __len__(self) -> int:
+        return len(self.stack)
+
+    def __add__(self, other: NameStack) -> NameStack:
+        return NameStack(self.stack + other.stack)
+
+    def __str__(self) -> str:
+        return scopes_text(_as_scopes(self))
+
+
+def _as_scopes(stack: NameStack) -> tuple[str, ...]:
+    return tuple(Transformed(x.name) if isinstance(x, Transform) else x.name for x in stack.stack)
+
+
+def _as_stack(names: tuple[str, ...]) -> NameStack:
+    return NameStack(tuple(Transform(str(x)) if isinstance(x, Transformed) else Scope(x) for x in names))
+
+
+def new_name_stack(name: str = "") -> NameStack:
+    """Return a stack with one scope, or none."""
+    return NameStack().extend(name) if name else NameStack()
+
+
+def current_name_stack() -> NameStack:
+    """Return the scopes in which an equation would stand that is traced now."""
+    return _as_stack(replay.scopes)
+
+
+@contextlib.contextmanager
+def set_name_stack(name_stack: NameStack) -> Iterator[None]:
+    """Let what is traced in the block stand in these scopes, and in no others."""
+    with scopes(_as_scopes(name_stack)):
+        yield
+
+
+def reset_name_stack() -> contextlib.AbstractContextManager[None]:
+    """Let what is traced in the block stand in no scope."""
+    return set_name_stack(NameStack())
+
+
+@contextlib.contextmanager
+def extend_name_stack(name: str) -> Iterator[NameStack]:
+    """Let what is traced in the block stand in one scope more.
+
+    >>> with extend_name_stack("layer") as stack:
+    ...     str(stack)
+    'layer'
+    """
+    with set_name_stack(current_name_stack().extend(name)):
+        yield current_name_stack()
+
+
+@contextlib.contextmanager
+def transform_name_stack(name: str) -> Iterator[NameStack]:
+    """Let what is traced in the block stand in the scope of a transformation."""
+    with set_name_stack(current_name_stack().transform(name)):
+        yield current_name_stack()
+
+
+class _NoSource:
+    """What is known of an equation before it is written: nothing."""
+
+    traceback = None
+    name_stack = NameStack()
+
+
+def new_source_info() -> Any:
+    """Return what is known of an equation that stands nowhere: its `traceback` is None, its `name_stack` is empty."""
+    return _NoSource()
+
+
+@contextlib.contextmanager
+def user_context(c: Any, *, name_stack: NameStack | None = None) -> Iterator[None]:
+    """Let what is traced in the block come from the line `c`, a SourceInfo, and stand in the scopes `name_stack`."""
+    before = replay.source
+    stack = current_name_stack() if name_stack is None else name_stack
+    if isinstance(c, SourceInfo):
+        replay.source = c
+    try:
+        with set_name_stack(stack):
+            yield
+    finally:
+        replay.source = before
 
 
 def summarize(source_info: SourceInfo | None) -> str:
@@ -14,4 +149,6 @@ def summarize(source_info: SourceInfo | None) -> str:
     return str(source_info or "<unknown>")
 
 
-__all__ = ["SourceInfo", "current", "register_exclusion", "summarize"]
+__all__ = ["NameStack", "SourceInfo", "current", "current_name_stack", "extend_name_stack", "new_name_stack",
+           "new_source_info", "register_exclusion", "reset_name_stack", "set_name_stack", "summarize",
+           "transform_name_stack", "user_context"]

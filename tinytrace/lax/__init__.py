@@ -278,6 +278,8 @@ from tinytrace.primitives.windows import padtype_to_pads
 from tinytrace.util import lazy_names, lazy_submodules
 
 _SELDOM = {
+    "lax.annotations": "ConvGeneralDilatedDimensionNumbers DotDimensionNumbers PrecisionLike",
+    "lax.draws": "rng_uniform rng_uniform_p",
     "lax.patches": "conv_general_dilated_local conv_general_dilated_patches",
     "lax.linear_solve": "custom_linear_solve",
     "lax.platforms": "platform_dependent",
@@ -298,6 +300,9 @@ _SELDOM = {
 _lazy_name = lazy_names("tinytrace", {name: module for module, names in _SELDOM.items() for name in names.split()},
                         __name__)
 _lazy_module = lazy_submodules(__name__, "linalg")
+
+
+scan_bind = scan_p.bind
 
 
 def __getattr__(name: str) -> Any:

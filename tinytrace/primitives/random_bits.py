@@ -21,7 +21,7 @@ from tinytrace.core.formulas import call_named, cast, operand, place
 from tinytrace.core.kinds import Call, Kind, Routine, Scalar
 from tinytrace.core.operations import operation
 from tinytrace.core.primitive import Primitive, refuse
-from tinytrace.core.storage import key_type_of, storage_type
+from tinytrace.core.storage import key_type_of
 from tinytrace.primitives.broadcasting import broadcast_in_dim
 from tinytrace.primitives.checks import check_shapelike
 from tinytrace.primitives.composite import interpreted, recorded
@@ -137,18 +137,20 @@ class RandomWrap(Primitive):
 
     def abstract_eval(self, words: ShapedArray, *, impl: str) -> ShapedArray:
         invalid = "JAX encountered invalid PRNG key data: expected "
-        if not words.shape:
-            raise TypeError(invalid + "key_data.ndim >= 1; got ndim=0")
         keys = KEY_TYPES[impl]
-        if words.shape[-1] != keys.itemsize // 4:
-            raise TypeError(f"{invalid}key_data.shape to end with ({keys.itemsize // 4},); got shape={words.shape} for "
-                            f"impl={impl}")
+        key_shape = key_type_of(keys).key_shape
+        if words.ndim < len(key_shape):
+            raise TypeError(f"{invalid}key_data.ndim >= {len(key_shape)}; got ndim={words.ndim}")
+        if words.shape[-len(key_shape):] != key_shape:
+            raise TypeError(f"{invalid}key_data.shape to end with {key_shape}; got shape={words.shape} for impl={impl}")
         if words.dtype != UINT32:
             raise TypeError(invalid + f"key_data.dtype = uint32; got dtype={words.dtype.name}")
-        return ShapedArray(words.shape[:-1], keys)
+        return ShapedArray(words.shape[:-len(key_shape)], keys)
 
     def impl(self, words: NDArray, *, impl: str) -> NDArray:
-        return np.ascontiguousarray(words).view(storage_type(KEY_TYPES[impl])).reshape(words.shape[:-1])
+        keys = key_type_of(KEY_TYPES[impl])
+        shape = words.shape[:-len(keys.key_shape)]
+        return np.ascontiguousarray(words).reshape(*shape, keys.words).view(keys.storage).reshape(shape)
 
     jvp = refuse(_NO_TANGENT)
     transpose = refuse(_NO_TANGENT)
@@ -156,7 +158,7 @@ class RandomWrap(Primitive):
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, impl: str) -> tuple[Any, Any]:
         (words,), (dim,) = args, dims
         assert dim is not None
-        if dim == np.ndim(words) - 1:
+        if dim >= np.ndim(words) - len(key_type_of(KEY_TYPES[impl]).key_shape):
             words, dim = moveaxis(words, dim, 0), 0
         return self.bind(words, impl=impl), dim
 
@@ -171,10 +173,11 @@ class RandomUnwrap(Primitive):
 
     def abstract_eval(self, keys: ShapedArray) -> ShapedArray:
         _check_keys(keys, self.name)
-        return ShapedArray((*keys.shape, keys.dtype.itemsize // 4), UINT32)
+        return ShapedArray((*keys.shape, *key_type_of(keys.dtype).key_shape), UINT32)
 
     def impl(self, keys: NDArray) -> NDArray:
-        return np.ascontiguousarray(keys).view(np.uint32).reshape(*keys.shape, keys.itemsize // 4)
+        words = np.ascontiguousarray(keys).reshape(-1).view(np.uint32)
+        return words.reshape(*keys.shape, *key_type_of(keys.dtype).key_shape)
 
     jvp = refuse(_NO_TANGENT)
     transpose = refuse(_NO_TANGENT)

@@ -50,6 +50,11 @@ def _seeded(name: str, seed: Any, impl: Any) -> Any:
                         "Use jax.vmap for batching")
     if isinstance(seed, int) and not -(2**63) <= seed < 2**63:
         raise OverflowError("Python int too large to convert to C long")
+    return key_of_seed(seed, tag)
+
+
+def key_of_seed(seed: Any, tag: str) -> Any:
+    """Return the typed keys of integers, of the generator of this tag."""
     return random_seed(_as_seed(seed), tag)
 
 
@@ -99,22 +104,22 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Any:
 class PRNGSpec:
     """Says which generator keys are of; `key(seed, impl=...)` takes it."""
 
-    __slots__ = ("_name",)
+    __slots__ = ("name", "tag")
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, tag: str) -> None:
+        self.name, self.tag = name, tag
 
     def __repr__(self) -> str:
-        return f"PRNGSpec({self._name!r})"
+        return f"PRNGSpec({self.name!r})"
 
     def __str__(self) -> str:
-        return _TAGS[self._name]
+        return str(self.tag)
 
     def __hash__(self) -> int:
-        return hash(self._name)
+        return hash(self.tag)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PRNGSpec) and self._name == other._name
+        return isinstance(other, PRNGSpec) and self.tag == other.tag
 
 
 def key_impl(keys: Any) -> PRNGSpec:
@@ -124,7 +129,8 @@ def key_impl(keys: Any) -> PRNGSpec:
     PRNGSpec('threefry2x32')
     """
     typed, _ = check_key("key_impl", keys, batched=True)
-    return PRNGSpec(key_type_of(dtype_of(typed)).generator)
+    keys = key_type_of(dtype_of(typed))
+    return PRNGSpec(keys.generator, keys.impl)
 
 
 def clone(key: Any) -> Any:
@@ -189,7 +195,9 @@ _TAGS = {key_type_of(dtype).generator: tag for tag, dtype in KEY_TYPES.items()}
 
 def _tag(impl: Any) -> str:
     """Return the tag of the generator that a caller asks for; None: the default."""
-    name = config.default_prng_impl if impl is None else impl._name if isinstance(impl, PRNGSpec) else impl
+    if isinstance(impl, PRNGSpec):
+        return impl.tag
+    name = config.default_prng_impl if impl is None else impl
     if not isinstance(name, str):
         raise TypeError(f"unrecognized type {type(impl)} for specifying PRNG implementation.")
     if name not in _TAGS:

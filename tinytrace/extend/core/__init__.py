@@ -2,9 +2,9 @@
 from tinytrace.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Primitive, Var, jaxpr_as_fun
 from tinytrace.core.array import Array
 from tinytrace.extend.language import Token
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_submodules
 
-__getattr__ = absent_names(__name__)
+__getattr__ = lazy_submodules(__name__, "primitives")
 
 array_types = {Array}
 
