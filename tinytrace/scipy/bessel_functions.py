@@ -12,7 +12,7 @@ import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.api.vmapping import vmap
-from tinytrace.core.dtypes import dtype_of, is_complex
+from tinytrace.core.dtypes import COMPLEX128, dtype_of
 from tinytrace.extend.language import concrete_or_error
 from tinytrace.numpy.promotion import ArrayLike, Value, promote_dtypes_inexact
 from tinytrace.primitives.elementwise import const_like
@@ -26,7 +26,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Value:
 
     n_iter: the order at which the recurrence starts, which should be larger than v and the largest z; where it is much
     larger than z, float32 overflows, and the result is NaN.
-    Raises: ValueError for complex numbers.
+    Raises: ValueError for complex128, TypeError for complex64.
     See https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.jv.html.
 
     >>> jax.scipy.special.bessel_jn(jnp.array([1.0]), v=1, n_iter=15).round(4)
@@ -34,7 +34,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Value:
            [0.4401]], dtype=float32)
     """
     z, = promote_dtypes_inexact(jnp.asarray(z))
-    if is_complex(z.dtype):
+    if z.dtype == COMPLEX128:  # the recurrence refuses narrower ones, as in JAX
         raise ValueError("complex input not supported.")
     v = concrete_or_error(operator.index, v, "Argument v of bessel_jn.")
     count = concrete_or_error(int, n_iter, "Argument n_iter of bessel_jn.")
