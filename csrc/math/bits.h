@@ -90,31 +90,33 @@ static inline double tt_sign_f64(double x) {
 }
 
 /* tt: tt_max_f32; needs: tt_bits_f32, tt_float_f32 */
-/* The greater one; NaN if either is NaN; max(-0, 0) is 0: equal numbers differ at most in the sign of zero. */
+/* The greater one; NaN if either is NaN; max(-0, 0) is 0: equal numbers differ at most in the sign of zero. The last
+   step is not a choice: where the result of one choice goes to the next, as in min(max(x, 0), 6), gcc's elimination of
+   partial redundancies makes jumps of them, and a loop with jumps in it has no vectors (40 times the time). */
 static inline float tt_max_f32(float x, float y) {
-    float same = tt_float_f32(tt_bits_f32(x) & tt_bits_f32(y));
     float greater = (x > y) | (x != x) ? x : y;
-    return x == y ? same : greater;
+    uint32_t same = x == y ? tt_bits_f32(x) : ~(uint32_t)0;
+    return tt_float_f32(tt_bits_f32(greater) & same);
 }
 
 /* tt: tt_max_f64; needs: tt_bits_f64, tt_float_f64 */
 static inline double tt_max_f64(double x, double y) {
-    double same = tt_float_f64(tt_bits_f64(x) & tt_bits_f64(y));
     double greater = (x > y) | (x != x) ? x : y;
-    return x == y ? same : greater;
+    uint64_t same = x == y ? tt_bits_f64(x) : ~(uint64_t)0;
+    return tt_float_f64(tt_bits_f64(greater) & same);
 }
 
 /* tt: tt_min_f32; needs: tt_bits_f32, tt_float_f32 */
 /* The lesser one; NaN if either is NaN; min(-0, 0) is -0. */
 static inline float tt_min_f32(float x, float y) {
-    float same = tt_float_f32(tt_bits_f32(x) | tt_bits_f32(y));
     float lesser = (x < y) | (x != x) ? x : y;
-    return x == y ? same : lesser;
+    uint32_t same = x == y ? tt_bits_f32(x) : 0;
+    return tt_float_f32(tt_bits_f32(lesser) | same);
 }
 
 /* tt: tt_min_f64; needs: tt_bits_f64, tt_float_f64 */
 static inline double tt_min_f64(double x, double y) {
-    double same = tt_float_f64(tt_bits_f64(x) | tt_bits_f64(y));
     double lesser = (x < y) | (x != x) ? x : y;
-    return x == y ? same : lesser;
+    uint64_t same = x == y ? tt_bits_f64(x) : 0;
+    return tt_float_f64(tt_bits_f64(lesser) | same);
 }

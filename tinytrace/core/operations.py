@@ -31,8 +31,8 @@ LAWS: Final = {
 class Operation:
     """One operation on elements of given types; made by `operation` alone, so equal ones are one object."""
 
-    __slots__ = ("arity", "calls", "divisions", "factors", "flops", "formula", "laws", "mentions", "name", "numpy",
-                 "operands", "result", "sides", "ulp")
+    __slots__ = ("arity", "calls", "chooses", "divisions", "factors", "flops", "formula", "laws", "mentions", "name",
+                 "numpy", "operands", "result", "sides", "ulp")
 
     def __init__(self, name: str, operands: tuple[DType, ...], result: DType, formula: Formula,
                  numpy: Callable[..., Any], ulp: float | None, laws: frozenset[str]) -> None:
@@ -60,7 +60,10 @@ class Operation:
         numbers = [part.args[0] for part in found if part.op == "operand"]
         self.mentions = tuple(numbers.count(k) for k in range(len(operands)))
         """How often each operand stands in the formula."""
-        chosen = [part for choice in found if choice.op == "choose" for side in choice.args[1:] for part in parts(side)]
+        choices = [part for part in found if part.op == "choose"]
+        self.chooses = bool(choices)
+        """Is there a choice in the formula itself?"""
+        chosen = [part for choice in choices for side in choice.args[1:] for part in parts(side)]
         self.sides = frozenset(part.args[0] for part in chosen if part.op == "operand")
         """The operands that stand on one side of a choice: they may not be evaluated."""
 

@@ -21,11 +21,9 @@ COMMON = ("-std=gnu11", "-O2", "-fwrapv", "-fno-strict-aliasing", "-fno-math-err
 
 # By family. Both make vectors of all loops that pay, by the cost model that gcc has at -O3. Functions that are declared
 # inline are inlined however long they are (to gcc a fused operation is a call): a loop with a call in it has no
-# vectors. gcc's elimination of partial redundancies makes jumps of two choices in a row, as in min(max(x, 0), 6), and a
-# loop with jumps in it has no vectors either: 40 times the time. clang warns of pragmas that are gcc's alone, and of
-# vectors that a loop asked for and does not get.
+# vectors. clang warns of pragmas that are gcc's alone, and of vectors that a loop asked for and does not get.
 OWN = {
-    "gcc": ("-ftree-loop-vectorize", "-fno-tree-pre", "-fvect-cost-model=dynamic",
+    "gcc": ("-ftree-loop-vectorize", "-fvect-cost-model=dynamic",
             "--param=max-inline-insns-single=2000", "--param=large-unit-insns=50000"),
     "clang": ("-mllvm", "-inlinehint-threshold=4000", "-Wno-unknown-pragmas", "-Wno-pass-failed"),
 }

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.lines import CALL, COMPUTE, COPY, CFunction, Line, named, names_in
+from tinytrace.codegen.c.nested_choices import STAY_CHOICES, has_nested_choices
 from tinytrace.codegen.c.program import ProgramWriter, names_of
 from tinytrace.codegen.c.split_compile import paragraphs, split_compile
 from tinytrace.codegen.c.types import memory_type
@@ -73,10 +74,11 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
                       attributes=AS_WRITTEN if _is_list_of_calls(inside) else ())
     parts = split_compile(writer.functions, entry)
     lines = parts or paragraphs([function.all_lines for function in (*writer.functions, entry)])
-    unrolled = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
+    pragmas = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
+    pragmas += [STAY_CHOICES] if has_nested_choices(kernels) else []
     calls = names_in(lines)
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name in calls]
-    preamble = "\n".join([*unrolled, host_source(), math_functions(calls), *helpers, ""])
+    preamble = "\n".join([*pragmas, host_source(), math_functions(calls), *helpers, ""])
     return TranslationUnit(preamble, lines, parts is not None, frozenset(calls))
 
 

@@ -1,0 +1,66 @@
+"""Choices of what was chosen: programs that have them say so to gcc, and their loops get vectors; no others do."""
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tests.codegen.test_programs import same
+from tests.csrc.test_math_text import REPORTS
+from tinytrace.codegen.c.nested_choices import STAY_CHOICES
+from tinytrace.runtime.flags import own_flags
+
+NESTED = {
+    "argmax of a choice": lambda x: jnp.nanargmax(x, 0),
+    "maxima of a choice, in a row": lambda x: jnp.nanmax(x, 0),
+    "choice of a choice": lambda x: jnp.where(x < 1, jnp.where(x > -1, x, -1), 1),
+    "through arithmetic": lambda x: jnp.where(jnp.where(x > 0, x, 0) * 2 + 1 > 2, x, 3),
+    "in a loop of the program": lambda x: jax.lax.fori_loop(0, 3, lambda _, x: jnp.nanmax(x, 0) + x, x),
+}
+FLAT = {
+    "one choice": lambda x: jnp.where(x < 1, x, 1),
+    "argmax": lambda x: jnp.argmax(x, 1),
+    "maximum": lambda x: jnp.max(x, 0),
+    "two loops": lambda x: jnp.where(jnp.sum(jnp.where(x > 0, x, 0), 1) > 2, 1, 0),
+    "maximum of a choice, in a variable": lambda x: jnp.nanmax(x),
+}
+
+
+def numbers():
+    x = np.random.default_rng(0).standard_normal((100, 300)).astype(np.float32)
+    return np.where(x > 2, np.nan, x)
+
+
+def source_of(f):
+    return jax.jit(f).lower(numbers()).compile().as_text()
+
+
+@pytest.mark.parametrize("case", NESTED)
+def test_nested_choices_are_found(case):
+    assert STAY_CHOICES in source_of(NESTED[case])
+    same(NESTED[case], numbers())
+
+
+@pytest.mark.parametrize("case", FLAT)
+def test_other_programs_keep_all_of_the_optimizer(case):
+    assert STAY_CHOICES not in source_of(FLAT[case])
+
+
+@pytest.mark.parametrize("case", [case for case in NESTED if case != "in a loop of the program"])
+def test_their_loops_have_vectors(case, tmp_path):
+    command = shutil.which("gcc")
+    if command is None:
+        pytest.skip("there is no gcc to ask what it vectorised")
+    text = source_of(NESTED[case])
+    identity = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    report, pattern = REPORTS["gcc"]
+    argv = [command, *own_flags(f"{identity}, x86_64"), "-march=native", report, "-x", "c", "-c", "-", "-o",
+            str(tmp_path / "loops.o")]  # fmt: skip
+    done = {int(line) for line in re.findall(pattern, subprocess.run(
+        argv, input=text, capture_output=True, text=True, check=True).stderr)}
+    loops = text.count("#pragma omp simd")
+    assert loops
+    assert len(done) >= loops
