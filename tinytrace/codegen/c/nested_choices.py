@@ -37,7 +37,8 @@ def _has_nested_choices(body: Sequence[Stmt]) -> bool:
             if takes or chooses:
                 chosen.add(node)
         if isinstance(stmt, (Declare, Store)) and stmt.value in chosen:
-            chosen.update([stmt.local] if isinstance(stmt, Declare) else [x for x in [stmt.place] if isinstance(x, Node)])
+            place = stmt.local if isinstance(stmt, Declare) else stmt.place
+            chosen.update([place] if isinstance(place, Node) else [])
         elif isinstance(stmt, Combine) and stmt.value in chosen and _folds_by_choice(stmt):
             return True
     return any(_has_nested_choices(stmt.body) for stmt in body if isinstance(stmt, (For, When)))
