@@ -10,6 +10,7 @@ from tinytrace.core.formulas import call, choose, operand
 from tinytrace.core.operations import LAWS, operation
 from tinytrace.core.primitive import registry
 from tinytrace.primitives.elementwise import Elementwise, accepts
+from tinytrace.primitives.rounding import RoundingMethod
 
 F32, I32, U8, BOOL = map(np.dtype, ("float32", "int32", "uint8", "bool"))
 OURS = [p for p in registry.values() if type(p).__module__.startswith("tinytrace.")]
@@ -17,7 +18,7 @@ ELEMENTWISE = [p for p in OURS if isinstance(p, Elementwise)]
 WITH_LAWS = [p for p in ELEMENTWISE if p.laws]
 PARAMETERS = {
     "convert_element_type": {"new_dtype": np.dtype("float32"), "weak_type": False},
-    "integer_pow": {"y": 3}, "round": {"rounding_method": 1},
+    "integer_pow": {"y": 3}, "round": {"rounding_method": RoundingMethod.TO_NEAREST_EVEN},
     "reduce_precision": {"exponent_bits": 5, "mantissa_bits": 10},
 }
 

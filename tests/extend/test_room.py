@@ -91,6 +91,39 @@ def test_in_python_alone():
     assert len(seen) == 2
 
 
+@pytest.mark.parametrize("size", [3, 100_000])
+@pytest.mark.parametrize("how", ["eager", "jit", "without jit", "after jit"])
+def test_equal_parameters_of_other_types_are_others(how, size):
+    """1, True and 1.0 are equal, and so are 0.0 and -0.0; whatever ran before, each gets its own answer."""
+    @primitive
+    class named:  # noqa: N801
+        def abstract_eval(self, *, k):
+            return jax.core.ShapedArray(self.shape, np.dtype(type(k)) if isinstance(k, bool) else self.dtype)
+
+        def impl(self, *, k):
+            return np.full(self.shape, number(k), self.dtype if k is not True else bool)
+
+        def c(self, *, k):
+            return (self * 0 + number(k)) if k is not True else (self * 0 + number(k) > 0)
+
+        batch = "elementwise"
+
+    def number(k):
+        return {"1": 1, "True": 2, "1.0": 3, "0.0": 4, "-0.0": 5}[repr(k)]
+
+    def ask(k):
+        f = (lambda x: named(x, k=k)) if how in ("eager", "without jit") else jax.jit(lambda x: named(x, k=k))
+        with jax.disable_jit(how == "without jit"):
+            result = f(jnp.ones(size))
+        return result.dtype.name, result[-1].item()
+
+    if how == "after jit":
+        assert jax.jit(lambda x: named(x, k=1))(jnp.ones(size))[-1] == 1
+    for _ in range(3):
+        assert [ask(k) for k in (1, True, 1.0, 0.0, -0.0)] == [
+            ("float32", 1), ("bool", True), ("float32", 3), ("float32", 4), ("float32", 5)]
+
+
 def test_c_text():
     @primitive
     class clipped:  # noqa: N801

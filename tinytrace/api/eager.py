@@ -42,6 +42,7 @@ from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.kinds import HostCall
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.structure import typed_items
 from tinytrace.core.trace import apply_primitive, install_executor, refuse_tracer
 from tinytrace.primitives.elementwise import Elementwise
 from tinytrace.pure import PURE
@@ -337,12 +338,12 @@ def _any_shape(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
 
 def _program_of(primitive: Primitive, avals: tuple[ShapedArray, ...], params: dict[str, Any]) -> ClosedJaxpr | None:
     """Return the program of one operation; None for what has an effect, or is done by Python, however it is run."""
-    items = tuple(params.items())
+    key = typed_items(params)
     try:
-        hash(items)
+        hash(key)
     except TypeError:
         return _new_program(primitive, avals, params)
-    return _remembered_program(primitive, avals, items, trace_context())
+    return _remembered_program(primitive, avals, tuple(params.items()), (key, trace_context()))
 
 
 @cache_of_programs(1024)

@@ -16,6 +16,7 @@ from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0, is_inexact
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.structure import typed_items
 
 
 def to_numpy(x: Any, aval: ShapedArray) -> Any:
@@ -83,7 +84,7 @@ _out_aval_cache: dict[Any, Any] = {}
 def out_avals_of(primitive: Primitive, avals: list[ShapedArray], params: dict[str, Any]) -> Any:
     """Return the types of an operation's results; those of operations that ran before are remembered."""
     try:
-        key = (primitive, config.enable_x64, *avals, *params.items()) if params else \
+        key = (primitive, config.enable_x64, *avals, typed_items(params)) if params else \
             (primitive, config.enable_x64, *avals)
         cached = _out_aval_cache.get(key)
     except TypeError:  # a parameter that cannot be hashed: compute it each time

@@ -6,7 +6,7 @@ are 1 and True, but they are not the same program.
 """
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,14 @@ def typed(value: Any) -> Hashable:
     if kind is Jaxpr:
         return _program(value)
     return kind, value
+
+
+def typed_items(params: Mapping[str, Any]) -> tuple[Hashable, ...]:
+    """Return parameters by name as part of a key of what depends on them.
+
+    Raises: TypeError, where the key is looked up, for a parameter that has no hash.
+    """
+    return tuple([(name, typed(value)) for name, value in params.items()])
 
 
 def literal_key(literal: Literal) -> Hashable:

@@ -23,7 +23,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.kinds import Call, HostCall, Kind
 from tinytrace.core.own_primitive import set_rule, typed_results
 from tinytrace.core.primitive import Primitive
-from tinytrace.core.structure import typed
+from tinytrace.core.structure import typed_items
 from tinytrace.interpreters import no_mlir as ir
 from tinytrace.interpreters import stablehlo as hlo  # noqa: F401
 from tinytrace.interpreters.c_lowering import InC
@@ -123,8 +123,7 @@ class _Lowering:
         self._remembered = functools.lru_cache(_PROGRAMS_OF_A_RULE)(self._program)
 
     def __call__(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
-        types = tuple([typed(value) for value in params.values()])  # 0.0 and -0.0 are two parameters, 1 and True too
-        key = tuple(in_avals), tuple(out_avals), tuple(params.items()), types, trace_context()
+        key = tuple(in_avals), tuple(out_avals), tuple(params.items()), typed_items(params), trace_context()
         try:
             hash(key)
         except TypeError:

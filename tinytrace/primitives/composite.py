@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.structure import typed_items
 from tinytrace.core.trace import Trace, Tracer, current_trace, interpreting, set_current_trace
 
 
@@ -42,7 +43,7 @@ class OnParts(Primitive):
         if self.on_parts is None:
             raise not_of_complex(self.name)
         try:
-            return _recorded_on_parts(self, tuple(in_avals), tuple(params.items()))
+            return _recorded_on_parts(self, tuple(in_avals), typed_items(params), tuple(params.items()))
         except TypeError:  # a parameter without hash
             return Call(recorded(functools.partial(self.on_parts, **params), in_avals))
 
@@ -54,7 +55,8 @@ def not_of_complex(name: str) -> NotImplementedError:
 
 
 @functools.lru_cache(maxsize=1024)
-def _recorded_on_parts(primitive: OnParts, in_avals: tuple[ShapedArray, ...], params: tuple[Any, ...]) -> Kind:
+def _recorded_on_parts(primitive: OnParts, in_avals: tuple[ShapedArray, ...], _key: tuple[Hashable, ...],
+                       params: tuple[Any, ...]) -> Kind:
     assert primitive.on_parts is not None
     return Call(recorded(functools.partial(primitive.on_parts, **dict(params)), in_avals))
 

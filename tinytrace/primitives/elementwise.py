@@ -36,6 +36,7 @@ from tinytrace.core.formulas import Formula, as_formula, call, operand
 from tinytrace.core.kinds import Kind, Scalar
 from tinytrace.core.operations import Operation, operation
 from tinytrace.core.primitive import refuse
+from tinytrace.core.structure import typed_items
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.broadcasting import (
     batch_dim_at_front,
@@ -142,7 +143,7 @@ class Elementwise(OnParts):
 
     def operation(self, *dtypes: DType, **params: Any) -> Operation:
         """Return the record of the operation on elements of these types."""
-        key = dtypes, tuple(params.items())
+        key = (dtypes, typed_items(params)) if params else dtypes
         found = self._operations.get(key)
         if found is None:
             result = self.result_dtype(*(ShapedArray((), dtype) for dtype in dtypes), **params)

@@ -94,7 +94,7 @@ def _sign(x: NDArray) -> Any:
 
 
 def _round(x: NDArray, *, rounding_method: RoundingMethod) -> Any:
-    if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
+    if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
         return np.rint(x)
     whole = np.trunc(x)  # x - whole is exact
     return np.copysign(whole + (np.abs(x - whole) >= 0.5).astype(x.dtype) * np.sign(x), x)
@@ -106,7 +106,7 @@ sign_p = Elementwise("sign", NUMBER, _sign, {"f": function("sign"), "i": lambda 
 floor_p = Elementwise("floor", FLOAT, np.floor, function("floor"), CONSTANT, ulp=0, laws="idempotent monotone")
 ceil_p = Elementwise("ceil", FLOAT, np.ceil, function("ceil"), CONSTANT, ulp=0, laws="idempotent monotone")
 round_p = Elementwise("round", FLOAT, _round, lambda x, rounding_method:
-                      call("rint" if rounding_method is RoundingMethod.TO_NEAREST_EVEN else "round", x),
+                      call("rint" if rounding_method == RoundingMethod.TO_NEAREST_EVEN else "round", x),
                       CONSTANT, ulp=0, laws="odd idempotent monotone")
 def _next_after(x: Any, y: Any) -> Any:
     """C's function: of equal operands the second one. NumPy returns the first for halves: another zero."""
