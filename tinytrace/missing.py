@@ -2,7 +2,7 @@
 
 A missing name is missing: `hasattr` says so. To ask for it is an AttributeError, and in `from jax import x` an
 ImportError, with the sentence of the page "Missing names". A few that libraries only mention when they are
-imported, such as `jnp.int4`, are there as classes that refuse to be used (`refused`).
+imported, such as `jax.core.DShapedArray`, are there as classes that refuse to be used (`refused`).
 """
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 DEVICES = "there is one device, the CPU of this machine: without the call the program computes the same"
 AXIS_NAMES = "a name is bound by the trace that maps over the axis (tinytrace/core/named_axes.py)"
 LIBRARY = "it is not worth its lines here: use SciPy or NumPy outside of jit, or through jax.pure_callback"
-FORMATS = "no kernel computes with less than a byte or with eight-bit floats: convert to int8 or bfloat16"
 INSIDE = "it is a part of XLA's and has no counterpart here"
 TOKENS = "effects run in the order of the program here, without tokens"
 SETTINGS = "what it sets is not here; the settings that are: `jax.config`, docs/settings.md"
@@ -25,9 +24,6 @@ MISSING: dict[str, dict[str, str]] = {
     "tinytrace": {
         "distributed": DEVICES,
         "debug_key_reuse": SETTINGS,
-    },
-    "tinytrace.numpy": {
-        "float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int2 int4 uint2 uint4": FORMATS,
     },
     "tinytrace.lax": {
         "after_all after_all_p create_token create_token_p": TOKENS,
@@ -96,12 +92,6 @@ MISSING: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """By module: names, and the sentence about them. The page "Missing names" is made of it."""
 
-MENTIONED = {
-    "tinytrace.numpy": "float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int2 int4 uint2 "
-                       "uint4",
-}
-"""Names that libraries mention when they are imported, to use them or not: these can be had, and not be used."""
-
 
 def sentence(module: str, name: str) -> str | None:
     """Return what is to be said of a name of JAX that a module lacks; None for a name that JAX has not either.
@@ -113,23 +103,15 @@ def sentence(module: str, name: str) -> str | None:
 
 
 def absent(module: str, name: str) -> Any:
-    """Answer a question for `name`, which `module` has not: with a stand-in, if it is one of MENTIONED.
+    """Answer a question for `name`, which `module` has not.
 
     Raises: AttributeError, or in `from module import name` ImportError, with the sentence about a name of JAX.
     """
     text = sentence(module, name)
     if text is None:
         raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
-    theirs = module.replace("tinytrace", "jax", 1)
-    if name in MENTIONED.get(module, "").split():
-        if (module, name) not in _stand_ins:
-            _stand_ins[module, name] = refused(f"{theirs}.{name}", text)
-        return _stand_ins[module, name]
-    message = f"{theirs}.{name} is a name of JAX that tinytrace does not have: {text}"
+    message = f"{module.replace('tinytrace', 'jax', 1)}.{name} is a name of JAX that tinytrace does not have: {text}"
     raise ImportError(message) if _is_imported_from() else AttributeError(message, name=name)
-
-
-_stand_ins: dict[tuple[str, str], Any] = {}
 
 
 def _is_imported_from() -> bool:

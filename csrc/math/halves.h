@@ -156,3 +156,15 @@ static inline float tt_nextafter_f16(float x, float y) {
     float result = x == y ? y : tt_f16_to_f32((uint16_t)next);
     return (x != x) | (y != y) ? x + y : result;
 }
+
+/* tt: tt_f64_to_odd_f32; needs: tt_bits_f32, tt_float_f32 */
+/* x as a float that is about to be rounded to fewer bits: the nearest one, or where x is none, that of its two neighbours
+   whose last bit is 1. So the second rounding is the one of x. S. Boldo, G. Melquiond, "Emulation of FMA and correctly
+   rounded sums: proved algorithms using rounding to odd", 2008. */
+static inline float tt_f64_to_odd_f32(double x) {
+    float near = (float)x;
+    uint32_t bits = tt_bits_f32(near);
+    uint32_t away = __builtin_fabs((double)near) > __builtin_fabs(x);
+    uint32_t odd = (bits & 1u) ? bits : bits + 1u - 2u * away;
+    return ((double)near == x) | (x != x) ? near : tt_float_f32(odd);
+}

@@ -13,6 +13,8 @@ from tinytrace.core.dtypes import FLOAT0, DType, is_float, is_inexact, part_dtyp
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Call, Contraction, Gather, IndexMap, Kind, Reduction, Scalar, Scan1D, Scatter, kind_of
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.storage_types import computed_type
+from tinytrace.passes.wider_types import in_wider_types
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.sorting import sort_p, top_k_p
 from tinytrace.util import cache_by_jaxpr_anywhere
@@ -43,6 +45,8 @@ def _rounded(jaxpr: Jaxpr, inputs: Sequence[bool]) -> list[bool] | None:
 
 def called_program(eqn: JaxprEqn) -> ClosedJaxpr | None:
     """Return the program that an equation stands for, None if it is an operation of its own."""
+    if (wider := in_wider_types(eqn)) is not None:
+        return wider
     kind = kind_or_none(eqn)
     return kind.jaxpr if isinstance(kind, Call) and not eqn.primitive.composite else None
 
@@ -89,6 +93,8 @@ def _rounds(eqn: JaxprEqn) -> bool | None:
 def _conversion(old: DType, new: DType) -> bool | None:
     """Halves are reached through float32, here and there, but not by everybody."""
     old, new = part_dtype(old), part_dtype(new)
+    if computed_type(old) in (new, computed_type(new)):
+        return False
     if not is_float(new) or new.itemsize >= 4:
         return is_float(new) and is_float(old) and new.itemsize < old.itemsize
     return True if is_float(old) and old.itemsize <= 4 else None

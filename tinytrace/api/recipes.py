@@ -20,6 +20,7 @@ from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Va
 from tinytrace.core.kinds import Gather, Scatter
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.storage_types import STORAGE_TYPES
 from tinytrace.primitives.broadcasting import broadcast_in_dim_p, squeeze_p
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
@@ -227,8 +228,8 @@ class _Recipe:
         if not isinstance(function, np.ufunc) or function.nout != 1 or function.signature is not None:
             return None
         operands = [cast or aval.dtype for cast, aval in zip(self.casts, self.avals, strict=True)]
-        if any(isinstance(dtype, KeyType) for dtype in (*operands, result)):
-            return None
+        if any(isinstance(dtype, KeyType) or dtype in STORAGE_TYPES for dtype in (*operands, result)):
+            return None  # the letters of some of the latter are also those of NumPy's types
         signature = f"{''.join(dtype.char for dtype in operands)}->{result.char}"
         if signature not in function.types or len(operands) > MOST_OPERANDS:
             return None

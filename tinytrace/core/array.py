@@ -16,7 +16,7 @@ from tinytrace._dispatch import ArrayBase, Buffer
 from tinytrace._runtime import ffi, lib
 from tinytrace.core import basearray, dlpack, views
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import KeyType, canonicalize_dtype
+from tinytrace.core.dtypes import KeyType, canonicalize_dtype, is_integer
 from tinytrace.core.placements import give_sharding, given_sharding
 from tinytrace.core.storage import storage_type
 from tinytrace.errors import JaxRuntimeError
@@ -238,7 +238,7 @@ class Array(ArrayBase):
         return complex(self._scalar())
 
     def __index__(self) -> int:
-        if self.aval.shape != () or self.aval.dtype.kind not in "iu":
+        if self.aval.shape != () or not is_integer(self.aval.dtype):
             raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
         return int(self._value)
 

@@ -16,10 +16,10 @@ import numpy as np
 from tinytrace.config import config
 from tinytrace.core.dtypes import (
     FLOAT0,
+    SUPPORTED,
     DType,
     canonicalize_dtype,
     dtype_of,
-    is_float,
     is_inexact,
     short_name,
     to_numpy_dtype,
@@ -165,7 +165,7 @@ def is_valid_type(x: Any) -> bool:
     """Can `x` be an argument of a traced function?"""
     if isinstance(x, (np.ndarray, np.generic)):
         return x.dtype == FLOAT0 or (x.dtype.isnative and x.dtype.itemsize <= (16 if x.dtype.kind == "c" else 8)
-                                     and (x.dtype.kind in "biufc" or is_float(x.dtype)))
+                                     and (x.dtype.kind in "biufc" or x.dtype in SUPPORTED))
     return isinstance(x, (float, int, complex)) or hasattr(x, "aval") or hasattr(x, "__jax_array__")
 
 

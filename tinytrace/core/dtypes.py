@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from tinytrace.config import config
+from tinytrace.core.storage_types import SMALL_FLOATS, SMALL_INTEGERS, STORAGE_TYPES, computed_type
 
 
 class extended(np.generic):  # noqa: N801 (JAX's name)
@@ -80,6 +81,7 @@ BFLOAT16: DType = np.dtype(ml_dtypes.bfloat16)
 _SHORT_NAMES = {
     "float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c",
 }
+_FLOATS_BESIDE_NUMPY = SMALL_FLOATS | {BFLOAT16}
 _NARROW = {
     np.dtype(np.int64): INT32,
     np.dtype(np.uint64): UINT32,
@@ -91,17 +93,8 @@ _PYTHON_SCALARS: dict[type, np.dtype[Any]] = {
 }
 SUPPORTED = frozenset(
     [BOOL, FLOAT16, BFLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128]
-    + [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    + [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)] + list(STORAGE_TYPES)
 )
-
-
-SMALL_FLOATS: tuple[DType, ...] = tuple(
-    np.dtype(getattr(ml_dtypes, f"float8_{kind}"))
-    for kind in ("e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz"))
-SMALL_INTEGERS: tuple[DType, ...] = tuple(
-    np.dtype(getattr(ml_dtypes, name)) for name in ("int2", "int4", "uint2", "uint4") if hasattr(ml_dtypes, name))
-SMALL = frozenset(SMALL_FLOATS + SMALL_INTEGERS)
-"""Types that promotion knows, and that no array here has: their values are converted to other types first."""
 
 
 def _known(narrow: bool) -> dict[Any, DType]:
@@ -175,10 +168,11 @@ def warn_if_truncated(requested: Any, function: str = "") -> None:
 
 @functools.cache
 def short_name(dtype: DType) -> str:
-    """Return the name used in jaxprs: `f32`, `i8`, `bool`, `bf16`, `key<fry>`."""
-    name = dtype.name if dtype != FLOAT0 else "float0"
-    stem = name.rstrip("0123456789")
-    return _SHORT_NAMES[stem] + name[len(stem):] if stem in _SHORT_NAMES and dtype != FLOAT0 else name
+    """Return the name used in jaxprs: `f32`, `i8`, `bool`, `bf16`, `f8_e5m2`, `key<fry>`."""
+    if dtype == FLOAT0:
+        return "float0"
+    stem = dtype.name.partition("_")[0].rstrip("0123456789")
+    return _SHORT_NAMES.get(stem, stem) + dtype.name[len(stem):]
 
 
 SHORT_NAMES = frozenset(map(short_name, SUPPORTED))
@@ -188,19 +182,17 @@ SHORT_NAMES = frozenset(map(short_name, SUPPORTED))
 def scalar_type_of(x: Any) -> type:
     """Return the Python scalar type (bool, int, float, complex) that dtype or value `x` belongs to."""
     dtype = dtype_of(x, canonical=False)
-    for kind, result in (("b", bool), ("iu", int), ("c", complex)):
-        if dtype.kind in kind:
+    for is_one, result in ((is_float, float), (is_integer, int), (is_complex, complex)):
+        if is_one(dtype):
             return result
-    if is_float(dtype) or dtype in SMALL_FLOATS:
-        return float
-    if dtype in SMALL_INTEGERS:
-        return int
+    if dtype == BOOL:
+        return bool
     raise TypeError(f"Invalid scalar value {x}")
 
 
 def is_float(dtype: DType) -> bool:
-    """Is this a real floating point type (bfloat16 included)?"""
-    return dtype.kind == "f" or dtype == BFLOAT16
+    """Is this a real floating point type (bfloat16 and those of eight bits included)?"""
+    return dtype.kind == "f" or dtype in _FLOATS_BESIDE_NUMPY
 
 
 def is_complex(dtype: DType) -> bool:
@@ -245,7 +237,17 @@ def element_size(dtype: DType) -> int:
 
 def is_integer(dtype: DType) -> bool:
     """Is this a signed or unsigned integer type (bool is not)?"""
-    return dtype.kind in "iu"
+    return dtype.kind in "iu" or dtype in SMALL_INTEGERS
+
+
+def is_discrete(dtype: DType) -> bool:
+    """Is this bool or an integer type?"""
+    return dtype.kind == "b" or is_integer(dtype)
+
+
+def is_unsigned(dtype: DType) -> bool:
+    """Is this an unsigned integer type?"""
+    return computed_type(dtype).kind == "u"
 
 
 def dtype_of(x: Any, canonical: bool = True) -> np.dtype[Any]:
@@ -284,7 +286,7 @@ def _edges() -> dict[Any, list[Any]]:
         i1: [i2], i2: [i4], i4: [i8], i8: ["f*"], u8: ["f*"],
         "f*": ["c*", f2, BFLOAT16, *SMALL_FLOATS], f2: [f4], BFLOAT16: [f4], f4: [f8, c4], f8: [c8],
         "c*": [c4], c4: [c8], c8: [],
-        **{dtype: [] for dtype in SMALL_INTEGERS + SMALL_FLOATS},  # nothing is wider by itself
+        **{dtype: [] for dtype in STORAGE_TYPES},  # nothing is wider by itself
     }
 
 
@@ -327,11 +329,7 @@ def _result(nodes: tuple[Any, ...], x64: bool) -> tuple[np.dtype[Any], bool]:
     if node in ("i*", "f*", "c*"):
         python_type = {"i*": int, "f*": float, "c*": complex}[node]
         return canonicalize_dtype(_PYTHON_SCALARS[python_type]), True
-    return _promotable(node), False
-
-
-def _promotable(dtype: DType) -> DType:
-    return dtype if dtype in SMALL else canonicalize_dtype(dtype)
+    return canonicalize_dtype(node), False
 
 
 def promote_types(a: Any, b: Any) -> np.dtype[Any]:
@@ -344,7 +342,7 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
                   for t in (a, b))
     if config.numpy_dtype_promotion == "strict" and nodes[0] != nodes[1]:
         weak = [isinstance(node, str) for node in nodes]
-        _check_strict([_promotable(to_numpy_dtype(t)) for t in (a, b)], weak)
+        _check_strict([canonicalize_dtype(t) for t in (a, b)], weak)
     return _result(nodes, config.enable_x64)[0]
 
 
@@ -356,7 +354,7 @@ def result_type_and_weak(*args: Any) -> tuple[np.dtype[Any], bool]:
     if not args:
         raise ValueError("at least one array or dtype is required")
     args = tuple(FLOAT64 if arg is None else arg for arg in args)
-    dtypes = [_promotable(dtype_of(arg, canonical=False)) for arg in args]
+    dtypes = [dtype_of(arg) for arg in args]
     weak = [is_weak(arg) or arg in (int, float, complex) if isinstance(arg, type) else is_weak(arg) for arg in args]
     if all(d is dtypes[0] or d == dtypes[0] for d in dtypes):
         return dtypes[0], all(weak) and dtypes[0] != BOOL

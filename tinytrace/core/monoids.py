@@ -14,6 +14,7 @@ import numpy as np
 
 from tinytrace.core.dtypes import BOOL, DType, is_complex, is_float
 from tinytrace.core.formulas import Formula, call, choose, either, follows, product
+from tinytrace.core.storage_types import computed_type, infinity, integer_limits
 
 
 class Monoid(NamedTuple):
@@ -65,18 +66,18 @@ def _lowest(dtype: DType) -> Any:
     if is_complex(dtype):
         return complex(-np.inf, -np.inf)
     if is_float(dtype):
-        return -np.inf
+        return -infinity(dtype)
     assert isinstance(dtype, np.dtype)
-    return False if dtype == BOOL else np.iinfo(dtype).min
+    return False if dtype == BOOL else int(integer_limits(dtype).min)
 
 
 def _highest(dtype: DType) -> Any:
     if is_complex(dtype):
         return complex(np.inf, np.inf)
     if is_float(dtype):
-        return np.inf
+        return infinity(dtype)
     assert isinstance(dtype, np.dtype)
-    return True if dtype == BOOL else np.iinfo(dtype).max
+    return True if dtype == BOOL else int(integer_limits(dtype).max)
 
 
 def _zero(dtype: DType) -> Any:
@@ -84,7 +85,7 @@ def _zero(dtype: DType) -> Any:
 
 
 def _all_ones(dtype: DType) -> Any:
-    return True if dtype == BOOL else -1 if dtype.kind == "i" else _highest(dtype)
+    return True if dtype == BOOL else -1 if computed_type(dtype).kind == "i" else _highest(dtype)
 
 
 _BITS = "commutative associative"

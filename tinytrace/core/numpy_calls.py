@@ -15,7 +15,8 @@ from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0, is_inexact
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.primitive import ALL, Primitive
+from tinytrace.core.storage_types import STORAGE_TYPES, computed_type, in_computed_types
 from tinytrace.core.structure import typed_items
 
 
@@ -58,6 +59,20 @@ def quietly(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any
         return context.run(function, *args, **kwargs)
     finally:
         _quiet.context = context
+
+
+def numpy_meaning(primitive: Primitive, values: list[Any], params: dict[str, Any], out_avals: Any) -> Any:
+    """Return what `impl` gives for arrays, quietly; elements that are only kept are computed in a wider type."""
+    results = out_avals if primitive.multiple_results else [out_avals]
+    reads = values[primitive.reads]
+    if STORAGE_TYPES.keys().isdisjoint([x.dtype for x in (*reads, *(results if primitive.reads == ALL else ()))]):
+        return quietly(primitive.impl, values, params)
+    values = [*values]
+    values[primitive.reads] = [x.astype(computed_type(x.dtype)) for x in reads]
+    outs = quietly(primitive.impl, values, in_computed_types(params))
+    found = [np.asarray(x).astype(aval.dtype) for x, aval in
+             zip(outs if primitive.multiple_results else [outs], results, strict=True)]
+    return found if primitive.multiple_results else found[0]
 
 
 def read_only(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -24,15 +24,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import BFLOAT16, FLOAT0, KEY_TYPES, DType, to_numpy_dtype
+from tinytrace.core.dtypes import FLOAT0, KEY_TYPES, SUPPORTED, DType, is_float, short_name, to_numpy_dtype
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, UnusedVar, Var, subjaxprs
 from tinytrace.core.moving import OpaqueParam as OpaqueParam
 from tinytrace.core.primitive import param_types, registry
+from tinytrace.core.storage_types import computed_type
 
 _BINDER = re.compile(r"(\w+):([\w<>]+)\[([\d,]*)\]")
 _RECORD = re.compile(r"(\w+)\(\s*(?=\w+=|\))")
 _MEMBER = re.compile(r"(\w+)\.(\w+)")
-_DTYPES = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint", "c": "complex"}
+_DTYPES = {short_name(dtype): dtype for dtype in (*SUPPORTED, FLOAT0, *KEY_TYPES.values())}
 _WORDS: dict[str, Any] = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf"), "(b'',)": False}
 
 
@@ -304,14 +305,10 @@ class _Parser:
         return self.closed[jaxpr]
 
     def dtype(self, name: str) -> DType:
-        special = {"float0": FLOAT0, "bf16": BFLOAT16, **{str(key): key for key in KEY_TYPES.values()}}.get(name)
-        if special is not None:
-            return special
-        stem = name.rstrip("0123456789")
-        try:
-            return to_numpy_dtype(_DTYPES.get(stem, stem) + name[len(stem):])
-        except TypeError:
-            raise self.error(f"a dtype, not {name!r}, before") from None
+        found = _DTYPES.get(name)
+        if found is None:
+            raise self.error(f"a dtype, not {name!r}, before")
+        return found
 
     # --- the cursor ---
 
@@ -383,7 +380,7 @@ def _number(word: str) -> Any:
 
 
 def _kind(dtype: DType) -> str:
-    return "f" if dtype == BFLOAT16 else dtype.kind
+    return "f" if is_float(dtype) else computed_type(dtype).kind
 
 
 def _python(text: str) -> Any:

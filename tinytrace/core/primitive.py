@@ -38,6 +38,9 @@ registry: dict[str, Primitive] = {}
 param_types: dict[str, type] = {}
 """The records and enumerations that stand in parameters, by the name that a jaxpr prints: see `param_type`."""
 
+NONE, ALL = slice(0), slice(None)
+"""Which operands `Primitive.reads`: no more and no less than these, or the slice that a room says."""
+
 ParamType = TypeVar("ParamType", bound=type)
 
 
@@ -94,6 +97,9 @@ class Primitive:
     """Outside a trace, compile and cache this equation instead of calling `impl` (loops, branches, jit calls)."""
     transpose_is_of_user = False
     """Does `transpose` answer what a rule of the user's answered? It is handed on as it is, numbers as numbers."""
+    reads = NONE
+    """The operands whose elements are numbers to it; the others it moves or hands on. Those of a type in which elements
+    are only kept (`core/storage_types.py`) are read into a wider type, and so are what `impl` and `lower` are given."""
     composite = False
     """`lower` answers with a `Call` of a program that it writes itself; no parameter shows it."""
     fold: Callable[..., Any] | None = None

@@ -19,8 +19,8 @@ from tinytrace.config import config
 from tinytrace.core import basearray
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import dtype_of
-from tinytrace.core.numpy_calls import check_nans, out_avals_of, owned, quietly, read_only, to_numpy
+from tinytrace.core.dtypes import dtype_of, is_integer
+from tinytrace.core.numpy_calls import check_nans, numpy_meaning, out_avals_of, owned, read_only, to_numpy
 from tinytrace.core.primitive import Primitive
 from tinytrace.util import current_trace_state, lazy
 
@@ -235,7 +235,7 @@ def apply_primitive(primitive: Primitive, args: Sequence[Any], params: dict[str,
             values.append(read_only(to_numpy(x, aval)))
             borrowed = borrowed or aval.shape != ()
     out_avals = out_avals_of(primitive, avals, params)
-    out = quietly(primitive.impl, values, params)
+    out = numpy_meaning(primitive, values, params, out_avals)
     if not primitive.multiple_results:
         result = owned(out, out_avals, borrowed)
         if config.checks_results:
@@ -334,7 +334,7 @@ def check_scalar_conversion(aval: ShapedArray) -> None:
 
 
 def check_integer_conversion(aval: ShapedArray) -> None:
-    if not (aval.shape == () and aval.dtype.kind in "iu"):
+    if not (aval.shape == () and is_integer(aval.dtype)):
         raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
 
 

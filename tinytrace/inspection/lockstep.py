@@ -338,7 +338,7 @@ def _unit_and_scale(values: Sequence[Any]) -> float:
         if is_inexact(x.dtype) and x.size:
             numbers = np.abs(x if is_complex(x.dtype) else np.asarray(x, np.float64))
             scale = max(scale, float(np.max(numbers, initial=1.0, where=np.isfinite(numbers))))
-            unit = max(unit, {2: 2.0**-7, 4: 2.0**-23, 8: 2.0**-52}[part_dtype(x.dtype).itemsize])
+            unit = max(unit, {1: 2.0**-2, 2: 2.0**-7, 4: 2.0**-23, 8: 2.0**-52}[part_dtype(x.dtype).itemsize])
     return unit * scale
 
 
@@ -350,6 +350,6 @@ def array_text(x: Any) -> str:
         words = np.ascontiguousarray(value).view(np.uint32).reshape(*value.shape, -1)
         made = f"np.array({words.tolist()}, 'uint32')"
         return f"jax.random.wrap_key_data({made}, impl={dtype.generator!r})"
-    kind = "jax.numpy.bfloat16" if value.dtype.name == "bfloat16" else repr(value.dtype.name)
+    kind = repr(value.dtype.name) if value.dtype.isbuiltin == 1 else f"jax.numpy.{value.dtype.name}"
     return f"np.array({value.tolist()}, {kind}).reshape({value.shape})" if not value.size else \
         f"np.array({value.tolist()}, {kind})"

@@ -12,7 +12,7 @@ from tinytrace.control_flow.cond import cond_p
 from tinytrace.control_flow.effects import control_flow_allowed_effects
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import dtype_of, is_inexact, is_weak
+from tinytrace.core.dtypes import dtype_of, is_inexact, is_integer, is_weak
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import tree_flatten, tree_unflatten
 from tinytrace.lax.carry_checks import check_same_outputs
@@ -89,7 +89,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
         index_dtype = dtype_of(index)
     except TypeError as err:
         raise TypeError(f"Index type must be an integer, got {index}.") from err
-    if index_dtype.kind not in "iu":
+    if not is_integer(index_dtype):
         raise TypeError(f"Index type must be an integer, got {index} as {aval_of(index).dtype}")
     if not branches:
         raise ValueError("Empty branch sequence")
@@ -128,7 +128,7 @@ def _checked_predicate(pred: Any) -> Any:
         raise TypeError(f"Pred type must be either boolean or number, got {pred}.") from err
     if dtype.kind == "b":
         return pred
-    if dtype.kind in "iu" or is_inexact(dtype):
+    if is_integer(dtype) or is_inexact(dtype):
         return pred != 0
     raise TypeError(f"Pred type must be either boolean or number, got {dtype}.")
 

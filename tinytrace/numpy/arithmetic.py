@@ -7,7 +7,8 @@ from tinytrace import lax
 from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import dtype_of, is_complex, is_integer
+from tinytrace.core.dtypes import dtype_of, is_complex, is_float, is_integer
+from tinytrace.core.storage_types import computed_type
 from tinytrace.numpy.bits import logical_and
 from tinytrace.numpy.elementwise import Operation, alias, binary, inexact_binary, named, strong_like, unary
 from tinytrace.numpy.masking import choose_where
@@ -89,7 +90,7 @@ def absolute(x: ArrayLike, /) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.absolute.html.
     """
     check_arraylike("absolute", x)
-    return as_array(x) if aval_of(x).dtype.kind in "bu" else lax.abs(x)
+    return as_array(x) if computed_type(aval_of(x).dtype).kind in "bu" else lax.abs(x)
 
 
 abs = alias("abs", absolute)
@@ -119,7 +120,7 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.floor_divide.html.
     """
     x1, x2 = promote_args_numeric("floor_divide", x1, x2)
-    kind = aval_of(x1).dtype.kind
+    kind = "f" if is_float(aval_of(x1).dtype) else computed_type(aval_of(x1).dtype).kind
     if kind == "u":
         return lax.div(x1, x2)
     if kind == "c":

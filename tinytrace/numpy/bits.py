@@ -8,7 +8,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import BOOL
+from tinytrace.core.dtypes import BOOL, is_unsigned
 from tinytrace.numpy.elementwise import Operation, alias, binary, numeric_binary, unary
 from tinytrace.numpy.promotion import ArrayLike, Value, promote_args_numeric
 from tinytrace.primitives.elementwise import const_like
@@ -64,7 +64,7 @@ def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.right_shift.html.
     """
     x1, x2 = promote_args_numeric("right_shift", x1, x2)
-    shift = lax.shift_right_logical if aval_of(x1).dtype.kind == "u" else lax.shift_right_arithmetic
+    shift = lax.shift_right_logical if is_unsigned(aval_of(x1).dtype) else lax.shift_right_arithmetic
     return shift(x1, x2)
 
 
@@ -81,7 +81,7 @@ def bitwise_count(x: ArrayLike, /) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.bitwise_count.html.
     """
     x, = promote_args_numeric("bitwise_count", x)
-    magnitude = x if aval_of(x).dtype.kind == "u" else lax.abs(x)
+    magnitude = x if is_unsigned(aval_of(x).dtype) else lax.abs(x)
     return lax.convert_element_type(lax.population_count(magnitude), np.uint8)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import is_complex, is_float
+from tinytrace.core.dtypes import is_complex, is_float, is_integer
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.elementwise import strong_like
 from tinytrace.numpy.promotion import ArrayLike, Value, as_array, check_arraylike, promote_args
@@ -103,7 +103,7 @@ def signbit(x: ArrayLike, /) -> Value:
     """
     x, = promote_args("signbit", x)
     dtype = aval_of(x).dtype
-    if dtype.kind in "iu":
+    if is_integer(dtype):
         return lax.lt(x, strong_like(x, 0))
     if dtype.kind == "b":
         return _constant(x, False)

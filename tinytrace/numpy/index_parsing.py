@@ -17,7 +17,7 @@ import numpy as np
 from tinytrace import errors, lax
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
-from tinytrace.core.dtypes import BOOL, INT32, dtype_of, is_integer
+from tinytrace.core.dtypes import BOOL, INT32, dtype_of, is_discrete, is_integer, is_unsigned
 from tinytrace.core.trace import Tracer
 from tinytrace.numpy.array_creation import array, asarray
 from tinytrace.numpy.promotion import Value, broadcast_arrays
@@ -283,7 +283,7 @@ def _add_basic(gathered: _Gathered, i: Any, place: int, shape: tuple[int, ...], 
         gathered.add_new_axis()
     elif isinstance(i, slice):
         gathered.add_slice(i, shape[gathered.axis])
-    elif aval is not None and aval.dtype.kind not in "iub":
+    elif aval is not None and not is_discrete(aval.dtype):
         raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {aval.dtype.name} at "
                         f"position {place}, indexer value {i}")
     else:
@@ -292,7 +292,7 @@ def _add_basic(gathered: _Gathered, i: Any, place: int, shape: tuple[int, ...], 
 
 def normalized(index: Any, size: int) -> Any:
     """Return `index` with `size` added where it is negative."""
-    if dtype_of(index).kind == "u":
+    if is_unsigned(dtype_of(index)):
         return index
     if isinstance(index, (int, np.integer)):
         return lax.add(index, const_like(index, size)) if index < 0 else index

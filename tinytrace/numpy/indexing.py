@@ -9,7 +9,7 @@ from tinytrace import lax
 from tinytrace.config import config
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import KeyType, is_integer
+from tinytrace.core.dtypes import KeyType, is_discrete, is_integer
 from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.numpy.array_creation import zeros_like
 from tinytrace.numpy.index_parsing import complete, is_empty, parse, to_gather
@@ -58,7 +58,7 @@ def _in_numpy(x: Array, index: Any) -> Array | None:
                 return None
             entry = entry._value
         if type(entry) is np.ndarray:
-            if entry.dtype.kind not in "iub" or (entry.dtype.kind == "b" and entry.ndim == 0):
+            if not is_discrete(entry.dtype) or (entry.dtype.kind == "b" and entry.ndim == 0):
                 return None
             positions *= entry.size
         elif not (entry is None or entry is Ellipsis or type(entry) is int or is_plain_slice(entry)):

@@ -5,6 +5,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
+from tinytrace.core.dtypes import is_discrete
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.promotion import ArrayLike, Value, check_arraylike
 from tinytrace.numpy.ranges import arange
@@ -22,7 +23,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Va
     """
     check_arraylike("packbits", a)
     arr = asarray(a)
-    if arr.dtype.kind not in "iub":
+    if not is_discrete(arr.dtype):
         raise TypeError("Expected an input array of integer or boolean data type")
     if bitorder not in ("little", "big"):
         raise ValueError("'order' must be either 'little' or 'big'")

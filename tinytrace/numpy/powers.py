@@ -11,7 +11,7 @@ from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.library import inline_jit, library_jit
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import is_complex, is_inexact
+from tinytrace.core.dtypes import is_complex, is_inexact, is_integer
 from tinytrace.core.trace import Tracer
 from tinytrace.numpy.classification import isposinf
 from tinytrace.numpy.elementwise import inexact_binary, strong_like
@@ -57,13 +57,13 @@ def _power(x1: ArrayLike, x2: ArrayLike) -> Value:
     base, exponent = promote_args_numeric("power", x1, x2)
     if not is_inexact(aval_of(base).dtype):
         return _integer_power(base, exponent)
-    if is_inexact(aval_of(x1).dtype) and aval_of(x2).dtype.kind in "iu":
+    if is_inexact(aval_of(x1).dtype) and is_integer(aval_of(x2).dtype):
         return lax.pow(x1, x2)  # pow takes an integer exponent as it is
     return lax.pow(base, exponent)
 
 
 def _known_integer(x: Any) -> int | None:
-    if type(x) is Array and (x.ndim or x.dtype.kind not in "iu"):
+    if type(x) is Array and (x.ndim or not is_integer(x.dtype)):
         return None
     value = x.to_concrete_value() if isinstance(x, Tracer) else x
     try:

@@ -33,6 +33,7 @@ from tinytrace.core.dtypes import (
     to_numpy_dtype,
     warn_if_truncated,
 )
+from tinytrace.core.storage_types import SMALL_INTEGERS
 from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.primitives.checks import canonicalize_axis as canonicalize_axis
 from tinytrace.tracebacks import api_boundary
@@ -153,8 +154,11 @@ def int_dtype() -> DType:
 
 
 def to_inexact_dtype(dtype: DType) -> DType:
-    """Return the floating type that a function like `sin` computes in: 64 bits for integers of 64 bits only."""
-    if is_inexact(dtype):
+    """Return the floating type that a function like `sin` computes in: 64 bits for integers of 64 bits only.
+
+    Integers of less than a byte have none: they stay, and such functions refuse them.
+    """
+    if is_inexact(dtype) or dtype in SMALL_INTEGERS:
         return canonicalize_dtype(dtype)  # an array made in x64 mode may be used outside of it
     return float_dtype() if dtype.itemsize == 8 else FLOAT32
 

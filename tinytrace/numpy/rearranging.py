@@ -11,7 +11,7 @@ from tinytrace import lax
 from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import is_integer
+from tinytrace.core.dtypes import is_discrete, is_integer
 from tinytrace.numpy.arithmetic import remainder
 from tinytrace.numpy.array_creation import array, asarray, full, ones, zeros, zeros_like
 from tinytrace.numpy.cumulative import cumsum
@@ -287,7 +287,7 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
     if removed.dtype == bool and removed.shape != (a.shape[axis],):
         raise ValueError("np.delete(arr, obj): for boolean indices, obj must be one-dimensional with length matching "
                          "specified axis.")
-    if removed.dtype.kind not in "iub":
+    if not is_discrete(removed.dtype):
         raise ValueError(f"np.delete(arr, obj): got obj.dtype={removed.dtype}; must be integer or bool.")
     kept = np.ones(a.shape[axis], dtype=bool)
     kept[removed] = False

@@ -13,7 +13,8 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import inline_jit
-from tinytrace.core.dtypes import BOOL, DType, is_inexact
+from tinytrace.core.dtypes import BOOL, DType, is_float, is_inexact, is_integer
+from tinytrace.core.storage_types import infinity, integer_limits
 from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -245,7 +246,7 @@ def wide_integer(dtype: DType) -> DType:
     wide = int_dtype()
     if dtype == BOOL:
         return wide
-    if dtype.kind in "iu" and dtype.itemsize < wide.itemsize:
+    if is_integer(dtype) and np.iinfo(dtype).bits < np.iinfo(wide).bits:  # of less than a byte: a ValueError, as JAX's
         return np.dtype(f"{'u' if dtype.kind == 'u' else ''}int{8 * wide.itemsize}")
     return dtype
 
@@ -255,6 +256,6 @@ def start_value(dtype: Any, value: float) -> np.ndarray[Any, Any]:
     if dtype == BOOL:
         return np.array(value > 0)
     if np.isinf(value) and not is_inexact(dtype):
-        info = np.iinfo(dtype)
+        info = integer_limits(dtype)
         value = info.min if value < 0 else info.max
-    return np.array(value, dtype)
+    return np.array(np.sign(value) * infinity(dtype) if np.isinf(value) and is_float(dtype) else value, dtype)

@@ -6,7 +6,7 @@ import operator
 from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import FLOAT16, FLOAT32, is_complex, is_integer
+from tinytrace.core.dtypes import FLOAT16, FLOAT32, is_complex, is_discrete, is_integer
 from tinytrace.numpy.elementwise import rounding
 from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
@@ -43,7 +43,7 @@ def trunc(x: ArrayLike) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.trunc.html.
     """
     check_arraylike("trunc", x)
-    if aval_of(x).dtype.kind in "iub":
+    if is_discrete(aval_of(x).dtype):
         return as_array(x)
     return choose_where(lax.lt(x, const_like(x, 0)), ceil(x), floor(x))
 
@@ -73,7 +73,7 @@ def rint(x: ArrayLike, /) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.rint.html.
     """
     check_arraylike("rint", x)
-    if aval_of(x).dtype.kind in "iub":
+    if is_discrete(aval_of(x).dtype):
         return convert(x, float_dtype())
     if is_complex(aval_of(x).dtype):
         return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))

@@ -11,16 +11,8 @@ import numpy as np
 
 from tinytrace.config import enable_x64
 from tinytrace.core import dtypes as core
-from tinytrace.core.dtypes import (
-    BFLOAT16,
-    SMALL_FLOATS,
-    SMALL_INTEGERS,
-    DType,
-    KeyType,
-    extended,
-    prng_key,
-    to_numpy_dtype,
-)
+from tinytrace.core.dtypes import BFLOAT16, DType, KeyType, extended, prng_key, to_numpy_dtype
+from tinytrace.core.storage_types import SMALL_FLOATS, SMALL_INTEGERS, integer_limits
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.promotion import DTypeLike, Value
 
@@ -68,6 +60,15 @@ float64 = double = _scalar_type(np.float64)
 complex64 = csingle = _scalar_type(np.complex64)
 complex128 = cdouble = _scalar_type(np.complex128)
 bfloat16 = _scalar_type(BFLOAT16)
+float8_e4m3b11fnuz = _scalar_type(ml_dtypes.float8_e4m3b11fnuz)
+float8_e4m3fn = _scalar_type(ml_dtypes.float8_e4m3fn)
+float8_e4m3fnuz = _scalar_type(ml_dtypes.float8_e4m3fnuz)
+float8_e5m2 = _scalar_type(ml_dtypes.float8_e5m2)
+float8_e5m2fnuz = _scalar_type(ml_dtypes.float8_e5m2fnuz)
+int2 = _scalar_type(ml_dtypes.int2)
+int4 = _scalar_type(ml_dtypes.int4)
+uint2 = _scalar_type(ml_dtypes.uint2)
+uint4 = _scalar_type(ml_dtypes.uint4)
 int_, uint, float_, complex_ = int64, uint64, float64, complex128
 
 generic, number, inexact, complexfloating = np.generic, np.number, np.inexact, np.complexfloating
@@ -98,8 +99,7 @@ def iinfo(int_type: Any) -> Any:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.iinfo.html.
     """
-    dtype = to_numpy_dtype(int_type)
-    return ml_dtypes.iinfo(dtype) if dtype in SMALL_INTEGERS else np.iinfo(dtype)  # type: ignore[no-untyped-call]
+    return integer_limits(to_numpy_dtype(int_type))
 
 
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:

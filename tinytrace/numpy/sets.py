@@ -11,6 +11,7 @@ from tinytrace.api.library import library_jit
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import is_complex, is_inexact
+from tinytrace.core.storage_types import STORAGE_TYPES
 from tinytrace.core.trace import is_eager
 from tinytrace.numpy.array_creation import array, asarray, empty, full_like, ones, zeros
 from tinytrace.numpy.classification import isnan
@@ -83,7 +84,7 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
     shape = arr.shape
     flat = axis is None
     if flat and size is None and equal_nan and not (return_index or return_inverse or return_counts) and \
-            type(arr) is Array and is_eager() and arr.dtype.kind in "biuf":
+            type(arr) is Array and is_eager() and arr.dtype.kind in "biuf" and arr.dtype not in STORAGE_TYPES:
         return _distinct(arr._value.ravel())
     arr, axis = (arr.flatten(), 0) if axis is None else (arr, canonicalize_axis(axis, arr.ndim))
     found = _Unique(arr, axis, equal_nan, size, fill_value)

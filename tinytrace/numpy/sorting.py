@@ -6,7 +6,7 @@ from typing import Any
 from tinytrace import lax
 from tinytrace.api.library import library_jit
 from tinytrace.api.vmapping import vmap
-from tinytrace.core.dtypes import complex_dtype, is_complex
+from tinytrace.core.dtypes import complex_dtype, is_complex, is_unsigned
 from tinytrace.numpy.array_creation import array, asarray, ones
 from tinytrace.numpy.promotion import ArrayLike, Value, canonicalize_axis, check_arraylike, int_dtype
 from tinytrace.numpy.shapes import ravel, swapaxes
@@ -114,7 +114,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Value:
     kth = canonicalize_axis(kth, arr.shape[axis])
     arr = swapaxes(arr, axis, -1)
     bottom = lax.top_k(_reversed_order(arr), kth + 1)[0]
-    bottom = -bottom - 1 if arr.dtype.kind == "u" else -bottom
+    bottom = -bottom - 1 if is_unsigned(arr.dtype) else -bottom
     top = lax.top_k(arr, arr.shape[-1] - kth - 1)[0]
     return swapaxes(lax.concatenate([bottom, top], arr.ndim - 1), -1, axis)
 
@@ -147,5 +147,5 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Value:
 
 def _reversed_order(x: Value) -> Value:
     """Map elements so that the smallest become the largest."""
-    return -(x + 1) if x.dtype.kind == "u" else -x
+    return -(x + 1) if is_unsigned(x.dtype) else -x
 

@@ -12,6 +12,7 @@ from tinytrace.api.library import remembered
 from tinytrace.config import config
 from tinytrace.core.array import Array, array_from_numpy
 from tinytrace.core.dtypes import KeyType, TypePromotionError, is_float, is_integer, result_type
+from tinytrace.core.storage_types import STORAGE_TYPES, integer_limits
 from tinytrace.core.trace import is_eager
 from tinytrace.numpy.arithmetic import divide
 from tinytrace.numpy.array_creation import asarray, ones_like
@@ -137,7 +138,7 @@ _IN_NUMPY: dict[Callable[..., Value], Callable[[Any, Any], Any]] = {
 def _update_in_numpy(x: Array, index: Any, values: Any, combine: Callable[[Any, Any], Any]) -> Array | None:
     """Let NumPy do it outside of a trace, where the index is plain and in range, and the values have the same type."""
     kind = x.dtype.kind
-    if isinstance(x.dtype, KeyType) or not is_plain(index, x.shape):
+    if isinstance(x.dtype, KeyType) or x.dtype in STORAGE_TYPES or not is_plain(index, x.shape):
         return None
     if type(values) is Array and values.dtype == x.dtype:
         values = values._value
@@ -194,8 +195,10 @@ def _update(x: Value, arrays: list[Value], values: Value, scatter: Callable[...,
 
 def as_update(y: Any, x: Value) -> Value:
     """Return the values of an update of `x` as an array: integers in the range of its type have that type."""
-    if isinstance(y, int) and is_integer(x.dtype) and np.iinfo(x.dtype).min <= y <= np.iinfo(x.dtype).max:
-        return asarray(y, dtype=x.dtype)
+    if isinstance(y, int) and is_integer(x.dtype):
+        limits = integer_limits(x.dtype)
+        if limits.min <= y <= limits.max:
+            return asarray(y, dtype=x.dtype)
     return asarray(y)
 
 

@@ -1,8 +1,12 @@
-"""Inline calls: an equation that only names a program (`pjit`, a custom rule, a checkpoint) becomes that program."""
+"""Inline calls: an equation that only names a program (`pjit`, a custom rule, a checkpoint) becomes that program.
+
+So does an equation on elements that are only kept: a program that computes in a wider type (`wider_types.py`).
+"""
 from __future__ import annotations
 
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal, Var, subjaxprs
 from tinytrace.core.kinds import Call, kind_of
+from tinytrace.passes.wider_types import in_wider_types
 
 
 def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -37,7 +41,8 @@ class _Inliner:
         for eqn in eqns:
             if ids is not None:
                 eqn = eqn.replace(ids=ids)
-            called = called_program(eqn)
+            wider = in_wider_types(eqn)
+            called = wider or called_program(eqn)
             invars = [x if isinstance(x, Literal) else names[x] for x in eqn.invars]
             if called is None:
                 outvars = [type(v)(v.aval) if fresh else v for v in eqn.outvars]
@@ -48,7 +53,8 @@ class _Inliner:
             inner: dict[Var, Atom] = dict(zip(called.jaxpr.invars, invars, strict=True))
             for v, const in zip(called.jaxpr.constvars, called.consts, strict=True):
                 inner[v] = self._constant(v, const)
-            self.run(called.jaxpr.eqns, inner, fresh=True, ids=ids or (eqn.ids if eqn.primitive.composite else None))
+            stands_for = eqn.ids if eqn.primitive.composite or wider else None
+            self.run(called.jaxpr.eqns, inner, fresh=True, ids=ids or stands_for)
             for v, result in zip(eqn.outvars, called.jaxpr.outvars, strict=True):
                 if type(v) is not DropVar:
                     names[v] = _renamed(result, inner)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import canonicalize_dtype, is_complex
+from tinytrace.core.dtypes import canonicalize_dtype, is_complex, is_integer
 from tinytrace.core.primitive import refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.broadcasting import OverAxes
@@ -54,7 +54,7 @@ class ArgReducer(OverAxes):
         if x.shape[axis] < 1:
             raise ValueError("argmin and argmax require non-empty reduced dimension. "
                              f"operand.shape={x.shape} axis={axis}")
-        if index_dtype.kind not in "iu":
+        if not is_integer(index_dtype):
             raise TypeError(f"index_dtype must be an integer type, but got {index_dtype.name}")
         return ShapedArray(without(x.shape, axes), index_dtype)
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.formulas import Formula, FormulaLike, call, call_named, cast, negated
+from tinytrace.core.primitive import NONE
+from tinytrace.core.storage_types import STORAGE_TYPES
 from tinytrace.primitives.elementwise import BITS, CONSTANT, INTEGER, Elementwise, NDArray
 
 
@@ -186,12 +188,24 @@ xor_p = Elementwise("xor", [BITS, BITS], np.bitwise_xor, lambda x, y: x ^ y, CON
                     laws="commutative associative")
 not_p = Elementwise("not", BITS, np.invert, {"b": negated, "iu": lambda x: ~x}, CONSTANT, laws="involution")
 
+class OnWords(Elementwise):
+    """What depends on the width of a word, which integers of less than a byte are not computed in."""
+
+    reads = NONE
+
+    def check_runnable(self, *operands: Any) -> None:
+        if any(x.dtype in STORAGE_TYPES for x in operands):
+            raise NotImplementedError(f"{self.name} of {operands[0].dtype} is not implemented in tinytrace: elements of "
+                                      "less than a byte are computed as bytes. Convert them first, to int8 or uint8.")
+        super().check_runnable(*operands)
+
+
 shift_left_p = Elementwise("shift_left", [INTEGER, INTEGER], _shift_left,
                            lambda x, y: call("shl", x, y, _width(x)), CONSTANT)
-shift_right_logical_p = Elementwise("shift_right_logical", [INTEGER, INTEGER], _shift_right_logical,
-                                    lambda x, y: _on_words("shr", "u", x, y, _width(x)), CONSTANT)
-shift_right_arithmetic_p = Elementwise("shift_right_arithmetic", [INTEGER, INTEGER], _shift_right_arithmetic,
-                                       lambda x, y: _on_words("sar", "i", x, y, _width(x)), CONSTANT)
-population_count_p = Elementwise("population_count", INTEGER, _population_count,
-                                 lambda x: _on_words("popcount", "u", x))
-clz_p = Elementwise("clz", INTEGER, _clz, _leading_zeros)
+shift_right_logical_p = OnWords("shift_right_logical", [INTEGER, INTEGER], _shift_right_logical,
+                                lambda x, y: _on_words("shr", "u", x, y, _width(x)), CONSTANT)
+shift_right_arithmetic_p = OnWords("shift_right_arithmetic", [INTEGER, INTEGER], _shift_right_arithmetic,
+                                   lambda x, y: _on_words("sar", "i", x, y, _width(x)), CONSTANT)
+population_count_p = OnWords("population_count", INTEGER, _population_count,
+                             lambda x: _on_words("popcount", "u", x))
+clz_p = OnWords("clz", INTEGER, _clz, _leading_zeros)

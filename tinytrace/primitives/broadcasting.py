@@ -16,6 +16,7 @@ from tinytrace.core.dtypes import FLOAT0, FLOAT32, KeyType, is_complex, is_float
 from tinytrace.core.jaxpr import Atom
 from tinytrace.core.kinds import IndexMap, Kind, Reduction
 from tinytrace.core.monoids import identity
+from tinytrace.core.primitive import ALL
 from tinytrace.primitives.checks import canonicalize_axis, check_shapelike, is_array, remaining, shifted, without
 from tinytrace.primitives.composite import OnParts
 from tinytrace.primitives.shaping import NDArray, Rearrangement, moveaxis
@@ -218,6 +219,8 @@ BLOCKED = (np.float32, np.float64)
 
 class OverAxes(OnParts):
     """The family of what folds `axes` of one operand away: to a value (`Reducer`), or to a position (`ArgReducer`)."""
+
+    reads = ALL
 
     combine: str
     """Which `kinds.Reduction` it is."""

@@ -7,22 +7,29 @@ import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT32, FLOAT64, INT32, canonicalize_dtype, is_complex, is_float, part_dtype
+from tinytrace.core.dtypes import (
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    canonicalize_dtype,
+    is_complex,
+    is_float,
+    is_unsigned,
+    part_dtype,
+)
 from tinytrace.core.kinds import SMALL_PRODUCT, Call, Contraction, Kind, is_product_of_bytes, is_product_with_vector
+from tinytrace.core.primitive import ALL
+from tinytrace.core.storage_types import bits_of
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.checks import remaining, shifted, without
 from tinytrace.primitives.composite import OnParts, recorded
 from tinytrace.primitives.conversion import convert_element_type, convert_element_type_p
 from tinytrace.primitives.elementwise import add_any
-from tinytrace.primitives.precision import (
-    DotAlgorithmPreset,
-    canonicalize_precision,
-    dtype_of_algorithm,
-    is_algorithm,
-)
+from tinytrace.primitives.precision import DotAlgorithmPreset, canonicalize_precision, dtype_of_algorithm, is_algorithm
 from tinytrace.primitives.shaping import NDArray, inverse_permutation, transpose
 
 Ints: TypeAlias = tuple[int, ...]
@@ -80,6 +87,8 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
 
 class Bilinear(OnParts):
     """The family: products, linear in each of two operands."""
+
+    reads = ALL
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         (lhs, rhs), (lhs_dot, rhs_dot) = primals, tangents
@@ -264,10 +273,9 @@ def _rank(dtype: Any) -> tuple[int, int, int, bool]:
     """Return what orders operand types: largest exponent, digits, width, signedness."""
     dtype = part_dtype(dtype)
     if is_float(dtype):
-        exponent, digits = {"float16": (16, 10), "bfloat16": (128, 7), "float32": (128, 23),
-                            "float64": (1024, 52)}[dtype.name]
-        return exponent, digits, 8 * dtype.itemsize, True
-    return -1, -1, 1 if dtype.kind == "b" else 8 * dtype.itemsize, dtype.kind != "u"
+        info: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+        return info.maxexp, info.nmant, info.bits, True
+    return -1, -1, 1 if dtype.kind == "b" else bits_of(dtype), not is_unsigned(dtype)
 
 
 def _check_side(side: str, x: ShapedArray, contract: Ints, batch: Ints) -> None:

@@ -16,6 +16,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import (
     BOOL,
     FLOAT0,
+    FLOAT64,
     DType,
     KeyType,
     canonicalize_dtype,
@@ -23,14 +24,17 @@ from tinytrace.core.dtypes import (
     is_complex,
     is_float,
     is_inexact,
+    is_integer,
     is_weak,
     part_dtype,
+    short_name,
 )
 from tinytrace.core.formulas import Formula, call, call_named, cast, operand, place, real_part, suffix
 from tinytrace.core.jaxpr import Atom, Literal
 from tinytrace.core.kinds import Kind, Routine, Scalar
 from tinytrace.core.operations import operation
-from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.primitive import NONE, Primitive, refuse
+from tinytrace.core.storage_types import STORAGE_TYPES, bits_of, computed_type, integer_limits, rounded_to
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.checks import is_array
 from tinytrace.primitives.elementwise import ANY_OR_KEY, FLOAT, Elementwise, LinearUnary, NDArray, c_kind, itself
@@ -108,6 +112,8 @@ def copy(x: Any) -> Any:
 class ConvertElementType(Elementwise):
     """`convert_element_type[new_dtype=int32 weak_type=False] x: f32[n]` is i32[n]."""
 
+    reads = NONE  # it knows every type itself
+
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply it; `sharding=None`, which JAX's callers may pass, says nothing."""
         params.pop("sharding", None)
@@ -119,6 +125,9 @@ class ConvertElementType(Elementwise):
 
     def result_dtype(self, *avals: ShapedArray, **params: Any) -> DType:
         return params["new_dtype"]  # type: ignore[no-any-return]
+
+    def ulp_of(self, dtypes: Sequence[DType], result: DType) -> float | None:
+        return 0 if result in STORAGE_TYPES or computed_type(dtypes[0]) == result else super().ulp_of(dtypes, result)
 
     def fold(self, atom: Atom, *, new_dtype: np.dtype[Any], weak_type: bool) -> Atom | None:
         """Return what an equation need not be written for: `atom` if it is of that type, or a converted literal."""
@@ -158,6 +167,7 @@ class BitcastConvertType(Primitive):
         return ShapedArray(_bitcast_shape(x, new), new)
 
     def impl(self, x: NDArray, *, new_dtype: np.dtype[Any]) -> NDArray:
+        _check_whole_bytes(x, new_dtype)
         x = np.ascontiguousarray(x).reshape(x.shape)  # the first makes a scalar an array of one element
         old, new = x.dtype.itemsize, new_dtype.itemsize
         if old == new:
@@ -177,6 +187,7 @@ class BitcastConvertType(Primitive):
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
         (old,), (new,) = in_avals, out_avals
+        _check_whole_bytes(old, new.dtype)
         if old.shape != new.shape or old.dtype.itemsize == 2:  # half floats are not their bits while computed with
             return Routine((call_named("__builtin_memcpy", place("out0"), place("in0"), new.nbytes),))
         formula = _bitcast(operand(0, old.dtype), new.dtype)
@@ -197,15 +208,16 @@ class ReducePrecision(LinearUnary):
 # --- meanings in NumPy -----------------------------------------------------------------------------------------
 
 def _convert(x: NDArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> NDArray:
-    if is_complex(x.dtype) and new_dtype.kind not in "cb":
+    if is_complex(x.dtype) and not (is_complex(new_dtype) or new_dtype == BOOL):
         return _convert(x.real, new_dtype=new_dtype, weak_type=weak_type)
-    if is_float(x.dtype) and new_dtype.kind in "iu":
-        return _float_to_integer(x, new_dtype)
-    return x.astype(new_dtype)
+    if x.dtype in STORAGE_TYPES:
+        x = x.astype(computed_type(x.dtype))
+    if is_float(x.dtype) and is_integer(new_dtype):
+        return _float_to_integer(x, computed_type(new_dtype), integer_limits(new_dtype)).astype(new_dtype, copy=False)
+    return rounded_to(x, new_dtype) if new_dtype in STORAGE_TYPES else x.astype(new_dtype)
 
 
-def _float_to_integer(x: NDArray, dtype: np.dtype[Any]) -> NDArray:
-    info = np.iinfo(dtype)
+def _float_to_integer(x: NDArray, dtype: np.dtype[Any], info: Any) -> NDArray:
     if x.size and x.dtype.itemsize >= 4:
         least, greatest = np.minimum.reduce(x, None), np.maximum.reduce(x, None)
         if least >= info.min and greatest < info.max / 2:  # no NaN either
@@ -214,7 +226,7 @@ def _float_to_integer(x: NDArray, dtype: np.dtype[Any]) -> NDArray:
     # The largest integer of 64 bits is no float64: what reaches 2**63 saturates before it is converted.
     below, above = wide <= info.min, wide >= float(info.max)
     inside = np.where(below | above | np.isnan(wide), 0.0, wide).astype(dtype)
-    return np.where(above, dtype.type(info.max), np.where(below, dtype.type(info.min), inside))
+    return np.where(above, dtype.type(int(info.max)), np.where(below, dtype.type(int(info.min)), inside))
 
 
 def _reduce_precision(x: NDArray, *, exponent_bits: int, mantissa_bits: int) -> NDArray:
@@ -246,6 +258,7 @@ def c_type(dtype: DType) -> str:
     >>> c_type(np.dtype("float16")), c_type(np.dtype("uint16"))
     ('float', 'uint16_t')
     """
+    dtype = computed_type(dtype)
     if c_kind(dtype) == "f":
         return "double" if dtype.itemsize == 8 else "float"
     if is_complex(dtype):
@@ -255,29 +268,52 @@ def c_type(dtype: DType) -> str:
 
 def _converted(x: Formula, *, new_dtype: np.dtype[Any], weak_type: bool) -> Formula:
     assert x.dtype is not None
+    if x.dtype == new_dtype:
+        return x
+    if x.dtype in STORAGE_TYPES:
+        wide = computed_type(x.dtype)
+        read = call_named(f"tt_{short_name(x.dtype)}_to_{suffix(wide)}", x)
+        return _converted(Formula(read.op, read.args, wide), new_dtype=new_dtype, weak_type=weak_type)
     if new_dtype == BOOL:
-        return x.differs(0) if x.dtype != BOOL else x
+        return x.differs(0)
     if is_complex(x.dtype) and not is_complex(new_dtype):  # the imaginary part is dropped
         part = real_part(x)
         return _converted(part, new_dtype=new_dtype, weak_type=weak_type)
+    if new_dtype in STORAGE_TYPES:
+        return call_named(f"tt_{suffix(computed_type(new_dtype))}_to_{short_name(new_dtype)}", _in_reach(x, new_dtype))
     if c_kind(x.dtype) == "f" and c_kind(new_dtype) in "iu":
         return _truncated(x, x.dtype, new_dtype)
     return x if c_type(x.dtype) == c_type(new_dtype) else cast(c_type(new_dtype), x)
 
 
+def _in_reach(x: Formula, dtype: DType) -> Formula:
+    """Return a number that is written as an element of a type that is only kept, as C writes it: a float or an int."""
+    assert x.dtype is not None
+    if is_integer(dtype):
+        return _truncated(x, x.dtype, dtype) if c_kind(x.dtype) == "f" else x
+    if c_kind(x.dtype) != "f":
+        return call_named("tt_round_f16", cast("float", x))
+    by = STORAGE_TYPES[dtype].rounded_by
+    if by is None:
+        return call_named("tt_f64_to_odd_f32", x) if x.dtype == FLOAT64 else x
+    return x if by == x.dtype else call_named("tt_round_f16", cast("float", x) if x.dtype == FLOAT64 else x)
+
+
 def _truncated(x: Formula, source: DType, dtype: np.dtype[Any]) -> Formula:
     if dtype.itemsize >= 4:
         return call_named(f"tt_{suffix(source)}_to_{suffix(dtype)}", x)
-    info = np.iinfo(dtype)
+    info = integer_limits(dtype)
     whole = call_named(f"tt_{suffix(source)}_to_i32", x)
-    return call_named("tt_min_i32", call_named("tt_max_i32", whole, info.min), info.max)
+    return call_named("tt_min_i32", call_named("tt_max_i32", whole, int(info.min)), int(info.max))
 
 
 def _bitcast(x: Formula, new: DType) -> Formula:
     assert x.dtype is not None
     if x.dtype == new:
         return x
-    bits = call("bits", x) if c_kind(x.dtype) == "f" else x
+    bits = call("bits", x) if c_kind(x.dtype) == "f" and x.dtype not in STORAGE_TYPES else x
+    if new in STORAGE_TYPES:
+        return cast("uint8_t", bits)
     return call_named(f"tt_float_{suffix(new)}", bits) if c_kind(new) == "f" else cast(c_type(new), bits)
 
 
@@ -292,6 +328,19 @@ def _bitcast_shape(x: ShapedArray, new: np.dtype[Any]) -> tuple[int, ...]:
         raise ValueError(f"Attempting to convert array of shape {x.shape} from {x.dtype} of size {old_size} to {new} "
                          f"of size {new_size}, but {last} * {old_size} != {new_size}")
     return x.shape[:-1]
+
+
+def _check_whole_bytes(x: Any, new: DType) -> None:
+    """Raise ValueError between types of which one has less than a byte, as JAX 0.4.35 does when it compiles."""
+    bits = bits_of(x.dtype), bits_of(new)
+    if min(bits) >= 8 or bits[0] == bits[1]:
+        return
+    why = f"requires compatible bit widths. Got: {x.dtype} and {new}, but {bits[0]} != {bits[1]}." \
+        if x.dtype.itemsize != new.itemsize else \
+        f"rank of smaller element type ({x.ndim}) should be 1 more than rank of larger element type ({x.ndim}), but " \
+        f"{x.ndim} != {x.ndim} + 1."
+    raise ValueError(f"Cannot lower jaxpr with verifier errors:\n\t{why} Elements of {min(bits)} bits take a byte "
+                     "each: convert them (x.astype) instead of reading their bits.")
 
 
 def _convert_keys(operand: Any, old: Any, new: Any) -> Any:

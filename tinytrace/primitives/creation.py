@@ -25,7 +25,7 @@ from tinytrace.core.dtypes import (
     is_weak,
 )
 from tinytrace.core.kinds import IndexMap, Kind, cast
-from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.primitive import ALL, Primitive, refuse
 from tinytrace.core.trace import is_eager
 from tinytrace.primitives.broadcasting import broadcast, broadcast_in_dim, repeated
 from tinytrace.primitives.checks import check_shapelike
@@ -163,6 +163,7 @@ class Iota(Primitive):
     """`iota[dimension=0 dtype=int32 shape=(3,) sharding=None]` is i32[3]: 0 1 2."""
 
     name = "iota"
+    reads = ALL
 
     def abstract_eval(self, *, dtype: DType, shape: tuple[int, ...], dimension: int, sharding: None) -> ShapedArray:
         check_shapelike("iota", "shape", shape)

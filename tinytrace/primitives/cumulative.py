@@ -13,7 +13,7 @@ import numpy as np
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0, FLOAT32, KeyType, is_float
 from tinytrace.core.kinds import Kind, Scan1D
-from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.primitive import ALL, Primitive, refuse
 from tinytrace.primitives.arithmetic import add, add_p, max, max_p, min, min_p, mul, mul_p, sub
 from tinytrace.primitives.comparison import eq, ne
 from tinytrace.primitives.composite import not_of_complex
@@ -63,6 +63,8 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
 
 class Cumulative(Primitive):
     """`cumprod[axis=0 reverse=False] x: f32[n]` is f32[n]; `combine_duals` combines two elements and their tangents."""
+
+    reads = ALL
 
     def __init__(self, name: str, combine: str, ufunc: np.ufunc, combine_duals: Combine) -> None:
         self.combine, self.ufunc, self.combine_duals = combine, ufunc, combine_duals

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
-from tinytrace.core.dtypes import dtype_of, is_weak
+from tinytrace.core.dtypes import dtype_of, is_integer, is_unsigned, is_weak
 from tinytrace.core.kinds import Expr, Gather, Index, Kind, Scatter, clamp
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero, is_undefined_primal
@@ -114,7 +114,7 @@ def _starts(operand: Any, start_indices: Any) -> list[Any]:
 
 def _wrapped(start: Any, size: int) -> Any:
     dtype = dtype_of(start)
-    if dtype.kind == "u":
+    if is_unsigned(dtype):
         return start
     if isinstance(start, (int, np.integer)):
         return np.array(start + size if start < 0 else start).astype(dtype)
@@ -129,6 +129,7 @@ class DynamicSlice(Primitive):
     """`dynamic_slice[slice_sizes=(2,)] x: f32[n] i: i32[]` is f32[2]."""
 
     name = "dynamic_slice"
+    reads = slice(1, None)
 
     def abstract_eval(self, x: ShapedArray, *starts: ShapedArray, slice_sizes: Ints) -> ShapedArray:
         if x.ndim != len(starts):
@@ -179,6 +180,7 @@ class DynamicUpdateSlice(Primitive):
     """`dynamic_update_slice x: f32[n] update: f32[m] i: i32[]` is f32[n]."""
 
     name = "dynamic_update_slice"
+    reads = slice(2, None)
 
     def abstract_eval(self, x: ShapedArray, update: ShapedArray, *starts: ShapedArray) -> ShapedArray:
         if x.ndim != update.ndim:
@@ -259,5 +261,5 @@ def _stacked(starts: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, in
 
 
 def _check_start_dtypes(rule: str, starts: Sequence[ShapedArray]) -> None:
-    if any(start.dtype != starts[0].dtype or start.dtype.kind not in "iu" for start in starts):
+    if any(start.dtype != starts[0].dtype or not is_integer(start.dtype) for start in starts):
         raise TypeError(f"index arguments to {rule} {', '.join(start.dtype.name for start in starts)}")

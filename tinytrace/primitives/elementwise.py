@@ -35,7 +35,8 @@ from tinytrace.core.dtypes import (
 from tinytrace.core.formulas import Formula, as_formula, call, operand
 from tinytrace.core.kinds import Kind, Scalar
 from tinytrace.core.operations import Operation, operation
-from tinytrace.core.primitive import refuse
+from tinytrace.core.primitive import ALL, refuse
+from tinytrace.core.storage_types import computed_type
 from tinytrace.core.structure import typed_items
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.broadcasting import (
@@ -84,6 +85,8 @@ class Elementwise(OnParts):
     laws: names from `core.operations.LAWS`, with blanks between them.
     operation_name: the name in the operation's record, for a primitive that is another one's operation.
     """
+
+    reads = ALL
 
     def __init__(self, name: str, accepts: Accepted | list[Accepted], numpy: Callable[..., Any], c: Meaning,
                  *tangents: Partial | str, result: np.dtype[Any] | None = None, ulp: Ulp = None, laws: str = "",
@@ -150,7 +153,8 @@ class Elementwise(OnParts):
             c = self.c if callable(self.c) else next(c for kinds, c in self.c.items() if c_kind(dtypes[0]) in kinds)
             formula = as_formula(c(*(operand(k, dtype) for k, dtype in enumerate(dtypes)), **params))
             found = self._operations[key] = operation(
-                self.operation_name, dtypes, result, formula, self.in_numpy(params), self._ulp(result), self.laws)
+                self.operation_name, dtypes, result, formula, self.in_numpy(params), self.ulp_of(dtypes, result),
+                self.laws)
         return found
 
     def _needs_parts(self, operands: Sequence[Any]) -> bool:
@@ -158,7 +162,8 @@ class Elementwise(OnParts):
         return any(is_complex(x.dtype) for x in operands) and not (
             isinstance(self.c, Mapping) and any("c" in kinds for kinds in self.c))
 
-    def _ulp(self, result: DType) -> float | None:
+    def ulp_of(self, dtypes: Sequence[DType], result: DType) -> float | None:
+        """Return by how many units in the last place the C may be off, for operands of these types."""
         if not is_inexact(result):
             return None
         return self.ulp[result.itemsize == 8] if isinstance(self.ulp, tuple) else self.ulp
@@ -274,8 +279,9 @@ def accepts(accepted: Accepted, dtype: DType) -> bool:
         return "key" in accepted
     if is_float(dtype):
         return "floating" in accepted or dtype.name in accepted
-    return {"b": "bool", "i": "integer", "u": "integer", "c": "complexfloating"}.get(dtype.kind) in accepted or (
-        dtype.kind == "i" and "signedinteger" in accepted)
+    kind = computed_type(dtype).kind
+    return {"b": "bool", "i": "integer", "u": "integer", "c": "complexfloating"}.get(kind) in accepted or (
+        kind == "i" and "signedinteger" in accepted)
 
 
 def _refused_dtype(name: str, dtype: DType, accepted: Accepted, position: int, operands: int) -> str:
@@ -372,7 +378,7 @@ def itself(x: Formula) -> Formula:
 
 def c_kind(dtype: DType) -> str:
     """Return f for floats, i and u for integers, b for bool, c for complex numbers, whatever the width."""
-    return "f" if is_float(dtype) else dtype.kind
+    return "f" if is_float(dtype) else computed_type(dtype).kind
 
 
 # --- NumPy -----------------------------------------------------------------------------------------------------

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of, canonicalize_shape
-from tinytrace.core.dtypes import dtype_of, is_inexact, is_weak
+from tinytrace.core.dtypes import dtype_of, is_inexact, is_integer, is_unsigned, is_weak
 from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Expr, Gather, Index, Kind, Scatter, literal, where
-from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.primitive import ALL, Primitive, refuse
+from tinytrace.core.storage_types import integer_limits
 from tinytrace.core.tangents import is_undefined_primal
 from tinytrace.primitives.arithmetic import add, add_p, sub_p
 from tinytrace.primitives.broadcasting import batch_dim_at_front, broadcast_in_dim, expand_dims
@@ -107,11 +108,12 @@ class GatherPrimitive(Primitive):
     """`gather[dimension_numbers=... slice_sizes=(1,) ...] x: f32[n] i: i32[m,1]` is f32[m]."""
 
     name = "gather"
+    reads = slice(1, None)
 
     def abstract_eval(self, x: ShapedArray, indices: ShapedArray, *, dimension_numbers: GatherDimensionNumbers,
                       slice_sizes: Ints, **params: Any) -> ShapedArray:
         shape = gather_shape(x, indices, dimension_numbers, slice_sizes)
-        if indices.dtype.kind not in "iu":
+        if not is_integer(indices.dtype):
             raise ValueError("indices must have an integer type")
         return x.update(shape=shape)
 
@@ -179,9 +181,9 @@ def _default_fill(dtype: Any) -> Any:
         return np.nan
     if dtype.kind == "b":
         return True
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return info.min if dtype.kind == "i" else info.max
+    if is_integer(dtype):
+        info = integer_limits(dtype)
+        return int(info.max if is_unsigned(dtype) else info.min)
     raise ValueError(f"Unsupported dtype for gather fill_value {dtype}")
 
 
@@ -189,6 +191,8 @@ def _default_fill(dtype: Any) -> Any:
 
 class Scatterer(Primitive):
     """The family: combine updates into windows of the operand, one after the other in the order of the updates."""
+
+    reads = ALL
 
     combine: str
     """Which `kinds.Scatter` it is."""
@@ -212,7 +216,7 @@ class Scatterer(Primitive):
     def abstract_eval(self, x: ShapedArray, indices: ShapedArray, updates: ShapedArray, *,
                       dimension_numbers: ScatterDimensionNumbers, **params: Any) -> ShapedArray:
         check_scatter(x, indices, updates, dimension_numbers)
-        if indices.dtype.kind not in "iu":
+        if not is_integer(indices.dtype):
             raise ValueError("indices must have an integer type")
         check_same_dtypes("scatter", x, updates)
         return x

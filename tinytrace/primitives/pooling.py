@@ -10,7 +10,7 @@ import numpy as np
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0, INT32, KeyType, dtype_of
 from tinytrace.core.monoids import identity
-from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.primitive import ALL, Primitive, refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.argminmax import argmax_p, argmin_p
 from tinytrace.primitives.arithmetic import add, max, min
@@ -39,6 +39,8 @@ def reduce_window_monoid(operand: Any, init_value: Any, computation: Callable[[A
 
 class WindowReducer(Composite):
     """`reduce_window_max[...] x: f32[n]` is f32[m]: a reduction of every window."""
+
+    reads = ALL
 
     def __init__(self, combine: str, reducer: Primitive) -> None:
         self.combine, self.reducer = combine, reducer
@@ -90,6 +92,7 @@ class SelectAndGatherAdd(Composite):
     """`select_and_gather_add[...] t: f32[n] x: f32[n]` is f32[m]: t where x is largest (smallest) in each window."""
 
     name = "select_and_gather_add"
+    reads = ALL
 
     def abstract_eval(self, t: ShapedArray, x: ShapedArray, *, select_prim: Primitive, **params: Any) -> ShapedArray:
         if t.shape != x.shape:
@@ -130,6 +133,7 @@ class SelectAndScatterAdd(Composite):
     """`select_and_scatter_add[...] s: f32[m] x: f32[n]` is f32[n]: each s added where its window of x is largest."""
 
     name = "select_and_scatter_add"
+    reads = ALL
 
     def abstract_eval(self, source: ShapedArray, x: ShapedArray, **params: Any) -> ShapedArray:
         return ShapedArray(x.shape, source.dtype, source.weak_type and x.weak_type)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import canonicalize_dtype
+from tinytrace.core.dtypes import canonicalize_dtype, is_integer
+from tinytrace.core.primitive import ALL
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.arithmetic import add
 from tinytrace.primitives.bitwise import bitwise_and
@@ -45,6 +46,7 @@ class RaggedDot(Composite):
     """`ragged_dot[group_offset=None ...] a: f32[m,k] b: f32[g,k,n] c: i32[g]` is f32[m,n]."""
 
     name = "ragged_dot"
+    reads = ALL
 
     def abstract_eval(self, lhs: ShapedArray, rhs: ShapedArray, sizes: ShapedArray, *, precision: Any,
                       preferred_element_type: Any, group_offset: Any) -> ShapedArray:
@@ -59,7 +61,7 @@ class RaggedDot(Composite):
         if list(sizes.shape) != [*batch, groups]:
             raise TypeError(f"ragged_dot requires that rhs.shape[{at}] == group_sizes.shape[{at}]: got {groups} and "
                             f"{sizes.shape[-1] if sizes.shape else 0}.")
-        if sizes.dtype.kind not in "iu":
+        if not is_integer(sizes.dtype):
             raise TypeError("ragged_dot requires that group_sizes.dtype is subtype of np.integer.")
         types = lhs.update(shape=(1, 1)), rhs.update(shape=(1, 1))
         return dot_general_p.abstract_eval(*types, dimension_numbers=(((1,), (0,)), ((), ())), precision=precision,

@@ -8,7 +8,7 @@ import numpy as np
 
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import dtype_of, is_weak
+from tinytrace.core.dtypes import dtype_of, is_discrete, is_weak
 from tinytrace.core.monoids import identity
 from tinytrace.core.primitive import refuse
 from tinytrace.primitives.arithmetic import add, div, max, min, mul, mul_p
@@ -157,7 +157,7 @@ class BitReducer(Reducer):
         return super().abstract_eval(x, axes=axes).strip_weak_type()
 
     def check_dtype(self, x: ShapedArray) -> None:
-        if x.dtype.kind not in "biu":
+        if not is_discrete(x.dtype):
             raise TypeError(f"logical reduction requires operand dtype bool or int, got {x.dtype.name}.")
 
     jvp = refuse("bits have no tangents")

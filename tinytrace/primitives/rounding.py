@@ -11,6 +11,7 @@ import numpy as np
 
 from tinytrace.core.dtypes import BOOL, short_name
 from tinytrace.core.formulas import call, call_named
+from tinytrace.core.primitive import NONE
 from tinytrace.primitives.elementwise import CONSTANT, FLOAT, NUMBER, Elementwise, NDArray, function
 
 
@@ -113,6 +114,12 @@ def _next_after(x: Any, y: Any) -> Any:
     return np.where(x == y, y, np.nextafter(x, y))
 
 
-nextafter_p = Elementwise("nextafter", [FLOAT, FLOAT], _next_after,
-                          lambda x, y: call_named(f"tt_nextafter_{short_name(x.dtype)}", x, y), ulp=0)
+class NextAfter(Elementwise):
+    """`nextafter x y` steps by the last bit of the very type of its operands."""
+
+    reads = NONE
+
+
+nextafter_p = NextAfter("nextafter", [FLOAT, FLOAT], _next_after,
+                        lambda x, y: call_named(f"tt_nextafter_{short_name(x.dtype)}", x, y), ulp=0)
 is_finite_p = Elementwise("is_finite", FLOAT, np.isfinite, function("is_finite"), CONSTANT, result=BOOL)

@@ -73,6 +73,8 @@ def scatter_max(operand: Any, scatter_indices: Any, updates: Any, dimension_numb
 class ScatterSet(Scatterer):
     """`scatter[...] x: f32[n] i: i32[m,1] updates: f32[m]` is f32[n]."""
 
+    reads = slice(1, 2)
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, unique_indices: bool,
             **params: Any) -> tuple[Any, Any]:
         (x, indices, updates), (x_dot, _, updates_dot) = primals, tangents

@@ -67,6 +67,7 @@ class SelectN(Primitive):
     """`select_n which: bool[n] f: f32[n] t: f32[n]` is t where `which` holds, else f; with integers, one of many."""
 
     name = "select_n"
+    reads = slice(1)
 
     def abstract_eval(self, *avals: ShapedArray, **params: Any) -> ShapedArray:
         which, *cases = avals

@@ -12,7 +12,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BFLOAT16, INT32, is_complex, is_float
 from tinytrace.core.formulas import Formula, FormulaLike, call_host, constant, place
 from tinytrace.core.kinds import Kind, Routine
-from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.primitive import ALL, Primitive, refuse
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.broadcasting import broadcast_in_dim, expand_dims
 from tinytrace.primitives.checks import canonicalize_axis, remaining
@@ -82,6 +82,7 @@ class Sort(OnParts):
 
     name = "sort"
     multiple_results = True
+    reads = ALL
 
     def abstract_eval(self, *avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
         if any(aval.shape != avals[0].shape for aval in avals):
@@ -135,6 +136,7 @@ class TopK(Primitive):
 
     name = "top_k"
     multiple_results = True
+    reads = ALL
 
     def abstract_eval(self, x: ShapedArray, *, k: int) -> list[ShapedArray]:
         if is_complex(x.dtype):

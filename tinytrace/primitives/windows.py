@@ -12,7 +12,7 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.kinds import Expr, Index, IndexMap, IntLike, Kind, all_of, where
-from tinytrace.core.primitive import Primitive, refuse
+from tinytrace.core.primitive import ALL, Primitive, refuse
 from tinytrace.primitives.shaping import NDArray
 from tinytrace.primitives.slicing import dilated, pad_p
 
@@ -78,6 +78,7 @@ class Windows(Primitive):
     """
 
     name = "windows"
+    reads = ALL
 
     def abstract_eval(self, x: ShapedArray, fill: ShapedArray, **params: Any) -> ShapedArray:
         return x.update(shape=(*window_counts(x.shape, **params), *params["window_dimensions"]))

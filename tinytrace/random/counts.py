@@ -9,7 +9,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace import numpy as jnp
 from tinytrace.api.jit import jit
-from tinytrace.core.dtypes import DType
+from tinytrace.core.dtypes import DType, is_integer
 from tinytrace.numpy.promotion import check_arraylike, promote_dtypes_inexact
 from tinytrace.random.arguments import Shape, float_dtype, optional_shape, sample_shape, user_dtype
 from tinytrace.random.keys import check_key, key_impl, split, split_typed
@@ -27,7 +27,7 @@ def geometric(key: Any, p: Any, shape: Shape | None = None, dtype: Any = int) ->
     """
     typed, _ = check_key("geometric", key)
     canonical = user_dtype(dtype)
-    if canonical.kind not in "iu":
+    if not is_integer(canonical):
         raise ValueError(f"dtype argument to `geometric` must be an int dtype, got {dtype}")
     return _geometric(typed, p, optional_shape(shape), canonical)
 

@@ -16,7 +16,8 @@ from tinytrace import numpy as jnp
 from tinytrace.api.jit import jit
 from tinytrace.config import numpy_rank_promotion
 from tinytrace.core.avals import canonicalize_shape
-from tinytrace.core.dtypes import DType, canonicalize_dtype, is_complex, is_float, part_dtype
+from tinytrace.core.dtypes import DType, canonicalize_dtype, is_complex, is_float, is_integer, is_unsigned, part_dtype
+from tinytrace.core.storage_types import SMALL_INTEGERS
 from tinytrace.numpy.promotion import canonicalize_axis, check_arraylike
 from tinytrace.primitives.random_bits import random_bits
 from tinytrace.random.arguments import (
@@ -40,7 +41,7 @@ def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     """
     typed, _ = check_key("bits", key)
     canonical = user_dtype(dtype or np.uint32)
-    if canonical.kind != "u":
+    if not is_unsigned(canonical):
         raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {dtype}")
     return random_bits(typed, 8 * canonical.itemsize, canonicalize_shape(shape))
 
@@ -237,10 +238,12 @@ def _normal_real(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:
 @partial(jit, static_argnames=("shape", "dtype"))
 def _randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: DType) -> Any:
     """Two random words per number: (high * 2**bits + low) mod span, in modular arithmetic."""
-    if dtype.kind not in "iu":
+    if not is_integer(dtype):
         raise TypeError(f"randint only accepts integer dtypes, got {dtype}")
+    if dtype in SMALL_INTEGERS:
+        raise TypeError(f"randint only accepts 8-, 16-, 32-, or 64-bit dtypes, got {dtype}")
     check_broadcast("randint", shape, np.shape(minval), np.shape(maxval))
-    minval, maxval = (x if x.dtype.kind in "iu" else x.astype(int) for x in map(jnp.asarray, (minval, maxval)))
+    minval, maxval = (x if is_integer(x.dtype) else x.astype(int) for x in map(jnp.asarray, (minval, maxval)))
     limits = jnp.iinfo(dtype)
     beyond = lax.gt(maxval, _clipped(jnp.array(limits.max, dtype), maxval.dtype))
     minval, maxval = _clipped(minval, dtype), _clipped(maxval, dtype)

@@ -87,7 +87,7 @@ def _value(name: str, array: Any) -> Value:
     numbers = np.abs(array if is_complex(array.dtype) else array.astype(np.float64))
     largest = float(np.max(numbers, initial=0.0, where=np.isfinite(numbers)))
     part = part_dtype(array.dtype)
-    unit = {2: 2**-7 if part.kind != "f" else 2**-10, 4: 2**-23, 8: 2**-52}[part.itemsize]
+    unit = {1: 2**-2, 2: 2**-7 if part.kind != "f" else 2**-10, 4: 2**-23, 8: 2**-52}[part.itemsize]
     return Value(name, array.shape, array.dtype, largest, 100 * unit * max(largest, 1.0))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.dtypes import BOOL, DType, KeyType, is_float, part_dtype
+from tinytrace.core.storage_types import STORAGE_TYPES
 
 
 def spelled(value: Any, dtype: DType) -> str:
@@ -22,6 +23,8 @@ def spelled(value: Any, dtype: DType) -> str:
     if dtype.kind == "c":
         real, imag = (spelled(part, part_dtype(dtype)) for part in (np.real(value), np.imag(value)))
         return f"__builtin_complex({real}, {imag})"
+    if dtype in STORAGE_TYPES:
+        return str(np.asarray(value, dtype).view(np.uint8))
     if is_float(dtype):
         return _float(np.asarray(value, dtype), dtype)
     if dtype == BOOL:
@@ -36,6 +39,8 @@ def spelled(value: Any, dtype: DType) -> str:
 def is_negative(value: Any) -> bool:
     """Has the C spelling of a number a sign in front?"""
     dtype = np.asarray(value).dtype
+    if dtype in STORAGE_TYPES:
+        return False
     return bool(np.signbit(value)) if is_float(dtype) else dtype.kind not in "cV" and bool(value < 0)
 
 

@@ -17,6 +17,7 @@ from tinytrace.codegen.c.types import interface_type, memory_type
 from tinytrace.codegen.csource import CSource
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT0, FLOAT16, KeyType, is_float, is_half
+from tinytrace.core.storage_types import STORAGE_TYPES
 
 ENTRY, HOST = "entry", "tt_standalone_host"
 Operand = TypeVar("Operand")
@@ -238,7 +239,7 @@ def _fill(i: int, p: Parameter) -> list[str]:
         value = "k + 1"
     elif dtype == BFLOAT16:
         value = "0x3f80 + k % 64"
-    elif is_float(dtype):
+    elif is_float(dtype) and dtype not in STORAGE_TYPES:
         value = f"({kind})(0.5 + (double)(k % 100) / 128)"
     else:
         value = f"({kind})(k % 2)" if dtype in (BOOL, FLOAT0) else f"({kind})(k % 10)"
@@ -249,7 +250,8 @@ def _fill(i: int, p: Parameter) -> list[str]:
 
 def _show(i: int, p: Parameter) -> list[str]:
     kind, shown = interface_type(p.aval.dtype), min(p.aval.size, 4)
-    form, cast = ("%.9g", "double") if is_float(p.aval.dtype) and p.aval.dtype != BFLOAT16 else ("%lld", "long long")
+    is_number = is_float(p.aval.dtype) and p.aval.dtype not in (BFLOAT16, *STORAGE_TYPES)
+    form, cast = ("%.9g", "double") if is_number else ("%lld", "long long")
     more = f' of {p.aval.size}' if shown < p.aval.size else ""
     if not shown:
         return []

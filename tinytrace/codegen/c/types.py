@@ -2,7 +2,8 @@
 
 float16 and bfloat16 lie in memory as two bytes and are computed as `float`, rounded after each operation (in vectors:
 csrc/math/halves.h); bool is `uint8_t` 0 or 1. Complex numbers are C's own, of which programs add, subtract, negate and
-compare whole ones alone: all else is written on their parts (`primitives/on_complex.py`).
+compare whole ones alone: all else is written on their parts (`primitives/on_complex.py`). Types that are only kept
+(`core/storage_types.py`) are bytes here: they are moved, and converted.
 """
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ from tinytrace.codegen.ir.nodes import Node
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import BFLOAT16, FLOAT0, FLOAT16, DType, KeyType, is_half, short_name
 from tinytrace.core.formulas import parts
+from tinytrace.core.storage_types import STORAGE_TYPES
 
 _MEMORY = {"f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double", "bool": "uint8_t",
-           "c64": "float _Complex", "c128": "double _Complex"}
+           "c64": "float _Complex", "c128": "double _Complex",
+           **{short_name(dtype): "uint8_t" for dtype in STORAGE_TYPES}}
 
 
 def memory_type(dtype: DType) -> str:

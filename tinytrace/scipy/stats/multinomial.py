@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from tinytrace import lax
+from tinytrace.core.dtypes import is_integer
 from tinytrace.numpy.comparison import equal
 from tinytrace.numpy.promotion import ArrayLike, Value, promote_args_inexact, promote_args_numeric
 from tinytrace.numpy.reductions import sum
@@ -24,7 +25,7 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Value:
     """
     p, = promote_args_inexact("multinomial.logpmf", p)
     x, n = promote_args_numeric("multinomial.logpmf", x, n)
-    if x.dtype.kind not in "iu":
+    if not is_integer(x.dtype):
         raise ValueError(f"x and n must be of integer type; got x.dtype={x.dtype}, n.dtype={n.dtype}")
     x, n = x.astype(p.dtype), n.astype(p.dtype)
     value = gammaln(n + 1) + sum(xlogy(x, p) - gammaln(x + 1), axis=-1)
