@@ -23,8 +23,8 @@ static inline uint32_t tt_f32_to_f8(float x, uint32_t mantissa, uint32_t bias, u
 /* tt: tt_f8_e5m2_to_f32; needs: tt_f8_to_f32, tt_bits_f32, tt_float_f32 */
 /* The upper half of a float16: with infinities, and NaN above them. */
 static inline float tt_f8_e5m2_to_f32(uint8_t x) {
-    uint32_t bits = tt_bits_f32(tt_f8_to_f32(x, 2, 15));
-    return tt_float_f32((x & 0x7Fu) < 0x7Cu ? bits : bits | 0x7F800000u);
+    uint32_t bits = tt_bits_f32(tt_f8_to_f32(x, 2, 15)), size = x & 0x7Fu;
+    return tt_float_f32(bits | (size < 0x7Cu ? 0 : size == 0x7Cu ? 0x7F800000u : 0x7FC00000u));
 }
 
 /* tt: tt_f32_to_f8_e5m2; needs: tt_f32_to_f8, tt_bits_f32 */

@@ -188,6 +188,7 @@ xor_p = Elementwise("xor", [BITS, BITS], np.bitwise_xor, lambda x, y: x ^ y, CON
                     laws="commutative associative")
 not_p = Elementwise("not", BITS, np.invert, {"b": negated, "iu": lambda x: ~x}, CONSTANT, laws="involution")
 
+
 class OnWords(Elementwise):
     """What depends on the width of a word, which integers of less than a byte are not computed in."""
 
@@ -195,8 +196,8 @@ class OnWords(Elementwise):
 
     def check_runnable(self, *operands: Any) -> None:
         if any(x.dtype in STORAGE_TYPES for x in operands):
-            raise NotImplementedError(f"{self.name} of {operands[0].dtype} is not implemented in tinytrace: elements of "
-                                      "less than a byte are computed as bytes. Convert them first, to int8 or uint8.")
+            raise NotImplementedError(f"{self.name} of {operands[0].dtype} is not implemented in tinytrace: elements "
+                                      "of less than a byte are computed as bytes. Convert them first: x.astype(int8).")
         super().check_runnable(*operands)
 
 

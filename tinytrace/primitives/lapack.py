@@ -14,7 +14,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT32, is_complex, is_half
 from tinytrace.core.formulas import Formula, FormulaLike, call_host, call_named, constant, place, suffix
 from tinytrace.core.kinds import Call, Kind, Routine
-from tinytrace.core.primitive import Primitive
+from tinytrace.core.primitive import ALL, Primitive
 from tinytrace.primitives.composite import recorded
 from tinytrace.primitives.conversion import convert_element_type
 
@@ -28,6 +28,7 @@ class OnMatrices(Primitive):
 
     composite = True
     """For halves, which are converted."""
+    reads = ALL
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
         if not is_half(in_avals[0].dtype):
