@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 docstrings = runpy.run_path(str(DOCS / "docstrings.py"))  # a part of docs/, which is no package
 # In Python a variable is the whole of a string, in C the argument of getenv.
-IN_PYTHON = re.compile(r"""["']((?:TINYTRACE|JAX)_[A-Z0-9_]+)["']""")
+IN_PYTHON = re.compile(r"""["']((?:TINYTRACE|JAX|JAX2TF)_[A-Z0-9_]+)["']""")
 IN_C = re.compile(r'getenv\("((?:TINYTRACE|JAX)_[A-Z0-9_]+)"\)')
 
 
@@ -60,7 +60,8 @@ def addresses_in_messages():
 def test_every_address_in_a_message_is_on_the_page_of_errors():
     page = (DOCS / "errors.md").read_text()
     others = {"http://www.w3.org/2000/svg", "https://numpy.org/doc/stable/reference/generated/numpy.{}.html",
-              "https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers"}  # a name; parts of docstrings
+              "https://jax.readthedocs.io/en/latest/_autosummary/jax.nn.initializers",  # a name; parts of docstrings
+              "http://127.0.0.1:", "https://ui.perfetto.dev/#!/?url="}  # where a browser finds a trace
     found = {address for _, address in addresses_in_messages()} - others
     assert len(found) >= 7
     sections = "https://jax.readthedocs.io/en/latest/errors.html#jax.errors"
