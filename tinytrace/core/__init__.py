@@ -40,4 +40,10 @@ _OF_JAX = """
     unsafe_am_i_under_a_vmap_DO_NOT_USE unsafe_get_axis_names_DO_NOT_USE UnshapedArray valid_jaxtype
     Value
 """  # of no use to this pipeline: for programs against JAX's insides
-__getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_JAX.split(), "extend.language"), __name__)
+_OF_AXES = """
+    InconclusiveDimensionOperation NameGatheringSubst dedup_referents do_subst_axis_names_jaxpr extend_axis_env_nd
+    get_referent primitive_uses_outfeed subst_axis_names subst_axis_names_eqn subst_axis_names_jaxpr used_axis_names
+    used_axis_names_jaxpr
+"""
+__getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_JAX.split(), "extend.language") | dict.fromkeys(
+    _OF_AXES.split(), "extend.axis_substitution"), __name__)

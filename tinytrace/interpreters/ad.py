@@ -28,12 +28,16 @@ from tinytrace.transforms.jvp import jvp_jaxpr as jvp_jaxpr
 from tinytrace.transforms.zeros import add_tangents as add_tangents
 from tinytrace.transforms.zeros import instantiate_zeros as instantiate_zeros
 from tinytrace.transforms.zeros import zeros
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_names
 
 Rule = Callable[..., Any]
 add_jaxvals, add_jaxvals_p = add_any_p.bind, add_any_p
 zeros_like_aval = zeros
-__getattr__ = absent_names(__name__)
+_OF_FLAT_FUNCTIONS = """
+    f_jvp_traceable linearize nonzero_outputs nonzero_tangent_outputs rearrange_binders traceable unpair_pval vjp
+"""
+__getattr__ = lazy_names(
+    "tinytrace", dict.fromkeys(_OF_FLAT_FUNCTIONS.split(), "interpreters.flat_transformations"), __name__)
 
 
 def _transpose_rule(rule: Rule) -> Rule:

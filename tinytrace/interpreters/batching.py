@@ -22,9 +22,10 @@ from tinytrace.transforms import vmap
 from tinytrace.transforms.vmap import BatchTrace as BatchTrace
 from tinytrace.transforms.vmap import BatchTracer as BatchTracer
 from tinytrace.transforms.vmap import batch_jaxpr_axes as batch_jaxpr_axes
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_names
 
-__getattr__ = absent_names(__name__)
+__getattr__ = lazy_names("tinytrace", dict.fromkeys(
+    ("AxisSize", "batch", "batch_jaxpr2", "flatten_fun_for_vmap"), "interpreters.flat_transformations"), __name__)
 
 Rule = Callable[..., Any]
 not_mapped = None

@@ -23,9 +23,14 @@ from tinytrace.transforms.partial_eval import partial_eval_jaxpr as partial_eval
 from tinytrace.transforms.staging import DynamicJaxprTrace as DynamicJaxprTrace
 from tinytrace.transforms.staging import DynamicJaxprTracer as DynamicJaxprTracer
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_names
 
-__getattr__ = absent_names(__name__)
+_OF_PARTS = """
+    AbstractedAxesSpec AbstractedAxisName Const DCERule PartialEvalCustomResult PartialEvalCustomRule Val
+    convert_envvars_to_constvars convert_invars_to_constvars dce_jaxpr_consts make_jaxpr_effects
+    partial_eval_jaxpr_custom partial_eval_jaxpr_custom_rule_not_implemented partition_pvals trace_to_jaxpr_final
+"""
+__getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_PARTS.split(), "interpreters.program_parts"), __name__)
 
 custom_partial_eval_rules = RuleTable("partial_eval")
 """`rule(trace, *args, **params)` in JAX, `partial_eval(trace, args, **params)` here: see `core/primitive.py`."""

@@ -1,0 +1,13 @@
+"""Transformations of flat functions and parts of programs: JAX's answers are in tests/goldens/insides.txt."""
+
+import pytest
+
+from tests.goldens import answer, as_tinytrace, load, set_scene
+
+SCENE, CASES = load("insides")
+NAMESPACE = set_scene(as_tinytrace(SCENE))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program[:70])
+def test_answers_of_jax(case):
+    assert answer(as_tinytrace(case.program), dict(NAMESPACE)) == case.answer

@@ -1,0 +1,86 @@
+"""Programs taken apart and put together, for `jax.interpreters.partial_eval`; and the types of its rules.
+
+Source: `jax.interpreters.partial_eval` of JAX 0.4.35.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NoReturn
+
+from tinytrace.control_flow.bodies import keep
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, Var, join_effects
+from tinytrace.interpreters.partial_eval import PartialVal, convert_constvars_jaxpr, dce_jaxpr, trace_to_jaxpr_dynamic
+from tinytrace.transforms import policy
+
+Const = Val = Any
+AbstractedAxisName = Hashable
+AbstractedAxesSpec = dict[int, AbstractedAxisName] | tuple[AbstractedAxisName, ...]
+PartialEvalCustomResult = tuple[JaxprEqn | None, JaxprEqn | None, Sequence[bool], Sequence[bool], list[Var]]
+PartialEvalCustomRule = Callable[[Callable[..., Any], Sequence[bool], Sequence[bool], JaxprEqn],
+                                 PartialEvalCustomResult]
+DCERule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
+
+
+def convert_invars_to_constvars(jaxpr: Jaxpr, n: int) -> Jaxpr:
+    """Return a program whose first `n` inputs are its constants: the inverse of `convert_constvars_jaxpr`.
+
+    >>> from tinytrace import make_jaxpr
+    >>> convert_invars_to_constvars(make_jaxpr(lambda x, y: x * y)(1.0, 2.0).jaxpr, 1)
+    { lambda a:f32[]; b:f32[]. let c:f32[] = mul a b in (c,) }
+    """
+    return jaxpr.replace(constvars=jaxpr.invars[:n], invars=jaxpr.invars[n:]) if n else jaxpr.replace()
+
+
+def convert_envvars_to_constvars(jaxpr: Jaxpr, num_env_vars: int) -> Jaxpr:
+    """Return a program whose first inputs are constants more."""
+    return jaxpr.replace(constvars=[*jaxpr.constvars, *jaxpr.invars[:num_env_vars]],
+                         invars=jaxpr.invars[num_env_vars:])
+
+
+def dce_jaxpr_consts(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
+                     ) -> tuple[Jaxpr, list[bool], list[bool]]:
+    """Return a program without what the unused outputs alone need, and which constants and inputs are left."""
+    count = len(jaxpr.constvars)
+    kept = instantiate if isinstance(instantiate, bool) else [False] * count + list(instantiate)
+    smaller, used = dce_jaxpr(convert_constvars_jaxpr(jaxpr), used_outputs, kept)
+    return convert_invars_to_constvars(smaller, sum(used[:count])), used[:count], used[count:]
+
+
+def make_jaxpr_effects(constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Any],
+                       eqns: Sequence[JaxprEqn]) -> Any:
+    """Return the effects of a program of these equations."""
+    return join_effects(eqns)
+
+
+def partial_eval_jaxpr_custom(jaxpr: Jaxpr, in_unknowns: Sequence[bool], in_inst: bool | Sequence[bool],
+                              ensure_out_unknowns: bool | Sequence[bool], ensure_out_inst: bool | Sequence[bool],
+                              saveable: Callable[..., Any]) -> tuple[Jaxpr, Jaxpr, list[bool], list[bool], int]:
+    """Split a program by what is known, under a policy of what may be saved.
+
+    Returns: the known program, whose last outputs are residuals; the rest, whose first inputs are these; which outputs
+      the rest computes, and which it has; the number of residuals. See `transforms/policy.py`.
+    """
+    parts = policy.partial_eval_jaxpr_custom(jaxpr, in_unknowns, in_inst, ensure_out_unknowns, ensure_out_inst,
+                                             saveable)
+    return parts.known, parts.staged, parts.out_unknowns, parts.out_inst, parts.num_res
+
+
+def partition_pvals(pvals: Sequence[PartialVal]) -> tuple[list[bool], list[ShapedArray], list[Any]]:
+    """Return which values are known, the types of those that are not, and those that are."""
+    knowns = [pval.is_known() for pval in pvals]
+    return (knowns, [pval.get_aval() for pval in keep(pvals, [not known for known in knowns])],
+            [pval.get_known() for pval in keep(pvals, knowns)])
+
+
+def partial_eval_jaxpr_custom_rule_not_implemented(name: str, saveable: Callable[..., Any], unks_in: Sequence[bool],
+                                                   inst_in: Sequence[bool], eqn: JaxprEqn) -> NoReturn:
+    """A rule for an equation that cannot be split under a policy of checkpoints: raises NotImplementedError."""
+    raise NotImplementedError(f"custom-policy remat rule not implemented for {name}, open a feature request at "
+                              "https://github.com/jax-ml/jax/issues!")
+
+
+def trace_to_jaxpr_final(fun: Any, in_avals: Sequence[ShapedArray], debug_info: Any = None,
+                         keep_inputs: Sequence[bool] | None = None) -> tuple[Jaxpr, list[ShapedArray], list[Any]]:
+    """Return the jaxpr of a flat function, the types of its results, and its constants."""
+    return trace_to_jaxpr_dynamic(fun, in_avals, debug_info, keep_inputs=keep_inputs)
