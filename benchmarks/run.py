@@ -125,7 +125,7 @@ def main() -> None:
     pythons = dict(item.split("=", 1) for item in options.python)
     chosen = [x for x in LINES if options.only in x.name and (x.quick or not options.quick)]
     rows = run_all(chosen, pythons, options.threads, options.rounds)
-    limits = {threads: measure_limits(threads) for threads in options.threads}
+    limits = {threads: measure_limits(threads) for threads in sorted({row.threads for row in rows})}
     write_report(rows, limits, pathlib.Path(options.out))
 
 
