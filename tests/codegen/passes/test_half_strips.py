@@ -61,8 +61,10 @@ PROGRAMS = {
 
 
 def bits(function, x):
+    """The results as bytes; a NaN is a NaN, whatever its sign."""
     jax.clear_caches()
-    return [np.asarray(leaf).tobytes() for leaf in jax.tree_util.tree_leaves(jax.jit(lambda x: function(x))(x))]
+    leaves = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(jax.jit(lambda x: function(x))(x))]
+    return [np.where(leaf == leaf, leaf, np.nan).astype(leaf.dtype).tobytes() for leaf in leaves]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -94,6 +96,15 @@ def test_what_is_cut():
 def test_strips_that_are_read_no_more_are_used_again():
     text = text_of(lambda x: ((((x + 1) * 2 + 1) * 3 + 1) * 5 + 1) * 7, (1000,))
     assert text.count("_strip[1000];") == 2
+
+
+def test_strips_of_several_kernels_have_names_of_their_own():
+    text = text_of(lambda x: (x * x.sum() + 1) * (x * x).max(), (1000,))
+    names = [line.split()[1] for line in text.splitlines() if "_strip" in line and line.endswith("[1000];")]
+    assert len(names) > 3
+    assert len(set(names)) == len(names)
+    same = np.asarray(jax.jit(lambda x: (x * x.sum() + 1) * (x * x).max())(X[:1000]))
+    assert np.isfinite(same).all()
 
 
 def test_the_heading_says_what_the_loop_was():

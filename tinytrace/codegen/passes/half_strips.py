@@ -57,11 +57,12 @@ MOST_REPEATED = 2
 
 def round_in_strips(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose vectorised loops convert float16 a strip at a time."""
-    return map_bodies(kernels, lambda body: _in_strips(body, set()), keep_titles=True)
+    taken: set[str] = set()
+    return map_bodies(kernels, lambda body: _in_strips(body, taken), keep_titles=True)
 
 
 def _in_strips(body: Sequence[Stmt], taken: set[str]) -> list[Stmt]:
-    """Return statements with strips in their loops; taken: the names of all strips of the kernel."""
+    """Return statements with strips in their loops; taken: the names of all strips of the program."""
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For) and stmt.simd:
