@@ -27,6 +27,7 @@ from tinytrace.core.storage_types import (
 from tinytrace.core.trace import interpreting
 from tinytrace.passes.simplify import simplify
 from tinytrace.primitives.lapack import OnMatrices
+from tinytrace.primitives.reduction import reduce_max_p
 
 FLOATS, INTEGERS = (sorted(types, key=str) for types in (SMALL_FLOATS, SMALL_INTEGERS))
 F8, I4 = np.dtype(ml_dtypes.float8_e5m2), np.dtype(ml_dtypes.int4)
@@ -148,6 +149,7 @@ TRIED = [primitive for primitive in domains.tried() if primitive.reads == ALL an
 """NumPy factors no matrices of float16."""
 
 
+@pytest.mark.not_quick
 def test_every_operation_is_computed_in_wider_types():
     """As kernels and as NumPy's meaning it gives the same bits, and its program only converts these types."""
     compared = 0
@@ -178,6 +180,14 @@ def test_every_operation_is_computed_in_wider_types():
                     assert same(ours, wanted), (primitive, ours, wanted)
             compared += 1
     assert compared > 100
+
+
+def test_the_greatest_of_no_elements_is_the_least_number_of_the_type():
+    for dtype in (*FLOATS, *INTEGERS):
+        least = -infinity(dtype) if dtype in FLOATS else int(integer_limits(dtype).min)
+        reduced = jax.jit(lambda x: reduce_max_p.bind(x, axes=(0,)))(jnp.zeros((0, 2), dtype))
+        with interpreting():
+            assert reduced.tolist() == reduce_max_p.bind(np.zeros((0, 2), dtype), axes=(0,)).tolist() == [least] * 2
 
 
 def test_operations_on_bits_of_words_refuse_them():

@@ -64,11 +64,12 @@ def quietly(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any
 def numpy_meaning(primitive: Primitive, values: list[Any], params: dict[str, Any], out_avals: Any) -> Any:
     """Return what `impl` gives for arrays, quietly; elements that are only kept are computed in a wider type."""
     results = out_avals if primitive.multiple_results else [out_avals]
-    reads = values[primitive.reads]
-    if STORAGE_TYPES.keys().isdisjoint([x.dtype for x in (*reads, *(results if primitive.reads == ALL else ()))]):
+    reads = primitive.reads_of(values)
+    read = values[reads]
+    if STORAGE_TYPES.keys().isdisjoint([x.dtype for x in (*read, *(results if reads == ALL else ()))]):
         return quietly(primitive.impl, values, params)
     values = [*values]
-    values[primitive.reads] = [x.astype(computed_type(x.dtype)) for x in reads]
+    values[reads] = [x.astype(computed_type(x.dtype)) for x in read]
     outs = quietly(primitive.impl, values, in_computed_types(params))
     found = [np.asarray(x).astype(aval.dtype) for x, aval in
              zip(outs if primitive.multiple_results else [outs], results, strict=True)]

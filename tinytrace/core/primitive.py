@@ -121,6 +121,10 @@ class Primitive:
         """Return what `impl` does to arrays with these parameters, once it has accepted arrays of their types."""
         return functools.partial(self.impl, **params) if params else self.impl
 
+    def reads_of(self, operands: Sequence[Any]) -> slice:
+        """Return which of these operands (avals, arrays) are numbers to it: `reads`, but where there are exceptions."""
+        return self.reads
+
     # The rules are declared as `(*args: Any, **params: Any)`, which rooms may override with the exact signatures above.
 
     def abstract_eval(self, *args: Any, **params: Any) -> Any:

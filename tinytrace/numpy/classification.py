@@ -9,6 +9,7 @@ from tinytrace import lax
 from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_complex, is_float, is_integer
+from tinytrace.core.storage_types import STORAGE_TYPES
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.elementwise import strong_like
 from tinytrace.numpy.promotion import ArrayLike, Value, as_array, check_arraylike, promote_args
@@ -109,6 +110,8 @@ def signbit(x: ArrayLike, /) -> Value:
         return _constant(x, False)
     if is_complex(dtype):
         raise ValueError("jnp.signbit is not well defined for complex inputs")
+    if dtype in STORAGE_TYPES:
+        raise NotImplementedError("jax.numpy.signbit only supports 16, 32, and 64-bit types.")
     bits = lax.bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))
     sign = lax.shift_right_arithmetic(bits, strong_like(bits, 8 * dtype.itemsize - 1))
     return lax.convert_element_type(sign, np.bool_)

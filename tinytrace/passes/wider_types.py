@@ -18,7 +18,9 @@ from tinytrace.primitives.conversion import convert_element_type_p
 
 def in_wider_types(eqn: JaxprEqn) -> ClosedJaxpr | None:
     """Return the program that computes an equation in wider types; None for an equation that can stay as it is."""
-    reads = eqn.primitive.reads
+    if STORAGE_TYPES.keys().isdisjoint([x.aval.dtype for x in eqn.invars + eqn.outvars]):
+        return None
+    reads = eqn.primitive.reads_of([x.aval for x in eqn.invars])
     computed = [*eqn.invars[reads], *(eqn.outvars if reads == ALL else ())]
     if STORAGE_TYPES.keys().isdisjoint([x.aval.dtype for x in computed]):
         return None

@@ -10,16 +10,16 @@ from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import dtype_of, is_discrete, is_weak
 from tinytrace.core.monoids import identity
-from tinytrace.core.primitive import refuse
+from tinytrace.core.primitive import ALL, NONE, refuse
 from tinytrace.primitives.arithmetic import add, div, max, min, mul, mul_p
 from tinytrace.primitives.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from tinytrace.primitives.broadcasting import Reducer, broadcast, reduce_sum, reduce_sum_p, squeeze_p
-from tinytrace.primitives.checks import remaining
+from tinytrace.primitives.checks import remaining, without
 from tinytrace.primitives.comparison import eq
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.duals import Dual
 from tinytrace.primitives.elementwise import filled_like
-from tinytrace.primitives.shaping import reshape
+from tinytrace.primitives.shaping import NDArray, reshape
 from tinytrace.primitives.slicing import pad_p, slice_p, window_in_dim
 
 
@@ -118,6 +118,15 @@ class Chooser(Reducer):
 
     def check_dtype(self, x: ShapedArray) -> None:
         """Any type that is ordered will do."""
+
+    def reads_of(self, operands: Sequence[Any]) -> slice:
+        """Of no elements it is the least number of the very type."""
+        return ALL if operands[0].size else NONE
+
+    def impl(self, x: NDArray, *, axes: tuple[int, ...]) -> NDArray:
+        if not x.size:
+            return np.full(without(x.shape, axes), identity(self.combine, x.dtype))
+        return super().impl(x, axes=axes)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]) -> tuple[Any, Any]:
         (x,), (t,) = primals, tangents
