@@ -180,8 +180,8 @@ def test_settings_of_one_value():
     assert config.jax_platforms == config.read("jax_platforms") == "cpu"
     with pytest.raises(NotImplementedError, match=r"jax_platforms cannot be 'gpu' in tinytrace: there is one platform"):
         config.update("jax_platforms", "gpu")
-    with pytest.raises(NotImplementedError, match=r"a key that is used twice is not noticed\. It may be False"):
-        config.update("jax_debug_key_reuse", True)
+    with pytest.raises(NotImplementedError, match=r"sizes are known when a program is traced\. It may be False"):
+        config.update("jax_dynamic_shapes", True)
     config.update("jax_compilation_cache_dir", "/somewhere")
 
 

@@ -96,6 +96,7 @@ _submodule = lazy_submodules(__name__, "api_util", "custom_batching", "custom_tr
                              "typing", "version")
 _LATER = {
     "cache": "api.cache_view",
+    "debug_key_reuse": "config",
     "debugger": "inspection.debugger.session",
     "default_device": "api.devices",
     "Device": "core.array",

@@ -94,12 +94,14 @@ class Config(threading.local):
     custom_vjp_disable_shape_check: bool = env_bool("JAX_CUSTOM_VJP_DISABLE_SHAPE_CHECK", False)
     # Run jitted functions op by op in Python.
     disable_jit: bool = env_bool("JAX_DISABLE_JIT", False)
+    # A typed key that is used twice is an error.
+    debug_key_reuse: bool = env_bool("JAX_DEBUG_KEY_REUSE", False)
     # Raise when a tracer outlives its trace.
     check_tracer_leaks: bool = env_bool("JAX_CHECK_TRACER_LEAKS", False)
     # Which frames of tracebacks are shown; see `tracebacks`.
     traceback_filtering: str = env_choice("JAX_TRACEBACK_FILTERING", "auto", TRACEBACK_FILTERING)
 
-    # What is checked, and has no effect on one device with one memory.
+    # Checked, and without effect on one device with one memory.
     spmd_mode: str = env_choice("JAX_SPMD_MODE", "allow_jit", ("allow_all", "allow_jit"))
     transfer_guard: str | None = env_optional("JAX_TRANSFER_GUARD", GUARDS)
     transfer_guard_host_to_device: str | None = env_optional("JAX_TRANSFER_GUARD_HOST_TO_DEVICE", GUARDS)
@@ -181,7 +183,7 @@ config = Config()
 TRACE_FIELDS = (
     "enable_x64", "numpy_dtype_promotion", "debug_nans", "disable_jit", "check_tracer_leaks", "exact",
     "default_prng_impl", "threefry_partitionable", "debug_infs", "numpy_rank_promotion", "default_matmul_precision",
-    "enable_custom_prng", "softmax_custom_jvp",
+    "enable_custom_prng", "softmax_custom_jvp", "debug_key_reuse",
 )  # fmt: skip
 
 _TYPES: dict[str, type] = {name: type(getattr(Config, name)) for name in Config.__annotations__}
@@ -204,7 +206,6 @@ _SETTLED: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "platforms": ("cpu", (None, "", "cpu"), _ONE_PLATFORM),
     "platform_name": ("cpu", ("", "cpu"), _ONE_PLATFORM),
     "default_device": (None, (None,), _ONE_PLATFORM),
-    "debug_key_reuse": (False, (False,), "a key that is used twice is not noticed"),
     "enable_custom_vjp_by_custom_transpose": (False, (False,), "a custom_vjp function has one form"),
     "dynamic_shapes": (False, (False,), "sizes are known when a program is traced"),
     "enable_compilation_cache": (True, (True,), "programs are always kept on disk, in TINYTRACE_CACHE_DIR"),
@@ -240,7 +241,7 @@ def _publish() -> None:
 
 def _pause() -> None:
     """Let Python see every call while a thread overrides settings, or while settings make each call a special case."""
-    set_paused(bool(_overrides) or Config.disable_jit or Config.debug_nans or Config.debug_infs)
+    set_paused(any((_overrides, Config.disable_jit, Config.debug_nans, Config.debug_infs, Config.debug_key_reuse)))
 
 
 _publish()
@@ -331,6 +332,7 @@ checking_leaks = check_tracer_leaks
 explain_cache_misses = _switch("explain_cache_misses", "Within this context it is logged why functions are traced.")
 log_compiles = _switch("log_compiles", "Within this context it is logged what is traced and compiled.")
 exact = _switch("exact", "Programs compiled within this context use no fused multiply-add.")
+debug_key_reuse = _switch("debug_key_reuse", "Within this context it is an error to use a typed key twice.")
 threefry_partitionable = _switch("threefry_partitionable", "Threefry hashes each position by itself here.")
 
 
@@ -377,8 +379,6 @@ spmd_mode = _choice("spmd_mode", "Without effect: there is one process.")
 transfer_guard_host_to_device = _choice("transfer_guard_host_to_device", "Without effect: there is one memory.")
 transfer_guard_device_to_device = _choice("transfer_guard_device_to_device", "Without effect: there is one device.")
 transfer_guard_device_to_host = _choice("transfer_guard_device_to_host", "Without effect: there is one memory.")
-
-
 @contextmanager
 def transfer_guard(new_val: str | None) -> Iterator[None]:
     """Set the three guards of transfers: without effect, for the device's memory is the host's."""

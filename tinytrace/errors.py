@@ -245,9 +245,18 @@ class UnexpectedTracerError(JAXTypeError):
 class KeyReuseError(JAXTypeError):
     """A random key was used twice: the second draw would repeat the first.
 
-    Only raised where key reuse is checked. Split a key to get as many independent ones as there are draws:
+    Raised while the setting `debug_key_reuse` is on; typed keys alone are watched.
 
         >>> import tinytrace as jax
+        >>> with jax.debug_key_reuse(True):
+        ...     key = jax.random.key(0)
+        ...     first = jax.random.normal(key)
+        ...     second = jax.random.normal(key)
+        Traceback (most recent call last):
+        KeyReuseError: Previously-consumed key passed to jit-compiled function at index 0...
+
+    Split a key to get as many independent ones as there are draws:
+
         >>> draw_key, later_key = jax.random.split(jax.random.key(0))
     """
 

@@ -16,14 +16,12 @@ AXIS_NAMES = "a name is bound by the trace that maps over the axis (tinytrace/co
 LIBRARY = "it is not worth its lines here: use SciPy or NumPy outside of jit, or through jax.pure_callback"
 INSIDE = "it is a part of XLA's and has no counterpart here"
 TOKENS = "effects run in the order of the program here, without tokens"
-SETTINGS = "what it sets is not here; the settings that are: `jax.config`, docs/settings.md"
 SIZES = "sizes are numbers here, and known when a program is traced"
 STACK = "there is no stack of traces here: a trace knows its parent (tinytrace/core/trace.py)"
 
 MISSING: dict[str, dict[str, str]] = {
     "tinytrace": {
         "distributed": DEVICES,
-        "debug_key_reuse": SETTINGS,
     },
     "tinytrace.lax": {
         "after_all after_all_p create_token create_token_p": TOKENS,

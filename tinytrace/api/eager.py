@@ -36,6 +36,7 @@ from tinytrace.api.recipes import calls_in_budget, makes_views, numpy_call, nump
 from tinytrace.api.signatures import not_an_array
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
+from tinytrace.core import views
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.dtypes import FLOAT0
@@ -82,7 +83,8 @@ class EagerFunction(FastCallable):
 
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], repeated: bool) -> Any:
         epoch = current_epoch()
-        if config.disable_jit or config.checks_results or not (found := self._traced(args, kwargs)):
+        op_by_op = config.disable_jit or config.checks_results or config.debug_key_reuse
+        if op_by_op or not (found := self._traced(args, kwargs)):
             self._learn(args, kwargs, self.plain, epoch)
             return self.plain(*args, **kwargs)
         traced, leaves, order = found
@@ -155,6 +157,8 @@ def execute(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -
         call = _primitives.get(primitive)
         if call is None:
             call = _primitives.setdefault(primitive, EagerPrimitive(primitive))
+        if config.debug_key_reuse:
+            return views.key_reuse.call_primitive(primitive, args, params, lambda: call(*args, **params))
         return call(*args, **params)
     except Exception as error:
         wrong = next((i for i, x in enumerate(args) if not is_valid_type(x)), None)

@@ -47,6 +47,7 @@ from tinytrace.api.traced_calls import TracedCalls, reading_order
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.effects import refuse_unlowerable
 from tinytrace.control_flow.pjit import call_params, pjit_p
+from tinytrace.core import views
 from tinytrace.core.moving import CarriedFunction, by_reference
 from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.trace import is_eager, is_interpreting
@@ -142,7 +143,8 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         try:
             # May raise: then nothing is remembered.
             observer = JitFunction.observer
-            result = call(leaves) if observer is None else observer(self._name, call, leaves)
+            result = (self._watching_keys(call, leaves) if config.debug_key_reuse else
+                      call(leaves) if observer is None else observer(self._name, call, leaves))
         except OverflowError:
             for i, leaf in enumerate(leaves):
                 self._leaf_aval(leaf, i, args, kwargs)  # a Python integer that does not fit: says which
@@ -155,6 +157,10 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
             return with_shardings(result, self._out_shardings)
         self._teach(args, kwargs, dynamic, tree, call, epoch)
         return result
+
+    def _watching_keys(self, call: CompiledCall, leaves: list[Any]) -> Any:
+        closed = call.record.traced.closed
+        return views.key_reuse.call_program(closed, leaves, lambda: call(leaves), tree_leaves)
 
     def _compile(self, key: LookupKey, args: tuple[Any, ...], kwargs: dict[str, Any],
                  leaves: list[Any]) -> CompiledCall:

@@ -15,6 +15,8 @@ from tinytrace.api.signatures import (
     signature_of,
 )
 from tinytrace.api.traced_calls import check_output
+from tinytrace.config import config
+from tinytrace.core import views
 from tinytrace.core.avals import abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.named_axes import Axis, binding
@@ -73,7 +75,7 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
             return out_leaves
 
         with binding(*axes):
-            closed = trace_to_closed_jaxpr(flat_fun, in_avals, info)
+            closed = _checked(trace_to_closed_jaxpr(flat_fun, in_avals, info))
         return (closed, _shapes(closed, out_tree[0])) if return_shape else closed
 
     if hasattr(fun, "__name__"):
@@ -87,3 +89,9 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: ArgNums = (), axis_env: 
 
 def _shapes(closed: ClosedJaxpr, tree: PyTreeDef) -> Any:
     return tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals])
+
+
+def _checked(closed: ClosedJaxpr) -> ClosedJaxpr:
+    if config.debug_key_reuse:
+        views.key_reuse.check_program(closed.jaxpr)
+    return closed

@@ -25,6 +25,7 @@ from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.signatures import Statics, debug_info, not_an_array
 from tinytrace.api.static_state import has_changed, states_of, warn_of_change
 from tinytrace.config import config, trace_context
+from tinytrace.core import views
 from tinytrace.core.avals import ShapedArray, abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.trace import Tracer, current_trace
@@ -108,6 +109,8 @@ class TracedCalls:
         info = debug_info(self._fun, "jit", self._signature, args, kwargs, self._options.statics)
         begun = time.perf_counter()
         jaxpr, consts = trace_to_jaxpr(flat_fun, avals, info)
+        if config.debug_key_reuse:
+            views.key_reuse.check_program(jaxpr)
         about = time.perf_counter() - begun, states_of(statics), outside_of(self._fun)
         if any(isinstance(c, Tracer) for c in consts):
             return TracedFunction(ClosedJaxpr(hoist_consts(jaxpr), []), out_tree[0], tuple(consts), *about)

@@ -21,9 +21,11 @@ from tinytrace.extend.threefry import threefry2x32_p as threefry2x32_p
 from tinytrace.extend.threefry import threefry_2x32 as threefry_2x32
 from tinytrace.primitives import random_bits as key_operations
 from tinytrace.random.keys import PRNGSpec, key_of_seed
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_names
 
-__getattr__ = absent_names(__name__)
+_OF_INSIDES = "random_bits_p random_fold_in_p random_seed_p random_split_p random_unwrap_p random_wrap_p"
+__getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_INSIDES.split(), "primitives.random_bits"), __name__)
+"""`jax._src.prng` has these too."""
 Shape = Sequence[int]
 
 

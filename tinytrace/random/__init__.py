@@ -4,11 +4,12 @@
     key, subkey = random.split(key)
     x = random.normal(subkey, (3,))
 """
+from typing import TYPE_CHECKING
+
 from tinytrace.random.counts import binomial, geometric, poisson
 from tinytrace.random.gamma_samples import beta, chisquare, dirichlet, f, gamma, loggamma, random_gamma_p, t
 from tinytrace.random.keys import (
     PRNGKey,
-    clone,
     fold_in,
     key,
     key_data,
@@ -47,6 +48,12 @@ from tinytrace.random.transformed_samples import (
     wald,
     weibull_min,
 )
+from tinytrace.util import lazy_names
+
+if TYPE_CHECKING:
+    from tinytrace.random.cloning import clone as clone
+
+__getattr__ = lazy_names("tinytrace", {"clone": "random.cloning", "random_clone_p": "random.cloning"}, __name__)
 
 __all__ = [
     "PRNGKey", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chisquare", "choice",

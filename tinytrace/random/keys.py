@@ -133,11 +133,6 @@ def key_impl(keys: Any) -> PRNGSpec:
     return PRNGSpec(keys.generator, keys.impl)
 
 
-def clone(key: Any) -> Any:
-    """Return the same key, to be used again on purpose."""
-    return key
-
-
 def check_key(name: str, key: Any, batched: bool = False) -> tuple[Any, bool]:
     """Return (typed key, whether it was raw words).
 

@@ -15,6 +15,7 @@ VIEWS = {
     "tables": "tinytrace.core.views.tables",
     "notebook": "tinytrace.inspection.notebook.showing",
     "sharding": "tinytrace.sharding",
+    "key_reuse": "tinytrace.experimental.key_reuse.tracking",
 }
 
 
