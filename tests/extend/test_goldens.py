@@ -56,3 +56,13 @@ def test_a_generator_serves_threads_and_compiled_programs():
         worker.join()
     ramp = np.arange(4, dtype=np.uint32) * np.uint32(1234567891)
     assert results == {n: (n + ramp).tolist() for n in range(4)}
+
+
+def test_a_generator_may_be_used_without_being_defined():
+    square = jr.threefry_prng_impl._replace(name="other", tag="other")
+    key = jr.random_seed(3, square)
+    assert (key.dtype.name, jax.random.key_data(key).tolist()) == ("key<other>", [0, 3])
+    assert jr.seed_with_impl(square, 3).dtype == key.dtype
+    assert jax.random.bits(key) == jax.random.bits(jax.random.key(3))
+    assert jr.threefry_prng_impl.fold_in(jr.threefry_prng_impl.seed(3), 4).tolist() == \
+        jax.random.key_data(jax.random.fold_in(key, 4)).tolist()

@@ -82,12 +82,21 @@ def define_prng_impl(*, key_shape: Shape, seed: Callable[..., Any], split: Calla
     for what, function in (("seed", seed), ("split", split), ("random_bits", random_bits), ("fold_in", fold_in)):
         if not callable(function):
             raise TypeError(f"define_prng_impl: {what} must be a function on words, not {function!r}")
-    own = _Tag(tag)
-    impl = PRNGImpl(tuple(key_shape), seed, split, random_bits, fold_in, name, own)
-    KEY_TYPES[own] = _key_type(own, name, tuple(key_shape))
-    for operation, program in _programs(impl).items():
+    return PRNGSpec(name, _tag_of(PRNGImpl(tuple(key_shape), seed, split, random_bits, fold_in, name, _Tag(tag))))
+
+
+def _tag_of(impl: PRNGImpl) -> str:
+    """Return the tag by which the operations on keys know a generator; one that is new is made known."""
+    if impl in _tags:
+        return _tags[impl]
+    own = _Tag(impl.tag)
+    KEY_TYPES[own] = _key_type(own, impl.name, impl.key_shape)
+    for operation, program in _programs(impl._replace(tag=own)).items():
         key_operations.PROGRAMS[operation, own] = program
-    return PRNGSpec(name, own)
+    return _tags.setdefault(impl, own)
+
+
+_tags: dict[PRNGImpl, str] = {}
 
 
 def _key_type(tag: _Tag, name: str, key_shape: tuple[int, ...]) -> Any:
@@ -149,6 +158,9 @@ def _known(name: str, tag: str) -> PRNGImpl:
 threefry_prng_impl = _known("threefry2x32", "fry")
 rbg_prng_impl = _known("rbg", "rbg")
 unsafe_rbg_prng_impl = _known("unsafe_rbg", "urbg")
+threefry_seed, threefry_split = threefry_prng_impl.seed, threefry_prng_impl.split
+threefry_random_bits, threefry_fold_in = threefry_prng_impl.random_bits, threefry_prng_impl.fold_in
+_tags.update({impl: impl.tag for impl in (threefry_prng_impl, rbg_prng_impl, unsafe_rbg_prng_impl)})
 
 
 def random_seed(seeds: Any, impl: PRNGImpl) -> Any:
@@ -158,10 +170,9 @@ def random_seed(seeds: Any, impl: PRNGImpl) -> Any:
     Array((), dtype=key<fry>) overlaying:
     [0 3]
     """
-    tag = getattr(impl, "tag", None)
-    if tag not in KEY_TYPES:
+    if not isinstance(impl, PRNGImpl | PRNGSpec):
         raise TypeError(f"random_seed takes a generator of jax.extend.random, such as threefry_prng_impl, not {impl!r}")
-    return key_of_seed(seeds, tag)
+    return key_of_seed(seeds, impl.tag if isinstance(impl, PRNGSpec) else _tag_of(impl))
 
 
 def seed_with_impl(impl: PRNGImpl, seed: Any) -> Any:

@@ -48,13 +48,13 @@ def _seeded(name: str, seed: Any, impl: Any) -> Any:
     if np.ndim(seed):
         raise TypeError(f"{name} accepts a scalar seed, but was given an array of shape {np.shape(seed)} != (). "
                         "Use jax.vmap for batching")
-    if isinstance(seed, int) and not -(2**63) <= seed < 2**63:
-        raise OverflowError("Python int too large to convert to C long")
     return key_of_seed(seed, tag)
 
 
 def key_of_seed(seed: Any, tag: str) -> Any:
     """Return the typed keys of integers, of the generator of this tag."""
+    if isinstance(seed, int) and not -(2**63) <= seed < 2**63:
+        raise OverflowError("Python int too large to convert to C long")
     return random_seed(_as_seed(seed), tag)
 
 
