@@ -5,6 +5,7 @@ import copy
 import gc
 import os
 import pathlib
+import random
 import signal
 import sys
 
@@ -45,6 +46,7 @@ def pytest_addoption(parser, pluginmanager):
     parser.addoption("--pure", action="store_true", help="run without the C extensions (tinytrace.pure)")
     parser.addoption("--sample", type=int, default=1, metavar="N", help="of tests with many cases, try every Nth case")
     parser.addoption("--first", type=int, default=0, metavar="K", help="... beginning with the Kth (0: the first)")
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="in an order that a number decides: none may matter")
     parser.addoption("--quick", action="store_true", help="what `make test-fast` runs")
     tell_the_package(pluginmanager.get_plugin("pytestconfig"), parser)
 
@@ -77,6 +79,11 @@ def pytest_collection():
         return (yield)
     finally:
         gc.enable()
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.option.shuffle is not None:
+        random.Random(config.option.shuffle).shuffle(items)
 
 
 def pytest_collection_finish(session):
