@@ -53,7 +53,7 @@ def addresses_in_messages():
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in apart:
                 for address in re.findall(r"https?://[^\s\"'`<>]*", node.value):
-                    yield path.name, address.rstrip(".,")
+                    yield path.name, address.rstrip(".,!")
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from tinytrace.core.storage_types import (
     integer_limits,
 )
 from tinytrace.core.trace import interpreting
+from tinytrace.interpreters import mlir
 from tinytrace.passes.simplify import simplify
 from tinytrace.primitives.lapack import OnMatrices
 from tinytrace.primitives.reduction import reduce_max_p
@@ -196,3 +197,12 @@ def test_operations_on_bits_of_words_refuse_them():
         with pytest.raises(NotImplementedError, match=r"of int4 is not implemented .* Convert them first: x.astype"):
             jax.jit(f)(x)
     assert str(jax.make_jaxpr(lax.clz)(x)) == "{ lambda ; a:i4[2]. let b:i4[2] = clz a in (b,) }"
+
+
+def test_a_lowering_in_c_of_ones_own_refuses_them():
+    doubled = jax.core.Primitive("doubled_by_c")
+    doubled.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(doubled, mlir.c_expression(lambda x: x + x))
+    assert jax.jit(doubled.bind)(np.float32([2])).tolist() == [4]
+    with pytest.raises(TypeError, match=r"computes no elements of f8_e5m2\[1\].*Convert them first"):
+        jax.jit(doubled.bind)(jnp.ones(1, F8))

@@ -21,6 +21,7 @@ from tinytrace.core.kinds import Kind, Scalar
 from tinytrace.core.operations import operation
 from tinytrace.core.own_primitive import interpreted_elements
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.storage_types import STORAGE_TYPES
 from tinytrace.csources import MathFunction, add_function
 
 
@@ -42,6 +43,10 @@ class InC:
                 f"'{primitive}' has a lowering in C, which says how one element of its result comes from one element "
                 f"of each operand; {', '.join(x.str_short() for x in in_avals)} to "
                 f"{', '.join(x.str_short() for x in out_avals)} is something else: use mlir.lower_fun")
+        kept = [x.str_short() for x in (*in_avals, *out_avals) if x.dtype in STORAGE_TYPES]
+        if kept:
+            raise TypeError(f"'{primitive}' has a lowering in C, which computes no elements of {', '.join(kept)}: they "
+                            "are only kept in this type. Convert them first: x.astype(jnp.float32), or to int8.")
         operands = [operand(k, aval.dtype) for k, aval in enumerate(in_avals)]
         dtypes = tuple(aval.dtype for aval in in_avals)
         return Scalar(operation(f"{primitive.name} (one's own)", dtypes, out_avals[0].dtype,
