@@ -28,10 +28,12 @@ from tinytrace.codegen.ir.verifier import accesses
 from tinytrace.codegen.passes import (
     half_strips,
     loop_fission,
+    narrow_gathers,
     pipeline,
     prefetch,
     quotients,
     streaming_stores,
+    strips,
     threads,
     tiling,
 )
@@ -58,7 +60,8 @@ def small(monkeypatch):
         (products, "SMALL_PRODUCT", 64), (products, "SMALL_IN_BATCH", 8), (gemm, "LEAST_GATHERED", 64),
         (panels, "PANEL", 96), (panels, "FEWEST", 4), (panels, "MOST", 8),
         (tiling, "FEWEST", 2), (tiling, "LARGE", 16), (tiling, "LANES", 4),
-        (quotients, "LANES", 2), (half_strips, "FEWEST", 4), (half_strips, "LONGEST", 8), (half_strips, "VECTOR", 2),
+        (quotients, "LANES", 2), (half_strips, "FEWEST", 4), (half_strips, "LONGEST", 8), (strips, "VECTOR", 2),
+        (narrow_gathers, "FEWEST", 4), (narrow_gathers, "LONGEST", 8), (narrow_gathers, "WORTH", 1),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
 

@@ -18,17 +18,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tinytrace.codegen.ir.arithmetic import constant_of, linear, rebuild, stride_along, subtract
+from tinytrace.codegen.ir.arithmetic import constant_of, rebuild, stride_along, subtract
 from tinytrace.codegen.ir.cost import DIVISION, steps
 from tinytrace.codegen.ir.kernel import Kernel, map_bodies
-from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
+from tinytrace.codegen.ir.nodes import Node, load, number, rewrite, walk
 from tinytrace.codegen.ir.procedures import narrow_halves, round_halves, widen_halves
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
     Combine,
-    Declare,
     For,
     Place,
     Row,
@@ -38,15 +37,13 @@ from tinytrace.codegen.ir.statements import (
     expressions,
     with_body,
 )
-from tinytrace.codegen.passes.streaming_stores import rest_of
+from tinytrace.codegen.passes.strips import folds_into_variables, fresh_name, in_strips, without_variables
 from tinytrace.core.dtypes import FLOAT16
 
 FEWEST = 128
 """Shorter loops are left as they are."""
 LONGEST, LONGEST_FOLD = 1024, 2048
 """Elements of a strip; a loop that folds into a variable is not cut, for its terms would be added in another order."""
-VECTOR = 16
-"""A strip has a multiple of so many elements: those that one instruction converts."""
 CACHED = 6144
 """Elements of all strips together: they wait in the first-level cache."""
 MOST = 24
@@ -58,19 +55,19 @@ MOST_REPEATED = 2
 def round_in_strips(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose vectorised loops convert float16 a strip at a time."""
     taken: set[str] = set()
-    return map_bodies(kernels, lambda body: _in_strips(body, taken), keep_titles=True)
+    return map_bodies(kernels, lambda body: _cut_into_strips(body, taken), keep_titles=True)
 
 
-def _in_strips(body: Sequence[Stmt], taken: set[str]) -> list[Stmt]:
+def _cut_into_strips(body: Sequence[Stmt], taken: set[str]) -> list[Stmt]:
     """Return statements with strips in their loops; taken: the names of all strips of the program."""
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For) and stmt.simd:
             result += _cut(stmt, taken)
         elif isinstance(stmt, (For, When)):
-            result.append(with_body(stmt, _in_strips(stmt.body, taken)))
+            result.append(with_body(stmt, _cut_into_strips(stmt.body, taken)))
         elif isinstance(stmt, Call) and stmt.then is not None:
-            then = with_body(stmt.then, _in_strips(stmt.then.body, taken))
+            then = with_body(stmt.then, _cut_into_strips(stmt.then.body, taken))
             result.append(stmt if then is stmt.then else replace(stmt, then=then))
         else:
             result.append(stmt)
@@ -81,37 +78,12 @@ def _cut(loop: For, taken: set[str]) -> list[Stmt]:
     extent = int(loop.axis.args[1])
     if extent < FEWEST or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
         return [loop]
-    body = _without_variables(loop.body)
+    body = without_variables(loop.body)
     phases = _Phases(loop, body, loop.axis)
     if not phases.pay():
         return [loop]
     longest = max(FEWEST, min(LONGEST_FOLD if phases.folds else LONGEST, CACHED // phases.strips))
-    if extent <= longest and not loop.grain:
-        return phases.statements(extent, taken)
-    if phases.folds:
-        return [loop]
-    size = extent // -(-extent // longest) // VECTOR * VECTOR  # so that little is left after the last strip
-    strips, name = extent // size, str(loop.axis.args[0])
-    strip, lane = axis(f"{name}_strip", strips), axis(name, size)
-    moved = Replacement({loop.axis: linear(0, [(strip, size), (lane, 1)])}).of(body)
-    main = For(strip, number(0), number(strips), _Phases(loop, moved, lane).statements(size, taken),
-               independent=loop.independent, grain=min(strips, -(-loop.grain // size)))
-    return [main, *rest_of(loop, strips * size, extent)]
-
-
-def _without_variables(body: Sequence[Stmt]) -> list[Stmt]:
-    """Return the stores and folds of a loop, with no variable of its own; nothing if there is more in it."""
-    named: dict[Node, Node] = {}
-    result: list[Stmt] = []
-    for old in body:
-        stmt, = Replacement(named).of([old])
-        if isinstance(stmt, Declare) and stmt.fixed:
-            named[stmt.local] = stmt.value
-        elif isinstance(stmt, (Store, Combine)):
-            result.append(stmt)
-        else:
-            return []
-    return result
+    return in_strips(loop, body, longest, lambda part, lane, size: _Phases(loop, part, lane).statements(size, taken))
 
 
 class _Phases:
@@ -125,8 +97,7 @@ class _Phases:
         self.loop = loop
         self.body = body
         self.lane = lane
-        self.folds = any(isinstance(stmt, Combine) and isinstance(stmt.place, Node) for stmt in body)
-        """Does the loop fold into variables?"""
+        self.folds = folds_into_variables(body)
         self.nodes = walk(root for stmt in body for root in expressions(stmt))
         self.narrowed = [stmt for stmt in body if isinstance(stmt, Store) and self._is_narrowed(stmt)]
         others = [stmt for stmt in body if stmt not in self.narrowed]
@@ -252,10 +223,7 @@ class _Phases:
     def _row(self, node: Node, size: int, taken: set[str]) -> Buffer:
         assert node.dtype is not None
         name = node.args[0].name if node.op == "load" else node.hint or "value"
-        name = wish = f"{name}_strip"
-        while name in taken:
-            name = f"{wish}_{sum(other.startswith(wish) for other in taken)}"
-        taken.add(name)
+        name = fresh_name(f"{name}_strip", taken)
         return Buffer(name, (size,), node.dtype, "row", wide=node.dtype == FLOAT16)
 
 

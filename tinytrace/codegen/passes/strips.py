@@ -1,0 +1,65 @@
+"""Loops are cut into strips, so short that arrays on the stack hold what one loop over a strip leaves to the next."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tinytrace.codegen.ir.arithmetic import linear
+from tinytrace.codegen.ir.nodes import Node, axis, number
+from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, Store
+from tinytrace.codegen.passes.streaming_stores import rest_of
+
+VECTOR = 16
+"""A strip that is part of a loop has a multiple of so many elements."""
+
+
+def without_variables(body: Sequence[Stmt]) -> list[Stmt]:
+    """Return the stores and folds of a loop, with no variable of its own; nothing if there is more in it."""
+    named: dict[Node, Node] = {}
+    result: list[Stmt] = []
+    for old in body:
+        stmt, = Replacement(named).of([old])
+        if isinstance(stmt, Declare) and stmt.fixed:
+            named[stmt.local] = stmt.value
+        elif isinstance(stmt, (Store, Combine)):
+            result.append(stmt)
+        else:
+            return []
+    return result
+
+
+def folds_into_variables(body: Sequence[Stmt]) -> bool:
+    """Does a loop fold into variables? Cut, it would add its terms in another order."""
+    return any(isinstance(stmt, Combine) and isinstance(stmt.place, Node) for stmt in body)
+
+
+def in_strips(loop: For, body: Sequence[Stmt], longest: int,
+              inside: Callable[[Sequence[Stmt], Node, int], list[Stmt]]) -> list[Stmt]:
+    """Return a loop from 0 as loops over strips.
+
+    Args:
+      body: that of the loop, in which a strip is written.
+      longest: the most elements of a strip; a loop of so many is one strip.
+      inside: makes the statements of a strip from its body, the variable of its loops and its length.
+    """
+    extent = int(loop.axis.args[1])
+    if extent <= longest and not loop.grain:
+        return inside(body, loop.axis, extent)
+    if folds_into_variables(body):
+        return [loop]
+    size = max(1, extent // -(-extent // longest) // VECTOR) * VECTOR  # so that little is left after the last strip
+    strips, name = extent // size, str(loop.axis.args[0])
+    strip, lane = axis(f"{name}_strip", strips), axis(name, size)
+    moved = Replacement({loop.axis: linear(0, [(strip, size), (lane, 1)])}).of(body)
+    main = For(strip, number(0), number(strips), inside(moved, lane, size), independent=loop.independent,
+               grain=min(strips, -(-loop.grain // size)))
+    return [main, *rest_of(loop, strips * size, extent)]
+
+
+def fresh_name(wish: str, taken: set[str]) -> str:
+    """Return a name that no other array on the stack of the program has, and take it."""
+    name, k = wish, 0
+    while name in taken:
+        name, k = f"{wish}_{k + 1}", k + 1
+    taken.add(name)
+    return name
