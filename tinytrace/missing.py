@@ -30,7 +30,7 @@ MISSING: dict[str, dict[str, str]] = {
             "jax.experimental.io_callback",
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
-    "tinytrace.scipy": {"cluster integrate interpolate ndimage": LIBRARY},
+    "tinytrace.scipy": {"interpolate": LIBRARY},
     "tinytrace.core": {
         "MainTrace Sublevel TRACER_LEAK_DEBUGGER_WARNING TraceStack TraceState apply_todos "
         "aval_mapping_handlers call call_bind_with_continuation call_impl concretization_function_error "

@@ -29,7 +29,8 @@ FILES = (
     "lax_numpy_ufuncs_test", "lax_numpy_vectorize_test", "linalg_test", "nn_test", "random_test", "random_lax_test",
     "lax_scipy_test", "lax_scipy_special_functions_test", "lax_scipy_sparse_test", "scipy_optimize_test",
     "scipy_stats_test", "scipy_signal_test", "image_test", "ode_test", "tree_util_test", "dtypes_test",
-    "batching_test", "fft_test", "pickle_test", "jaxpr_effects_test", "debugging_primitives_test", "x64_context_test",
+    "batching_test", "fft_test", "pickle_test", "jaxpr_effects_test", "debugging_primitives_test",
+    "debugger_test", "key_reuse_test", "x64_context_test",
 )  # fmt: skip
 
 

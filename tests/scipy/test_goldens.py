@@ -6,7 +6,7 @@ import pytest
 
 from tests import goldens
 
-NAMES = ("schur_forms", "scipy_linalg", "signal", "special_names", "spectra", "stats")
+NAMES = ("schur_forms", "scipy_leaves", "scipy_linalg", "signal", "special_names", "spectra", "stats")
 FILES = {name: goldens.load(name) for name in NAMES}
 
 

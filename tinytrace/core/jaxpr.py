@@ -115,6 +115,15 @@ class JaxprEqn(ShowsItself):
             setattr(new, name, list(value) if name in ("invars", "outvars") else value)
         return new
 
+    @property
+    def source_info(self) -> Any:
+        """Where it was written, in JAX's form: `traceback` and `name_stack`, see `jax.extend.source_info_util`."""
+        return views.source_info.of_source(self.source)
+
+    @source_info.setter
+    def source_info(self, info: Any) -> None:
+        self.source = views.source_info.as_source(info)
+
     def __reduce__(self) -> tuple[Any, ...]:
         params = {name: Carried(value) if callable(value) else value for name, value in self.params.items()}
         return JaxprEqn, (self.invars, self.outvars, self.primitive, params, self.effects, self.source)

@@ -192,7 +192,8 @@ def full_lower(value: Any) -> Any:
 def new_jaxpr_eqn(invars: Sequence[Atom], outvars: Sequence[Var], primitive: Primitive, params: dict[str, Any],
                   effects: Iterable[Any] = (), source_info: Any = None, ctx: Any = None) -> JaxprEqn:
     """Return an equation."""
-    return JaxprEqn(invars, outvars, primitive, params, frozenset(effects))
+    eqn = JaxprEqn(invars, outvars, primitive, params, frozenset(effects))
+    return eqn if source_info is None else eqn.replace(source_info=source_info)
 
 
 def gensym(suffix: str = "") -> Callable[[ShapedArray], Var]:

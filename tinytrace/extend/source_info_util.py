@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tinytrace._src.traceback_util import register_exclusion as register_exclusion
-from tinytrace.core.source_info import SourceInfo as SourceInfo
+from tinytrace.core import source_info
 from tinytrace.core.source_info import Transformed, replay, scopes, scopes_text
-from tinytrace.transforms.staging import user_source as current
+from tinytrace.transforms.staging import user_source
 from tinytrace.util import absent_names
 
 __getattr__ = absent_names(__name__)
@@ -118,24 +118,49 @@ def transform_name_stack(name: str) -> Iterator[NameStack]:
         yield current_name_stack()
 
 
-class _NoSource:
-    """What is known of an equation before it is written: nothing."""
+@dataclass(frozen=True)
+class SourceInfo:
+    """Where an equation was written.
 
-    traceback = None
-    name_stack = NameStack()
+    Args: traceback: the user's line, a `core.source_info.SourceInfo`, or None.  name_stack: the scopes around it.
+    """
+
+    traceback: Any
+    name_stack: NameStack
+
+    def replace(self, *, traceback: Any = None, name_stack: NameStack | None = None) -> SourceInfo:
+        """Return this with what is given in the place of what it has."""
+        return SourceInfo(self.traceback if traceback is None else traceback,
+                          self.name_stack if name_stack is None else name_stack)
 
 
-def new_source_info() -> Any:
-    """Return what is known of an equation that stands nowhere: its `traceback` is None, its `name_stack` is empty."""
-    return _NoSource()
+def of_source(source: source_info.SourceInfo | None) -> SourceInfo:
+    """Return what an equation knows of where it was written, in this form."""
+    return SourceInfo(source, NameStack() if source is None else _as_stack(source.scopes))
+
+
+def as_source(info: Any) -> source_info.SourceInfo | None:
+    """Return the same in the form that equations have."""
+    line = getattr(info, "traceback", None)
+    return None if line is None else source_info.SourceInfo(line.code, line.instruction, _as_scopes(info.name_stack))
+
+
+def current() -> SourceInfo:
+    """Return where an equation would be written that is traced now."""
+    return SourceInfo(user_source(), current_name_stack())
+
+
+def new_source_info() -> SourceInfo:
+    """Return what is known of an equation that stands nowhere."""
+    return SourceInfo(None, NameStack())
 
 
 @contextlib.contextmanager
 def user_context(c: Any, *, name_stack: NameStack | None = None) -> Iterator[None]:
-    """Let what is traced in the block come from the line `c`, a SourceInfo, and stand in the scopes `name_stack`."""
+    """Let what is traced in the block come from the line `c`, a `SourceInfo.traceback`, and stand in these scopes."""
     before = replay.source
     stack = current_name_stack() if name_stack is None else name_stack
-    if isinstance(c, SourceInfo):
+    if isinstance(c, source_info.SourceInfo):
         replay.source = c
     try:
         with set_name_stack(stack):
@@ -144,9 +169,9 @@ def user_context(c: Any, *, name_stack: NameStack | None = None) -> Iterator[Non
         replay.source = before
 
 
-def summarize(source_info: SourceInfo | None) -> str:
+def summarize(source_info: Any, num_frames: int = 1) -> str:
     """Return a line as `file:line (function)`."""
-    return str(source_info or "<unknown>")
+    return str(getattr(source_info, "traceback", source_info) or "<unknown>")
 
 
 __all__ = ["NameStack", "SourceInfo", "current", "current_name_stack", "extend_name_stack", "new_name_stack",
