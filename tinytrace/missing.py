@@ -48,10 +48,8 @@ MISSING: dict[str, dict[str, str]] = {
             "it is a part of JAX's insides: tinytrace/transforms/jvp.py and transpose.py do its work",
     },
     "tinytrace.interpreters.batching": {
-        "Elt FromEltHandler GetIdx IndexedAxisSize Jumble JumbleAxis JumbleTy MakeIotaHandler MapSpec "
-        "RaggedAxis ToEltHandler Vmappable ZeroIfMapped from_elt from_elt_handlers is_vmappable jumble_axis "
-        "make_iota make_iota_handlers register_vmappable spec_types to_elt to_elt_handlers "
-        "unregister_vmappable vmappables vtile": "there are no ragged arrays and no mapped types but arrays",
+        "IndexedAxisSize Jumble JumbleAxis JumbleTy RaggedAxis ZeroIfMapped jumble_axis": "there are no ragged arrays",
+        "vtile": "use jax.vmap of a function of two axes",
         "batch_custom_jvp_subtrace batch_custom_vjp_bwd batch_subtrace":
             "it is a part of JAX's insides: tinytrace/transforms/vmap.py does its work",
     },

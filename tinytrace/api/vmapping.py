@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,9 +13,11 @@ from tinytrace.api.flattening import check_callable, described_as, long_type
 from tinytrace.core.avals import aval_of
 from tinytrace.core.key_paths import keystr
 from tinytrace.core.named_axes import Axis, no_axis_name
+from tinytrace.core.trace import current_trace
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
-from tinytrace.transforms.vmap import OutDimError, batch
+from tinytrace.transforms.vmap import BatchTrace, OutDimError, batch
+from tinytrace.transforms.vmappable import from_elt, is_vmappable, make_iota, spec_types, to_elt, vmappables
 
 
 def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name: Any = None,
@@ -46,7 +49,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError("vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
                              f"arguments passed to the function, but got {len(in_axes)=}, {len(args)=}")
-        leaves, in_tree = tree_flatten((args, kwargs))
+        leaves, in_tree = tree_flatten((args, kwargs), is_leaf=is_vmappable if vmappables else None)
         in_dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0), positional_only=True)
         size = axis_size if axis_size is not None else mapped_size("vmap", fun, args, kwargs, leaves, in_dims)
         if axis_name is not None and axis_size is not None:
@@ -55,10 +58,14 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
 
         def flat_fun(*elements: Any) -> list[Any]:
             positional, keyword = tree_unflatten(in_tree, elements)
-            outs, tree = tree_flatten(fun(*positional, **keyword))
+            outs, tree = tree_flatten(fun(*positional, **keyword), is_leaf=is_vmappable if vmappables else None)
             out_tree.append(tree)
             return outs
 
+        if vmappables:
+            outs = _with_classes(flat_fun, Axis(size, name), leaves, in_dims,
+                                 lambda: flatten_axes("vmap out_axes", out_tree[0], out_axes))
+            return tree_unflatten(out_tree[0], outs)
         try:
             outs = batch(flat_fun, Axis(size, name), leaves, in_dims,
                          lambda: flatten_axes("vmap out_axes", out_tree[0], out_axes))
@@ -69,6 +76,32 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
         return tree_unflatten(out_tree[0], outs)
 
     return vectorized
+
+
+def _with_classes(flat_fun: Callable[..., list[Any]], axis: Axis, leaves: Sequence[Any], in_dims: Sequence[Any],
+                  out_dims: Callable[[], Sequence[Any]]) -> list[Any]:
+    """Map a flat function whose arguments and results may be of classes that were registered (`vmappable`)."""
+    results: list[Any] = []
+
+    def elements_to_results(*arrays: Any) -> list[Any]:
+        trace = current_trace()
+        assert isinstance(trace, BatchTrace)
+        rest, index = iter(arrays), functools.cache(lambda: trace.join(make_iota(axis.size), 0))
+        elements = [to_elt(trace, index, x, dim) if is_vmappable(x) and dim is not None else
+                    x if is_vmappable(x) else next(rest) for x, dim in zip(leaves, in_dims, strict=True)]
+        outs = flat_fun(*elements)
+        results.extend(from_elt(trace, axis.size, i, x, dim) if is_vmappable(x) else _ARRAY
+                       for i, (x, dim) in enumerate(zip(outs, out_dims(), strict=True)))
+        return [x for x in outs if not is_vmappable(x)]
+
+    plain = [k for k, x in enumerate(leaves) if not is_vmappable(x)]
+    arrays = iter(batch(elements_to_results, axis, [leaves[k] for k in plain], [in_dims[k] for k in plain],
+                        lambda: [dim for x, dim in zip(results, out_dims(), strict=True) if x is _ARRAY]))
+    return [next(arrays) if x is _ARRAY else x for x in results]
+
+
+_ARRAY = object()
+"""Where an array stands among results."""
 
 
 def flatten_axes(name: str, tree: PyTreeDef, axes: Any, positional_only: bool = False) -> list[int | None]:
@@ -95,7 +128,7 @@ def _check_specs(in_axes: Any, out_axes: Any) -> None:
         raise TypeError("vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
                         f"arguments passed to the function, but got {in_axes}.")
     for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
-        if any(type(leaf) is not int for leaf in tree_leaves(axes)):
+        if any(type(leaf) is not int and type(leaf) not in spec_types for leaf in tree_leaves(axes)):
             raise TypeError(f"vmap {name} must be an int, None, or (nested) container with those types as leaves, but "
                             f"got {axes}.")
 

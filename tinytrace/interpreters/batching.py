@@ -24,7 +24,11 @@ from tinytrace.transforms.vmap import BatchTracer as BatchTracer
 from tinytrace.transforms.vmap import batch_jaxpr_axes as batch_jaxpr_axes
 from tinytrace.util import lazy_names
 
-__getattr__ = lazy_names("tinytrace", dict.fromkeys(
+_OF_CLASSES = """
+    Elt FromEltHandler GetIdx MakeIotaHandler MapSpec ToEltHandler Vmappable from_elt from_elt_handlers is_vmappable
+    make_iota make_iota_handlers register_vmappable spec_types to_elt to_elt_handlers unregister_vmappable vmappables
+"""
+__getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_CLASSES.split(), "transforms.vmappable") | dict.fromkeys(
     ("AxisSize", "batch", "batch_jaxpr2", "flatten_fun_for_vmap"), "interpreters.flat_transformations"), __name__)
 
 Rule = Callable[..., Any]

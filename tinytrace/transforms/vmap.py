@@ -57,7 +57,7 @@ def batch(fun: FlatFunction, axis: Axis, args: Sequence[Any], in_dims: Sequence[
     """
     with transformed("vmap"):
         outs, dims = run_batched(fun, axis, object(), args, in_dims)
-    return [_move_output(i, x, axis.size, dim, wanted)
+    return [move_output(i, x, axis.size, dim, wanted)
             for i, (x, dim, wanted) in enumerate(zip(outs, dims, out_dims(), strict=True))]
 
 
@@ -197,7 +197,8 @@ def move_dim(x: Any, size: int, dim: Dim, wanted: int) -> Any:
     return repeat_along(x, size, wanted) if dim is None else moveaxis(x, dim, wanted)
 
 
-def _move_output(position: int, x: Any, size: int, dim: Dim, wanted: Dim) -> Any:
+def move_output(position: int, x: Any, size: int, dim: Dim, wanted: Dim) -> Any:
+    """Return output number `position`, batched along `dim`, batched along `wanted`; OutDimError where that is None."""
     if not is_valid_type(x):
         raise TypeError(f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type")
     if wanted is None:
