@@ -23,6 +23,7 @@ from tinytrace.core.dtypes import (
     dtype_of,
     is_complex,
     is_float,
+    is_half,
     is_inexact,
     is_integer,
     is_weak,
@@ -127,7 +128,9 @@ class ConvertElementType(Elementwise):
         return params["new_dtype"]  # type: ignore[no-any-return]
 
     def ulp_of(self, dtypes: Sequence[DType], result: DType) -> float | None:
-        return 0 if result in STORAGE_TYPES or computed_type(dtypes[0]) == result else super().ulp_of(dtypes, result)
+        if result in STORAGE_TYPES or computed_type(dtypes[0]) == result:
+            return 0
+        return 0.5 if is_half(result) else super().ulp_of(dtypes, result)
 
     def fold(self, atom: Atom, *, new_dtype: np.dtype[Any], weak_type: bool) -> Atom | None:
         """Return what an equation need not be written for: `atom` if it is of that type, or a converted literal."""
