@@ -193,18 +193,18 @@ def _without_argv(_: Any) -> Any:
 
 def _remembered(call: Any) -> Any:
     """A program answers with what it gave first."""
-    def wrong(self: Any, args: Any) -> Any:
+    def wrong(self: Any, args: Any, *others: Any) -> Any:
         first = self.__dict__.setdefault("first_answer", [])
         if not first:
-            first.append(call(self, args))
+            first.append(call(self, args, *others))
         return first[0]
     return wrong
 
 
 def _overwritten(call: Any) -> Any:
     """A program writes into its arguments."""
-    def wrong(self: Any, args: Any) -> Any:
-        results = call(self, args)
+    def wrong(self: Any, args: Any, *others: Any) -> Any:
+        results = call(self, args, *others)
         for x in args:
             if isinstance(x, Array) and x.nbytes:
                 ctypes.memset(x.address, 0, x.nbytes)
