@@ -23,6 +23,7 @@ from tinytrace.core.dtypes import (
     FLOAT0,
     FLOAT32,
     INT32,
+    SUPPORTED,
     DType,
     KeyType,
     canonicalize_dtype,
@@ -312,11 +313,17 @@ def concrete_index(x: Any, context: str) -> int:
     return operator.index(concrete(x, context))
 
 
+_AS_WIDE_AS_ASKED = frozenset(dtype for dtype in SUPPORTED if dtype.itemsize < 8)
+"""Types that arrays have with `enable_x64` and without it: none of these is narrowed."""
+
+
 def user_dtype(dtype: Any, function: str) -> Any:
     """Return a dtype given by the user in the width that arrays can have, None as None; warns when it is narrowed."""
     if dtype is None or isinstance(dtype, KeyType):
         return dtype
     wanted = to_numpy_dtype(dtype)
+    if wanted in _AS_WIDE_AS_ASKED:
+        return wanted
     if wanted.kind in "OSUMm" or (wanted.names is not None and wanted != FLOAT0):
         raise TypeError(f"JAX only supports number and bool dtypes, got dtype {dtype} in {function}")
     warn_if_truncated(dtype, function)
