@@ -35,6 +35,7 @@ def test_what_was_registered_can_be_taken_back():
         assert batching.make_iota(2.0).tolist() == [0, 0]
         assert jax.vmap(lambda pair, y: pair, in_axes=("whole", 0), out_axes="whole", axis_size=2)(
             Pair(np.float32([5, 6])), np.ones(2)).x.tolist() == [5, 7]
+        assert jax.vmap(lambda pair: pair, "whole", "whole", axis_size=2)(Pair(np.float32([5, 6]))).x.tolist() == [5, 7]
     finally:
         batching.unregister_vmappable(Pair)
     assert not batching.is_vmappable(Pair(1))

@@ -124,7 +124,7 @@ def flatten_axes(name: str, tree: PyTreeDef, axes: Any, positional_only: bool = 
 
 
 def _check_specs(in_axes: Any, out_axes: Any) -> None:
-    if not (in_axes is None or type(in_axes) in (int, tuple)):
+    if not (in_axes is None or type(in_axes) in (int, tuple) or type(in_axes) in spec_types):
         raise TypeError("vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
                         f"arguments passed to the function, but got {in_axes}.")
     for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
