@@ -9,8 +9,8 @@ from tests import goldens
 
 NAMES = ("approximate_top_k", "array_class", "checks", "compile_time", "checkify", "complex_linear_algebra",
          "complex_numbers", "debugging", "details", "dot_algorithms", "effects", "errors", "folds", "fourier",
-         "mistakes", "one_process", "pytree_programs", "random_programs", "settings", "shard_map", "storage_types",
-         "transformed", "values")
+         "mistakes", "one_process", "pytree_programs", "random_programs", "remembered", "settings", "shard_map",
+         "storage_types", "transformed", "values")
 FILES = {name: goldens.load(name) for name in NAMES}
 
 

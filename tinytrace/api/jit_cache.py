@@ -23,6 +23,7 @@ from tinytrace.api.program import Program, forget_program, forget_programs
 from tinytrace.api.signatures import Statics
 from tinytrace.api.static_state import States
 from tinytrace.api.tables import RecentTable
+from tinytrace.control_flow.bodies import forget_bodies
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, refuse_masked
 from tinytrace.core.dtypes import canonicalized
@@ -146,8 +147,9 @@ class CompiledCall:
 class JitCache:
     """The tables of one function with one set of options."""
 
-    def __init__(self) -> None:
-        self.traces: RecentTable[TraceKey, TracedFunction] = RecentTable(MAX_ENTRIES)
+    def __init__(self, traces: RecentTable[TraceKey, TracedFunction] | None = None) -> None:
+        self.traces = RecentTable[TraceKey, TracedFunction](MAX_ENTRIES) if traces is None else traces
+        """Those of the function with its static arguments; other options leave a trace as it is."""
         self.programs: RecentTable[ClosedJaxpr, Program] = RecentTable(MAX_ENTRIES)
         self.traced = self.missed = 0
         """How often the function was traced, and how many calls had to be compiled."""
@@ -198,7 +200,11 @@ _caches: weakref.WeakKeyDictionary[Callable[..., Any], dict[JitOptions, JitCache
 def shared_cache(fun: Callable[..., Any], options: JitOptions) -> JitCache:
     """Return the tables of a function with its options."""
     try:
-        return _caches.setdefault(fun, {}).setdefault(options, JitCache())
+        caches = _caches.setdefault(fun, {})
+        if options not in caches:
+            alike = [cache.traces for other, cache in list(caches.items()) if other.statics == options.statics]
+            return caches.setdefault(options, JitCache(*alike[:1]))
+        return caches[options]
     except TypeError:  # not hashable or not weakly referable: a cache of its own
         return JitCache()
 
@@ -217,6 +223,7 @@ def clear_caches() -> None:
     for caches in list(_caches.values()):
         for cache in caches.values():
             cache.clear()
+    forget_bodies()
     seen_codes.clear()
     forget_programs()
     runtime.ladder.clear_memory()

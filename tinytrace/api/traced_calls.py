@@ -19,10 +19,11 @@ from tinytrace.api.jit_cache import (
     TracedFunction,
     TraceKey,
     leaf_key,
+    shared_cache,
 )
 from tinytrace.api.outside import outside_of
 from tinytrace.api.shapes import ShapeDtypeStruct
-from tinytrace.api.signatures import Statics, debug_info, not_an_array
+from tinytrace.api.signatures import Statics, debug_info, function_name, not_an_array, signature_of
 from tinytrace.api.static_state import has_changed, states_of, warn_of_change
 from tinytrace.config import config, trace_context
 from tinytrace.core import views
@@ -75,6 +76,12 @@ class TracedCalls:
             self._leaf_aval(leaf, i, args, kwargs)
 
     # --- tracing ---
+
+    def trace_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedFunction:
+        """Return what a call traces to, or was traced to before."""
+        dynamic, statics = self._split(args, kwargs)
+        leaves, tree = tree_flatten(dynamic)
+        return self._traced(args, kwargs, leaves, tree, statics)
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], tree: PyTreeDef,
                 statics: tuple[Any, ...]) -> TracedFunction:
@@ -163,6 +170,16 @@ class TracedCalls:
     def _path(self, i: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         names = debug_info(self._fun, "jit", self._signature, args, kwargs, self._options.statics).arg_names
         return names[i] or "" if i < len(names) else f"argument {i}"
+
+
+class FunctionCalls(TracedCalls):
+    """The calls of a function that is only traced; its traces are those of the jitted one."""
+
+    def __init__(self, fun: Callable[..., Any], statics: Statics) -> None:
+        nothing = Statics((), ())
+        self._fun, self._signature, self._name = fun, signature_of(fun), function_name(fun)
+        self._options = JitOptions(statics, nothing, keep_unused=False, inline=False, background=False)
+        self._cache, self._all_dynamic = shared_cache(fun, self._options), statics == nothing
 
 
 def check_output(leaf: Any) -> None:

@@ -87,6 +87,15 @@ def _stage(fun: Callable[..., Any], in_tree: PyTreeDef, in_avals: tuple[ShapedAr
     return result
 
 
+_trace_caches: list[TraceCache] = []
+
+
+def forget_bodies() -> None:
+    """Forget what loops, branches and other functions inside of programs were traced to."""
+    for cache in _trace_caches:
+        cache.clear()
+
+
 class TraceCache:
     """What functions were traced to, for as long as they live.
 
@@ -95,6 +104,11 @@ class TraceCache:
 
     def __init__(self) -> None:
         self._everywhere: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+        _trace_caches.append(self)
+
+    def clear(self) -> None:
+        """Forget every trace."""
+        self._everywhere.clear()
 
     def get(self, fun: Callable[..., Any], key: Hashable) -> Any:
         """Return what was put, or None."""
