@@ -31,8 +31,8 @@ LAWS: Final = {
 class Operation:
     """One operation on elements of given types; made by `operation` alone, so equal ones are one object."""
 
-    __slots__ = ("arity", "calls", "chooses", "divisions", "factors", "flops", "formula", "laws", "mentions", "name",
-                 "numpy", "operands", "result", "sides", "ulp")
+    __slots__ = ("arity", "calls", "chooses", "divisions", "factors", "flops", "formula", "is_arithmetic", "laws",
+                 "mentions", "name", "numpy", "operands", "result", "sides", "ulp")
 
     def __init__(self, name: str, operands: tuple[DType, ...], result: DType, formula: Formula,
                  numpy: Callable[..., Any], ulp: float | None, laws: frozenset[str]) -> None:
@@ -52,6 +52,9 @@ class Operation:
         self.calls = tuple(part.args[0] for part in found
                            if part.op == "call" and not part.args[0].startswith("__builtin_"))
         """The functions of csrc/math that it calls, as often as it does."""
+        self.is_arithmetic = all(part.op in ("operand", "number") or (part.op == "infix" and part.args[0] in "+-*/")
+                                 for part in found)
+        """Is it made of C's own sums, differences, products and quotients alone?"""
         self.divisions: int = sum(part.op == "infix" and part.args[0] == "/" for part in found)
         self.flops = 0 if formula.op == "operand" else 2 if formula.op == "fma" else 1
         """How many operations of programs it is: a conversion none, a product and a sum in one instruction two."""

@@ -1,7 +1,7 @@
 """Element types that are only kept, one element in a byte: floats of eight bits, integers of two and four.
 
-No operation computes with them. Each reads them into a wider type and rounds what it gives (`passes/widen.py`; in
-NumPy: `core/trace.py`); what only moves elements moves the bytes. What their values are, ml_dtypes knows, and for
+No operation computes with them. Each reads them into a wider type and rounds what it gives (`passes/wider_types.py`; in
+NumPy: `core/numpy_calls.py`); what only moves elements moves the bytes. What their values are, ml_dtypes knows, and for
 compiled programs `csrc/math/bytes.h`. Source: JAX 0.4.35 on the CPU; https://github.com/jax-ml/ml_dtypes.
 """
 from __future__ import annotations

@@ -11,7 +11,6 @@ from tinytrace.codegen.c.lines import named
 from tinytrace.codegen.ir.nodes import Node
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import BFLOAT16, FLOAT0, FLOAT16, DType, KeyType, is_half, short_name
-from tinytrace.core.formulas import parts
 from tinytrace.core.storage_types import STORAGE_TYPES
 
 _MEMORY = {"f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double", "bool": "uint8_t",
@@ -56,9 +55,8 @@ def variable_type(dtype: DType | None) -> str:
 
 def is_plain(node: Node) -> bool:
     """Is an element what one or more of C's own operations make of bfloat16? (csrc/math/halves.h says why to ask.)"""
-    return node.dtype == BFLOAT16 and all(dtype == BFLOAT16 for dtype in node.args[0].operands) and all(
-        part.op in ("operand", "number") or (part.op == "infix" and part.args[0] in ("+", "-", "*", "/"))
-        for part in parts(node.args[0].formula))
+    return node.dtype == BFLOAT16 and all(dtype == BFLOAT16 for dtype in node.args[0].operands) \
+        and node.args[0].is_arithmetic
 
 
 def rounded(text: str, dtype: DType, plain: bool = False) -> str:
