@@ -276,7 +276,12 @@ def test_no_disk_at_all(sandbox):
     """Nothing can be written anywhere but in memory."""
     if not can_mount():
         pytest.skip("file systems cannot be mounted here")
-    script = 'for path in /tmp /dev/shm "$TMPDIR"; do mount -t tmpfs -o ro tmpfs "$path"; done; exec "$@"'
+    script = """
+for path in /tmp /dev/shm "$TMPDIR"; do
+    mount --bind "$path" "$path" && mount -o remount,bind,ro "$path"
+done
+exec "$@"
+"""
     env = {"TINYTRACE_CACHE_DIR": "/proc/x", "TMPDIR": "/var/tmp", "HOME": "/proc"}
     sandbox.run(PROGRAM, env=env, cwd="/", prefix=["unshare", "-m", "sh", "-c", script, "sh"]).require_right(warned=[1])
 

@@ -138,7 +138,8 @@ PROGRAMS = {
         for number, moment in enumerate(at_moment(0), 1):
             numbers.setdefault(moment, []).append(number)
         kept = []
-        for number in sorted({x for same in numbers.values() for x in (same[0], same[-1])}):
+        # Of each function's moments one: the first call, and the last return, when more is under way.
+        for number in sorted({same[-1 if event == "return" else 0] for (_, event), same in numbers.items()}):
             try:
                 at_moment(number)
             except KeyboardInterrupt as error:
