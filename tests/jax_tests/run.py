@@ -72,12 +72,14 @@ def row(name: str, counts: collections.Counter[str]) -> str:
 def outcome(folder: pathlib.Path, name: str, options: list[str]
             ) -> tuple[collections.Counter[str], dict[str, str], collections.Counter[str]]:
     """Run one file; return how many tests passed, ..., the errors of those that failed, and the reasons of the rest."""
-    with tempfile.NamedTemporaryFile("w+", suffix=".json") as report:
+    folder = folder.resolve()
+    with tempfile.NamedTemporaryFile("w+", suffix=".json") as report, \
+            tempfile.TemporaryDirectory() as scratch:  # some tests write into the working directory
         command = [sys.executable, "-m", "pytest", "-qs", "-p", "no:cacheprovider", "-p", "tests.jax_tests.plugin",
                    "-c", os.devnull, f"--rootdir={folder}", *options, str(folder / "tests" / f"{name}.py")]
         environment = {**os.environ, "JAX_TESTS_SOURCE": str(folder), "JAX_TESTS_REPORT": report.name,
                        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True, check=False)
         outcomes: list[list[Any]] = [json.loads(line) for line in report.read().splitlines()]
     if not outcomes:
         return collections.Counter(failed=1), {name: last_line(done.stdout + done.stderr)}, collections.Counter()
