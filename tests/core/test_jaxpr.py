@@ -58,3 +58,13 @@ def test_an_equation_prints_itself():
     assert str(sin) == repr(sin) == "a:f32[3] = sin b"
     (iota,) = jax.make_jaxpr(lambda: lax.iota(jnp.int32, 3))().eqns
     assert str(iota) == "a:i32[3] = iota[dimension=0 dtype=int32 shape=(3,) sharding=None]"
+
+
+def test_a_function_of_the_package_has_the_line_that_asks():
+    """It holds none of the user's lines, so that a program of it, traced elsewhere before, would name another one."""
+    jax.jit(jnp.sin).trace(1.0)
+    first = jax.make_jaxpr(jnp.sin)(1.0)
+    second = jax.make_jaxpr(jnp.sin)(1.0)
+    here = test_a_function_of_the_package_has_the_line_that_asks.__code__.co_firstlineno
+    for closed, line in ((first, here + 3), (second, here + 4)):
+        assert [f":{line}:" in str(eqn.source_info) for eqn in closed.eqns] == [True]
