@@ -1,7 +1,8 @@
 """What `jit` remembers: three tables for each function with its options, shared by every `jit` of the two.
 
     calls     LookupKey -> the compiled program and how to call it; its length is `_cache_size()`
-    traces    TraceKey -> the jaxpr; a NumPy array and an Array of one type are two calls but one trace
+    traces    TraceKey -> the jaxpr; a NumPy array and an Array of one type are two calls but one trace; options other
+              than static arguments, and `make_jaxpr`, share them too
     programs  the jaxpr -> the program; behind it `shared_program` finds that of an equal jaxpr, so that a fresh lambda
               costs its tracing, and `runtime` finds executables by their C text
 """

@@ -99,7 +99,7 @@ def forget_bodies() -> None:
 class TraceCache:
     """What functions were traced to, for as long as they live.
 
-    A function that closes over tracers is good for the current trace only; the others are good for ever.
+    A trace that closes over tracers is good for the current trace only; the others are, until `clear_caches()`.
     """
 
     def __init__(self) -> None:

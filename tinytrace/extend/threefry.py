@@ -17,6 +17,7 @@ from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import UINT32
 from tinytrace.core.own_primitive import OwnPrimitive
 from tinytrace.interpreters import ad, batching, mlir
+from tinytrace.primitives.random_bits import threefry_rounds
 
 threefry2x32_p = OwnPrimitive("threefry2x32")
 threefry2x32_p.multiple_results = True
@@ -47,18 +48,6 @@ def _types(*avals: ShapedArray) -> list[ShapedArray]:
     return [ShapedArray(lax.broadcast_shapes(*(aval.shape for aval in avals)), UINT32)] * 2
 
 
-def _hash(k0: Any, k1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
-    """Twenty rounds over jnp."""
-    words = (k0, k1, k0 ^ k1 ^ np.uint32(0x1BD11BDA))
-    x0, x1 = x0 + words[0], x1 + words[1]
-    for i in range(5):
-        for left in ((13, 15, 26, 6), (17, 29, 16, 24))[i % 2]:
-            x0 = x0 + x1
-            x1 = (x1 << np.uint32(left) | x1 >> np.uint32(32 - left)) ^ x0
-        x0, x1 = x0 + words[(i + 1) % 3], x1 + words[(i + 2) % 3] + np.uint32(i + 1)
-    return x0, x1
-
-
 def _impl(*words: Any) -> list[Any]:
     types = _types(*map(aval_of, words))
     return [jnp.broadcast_to(x, aval.shape) for x, aval in zip(_jitted_hash(*words), types, strict=True)]
@@ -69,9 +58,9 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     return outs, [ad.Zero.from_primal_value(x) for x in outs]
 
 
-_jitted_hash = jit(_hash)
+_jitted_hash = jit(threefry_rounds)
 threefry2x32_p.def_abstract_eval(_types)
 threefry2x32_p.def_impl(_impl)
 batching.defbroadcasting(threefry2x32_p)
 ad.primitive_jvps[threefry2x32_p] = _jvp
-mlir.register_lowering(threefry2x32_p, mlir.lower_fun(_hash))
+mlir.register_lowering(threefry2x32_p, mlir.lower_fun(threefry_rounds))

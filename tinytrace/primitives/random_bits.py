@@ -36,7 +36,11 @@ def threefry(key: NDArray, x0: NDArray, x1: NDArray) -> tuple[NDArray, NDArray]:
 
     Source: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
     """
-    k0, k1 = key.astype(np.uint32), (key >> np.uint64(32)).astype(np.uint32)
+    return threefry_rounds(key.astype(np.uint32), (key >> np.uint64(32)).astype(np.uint32), x0, x1)
+
+
+def threefry_rounds(k0: Any, k1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
+    """Return the two words that twenty rounds make of (`x0`, `x1`) under (`k0`, `k1`): u32[...], of NumPy or `jnp`."""
     words = (k0, k1, k0 ^ k1 ^ np.uint32(0x1BD11BDA))
     x0, x1 = x0 + words[0], x1 + words[1]
     for i in range(5):
