@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import constant_of, rebuild, stride_along, subtract
 from tinytrace.codegen.ir.cost import DIVISION, steps
@@ -33,11 +32,15 @@ from tinytrace.codegen.ir.statements import (
     Row,
     Stmt,
     Store,
-    When,
     expressions,
-    with_body,
 )
-from tinytrace.codegen.passes.strips import folds_into_variables, fresh_name, in_strips, without_variables
+from tinytrace.codegen.passes.strips import (
+    folds_into_variables,
+    fresh_name,
+    in_strips,
+    map_vector_loops,
+    without_variables,
+)
 from tinytrace.core.dtypes import FLOAT16
 
 FEWEST = 128
@@ -55,23 +58,7 @@ MOST_REPEATED = 2
 def round_in_strips(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose vectorised loops convert float16 a strip at a time."""
     taken: set[str] = set()
-    return map_bodies(kernels, lambda body: _cut_into_strips(body, taken), keep_titles=True)
-
-
-def _cut_into_strips(body: Sequence[Stmt], taken: set[str]) -> list[Stmt]:
-    """Return statements with strips in their loops; taken: the names of all strips of the program."""
-    result: list[Stmt] = []
-    for stmt in body:
-        if isinstance(stmt, For) and stmt.simd:
-            result += _cut(stmt, taken)
-        elif isinstance(stmt, (For, When)):
-            result.append(with_body(stmt, _cut_into_strips(stmt.body, taken)))
-        elif isinstance(stmt, Call) and stmt.then is not None:
-            then = with_body(stmt.then, _cut_into_strips(stmt.then.body, taken))
-            result.append(stmt if then is stmt.then else replace(stmt, then=then))
-        else:
-            result.append(stmt)
-    return result
+    return map_bodies(kernels, lambda body: map_vector_loops(body, lambda loop: _cut(loop, taken)), keep_titles=True)
 
 
 def _cut(loop: For, taken: set[str]) -> list[Stmt]:

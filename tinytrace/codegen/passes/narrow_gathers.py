@@ -22,11 +22,15 @@ from tinytrace.codegen.ir.statements import (
     Row,
     Stmt,
     Store,
-    When,
     expressions,
-    with_body,
 )
-from tinytrace.codegen.passes.strips import folds_into_variables, fresh_name, in_strips, without_variables
+from tinytrace.codegen.passes.strips import (
+    folds_into_variables,
+    fresh_name,
+    in_strips,
+    map_vector_loops,
+    without_variables,
+)
 from tinytrace.core.dtypes import element_size
 
 NARROW = 4
@@ -44,19 +48,7 @@ MOST = 4
 def read_narrow_elements_first(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose vectorised loops read no small elements from computed places."""
     taken: set[str] = set()
-    return map_bodies(kernels, lambda body: _without_gathers(body, taken), keep_titles=True)
-
-
-def _without_gathers(body: Sequence[Stmt], taken: set[str]) -> list[Stmt]:
-    result: list[Stmt] = []
-    for stmt in body:
-        if isinstance(stmt, For) and stmt.simd:
-            result += _split(stmt, taken)
-        elif isinstance(stmt, (For, When)):
-            result.append(with_body(stmt, _without_gathers(stmt.body, taken)))
-        else:
-            result.append(stmt)
-    return result
+    return map_bodies(kernels, lambda body: map_vector_loops(body, lambda loop: _split(loop, taken)), keep_titles=True)
 
 
 def _split(loop: For, taken: set[str]) -> list[Stmt]:

@@ -2,15 +2,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import linear
 from tinytrace.codegen.ir.nodes import Node, axis, number
 from tinytrace.codegen.ir.rewriting import Replacement
-from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, Store
+from tinytrace.codegen.ir.statements import Call, Combine, Declare, For, Stmt, Store, When, with_body
 from tinytrace.codegen.passes.streaming_stores import rest_of
 
 VECTOR = 16
 """A strip that is part of a loop has a multiple of so many elements."""
+
+
+def map_vector_loops(body: Sequence[Stmt], rewritten: Callable[[For], list[Stmt]]) -> list[Stmt]:
+    """Return statements with every vectorised loop in the form that `rewritten` gives it."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For) and stmt.simd:
+            result += rewritten(stmt)
+        elif isinstance(stmt, (For, When)):
+            result.append(with_body(stmt, map_vector_loops(stmt.body, rewritten)))
+        elif isinstance(stmt, Call) and stmt.then is not None:
+            then = with_body(stmt.then, map_vector_loops(stmt.then.body, rewritten))
+            result.append(stmt if then is stmt.then else replace(stmt, then=then))
+        else:
+            result.append(stmt)
+    return result
 
 
 def without_variables(body: Sequence[Stmt]) -> list[Stmt]:
