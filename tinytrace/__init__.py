@@ -90,8 +90,8 @@ if TYPE_CHECKING:
     from tinytrace.exporting import export as export
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
-_submodule = lazy_submodules(__name__, "api_util", "custom_batching", "custom_transpose", "dlpack",
-                             "example_libraries", "experimental", "extend", "image", "interpreters", "lib",
+_submodule = lazy_submodules(__name__, "api_util", "custom_batching", "custom_transpose", "distributed",
+                             "dlpack", "example_libraries", "experimental", "extend", "image", "interpreters", "lib",
                              "monitoring", "nn", "ops", "profiler", "random", "scipy", "sharding", "stages", "testing",
                              "typing", "version")
 _LATER = {

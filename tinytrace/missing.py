@@ -13,24 +13,17 @@ from typing import Any, NoReturn
 
 DEVICES = "there is one device, the CPU of this machine: without the call the program computes the same"
 AXIS_NAMES = "a name is bound by the trace that maps over the axis (tinytrace/core/named_axes.py)"
-LIBRARY = "it is not worth its lines here: use SciPy or NumPy outside of jit, or through jax.pure_callback"
 INSIDE = "it is a part of XLA's and has no counterpart here"
-TOKENS = "effects run in the order of the program here, without tokens"
 SIZES = "sizes are numbers here, and known when a program is traced"
 STACK = "there is no stack of traces here: a trace knows its parent (tinytrace/core/trace.py)"
 
 MISSING: dict[str, dict[str, str]] = {
-    "tinytrace": {
-        "distributed": DEVICES,
-    },
     "tinytrace.lax": {
-        "after_all after_all_p create_token create_token_p": TOKENS,
         "infeed infeed_p outfeed outfeed_p":
             "they need an accelerator that is fed while it computes: use arguments and results, or "
             "jax.experimental.io_callback",
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
-    "tinytrace.scipy": {"interpolate": LIBRARY},
     "tinytrace.core": {
         "MainTrace Sublevel TRACER_LEAK_DEBUGGER_WARNING TraceStack TraceState apply_todos "
         "aval_mapping_handlers call call_bind_with_continuation call_impl concretization_function_error "
@@ -38,7 +31,6 @@ MISSING: dict[str, dict[str, str]] = {
         "process_env_traces_call process_env_traces_map raise_as_much_as_possible reset_trace_state": STACK,
         "InDBIdx OutDBIdx substitute_vars_in_output_ty": SIZES,
         "stash_axis_env subst_axis_names_var": AXIS_NAMES,
-        "AbstractToken abstract_token": TOKENS,
         "JaxprPpContext JaxprPpSettings str_eqn_compact":
             "str(jaxpr) and jaxpr.pretty_print(...) print programs and equations",
     },
@@ -67,9 +59,9 @@ MISSING: dict[str, dict[str, str]] = {
             "it is a part of JAX's insides: tinytrace/transforms/partial_eval.py and staging.py do its work",
     },
     "tinytrace.interpreters.pxla": {
-        "MeshComputation MeshExecutable PmapExecutable are_op_shardings_equal "
-        "global_aval_to_result_handler global_avals_to_results_handler is_op_sharding_replicated "
-        "op_sharding_to_indices parallel_callable shard_args": DEVICES,
+        "MeshComputation MeshExecutable PmapExecutable "
+        "global_aval_to_result_handler global_avals_to_results_handler "
+        "parallel_callable shard_args": DEVICES,
     },
     "tinytrace.interpreters.xla": {
         "Backend": INSIDE,

@@ -17,10 +17,10 @@ from tinytrace.meshes import Mesh as Mesh
 from tinytrace.meshes import ResourceEnv as ResourceEnv
 from tinytrace.meshes import make_mesh as make_mesh
 from tinytrace.meshes import meshes_in_use as meshes_in_use
-from tinytrace.missing import DEVICES, refused
+from tinytrace.missing import DEVICES
 from tinytrace.util import lazy_names
 
-__getattr__ = lazy_names("tinytrace", {"PmapSharding": "pmap_sharding"}, __name__)
+__getattr__ = lazy_names("tinytrace", {"PmapSharding": "pmap_sharding", "GSPMDSharding": "gspmd_sharding"}, __name__)
 
 
 HOST_MEMORY = "unpinned_host"
@@ -258,6 +258,4 @@ def _check_memory(kind: str | None) -> None:
                          f"kinds: {HOST_MEMORY}. Got memory kind: {kind}")
 
 
-GSPMDSharding = refused("jax.sharding.GSPMDSharding", "it holds a sharding in XLA's form, and there is no XLA here: "
-                        "use NamedSharding")
 XLACompatibleSharding = Sharding

@@ -35,7 +35,7 @@ _OF_JAX = """
     min_dim new_base_main new_jaxpr_eqn new_main new_sublevel no_axis_name no_effects
     nonempty_axis_env_DO_NOT_USE OpaqueTraceState outfeed_primitives OutputType ParamDict
     primal_dtype_to_tangent_dtype pytype_aval_mappings raise_to_shaped raise_to_shaped_mappings
-    subjaxprs thread_local_state ThreadLocalState Token trace_state_clean traverse_jaxpr_params typecheck
+    subjaxprs thread_local_state ThreadLocalState trace_state_clean traverse_jaxpr_params typecheck
     typecompat typematch unmapped_aval unsafe_am_i_under_a_jit_DO_NOT_USE
     unsafe_am_i_under_a_vmap_DO_NOT_USE unsafe_get_axis_names_DO_NOT_USE UnshapedArray valid_jaxtype
     Value
@@ -46,4 +46,5 @@ _OF_AXES = """
     used_axis_names_jaxpr
 """
 __getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_JAX.split(), "extend.language") | dict.fromkeys(
-    _OF_AXES.split(), "extend.axis_substitution"), __name__)
+    _OF_AXES.split(), "extend.axis_substitution") | dict.fromkeys(
+    ("AbstractToken", "Token", "abstract_token"), "lax.tokens"), __name__)

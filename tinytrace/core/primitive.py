@@ -196,7 +196,7 @@ class Primitive:
     def __repr__(self) -> str:
         return self.name
 
-    def __reduce__(self) -> tuple[Callable[[str, str], Primitive], tuple[str, str]]:
+    def __reduce__(self) -> tuple[Callable[..., Primitive], tuple[str, ...]]:
         return _primitive_of, (self.name, type(self).__module__)
 
 

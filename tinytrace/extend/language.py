@@ -63,7 +63,6 @@ DShapedArray = refused("jax.core.DShapedArray", "shapes are numbers here: use ja
 CallPrimitive = refused("jax.core.CallPrimitive", "a call is the equation pjit or closed_call here, whose parameter is "
                         "a jaxpr: use jax.jit, or a Primitive whose lowering is mlir.lower_fun(f)")
 MapPrimitive = refused("jax.core.MapPrimitive", "there is one device: use jax.vmap")
-Token = refused("jax.core.Token", "effects run in the order of the program here, without tokens")
 
 
 # --- types of values ---------------------------------------------------------------------------------------------

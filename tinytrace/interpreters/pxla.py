@@ -14,9 +14,10 @@ from tinytrace.pmap_sharding import ShardingSpec as ShardingSpec
 from tinytrace.pmap_sharding import Unstacked as Unstacked
 from tinytrace.pmap_sharding import spec_to_indices as spec_to_indices
 from tinytrace.sharding import Mesh, PartitionSpec
-from tinytrace.util import absent_names
+from tinytrace.util import lazy_names
 
-__getattr__ = absent_names(__name__)
+__getattr__ = lazy_names("tinytrace", dict.fromkeys(
+    ("are_op_shardings_equal", "is_op_sharding_replicated", "op_sharding_to_indices"), "gspmd_sharding"), __name__)
 
 MapTracer = refused("jax.interpreters.pxla.MapTracer", DEVICES)
 global_result_handlers: dict[type, object] = {}

@@ -37,5 +37,6 @@ def _as_sharding(wanted: Any) -> Sharding:
 
 def _constrained(x: Any, sharding: Sharding) -> Any:
     sharding.require_fit(x.shape, "with_sharding_constraint arguments")
-    return sharding_constraint_p.bind(x, sharding=sharding, layout=None,
-                                      resource_env=ResourceEnv(meshes_in_use.innermost), unconstrained_dims=set())
+    return sharding_constraint_p.bind(
+        x, sharding=sharding, layout=None, resource_env=ResourceEnv(meshes_in_use.innermost),
+        unconstrained_dims=set() if isinstance(sharding, NamedSharding) else {})

@@ -2,5 +2,6 @@
 from tinytrace.scipy import fft, linalg, special, stats
 from tinytrace.util import lazy_submodules
 
-__getattr__ = lazy_submodules(__name__, "cluster", "integrate", "ndimage", "optimize", "signal", "sparse")
+__getattr__ = lazy_submodules(__name__, "cluster", "integrate", "interpolate", "ndimage", "optimize", "signal",
+                              "sparse")
 __all__ = ["fft", "linalg", "special", "stats"]

@@ -1,7 +1,7 @@
 """`jax.extend.core`: the language of programs, for those who write transformations."""
 from tinytrace.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Primitive, Var, jaxpr_as_fun
 from tinytrace.core.array import Array
-from tinytrace.extend.language import Token
+from tinytrace.lax.tokens import Token
 from tinytrace.util import lazy_submodules
 
 __getattr__ = lazy_submodules(__name__, "primitives")
