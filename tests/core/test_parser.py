@@ -21,7 +21,8 @@ from tinytrace.parsing import parse_jaxpr
 from tinytrace.testing.strategies import programs_with_arguments
 
 NAMED, DEFINED = re.compile(r"\bjaxpr=(\w+)"), re.compile(r"\blet (\w+) = \{")
-IN_NO_REGISTRY = re.compile(r"\b(?:inspect_sharding|rng_uniform|threefry2x32)\b|key<my>")  # made as users make theirs
+IN_NO_REGISTRY = re.compile(r"\b(?:inspect_sharding|rng_uniform|threefry2x32)\b|key<my>|:Tok\b")
+"""What is made as users make theirs, and tokens."""
 START = re.compile(r"^(?:let [\w.]+ = )?\{ lambda ", re.MULTILINE)
 
 
