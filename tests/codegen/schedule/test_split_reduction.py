@@ -83,6 +83,15 @@ def test_long_sums_lose_few_digits(shape):
     np.testing.assert_array_less(abs(np.asarray(got) - exact) / exact, 3e-7)
 
 
+@pytest.mark.parametrize("shape", [(1_000_000,), (100_003,), (3, 10_000)])
+def test_long_sums_of_equal_terms_lose_few_digits(shape):
+    """Their errors do not cancel, for all have one sign."""
+    x = jnp.full(shape, 0.1)
+    got, = checked(lambda x: x.sum(-1), x)
+    exact = np.asarray(x, np.float64).sum(-1)
+    np.testing.assert_array_less(abs(np.asarray(got) - exact) / exact, 1e-6)
+
+
 @pytest.mark.parametrize(("shape", "axes"), [((5256, 16, 31), (0, 2)), ((50_003, 3, 2), (0, 2)),
                                              ((9, 5, 20_000, 2, 17), (0, 2, 4)), ((3, 7, 9000), (0, 2))])
 def test_long_sums_in_loops_in_loops_lose_few_digits(shape, axes):

@@ -18,6 +18,9 @@ from tinytrace.codegen.schedule.split_reduction import SplitReduction
 from tinytrace.codegen.schedule.split_scan import SplitScan, can_split_scan
 from tinytrace.codegen.schedule.tasks import StagePlan, computed, replace
 
+CHUNK_BLOCKS = 8
+"""So many blocks of a total make a chunk, which one thread folds."""
+
 
 class GroupLoops:
     """The loops of one group under construction; `statements()` is the result."""
@@ -52,7 +55,7 @@ class GroupLoops:
         iterations = math.prod(a.args[1] for a in stage.inner[1:])
         if (count == 1 and not self.is_around) or iterations == 0 or stage.inner[0].args[1] == 0:
             return whole
-        size = max(1, BLOCK // iterations)
+        size = max(1, CHUNK_BLOCKS * BLOCK // iterations)
         size = min(size, -(-int(stage.inner[0].args[1]) // count))
         return SplitReduction([], self.stages, size, 0).statements(_inner_simd, _inner_simd)
 

@@ -11,8 +11,11 @@ from __future__ import annotations
 from tinytrace.codegen.ir.arithmetic import linear, minimum
 from tinytrace.codegen.ir.nodes import Node, axis, load, local, number, walk
 from tinytrace.codegen.ir.statements import Buffer, Combine, Declare, For, Stmt, Store
-from tinytrace.codegen.schedule.inner_simd import BLOCK, InnerSimd, has_clause, partial_of
+from tinytrace.codegen.schedule.inner_simd import InnerSimd, has_clause, partial_of
 from tinytrace.codegen.schedule.tasks import StagePlan, folds, replace, start_of
+
+CHUNK = 2048
+"""So many elements run on from one partial result."""
 
 
 def can_split_scan(stage: StagePlan) -> bool:
@@ -27,9 +30,9 @@ class SplitScan(InnerSimd):
         super().__init__([], [stage])
         first, = stage.inner
         extent = int(first.args[1])
-        self.chunk, self.inside = axis("chunk", -(-extent // BLOCK)), axis(first.args[0], BLOCK)
-        self.end = minimum(number(BLOCK), linear(extent, [(self.chunk, -BLOCK)]))
-        replace([stage], {first: linear(0, [(self.chunk, BLOCK), (self.inside, 1)])})
+        self.chunk, self.inside = axis("chunk", -(-extent // CHUNK)), axis(first.args[0], CHUNK)
+        self.end = minimum(number(CHUNK), linear(extent, [(self.chunk, -CHUNK)]))
+        replace([stage], {first: linear(0, [(self.chunk, CHUNK), (self.inside, 1)])})
 
     def statements(self) -> list[Stmt]:
         (task,), = (stage.tasks for stage in self.stages)
