@@ -29,6 +29,13 @@ static inline double tt_float_f64(uint64_t bits) {
     return both.value;
 }
 
+/* tt: tt_exponent_f64; needs: tt_float_f64 */
+/* The whole number in the upper 12 bits, negative ones included, by its place among the digits of 2**52: only AVX-512
+   converts whole numbers of 64 bits in vectors, or shifts them with their sign. */
+static inline double tt_exponent_f64(uint64_t bits) {
+    return tt_float_f64((bits ^ 0x8000000000000000u) >> 52 | 0x4330000000000000u) - 4503599627372544.0;
+}
+
 /* tt: tt_abs_f32; needs:  */
 static inline float tt_abs_f32(float x) { return __builtin_fabsf(x); }
 

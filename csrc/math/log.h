@@ -82,23 +82,23 @@ static inline double tt_log_sum_f64(double e, double f) {
     return tt_fma_f64(e, 0.69314718036912382, -(tt_fma_f64(half, f, -tail) - f));
 }
 
-/* tt: tt_log_f64; needs: tt_bits_f64, tt_float_f64, tt_log_sum_f64; long */
+/* tt: tt_log_f64; needs: tt_exponent_f64, tt_bits_f64, tt_float_f64, tt_log_sum_f64; long */
 /* The result within 1 ulp. */
 static inline double tt_log_f64(double x) {
     double scaled = x < 0x1p-1022 ? x * 0x1p52 : x;
     uint64_t bits = tt_bits_f64(scaled) - 0x3FE6A09E667F3BCDu;
-    double e = (double)((int64_t)bits >> 52) - (x < 0x1p-1022 ? 52.0 : 0.0);
+    double e = tt_exponent_f64(bits) - (x < 0x1p-1022 ? 52.0 : 0.0);
     double f = tt_float_f64((bits & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu) - 1.0;
     double y = tt_log_sum_f64(e, f);
     y = x < __builtin_inf() ? y : x;
     return x > 0.0 ? y : x == 0.0 ? -__builtin_inf() : __builtin_nan("");
 }
 
-/* tt: tt_log1p_f64; needs: tt_bits_f64, tt_float_f64, tt_log_sum_f64, tt_fma_f64; long */
+/* tt: tt_log1p_f64; needs: tt_exponent_f64, tt_bits_f64, tt_float_f64, tt_log_sum_f64, tt_fma_f64; long */
 /* The result within 1.5 ulp. */
 static inline double tt_log1p_f64(double x) {
     uint64_t bits = tt_bits_f64(1.0 + x) - 0x3FE6A09E667F3BCDu;
-    double e = (double)((int64_t)bits >> 52);
+    double e = tt_exponent_f64(bits);
     double scale = tt_float_f64(0x4010000000000000u - (bits & 0xFFF0000000000000u));
     double f = tt_fma_f64(x * scale, 0.25, tt_fma_f64(scale, 0.25, -1.0));
     double y = tt_log_sum_f64(e, f);
