@@ -111,9 +111,9 @@ def _microseconds(eqn: JaxprEqn, elements: int | None) -> float:
     if eqn.primitive in MOVES:
         return 5 + elements * 20e-3
     if isinstance(kind_or_none(eqn), (Gather, Scatter)):
-        return 20 + elements * 5e-3
+        return 60 + elements * 6e-3
     is_one_loop = isinstance(eqn.primitive.in_numpy(eqn.params), np.ufunc)
-    return (1 if is_one_loop else 4) + elements * (0.3e-3 if is_one_loop else 1e-3)
+    return (1 if is_one_loop else 6) + elements * (0.3e-3 if is_one_loop else 3e-3)
 
 
 def _all_equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
