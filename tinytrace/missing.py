@@ -15,6 +15,7 @@ DEVICES = "there is one device, the CPU of this machine: without the call the pr
 AXIS_NAMES = "a name is bound by the trace that maps over the axis (tinytrace/core/named_axes.py)"
 INSIDE = "it is a part of XLA's and has no counterpart here"
 SIZES = "sizes are numbers here, and known when a program is traced"
+CALLS = "a call is one equation with a jaxpr (pjit, closed_call), whose primitive has a rule for each transformation"
 STACK = "there is no stack of traces here: a trace knows its parent (tinytrace/core/trace.py)"
 
 MISSING: dict[str, dict[str, str]] = {
@@ -25,43 +26,42 @@ MISSING: dict[str, dict[str, str]] = {
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
     "tinytrace.core": {
-        "MainTrace Sublevel TRACER_LEAK_DEBUGGER_WARNING TraceStack TraceState apply_todos "
-        "aval_mapping_handlers call call_bind_with_continuation call_impl concretization_function_error "
-        "leaked_tracer_error map_bind map_bind_with_continuation maybe_find_leaked_tracers "
-        "process_env_traces_call process_env_traces_map raise_as_much_as_possible reset_trace_state": STACK,
-        "InDBIdx OutDBIdx substitute_vars_in_output_ty": SIZES,
+        "MainTrace Sublevel TraceStack TraceState apply_todos call_bind_with_continuation map_bind "
+        "map_bind_with_continuation process_env_traces_call process_env_traces_map raise_as_much_as_possible "
+        "reset_trace_state": STACK,
+        "InDBIdx OutDBIdx": SIZES,
         "stash_axis_env subst_axis_names_var": AXIS_NAMES,
-        "JaxprPpContext JaxprPpSettings str_eqn_compact":
-            "str(jaxpr) and jaxpr.pretty_print(...) print programs and equations",
     },
     "tinytrace.interpreters.ad": {
-        "backward_pass_internal call_param_updaters call_transpose call_transpose_param_updaters "
-        "closed_backward_pass jvp_subtrace jvp_subtrace_aux jvpfun map_transpose reducing_transposes zeros_like_p":
-            "it is a part of JAX's insides: tinytrace/transforms/jvp.py and transpose.py do its work",
+        "call_param_updaters call_transpose call_transpose_param_updaters map_transpose": CALLS,
+        "reducing_transposes": "a transpose rule is in ad.primitive_transposes, also one that sums over named axes",
+        "zeros_like_p": "zeros are the equation broadcast_in_dim: use ad.zeros_like_aval or jnp.zeros_like",
     },
     "tinytrace.interpreters.batching": {
-        "IndexedAxisSize Jumble JumbleAxis JumbleTy RaggedAxis ZeroIfMapped jumble_axis": "there are no ragged arrays",
-        "vtile": "use jax.vmap of a function of two axes",
+        "IndexedAxisSize Jumble JumbleAxis JumbleTy RaggedAxis jumble_axis": "there are no ragged arrays",
+        "ZeroIfMapped": "loops find out by themselves which carries are batched (tinytrace/control_flow/bodies.py)",
         "batch_custom_jvp_subtrace batch_custom_vjp_bwd batch_subtrace":
-            "it is a part of JAX's insides: tinytrace/transforms/vmap.py does its work",
+            "they continue in a trace of JAX's stack: batching.batch(fun, ...) starts one, as jax.vmap does",
     },
     "tinytrace.interpreters.partial_eval": {
         "BoundedAxisSize TracerAsName call_padding_rule def_trivial_padding infer_lambda_input_type pad_jaxpr "
         "padding_rules trace_to_jaxpr_dynamic2 trace_to_jaxpr_final2 trace_to_subjaxpr_dynamic2": SIZES,
-        "ConstFoldRule ConstVar ForwardingRule FreeVar JaxprEqnRecipe JaxprStackFrame JaxprTracerRecipe "
-        "LambdaBinding ParamsUpdater ResAvalUpdater TracerId arg_info_all call_param_updaters "
-        "call_partial_eval_custom_rule call_partial_eval_rules closed_call_partial_eval_custom_rule "
-        "const_fold_rules custom_staging_rules dce_jaxpr_call_rule dce_jaxpr_closed_call_rule debug_info "
-        "debug_info_final extend_jaxpr_stack forwarding_rules instantiate_const_at new_eqn_recipe "
-        "partial_eval_wrapper_nounits recipe_to_eqn result_info sig_info trace_to_subjaxpr "
-        "trace_to_subjaxpr_dynamic trace_to_subjaxpr_nounits trace_to_subjaxpr_nounits_fwd tracers_to_jaxpr "
-        "trivial_ctx":
-            "it is a part of JAX's insides: tinytrace/transforms/partial_eval.py and staging.py do its work",
+        "ParamsUpdater ResAvalUpdater call_param_updaters call_partial_eval_custom_rule call_partial_eval_rules "
+        "closed_call_partial_eval_custom_rule custom_staging_rules": CALLS,
+        "ConstFoldRule ForwardingRule const_fold_rules forwarding_rules":
+            "what is known without an equation its primitive says (`Primitive.fold`, tinytrace/core/primitive.py)",
+        "ConstVar FreeVar JaxprEqnRecipe JaxprTracerRecipe LambdaBinding TracerId instantiate_const_at new_eqn_recipe "
+        "recipe_to_eqn tracers_to_jaxpr":
+            "a rule writes equations by `trace.record(primitive, args, params)` (tinytrace/transforms/partial_eval.py)",
+        "JaxprStackFrame extend_jaxpr_stack partial_eval_wrapper_nounits trace_to_subjaxpr trace_to_subjaxpr_dynamic "
+        "trace_to_subjaxpr_nounits trace_to_subjaxpr_nounits_fwd":
+            "they continue in a trace of JAX's stack: pe.trace_to_jaxpr_dynamic and trace_to_jaxpr_nounits start one",
+        "arg_info_all debug_info debug_info_final result_info sig_info":
+            "names of arguments are looked up when a message or a text needs them (tinytrace/core/user_names.py)",
     },
     "tinytrace.interpreters.pxla": {
-        "MeshComputation MeshExecutable PmapExecutable "
-        "global_aval_to_result_handler global_avals_to_results_handler "
-        "parallel_callable shard_args": DEVICES,
+        "MeshComputation MeshExecutable PmapExecutable global_aval_to_result_handler "
+        "global_avals_to_results_handler parallel_callable shard_args": DEVICES,
     },
     "tinytrace.interpreters.xla": {
         "Backend": INSIDE,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinytrace.control_flow.closed_call import closed_call_p as closed_call_p
-from tinytrace.control_flow.closed_call import core_call_p as call_p  # noqa: F401
+from tinytrace.control_flow.closed_call import core_call_p as call_p
 from tinytrace.control_flow.effects import Effect as Effect
 from tinytrace.core import trace as traces
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
@@ -32,6 +32,7 @@ from tinytrace.core.trace import Trace, Tracer
 from tinytrace.core.trace import eval_context as eval_context
 from tinytrace.core.trace import leaked_tracer_error as escaped_tracer_error  # noqa: F401
 from tinytrace.errors import ConcretizationTypeError as ConcretizationTypeError
+from tinytrace.extend.abstract_values import ConcreteArray, UnshapedArray, raised
 from tinytrace.missing import refused
 from tinytrace.transforms.staging import DynamicJaxprTrace
 from tinytrace.transforms.vmap import BatchTrace
@@ -55,10 +56,8 @@ class AbstractValue(abc.ABC):  # noqa: B024  (a name for a type that is elsewher
 
 
 AbstractValue.register(ShapedArray)
+AbstractValue.register(UnshapedArray)
 
-ConcreteArray = refused("jax.core.ConcreteArray", "avals here have no values: ask `jax.core.is_concrete(x)`, or try "
-                        "`x.item()`")
-UnshapedArray = refused("jax.core.UnshapedArray", "every aval here has a shape: use jax.core.ShapedArray")
 DShapedArray = refused("jax.core.DShapedArray", "shapes are numbers here: use jax.core.ShapedArray")
 CallPrimitive = refused("jax.core.CallPrimitive", "a call is the equation pjit or closed_call here, whose parameter is "
                         "a jaxpr: use jax.jit, or a Primitive whose lowering is mlir.lower_fun(f)")
@@ -83,6 +82,8 @@ concrete_aval = get_type = get_aval
 
 def raise_to_shaped(aval: Any, weak_type: bool | None = None) -> ShapedArray:
     """Return an aval, with another weak type if one is given."""
+    if type(aval) is ConcreteArray:
+        aval = raised(aval)
     return aval if weak_type is None else aval.update(weak_type=weak_type)  # type: ignore[no-any-return]
 
 
@@ -92,23 +93,6 @@ def valid_jaxtype(x: Any) -> bool:
         return is_valid_type(x)
     except TypeError:
         return False
-
-
-def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
-    """Return the type of one element of a batch along `axis`.
-
-    >>> mapped_aval(2, 1, ShapedArray((3, 2), np.dtype("float32")))
-    ShapedArray(float32[3])
-    """
-    if axis is None:
-        return aval
-    assert aval.shape[axis] == size
-    return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1:])
-
-
-def unmapped_aval(size: int, axis_name: Any, axis: int | None, aval: ShapedArray) -> ShapedArray:
-    """Return the type of a batch along `axis` of elements of a type."""
-    return aval if axis is None else aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
 
 
 def typematch(a: ShapedArray, b: ShapedArray) -> bool:
@@ -184,6 +168,14 @@ def concrete_or_error(force: Callable[[Any], Any] | None, value: Any, context: s
 def full_lower(value: Any) -> Any:
     """Return a value: none is wrapped more than it must be."""
     return value
+
+
+call = call_p.bind
+
+
+def call_impl(f: Any, *args: Any, **params: Any) -> Any:
+    """Return what a `linear_util.WrappedFun` returns: what a call computes."""
+    return f.call_wrapped(*args)
 
 
 # --- jaxprs ------------------------------------------------------------------------------------------------------

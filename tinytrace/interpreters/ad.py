@@ -34,7 +34,8 @@ Rule = Callable[..., Any]
 add_jaxvals, add_jaxvals_p = add_any_p.bind, add_any_p
 zeros_like_aval = zeros
 _OF_FLAT_FUNCTIONS = """
-    f_jvp_traceable linearize nonzero_outputs nonzero_tangent_outputs rearrange_binders traceable unpair_pval vjp
+    backward_pass_internal closed_backward_pass f_jvp_traceable jvp_subtrace jvp_subtrace_aux jvpfun linearize
+    nonzero_outputs nonzero_tangent_outputs rearrange_binders traceable unpair_pval vjp
 """
 __getattr__ = lazy_names(
     "tinytrace", dict.fromkeys(_OF_FLAT_FUNCTIONS.split(), "interpreters.flat_transformations"), __name__)

@@ -29,7 +29,8 @@ _OF_CLASSES = """
     make_iota make_iota_handlers register_vmappable spec_types to_elt to_elt_handlers unregister_vmappable vmappables
 """
 __getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_CLASSES.split(), "transforms.vmappable") | dict.fromkeys(
-    ("AxisSize", "batch", "batch_jaxpr2", "flatten_fun_for_vmap"), "interpreters.flat_transformations"), __name__)
+    ("AxisSize", "batch", "batch_jaxpr2", "flatten_fun_for_vmap", "vtile"), "interpreters.flat_transformations"),
+    __name__)
 
 Rule = Callable[..., Any]
 not_mapped = None

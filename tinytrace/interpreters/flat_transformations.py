@@ -4,6 +4,7 @@ Functions are those of `extend.linear_util`. Source: `jax.interpreters.ad` and `
 """
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any
@@ -12,13 +13,16 @@ from tinytrace.control_flow.bodies import split
 from tinytrace.core.avals import aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 from tinytrace.core.named_axes import Axis, no_axis_name
+from tinytrace.core.source_info import transformed
 from tinytrace.core.tangents import UndefinedPrimal, Zero
+from tinytrace.core.trace import current_trace
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
-from tinytrace.extend.linear_util import WrappedFun, transformation_with_aux, wrap_init
+from tinytrace.extend.linear_util import WrappedFun, transformation, transformation_with_aux, wrap_init
 from tinytrace.interpreters.partial_eval import PartialVal
 from tinytrace.transforms import transpose, vmap
-from tinytrace.transforms.jvp import jvp
+from tinytrace.transforms.jvp import JVPTrace, jvp
 from tinytrace.transforms.partial_eval import Unknown, partial_eval
+from tinytrace.transforms.scope import running
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 from tinytrace.transforms.zeros import instantiate_zeros
 from tinytrace.tree_util import Partial
@@ -133,6 +137,53 @@ def rearrange_binders(jaxpr: ClosedJaxpr, primals_in: Sequence[int], tangents_in
                                      outvars=interleaved(primals_out, tangents_out, inner.outvars)), jaxpr.consts)
 
 
+@transformation
+def jvpfun(instantiate: bool | Sequence[bool], transform_stack: bool, primals: Sequence[Any], tangents: Sequence[Any]
+           ) -> Generating:
+    """Run a function of (trace, primals, tangents), such as `jvp_subtrace` gives, in a new trace of derivatives."""
+    trace = JVPTrace(current_trace())
+    with running(trace), transformed("jvp") if transform_stack else contextlib.nullcontext():
+        outs, out_tangents = yield (trace, primals, tangents), {}
+    wanted = [instantiate] * len(outs) if isinstance(instantiate, bool) else instantiate
+    yield outs, [instantiate_zeros(t) if want else t for t, want in zip(out_tangents, wanted, strict=True)]
+
+
+@transformation
+def jvp_subtrace(main: JVPTrace, primals: Sequence[Any], tangents: Sequence[Any]) -> Generating:
+    """Make a flat function one of a trace of derivatives, primals and tangents.
+
+    >>> from tinytrace.interpreters import ad
+    >>> ad.jvpfun(ad.jvp_subtrace(wrap_init(lambda x: [x * x])), True, True).call_wrapped([3.0], [1.0])
+    ((Array(9., dtype=float32, weak_type=True),), [Array(6., dtype=float32, weak_type=True)])
+    """
+    outs = yield tuple(map(main.join, primals, tangents)), {}
+    yield _halves(main, outs)
+
+
+@transformation_with_aux
+def jvp_subtrace_aux(main: JVPTrace, primals: Sequence[Any], tangents: Sequence[Any]) -> Generating:
+    """`jvp_subtrace` of a function with second results, which are told aside, without derivatives."""
+    outs, aux = yield tuple(map(main.join, primals, tangents)), {}
+    yield _halves(main, outs), [main.split(x)[0] for x in aux]
+
+
+def _halves(trace: JVPTrace, values: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    pairs = list(map(trace.split, values))
+    return tuple(primal for primal, _ in pairs), tuple(tangent for _, tangent in pairs)
+
+
+def backward_pass_internal(jaxpr: Jaxpr, transform_stack: bool, consts: Sequence[Any], primals_in: Sequence[Any],
+                           cotangents_in: Sequence[Any]) -> list[Any]:
+    """Return the cotangents of the inputs of a linear program: see `transforms/transpose.py`."""
+    return transpose.backward_pass(jaxpr, consts, primals_in, cotangents_in, named=bool(transform_stack))
+
+
+def closed_backward_pass(jaxpr: ClosedJaxpr, transform_stack: bool, primals_in: Sequence[Any],
+                         cotangents_in: Sequence[Any]) -> list[Any]:
+    """Return the cotangents of the inputs of a linear program that has its constants."""
+    return backward_pass_internal(jaxpr.jaxpr, transform_stack, jaxpr.consts, primals_in, cotangents_in)
+
+
 # --- batches ---------------------------------------------------------------------------------------------------
 
 def batch(fun: WrappedFun, axis_name: Any, axis_size: int, in_dims: Any, out_dim_dests: Any,
@@ -154,6 +205,35 @@ def batch(fun: WrappedFun, axis_name: Any, axis_size: int, in_dims: Any, out_dim
         axis = Axis(axis_size, no_axis_name if axis_name is None else axis_name)
         dests: Callable[[], Any] = out_dim_dests if callable(out_dim_dests) else lambda: out_dim_dests
         return list(vmap.batch(lambda *xs: list(fun.call_wrapped(*xs)), axis, args, list(dims), lambda: list(dests())))
+
+    return wrap_init(mapped)
+
+
+def vtile(f_flat: WrappedFun, in_axes_flat: Sequence[int | None], out_axes_flat: Sequence[int | None],
+          tile_size: int | None, axis_name: Any, main_type: Any = None) -> WrappedFun:
+    """Return a flat function that is mapped over `tile_size` equal parts of each axis, not over its elements.
+
+    >>> import numpy as np
+    >>> from tinytrace.interpreters import batching
+    >>> tiled = batching.vtile(wrap_init(lambda x: [x.sum(keepdims=True)]), (0,), (0,), 2, None)
+    >>> tiled.call_wrapped(np.float32([1, 2, 3, 4]))
+    [Array([3., 7.], dtype=float32)]
+    """
+    def tiled(x: Any, axis: int | None, parts: int) -> Any:
+        if axis is None:
+            return x
+        return x.reshape((*x.shape[:axis], parts, x.shape[axis] // parts, *x.shape[axis + 1:]))
+
+    def untiled(x: Any, axis: int | None) -> Any:
+        return x if axis is None else x.reshape((*x.shape[:axis], -1, *x.shape[axis + 2:]))
+
+    def mapped(*args: Any) -> list[Any]:
+        sizes = [x.shape[axis] for x, axis in zip(args, in_axes_flat, strict=True) if axis is not None]
+        parts = tile_size or next(iter(sizes), None)
+        assert parts is not None, "No mapped arguments?"
+        inner = batch(f_flat, axis_name, parts, in_axes_flat, out_axes_flat)
+        outs = inner.call_wrapped(*(tiled(x, axis, parts) for x, axis in zip(args, in_axes_flat, strict=True)))
+        return list(map(untiled, outs, out_axes_flat))
 
     return wrap_init(mapped)
 

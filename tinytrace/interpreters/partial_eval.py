@@ -27,8 +27,10 @@ from tinytrace.util import lazy_names
 
 _OF_PARTS = """
     AbstractedAxesSpec AbstractedAxisName Const DCERule PartialEvalCustomResult PartialEvalCustomRule Val
-    convert_envvars_to_constvars convert_invars_to_constvars dce_jaxpr_consts make_jaxpr_effects
+    convert_envvars_to_constvars convert_invars_to_constvars dce_jaxpr_call_rule dce_jaxpr_closed_call_rule
+    dce_jaxpr_consts make_jaxpr_effects
     partial_eval_jaxpr_custom partial_eval_jaxpr_custom_rule_not_implemented partition_pvals trace_to_jaxpr_final
+    trivial_ctx
 """
 __getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_PARTS.split(), "interpreters.program_parts"), __name__)
 

@@ -4,12 +4,13 @@ Source: `jax.interpreters.partial_eval` of JAX 0.4.35.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import contextlib
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from tinytrace.control_flow.bodies import keep
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, Var, join_effects
+from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, join_effects
 from tinytrace.interpreters.partial_eval import PartialVal, convert_constvars_jaxpr, dce_jaxpr, trace_to_jaxpr_dynamic
 from tinytrace.transforms import policy
 
@@ -45,6 +46,29 @@ def dce_jaxpr_consts(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bo
     kept = instantiate if isinstance(instantiate, bool) else [False] * count + list(instantiate)
     smaller, used = dce_jaxpr(convert_constvars_jaxpr(jaxpr), used_outputs, kept)
     return convert_invars_to_constvars(smaller, sum(used[:count])), used[:count], used[count:]
+
+
+def dce_jaxpr_call_rule(used_outputs: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """The rule by which dead code is taken out of a call, whose program is the parameter `call_jaxpr`.
+    """
+    used, smaller = dce_jaxpr_closed_call_rule(used_outputs, eqn)
+    return used, smaller if any(used) or any(used_outputs) or smaller.effects else None
+
+
+def dce_jaxpr_closed_call_rule(used_outputs: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn]:
+    """The same for a call that stays, even if nothing of it is used."""
+    program = eqn.params["call_jaxpr"]
+    is_closed = isinstance(program, ClosedJaxpr)
+    smaller, used = dce_jaxpr(program.jaxpr if is_closed else program, used_outputs)
+    params = {**eqn.params, "call_jaxpr": ClosedJaxpr(smaller, program.consts) if is_closed else smaller}
+    return used, eqn.replace(invars=keep(eqn.invars, used), outvars=keep(eqn.outvars, used_outputs), params=params,
+                             effects=smaller.effects)
+
+
+@contextlib.contextmanager
+def trivial_ctx(_: Any) -> Iterator[None]:
+    """Do nothing around the block."""
+    yield
 
 
 def make_jaxpr_effects(constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Any],

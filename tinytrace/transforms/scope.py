@@ -30,8 +30,13 @@ def check_leaks(trace: Trace) -> None:
     """Raise an Exception if somebody still holds a tracer of `trace`."""
     leaked = [x for x in gc.get_referrers(trace) if isinstance(x, Tracer)]
     if leaked:
-        texts = "\n\n".join([f"{tracer}{tracer._origin_msg()}{_holders(tracer, leaked)}" for tracer in leaked])
-        raise Exception(f"Leaked trace MainTrace({trace.level},{trace.name}). Leaked tracer(s):\n\n{texts}\n")
+        raise leak_error(f"trace MainTrace({trace.level},{trace.name})", leaked)
+
+
+def leak_error(what: str, leaked: list[Tracer]) -> Exception:
+    """Return the error for tracers that somebody holds."""
+    texts = "\n\n".join([f"{tracer}{tracer._origin_msg()}{_holders(tracer, leaked)}" for tracer in leaked])
+    return Exception(f"Leaked {what}. Leaked tracer(s):\n\n{texts}\n")
 
 
 def _holders(tracer: Tracer, ours: list[Tracer]) -> str:
