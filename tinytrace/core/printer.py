@@ -8,7 +8,7 @@ Letters are given in the order of printing; a jaxpr that is used more than once 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, install_printer, subjaxprs
@@ -121,14 +121,14 @@ class VarNames:
     def __init__(self) -> None:
         self.taken: set[str] = set()
         self._names: dict[Var, str] = {}
-        self._fresh = self._letters()
+        self._count = 0
 
     def __getitem__(self, atom: Var | Literal) -> str:
         name = self._names.get(atom)  # type: ignore[arg-type]
         if name is None:
             if type(atom) is Literal or type(atom) is DropVar:
                 return repr(atom)
-            name = self._names[atom] = next(self._fresh) + atom.suffix  # type: ignore[index, union-attr]
+            name = self._names[atom] = self._fresh() + atom.suffix  # type: ignore[index, union-attr]
         return name
 
     def give(self, names: dict[Var, str]) -> None:
@@ -141,13 +141,12 @@ class VarNames:
         self._names.pop(var, None)
         return self[var]
 
-    def _letters(self) -> Iterator[str]:
-        n = 0
-        while True:
-            name = letters(n)
+    def _fresh(self) -> str:
+        while True:  # no generator: it would refer to these names, and they to it
+            name = letters(self._count)
+            self._count += 1
             if name not in self.taken:
-                yield name
-            n += 1
+                return name
 
 
 def letters(n: int) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, rebuild
 from tinytrace.codegen.ir.equations import Equation, Value
@@ -34,7 +35,7 @@ class Scope(ABC):
         self.values = Values(self.jaxpr)
         self._order = {eqn: k for k, eqn in enumerate(self.jaxpr.eqns)}
         letters = {v: unit.names[v] for eqn in self.jaxpr.eqns for v in eqn.outvars if type(v) is not DropVar}
-        self.elements = Elements(self.values.producers, self._leaf, letters, unit.fuses)
+        self.elements = Elements(self.values.producers, partial(_leaf, self.homes, self.values), letters, unit.fuses)
         self.targets: dict[Var, list[Buffer]] = {}
         """The arrays in which outputs are wanted."""
         for atom, target in zip(self.jaxpr.outvars, targets, strict=True):
@@ -138,13 +139,14 @@ class Scope(ABC):
         home = self.homes[var]
         return home if isinstance(home, Node) else load(home, flat_offset(index, var.aval.shape), var.aval.dtype)
 
-    def _leaf(self, var: Var, index: Index) -> Node | None:
-        home = self.homes.get(var)
-        if isinstance(home, Node):
-            return home
-        if home is not None:
-            return load(home, flat_offset(index, var.aval.shape), var.aval.dtype)
-        producer = self.values.producers[var]
-        if var in self.values.kept or not producer.is_map:
-            return element(var, index)
-        return None
+
+def _leaf(homes: dict[Var, Home], values: Values, var: Var, index: Index) -> Node | None:
+    """Return the node of a value that is not written out; no method, for the scope holds it and would hold itself."""
+    home = homes.get(var)
+    if isinstance(home, Node):
+        return home
+    if home is not None:
+        return load(home, flat_offset(index, var.aval.shape), var.aval.dtype)
+    if var in values.kept or not values.producers[var].is_map:
+        return element(var, index)
+    return None
