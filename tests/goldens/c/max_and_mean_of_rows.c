@@ -1,5 +1,5 @@
 static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
-    /* loop over 4096: reads 67.1 MB, writes 32.8 kB, 67.1 Mflop, fusion saved 32.8 kB
+    /* loop over 4096: reads 67.1 MB, writes 32.8 kB, 67.3 Mflop, fusion saved 32.8 kB
      *     b:f32[4096] = reduce_max[axes=(1,)] a
      *     c:f32[4096] = reduce_sum[axes=(1,)] a
      *     d:f32[4096] = div c 4096.0
@@ -12,12 +12,20 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         float b_i_max = -__builtin_inff();
         uint8_t b_i_nan = 0;
         float c = 0.0f;
-        #pragma omp simd reduction(max: b_i_max) reduction(|: b_i_nan) reduction(+: c)
-        for (int64_t i1 = 0; i1 < 4096; i1++) {
-            const float a_i = a[4096 * i0 + i1];
-            b_i_max = a_i > b_i_max ? a_i : b_i_max;
-            b_i_nan |= a_i != a_i;
-            c += a_i;
+        for (int64_t i1_block = 0; i1_block < 16; i1_block++) {
+            float b_i_max_partial = -__builtin_inff();
+            uint8_t b_i_nan_partial = 0;
+            float c_partial = 0.0f;
+            #pragma omp simd reduction(max: b_i_max_partial) reduction(|: b_i_nan_partial) reduction(+: c_partial)
+            for (int64_t i1 = 0; i1 < 256; i1++) {
+                const float a_i = a[4096 * i0 + 256 * i1_block + i1];
+                b_i_max_partial = a_i > b_i_max_partial ? a_i : b_i_max_partial;
+                b_i_nan_partial |= a_i != a_i;
+                c_partial += a_i;
+            }
+            b_i_max = b_i_max_partial > b_i_max ? b_i_max_partial : b_i_max;
+            b_i_nan |= b_i_nan_partial;
+            c += c_partial;
         }
         b[i0] = b_i_nan ? __builtin_nanf("") : b_i_max;
         d[i0] = c / 4096.0f;

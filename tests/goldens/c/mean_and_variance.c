@@ -6,11 +6,6 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     float *restrict h_moment_partials = work[3];
     float *restrict h_moment_1_partials = work[4];
     for (int64_t i0_chunk = begin; i0_chunk < end; i0_chunk++) {
-        if (i0_chunk < 8191) {
-            for (int64_t a_line = 0; a_line < 128; a_line++) {
-                __builtin_prefetch((a + (2048 * i0_chunk + 16 * a_line + 2048)));
-            }
-        }
         float b_near = 0.0f;
         #pragma omp simd reduction(+: b_near)
         for (int64_t i0_sample = 0; i0_sample < 128; i0_sample++) {
@@ -22,13 +17,21 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         float b = 0.0f;
         float h_moment = 0.0f;
         float h_moment_1 = 0.0f;
-        #pragma omp simd reduction(+: b, h_moment, h_moment_1)
-        for (int64_t i0 = 0; i0 < 2048; i0++) {
-            const float a_i = a[i0 + 2048 * i0_chunk];
-            b += a_i;
-            const float value = a_i - h_centre;
-            h_moment = tt_fma_f32(value, value, h_moment);
-            h_moment_1 += value;
+        for (int64_t i0_block = 0; i0_block < 8; i0_block++) {
+            float b_partial = 0.0f;
+            float h_moment_partial = 0.0f;
+            float h_moment_1_partial = 0.0f;
+            #pragma omp simd reduction(+: b_partial, h_moment_partial, h_moment_1_partial)
+            for (int64_t i0 = 0; i0 < 256; i0++) {
+                const float a_i = a[i0 + 2048 * i0_chunk + 256 * i0_block];
+                b_partial += a_i;
+                const float value = a_i - h_centre;
+                h_moment_partial = tt_fma_f32(value, value, h_moment_partial);
+                h_moment_1_partial += value;
+            }
+            b += b_partial;
+            h_moment += h_moment_partial;
+            h_moment_1 += h_moment_1_partial;
         }
         b_partials[i0_chunk] = b;
         h_moment_partials[i0_chunk] = h_moment;
@@ -45,29 +48,29 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
     float *h_moment_partials = (void *)((char *)buffers[3] + 65536);
     float *h_moment_1_partials = (void *)((char *)buffers[3] + 98304);
 
-    /* loop over 8192 and 4 and 4: reads 67.2 MB, writes 131. kB, 102. Mflop, fusion saved 268. MB
+    /* loop over 8192 and 32 and 32: reads 67.2 MB, writes 131. kB, 102. Mflop, fusion saved 268. MB
      *     b:f32[] = reduce_sum[axes=(0, 1)] a
      *     h:f32[] = reduce_sum[axes=(0, 1)] (integer_pow (sub a (div (broadcast_in_dim b) 16777216.0)))
      */
     host->parallel_for(tt_kernel_0, (void *[]){(void *)a, (void *)h_centre_partials, (void *)b_partials, (void *)h_moment_partials, (void *)h_moment_1_partials}, 8192, 128);
     float b = 0.0f;
-    for (int64_t i0_chunk_block = 0; i0_chunk_block < 4; i0_chunk_block++) {
+    for (int64_t i0_chunk_block = 0; i0_chunk_block < 32; i0_chunk_block++) {
         float b_partial = 0.0f;
         #pragma omp simd reduction(+: b_partial)
-        for (int64_t i0_chunk = 0; i0_chunk < 2048; i0_chunk++) {
-            b_partial += b_partials[2048 * i0_chunk_block + i0_chunk];
+        for (int64_t i0_chunk = 0; i0_chunk < 256; i0_chunk++) {
+            b_partial += b_partials[256 * i0_chunk_block + i0_chunk];
         }
         b += b_partial;
     }
     float h = 0.0f;
     const float c_i = b / 16777216.0f;
-    for (int64_t i0_chunk_block = 0; i0_chunk_block < 4; i0_chunk_block++) {
+    for (int64_t i0_chunk_block = 0; i0_chunk_block < 32; i0_chunk_block++) {
         float h_partial = 0.0f;
         #pragma omp simd reduction(+: h_partial)
-        for (int64_t i0_chunk = 0; i0_chunk < 2048; i0_chunk++) {
-            const float h_moment_partials_i = h_moment_partials[2048 * i0_chunk_block + i0_chunk];
-            const float value = c_i - h_centre_partials[2048 * i0_chunk_block + i0_chunk];
-            const float h_moment_1_partials_i = h_moment_1_partials[2048 * i0_chunk_block + i0_chunk];
+        for (int64_t i0_chunk = 0; i0_chunk < 256; i0_chunk++) {
+            const float h_moment_partials_i = h_moment_partials[256 * i0_chunk_block + i0_chunk];
+            const float value = c_i - h_centre_partials[256 * i0_chunk_block + i0_chunk];
+            const float h_moment_1_partials_i = h_moment_1_partials[256 * i0_chunk_block + i0_chunk];
             h_partial += (h_moment_partials_i - h_moment_partials_i) == 0 ? (h_moment_partials_i + (value * (((-2.0f) * h_moment_1_partials_i) + (value * 2048.0f)))) : (h_moment_partials_i + (0 * h_moment_1_partials_i));
         }
         h += h_partial;

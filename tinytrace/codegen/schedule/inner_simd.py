@@ -26,8 +26,8 @@ BLOCK = 256
 With vectors of 8 that are 32 additions to each lane. The sum of 0.1, 10,000 to 10,000,000 times, loses 2e-7 to 7e-7 of
 itself so, and 2e-6 to 6e-6 with blocks of 2048; it takes as long or less (Zen 3).
 """
-MANY_BLOCKS = 4
-"""A shorter sum is not cut into blocks."""
+MANY_BLOCKS = 8
+"""A shorter sum is not cut into blocks: rows of a thousand keep their simple loops, and their prefetch."""
 FEWEST_ITERATIONS = 8
 """A block of a loop around others has at least so many iterations."""
 MOST_BLOCKS = 32

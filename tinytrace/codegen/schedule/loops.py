@@ -12,14 +12,11 @@ from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Stmt
 from tinytrace.codegen.schedule.collapse import can_merge, merged
 from tinytrace.codegen.schedule.column_folds import fold_columns
-from tinytrace.codegen.schedule.inner_simd import BLOCK, InnerSimd
+from tinytrace.codegen.schedule.inner_simd import BLOCK, MANY_BLOCKS, InnerSimd
 from tinytrace.codegen.schedule.simd_axis import lanes_pay, packed
 from tinytrace.codegen.schedule.split_reduction import SplitReduction
 from tinytrace.codegen.schedule.split_scan import SplitScan, can_split_scan
 from tinytrace.codegen.schedule.tasks import StagePlan, computed, replace
-
-CHUNK_BLOCKS = 8
-"""So many blocks of a total make a chunk, which one thread folds."""
 
 
 class GroupLoops:
@@ -55,7 +52,7 @@ class GroupLoops:
         iterations = math.prod(a.args[1] for a in stage.inner[1:])
         if (count == 1 and not self.is_around) or iterations == 0 or stage.inner[0].args[1] == 0:
             return whole
-        size = max(1, CHUNK_BLOCKS * BLOCK // iterations)
+        size = max(1, MANY_BLOCKS * BLOCK // iterations)
         size = min(size, -(-int(stage.inner[0].args[1]) // count))
         return SplitReduction([], self.stages, size, 0).statements(_inner_simd, _inner_simd)
 
