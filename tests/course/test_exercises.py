@@ -15,13 +15,17 @@ def names(case):
     return case.id if hasattr(case, "id") else str(case)
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+EACH = pytest.mark.parametrize("exercise", EXERCISES, ids=names, scope="module")
+"""All tests of an exercise one after the other, so that its bench is made once or twice, not in every process."""
+
+
+@EACH
 def test_the_solution_is_accepted(exercise):
     verdict = check(exercise, bench_of(exercise).solution)
     assert verdict, str(verdict)
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+@EACH
 def test_a_property_says_what_its_cases_show(exercise):
     """Where compilers are judged, the solution accepts all right ones and catches all faulty ones."""
     bench = bench_of(exercise)
@@ -31,14 +35,14 @@ def test_a_property_says_what_its_cases_show(exercise):
                 assert [case for case in bench.probes[law] if bench.expected(case) != verdict] == []
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+@EACH
 def test_the_stub_is_refused_as_a_stub(exercise):
     verdict = check(exercise, bench_of(exercise).answer(exercise.stub))
     assert (verdict.accepted, verdict.message) == (False, STUB)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("exercise", "i"), WRONG, ids=names)
+@pytest.mark.parametrize(("exercise", "i"), WRONG, ids=names, scope="module")
 def test_a_wrong_answer_gets_its_own_message_and_a_small_counter_example(exercise, i):
     """The difference is there when the case is run as it is shown, and the program in it has at most five equations."""
     program, message = exercise.wrong[i]
@@ -53,7 +57,7 @@ def test_a_wrong_answer_gets_its_own_message_and_a_small_counter_example(exercis
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+@EACH
 def test_impostors_are_refused(exercise):
     """What returns its input, repeats itself, or knows the examples by heart; an exercise may have better words.
 
@@ -73,7 +77,7 @@ def test_impostors_are_refused(exercise):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+@EACH
 def test_no_case_shows_where_an_object_lies(exercise):
     """An answer that keeps what it was given, so that no address is used twice, shows what one shows that does not."""
     bench, kept = bench_of(exercise), []
@@ -89,7 +93,7 @@ def test_no_case_shows_where_an_object_lies(exercise):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+@EACH
 def test_a_call_is_named_by_what_it_gets(exercise):
     """Called again with new objects, while the old ones still lie where they lay, a case has the same name."""
     bench, kept = bench_of(exercise), []
@@ -128,7 +132,7 @@ def test_functions_are_named_by_what_they_do():
     assert call_as_text((), {"f": itself}) == call_as_text((), {"f": itself})
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=names)
+@EACH
 def test_an_exercise_is_complete(exercise):
     assert len(exercise.wrong) >= 5
     assert len({message for _, message in exercise.wrong}) == len(exercise.wrong)
