@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import functools
 import os
 import pathlib
 import re
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
 import nbformat
 from nbclient import NotebookClient
@@ -82,19 +84,27 @@ def main() -> int:
     parser.add_argument("--without", choices=[*LACKING][1:], default="nothing", help="take something away")
     parser.add_argument("notebooks", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
-    wrong = 0
     known = {*FOLDER.glob("*.ipynb"), *(chapter.notebook for chapter in chapters())}
     if arguments.without != "nothing":
         known = {path for path in known if path.name < "06"}
         print(f"without {arguments.without}:")
-    for path in arguments.notebooks or sorted(known):
-        print(f"{path.name} ...", flush=True)
-        if arguments.write:
-            nbformat.write(execute(path), path)
-        elif lines := differences(path, arguments.without):
-            wrong += 1
-            print(*lines, "`python tutorials/execute.py --write` stores what a fresh run shows.", sep="\n")
+    paths = arguments.notebooks or sorted(known)
+    one = functools.partial(outcome, write=arguments.write, lacking=arguments.without)
+    wrong = 0
+    with ProcessPoolExecutor(os.cpu_count()) as pool:  # a notebook uses one core, most of the time
+        for path, lines in zip(paths, pool.map(one, paths), strict=True):
+            print(path.name, *lines, sep="\n", flush=True)
+            wrong += bool(lines)
     return wrong
+
+
+def outcome(path: pathlib.Path, write: bool, lacking: str) -> list[str]:
+    """Executes one notebook; answers what differs and what to do about it, nothing if its outputs are stored."""
+    if write:
+        nbformat.write(execute(path), path)
+        return []
+    lines = differences(path, lacking)
+    return [*lines, "`python tutorials/execute.py --write` stores what a fresh run shows."] if lines else []
 
 
 if __name__ == "__main__":

@@ -73,18 +73,21 @@ class BatchTracer(Tracer):
     """One element of the array `val`, whichever it is, along axis `dim`."""
 
     __module__ = "tinytrace.interpreters.batching"  # where users look for it
-    __slots__ = ("_source", "dim", "val")
+    __slots__ = ("_aval", "_source", "dim", "val")
 
     def __init__(self, trace: BatchTrace, val: Any, dim: int) -> None:
         super().__init__(trace)
         self.val = val
         self.dim = dim
         self._source = user_source()
+        self._aval: ShapedArray | None = None  # made when it is first asked for, and that is several times an equation
 
     @property
     def aval(self) -> ShapedArray:
-        aval = aval_of(self.val)
-        return aval.update(shape=aval.shape[:self.dim] + aval.shape[self.dim + 1:])
+        if self._aval is None:
+            aval = aval_of(self.val)
+            self._aval = aval.update(shape=aval.shape[:self.dim] + aval.shape[self.dim + 1:])
+        return self._aval
 
     @property
     def batch_dim(self) -> int:
