@@ -205,8 +205,8 @@ def reading_order(x: Any, tree: PyTreeDef) -> list[int]:
 
 def _append_order(order: list[int], x: Any, tree: PyTreeDef, first: int) -> None:
     """Append the order of a part of an argument, whose first leaf has the index `first`."""
-    if tree.num_leaves == tree.num_nodes:
-        order.append(first)
+    if tree.num_nodes <= tree.num_leaves + 1 and (type(x) is not dict or tree.num_leaves < 2):  # one level, in order
+        order.extend(range(first, first + tree.num_leaves))
         return
     subtrees = tree.children()
     starts = itertools.accumulate([subtree.num_leaves for subtree in subtrees], initial=first)
