@@ -49,8 +49,7 @@ def dce_jaxpr_consts(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bo
 
 
 def dce_jaxpr_call_rule(used_outputs: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """The rule by which dead code is taken out of a call, whose program is the parameter `call_jaxpr`.
-    """
+    """The rule by which dead code is taken out of a call, whose program is the parameter `call_jaxpr`."""
     used, smaller = dce_jaxpr_closed_call_rule(used_outputs, eqn)
     return used, smaller if any(used) or any(used_outputs) or smaller.effects else None
 

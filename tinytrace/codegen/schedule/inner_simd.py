@@ -23,8 +23,9 @@ from tinytrace.core.dtypes import is_float
 BLOCK = 256
 """So many terms of a sum are added to a variable of their own before they join the others.
 
-With vectors of 8 that are 32 additions to each lane. The sum of 0.1, 10,000 to 10,000,000 times, loses 2e-7 to 7e-7 of
-itself so, and 2e-6 to 6e-6 with blocks of 2048; it takes as long or less (Zen 3).
+With vectors of 8 that are 32 additions to each lane. The sum of 0.1, 10,000 to 10,000,000 times, loses 1e-7 to 2e-6 of
+itself so (most where nearly 2048 parts are left, which are added in one loop), and 2e-6 to 6e-6 with blocks of 2048; it
+takes as long or less (Zen 3).
 """
 MANY_BLOCKS = 8
 """A shorter sum is not cut into blocks: rows of a thousand keep their simple loops, and their prefetch."""
