@@ -1,5 +1,6 @@
 /* Calling compiled programs. */
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include "tt_host.h"
 #include "blas.h"
@@ -65,3 +66,41 @@ static const struct tt_host host = {
 int32_t tt_host_abi(void) { return TT_HOST_ABI; }
 
 int32_t tt_call(uintptr_t entry, uintptr_t *buffers) { return ((program)entry)((void *const *)buffers, &host); }
+
+/* --- elementwise programs, a block after the other --------------------------------------------------------------- */
+
+enum { MOST_BUFFERS = 32 }; /* a program with more of them stays on its caller's thread */
+
+struct blocks {
+    uintptr_t entry;
+    const uintptr_t *buffers;
+    const size_t *steps;
+    int32_t n;
+    _Atomic int32_t status;
+};
+
+static int32_t call_in_order(const struct blocks *b, uintptr_t *buffers, int64_t count) {
+    int32_t status = TT_OK;
+    for (; count > 0 && status == TT_OK; count--) {
+        status = tt_call(b->entry, buffers);
+        for (int32_t i = 0; i < b->n; i++) buffers[i] += b->steps[i];
+    }
+    return status;
+}
+
+static void call_piece(void *ctx, int64_t begin, int64_t end) {
+    struct blocks *b = ctx;
+    uintptr_t buffers[MOST_BUFFERS];
+    for (int32_t i = 0; i < b->n; i++) buffers[i] = b->buffers[i] + (size_t)begin * b->steps[i];
+    int32_t status = call_in_order(b, buffers, end - begin);
+    if (status != TT_OK) atomic_store(&b->status, status);
+}
+
+int32_t tt_call_on_blocks(uintptr_t entry, uintptr_t *buffers, const size_t *steps, int32_t n, int64_t count,
+                          int64_t grain) {
+    struct blocks b = {entry, buffers, steps, n, TT_OK};
+    if (grain <= 0 || grain >= count || n > MOST_BUFFERS) return call_in_order(&b, buffers, count);
+    tt_parallel_for(call_piece, &b, count, grain);
+    for (int32_t i = 0; i < n; i++) buffers[i] += (size_t)count * steps[i];
+    return atomic_load(&b.status);
+}

@@ -214,13 +214,9 @@ static int32_t call_on_rest(Entry *e, uintptr_t *buffers, uintptr_t *copies, siz
 
 /* A program that is elementwise takes arrays of any length, a block at a time. `copies` is room for the addresses. */
 static int32_t call_on_blocks(Entry *e, uintptr_t *buffers, uintptr_t *copies) {
-    size_t left = (size_t)e->count, block = (size_t)e->block;
-    int32_t status = 0;
-    for (; !status && left >= block; left -= block) {
-        status = program_call(e->entry, buffers);
-        for (int i = 0; i < e->n_inputs + e->n_computed; i++)
-            buffers[i] += e->steps[i];
-    }
+    int32_t n = e->n_inputs + e->n_computed;
+    int32_t status = program_call_on_blocks(e->entry, buffers, e->steps, n, e->count / e->block, e->grain);
+    size_t left = (size_t)(e->count % e->block);
     return status || !left ? status : call_on_rest(e, buffers, copies, left);
 }
 

@@ -63,7 +63,7 @@ static int read_blocks(Entry *e, PyObject *blocks) {
     Py_ssize_t n = e->n_inputs + e->n_computed;
     if (blocks == Py_None)
         return 1;
-    if (!PyArg_ParseTuple(blocks, "nnO!", &e->block, &e->count, &PyTuple_Type, &steps))
+    if (!PyArg_ParseTuple(blocks, "nnO!n", &e->block, &e->count, &PyTuple_Type, &steps, &e->grain))
         return 0;
     if (PyTuple_GET_SIZE(steps) != n || e->block <= 0 || e->count < 0 || e->workspace) {
         PyErr_SetString(PyExc_ValueError, "a program on blocks has a step per buffer and no workspace");
@@ -98,7 +98,8 @@ static int read_donations(Entry *e, PyObject *donations) {
 /* FastEntry(owner, entry, workspace, inputs, out_bytes, outputs, out_avals, unflatten, blocks=None, counter=None,
              donations=())
      inputs: (address or 0, leaf, type, nbytes, size) each;  outputs: (source, index, constant or None) each;
-     blocks: (elements that the program takes, elements of a call, bytes of a block per input and computed output)
+     blocks: (elements that the program takes, elements of a call, bytes of a block per input and computed output,
+              blocks that a thread takes at least, 0 for all)
      donations: (leaf, input or -1, computed output or -1) each */
 static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *owner, *inputs, *out_bytes, *outputs, *out_avals, *unflatten, *blocks = Py_None, *counter = Py_None;
@@ -124,7 +125,7 @@ static PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     e->entry = (uintptr_t)address;
     e->workspace = (size_t)workspace;
     e->n_inputs = (int)n_in, e->n_computed = (int)n_computed, e->n_outputs = (int)n_out;
-    e->block = e->count = e->n_leaves = 0;
+    e->block = e->count = e->grain = e->n_leaves = 0;
     e->steps = NULL;
     e->donations = NULL;
     e->n_donations = 0;

@@ -37,6 +37,7 @@ typedef struct {
     int n_leaves; /* as many it looks at, at least */
     struct donation *donations;
     Py_ssize_t block, count; /* block > 0: the program takes `block` elements, a call takes `count` */
+    Py_ssize_t grain;        /* so many blocks a thread takes at least; 0: all are the caller's */
     size_t *steps;           /* then, per buffer: bytes from one block to the next, 0 for one that stays */
     struct input *inputs;
     size_t *out_bytes; /* of computed outputs */

@@ -5,17 +5,20 @@
 uintptr_t (*pool_alloc)(size_t);
 void (*pool_free)(uintptr_t, size_t);
 int32_t (*program_call)(uintptr_t, uintptr_t *);
+int32_t (*program_call_on_blocks)(uintptr_t, uintptr_t *, const size_t *, int32_t, int64_t, int64_t);
 PyTypeObject *array_type, *numpy_type;
 PyObject *read_only_view, *raise_status;
 
 PyObject *set_pool(PyObject *module, PyObject *args) {
-    unsigned long long alloc, release, call;
+    unsigned long long alloc, release, call, on_blocks;
     (void)module;
-    if (!PyArg_ParseTuple(args, "KKK", &alloc, &release, &call))
+    if (!PyArg_ParseTuple(args, "KKKK", &alloc, &release, &call, &on_blocks))
         return NULL;
     pool_alloc = (uintptr_t(*)(size_t))(uintptr_t)alloc;
     pool_free = (void (*)(uintptr_t, size_t))(uintptr_t)release;
     program_call = (int32_t(*)(uintptr_t, uintptr_t *))(uintptr_t)call;
+    program_call_on_blocks =
+        (int32_t(*)(uintptr_t, uintptr_t *, const size_t *, int32_t, int64_t, int64_t))(uintptr_t)on_blocks;
     Py_RETURN_NONE;
 }
 

@@ -34,6 +34,10 @@ void tt_set_quicksorts(uintptr_t u32, uintptr_t u64);
 /* call.c: calling compiled programs; buffers are addresses in the order that tt_host.h states. */
 int32_t tt_host_abi(void);
 int32_t tt_call(uintptr_t entry, uintptr_t *buffers);
+/* A program that takes a block, on `count` of them. steps: bytes from one block of a buffer to the next. Threads take at
+   least `grain` blocks; 0: the caller's takes all. Afterwards the n buffers are those of the block behind the last. */
+int32_t tt_call_on_blocks(uintptr_t entry, uintptr_t *buffers, const size_t *steps, int32_t n, int64_t count,
+                          int64_t grain);
 void tt_set_callback(int32_t (*function)(int64_t id, uintptr_t *buffers));
 /* words: which factorization (lapack.h), type, count, m, n, options, the addresses of two operands, three results. */
 void tt_set_factorization(int32_t (*function)(const int64_t *words));

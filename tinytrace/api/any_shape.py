@@ -48,12 +48,13 @@ class NumPyFirst:
     paid: from then on the program on a block does.
 
     answer: makes what answers calls on so many elements with results of these types, for good or until a compiler
-    would have paid.  compiled: the entries of the program on a block, None where there is no such program.
+    would have paid.  is_best: can nobody do better for such results?  compiled: the entries of the program on a block,
+    None where there is no such program.
     """
 
     def __init__(self, answer: Callable[[int, tuple[ShapedArray, ...], bool], EagerEntry],
-                 compiled: Callable[[], Entries | None]) -> None:
-        self.answer, self.compiled = answer, compiled
+                 is_best: Callable[[tuple[ShapedArray, ...]], bool], compiled: Callable[[], Entries | None]) -> None:
+        self.answer, self.is_best, self.compiled = answer, is_best, compiled
         self.given: dict[tuple[ShapedArray, ...], EagerEntry] = {}
         self.better: Entries | None = None
         self.has_no_better = False
@@ -65,7 +66,7 @@ class NumPyFirst:
             self.has_no_better = self.better is None
             self.given.clear()
             entry = None
-        if self.better is not None:
+        if self.better is not None and not self.is_best(avals):
             return self.better(elements, avals)
         if entry is None:
             if len(self.given) >= MOST_SHAPES:

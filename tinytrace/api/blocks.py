@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from tinytrace._dispatch import FastEntry
 from tinytrace.api.exactness import kind_or_none
+from tinytrace.codegen.ir.cost import even_chunks
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Call, Scalar
@@ -35,6 +36,8 @@ class EntryOnBlocks(NamedTuple):
     """Bytes of a block of each input and output; 0: a scalar, which every block sees."""
     outputs: tuple[tuple[int, int, Any], ...]
     unflatten: Callable[[list[Any]], Any] | None
+    nanoseconds: float
+    """What a block is estimated to take."""
 
     def at(self, elements: int, out_avals: tuple[ShapedArray, ...]) -> FastEntry:
         """Return what answers calls on so many elements."""
@@ -42,7 +45,16 @@ class EntryOnBlocks(NamedTuple):
                         for given, step in zip(self.inputs, self.steps, strict=False)])
         sizes = tuple([elements * step // BLOCK for step in self.steps[len(inputs):]])
         return FastEntry(self.owner, self.address, 0, inputs, sizes, self.outputs, out_avals, self.unflatten,
-                         (BLOCK, elements, self.steps))
+                         (BLOCK, elements, self.steps, self.grain(elements)))
+
+    def grain(self, elements: int) -> int:
+        """Return how many blocks of a call on so many elements a thread takes at least; 0: the caller's takes all.
+
+        What is worth spreading is what it is in a program of its own: the estimate alone decides.
+        """
+        blocks = elements // BLOCK
+        chunks = even_chunks(blocks * self.nanoseconds)
+        return -(-blocks // chunks) if chunks > 1 else 0
 
 
 def on_blocks(closed: ClosedJaxpr) -> ClosedJaxpr | None:

@@ -252,14 +252,14 @@ class Program:
                         unflatten: Callable[[list[Any]], Any] | None) -> EntryOnBlocks | None:
         """Return the same for larger calls of this program, which is one on blocks; see `api.blocks`."""
         executable, outputs = self._code(), self._fast_outputs(consts, leaf_order)
-        if (executable is None and self.kernel_jaxpr.jaxpr.eqns) or (executable and self.source.workspace) \
-                or any(source == CONSTANT for source, _, _ in outputs):
+        if (self.source.workspace if executable else self.kernel_jaxpr.eqns) or CONSTANT in {o[0] for o in outputs}:
             return None
         consts = [held(x, x.aval) for x in consts]
         moving = [self.in_avals[i].nbytes if self.in_avals[i].shape else 0 for i in self.kept]
         steps = [0] * len(self.consts) + moving + [0] * len(self._hidden) + [a.nbytes for a in self._computed_avals]
-        return EntryOnBlocks((self, consts, executable), executable.entry if executable else 0,
-                             self._fast_inputs(consts, leaf_order), tuple(steps), outputs, unflatten)
+        entry, cost = (executable.entry, self.generated.kernels.nanoseconds) if executable else (0, 0.0)
+        return EntryOnBlocks((self, consts, executable), entry, self._fast_inputs(consts, leaf_order), tuple(steps),
+                             outputs, unflatten, cost)
 
     def _fast_inputs(self, consts: Sequence[Array], leaf_order: Sequence[int]) \
             -> tuple[tuple[int, int, int, int, int], ...]:

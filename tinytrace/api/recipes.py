@@ -6,6 +6,7 @@ What `jnp.where(c, x, y)` does to arrays of certain types never changes: it is w
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,12 +16,13 @@ from tinytrace._dispatch import EagerEntry
 from tinytrace.api.blocks import is_filling
 from tinytrace.api.exactness import MOVES, called_program, kind_or_none
 from tinytrace.core.array import Array
-from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType, KeyType
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType, KeyType, is_integer
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.kinds import Gather, Scatter
+from tinytrace.core.kinds import Contraction, Gather, Scatter
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.storage_types import STORAGE_TYPES
+from tinytrace.primitives.arithmetic import div_p, rem_p
 from tinytrace.primitives.broadcasting import broadcast_in_dim_p, squeeze_p
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
@@ -36,6 +38,8 @@ BUDGET = 15_000
 """Microseconds of NumPy's time on the calls of one program: then a compiler would have paid, which takes as long."""
 EQUATION = 100
 """How many more a compiler takes for one of its equations."""
+LOOP_BYTES = 1 << 16
+"""Of a result up to which one inner loop of NumPy's does without NumPy (csrc/loops.c); a longer one can use threads."""
 VIEWS: frozenset[Primitive] = frozenset({broadcast_in_dim_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p})
 """What NumPy answers without a copy, at most times."""
 FOLDED = {FLOAT32, FLOAT64}
@@ -46,13 +50,14 @@ def numpy_entry(closed: ClosedJaxpr, leaf_types: Sequence[type],
                 unflatten: Callable[[list[Any]], Any] | None, may_be_compiled: bool = False) -> EagerEntry | None:
     """Return the call of a program on Arrays, NumPy arrays and Python scalars as NumPy calls.
 
-    may_be_compiled: the entry answers `CALLS` calls only.
+    may_be_compiled: the entry answers some calls only (`calls_in_budget`), unless nobody can do better.
     None where a result is an Array among the arguments, which must stay the same object, or a constant.
     """
     found = numpy_call(closed, leaf_types, unflatten is None)
     if found is None:
         return None
-    calls = calls_in_budget(closed.jaxpr) if may_be_compiled and found[2] is None else -1
+    is_for_good = found[2] is not None and closed.out_avals[0].nbytes <= LOOP_BYTES
+    calls = calls_in_budget(closed.jaxpr) if may_be_compiled and not is_for_good else -1
     return EagerEntry(*found, tuple(closed.out_avals), unflatten, calls)
 
 
@@ -106,14 +111,32 @@ def _microseconds(eqn: JaxprEqn, elements: int | None) -> float:
     """Estimate NumPy's time: the same in every run, as what is compiled must be."""
     if elements is None:
         elements = max(v.aval.size for v in (*eqn.invars, *eqn.outvars))
+    kind = kind_or_none(eqn)
     if _is_view(eqn):
-        return 1.0
+        return 1 + (elements * 3e-3 if eqn.primitive is reshape_p else 0)  # which may have to copy
     if eqn.primitive in MOVES:
-        return 5 + elements * 20e-3
-    if isinstance(kind_or_none(eqn), (Gather, Scatter)):
+        return 5 + elements * math.log2(max(2, _length_of_sort(eqn, elements))) * 4e-3
+    if isinstance(kind, (Gather, Scatter)):
         return 60 + elements * 6e-3
+    if isinstance(kind, Contraction):
+        return 6 + _products(eqn) * 0.8e-3
+    if eqn.primitive is rem_p or (eqn.primitive is div_p and is_integer(eqn.outvars[0].aval.dtype)):
+        return 6 + elements * 15e-3  # ten times what others take
     is_one_loop = isinstance(eqn.primitive.in_numpy(eqn.params), np.ufunc)
     return (1 if is_one_loop else 6) + elements * (0.3e-3 if is_one_loop else 3e-3)
+
+
+def _length_of_sort(eqn: JaxprEqn, elements: int) -> int:
+    """Return how many elements are ordered among each other."""
+    aval = eqn.invars[0].aval
+    return aval.shape[eqn.params.get("dimension", -1)] if aval.shape else elements
+
+
+def _products(eqn: JaxprEqn) -> int:
+    """Return how many multiplications a product of matrices takes."""
+    (summed, _), _ = eqn.params["dimension_numbers"]
+    terms: int = math.prod(eqn.invars[0].aval.shape[axis] for axis in summed)
+    return eqn.outvars[0].aval.size * terms
 
 
 def _all_equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:

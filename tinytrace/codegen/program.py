@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tinytrace.codegen.ir.cost import duration
 from tinytrace.codegen.ir.interpreter import run, unwritten
-from tinytrace.codegen.ir.kernel import Kernel
+from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.printer import to_text
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.memory import Memory, assign
@@ -40,6 +41,11 @@ class Kernels(list[Kernel], ShowsItself):
     def replaced(self, kernels: Iterable[Kernel]) -> Kernels:
         """Return other kernels with the same inputs and outputs."""
         return Kernels(kernels, self.inputs, self.outputs, self.constants, self.shared)
+
+    @property
+    def nanoseconds(self) -> float:
+        """About how long they take on one thread; what loops and branches around kernels repeat counts once."""
+        return sum(duration(kernel.body) for kernel in self if isinstance(kernel, Nest))
 
     @property
     def has_callbacks(self) -> bool:

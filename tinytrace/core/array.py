@@ -22,9 +22,9 @@ from tinytrace.core.storage import storage_type
 from tinytrace.errors import JaxRuntimeError
 from tinytrace.tracebacks import api_boundary
 
-# The block pool of csrc/alloc.c and the call of csrc/call.c, for the types of csrc/dispatch.c.
+# The block pool of csrc/alloc.c and the calls of csrc/call.c, for the types of csrc/dispatch.c.
 _dispatch.set_pool(*(int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
-                     for name in ("tt_alloc", "tt_free", "tt_call")))
+                     for name in ("tt_alloc", "tt_free", "tt_call", "tt_call_on_blocks")))
 
 
 ITERATED = 256

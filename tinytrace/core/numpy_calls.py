@@ -45,6 +45,20 @@ class _Quiet(threading.local):
         self.context: contextvars.Context | None = _quiet_context()
 
 
+LARGEST_KEPT = (32 << 20) - (1 << 16)
+"""Bytes: glibc gives no thought to blocks that are larger."""
+
+
+def _keep_freed_memory() -> None:
+    """Let malloc see that large blocks come and go, as it does in programs that use NumPy alone.
+
+    Until a mapped block has been freed, glibc gives memory back to the system with each array that NumPy frees, and the
+    next one is paid for page by page: two thirds of a transform of 100,000 elements.
+    """
+    np.empty(LARGEST_KEPT, np.uint8)  # it is never written, so that it takes no memory
+
+
+_keep_freed_memory()
 _quiet = _Quiet()
 set_numpy(np.asarray, _quiet_context, int(ffi.cast("uintptr_t", ffi.addressof(lib, "tt_set_quicksorts"))))
 

@@ -81,3 +81,8 @@ def _once(stmt: Stmt) -> float:
 def chunks(nanoseconds: float) -> int:
     """Return into how many chunks a fold of everything is cut that takes so long on one thread."""
     return 1 if nanoseconds < WORTH_SPREADING else min(MOST_CHUNKS, int(nanoseconds / CHUNK))
+
+
+def even_chunks(nanoseconds: float) -> int:
+    """Return the same as a power of two: so many can be shared out evenly."""
+    return 1 << chunks(nanoseconds).bit_length() - 1

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tinytrace.codegen.ir.cost import CHUNK, MOST_CHUNKS, PRODUCT, WORTH_SPREADING, duration
+from tinytrace.codegen.ir.cost import CHUNK, PRODUCT, WORTH_SPREADING, duration, even_chunks
 from tinytrace.codegen.ir.kernel import Kernel, map_bodies
 from tinytrace.codegen.ir.nodes import walk
 from tinytrace.codegen.ir.statements import Call, For, Stmt, When, expressions, nested, operations
@@ -41,7 +41,7 @@ def _grain(loop: For) -> int:
     if extent < 2:
         return 0
     if total >= WORTH_SPREADING:
-        grain = -(-extent // _even(total / CHUNK))
+        grain = -(-extent // even_chunks(total))
         return -(-grain // 64) * 64 if loop.simd else grain
     return extent if len(walk(root for inner in nested(loop.body) for root in expressions(inner))) > LONG else 0
 
@@ -53,11 +53,6 @@ def _grain_of_products(loop: For) -> int:
         return 0
     products = all(stmt.rows for stmt in nested(loop.body) if isinstance(stmt, Call))
     return math.ceil(CHUNK * loop.axis.args[1] / nanoseconds) if products else 0
-
-
-def _even(chunks: float) -> int:
-    """Return the largest power of two up to `chunks`: so many can be shared out evenly."""
-    return 1 << min(int(chunks), MOST_CHUNKS).bit_length() - 1
 
 
 def _calls(body: Sequence[Stmt]) -> bool:

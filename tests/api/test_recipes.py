@@ -1,0 +1,78 @@
+"""What NumPy answers for how long, and what is shared out to threads: estimates, the same in every run."""
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace import lax
+from tinytrace._dispatch import EagerEntry, FastEntry
+from tinytrace.api import eager, recipes
+from tinytrace.api.blocks import on_blocks
+from tinytrace.api.jit import jit
+from tinytrace.api.program import shared_program
+from tinytrace.runtime.threads import num_threads, set_num_threads
+
+
+@pytest.mark.parametrize(("function", "dtype", "elements", "most"), [
+    (jnp.sort, "float32", 1000, 800), (jnp.sort, "float32", 100_000, 3),
+    (lambda x: lax.top_k(x, 5), "int32", 100_000, 3), (lambda x: x % 7, "int32", 100_000, 12),
+    (lambda x: jnp.repeat(x, 3), "float32", 100_000, 40),
+    (lambda x: x[:90_000].reshape(300, 300) @ x[:90_000].reshape(300, 300), "int32", 100_000, 2)])
+def test_what_numpy_does_slowly_is_compiled_soon(function, dtype, elements, most):
+    """So many calls take it as long as a compiler takes; with few elements it may answer hundreds."""
+    calls = recipes.calls_in_budget(jax.make_jaxpr(function)(jnp.ones(elements, dtype)).jaxpr)
+    assert most // 3 <= calls <= most
+
+
+def test_long_loops_of_numpy_are_compiled_and_short_ones_are_not(monkeypatch):
+    monkeypatch.setattr(recipes, "BUDGET", 12)
+    monkeypatch.setattr(recipes, "EQUATION", 0)
+    f = eager.EagerFunction(jnp.sqrt.__wrapped__, jit(jnp.sqrt.__wrapped__), elementwise=True)
+    answered = []
+    learn = eager.EagerFunction._learn
+    monkeypatch.setattr(eager.EagerFunction, "_learn", lambda self, *call: (
+        answered.append(type(call[2])) if self is f else None, learn(self, *call))[1])
+    short, long = jnp.ones(100), jnp.ones(100_000)
+    for x in (*[short] * 50, long, long, long, jnp.ones(200)):
+        assert (f(x) == 1).all()
+    assert answered == [EagerEntry, EagerEntry, FastEntry, EagerEntry]
+
+
+def test_blocks_are_shared_out_to_threads_where_there_are_many():
+    """What each of them costs is estimated as for programs of their own; results are those of one thread."""
+    x = jnp.asarray(np.random.default_rng(0).uniform(0.1, 2, 300_001).astype(np.float32))[:200_001]
+    program = shared_program(on_blocks(jax.make_jaxpr(jnp.exp)(x)).jaxpr)
+    entry = program.entry_on_blocks([], [0], None)
+    assert entry.grain(1000) == 0
+    assert 0 < entry.grain(200_001) < 200_001 // 64
+    before, bits = num_threads(), {}
+    try:
+        for threads in (1, 3):
+            set_num_threads(threads)
+            bits[threads] = [np.asarray(f(x)).tobytes() for f in (jnp.exp, jnp.tan)]
+    finally:
+        set_num_threads(before)
+    one = bits[1]
+    assert bits[3] == one
+    assert np.asarray(jnp.exp(x[:1000])).tobytes() == one[0][:4000]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc gives memory back to the system")
+def test_numpys_arrays_do_not_come_from_fresh_pages():
+    code = """
+import resource
+import numpy as np
+import tinytrace
+x, faults = np.ones(100_000, np.complex64), []
+for _ in range(10):
+    np.fft.fft(x)
+    faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+print(faults[-1] - faults[5])
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(found.stdout) < 500  # two thousand for each transform, where each array is fresh
