@@ -4,6 +4,7 @@
 #include "arrays.h"
 #include "installed.h"
 #include "views.h"
+#include <string.h>
 
 /* A given object, NULL for None. */
 static PyObject *or_null(PyObject *x) { return x == Py_None ? NULL : Py_NewRef(x); }
@@ -187,6 +188,33 @@ PyObject *array_of(PyObject *aval, PyObject *buffer) {
     array->aval = Py_NewRef(aval);
     array->buffer = Py_NewRef(buffer);
     return (PyObject *)array;
+}
+
+/* The bytes of `element`, over and over: what is there already is copied behind itself. */
+static void fill(char *to, size_t nbytes, const char *element, size_t width) {
+    size_t done = width < nbytes ? width : nbytes;
+    memcpy(to, element, done);
+    for (size_t more; done < nbytes; done += more) {
+        more = done < nbytes - done ? done : nbytes - done;
+        memcpy(to + done, to, more);
+    }
+}
+
+/* array_filled(aval, element, count): an array of so many elements, each of which is these bytes */
+PyObject *array_filled(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    (void)module;
+    if (n != 3 || !PyBytes_Check(args[1]))
+        return PyErr_Format(PyExc_TypeError, "array_filled takes a type, bytes and a number");
+    Py_ssize_t width = PyBytes_GET_SIZE(args[1]), count = PyLong_AsSsize_t(args[2]);
+    if (count < 0 || (width && count > PY_SSIZE_T_MAX / width))
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "an array has no %zd elements", count);
+    PyObject *buffer = buffer_of((size_t)(width * count));
+    if (!buffer)
+        return NULL;
+    fill((char *)((Buffer *)buffer)->address, (size_t)(width * count), PyBytes_AS_STRING(args[1]), (size_t)width);
+    PyObject *array = array_of(args[0], buffer);
+    Py_DECREF(buffer);
+    return array;
 }
 
 /* array_of_view(aval, view): what ArrayBase(...) does for the result of a NumPy operation, at a quarter of its cost */

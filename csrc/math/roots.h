@@ -41,11 +41,34 @@ static inline float tt_cbrt_f32(float x) {
     return (size == 0.0f) | !(size < __builtin_inff()) ? x : __builtin_copysignf((float)t, x);
 }
 
-/* tt: tt_rem_f32; needs:  */
-/* The remainder has the sign of x and is exact, so it takes long division: the C library's. */
-static inline float tt_rem_f32(float x, float y) { return __builtin_fmodf(x, y); }
+/* tt: tt_rem_step; needs:  */
+/* Takes the multiple of size * scale from r that leaves the least: as r is less than 2**28 times as large, its number has
+   at most 28 bits, the product 52, and what is left as few as a float has. Nothing is rounded. */
+static inline double tt_rem_step(double r, double size, double inverse, double scale) {
+    double number = r * (inverse / scale) + 0x1.8p52 - 0x1.8p52; /* to a whole number: one beside the nearest will do */
+    return r - number * (size * scale);
+}
+
+/* tt: tt_rem_f32; needs: tt_rem_step; long */
+/* The remainder has the sign of x and is exact: a long division, 28 bits of the quotient at a time, which has vectors. */
+static inline float tt_rem_f32(float x, float y) {
+    double size = __builtin_fabsf(y), inverse = 1.0 / size, r = __builtin_fabsf(x);
+    r = tt_rem_step(r, size, inverse, 0x1p252);
+    r = tt_rem_step(r, size, inverse, 0x1p224);
+    r = tt_rem_step(r, size, inverse, 0x1p196);
+    r = tt_rem_step(r, size, inverse, 0x1p168);
+    r = tt_rem_step(r, size, inverse, 0x1p140);
+    r = tt_rem_step(r, size, inverse, 0x1p112);
+    r = tt_rem_step(r, size, inverse, 0x1p84);
+    r = tt_rem_step(r, size, inverse, 0x1p56);
+    r = tt_rem_step(r, size, inverse, 0x1p28);
+    r = tt_rem_step(r, size, inverse, 1.0);
+    r = r < 0.0 ? r + size : r;
+    return (size == __builtin_inf()) & (__builtin_fabsf(x) < __builtin_inff()) ? x : __builtin_copysignf((float)r, x);
+}
 
 /* tt: tt_rem_f64; needs:  */
+/* The same of doubles takes a wider type: the C library's. */
 static inline double tt_rem_f64(double x, double y) { return __builtin_fmod(x, y); }
 
 /* tt: tt_nextafter_f32; needs: tt_bits_f32, tt_float_f32 */

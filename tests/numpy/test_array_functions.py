@@ -2,8 +2,11 @@
 
 import functools
 
+import numpy as np
 import pytest
 
+import tinytrace as jax
+import tinytrace.numpy as jnp
 from tests import goldens
 
 SCENE, CASES = goldens.load("array_functions")
@@ -19,3 +22,36 @@ def scene():
 def test_answers_of_jax(case):
     got = goldens.answer(case.program, dict(scene()))
     assert goldens.differences(got, case.answer, 4e-6) == []
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "uint32", "bool", "complex64"])
+def test_filled_arrays_of_all_sizes(dtype):
+    """Small ones are written into a block at once; nobody can tell."""
+    dtype = jnp.dtype(dtype)
+    for shape in (0, 1, 7, (3, 5), (2, 0), (), 4096, 5000):
+        for made, value in ((jnp.zeros, 0), (jnp.ones, 1), (jnp.empty, 0)):
+            for _ in range(2):
+                x = made(shape, dtype)
+                assert (x.dtype, x.shape, x.weak_type) == (dtype, np.zeros(shape).shape, False)
+                assert (np.asarray(x) == np.full(shape, value, dtype)).all()
+    for value in (0.0, -0.0, 2.5, float("inf")):
+        assert np.asarray(jnp.full(9, value)).tobytes() == np.full(9, value, np.float32).tobytes()
+    jnp.zeros((2, 1))
+    for shape in ((2.0, 1), (-1,), "3"):  # what is equal to a shape is not one yet
+        with pytest.raises(TypeError):
+            jnp.zeros(shape)
+
+
+def test_remainders_of_floats_are_exact():
+    """Of all magnitudes: the compiled long division gives what the C library's gives, to the bit."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2 ** 32, (2, 1_000_000), np.uint32)
+    bits[1, ::2] = (bits[1, ::2] & 0x807FFFFF) | (bits[0, ::2] & 0x7F800000)  # of like size
+    special = np.float32([0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 1e-45, -1e-45, 3.4e38, 1.1754944e-38])
+    x, y = (np.concatenate([part.view(np.float32), more.ravel()]) for part, more in
+            zip(bits, np.meshgrid(special, special), strict=True))
+    with np.errstate(all="ignore"):
+        expected = np.fmod(x, y)
+    np.testing.assert_array_equal(np.asarray(jax.jit(jax.lax.rem)(x, y)), expected)
+    signs = ~np.isnan(expected)
+    assert (np.signbit(np.asarray(jax.jit(jax.lax.rem)(x, y)))[signs] == np.signbit(expected)[signs]).all()

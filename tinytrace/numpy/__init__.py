@@ -210,12 +210,16 @@ from tinytrace.numpy.shapes import (
     atleast_2d,
     atleast_3d,
     expand_dims,
+    iterable,
     matrix_transpose,
     moveaxis,
+    ndim,
     permute_dims,
     ravel,
     reshape,
     rollaxis,
+    shape,
+    size,
     squeeze,
     swapaxes,
     transpose,
@@ -346,7 +350,6 @@ if TYPE_CHECKING:
 
 newaxis = None
 pi, e, euler_gamma, inf, nan = _np.pi, _np.e, _np.euler_gamma, _np.inf, _np.nan
-shape, ndim, size, iterable = _np.shape, _np.ndim, _np.size, _np.iterable
 array_repr, array_str, save, savez = _np.array_repr, _np.array_str, _np.save, _np.savez
 get_printoptions, printoptions, set_printoptions = _np.get_printoptions, _np.printoptions, _np.set_printoptions
 bool = bool_

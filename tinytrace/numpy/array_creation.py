@@ -39,6 +39,7 @@ from tinytrace.numpy.promotion import (
     user_dtype,
 )
 from tinytrace.primitives.conversion import copy as lax_copy
+from tinytrace.primitives.creation import small_and_filled
 from tinytrace.primitives.elementwise import const_like
 from tinytrace.primitives.placement import device_put
 
@@ -230,11 +231,11 @@ def _filled(function: str, shape: Any, value: int, dtype: Any) -> Value:
         raise TypeError(f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write "
                         f"`jax.numpy.{function}({shape}, {dtype})` when you meant "
                         f"`jax.numpy.{function}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?")
+    if (found := small_and_filled(shape, value, dtype)) is not None:
+        return found
     shape, dtype = shape_tuple(shape), user_dtype(dtype, function) or float_dtype()
     if is_eager() and not isinstance(dtype, KeyType) and min(shape, default=0) >= 0:
-        filled = np.empty(shape, dtype) if value else np.zeros(shape, dtype)
-        if value:
-            filled.fill(value)
+        filled = np.full(shape, value, dtype) if value else np.zeros(shape, dtype)
         return array_of_own(filled, ShapedArray(shape, dtype))
     return lax.full(shape, value, dtype)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit, remembered
+from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_complex, is_float, is_integer
 from tinytrace.core.storage_types import STORAGE_TYPES
@@ -178,6 +179,8 @@ def real(val: ArrayLike, /) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.real.html.
     """
+    if type(val) is Array and not is_complex(val.dtype):
+        return val
     check_arraylike("real", val)
     return lax.real(val) if iscomplexobj(val) else as_array(val)
 

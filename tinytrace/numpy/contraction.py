@@ -149,6 +149,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = 
     return vectorize(product, signature="(n),(n)->()")(moveaxis(x1, axis, -1), moveaxis(x2, axis, -1))
 
 
+@remembered("axes", "precision", "preferred_element_type", static_argnums=(2,))
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2, *, precision: Any = None,
               preferred_element_type: DTypeLike = None) -> Value:
     """Return the sum of products over `axes`: the last of `a` with the first of `b`, or pairs of lists.

@@ -22,7 +22,9 @@ from tinytrace.core.dtypes import (
     BOOL,
     FLOAT0,
     FLOAT32,
+    FLOAT64,
     INT32,
+    INT64,
     SUPPORTED,
     DType,
     KeyType,
@@ -146,12 +148,12 @@ def _promote_to(at_least: Callable[[DType], DType], args: Sequence[Any]) -> list
 
 def float_dtype() -> DType:
     """Return the dtype of Python floats: float32, or float64 in x64 mode."""
-    return canonicalize_dtype(float)
+    return FLOAT64 if config.enable_x64 else FLOAT32
 
 
 def int_dtype() -> DType:
     """Return the dtype of Python ints: int32, or int64 in x64 mode."""
-    return canonicalize_dtype(int)
+    return INT64 if config.enable_x64 else INT32
 
 
 def to_inexact_dtype(dtype: DType) -> DType:

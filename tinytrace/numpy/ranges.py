@@ -234,6 +234,7 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike = None, sparse: bool = F
     return stack(grids, 0) if grids else array([], dtype=dtype)
 
 
+@remembered()
 def ix_(*args: ArrayLike) -> tuple[Value, ...]:
     """Return arrays that index the product of the given indices: `x[ix_([0, 1], [2])]` is a 2 by 1 block.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import inline_jit, library_jit, remembered
+from tinytrace.core.array import Array
 from tinytrace.core.avals import canonicalize_shape
 from tinytrace.numpy.array_creation import array, asarray
 from tinytrace.numpy.promotion import (
@@ -294,3 +295,49 @@ def atleast_3d(*arys: ArrayLike) -> Any:
 
 def _one_or_list(arrays: list[Value]) -> Any:
     return arrays[0] if len(arrays) == 1 else arrays
+
+
+# --- what is asked of shapes -------------------------------------------------------------------------------------
+
+def shape(a: Any) -> tuple[int, ...]:
+    """Return the shape of an array, a number or nested lists.
+
+    >>> jnp.shape(jnp.ones((2, 3)))
+    (2, 3)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.shape.html.
+    """
+    return a.shape if type(a) is Array else np.shape(a)
+
+
+def ndim(a: Any) -> int:
+    """Return the number of dimensions of an array, a number or nested lists.
+
+    >>> jnp.ndim(jnp.ones((2, 3)))
+    2
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.ndim.html.
+    """
+    return a.ndim if type(a) is Array else np.ndim(a)
+
+
+def size(a: Any, axis: int | None = None) -> int:
+    """Return the number of elements, or that along `axis`.
+
+    >>> jnp.size(jnp.ones((2, 3)), 1)
+    3
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.size.html.
+    """
+    return a.size if type(a) is Array and axis is None else np.size(a, axis)
+
+
+def iterable(y: Any) -> bool:
+    """Can `y` be iterated over? An array can if it has a dimension.
+
+    >>> jnp.iterable(jnp.ones(3)), jnp.iterable(2.0)
+    (True, False)
+
+    See https://numpy.org/doc/stable/reference/generated/numpy.iterable.html.
+    """
+    return bool(y.shape) if type(y) is Array else np.iterable(y)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tinytrace._dispatch import array_filled
 from tinytrace.config import config
 from tinytrace.core.array import Array, array_of_own
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
@@ -27,7 +28,7 @@ from tinytrace.core.dtypes import (
 from tinytrace.core.kinds import IndexMap, Kind, cast
 from tinytrace.core.primitive import ALL, Primitive, refuse
 from tinytrace.core.trace import is_eager
-from tinytrace.primitives.broadcasting import broadcast, broadcast_in_dim, repeated
+from tinytrace.primitives.broadcasting import SMALL, broadcast, broadcast_in_dim, repeated
 from tinytrace.primitives.checks import check_shapelike
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.random_bits import random_unwrap, random_wrap
@@ -140,8 +141,30 @@ def _is_plain(kind: type, dtype: DType) -> bool:
 
 def full_of_number(x: float, aval: ShapedArray) -> Any:
     """Return an array of this type in which each element is `x`; where nothing is traced."""
-    value = np.asarray(x, aval.dtype) if type(x) is float else np.asarray(x).astype(aval.dtype)
-    return array_of_own(repeated(value, aval.shape), aval)
+    element = np.asarray(x, aval.dtype) if type(x) is float else np.asarray(x).astype(aval.dtype)
+    size = aval.size
+    if size > SMALL:  # one element, for as long as nobody needs more
+        return array_of_own(repeated(element, aval.shape), aval)
+    return array_filled(aval, element.tobytes(), size)
+
+
+def small_and_filled(shape: Any, x: int, dtype: Any) -> Any:
+    """Return a small array of float32 or `dtype` in which each element is `x`; None where something is traced, it is
+    large, or there is more to be said of the arguments.
+    """
+    is_plain = type(shape) is int or (type(shape) is tuple and _ONLY_INT.issuperset(map(type, shape)))
+    if not is_plain or not (dtype is None or type(dtype) is type or isinstance(dtype, np.dtype)) or not is_eager():
+        return None
+    found = _as_filled(shape, x, dtype, config.enable_x64)
+    return found and array_filled(*found)
+
+
+@functools.lru_cache(maxsize=4096)
+def _as_filled(shape: Any, x: int, dtype: Any, x64: bool) -> tuple[ShapedArray, bytes, int] | None:
+    aval = full_aval(shape, canonicalize_dtype(float) if dtype is None else dtype, int)
+    if aval is None or aval.size > SMALL:
+        return None
+    return aval, np.asarray(x).astype(aval.dtype).tobytes(), aval.size
 
 
 def _full_of_keys(fill_value: Any, shape: tuple[int, ...], wanted: KeyType) -> Any:

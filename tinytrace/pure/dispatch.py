@@ -86,6 +86,12 @@ class ArrayBase:
         return _hooks.getitem(self, index)
 
 
+def array_filled(aval: Any, element: bytes, count: int, /) -> Any:
+    """Return an array of so many elements, each of which is these bytes."""
+    elements = np.frombuffer(element * max(count, 1), aval.dtype)[:count].reshape(aval.shape)
+    return _hooks.array(aval, None, elements)
+
+
 def array_of_view(aval: Any, view: Any, /) -> Any:
     """Return an array whose elements are those of a read-only NumPy array."""
     return _hooks.array(aval, None, view)

@@ -14,6 +14,7 @@ from tinytrace.numpy.searching import where
 from tinytrace.primitives.elementwise import const_like
 
 
+@remembered(elementwise=True)
 def expit(x: ArrayLike) -> Value:
     """Return the logistic function `1 / (1 + exp(-x))`.
 

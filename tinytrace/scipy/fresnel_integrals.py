@@ -10,7 +10,7 @@ import numpy as np
 
 import tinytrace.numpy as jnp
 from tinytrace.api.custom_rules import custom_jvp
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.dtypes import is_complex
 from tinytrace.numpy.promotion import ArrayLike, Value, promote_args_inexact
 
@@ -27,6 +27,11 @@ def fresnel(x: ArrayLike) -> tuple[Value, Value]:
     >>> [part.round(4) for part in jax.scipy.special.fresnel(jnp.array([1.0]))]
     [Array([0.4383], dtype=float32), Array([0.7799], dtype=float32)]
     """
+    return _fresnel(x)
+
+
+@remembered()
+def _fresnel(x: ArrayLike) -> tuple[Value, Value]:
     given, = promote_args_inexact("fresnel", x)
     if is_complex(given.dtype):
         raise NotImplementedError("Support for complex-valued inputs is not implemented yet.")
