@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 DEVICES = "there is one device, the CPU of this machine: without the call the program computes the same"
-AXIS_NAMES = "a name is bound by the trace that maps over the axis (tinytrace/core/named_axes.py)"
 INSIDE = "it is a part of XLA's and has no counterpart here"
 SIZES = "sizes are numbers here, and known when a program is traced"
 CALLS = "a call is one equation with a jaxpr (pjit, closed_call), whose primitive has a rule for each transformation"
-STACK = "there is no stack of traces here: a trace knows its parent (tinytrace/core/trace.py)"
 
 MISSING: dict[str, dict[str, str]] = {
     "tinytrace.lax": {
@@ -26,27 +24,16 @@ MISSING: dict[str, dict[str, str]] = {
         "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
     },
     "tinytrace.core": {
-        "MainTrace Sublevel TraceStack TraceState apply_todos call_bind_with_continuation map_bind "
-        "map_bind_with_continuation process_env_traces_call process_env_traces_map raise_as_much_as_possible "
-        "reset_trace_state": STACK,
         "InDBIdx OutDBIdx": SIZES,
-        "stash_axis_env subst_axis_names_var": AXIS_NAMES,
-    },
-    "tinytrace.interpreters.ad": {
-        "call_param_updaters call_transpose call_transpose_param_updaters map_transpose": CALLS,
-        "reducing_transposes": "a transpose rule is in ad.primitive_transposes, also one that sums over named axes",
-        "zeros_like_p": "zeros are the equation broadcast_in_dim: use ad.zeros_like_aval or jnp.zeros_like",
     },
     "tinytrace.interpreters.batching": {
         "IndexedAxisSize Jumble JumbleAxis JumbleTy RaggedAxis jumble_axis": "there are no ragged arrays",
         "ZeroIfMapped": "loops find out by themselves which carries are batched (tinytrace/control_flow/bodies.py)",
-        "batch_custom_jvp_subtrace batch_custom_vjp_bwd batch_subtrace":
-            "they continue in a trace of JAX's stack: batching.batch(fun, ...) starts one, as jax.vmap does",
     },
     "tinytrace.interpreters.partial_eval": {
         "BoundedAxisSize TracerAsName call_padding_rule def_trivial_padding infer_lambda_input_type pad_jaxpr "
         "padding_rules trace_to_jaxpr_dynamic2 trace_to_jaxpr_final2 trace_to_subjaxpr_dynamic2": SIZES,
-        "ParamsUpdater ResAvalUpdater call_param_updaters call_partial_eval_custom_rule call_partial_eval_rules "
+        "ResAvalUpdater call_partial_eval_custom_rule call_partial_eval_rules "
         "closed_call_partial_eval_custom_rule custom_staging_rules": CALLS,
         "ConstFoldRule ForwardingRule const_fold_rules forwarding_rules":
             "what is known without an equation its primitive says (`Primitive.fold`, tinytrace/core/primitive.py)",

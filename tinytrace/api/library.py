@@ -177,10 +177,10 @@ def of_library(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_staging() -> bool:
-    """Is a jaxpr being written, by this trace or by one that its operations end up in?"""
+    """Are programs met as such by this trace or by one that its operations end up in, as where a jaxpr is written?"""
     trace: Trace | None = current_trace()
     while trace is not None:
-        if isinstance(trace, DynamicJaxprTrace):
+        if trace.takes_programs:
             return True
         trace = trace.parent
     return False

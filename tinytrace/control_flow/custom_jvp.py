@@ -44,8 +44,9 @@ class CustomJvpCall(Primitive):
             "call_jaxpr": closed, "jvp_jaxpr_thunk": JvpThunk(jvp, avals), "num_consts": len(consts), **params})
 
     def bind(self, *args: Any, **params: Any) -> Any:
+        """Without `call_jaxpr` the first two operands are the function and its rule, as `call` takes them."""
         if "call_jaxpr" not in params:
-            return super().bind(*args, **params)
+            return self.call(*args, **params)
         jvp = _unstaged_rule(params["jvp_jaxpr_thunk"], params["num_consts"])
         return self.call(jaxpr_as_fun(params["call_jaxpr"]), jvp, *args, symbolic_zeros=params["symbolic_zeros"])
 

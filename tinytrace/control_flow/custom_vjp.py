@@ -55,6 +55,10 @@ class CustomVjpCall(WithPrograms):
             "fun_jaxpr": ClosedJaxpr(hoist_consts(jaxpr), ()), "fwd_jaxpr_thunk": FwdThunk(fwd, avals),
             "bwd": _named(bwd), "num_consts": len(consts), **params})
 
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Without `fun_jaxpr` the first three operands are the function and its rules, as `call` takes them."""
+        return super().bind(*args, **params) if "fun_jaxpr" in params else self.call(*args, **params)
+
     def effects(self, *avals: ShapedArray, fun_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
         return fun_jaxpr.effects
 

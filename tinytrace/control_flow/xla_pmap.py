@@ -6,20 +6,22 @@ longer axis can be traced and transformed, and is refused when it is to be compi
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinytrace.control_flow.bodies import WithPrograms, drop, keep, merge, run_body
-from tinytrace.core.avals import ShapedArray
+from tinytrace.control_flow.closed_call import call_param_updaters, updated
+from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.named_axes import Axis, binding
+from tinytrace.core.primitive import registry
 from tinytrace.core.tangents import Zero, is_undefined_primal
-from tinytrace.core.trace import is_eager
+from tinytrace.core.trace import current_trace, is_eager
 from tinytrace.primitives.broadcasting import squeeze
 from tinytrace.transforms.jvp import jvp_jaxpr
 from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
-from tinytrace.transforms.staging import trace_to_closed_jaxpr
+from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr, trace_to_jaxpr
 from tinytrace.transforms.transpose import transpose_jaxpr
 from tinytrace.transforms.vmap import batch_jaxpr_axes, move_dim, run_batched
 from tinytrace.util import cache_by_jaxpr
@@ -27,21 +29,54 @@ from tinytrace.util import cache_by_jaxpr
 Dims = Sequence[int | None]
 
 
-class XlaPmap(WithPrograms):
+class MapPrimitive(WithPrograms):
     """`b = xla_pmap[axis_name=i axis_size=1 call_jaxpr={...} in_axes=(0,) out_axes=(0,) ...] a: f32[1,n]`."""
 
-    name = "xla_pmap"
     multiple_results = True
     map_primitive = True
     compiled_eagerly = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.run: Callable[..., Any] | None = None
+
+    def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
+        """Let `impl(fun, *args, **params)` compute the map of a function outside of traces."""
+        self.run = impl
+        return impl
 
     def binds(self, params: dict[str, Any]) -> Sequence[Any]:
         return (params["axis_name"],)
 
     def bind(self, *args: Any, **params: Any) -> Any:
+        """Without `call_jaxpr` the first operand is a `linear_util.WrappedFun`, to be traced at the types of elements.
+
+        Then `out_axes_thunk` tells the axes of the results once it has been.
+        """
+        if "call_jaxpr" not in params:
+            fun, *operands = args
+            return current_trace().process_call(self, fun, operands, params)
         if is_eager():
             check_devices(params["axis_size"])
         return super().bind(*args, **params)
+
+    def bind_function(self, fun: Any, *args: Any, out_axes_thunk: Callable[[], Dims], **params: Any) -> Any:
+        """Apply the map of a function: run it as `def_impl` says, else leave the equation of its jaxpr behind."""
+        if is_eager() and self.run is not None:
+            return self.run(fun, *args, out_axes_thunk=out_axes_thunk, **params)
+        in_axes = params.pop("in_axes")
+        avals = [_element(aval_of(x), axis) for x, axis in zip(args, in_axes, strict=True)]
+        with binding(_axis(params)):
+            jaxpr, consts = trace_to_jaxpr(fun.call_wrapped, avals)
+        flags = params.pop("donated_invars", (False,) * len(args))
+        params |= {"call_jaxpr": ClosedJaxpr(hoist_consts(jaxpr), ()), "in_axes": (*[None] * len(consts), *in_axes),
+                   "out_axes": tuple(out_axes_thunk()), "donated_invars": (*[False] * len(consts), *flags)}
+        return self.bind(*consts, *args,
+                         **updated(call_param_updaters, self, params, [True] * len(args), len(consts)))
+
+    def post_process(self, trace: Any, out_tracers: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Let a trace take results apart that a mapped function closes over."""
+        return trace.post_process_map(self, out_tracers, params)
 
     def effects(self, *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
         return call_jaxpr.effects
@@ -127,6 +162,10 @@ def _axis(params: dict[str, Any]) -> Axis:
     return Axis(params["axis_size"], params["axis_name"])
 
 
+def _element(aval: ShapedArray, axis: int | None) -> ShapedArray:
+    return aval if axis is None else aval.update(shape=(*aval.shape[:axis], *aval.shape[axis + 1:]))
+
+
 def _taken_out(dim: int | None, other: int | None) -> int | None:
     """Return where axis `dim` is once axis `other` is gone."""
     return dim if dim is None or other is None or dim <= other else dim - 1
@@ -168,4 +207,4 @@ def _moved(x: Any, dim: int | None, wanted: int | None) -> Any:
     return move_dim(x, 1, dim, wanted)
 
 
-xla_pmap_p = XlaPmap()
+xla_pmap_p = registry["xla_pmap"] = MapPrimitive("xla_pmap")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tinytrace.core.jaxpr import Jaxpr, subjaxprs
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.trace import Trace, current_trace, set_current_trace
 
+Function = Callable[..., Any]
 no_axis_name = object()
 """The name of an axis that has none: nobody can ask for it."""
 
@@ -60,7 +61,7 @@ def bound_axes() -> list[Axis]:
     """Return the axes that are mapped over here, the innermost first; collectives may ask for those with a name."""
     axes: list[Axis] = []
     trace: Trace | None = current_trace()
-    while trace is not None:
+    while trace is not None and not isinstance(trace, _Hiding):
         axes += reversed(trace.axes)
         trace = trace.parent
     return axes
@@ -92,6 +93,36 @@ class _Binding(Trace):
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         with set_current_trace(self.parent):
             return self.parent.process_primitive(primitive, args, params)
+
+    def process_custom_jvp_call(self, primitive: Primitive, fun: Function, jvp: Function, args: Sequence[Any],
+                                params: dict[str, Any]) -> Any:
+        return self.parent.process_custom_jvp_call(primitive, self._bound(fun), self._bound(jvp), args, params)
+
+    def process_custom_vjp_call(self, primitive: Primitive, fun: Function, fwd: Function, bwd: Function,
+                                args: Sequence[Any], params: dict[str, Any]) -> Any:
+        return self.parent.process_custom_vjp_call(primitive, self._bound(fun), self._bound(fwd), self._bound(bwd),
+                                                   args, params)
+
+    def _bound(self, fun: Function) -> Function:
+        """Return `fun`, to be called with these names under whichever trace asks for it."""
+        def bound(*args: Any) -> Any:
+            with set_current_trace(type(self)(current_trace(), self.axes)):
+                return fun(*args)
+
+        return bound
+
+
+def hiding() -> contextlib.AbstractContextManager[None]:
+    """Let what is traced inside the block find no names but those that it binds itself."""
+    return set_current_trace(_Hiding(current_trace(), ()))
+
+
+class _Hiding(_Binding):
+    """Where the search for names ends."""
+
+    @property
+    def named_axes(self) -> tuple[Any, ...]:
+        return ()
 
 
 def as_names(axis_name: Any) -> tuple[Any, ...]:

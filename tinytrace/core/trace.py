@@ -33,6 +33,8 @@ class Trace:
     alive = True
     axes: tuple[Any, ...] = ()
     """The `named_axes.Axis`es that this trace maps over, the innermost last."""
+    takes_programs = False
+    """Does it meet a jitted function of the library as an equation with a program, not as what that does?"""
 
     @property
     def tag(self) -> object:
@@ -62,6 +64,11 @@ class Trace:
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         raise NotImplementedError(self.name)
+
+    def process_call(self, primitive: Primitive, fun: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Apply a primitive whose program is still a function, a `linear_util.WrappedFun`: as one with a jaxpr."""
+        with set_current_trace(self):
+            return primitive.bind_function(fun, *args, **params)  # type: ignore[attr-defined]
 
     def process_custom_jvp_call(self, primitive: Primitive, fun: Callable[..., Any], jvp: Callable[..., Any],
                                 args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -344,9 +351,9 @@ def _concretization_error(tracer: Tracer, function: str) -> Exception:
                 f"try using `x.astype({function})` or `jnp.array(x, {function})` instead.")
 
 
-def leaked_tracer_error(tracer: Tracer) -> Exception:
+def leaked_tracer_error(tracer: Tracer, detail: str | None = None) -> Exception:
     """Return the error for a tracer that is used after its trace has ended."""
-    return errors.UnexpectedTracerError(_leak_text(tracer))
+    return errors.UnexpectedTracerError(_leak_text(tracer) + (f"Detail: {detail}" if detail else ""))
 
 
 def _leak_text(tracer: Tracer) -> str:

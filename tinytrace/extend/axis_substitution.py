@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
+from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var
 from tinytrace.core.named_axes import Axis, as_names, binding, names_of_equation, names_of_jaxpr
 from tinytrace.core.primitive import Primitive
 
@@ -76,8 +76,18 @@ def _in_programs(value: Any, subst: Subst) -> Any:
     return value
 
 
-def subst_axis_names_eqn(eqn: JaxprEqn, subst: Subst) -> JaxprEqn:
-    """Return an equation with other names of axes."""
+def subst_axis_names_var(v: Var, subst: Subst, var_map: dict[Var, Var]) -> Var:
+    """Return a variable, whose type has no names of axes, and note in `var_map` that it stands for itself."""
+    if not isinstance(v, DropVar):
+        assert v not in var_map
+        var_map[v] = v
+    return v
+
+
+def subst_axis_names_eqn(eqn: JaxprEqn, subst: Subst, var_map: dict[Var, Var] | None = None) -> JaxprEqn:
+    """Return an equation with other names of axes, and note its results in `var_map`."""
+    for v in eqn.outvars:
+        subst_axis_names_var(v, subst, {} if var_map is None else var_map)
     return eqn.replace(params=subst_axis_names(eqn.primitive, eqn.params, subst))
 
 

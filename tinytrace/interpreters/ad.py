@@ -9,13 +9,19 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinytrace.core.jaxpr import Jaxpr
+from tinytrace.control_flow.closed_call import call_jvp_param_updaters as call_param_updaters  # noqa: F401
+from tinytrace.control_flow.closed_call import call_transpose_param_updaters as call_transpose_param_updaters
+from tinytrace.control_flow.cond import cond_p
+from tinytrace.control_flow.pjit import pjit_p
+from tinytrace.control_flow.remat import remat_p
+from tinytrace.control_flow.scan import scan_p
+from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import UndefinedPrimal as UndefinedPrimal
 from tinytrace.core.tangents import Zero as Zero
 from tinytrace.core.tangents import is_undefined_primal as is_undefined_primal
 from tinytrace.extend.linear_util import WrappedFun, wrap_init
-from tinytrace.interpreters.rule_tables import RuleTable
+from tinytrace.interpreters.rule_tables import RuleTable, WrittenRules
 from tinytrace.primitives.elementwise import add_any_p
 from tinytrace.transforms import jvp as transforms_jvp
 from tinytrace.transforms import transpose
@@ -61,8 +67,34 @@ def _jvp_rule(rule: Rule) -> Rule:
 
 primitive_jvps = RuleTable("jvp", _jvp_rule)
 """`rule(primals, tangents, **params) -> (out, out_tangent)`."""
-primitive_transposes = RuleTable("transpose", _transpose_rule)
+
+
+class _Transposes(RuleTable):
+    """Rules of calls and maps are told their program apart: `rule(params, call_jaxpr, args, cts, ct_avals)`."""
+
+    def __getitem__(self, primitive: Primitive) -> Rule:
+        rule = super().__getitem__(primitive)
+        if hasattr(rule, "of_call"):
+            return rule.of_call  # type: ignore[no-any-return]
+        if not (primitive.call_primitive or primitive.map_primitive):
+            return rule
+        return lambda params, call_jaxpr, args, cts, avals: rule(cts, *args, call_jaxpr=call_jaxpr, **params)
+
+    def __setitem__(self, primitive: Primitive, rule: Rule) -> None:
+        def transpose(cts: Any, *args: Any, call_jaxpr: Any, **params: Any) -> Any:
+            return rule(params, call_jaxpr, args, cts, call_jaxpr.out_avals)
+
+        transpose.of_call = rule  # type: ignore[attr-defined]
+        is_call = primitive.call_primitive or primitive.map_primitive
+        super().__setitem__(primitive, transpose if is_call else rule)
+
+
+primitive_transposes = _Transposes("transpose", _transpose_rule)
 """`rule(ct, *args, **params) -> one cotangent, or None, per argument`."""
+reducing_transposes = WrittenRules("transpose", _transpose_rule, (remat_p, pjit_p, scan_p, cond_p))
+"""The same, of rules that sum over named axes themselves; they are asked first, for each is in one place only."""
+zeros_like_p = Primitive("zeros_like")
+"""A primitive without rules, as in JAX 0.4.35, where it is kept for programs that mention it."""
 
 
 def get_primitive_transpose(primitive: Primitive) -> Rule:
@@ -199,3 +231,14 @@ def jvp(fun: WrappedFun, has_aux: bool = False, instantiate: bool | Sequence[boo
         return (outs, out_tangents, aux) if has_aux else (outs, out_tangents)
 
     return wrap_init(pushed)
+
+
+def call_transpose(primitive: Primitive, params: dict[str, Any], call_jaxpr: Any, args: Sequence[Any],
+                   ct: Sequence[Any], ct_avals: Any) -> Sequence[Any]:
+    """The transpose rule of a call: a call of its program, transposed; map_transpose is that of a map."""
+    closed = call_jaxpr if isinstance(call_jaxpr, ClosedJaxpr) else ClosedJaxpr(call_jaxpr, ())
+    cts: Sequence[Any] = type(primitive).transpose(primitive, ct, *args, call_jaxpr=closed, **params)
+    return cts
+
+
+map_transpose = call_transpose

@@ -28,9 +28,13 @@ _OF_CLASSES = """
     Elt FromEltHandler GetIdx MakeIotaHandler MapSpec ToEltHandler Vmappable from_elt from_elt_handlers is_vmappable
     make_iota make_iota_handlers register_vmappable spec_types to_elt to_elt_handlers unregister_vmappable vmappables
 """
-__getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_CLASSES.split(), "transforms.vmappable") | dict.fromkeys(
-    ("AxisSize", "batch", "batch_jaxpr2", "flatten_fun_for_vmap", "vtile"), "interpreters.flat_transformations"),
-    __name__)
+_HOMES = {
+    "transforms.vmappable": _OF_CLASSES,
+    "interpreters.flat_transformations": "AxisSize batch batch_jaxpr2 flatten_fun_for_vmap vtile",
+    "interpreters.subtraces": "batch_custom_jvp_subtrace batch_custom_vjp_bwd batch_subtrace",
+}
+__getattr__ = lazy_names("tinytrace", {name: home for home, names in _HOMES.items() for name in names.split()},
+                         __name__)
 
 Rule = Callable[..., Any]
 not_mapped = None

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tinytrace.control_flow.closed_call import ParamsUpdater as ParamsUpdater
+from tinytrace.control_flow.closed_call import call_param_updaters as call_param_updaters
 from tinytrace.core import dce
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr

@@ -54,3 +54,29 @@ class RuleTable(MutableMapping[Primitive, Rule]):
 
     def __repr__(self) -> str:
         return f"<the {self.slot} rules of {len(self)} primitives>"
+
+
+class WrittenRules(RuleTable):
+    """Of the rules in a slot those that were written here, as they were written.
+
+    rooms: primitives whose own rule counts too.
+    """
+
+    def __init__(self, slot: str, adapt: Callable[[Rule], Rule] | None = None, rooms: tuple[Primitive, ...] = ()
+                 ) -> None:
+        super().__init__(slot, adapt)
+        self._written = {primitive: super(WrittenRules, self).__getitem__(primitive) for primitive in rooms}
+
+    def __getitem__(self, primitive: Primitive) -> Rule:
+        return self._written[primitive]
+
+    def __setitem__(self, primitive: Primitive, rule: Rule) -> None:
+        super().__setitem__(primitive, rule)
+        self._written[primitive] = rule
+
+    def __delitem__(self, primitive: Primitive) -> None:
+        del self._written[primitive]
+        unset_rule(primitive, self.slot)
+
+    def __iter__(self) -> Iterator[Primitive]:
+        return iter(list(self._written))

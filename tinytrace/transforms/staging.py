@@ -95,6 +95,7 @@ class DynamicJaxprTrace(Trace):
     """Writes one jaxpr: its equations so far, its inputs, and the constants it met."""
 
     name = "DynamicJaxprTrace"
+    takes_programs = True
 
     def __init__(self, parent: Trace, debug_info: DebugInfo | None = None) -> None:
         self.parent = parent

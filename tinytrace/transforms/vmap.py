@@ -70,12 +70,12 @@ def run_batched(fun: FlatFunction, axis: Axis, tag: object, args: Sequence[Any],
 
 
 class BatchTracer(Tracer):
-    """One element of the array `val`, whichever it is, along axis `dim`."""
+    """One element of the array `val`, whichever it is, along axis `dim`; the whole of `val` where that is None."""
 
     __module__ = "tinytrace.interpreters.batching"  # where users look for it
     __slots__ = ("_aval", "_source", "dim", "val")
 
-    def __init__(self, trace: BatchTrace, val: Any, dim: int) -> None:
+    def __init__(self, trace: BatchTrace, val: Any, dim: Dim) -> None:
         super().__init__(trace)
         self.val = val
         self.dim = dim
@@ -85,12 +85,12 @@ class BatchTracer(Tracer):
     @property
     def aval(self) -> ShapedArray:
         if self._aval is None:
-            aval = aval_of(self.val)
-            self._aval = aval.update(shape=aval.shape[:self.dim] + aval.shape[self.dim + 1:])
+            aval, dim = aval_of(self.val), self.dim
+            self._aval = aval if dim is None else aval.update(shape=aval.shape[:dim] + aval.shape[dim + 1:])
         return self._aval
 
     @property
-    def batch_dim(self) -> int:
+    def batch_dim(self) -> Dim:
         """The axis, by JAX's name."""
         return self.dim
 
@@ -147,7 +147,7 @@ class BatchTrace(Trace):
         """Let the trace below choose between the function and its rule, both batched."""
         vals, dims = _unzip(map(self.split, args))
         batched_fun = _Batched(self, fun, dims)
-        batched_jvp = _Batched(self, jvp, dims * 2, _align_tangents)
+        batched_jvp = _Batched(self, jvp, dims * 2, align_tangents)
         outs = self.parent.process_custom_jvp_call(primitive, batched_fun, batched_jvp, vals, params)
         out_dims = batched_fun.out_dims or batched_jvp.out_dims[:len(outs)]
         return list(map(self.join, outs, out_dims))
@@ -158,19 +158,25 @@ class BatchTrace(Trace):
         vals, dims = _unzip(map(self.split, args))
         batched_fun = _Batched(self, fun, dims)
         batched_fwd = _Batched(self, fwd, [d for dim in dims for d in (dim, None)])
-
-        def batched_bwd(*residuals_and_cts: Any) -> list[Any]:
-            trace_dims = [None if isinstance(x, SymbolicZero) else dim
-                          for x, dim in zip(residuals_and_cts, batched_fwd.out_dims, strict=True)]
-            elements = [_element_of(x, dim) for x, dim in
-                        zip(residuals_and_cts, batched_fwd.out_dims, strict=True)]
-            outs, out_dims = run_batched(bwd, self.axis, self.tag, elements, trace_dims)
-            return [_sum_or_move(x, self.axis.size, dim, wanted)
-                    for x, dim, wanted in zip(outs, out_dims, dims, strict=True)]
-
+        batched_bwd = batched_backward(bwd, self.axis, self.tag, lambda: batched_fwd.out_dims, dims)
         outs = self.parent.process_custom_vjp_call(primitive, batched_fun, batched_fwd, batched_bwd, vals, params)
         out_dims = batched_fun.out_dims or batched_fwd.out_dims[-len(outs):]
         return list(map(self.join, outs, out_dims))
+
+
+def batched_backward(bwd: FlatFunction, axis: Axis, tag: object, in_dims: Callable[[], Sequence[Dim]],
+                     out_dims: Sequence[Dim]) -> FlatFunction:
+    """Return the backward rule of elements as one of batches: its results are cotangents of values along `out_dims`."""
+
+    def batched_bwd(*residuals_and_cts: Any) -> list[Any]:
+        dims = in_dims()
+        trace_dims = [None if isinstance(x, SymbolicZero) else dim
+                      for x, dim in zip(residuals_and_cts, dims, strict=True)]
+        elements = [_element_of(x, dim) for x, dim in zip(residuals_and_cts, dims, strict=True)]
+        outs, found = run_batched(bwd, axis, tag, elements, trace_dims)
+        return [_sum_or_move(x, axis.size, dim, wanted) for x, dim, wanted in zip(outs, found, out_dims, strict=True)]
+
+    return batched_bwd
 
 
 class _Batched:
@@ -223,7 +229,7 @@ def _sum_or_move(x: Any, size: int, dim: Dim, wanted: Dim) -> Any:
     return move_dim(x, size, dim, wanted)
 
 
-def _align_tangents(size: int, outs: list[Any], dims: list[Dim]) -> tuple[list[Any], list[Dim]]:
+def align_tangents(size: int, outs: list[Any], dims: list[Dim]) -> tuple[list[Any], list[Dim]]:
     """Give each output of a jvp rule and its tangent the same batch axis."""
     outs = [zeros(x.aval) if isinstance(x, SymbolicZero) else x for x in outs]
     half = len(outs) // 2
