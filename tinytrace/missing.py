@@ -13,38 +13,15 @@ from typing import Any, NoReturn
 
 DEVICES = "there is one device, the CPU of this machine: without the call the program computes the same"
 INSIDE = "it is a part of XLA's and has no counterpart here"
-SIZES = "sizes are numbers here, and known when a program is traced"
-CALLS = "a call is one equation with a jaxpr (pjit, closed_call), whose primitive has a rule for each transformation"
 
 MISSING: dict[str, dict[str, str]] = {
     "tinytrace.lax": {
         "infeed infeed_p outfeed outfeed_p":
             "they need an accelerator that is fed while it computes: use arguments and results, or "
             "jax.experimental.io_callback",
-        "select_and_scatter_p": "it is the transpose of lax.reduce_window: take jax.grad of that",
-    },
-    "tinytrace.core": {
-        "InDBIdx OutDBIdx": SIZES,
     },
     "tinytrace.interpreters.batching": {
         "IndexedAxisSize Jumble JumbleAxis JumbleTy RaggedAxis jumble_axis": "there are no ragged arrays",
-        "ZeroIfMapped": "loops find out by themselves which carries are batched (tinytrace/control_flow/bodies.py)",
-    },
-    "tinytrace.interpreters.partial_eval": {
-        "BoundedAxisSize TracerAsName call_padding_rule def_trivial_padding infer_lambda_input_type pad_jaxpr "
-        "padding_rules trace_to_jaxpr_dynamic2 trace_to_jaxpr_final2 trace_to_subjaxpr_dynamic2": SIZES,
-        "ResAvalUpdater call_partial_eval_custom_rule call_partial_eval_rules "
-        "closed_call_partial_eval_custom_rule custom_staging_rules": CALLS,
-        "ConstFoldRule ForwardingRule const_fold_rules forwarding_rules":
-            "what is known without an equation its primitive says (`Primitive.fold`, tinytrace/core/primitive.py)",
-        "ConstVar FreeVar JaxprEqnRecipe JaxprTracerRecipe LambdaBinding TracerId instantiate_const_at new_eqn_recipe "
-        "recipe_to_eqn tracers_to_jaxpr":
-            "a rule writes equations by `trace.record(primitive, args, params)` (tinytrace/transforms/partial_eval.py)",
-        "JaxprStackFrame extend_jaxpr_stack partial_eval_wrapper_nounits trace_to_subjaxpr trace_to_subjaxpr_dynamic "
-        "trace_to_subjaxpr_nounits trace_to_subjaxpr_nounits_fwd":
-            "they continue in a trace of JAX's stack: pe.trace_to_jaxpr_dynamic and trace_to_jaxpr_nounits start one",
-        "arg_info_all debug_info debug_info_final result_info sig_info":
-            "names of arguments are looked up when a message or a text needs them (tinytrace/core/user_names.py)",
     },
     "tinytrace.interpreters.pxla": {
         "MeshComputation MeshExecutable PmapExecutable global_aval_to_result_handler "
@@ -63,8 +40,8 @@ MISSING: dict[str, dict[str, str]] = {
 def sentence(module: str, name: str) -> str | None:
     """Return what is to be said of a name of JAX that a module lacks; None for a name that JAX has not either.
 
-    >>> sentence("tinytrace.lax", "select_and_scatter_p")
-    'it is the transpose of lax.reduce_window: take jax.grad of that'
+    >>> sentence("tinytrace.interpreters.batching", "Jumble")
+    'there are no ragged arrays'
     """
     return next((text for names, text in MISSING.get(module, {}).items() if name in names.split()), None)
 

@@ -9,6 +9,7 @@ from tinytrace.core.parser import parse_jaxpr as parse_jaxpr
 from tinytrace.lax import approximate_top_k as approximate_top_k
 from tinytrace.lax import linalg as linalg
 from tinytrace.lax import platforms as platforms
+from tinytrace.lax import select_and_scatter as select_and_scatter
 from tinytrace.lax import tridiagonal_systems as tridiagonal_systems
 from tinytrace.primitives import collective_moves as collective_moves
 from tinytrace.primitives import ragged_product as ragged_product

@@ -541,6 +541,10 @@ _TABLE: dict[str, Any] = {
     "select_and_scatter_add": lambda x: [Sample((x(4, 2), x(3, 4)), {
         "select_prim": prim, "window_dimensions": (1, 3), "window_strides": (1, 2), "padding": ((1, 0), (0, 1))})
         for prim in (lax.ge_p, lax.le_p)],
+    "select_and_scatter": lambda x: [Sample((x(3, 4), x(2, 2), x()), {
+        "select_jaxpr": jax.make_jaxpr(lax.ge)(1.0, 1.0).jaxpr, "select_consts": (),
+        "scatter_jaxpr": jax.make_jaxpr(lambda a, b: a * 0.5 - b)(1.0, 1.0).jaxpr, "scatter_consts": (),
+        "window_dimensions": (2, 3), "window_strides": (1, 2), "padding": ((0, 0), (1, 0))}, smooth=False)],
     "conv_general_dilated": _conv, "triangular_solve": _solves, "svd": _svd,
     "cholesky": lambda x: [Sample((_positive(x, *batch),), {}, smooth=False, mixed=False) for batch in ((), (2,))],
     "lu_pivots_to_permutation": lambda x: [Sample((np.int32(pivots),), {"permutation_size": 4})

@@ -27,7 +27,7 @@ __all__ = [
 
 _OF_JAX = """
     AbstractValue Atom AxisSize call call_p closed_call_p concrete_aval concrete_or_error ConcretizationTypeError
-    custom_typechecks DShapedArray Effect Effects ensure_compile_time_eval escaped_tracer_error eval_context
+    custom_typechecks Effect Effects ensure_compile_time_eval escaped_tracer_error eval_context
     EvalTrace gensym get_aval get_type InputType is_concrete is_constant_dim is_constant_shape jaxpr_uses_outfeed
     JaxprDebugInfo jaxprs_in_params join_effects lattice_join literalable_types max_dim min_dim new_jaxpr_eqn
     no_axis_name no_effects outfeed_primitives OutputType ParamDict primal_dtype_to_tangent_dtype
@@ -58,6 +58,7 @@ _HOMES = {
     "extend.final_style": "apply_todos process_env_traces_call process_env_traces_map",
     "extend.lifting": "full_lower", "extend.sublevels": "MainTrace Sublevel cur_sublevel new_sublevel",
     "extend.language": _OF_JAX, "extend.axis_substitution": _OF_AXES, "extend.abstract_values": _OF_TYPES,
+    "extend.sized_types": "DShapedArray InDBIdx OutDBIdx",
     "extend.leaks": "TRACER_LEAK_DEBUGGER_WARNING leaked_tracer_error maybe_find_leaked_tracers",
     "lax.tokens": "AbstractToken Token abstract_token",
 }

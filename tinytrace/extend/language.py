@@ -26,7 +26,6 @@ from tinytrace.core.trace import eval_context as eval_context
 from tinytrace.core.trace import leaked_tracer_error as escaped_tracer_error  # noqa: F401
 from tinytrace.errors import ConcretizationTypeError as ConcretizationTypeError
 from tinytrace.extend.abstract_values import ConcreteArray, UnshapedArray, raised
-from tinytrace.missing import refused
 
 JaxprDebugInfo = DebugInfo
 Effects = frozenset
@@ -48,8 +47,6 @@ class AbstractValue(abc.ABC):  # noqa: B024  (a name for a type that is elsewher
 
 AbstractValue.register(ShapedArray)
 AbstractValue.register(UnshapedArray)
-
-DShapedArray = refused("jax.core.DShapedArray", "shapes are numbers here: use jax.core.ShapedArray")
 
 
 # --- types of values ---------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from tinytrace.extend.final_style import apply_todos, process_env_traces_call, p
 from tinytrace.extend.lifting import full_lower
 from tinytrace.extend.linear_util import WrappedFun, wrap_init
 from tinytrace.extend.sublevels import MainTrace, Sublevel, check_leaks
+from tinytrace.interpreters import recipes
 from tinytrace.transforms.jvp import JVPTrace
 from tinytrace.transforms.partial_eval import JaxprTrace
 from tinytrace.transforms.scope import running
@@ -249,6 +250,6 @@ class _Batch(BatchTrace):
 
 
 _OURS: dict[type[Any], Callable[..., traces.Trace]] = {
-    JVPTrace: JVPTrace, BatchTrace: _Batch.start, JaxprTrace: lambda parent, name_stack=None: JaxprTrace(parent),
+    JVPTrace: JVPTrace, BatchTrace: _Batch.start, JaxprTrace: recipes.start,
     DynamicJaxprTrace: DynamicJaxprTrace, traces.EvalTrace: lambda parent: traces.EvalTrace()}
 """How a trace of this package is started over another one."""

@@ -47,8 +47,17 @@ __getattr__ = lazy_names(
     "tinytrace", dict.fromkeys(_OF_FLAT_FUNCTIONS.split(), "interpreters.flat_transformations"), __name__)
 
 
-def _transpose_rule(rule: Rule) -> Rule:
-    """Return a rule that may answer with the class `Zero` alone: no argument receives anything."""
+def _transpose_rule(primitive: Primitive, rule: Rule) -> Rule:
+    """Return a rule that may answer with the class `Zero` alone: no argument receives anything.
+
+    JAX tells rules of calls and maps their program apart: `rule(params, call_jaxpr, args, cts, ct_avals)`.
+    """
+    if primitive.call_primitive or primitive.map_primitive:
+        def transpose_call(cts: Any, *args: Any, call_jaxpr: Any, **params: Any) -> Any:
+            return rule(params, call_jaxpr, args, cts, call_jaxpr.out_avals)
+
+        transpose_call.of_jax = rule  # type: ignore[attr-defined]
+        return transpose_call
 
     def transpose(ct: Any, *args: Any, **params: Any) -> Any:
         cts = rule(ct, *args, **params)
@@ -57,7 +66,7 @@ def _transpose_rule(rule: Rule) -> Rule:
     return functools.wraps(rule)(transpose) if hasattr(rule, "__name__") else transpose
 
 
-def _jvp_rule(rule: Rule) -> Rule:
+def _jvp_rule(primitive: Primitive, rule: Rule) -> Rule:
     """Return a rule that gets tuples, as JAX's do."""
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return rule(tuple(primals), tuple(tangents), **params)
@@ -70,23 +79,13 @@ primitive_jvps = RuleTable("jvp", _jvp_rule)
 
 
 class _Transposes(RuleTable):
-    """Rules of calls and maps are told their program apart: `rule(params, call_jaxpr, args, cts, ct_avals)`."""
+    """Rules as JAX calls them, also those of the rooms of calls and maps."""
 
     def __getitem__(self, primitive: Primitive) -> Rule:
         rule = super().__getitem__(primitive)
-        if hasattr(rule, "of_call"):
-            return rule.of_call  # type: ignore[no-any-return]
-        if not (primitive.call_primitive or primitive.map_primitive):
-            return rule
-        return lambda params, call_jaxpr, args, cts, avals: rule(cts, *args, call_jaxpr=call_jaxpr, **params)
-
-    def __setitem__(self, primitive: Primitive, rule: Rule) -> None:
-        def transpose(cts: Any, *args: Any, call_jaxpr: Any, **params: Any) -> Any:
-            return rule(params, call_jaxpr, args, cts, call_jaxpr.out_avals)
-
-        transpose.of_call = rule  # type: ignore[attr-defined]
-        is_call = primitive.call_primitive or primitive.map_primitive
-        super().__setitem__(primitive, transpose if is_call else rule)
+        if (primitive.call_primitive or primitive.map_primitive) and not hasattr(rule, "of_jax"):
+            return functools.partial(call_transpose, primitive)
+        return getattr(rule, "of_jax", rule)
 
 
 primitive_transposes = _Transposes("transpose", _transpose_rule)

@@ -21,7 +21,6 @@ from tinytrace.primitives.shaping import moveaxis as _moveaxis
 from tinytrace.transforms import vmap
 from tinytrace.transforms.vmap import BatchTrace as BatchTrace
 from tinytrace.transforms.vmap import BatchTracer as BatchTracer
-from tinytrace.transforms.vmap import batch_jaxpr_axes as batch_jaxpr_axes
 from tinytrace.util import lazy_names
 
 _OF_CLASSES = """
@@ -31,7 +30,9 @@ _OF_CLASSES = """
 _HOMES = {
     "transforms.vmappable": _OF_CLASSES,
     "interpreters.flat_transformations": "AxisSize batch batch_jaxpr2 flatten_fun_for_vmap vtile",
-    "interpreters.subtraces": "batch_custom_jvp_subtrace batch_custom_vjp_bwd batch_subtrace",
+    "interpreters.subtraces": """
+        ZeroIfMapped batch_custom_jvp_subtrace batch_custom_vjp_bwd batch_jaxpr_axes batch_subtrace zero_if_mapped
+    """,
 }
 __getattr__ = lazy_names("tinytrace", {name: home for home, names in _HOMES.items() for name in names.split()},
                          __name__)
@@ -42,7 +43,7 @@ NotMapped = type(None)
 BatchingRule = Callable[..., tuple[Any, Any]]
 
 
-def _with_parts_of_axis(rule: Rule) -> Rule:
+def _with_parts_of_axis(primitive: Primitive, rule: Rule) -> Rule:
     """Return a rule that is told the size and the name of the axis, as one of rooms is told the axis."""
 
     def batch_along(axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
@@ -51,7 +52,7 @@ def _with_parts_of_axis(rule: Rule) -> Rule:
     return batch_along
 
 
-def _with_tuples(rule: Rule) -> Rule:
+def _with_tuples(primitive: Primitive, rule: Rule) -> Rule:
     """Return a rule that gets tuples, as JAX's do."""
     def batch(args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
         return rule(tuple(args), tuple(dims), **params)
@@ -150,12 +151,6 @@ def matchaxis(axis_name: Any, size: int, src: int | None, dst: int | None, x: An
     if not sum_match or src is None:
         raise ValueError(f"vmap has mapped output ({axis_name=}) but out_axes is {dst}")
     return reduce_sum(x, (src,))
-
-
-def zero_if_mapped(*args: Any) -> Any:
-    """Refused: JAX's mark for carries of loops, which are marked here where loops are batched."""
-    raise NotImplementedError("batching.zero_if_mapped has no meaning here: loops find out which carries are batched "
-                              "by themselves (tinytrace/control_flow/bodies.py, `fixpoint`)")
 
 
 def batch_jaxpr(closed_jaxpr: Any, axis_data: Any, in_batched: Sequence[bool],

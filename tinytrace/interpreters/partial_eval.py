@@ -12,9 +12,11 @@ from tinytrace.control_flow.closed_call import call_param_updaters as call_param
 from tinytrace.core import dce
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr
-from tinytrace.core.jaxpr import DebugInfo as DebugInfo
-from tinytrace.extend.linear_util import WrappedFun
+from tinytrace.core.trace import current_trace
+from tinytrace.extend.linear_util import WrappedFun, wrap_init
+from tinytrace.interpreters.debug_information import DebugInfo as DebugInfo
 from tinytrace.interpreters.rule_tables import RuleTable
+from tinytrace.interpreters.staging_rules import trace_to_subjaxpr_dynamic as trace_to_subjaxpr_dynamic
 from tinytrace.transforms import partial_eval
 from tinytrace.transforms.binders import move_binders_to_back as move_binders_to_back
 from tinytrace.transforms.binders import move_binders_to_front as move_binders_to_front
@@ -29,15 +31,30 @@ from tinytrace.util import lazy_names
 
 _OF_PARTS = """
     AbstractedAxesSpec AbstractedAxisName Const DCERule PartialEvalCustomResult PartialEvalCustomRule Val
-    convert_envvars_to_constvars convert_invars_to_constvars dce_jaxpr_call_rule dce_jaxpr_closed_call_rule
+    ResAvalUpdater call_partial_eval_custom_rule closed_call_partial_eval_custom_rule convert_envvars_to_constvars
+    convert_invars_to_constvars dce_jaxpr_call_rule dce_jaxpr_closed_call_rule
     dce_jaxpr_consts make_jaxpr_effects
     partial_eval_jaxpr_custom partial_eval_jaxpr_custom_rule_not_implemented partition_pvals trace_to_jaxpr_final
     trivial_ctx
 """
-__getattr__ = lazy_names("tinytrace", dict.fromkeys(_OF_PARTS.split(), "interpreters.program_parts"), __name__)
+_OF_RECIPES = """
+    ConstVar FreeVar JaxprEqnRecipe JaxprTracerRecipe LambdaBinding TracerId call_partial_eval_rules
+    custom_partial_eval_rules instantiate_const_at new_eqn_recipe partial_eval_wrapper_nounits recipe_to_eqn
+    trace_to_subjaxpr trace_to_subjaxpr_nounits trace_to_subjaxpr_nounits_fwd tracers_to_jaxpr
+"""
+_OF_STAGING = """
+    ConstFoldRule ForwardingRule JaxprStackFrame const_fold_rules custom_staging_rules extend_jaxpr_stack
+    forwarding_rules trace_to_jaxpr_dynamic2 trace_to_jaxpr_final2 trace_to_subjaxpr_dynamic2
+"""
+_OF_SIZES = """
+    BoundedAxisSize TracerAsName call_padding_rule def_trivial_padding infer_lambda_input_type pad_jaxpr padding_rules
+"""
+_HOMES = {"interpreters.program_parts": _OF_PARTS, "interpreters.recipes": _OF_RECIPES,
+          "interpreters.debug_information": "arg_info_all debug_info debug_info_final result_info sig_info",
+          "interpreters.staging_rules": _OF_STAGING, "interpreters.sizes": _OF_SIZES}
+__getattr__ = lazy_names("tinytrace", {name: home for home, names in _HOMES.items() for name in names.split()},
+                         __name__)
 
-custom_partial_eval_rules = RuleTable("partial_eval")
-"""`rule(trace, *args, **params)` in JAX, `partial_eval(trace, args, **params)` here: see `core/primitive.py`."""
 dce_rules = RuleTable("dce")
 """`rule(used_outs, eqn) -> (used_ins, eqn or None)`."""
 partial_eval_jaxpr_custom_rules = RuleTable("partial_eval_eqn")
@@ -80,15 +97,16 @@ def _function(fun: Any) -> Callable[..., Any]:
 
 
 def trace_to_jaxpr_dynamic(fun: Any, in_avals: Sequence[ShapedArray], debug_info: Any = None, *,
-                           keep_inputs: Any = None) -> tuple[Jaxpr, list[ShapedArray], list[Any]]:
+                           keep_inputs: Sequence[bool] | None = None
+                           ) -> tuple[Jaxpr, list[ShapedArray], list[Any]]:
     """Return the jaxpr of a flat function, the types of its results, and its constants.
 
     >>> from tinytrace.extend.linear_util import wrap_init
     >>> trace_to_jaxpr_dynamic(wrap_init(lambda x: [x * x]), [aval_of(3.0)])[0]
     { lambda ; a:f32[]. let b:f32[] = mul a a in (b,) }
     """
-    jaxpr, consts = trace_to_jaxpr(_function(fun), in_avals)
-    return jaxpr, [v.aval for v in jaxpr.outvars], consts
+    return trace_to_subjaxpr_dynamic(fun if isinstance(fun, WrappedFun) else wrap_init(fun), current_trace(), in_avals,
+                                     keep_inputs=keep_inputs, debug_info=debug_info)[:3]
 
 
 def trace_to_jaxpr_nounits(fun: Any, pvals: Sequence[PartialVal], instantiate: bool | Sequence[bool] = False

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from tinytrace.control_flow.bodies import keep
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, join_effects
+from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var, join_effects
 from tinytrace.interpreters.partial_eval import PartialVal, convert_constvars_jaxpr, dce_jaxpr, trace_to_jaxpr_dynamic
 from tinytrace.transforms import policy
 
@@ -107,3 +107,68 @@ def trace_to_jaxpr_final(fun: Any, in_avals: Sequence[ShapedArray], debug_info: 
                          keep_inputs: Sequence[bool] | None = None) -> tuple[Jaxpr, list[ShapedArray], list[Any]]:
     """Return the jaxpr of a flat function, the types of its results, and its constants."""
     return trace_to_jaxpr_dynamic(fun, in_avals, debug_info, keep_inputs=keep_inputs)
+
+
+# --- calls under a policy ------------------------------------------------------------------------------------------
+
+ResAvalUpdater = Callable[[dict[str, Any], ShapedArray], ShapedArray]
+
+
+def _unchanged(params: dict[str, Any], aval: ShapedArray) -> ShapedArray:
+    return aval
+
+
+def call_partial_eval_custom_rule(jaxpr_param_name: str, params_updater: Callable[..., Any],
+                                  saveable: Callable[..., Any], unks_in: Sequence[bool], inst_in: Sequence[bool],
+                                  eqn: JaxprEqn, *, res_aval: ResAvalUpdater = _unchanged,
+                                  ctx: Callable[[Any], Any] = trivial_ctx) -> PartialEvalCustomResult:
+    """The rule by which a call, whose program is one of its parameters, is split under a policy of checkpoints.
+
+    Args:
+      params_updater: `(unks_in, inst_in, kept_known, kept_staged, num_res, params_known, params_staged)` to the two.
+      res_aval: the type of a residual outside of the call.
+    """
+    return _split_call(jaxpr_param_name, lambda *args: params_updater(*args[:4], *args[5:]), saveable, unks_in, inst_in,
+                       eqn, res_aval, ctx, forward=False)
+
+
+def closed_call_partial_eval_custom_rule(jaxpr_param_name: str, params_updater: Callable[..., Any],
+                                         saveable: Callable[..., Any], unks_in: Sequence[bool],
+                                         inst_in: Sequence[bool], eqn: JaxprEqn, *,
+                                         res_aval: ResAvalUpdater = _unchanged) -> PartialEvalCustomResult:
+    """The same where a residual that is a result of the call too is one result: `params_updater` gets the number of
+    residuals that are results of their own before the number of all.
+    """
+    return _split_call(jaxpr_param_name, params_updater, saveable, unks_in, inst_in, eqn, res_aval, trivial_ctx,
+                       forward=True)
+
+
+def _split_call(name: str, update: Callable[..., Any], saveable: Callable[..., Any], unks_in: Sequence[bool],
+                inst_in: Sequence[bool], eqn: JaxprEqn, res_aval: ResAvalUpdater, ctx: Callable[[Any], Any],
+                forward: bool) -> PartialEvalCustomResult:
+    program = eqn.params[name]
+    closed = program if isinstance(program, ClosedJaxpr) else None
+    with ctx(eqn.params):
+        parts = policy.partial_eval_jaxpr_custom(program if closed is None else closed.jaxpr, unks_in, inst_in, False,
+                                                 False, saveable)
+    known, staged, num_res = parts.known, parts.staged, parts.num_res
+    kept = [not unknown for unknown in parts.out_unknowns]
+    outs_known = keep(eqn.outvars, kept)
+    results = {id(v): i for i, v in enumerate(known.outvars[:len(outs_known)])
+               if forward and not isinstance(outs_known[i], DropVar)}
+    same = [results.get(id(v)) for v in known.outvars[len(outs_known):]]
+    known = known.replace(outvars=[*known.outvars[:len(outs_known)],
+                                   *(v for v, i in zip(known.outvars[len(outs_known):], same, strict=True)
+                                     if i is None)])
+    params = [{**eqn.params, name: part if closed is None else ClosedJaxpr(part, closed.consts)}
+              for part in (known, staged)]
+    params_known, params_staged = update(unks_in, inst_in, kept, parts.out_inst, same.count(None), num_res, *params)
+    residuals = [Var(res_aval(params_known, v.aval)) if i is None else outs_known[i]
+                 for v, i in zip(staged.invars[:num_res], same, strict=True)]
+    own = [v for v, i in zip(residuals, same, strict=True) if i is None]
+    eqn_known = eqn.replace(invars=keep(eqn.invars, [not unknown for unknown in unks_in]), params=params_known,
+                            outvars=[*outs_known, *own], effects=known.effects)
+    eqn_staged = eqn.replace(invars=[*residuals, *keep(eqn.invars, inst_in)], params=params_staged,
+                             outvars=keep(eqn.outvars, parts.out_inst), effects=staged.effects)
+    new = [x for x, inst in zip(eqn.invars, inst_in, strict=True) if isinstance(x, Var) and not inst]
+    return eqn_known, eqn_staged, parts.out_unknowns, parts.out_inst, new + residuals

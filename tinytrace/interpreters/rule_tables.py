@@ -13,14 +13,14 @@ Rule = Callable[..., Any]
 class RuleTable(MutableMapping[Primitive, Rule]):
     """The rules in the slot `slot`: `table[primitive] = rule` fills it.
 
-    adapt: what becomes of a rule that is written, where JAX's rules and those of rooms are called in different ways.
+    adapt: what becomes of a rule of a primitive, where JAX's rules and those of rooms are called in different ways.
 
     >>> from tinytrace.primitives.arithmetic import mul_p
     >>> RuleTable("jvp")[mul_p].__name__
     'jvp'
     """
 
-    def __init__(self, slot: str, adapt: Callable[[Rule], Rule] | None = None) -> None:
+    def __init__(self, slot: str, adapt: Callable[[Primitive, Rule], Rule] | None = None) -> None:
         self.slot, self.adapt = slot, adapt
         self._own: list[Primitive] = []
         """Primitives that are in no registry and were given a rule."""
@@ -37,7 +37,7 @@ class RuleTable(MutableMapping[Primitive, Rule]):
                             f"jax.core.Primitive(name)")
         if not callable(rule):
             raise TypeError(f"the {self.slot} rule of '{primitive}' must be a function, not {rule!r}")
-        set_rule(primitive, self.slot, rule if self.adapt is None else self.adapt(rule))
+        set_rule(primitive, self.slot, rule if self.adapt is None else self.adapt(primitive, rule))
         if registry.get(primitive.name) is not primitive and primitive not in self._own:
             self._own.append(primitive)
 
@@ -62,8 +62,8 @@ class WrittenRules(RuleTable):
     rooms: primitives whose own rule counts too.
     """
 
-    def __init__(self, slot: str, adapt: Callable[[Rule], Rule] | None = None, rooms: tuple[Primitive, ...] = ()
-                 ) -> None:
+    def __init__(self, slot: str, adapt: Callable[[Primitive, Rule], Rule] | None = None,
+                 rooms: tuple[Primitive, ...] = ()) -> None:
         super().__init__(slot, adapt)
         self._written = {primitive: super(WrittenRules, self).__getitem__(primitive) for primitive in rooms}
 

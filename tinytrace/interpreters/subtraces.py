@@ -7,11 +7,20 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
+from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinytrace.core.named_axes import Axis, no_axis_name
 from tinytrace.core.tangents import SymbolicZero
 from tinytrace.extend.lifting import full_lower
 from tinytrace.extend.linear_util import transformation_with_aux
-from tinytrace.transforms.vmap import BatchTrace, BatchTracer, align_tangents, batched_backward
+from tinytrace.transforms.staging import trace_to_closed_jaxpr
+from tinytrace.transforms.vmap import (
+    BatchTrace,
+    BatchTracer,
+    align_tangents,
+    batched_backward,
+    move_output,
+    run_batched,
+)
 
 Dims = Sequence[int | None]
 Generating = Generator[Any, Any, Any]
@@ -54,6 +63,34 @@ def batch_custom_vjp_bwd(bwd: Callable[..., Any], axis_name: Any, axis_size: int
     axis = Axis(axis_size, no_axis_name if axis_name is None else axis_name)
     dims: Callable[[], Dims] = in_dims if callable(in_dims) else lambda: in_dims
     return batched_backward(bwd, axis, object(), dims, out_dim_dests)
+
+
+class ZeroIfMapped:
+    """The class of `zero_if_mapped`."""
+
+
+zero_if_mapped = ZeroIfMapped()
+"""In the place of the axis of a result: axis 0 if the result is batched, and none else."""
+
+
+def batch_jaxpr_axes(closed_jaxpr: ClosedJaxpr, axis_size: int, in_axes: Dims, out_axes_dest: Sequence[Any],
+                     axis_name: Any = no_axis_name, spmd_axis_name: Any = None, main_type: Any = None
+                     ) -> tuple[ClosedJaxpr, list[bool]]:
+    """Return a program mapped over the axes of its inputs, its results along `out_axes_dest`, and which are batched."""
+    axis = Axis(axis_size, axis_name)
+    batched: list[bool] = []
+
+    def mapped(*args: Any) -> list[Any]:
+        outs, dims = run_batched(jaxpr_as_fun(closed_jaxpr), axis, object(), args, list(in_axes))
+        wanted = [(None if dim is None else 0) if to is zero_if_mapped else to
+                  for dim, to in zip(dims, out_axes_dest, strict=True)]
+        batched[:] = [to is not None for to in wanted]
+        return [move_output(i, x, axis_size, dim, to)
+                for i, (x, dim, to) in enumerate(zip(outs, dims, wanted, strict=True))]
+
+    avals = [aval if dim is None else aval.update(shape=(*aval.shape[:dim], axis_size, *aval.shape[dim:]))
+             for aval, dim in zip(closed_jaxpr.in_avals, in_axes, strict=True)]
+    return trace_to_closed_jaxpr(mapped, avals), batched
 
 
 def _zero_element(x: SymbolicZero, dim: int) -> SymbolicZero:

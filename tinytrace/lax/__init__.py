@@ -284,6 +284,7 @@ _SELDOM = {
     "lax.linear_solve": "custom_linear_solve",
     "lax.platforms": "platform_dependent",
     "lax.root": "custom_root",
+    "lax.select_and_scatter": "select_and_scatter_p",
     "lax.tokens": "after_all after_all_p create_token create_token_p",
     "primitives.collectives": "axis_index axis_index_p pmax pmax_p pmean pmin pmin_p psum psum_p",
     "primitives.collective_moves": "all_gather all_gather_p all_to_all all_to_all_p pbroadcast ppermute ppermute_p "

@@ -196,7 +196,7 @@ class ReduceWindow(Fold):
     def program(self, *args: Any, jaxpr: Jaxpr, consts: Sequence[Any], **params: Any) -> list[Any]:
         operands, inits = _halves(args)
         return _fold_rows(ClosedJaxpr(jaxpr, list(consts)), inits,
-                          [_windows(x, init, **params) for x, init in zip(operands, inits, strict=True)])
+                          [laid_out_windows(x, init, **params) for x, init in zip(operands, inits, strict=True)])
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: Jaxpr, consts: Any,
               **params: Any) -> tuple[Any, Any]:
@@ -232,8 +232,8 @@ def _fold_rows(closed: ClosedJaxpr, inits: Sequence[Any], rows: Sequence[Any]) -
     return list(carry)
 
 
-def _windows(x: Any, fill: Any, *, window_dimensions: Ints, window_strides: Ints, padding: Pads, base_dilation: Ints,
-             window_dilation: Ints) -> Any:
+def laid_out_windows(x: Any, fill: Any, *, window_dimensions: Ints, window_strides: Ints, padding: Pads,
+                     base_dilation: Ints, window_dilation: Ints) -> Any:
     """Return the elements of the windows, one row for each place in a window: differentiable, unlike `windows`."""
     counts = window_counts(np.shape(x), window_dimensions, window_strides, padding, base_dilation, window_dilation)
     config = [(low, high, step - 1) for (low, high), step in zip(padding, base_dilation, strict=True)]

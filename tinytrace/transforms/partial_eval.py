@@ -5,7 +5,7 @@ goes to the primitive's rule
 
     partial_eval(trace, args, **params) -> outs            known args are plain values, unknown ones tracers
 
-whose default records it: its outputs are unknown, and remember the `Recipe` they come from. At the end the recipes
+whose default records it: its outputs are unknown, and remember the `JaxprEqnRecipe` of it. At the end the recipes
 that the outputs need are sorted into a jaxpr; known values in them become its constants, the *residuals*. A primitive
 with a jaxpr inside (pjit, scan, cond) splits it in two with `partial_eval_jaxpr`, computes one and records the other.
 
@@ -63,34 +63,34 @@ def _run(trace: JaxprTrace, fun: FlatFunction, inputs: Sequence[Any], instantiat
     return jaxpr, [x if trace.is_known(x) else Unknown(x.aval) for x in outs], residuals
 
 
-class Recipe:
+class JaxprEqnRecipe:
     """How some tracers were made: one equation to be."""
 
     def __init__(self, in_tracers: Sequence[JaxprTracer], out_avals: Sequence[ShapedArray], primitive: Primitive,
                  params: dict[str, Any], effects: frozenset[Any], source: SourceInfo | None) -> None:
         self.in_tracers, self.out_avals, self.primitive, self.params = in_tracers, out_avals, primitive, params
         self.effects, self.source = effects, source
-        self.out_tracers: list[weakref.ref[JaxprTracer]] = []
+        self.out_tracer_refs: list[weakref.ref[JaxprTracer]] = []
         """Weak: a result that nobody holds any more is not an output of the equation (it prints as `_`)."""
 
     def __repr__(self) -> str:
         return f"JaxprEqnRecipe({self.primitive})"
 
 
-class Const(NamedTuple):
+class ConstVar(NamedTuple):
     """The recipe of a known value among unknown ones."""
 
     val: Any
 
 
-class Input:
+class LambdaBinding:
     """The recipe of an unknown input."""
 
     def __repr__(self) -> str:
         return "LambdaBinding()"
 
 
-INPUT = Input()
+INPUT = LambdaBinding()
 
 
 class JaxprTracer(Tracer):
@@ -99,15 +99,15 @@ class JaxprTracer(Tracer):
     __slots__ = ("aval", "recipe")
     aval: ShapedArray
 
-    def __init__(self, trace: JaxprTrace, aval: ShapedArray, recipe: Recipe | Const | Literal | Input) -> None:
+    def __init__(self, trace: JaxprTrace, aval: Any, recipe: Any) -> None:
         super().__init__(trace)
-        self.aval = aval
+        self.aval = aval[0] if isinstance(aval, tuple) else aval  # JAX's is the pair of it and None
         self.recipe = recipe
 
     @property
     def parents(self) -> Sequence[JaxprTracer]:
         """The tracers that this one is computed from."""
-        return self.recipe.in_tracers if isinstance(self.recipe, Recipe) else ()
+        return self.recipe.in_tracers if isinstance(self.recipe, JaxprEqnRecipe) else ()
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval!r}:{self._trace!r}>"
@@ -141,7 +141,7 @@ class JaxprTrace(Trace):
         """Return known `x` as a tracer that is never a literal."""
         if isinstance(x, Tracer):
             x._assert_live()
-        return JaxprTracer(self, aval_of(x), Const(x))
+        return JaxprTracer(self, aval_of(x), ConstVar(x))
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         with set_current_trace(self.parent):
@@ -154,10 +154,10 @@ class JaxprTrace(Trace):
         tracers = [self.instantiate(x) for x in args]
         avals = [t.aval for t in tracers]
         out_avals = primitive.abstract_eval(*avals, **params)
-        recipe = Recipe(tracers, out_avals if primitive.multiple_results else [out_avals], primitive, params,
+        recipe = JaxprEqnRecipe(tracers, out_avals if primitive.multiple_results else [out_avals], primitive, params,
                         primitive.effects(*avals, **params), user_source())
         outs = [JaxprTracer(self, aval, recipe) for aval in recipe.out_avals]
-        recipe.out_tracers = [weakref.ref(t) for t in outs]
+        recipe.out_tracer_refs = [weakref.ref(t) for t in outs]
         return outs if primitive.multiple_results else outs[0]
 
     def process_custom_jvp_call(self, primitive: Primitive, fun: FlatFunction, jvp: FlatFunction, args: Sequence[Any],
@@ -179,29 +179,29 @@ def collect_jaxpr(in_tracers: Sequence[JaxprTracer], out_tracers: Sequence[Jaxpr
     """Write the jaxpr of `out_tracers` as a function of `in_tracers`; returns it and the values of its constvars."""
     atoms: dict[int, Atom] = {}
     consts: dict[int, tuple[Var, Any]] = {}
-    eqns: dict[Recipe, JaxprEqn] = {}
+    eqns: dict[JaxprEqnRecipe, JaxprEqn] = {}
     inputs = set(map(id, in_tracers))
     for tracer in toposort([*in_tracers, *out_tracers]):  # the order in which JAX prints linear programs
         recipe = tracer.recipe
-        if isinstance(recipe, Recipe):
+        if isinstance(recipe, JaxprEqnRecipe):
             if recipe not in eqns:
                 eqns[recipe] = _equation(recipe, atoms)
-        elif isinstance(recipe, Const):
+        elif isinstance(recipe, ConstVar):
             atoms[id(tracer)] = consts.setdefault(id(recipe.val), (Var(tracer.aval), recipe.val))[0]
         elif isinstance(recipe, Literal):
             atoms[id(tracer)] = recipe
         elif id(tracer) in inputs:
             atoms[id(tracer)] = Var(tracer.aval)
         else:
-            raise leaked_tracer_error(tracer)
+            raise leaked_tracer_error(tracer, f"Tracer not in input tracers: {tracer}")
     invars = [v for v in (atoms[id(t)] for t in in_tracers) if isinstance(v, Var)]
     jaxpr = Jaxpr([v for v, _ in consts.values()], invars, [atoms[id(t)] for t in out_tracers], list(eqns.values()))
     return jaxpr, [value for _, value in consts.values()]
 
 
-def _equation(recipe: Recipe, atoms: dict[int, Atom]) -> JaxprEqn:
+def _equation(recipe: JaxprEqnRecipe, atoms: dict[int, Atom]) -> JaxprEqn:
     outvars: list[Var] = []
-    for aval, ref in zip(recipe.out_avals, recipe.out_tracers, strict=True):
+    for aval, ref in zip(recipe.out_avals, recipe.out_tracer_refs, strict=True):
         tracer = ref()
         outvars.append(DropVar(aval) if tracer is None else Var(aval))
         if tracer is not None:

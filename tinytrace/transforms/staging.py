@@ -41,12 +41,23 @@ def trace_to_jaxpr(fun: FlatFunction, in_avals: Sequence[ShapedArray],
     try:
         with running(trace):
             outvars = _record(trace, fun, in_avals)
-        jaxpr, consts = trace.to_jaxpr(outvars)
+        jaxpr, consts = completed(*trace.to_jaxpr(outvars))
     finally:
         replay.scopes = around
         trace.finish()
     if config.enable_checks:
         check_jaxpr(jaxpr)
+    return jaxpr, consts
+
+
+when_complete: list[Callable[[Jaxpr, list[Any]], tuple[Jaxpr, list[Any]]]] = []
+"""What is done to each jaxpr and its constants, for rules of others than rooms."""
+
+
+def completed(jaxpr: Jaxpr, consts: list[Any]) -> tuple[Jaxpr, list[Any]]:
+    """Return a jaxpr and its constants as `when_complete` leaves them."""
+    for change in when_complete:
+        jaxpr, consts = change(jaxpr, consts)
     return jaxpr, consts
 
 
