@@ -2,7 +2,7 @@
 
 A missing name is missing: `hasattr` says so. To ask for it is an AttributeError, and in `from jax import x` an
 ImportError, with the sentence of the page "Missing names". A few that libraries only mention when they are
-imported, such as `jax.core.DShapedArray`, are there as classes that refuse to be used (`refused`).
+imported, such as `jax.interpreters.pxla.MapTracer`, are there as classes that refuse to be used (`refused`).
 """
 from __future__ import annotations
 
