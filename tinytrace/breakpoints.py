@@ -15,7 +15,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from tinytrace.api.callbacks import pure_callback
@@ -24,6 +23,7 @@ from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import PyTreeDef, tree_flatten
 from tinytrace.debug import callback
 from tinytrace.lax import stop_gradient
+from tinytrace.records import dataclass, replace
 from tinytrace.tracebacks import is_users
 
 

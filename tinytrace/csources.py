@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
 
 from tinytrace._runtime import ffi, lib
+from tinytrace.records import NamedTuple
 
 OFTEN = 6
 """From how many calls in a program on a long math function stays a function.

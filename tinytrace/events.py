@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
+
+from tinytrace.records import NamedTuple
 
 
 class Event(NamedTuple):

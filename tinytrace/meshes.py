@@ -9,12 +9,13 @@ import math
 import threading
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tinytrace.core.array import CPU, Device
 from tinytrace.missing import DEVICES
+from tinytrace.records import NamedTuple
 
 
 class Mesh:

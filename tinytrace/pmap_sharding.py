@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tinytrace.core.array import CPU, Device
 from tinytrace.missing import DEVICES
+from tinytrace.records import dataclass
 from tinytrace.sharding import Sharding
 
 Index = tuple[Any, ...]

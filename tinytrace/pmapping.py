@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.api.jit import jit
 from tinytrace.api.signatures import debug_info, function_name, not_an_array, signature_of
@@ -24,6 +24,7 @@ from tinytrace.core.trace import is_eager
 from tinytrace.core.tree_paths import broadcast_prefix, prefix_errors
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinytrace.numpy import asarray, stack
+from tinytrace.records import NamedTuple
 from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 

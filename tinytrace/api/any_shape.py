@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tinytrace.api.concrete import as_array
 from tinytrace.api.jit_cache import StaticValue
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
+from tinytrace.records import NamedTuple
 
 SCALARS = (float, int, bool)
 MOST_SHAPES = 256

@@ -8,7 +8,7 @@ filled up to a block by copies of the last of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace._dispatch import FastEntry
 from tinytrace.api.exactness import kind_or_none
@@ -17,6 +17,7 @@ from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Call, Scalar
 from tinytrace.primitives.broadcasting import broadcast_in_dim, broadcast_in_dim_p
+from tinytrace.records import NamedTuple
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 
 BLOCK = 64

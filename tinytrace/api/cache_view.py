@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tinytrace import runtime
@@ -13,6 +12,7 @@ from tinytrace.api.jit_cache import CompiledCall, JitCache, JitOptions, LookupKe
 from tinytrace.api.outside import inner_function
 from tinytrace.api.signatures import signature_of
 from tinytrace.core.views.tables import html_table, text_table
+from tinytrace.records import dataclass, replace
 from tinytrace.runtime.keys import ArtifactKey
 from tinytrace.util import PACKAGE_FOLDER
 
@@ -155,7 +155,7 @@ def _numbered(key: CallKey, others: Mapping[CallKey, Any]) -> CallKey:
     number, own = 1, key
     while own in others:
         number += 1
-        own = dataclasses.replace(key, function=f"{key.function} #{number}")
+        own = replace(key, function=f"{key.function} #{number}")
     return own
 
 

@@ -14,7 +14,6 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tinytrace.api.jit_cache import JitOptions, LookupKey
@@ -24,6 +23,7 @@ from tinytrace.core import views
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.key_diff import KeyDiff, KeyRow
 from tinytrace.core.trees import PyTreeDef
+from tinytrace.records import dataclass
 from tinytrace.util import lazy
 
 Texts = dict[Any, str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace import errors
 from tinytrace.api.signatures import debug_info, signature_of
@@ -15,6 +15,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.primitives.contraction import dot_general_p
+from tinytrace.records import NamedTuple
 from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.api.signatures import Statics
 from tinytrace.core.array import Array, deleted_error
@@ -20,6 +20,7 @@ from tinytrace.core.dce import dce_jaxpr
 from tinytrace.core.jaxpr import Jaxpr
 from tinytrace.core.trees import tree_flatten
 from tinytrace.errors import JaxRuntimeError
+from tinytrace.records import NamedTuple
 
 
 class Donation(NamedTuple):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from tinytrace.core.structure import typed_items
 from tinytrace.core.trace import apply_primitive, install_executor, refuse_tracer
 from tinytrace.primitives.elementwise import Elementwise
 from tinytrace.pure import PURE
+from tinytrace.records import NamedTuple
 from tinytrace.runtime.failures import CompileError
 from tinytrace.tracebacks import boundary, shorten
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.api.jit_cache import JitOptions, seen_codes
 from tinytrace.api.outside import Makeup, inner_function, makeup_of
 from tinytrace.core.source_info import SourceInfo
+from tinytrace.records import NamedTuple
 
 
 class FirstCall(NamedTuple):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.creation import broadcasted_iota
 from tinytrace.primitives.shaping import reshape
 from tinytrace.primitives.slicing import slice as lax_slice
+from tinytrace.records import NamedTuple
 from tinytrace.transforms.zeros import filled
 
 ArgNums = int | Sequence[int]

@@ -12,7 +12,7 @@ import functools
 import weakref
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from tinytrace.core.own_primitive import when_rules_change
 from tinytrace.core.source_info import SourceInfo
 from tinytrace.core.trace import Tracer, leaked_tracer_error
 from tinytrace.core.trees import PyTreeDef
+from tinytrace.records import NamedTuple
 
 MAX_ENTRIES = 4096
 """How many calls, traces and programs of one function are remembered; what was not used for longest goes first."""

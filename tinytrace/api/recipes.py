@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from tinytrace.primitives.broadcasting import broadcast_in_dim_p, squeeze_p
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
 from tinytrace.primitives.slicing import slice_p
+from tinytrace.records import NamedTuple
 from tinytrace.util import cache_by_jaxpr_anywhere
 
 NumPyFunction = Callable[..., Any]

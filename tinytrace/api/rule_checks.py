@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tinytrace.api.flattening import long_type
@@ -14,6 +13,7 @@ from tinytrace.core.tangents import SymbolicZero, Zero, to_symbolic_zero
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.tree_prefixes import spread_prefix
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
+from tinytrace.records import dataclass
 
 Function = Callable[..., Any]
 

@@ -9,7 +9,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.api.flattening import FlatFunction, select_arguments
 from tinytrace.api.gradients import Differentiated
@@ -22,6 +22,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.primitive import Primitive, Refusal, registry
 from tinytrace.core.trees import tree_flatten
+from tinytrace.records import NamedTuple
 from tinytrace.transforms.jvp import jvp_jaxpr
 from tinytrace.transforms.partial_eval import partial_eval_jaxpr
 from tinytrace.transforms.staging import trace_to_closed_jaxpr

@@ -11,11 +11,12 @@ import operator
 import types
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.core.jaxpr import DebugInfo
 from tinytrace.core.key_paths import keystr
 from tinytrace.core.tree_paths import tree_flatten_with_path
+from tinytrace.records import NamedTuple
 
 ArgNums = int | Sequence[int] | None
 ArgNames = str | Iterable[str] | None

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tinytrace import codegen
@@ -25,6 +24,7 @@ from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.trace import Tracer
 from tinytrace.core.tree_paths import equality_errors_pytreedef
 from tinytrace.core.trees import PyTreeDef, tree_flatten
+from tinytrace.records import dataclass
 from tinytrace.util import counted
 
 if TYPE_CHECKING:

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tinytrace.core.jaxpr import ClosedJaxpr
+from tinytrace.records import NamedTuple
 
 if TYPE_CHECKING:
     from tinytrace.codegen.program import Kernels

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, NamedTuple
+from typing import Any
+
+from tinytrace.records import NamedTuple
 
 FINE, NOT_FINE, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 

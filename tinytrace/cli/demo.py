@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.resources
 import linecache
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.api.stages import Traced
 from tinytrace.cli import programs
+from tinytrace.records import NamedTuple
 from tinytrace.runtime.ladder import stats
 
 LONGEST_C = 100

@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Iterator
 from importlib import metadata
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tinytrace.cli.answers import FINE, NOT_FINE, Answer, emphasized
 from tinytrace.config import config
 from tinytrace.numpy import exp, tanh
 from tinytrace.pure import PURE
+from tinytrace.records import NamedTuple
 from tinytrace.runtime.blas import blas_path
 from tinytrace.runtime.compiler import Compiler, which
 from tinytrace.runtime.disassembly import DISASSEMBLER

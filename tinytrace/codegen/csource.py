@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.notebook import forms_of, html_of
+from tinytrace.records import NamedTuple
 
 
 class CSource(NamedTuple):

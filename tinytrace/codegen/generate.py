@@ -4,7 +4,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.codegen.c.translation_unit import TranslationUnit, emit
 from tinytrace.codegen.csource import CSource
@@ -18,6 +18,7 @@ from tinytrace.codegen.planner import Planner
 from tinytrace.codegen.program import Kernels
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
+from tinytrace.records import NamedTuple
 
 LONG_KERNEL = 200
 """From how many operations in one kernel on the compiler is told to be quick: -O2 takes half as long again."""

@@ -5,10 +5,10 @@ This is decided last, when kernels are final: an array is a value until here. Pr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from tinytrace.codegen.ir.kernel import Kernel, Repeat, inner_programs
 from tinytrace.codegen.ir.statements import Buffer
+from tinytrace.records import NamedTuple
 
 ALIGNMENT = 64
 PAGE = 4096

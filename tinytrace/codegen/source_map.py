@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 
 from tinytrace.codegen.c.lines import COMPUTE, SCAFFOLD
 from tinytrace.codegen.c.translation_unit import TranslationUnit
@@ -20,6 +20,7 @@ from tinytrace.codegen.plan.names import Names
 from tinytrace.core.jaxpr import Jaxpr, JaxprEqn, subjaxprs
 from tinytrace.core.kinds import Scalar, kind_of
 from tinytrace.primitives.elementwise import Elementwise
+from tinytrace.records import dataclass, replace
 
 VERSION = 1
 """Of the JSON form; a reader of another version refuses."""
@@ -67,7 +68,7 @@ class SourceMap:
     """Whole lines, each followed by the parts of it that are known more exactly."""
     first_line: int = 1
     """Where in the full text the program's own lines begin: that line is the first of `as_text()`."""
-    version: int = field(default=VERSION)
+    version: int = VERSION
 
     def equations_at(self, line: int, column: int | None = None) -> list[Equation]:
         """Return the equations that a line of C computes, or the smallest part of it around a column."""

@@ -10,7 +10,7 @@ import inspect
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tinytrace.core.primitive import Primitive
 from tinytrace.core.trace import Tracer, current_trace, interpreting
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
+from tinytrace.records import NamedTuple
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
 from tinytrace.util import cache_by_jaxpr, cache_context
 

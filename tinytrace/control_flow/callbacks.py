@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +19,7 @@ from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_unfl
 from tinytrace.primitives.broadcasting import broadcast
 from tinytrace.primitives.shaping import moveaxis
 from tinytrace.primitives.slicing import index_in_dim
+from tinytrace.records import dataclass
 
 FlatCallback = Callable[..., Sequence[Any]]
 VMAP_METHODS = ["sequential", "expand_dims", "broadcast_all", "legacy_vectorized", None]

@@ -7,7 +7,7 @@ solvers of both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.control_flow.bodies import WithPrograms, either, run_body, split
 from tinytrace.core.avals import ShapedArray
@@ -20,6 +20,7 @@ from tinytrace.core.trace import is_eager
 from tinytrace.primitives.broadcasting import repeat_along
 from tinytrace.primitives.elementwise import neg
 from tinytrace.primitives.shaping import moveaxis
+from tinytrace.records import NamedTuple
 from tinytrace.transforms.jvp import jvp
 from tinytrace.transforms.vmap import batch_jaxpr
 from tinytrace.transforms.zeros import add_tangents

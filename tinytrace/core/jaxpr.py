@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from tinytrace.core import views
 from tinytrace.core.avals import ShapedArray
@@ -19,6 +19,7 @@ from tinytrace.core.moving import Carried
 from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.source_info import SourceInfo, replayed_source
+from tinytrace.records import NamedTuple
 
 
 class Var:

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.core import views
+from tinytrace.records import NamedTuple
 
 
 class KeyRow(NamedTuple):

@@ -7,8 +7,9 @@ A path is what error messages show, so every key prints as the Python that takes
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any
+
+from tinytrace.records import dataclass
 
 KeyEntry = Any
 KeyPath = tuple[KeyEntry, ...]

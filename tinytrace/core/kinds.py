@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.formulas import Formula
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinytrace.core.operations import Operation
+from tinytrace.records import NamedTuple
 
 # --- index expressions -----------------------------------------------------------------------------------------
 

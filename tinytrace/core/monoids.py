@@ -8,13 +8,14 @@ nothing else knows it. A room may state its own: see `docs/exercise.md`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tinytrace.core.dtypes import BOOL, DType, is_complex, is_float
 from tinytrace.core.formulas import Formula, call, choose, either, follows, product
 from tinytrace.core.storage_types import computed_type, infinity, integer_limits
+from tinytrace.records import NamedTuple
 
 
 class Monoid(NamedTuple):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.core.jaxpr import Jaxpr, subjaxprs
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.trace import Trace, current_trace, set_current_trace
+from tinytrace.records import NamedTuple
 
 Function = Callable[..., Any]
 no_axis_name = object()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, install_printer, subjaxprs
 from tinytrace.core.layout import (
@@ -25,6 +25,7 @@ from tinytrace.core.layout import (
 )
 from tinytrace.core.source_info import scopes_text
 from tinytrace.core.user_names import user_names
+from tinytrace.records import NamedTuple
 from tinytrace.util import uncollected
 
 

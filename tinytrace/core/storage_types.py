@@ -6,10 +6,12 @@ compiled programs `csrc/math/bytes.h`. Source: JAX 0.4.35 on the CPU; https://gi
 """
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import ml_dtypes
 import numpy as np
+
+from tinytrace.records import NamedTuple
 
 
 class StorageType(NamedTuple):

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import tinytrace.numpy as jnp
 from tinytrace.core.tree_registry import register_pytree_node
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinytrace.records import NamedTuple
 
 Schedule = Callable[[Any], Any]
 

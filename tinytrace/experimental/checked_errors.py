@@ -6,7 +6,6 @@ Source: JAX, "The checkify transformation" (https://docs.jax.dev/en/latest/debug
 """
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 from typing import Any
@@ -19,6 +18,7 @@ from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.control_flow.effects import Effect, control_flow_allowed_effects, lowerable_effects
 from tinytrace.core.avals import aval_of
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinytrace.records import dataclass
 from tinytrace.tree_util import register_pytree_node_class
 
 
@@ -113,7 +113,7 @@ class BatchedError(Exception):
 
 
 @functools.total_ordering
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class ErrorEffect(Effect):
     """One kind of mistake: the class of its exception, and the types of what that tells."""
 
@@ -133,7 +133,7 @@ for _allowed in (lowerable_effects, control_flow_allowed_effects):
 
 
 @register_pytree_node_class
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Error:
     """What `checkify` returns beside the results; a tree of arrays, which may leave a compiled program."""
 

@@ -8,7 +8,7 @@ import itertools
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tinytrace.core.printer import letters
 from tinytrace.core.trace import Tracer
 from tinytrace.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
 from tinytrace.lax.tokens import AbstractToken
+from tinytrace.records import NamedTuple
 
 Handler = Callable[..., Any]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tinytrace.extend.threefry import threefry2x32_p as threefry2x32_p
 from tinytrace.extend.threefry import threefry_2x32 as threefry_2x32
 from tinytrace.primitives import random_bits as key_operations
 from tinytrace.random.keys import PRNGSpec, key_of_seed
+from tinytrace.records import NamedTuple
 from tinytrace.util import lazy_names
 
 _OF_INSIDES = "random_bits_p random_fold_in_p random_seed_p random_split_p random_unwrap_p random_wrap_p"

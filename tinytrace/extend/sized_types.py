@@ -5,11 +5,11 @@ Programs against JAX's insides make, compare and print them; a program is traced
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.core.dtypes import FLOAT0, is_inexact, short_name, to_numpy_dtype
 from tinytrace.extend.abstract_values import UnshapedArray
+from tinytrace.records import NamedTuple, dataclass
 
 
 class DBIdx(NamedTuple):

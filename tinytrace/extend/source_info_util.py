@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from tinytrace._src.traceback_util import register_exclusion as register_exclusion
 from tinytrace.core import source_info
 from tinytrace.core.source_info import Transformed, replay, scopes, scopes_text
+from tinytrace.records import dataclass
 from tinytrace.transforms.staging import user_source
 from tinytrace.util import absent_names
 

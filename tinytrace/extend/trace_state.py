@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.core import trace as traces
 from tinytrace.core.named_axes import Axis, axis_size, binding, bound_axes, hiding
 from tinytrace.core.trace import EvalTrace, Trace, Tracer
 from tinytrace.extend.main_traces import Scope
 from tinytrace.extend.sublevels import MainTrace, Sublevel, stack
+from tinytrace.records import NamedTuple
 from tinytrace.transforms.staging import DynamicJaxprTrace
 from tinytrace.transforms.vmap import BatchTrace
 

@@ -13,7 +13,6 @@ import os
 import traceback
 from collections.abc import Iterator
 from types import CodeType, FrameType
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from tinytrace.core.avals import aval_of
 from tinytrace.core.trace import Tracer
 from tinytrace.inspection.nan_notes import notes_of_nan
 from tinytrace.inspection.repairs import Expression, repaired
+from tinytrace.records import NamedTuple
 from tinytrace.tracebacks import is_users
 
 LONGEST = 200

@@ -8,12 +8,12 @@ from __future__ import annotations
 import html
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import field
 
 from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinytrace.core.printer import VarNames
 from tinytrace.core.user_names import user_names
+from tinytrace.records import NamedTuple, dataclass
 
 
 @dataclass

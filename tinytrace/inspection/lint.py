@@ -13,9 +13,8 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from tinytrace.core.trace import Tracer
 from tinytrace.core.user_names import assigned_name, user_names
 from tinytrace.inspection.prefixes import program_with_arguments
 from tinytrace.passes.dce import dce
+from tinytrace.records import NamedTuple, dataclass
 
 LARGE = 1024
 """Bytes from which on a constant is worth a line of its own."""

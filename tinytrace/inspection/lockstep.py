@@ -10,7 +10,7 @@ program of five lines that shows it, as small as `shrink` makes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from tinytrace.core.trace import interpreting
 from tinytrace.inspection.prefixes import Prefixes, lowered_with_arguments
 from tinytrace.inspection.shrink import Shrunk, shrink
 from tinytrace.primitives.elementwise import Elementwise
+from tinytrace.records import dataclass
 
 UNSTATED = 8.0
 """Units in the last place that an operation may be off of which nobody has stated a bound."""

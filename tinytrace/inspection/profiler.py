@@ -12,7 +12,6 @@ import json
 import os
 import pathlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from tinytrace.codegen.memory import Memory
 from tinytrace.inspection.prefixes import lowered_with_arguments
 from tinytrace.inspection.roofline import Point, Roof, measured_roof, roofline_svg
 from tinytrace.inspection.timed_program import TimedProgram
+from tinytrace.records import dataclass
 from tinytrace.util import counted
 
 SECONDS = 0.2

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tinytrace.core.dtypes import FLOAT0, is_float, is_inexact
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinytrace.core.trace import eval_context
 from tinytrace.core.user_names import user_names
+from tinytrace.records import dataclass
 
 Changes = Mapping[tuple[int, Var], Any]
 """Values that the user puts in the place of others: by the number of the event that computes them, and the variable."""

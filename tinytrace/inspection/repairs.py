@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from types import FrameType, ModuleType
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from tinytrace.core.array import Array
 from tinytrace.core.trace import Tracer
@@ -19,6 +19,7 @@ from tinytrace.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
+from tinytrace.records import NamedTuple
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
 

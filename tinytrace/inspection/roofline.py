@@ -10,12 +10,13 @@ import html
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tinytrace.api.jit import jit
 from tinytrace.numpy import asarray
+from tinytrace.records import NamedTuple
 
 SIZES = (2**18, 2**22, 2**26)
 """Working sets in bytes at which the bandwidth is measured: caches of two kinds, and memory."""

@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace import events
 from tinytrace.api.concrete import as_array
@@ -20,6 +20,7 @@ from tinytrace.api.program import Program
 from tinytrace.config import let_python_see_calls
 from tinytrace.core.array import Array
 from tinytrace.inspection.timed_program import TimedProgram
+from tinytrace.records import NamedTuple
 
 
 class Span(NamedTuple):

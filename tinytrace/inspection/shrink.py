@@ -7,7 +7,7 @@ IEEE Transactions on Software Engineering 28, 2002): halves are left out first, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tinytrace.core.dce import dce_jaxpr
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from tinytrace.inspection.recording import as_array, record
 from tinytrace.passes.inline import inline
+from tinytrace.records import NamedTuple
 
 
 class Shrunk(NamedTuple):

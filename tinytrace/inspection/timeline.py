@@ -8,13 +8,14 @@
 """
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace._dispatch import calls_counted
 from tinytrace.api.cache_view import is_of_library
 from tinytrace.api.why import explain_trace
 from tinytrace.core.views.tables import html_table
 from tinytrace.events import Event, listeners
+from tinytrace.records import NamedTuple
 
 
 class Cell(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.api_util import flatten_fun, flatten_fun_nokwargs
 from tinytrace.core import jaxpr
@@ -15,6 +15,7 @@ from tinytrace.core.key_paths import keystr
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_unflatten
 from tinytrace.extend.linear_util import WrappedFun
+from tinytrace.records import NamedTuple
 
 
 class DebugInfo(NamedTuple):

@@ -12,7 +12,6 @@ tracers: it may call what `lower_fun` returns, bind primitives, and use the elem
 """
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,6 +29,7 @@ from tinytrace.interpreters.c_lowering import InC
 from tinytrace.interpreters.c_lowering import c_expression as c_expression
 from tinytrace.interpreters.c_lowering import c_function as c_function
 from tinytrace.primitives.conversion import convert_element_type
+from tinytrace.records import dataclass, replace
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 
 _PROGRAMS_OF_A_RULE = 1024  # that are remembered, for as many avals and parameters
@@ -38,7 +38,7 @@ LoweringRule = Callable[..., Any]
 Value = Any
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class LoweringRuleContext:
     """What a lowering rule is told besides its operands."""
 
@@ -50,7 +50,7 @@ class LoweringRuleContext:
 
     def replace(self, **fields: Any) -> LoweringRuleContext:
         """Return this context with some fields replaced."""
-        return dataclasses.replace(self, **fields)
+        return replace(self, **fields)
 
 
 def register_lowering(prim: Primitive, rule: Any, platform: str | None = None, inline: bool = True,

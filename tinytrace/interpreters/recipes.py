@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.control_flow.bodies import merge
 from tinytrace.core.avals import ShapedArray, aval_of
@@ -21,6 +21,7 @@ from tinytrace.extend.linear_util import transformation, transformation_with_aux
 from tinytrace.interpreters.partial_eval import PartialVal
 from tinytrace.interpreters.program_parts import partition_pvals
 from tinytrace.interpreters.rule_tables import RuleTable, WrittenRules
+from tinytrace.records import NamedTuple
 from tinytrace.transforms.partial_eval import (
     INPUT,
     ConstVar,

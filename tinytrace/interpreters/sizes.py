@@ -8,12 +8,13 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import Atom, Jaxpr, Literal
 from tinytrace.core.primitive import Primitive, registry
 from tinytrace.extend.sized_types import DBIdx, DShapedArray
+from tinytrace.records import NamedTuple
 from tinytrace.transforms.staging import trace_to_jaxpr
 
 PaddingRule = Callable[..., Sequence[Any]]

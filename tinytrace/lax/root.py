@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.api.autodiff import jvp, linearize
 from tinytrace.api.custom_rules import custom_jvp
@@ -13,6 +13,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.primitives.creation import full_like
 from tinytrace.primitives.elementwise import neg
+from tinytrace.records import NamedTuple
 
 
 def custom_root(f: Callable[[Any], Any], initial_guess: Any, solve: Callable[..., Any],

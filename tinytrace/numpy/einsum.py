@@ -6,7 +6,7 @@ import math
 import string
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tinytrace.numpy.array_creation import zeros_like
 from tinytrace.numpy.promotion import DTypeLike, Value, as_array, convert, user_dtype
 from tinytrace.primitives.broadcasting import reduce_sum
 from tinytrace.primitives.reduction import reduce_or
+from tinytrace.records import NamedTuple
 
 Path: TypeAlias = "list[tuple[int, ...]]"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tinytrace.core.trace import Tracer
 from tinytrace.numpy.array_creation import array, asarray
 from tinytrace.numpy.promotion import Value, broadcast_arrays
 from tinytrace.primitives.elementwise import const_like
+from tinytrace.records import NamedTuple
 
 
 class Indexer(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from tinytrace.numpy.promotion import (
 )
 from tinytrace.primitives import reduction
 from tinytrace.primitives.broadcasting import reduce_sum
+from tinytrace.records import NamedTuple
 
 _all = all
 

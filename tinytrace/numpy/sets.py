@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from tinytrace.numpy.searching import nonzero, where
 from tinytrace.numpy.shapes import moveaxis, ravel
 from tinytrace.numpy.sorting import lexsort, sort
 from tinytrace.primitives.elementwise import const_like
+from tinytrace.records import NamedTuple
 
 EARLY = 4096
 """So many elements are looked at before all of them, for the first that is 0 or NaN."""
@@ -107,8 +108,7 @@ def _distinct(x: np.ndarray[Any, Any]) -> Array:
     found = np.unique(x)
     if x.dtype.kind == "f":
         for is_it in (np.logical_not, np.isnan):
-            which = is_it(found)
-            if which.any():
+            if (which := is_it(found)).any():
                 early = is_it(x[:EARLY])
                 found[which] = x[(early if early.any() else is_it(x)).argmax()]
     return array_from_numpy(found, ShapedArray(found.shape, found.dtype))

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.core.primitive import param_type
 from tinytrace.primitives.windows import Ints
+from tinytrace.records import NamedTuple
 
 
 @param_type

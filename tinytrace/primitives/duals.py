@@ -1,11 +1,12 @@
 """Tangents as values, for rules that need more of them than their family knows."""
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import Zero
 from tinytrace.primitives.elementwise import filled_like
+from tinytrace.records import NamedTuple
 
 
 def instantiate(tangent: Any) -> Any:

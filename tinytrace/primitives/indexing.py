@@ -13,7 +13,7 @@ from __future__ import annotations
 import enum
 import itertools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tinytrace.core.kinds import Expr, Index, IntLike, all_of, clamp
 from tinytrace.core.primitive import param_type
 from tinytrace.primitives.checks import remaining
 from tinytrace.primitives.shaping import NDArray
+from tinytrace.records import NamedTuple
 
 Ints: TypeAlias = tuple[int, ...]
 

@@ -6,13 +6,14 @@ are read and sums are kept, and of those only a few are a CPU's, as in JAX.
 from __future__ import annotations
 
 import enum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tinytrace.config import config
 from tinytrace.core.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64
 from tinytrace.core.primitive import param_type
+from tinytrace.records import NamedTuple
 
 
 @param_type

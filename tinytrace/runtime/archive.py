@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from tinytrace.records import NamedTuple
 from tinytrace.runtime.compiler import LIBRARY, SOURCE, Pipeline
 from tinytrace.runtime.discovery import current_compiler
 from tinytrace.runtime.inventory import Inventory, foreign_to

@@ -10,9 +10,10 @@ import os
 import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.config import config
+from tinytrace.records import NamedTuple
 from tinytrace.runtime.failures import CompileError, TimeLimitError
 from tinytrace.runtime.flags import LINK, NATIVE, SUPPORT, own_flags, quick_flags, remedy_for
 from tinytrace.runtime.process import TIME_IS_UP, Finished, idle, run_together

@@ -11,10 +11,10 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
+from tinytrace.records import NamedTuple
 from tinytrace.runtime.compiler import SOURCE, which
 from tinytrace.runtime.discovery import current_compiler, current_store
 from tinytrace.runtime.failures import CompileError, Step

@@ -8,9 +8,9 @@ With TINYTRACE_STRICT=1 a step down raises StrictError instead.
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
 
 from tinytrace.config import config
+from tinytrace.records import NamedTuple
 
 READ_IT = "read what the compiler printed, or set CC to another C compiler"
 

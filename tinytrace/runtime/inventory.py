@@ -11,12 +11,12 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from tinytrace.codegen.csource import CSource
 from tinytrace.core.key_diff import KeyDiff
 from tinytrace.core.views.tables import html_table, text_table
+from tinytrace.records import dataclass
 from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler, Pipeline
 from tinytrace.runtime.discovery import current_compiler, current_store, shared_store
 from tinytrace.runtime.failures import CompileError, Step

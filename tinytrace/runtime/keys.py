@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from tinytrace.core import views
 from tinytrace.core.key_diff import KeyDiff, KeyRow
+from tinytrace.records import dataclass
 from tinytrace.util import lazy
 
 

@@ -14,12 +14,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, fields
-from typing import NamedTuple
+from dataclasses import fields
 
 from tinytrace._runtime import lib
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
+from tinytrace.records import NamedTuple, dataclass
 from tinytrace.runtime.blas import provide_blas
 from tinytrace.runtime.compiler import SOURCE, Compiler, Pipeline
 from tinytrace.runtime.discovery import (

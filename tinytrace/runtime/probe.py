@@ -13,8 +13,9 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
+from tinytrace.records import NamedTuple
 from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler, run_compiler, which
 from tinytrace.runtime.failures import CompileError, TimeLimitError
 from tinytrace.runtime.flags import EVERY, LINK, NATIVE, own_flags

@@ -14,8 +14,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple
 
+from tinytrace.records import NamedTuple
 from tinytrace.util import unforkable
 
 _PROGRESS_AFTER = 1.0  # seconds until a line of progress appears on a terminal

@@ -26,10 +26,11 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace._dispatch import read_private
 from tinytrace.config import config
+from tinytrace.records import NamedTuple
 from tinytrace.runtime import locks
 from tinytrace.runtime.compiler import LIBRARY, SOURCE, Pipeline
 from tinytrace.runtime.folders import Folder, make_folders

@@ -5,13 +5,14 @@ Barel and De Lathauwer, "Unconstrained optimization of real functions in complex
 """
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.api.gradients import value_and_grad
+from tinytrace.records import NamedTuple
 from tinytrace.scipy.line_search import Objective, line_search
 
 

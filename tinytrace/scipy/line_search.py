@@ -5,12 +5,13 @@ Source: Nocedal and Wright, "Numerical Optimization" (1999), algorithms 3.5 and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.api.gradients import value_and_grad
 from tinytrace.core.dtypes import part_dtype
+from tinytrace.records import NamedTuple
 
 Objective = Callable[[Any], Any]
 C1, C2 = 1e-4, 0.9

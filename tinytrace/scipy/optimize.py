@@ -5,13 +5,14 @@ Source: Nocedal and Wright, "Numerical Optimization" (1999), algorithm 6.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.api.gradients import value_and_grad
+from tinytrace.records import NamedTuple
 from tinytrace.scipy.lbfgs import lbfgs
 from tinytrace.scipy.line_search import Objective, line_search
 from tinytrace.util import absent_names

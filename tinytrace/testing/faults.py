@@ -15,7 +15,6 @@ import ctypes
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
@@ -44,6 +43,7 @@ from tinytrace.primitives.reduction import reduce_max_p
 from tinytrace.primitives.shaping import rev_p
 from tinytrace.primitives.slicing import pad, slice_p
 from tinytrace.primitives.transcendental import sin_p, tanh_p
+from tinytrace.records import dataclass
 from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.transforms import staging
 

@@ -10,7 +10,6 @@ The page docs/invariants.md shows this table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from tinytrace.core.trees import tree_flatten, tree_structure
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.numpy import asarray
 from tinytrace.passes.simplify import PASSES
+from tinytrace.records import dataclass
 from tinytrace.runtime.keys import ArtifactKey
 from tinytrace.testing.assertions import assert_cache_invariants, assert_forms_agree, assert_roundtrip, assert_same
 from tinytrace.testing.counting import count_traces

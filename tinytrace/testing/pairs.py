@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from tinytrace.core.avals import aval_of
 from tinytrace.core.trees import tree_flatten, tree_structure
 from tinytrace.numpy import add, asarray, int32
+from tinytrace.records import dataclass
 from tinytrace.testing.strategies import arrays, elements, pytrees, static_values
 
 

@@ -14,8 +14,8 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import field
+from typing import Any, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 import tinytrace
 import tinytrace.numpy as jnp
 from tinytrace import lax
+from tinytrace.records import NamedTuple, dataclass
 from tinytrace.testing.values import TAME, Dtype, Shape, Value
 
 T = TypeVar("T")

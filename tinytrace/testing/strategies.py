@@ -16,7 +16,7 @@ import functools
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from hypothesis import event
@@ -30,6 +30,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BFLOAT16
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.numpy import asarray
+from tinytrace.records import NamedTuple
 from tinytrace.runtime.keys import ArtifactKey
 from tinytrace.testing.random_programs import Case, Program, Step, draw_program
 from tinytrace.testing.steps import ALL_STEPS, CORE_STEPS, PURE_STEPS

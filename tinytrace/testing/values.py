@@ -8,10 +8,11 @@ it may have; what jumps at a point (`floor`, `<`, a conversion to int) is only e
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tinytrace.records import dataclass
 
 Shape = tuple[int, ...]
 Dtype = np.dtype[Any]

@@ -11,11 +11,12 @@ Source: Radul et al., "You Only Linearize Once" (https://arxiv.org/abs/2204.1092
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.core.avals import aval_of
 from tinytrace.core.jaxpr import Jaxpr, eval_jaxpr
 from tinytrace.core.tangents import UndefinedPrimal
+from tinytrace.records import NamedTuple
 from tinytrace.transforms.jvp import jvp
 from tinytrace.transforms.partial_eval import Unknown, partial_eval
 from tinytrace.transforms.transpose import backward_pass

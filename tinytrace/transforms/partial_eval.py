@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Li
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.source_info import SourceInfo
 from tinytrace.core.trace import Trace, Tracer, current_trace, leaked_tracer_error, set_current_trace
+from tinytrace.records import NamedTuple
 from tinytrace.transforms.scope import running
 from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr, user_source
 from tinytrace.util import cache_by_jaxpr, toposort

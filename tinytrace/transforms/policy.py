@@ -18,9 +18,10 @@ Source: https://jax.readthedocs.io/en/latest/notebooks/autodiff_remat.html.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
+from tinytrace.records import NamedTuple
 from tinytrace.util import cache_by_jaxpr
 
 Policy = Callable[..., bool]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import Node, walk
@@ -31,6 +31,7 @@ from tinytrace.codegen.ir.statements import (
     expressions,
     nested,
 )
+from tinytrace.records import NamedTuple
 
 FEWEST = 3
 """So many equal kernels become a function: of two, each is better off where it is, its arrays known by name."""

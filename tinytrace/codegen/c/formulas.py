@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from tinytrace.codegen.c.lines import HOST, named
 from tinytrace.core.dtypes import FLOAT32, FLOAT64
 from tinytrace.core.formulas import Formula, suffix
+from tinytrace.records import NamedTuple
 
 
 class Text(NamedTuple):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+
+from tinytrace.records import NamedTuple, dataclass
 
 COMPUTE, COPY, CALL, SCAFFOLD, COMMENT = "compute", "copy", "call", "scaffold", "comment"
 """What a line does: arithmetic, moving numbers, calling something that takes arrays, what holds others together."""

@@ -7,7 +7,6 @@ are equal but for their arrays become one function (`equal_kernels`), as do para
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.equal_kernels import Pattern, pattern
@@ -45,6 +44,7 @@ from tinytrace.codegen.passes.streaming_stores import is_streaming
 from tinytrace.core.dtypes import is_half
 from tinytrace.core.formulas import Formula, call_host, constant
 from tinytrace.core.monoids import monoids
+from tinytrace.records import replace
 
 _PLAIN = frozenset(["axis", "literal", "local", "affine"])
 

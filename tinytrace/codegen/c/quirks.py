@@ -8,7 +8,7 @@ without the switch is the one to put into `until`.
 """
 from __future__ import annotations
 
-from typing import NamedTuple
+from tinytrace.records import NamedTuple
 
 
 class Quirk(NamedTuple):

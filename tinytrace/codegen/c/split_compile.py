@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import accumulate
 
 from tinytrace.codegen.c.lines import COMMENT, CFunction, Line
+from tinytrace.records import replace
 
 LARGE = 300
 """Lines of C from which on two processes end before one does: starting one takes as long as compiling 150 lines."""

@@ -6,8 +6,7 @@ same compiler with the same flags computes the same bits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from tinytrace.codegen.csource import CSource
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT0, FLOAT16, KeyType, is_float, is_half
 from tinytrace.core.storage_types import STORAGE_TYPES
+from tinytrace.records import NamedTuple, dataclass
 
 ENTRY, HOST = "entry", "tt_standalone_host"
 Operand = TypeVar("Operand")

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.lines import CALL, COMPUTE, COPY, CFunction, Line, named, names_in
@@ -15,6 +14,7 @@ from tinytrace.codegen.ir.statements import Buffer, Row, nested
 from tinytrace.codegen.memory import Memory
 from tinytrace.codegen.schedule.lane_simd import TILE_BYTES
 from tinytrace.csources import host_source, math_functions
+from tinytrace.records import NamedTuple
 
 _INDEX_FUNCTIONS = {
     "tt_floordiv": "static inline int64_t tt_floordiv(int64_t a, int64_t b) {\n"

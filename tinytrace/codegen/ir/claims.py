@@ -8,12 +8,12 @@ A claim that this does not prove may hold all the same, because of the condition
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import terms_of
 from tinytrace.codegen.ir.nodes import Node, Number, walk
 from tinytrace.codegen.ir.statements import Buffer
+from tinytrace.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ the parameters of its operation, which the C shows:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+
+from tinytrace.records import NamedTuple
 
 LONGEST = 160
 """Characters of a value that is written where it is read; instead of a longer one stands `(...)`."""

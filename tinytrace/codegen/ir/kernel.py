@@ -11,7 +11,6 @@ from its statements when it is asked for. A kernel prints itself with its equati
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from tinytrace.codegen.ir.equations import Equation
@@ -28,6 +27,7 @@ from tinytrace.codegen.ir.statements import (
     touched,
     written,
 )
+from tinytrace.records import dataclass, replace
 from tinytrace.util import lazy
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import rebuild
 from tinytrace.codegen.ir.kernel import (
@@ -25,6 +24,7 @@ from tinytrace.codegen.ir.kernel import (
 from tinytrace.codegen.ir.nodes import Node, load, local, rewrite, walk
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Declare, For, Stmt, When, expressions, nested, written
+from tinytrace.records import replace
 
 Places = Mapping[Buffer, Buffer]
 

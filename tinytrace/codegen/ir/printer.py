@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, show, walk
@@ -27,6 +26,7 @@ from tinytrace.codegen.ir.statements import (
     written,
 )
 from tinytrace.core.dtypes import short_name
+from tinytrace.records import NamedTuple
 
 
 class KernelLine(NamedTuple):

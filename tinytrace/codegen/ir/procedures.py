@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tinytrace.core.formulas import Formula, call_named, parts, place
+from tinytrace.records import dataclass
 
 STATUS = "status"
 """The failure of calls whose answer is what a program returns (csrc/tt_host.h)."""

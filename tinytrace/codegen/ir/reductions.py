@@ -6,7 +6,7 @@ whether a NaN was seen (`NAN_BLIND`), and a fold into many places uses the one o
 """
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.codegen.ir.inserted_operations import fold_operation
 from tinytrace.codegen.ir.nodes import Node
@@ -14,6 +14,7 @@ from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType, is_complex, is_float,
 from tinytrace.core.monoids import monoids
 from tinytrace.core.operations import Operation
 from tinytrace.primitives.multiply_add import fma_p, fnma_p
+from tinytrace.records import NamedTuple
 
 
 class Fold(NamedTuple):

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import rebuild
 from tinytrace.codegen.ir.nodes import Node, rewrite
@@ -21,6 +20,7 @@ from tinytrace.codegen.ir.statements import (
     expressions,
     nested,
 )
+from tinytrace.records import replace
 
 
 class Replacement:

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, walk
 from tinytrace.codegen.ir.procedures import Procedure
 from tinytrace.core.dtypes import FLOAT32, DType, element_size, short_name
+from tinytrace.records import dataclass, replace
 
 
 @dataclass(frozen=True, eq=False)

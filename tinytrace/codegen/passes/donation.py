@@ -8,12 +8,12 @@ carries of loops (`in_place`). What copied the argument is dropped, so an update
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.merging import merge_places
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.passes.in_place import copies, may_share
+from tinytrace.records import replace
 
 
 def reuse_donated(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer],

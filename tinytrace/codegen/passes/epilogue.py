@@ -8,13 +8,13 @@ their own and no hand-over to the threads. Kernels in between may run after the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import constant_of, rebuild, stride_along
 from tinytrace.codegen.ir.cost import PRODUCT, duration
 from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs, with_programs
 from tinytrace.codegen.ir.nodes import Node, number, rewrite, walk
 from tinytrace.codegen.ir.statements import Call, Declare, For, expressions, nested, written
+from tinytrace.records import replace
 
 MOST = 4
 """An epilogue takes at most this many times as long as its product: it runs in the product's few blocks."""

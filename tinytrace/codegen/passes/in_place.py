@@ -8,12 +8,12 @@ overwritten. Updates of arrays in loops lose their copies so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.kernel import Exchange, Kernel, Nest, Repeat, inner_programs, with_programs
 from tinytrace.codegen.ir.merging import merge_places
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Buffer, For, Stmt, Store, expressions, touched, written
+from tinytrace.records import replace
 
 
 def update_carries_in_place(kernels: Sequence[Kernel]) -> list[Kernel]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, unflattened
 from tinytrace.codegen.ir.kernel import (
@@ -29,6 +28,7 @@ from tinytrace.codegen.ir.statements import Buffer, Declare, For, Row, Stmt, Sto
 from tinytrace.codegen.passes.in_place import update_carries_in_place
 from tinytrace.codegen.passes.index_set_splitting import split_at_guards
 from tinytrace.codegen.schedule.lane_simd import TILE_BYTES, TILE_ROWS
+from tinytrace.records import dataclass
 
 FEWEST_ITERATIONS = 4
 """Shorter loops are left as they are."""

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import linear
 from tinytrace.codegen.ir.nodes import Node, axis, number
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Call, Combine, Declare, For, Stmt, Store, When, with_body
 from tinytrace.codegen.passes.streaming_stores import rest_of
+from tinytrace.records import replace
 
 VECTOR = 16
 """A strip that is part of a loop has a multiple of so many elements."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.cost import CHUNK, PRODUCT, WORTH_SPREADING, duration, even_chunks
 from tinytrace.codegen.ir.kernel import Kernel, map_bodies
 from tinytrace.codegen.ir.nodes import walk
 from tinytrace.codegen.ir.statements import Call, For, Stmt, When, expressions, nested, operations
+from tinytrace.records import replace
 
 MANY_PRODUCTS = 8
 """From how many matrix products on threads take whole ones, not blocks."""

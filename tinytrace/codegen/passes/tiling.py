@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from tinytrace.codegen.ir.arithmetic import constant_of, linear, minimum, rebuild, stride_along, subtract
 from tinytrace.codegen.ir.kernel import Kernel, map_bodies
@@ -25,6 +24,7 @@ from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Declare, For, Row, Stmt, Store, expressions, touched, with_body
 from tinytrace.core.dtypes import element_size
+from tinytrace.records import dataclass
 
 LINE = 64
 """Bytes that a processor fetches at once."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from tinytrace.codegen.ir import arithmetic as ar
 from tinytrace.codegen.ir.inserted_operations import converted, fold_operation
@@ -19,6 +19,7 @@ from tinytrace.core.dtypes import DType
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Expr, Gather, IndexMap, IntLike, Reduction, Scalar, as_expr
 from tinytrace.core.operations import Operation
+from tinytrace.records import NamedTuple
 
 Index: TypeAlias = tuple[Node, ...]
 Request: TypeAlias = tuple[Var, Index]

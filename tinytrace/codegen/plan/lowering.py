@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import constant_of, index_of, terms_of
 from tinytrace.codegen.ir.nodes import Node, axis
@@ -26,6 +26,7 @@ from tinytrace.core.kinds import (
     Scatter,
     kind_of,
 )
+from tinytrace.records import NamedTuple
 
 WRITTEN_OUT = 4
 """Dimensions of at most this size are written out: no loop runs over them."""

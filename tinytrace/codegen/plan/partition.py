@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import rebuild
@@ -21,6 +21,7 @@ from tinytrace.codegen.plan.polynomials import is_around
 from tinytrace.core.dtypes import is_float
 from tinytrace.core.jaxpr import JaxprEqn, Var
 from tinytrace.core.kinds import Kind
+from tinytrace.records import dataclass
 
 MOST_ROOTS = 12
 """More arrays written in one loop than this would run against each other in the cache."""

@@ -10,12 +10,13 @@ An identity whatever p is; the nearer to c, the fewer digits are lost. Arithmeti
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from tinytrace.codegen.ir.inserted_operations import add, div, mul, neg, sub
 from tinytrace.codegen.ir.nodes import Node, apply, literal, walk
 from tinytrace.core.dtypes import DType
 from tinytrace.core.formulas import Formula
+from tinytrace.records import NamedTuple
 
 Monomial: TypeAlias = tuple[Node, ...]
 """The late values whose errors are multiplied, in order."""

@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.plan.names import Names
 from tinytrace.core.avals import ShapedArray
+from tinytrace.records import NamedTuple, replace
 
 
 class Callback(NamedTuple):

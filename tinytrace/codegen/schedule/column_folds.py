@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import rebuild
 from tinytrace.codegen.ir.nodes import Node, rewrite
@@ -15,6 +14,7 @@ from tinytrace.codegen.ir.statements import Stmt
 from tinytrace.codegen.schedule.lane_simd import STREAM_LANES, LaneSimd, uses_again
 from tinytrace.codegen.schedule.split_reduction import SplitReduction, are_around, is_whole
 from tinytrace.codegen.schedule.tasks import StagePlan, variable
+from tinytrace.records import replace
 
 GROUP_ROWS = 256
 """Rows that are folded at once: enough to make the second fold short, few enough to keep several threads busy."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace as replaced
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import linear
@@ -19,6 +18,7 @@ from tinytrace.codegen.schedule.lane_simd import LaneSimd
 from tinytrace.codegen.schedule.simd_axis import lanes_pay, packed
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, folds, replace, result_of, start_of, variable
 from tinytrace.core.dtypes import is_float
+from tinytrace.records import replace as replaced
 
 BLOCK = 256
 """So many terms of a sum are added to a variable of their own before they join the others.

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import linear, rebuild
 from tinytrace.codegen.ir.inserted_operations import add, converted
@@ -20,6 +19,7 @@ from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagat
 from tinytrace.codegen.ir.statements import Buffer, Combine, For, Row, Stmt, Store
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, computed, variable
 from tinytrace.core.dtypes import is_float
+from tinytrace.records import replace
 
 STREAM_LANES = 512
 """Elements of a long row: enough to stream, few enough for a core's first cache."""

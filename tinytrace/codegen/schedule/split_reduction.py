@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, minimum, rebuild
 from tinytrace.codegen.ir.inserted_operations import add, finite_or_zero, if_finite, mul, nan_unless_finite, sub
@@ -35,6 +34,7 @@ from tinytrace.codegen.schedule.tasks import StagePlan, Task, variable
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import DType
 from tinytrace.core.jaxpr import Var
+from tinytrace.records import replace
 
 SAMPLE = 16
 """The first of so many equal parts of a chunk makes the estimate."""

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagat
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.plan.partition import Root
 from tinytrace.core.dtypes import BOOL, DType
+from tinytrace.records import dataclass
 
 
 @dataclass(eq=False)

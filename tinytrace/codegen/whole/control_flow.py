@@ -7,7 +7,7 @@ into them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from tinytrace.codegen.ir.arithmetic import flat_offset
 from tinytrace.codegen.ir.inserted_operations import select
@@ -22,6 +22,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import BOOL
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Branch, Loop
+from tinytrace.records import dataclass, replace
 
 
 def loop(scope: Scope, eqn: JaxprEqn, kind: Loop) -> list[Kernel]:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Repeat
@@ -13,6 +12,7 @@ from tinytrace.codegen.whole.routines import host_call, routine
 from tinytrace.codegen.whole.scatter import scatter
 from tinytrace.core.jaxpr import JaxprEqn
 from tinytrace.core.kinds import Branch, Contraction, HostCall, Kind, Loop, Routine, Scatter
+from tinytrace.records import replace
 
 _BY_KIND: dict[type[Any], Callable[[Scope, JaxprEqn, Any], list[Kernel]]] = {
     Loop: loop, Branch: branch, Contraction: product, Scatter: scatter, Routine: routine, HostCall: host_call,

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tinytrace.codegen.plan.values import REPEATED
 from tinytrace.core.dtypes import DType
 from tinytrace.core.formulas import call_host, constant, place
 from tinytrace.core.jaxpr import Atom
+from tinytrace.records import NamedTuple
 
 
 class Matrix(NamedTuple):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tinytrace.codegen.ir.arithmetic import add, flat_offset, linear, rebuild, stride_along, unflattened
 from tinytrace.codegen.ir.nodes import Node, axis, number, rewrite
@@ -18,6 +17,7 @@ from tinytrace.codegen.ir.statements import Buffer, Call, For, Row, Stmt
 from tinytrace.codegen.plan.elements import domain_axes
 from tinytrace.codegen.schedule.copies import loops_that_store
 from tinytrace.codegen.whole.gemm import Matrix, Operand, extent, gemm_of
+from tinytrace.records import dataclass
 
 PANEL = 1 << 16
 """Elements of a panel at most: a quarter of a mebibyte, of floats."""

@@ -11,11 +11,12 @@ import difflib
 import html
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinytrace.records import NamedTuple
 
 
 class DiffRow(NamedTuple):

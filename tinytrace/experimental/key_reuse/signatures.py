@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+from tinytrace.records import NamedTuple
 
 Mask = Any
 """True or False for all keys of an array, or an array of bools, one for each."""

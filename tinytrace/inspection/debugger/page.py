@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tinytrace.codegen.source_map import written_at
@@ -19,6 +18,7 @@ from tinytrace.inspection.linked_texts.marked_text import Pane
 from tinytrace.inspection.linked_texts.program_pane import equations_in_order, program_pane
 from tinytrace.inspection.linked_texts.python_pane import python_pane
 from tinytrace.inspection.recording import Event, Frame, Recording, makes_nonfinite, summary
+from tinytrace.records import dataclass
 from tinytrace.util import lazy
 
 STEPS = 2000

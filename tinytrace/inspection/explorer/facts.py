@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.printer import equations_of
 from tinytrace.codegen.ir.statements import Call, Combine, For, Stmt, When, expressions
 from tinytrace.core.jaxpr import JaxprEqn, Literal
+from tinytrace.records import NamedTuple
 
 
 class Facts(NamedTuple):

@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinytrace.inspection.explorer.facts import Facts
 from tinytrace.inspection.explorer.passes import Change
 from tinytrace.inspection.linked_texts.fixed import Numbered, as_json, escaped, fixed_part, marks, section
 from tinytrace.inspection.linked_texts.marked_text import Pane
+from tinytrace.records import NamedTuple
 
 
 class Equation(NamedTuple):

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from tinytrace.api.steps import Form, Step
 from tinytrace.codegen.ir.printer import to_lines
@@ -15,6 +14,7 @@ from tinytrace.codegen.plan.names import Names
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
 from tinytrace.passes.multiply_add import fuse_multiply_add
 from tinytrace.passes.simplify import PASSES as JAXPR_PASSES
+from tinytrace.records import NamedTuple
 
 LONGEST = 300
 """Lines of a difference that are shown."""

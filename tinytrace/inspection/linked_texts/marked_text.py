@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from tinytrace.records import NamedTuple
 
 
 class Part(NamedTuple):

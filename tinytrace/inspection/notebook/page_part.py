@@ -10,9 +10,9 @@ output lights up for itself. That needs no names that must differ between output
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from tinytrace.inspection.notebook.colours import coloured
+from tinytrace.records import NamedTuple
 
 FIXED, PER_CHARACTER = 2000, 1.5
 

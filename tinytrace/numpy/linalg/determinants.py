@@ -1,7 +1,7 @@
 """The determinant, and its logarithm."""
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tinytrace.numpy.reductions import any, prod, sum
 from tinytrace.numpy.searching import where
 from tinytrace.numpy.statistics import count_nonzero
 from tinytrace.numpy.triangular import diagonal, trace
+from tinytrace.records import NamedTuple
 
 
 class SlogdetResult(NamedTuple):

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tinytrace.numpy.reductions import sum
 from tinytrace.numpy.scalar_types import finfo
 from tinytrace.numpy.shapes import expand_dims, matrix_transpose
 from tinytrace.numpy.taking import take_along_axis
+from tinytrace.records import NamedTuple
 
 
 class EighResult(NamedTuple):

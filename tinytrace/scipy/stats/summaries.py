@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from tinytrace.numpy.searching import nonzero
 from tinytrace.numpy.sets import unique
 from tinytrace.numpy.shapes import atleast_1d, moveaxis, ravel
 from tinytrace.numpy.sorting import argsort
+from tinytrace.records import NamedTuple
 
 
 class ModeResult(NamedTuple):

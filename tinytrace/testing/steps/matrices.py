@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
+from tinytrace.records import NamedTuple
 from tinytrace.testing.random_programs import Block, draw_from
 from tinytrace.testing.values import INT32, Shape, Value
 

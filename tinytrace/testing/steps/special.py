@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
+from tinytrace.records import NamedTuple
 from tinytrace.testing.random_programs import Block, draw_from
 from tinytrace.testing.steps.choice import can_round, choose, choose_or_add, pair
 from tinytrace.testing.values import Value
