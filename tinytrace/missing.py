@@ -15,17 +15,11 @@ DEVICES = "there is one device, the CPU of this machine: without the call the pr
 INSIDE = "it is a part of XLA's and has no counterpart here"
 
 MISSING: dict[str, dict[str, str]] = {
-    "tinytrace.lax": {
-        "infeed infeed_p outfeed outfeed_p":
-            "they need an accelerator that is fed while it computes: use arguments and results, or "
-            "jax.experimental.io_callback",
-    },
     "tinytrace.interpreters.batching": {
         "IndexedAxisSize Jumble JumbleAxis JumbleTy RaggedAxis jumble_axis": "there are no ragged arrays",
     },
     "tinytrace.interpreters.pxla": {
-        "MeshComputation MeshExecutable PmapExecutable global_aval_to_result_handler "
-        "global_avals_to_results_handler parallel_callable shard_args": DEVICES,
+        "MeshComputation MeshExecutable PmapExecutable parallel_callable": DEVICES,
     },
     "tinytrace.interpreters.xla": {
         "Backend": INSIDE,

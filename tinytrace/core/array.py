@@ -6,7 +6,8 @@ is made when Python first looks inside. Operators and methods (`+`, `.sum()`, `.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import queue
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,19 @@ class Device:
     id = 0
     platform = device_kind = "cpu"
     process_index = 0
+
+    def __init__(self) -> None:
+        self.infeed: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        self.outfeed: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+
+    def transfer_to_infeed(self, values: Sequence[Any]) -> None:
+        """Feed arrays to the device: the next `lax.infeed` takes them."""
+        self.infeed.put(tuple(np.array(x) for x in values))
+
+    def transfer_from_outfeed(self, shape: Any = None) -> Any:
+        """Wait for the arrays that the next `lax.outfeed` hands on; `shape` says whether they are a tuple or one."""
+        values = self.outfeed.get()
+        return values if shape is None or shape.is_tuple() else values[0]
 
     def __repr__(self) -> str:
         return "CpuDevice(id=0)"

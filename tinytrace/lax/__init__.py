@@ -281,6 +281,7 @@ _SELDOM = {
     "lax.annotations": "ConvGeneralDilatedDimensionNumbers DotDimensionNumbers PrecisionLike",
     "lax.draws": "rng_uniform rng_uniform_p",
     "lax.patches": "conv_general_dilated_local conv_general_dilated_patches",
+    "lax.feeds": "infeed infeed_p outfeed outfeed_p",
     "lax.linear_solve": "custom_linear_solve",
     "lax.platforms": "platform_dependent",
     "lax.root": "custom_root",
