@@ -76,6 +76,7 @@ ADDED: dict[str, dict[str, Any]] = {
     "jax._src.interpreters.mlir": {"_platforms_with_donation": ["cpu", "cuda", "rocm", "tpu"]},
     "jax._src.debugging": {"debug_print": tinytrace.debug.print, "debug_callback": tinytrace.debug.callback},
     "jax._src.dispatch": {"runtime_tokens": Tokens},
+    "jax._src.xla_bridge": {"using_pjrt_c_api": lambda backend=None: False},
     "jax._src.core": {"UnexpectedTracerError": errors.UnexpectedTracerError},
     "jax._src.util": {"NumpyComplexWarning": np.exceptions.ComplexWarning},
     "jax._src.lax.control_flow": {"_initial_style_open_jaxpr": Empty, "_initial_style_jaxpr": Empty},
