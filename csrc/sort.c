@@ -3,13 +3,15 @@
 
    Keys are unsigned integers that compare as the elements do. Values alone are sorted as keys of which each belongs to
    one value, without positions; of values with others, the keys are sorted together with positions, which are applied
-   afterwards. Keys are distributed by their digits (radix.inc), or sorted by a quicksort with vectors that the host has
-   (quicksort.inc). */
+   afterwards. Keys are distributed by digits (radix.inc), or sorted by a quicksort with vectors (quicksort.inc). */
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* loops over keys are made of vectors */
 #endif
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -79,14 +81,24 @@ static void accumulate(int64_t *counts, int64_t parts, int32_t digits) {
 #undef ITEM
 #undef KEY
 
-/* NumPy's quicksorts have vectors of AVX-512 and AVX2 (x86-simd-sort); those without vectors are slower than radix.inc, and
-   so is that of AVX2 for many long items. */
+#if defined(__x86_64__)
+/* Stores of chosen elements, of which AVX-512's quicksorts are made, take Zen 4 more than a hundred cycles each. */
+static int32_t compresses_slowly(void) {
+    uint32_t a, b, c, d;
+    if (!__get_cpuid(0, &a, &b, &c, &d) || b != signature_AMD_ebx) return 0;
+    return __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 15) + (a >> 20 & 255) == 0x19;
+}
+#endif
+
+/* NumPy's quicksorts have vectors of AVX-512 and AVX2 (x86-simd-sort); those without are slower than radix.inc, and so is
+   AVX2's for many long items. Zen 4 uses them for what networks sort, and little more. */
 void tt_set_quicksorts(uintptr_t u32, uintptr_t u64) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     int32_t is_wide = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    u32_most_quick = is_wide || __builtin_cpu_supports("avx2") ? INT64_MAX : 0;
-    u64_most_quick = is_wide ? INT64_MAX : __builtin_cpu_supports("avx2") ? MANY : 0;
+    int32_t is_slow = is_wide && compresses_slowly();
+    u32_most_quick = is_slow ? MANY / 2 : is_wide || __builtin_cpu_supports("avx2") ? INT64_MAX : 0;
+    u64_most_quick = is_slow ? MANY / 16 : is_wide ? INT64_MAX : __builtin_cpu_supports("avx2") ? MANY : 0;
 #endif
     u32_quicksort = (quicksort_function)u32;
     u64_quicksort = (quicksort_function)u64;
@@ -138,8 +150,7 @@ static void sort_by_counting(void *x, int64_t n, int64_t *counts, struct order o
     }
 }
 
-/* How many elements are sorted: all but NaNs. Keys are those of sort_keys.h, without comparisons: a number with its sign
-   has all bits changed, another one its sign. */
+/* How many elements are sorted: all but NaNs. Keys are those of sort_keys.h, without comparisons. */
 #define SORT_VALUES(NAME, ITEM)                                                                                   \
     static int64_t NAME##_values(const void *in, void *out, void *other, int64_t *counts, int64_t n,              \
                                  struct order o) {                                                                \
