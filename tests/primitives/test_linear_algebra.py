@@ -48,6 +48,26 @@ def test_factors_of_symmetric_matrices(n):
     assert list(w) == sorted(w)
 
 
+@pytest.mark.parametrize("n", range(1, 9))
+@pytest.mark.parametrize("lower", [False, True])
+def test_small_symmetric_matrices_are_taken_apart_as_by_lapack(n, lower):
+    """In the program, with LAPACK's signs and errors, whatever the size of the elements and however many are zero."""
+    half = rng.normal(size=(40, n, n))
+    a = half + half.mT
+    a[1], a[2] = np.eye(n), 0
+    a[3, 0], a[3, :, 0] = 0, 0
+    with enable_x64(True):
+        for size in (1e-300, 1.0, 1e300):
+            v, w = map(np.asarray, linalg.eigh(a * size, lower=lower, symmetrize_input=False))
+            expected = [np.linalg.eigh(x, "L" if lower else "U") for x in a]
+            np.testing.assert_allclose(w / size, [x.eigenvalues for x in expected], atol=1e-14 * n)
+            np.testing.assert_allclose(v[4:], [x.eigenvectors for x in expected[4:]], atol=1e-10)
+            np.testing.assert_allclose(v.mT @ v, np.broadcast_to(np.eye(n), a.shape), atol=1e-14)
+    v, w = map(np.asarray, jax.jit(linalg.eigh)(a.astype(np.float32)))
+    np.testing.assert_allclose(w, np.linalg.eigvalsh(a), atol=3e-6 * n)
+    np.testing.assert_allclose(v * w[:, None] @ v.mT, a, atol=4e-6 * n)
+
+
 @pytest.mark.parametrize("lower", [False, True])
 def test_what_counts_of_a_matrix_that_is_not_symmetric(lower):
     """Its symmetric part, or, where the caller says that there is no need to compute it, one triangle."""
