@@ -22,7 +22,8 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         const float c = c_nan ? __builtin_nanf("") : c_max;
         int32_t b_i = 2147483647;
         #pragma omp simd reduction(min: b_i)
-        for (int64_t i1 = 0; i1 < 4096; i1++) {
+        for (int32_t i1_count = 0; i1_count < 4096; i1_count++) {
+            const int64_t i1 = i1_count;
             const float a_i = a[4096 * i0 + i1];
             const int32_t value = (a_i == c) || (a_i != a_i) ? ((int32_t)i1) : 2147483647;
             b_i = b_i > value ? value : b_i;

@@ -33,7 +33,8 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         const float i = i_nan ? __builtin_nanf("") : i_min;
         int32_t h_i = 2147483647;
         #pragma omp simd reduction(min: h_i)
-        for (int64_t i1 = 0; i1 < 64; i1++) {
+        for (int32_t i1_count = 0; i1_count < 64; i1_count++) {
+            const int64_t i1 = i1_count;
             const float g_i = g[i1];
             const int32_t value = (g_i == i) || (g_i != g_i) ? ((int32_t)i1) : 2147483647;
             h_i = h_i > value ? value : h_i;

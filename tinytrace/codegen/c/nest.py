@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.counters import counted
 from tinytrace.codegen.c.equal_kernels import Pattern, pattern
 from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
@@ -210,7 +211,7 @@ class NestWriter:
     # --- loops -------------------------------------------------------------------------------------------------
 
     def _loop(self, loop: For) -> None:
-        code, name = self.code, loop.axis.args[0]
+        code = self.code
         if constant_of(loop.end) is None and code.name_of(loop.end) is None:
             code.keep(loop.end, "stop")
         begin, end = code.value(loop.begin), code.value(loop.end)
@@ -219,10 +220,10 @@ class NestWriter:
             clause = reduction_clause(loop)
             if clause is not None:
                 code.line(f"#pragma omp simd{clause}")
-        with code.block(f"for (int64_t {name} = {begin}; {name} < {end}; {name}++)"):
-            if one_by_one:
-                for line in GROUPED_LOADS.in_text():
-                    code.line(line)
+        head, lines = counted(loop, begin, end)
+        with code.block(head):
+            for line in (*GROUPED_LOADS.in_text(), *lines) if one_by_one else lines:
+                code.line(line)
             self._iteration(loop.body)
 
     def _iteration(self, body: Sequence[Stmt]) -> None:
