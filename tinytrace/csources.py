@@ -99,6 +99,27 @@ def _unrolled_loops(text: str) -> list[str]:
     return [body * int(times) for times, body in _UNROLLED.findall(text)]
 
 
+def is_long(name: str) -> bool:
+    """Is this a math function that is elementwise and long?
+
+    >>> is_long("tt_sin_f32"), is_long("tt_max_f32"), is_long("tt_threefry")
+    (True, False, False)
+    """
+    function = _functions().get(name)
+    return function is not None and function.is_long
+
+
+@cache
+def has_choices(name: str) -> bool:
+    """Is there a choice in a math function, or in what it calls?
+
+    >>> has_choices("tt_max_f32"), has_choices("tt_fma_f32"), has_choices("tt_asin_f32")
+    (True, False, True)
+    """
+    function = _functions().get(name)
+    return function is not None and (" ? " in function.text or any(map(has_choices, function.needs)))
+
+
 def add_function(name: str, function: MathFunction) -> None:
     """Let programs call a function of the user's, whose name says what its text is."""
     _own_functions[name] = function

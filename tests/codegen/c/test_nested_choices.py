@@ -10,7 +10,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_programs import same
 from tests.csrc.test_math_text import REPORTS
-from tinytrace.codegen.c.nested_choices import STAY_CHOICES
+from tinytrace.codegen.c.nested_choices import STAY_CALLS, STAY_CHOICES
 from tinytrace.runtime.flags import own_flags
 
 NESTED = {
@@ -20,7 +20,17 @@ NESTED = {
     "through arithmetic": lambda x: jnp.where(jnp.where(x > 0, x, 0) * 2 + 1 > 2, x, 3),
     "in a loop of the program": lambda x: jax.lax.fori_loop(0, 3, lambda _, x: jnp.nanmax(x, 0) + x, x),
 }
+CALLS = {
+    "a function on one side": lambda x: jnp.where(x > 0.5, 1, jnp.sin(x)),
+    "a function of what was chosen": lambda x: jnp.where(x > 0, x, 0.5) ** jnp.abs(x),
+    "a maximum of a function": lambda x: jnp.maximum(jnp.log(x), 0),
+    "a function of a function": lambda x: jnp.cbrt(jnp.exp(x)),
+    "a sample": lambda x: jnp.where(x > 0.5, 1, (1 - jnp.maximum(x, 0)) ** (1 / x)),
+}
+"""Long functions, which consist of choices, with a choice beside them."""
 FLAT = {
+    "a function": lambda x: jnp.sin(x) + 1,
+    "a function in a loop of its own": lambda x: jnp.sum(jnp.exp(x - jnp.max(x, 1, keepdims=True)), 1),
     "one choice": lambda x: jnp.where(x < 1, x, 1),
     "argmax": lambda x: jnp.argmax(x, 1),
     "maximum": lambda x: jnp.max(x, 0),
@@ -44,17 +54,23 @@ def test_nested_choices_are_found(case):
     same(NESTED[case], numbers())
 
 
+@pytest.mark.parametrize("case", CALLS)
+def test_functions_with_choices_beside_them_are_found(case):
+    assert STAY_CALLS in source_of(CALLS[case])
+    same(CALLS[case], numbers())
+
+
 @pytest.mark.parametrize("case", FLAT)
 def test_other_programs_keep_all_of_the_optimizer(case):
-    assert STAY_CHOICES not in source_of(FLAT[case])
+    assert "GCC optimize(\"no" not in source_of(FLAT[case])
 
 
-@pytest.mark.parametrize("case", [case for case in NESTED if case != "in a loop of the program"])
+@pytest.mark.parametrize("case", [case for case in NESTED | CALLS if case != "in a loop of the program"])
 def test_their_loops_have_vectors(case, tmp_path):
     command = shutil.which("gcc")
     if command is None:
         pytest.skip("there is no gcc to ask what it vectorised")
-    text = source_of(NESTED[case])
+    text = source_of((NESTED | CALLS)[case])
     identity = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     report, pattern = REPORTS["gcc"]
     argv = [command, *own_flags(f"{identity}, x86_64"), "-march=native", report, "-x", "c", "-c", "-", "-o",

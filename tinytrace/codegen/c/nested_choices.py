@@ -5,28 +5,55 @@
 
 Where the first choice takes the constant, much of the second is known: gcc's elimination of partial redundancies writes
 it twice, once behind each side, and what were two choices is a jump, before loops become vectors (15 times the time).
-It is switched off where this may happen, and only there: other loops are better with it (argmax takes 1.15 times as
-long without).
+It is switched off where this may happen, and only there: other loops are better with it.
+
+Long math functions consist of choices: of two of them, or of one and a choice beside it, one may choose of what the
+other has chosen, log(exp(x)) as well as max(log(x), 0). Of `x > 0 ? 1 : sin(x)` gcc computes the sine on one side only,
+which is a jump again; where a loop calls long functions, nothing is moved to where it is used.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.reductions import fold_of
-from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, Store, When, expressions
+from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, Store, When, expressions, nested
+from tinytrace.csources import has_choices, is_long
 
 STAY_CHOICES = '#pragma GCC optimize("no-tree-pre") /* choices of what was chosen do not become jumps */\n'
+STAY_CALLS = '#pragma GCC optimize("no-tree-pre", "no-tree-sink") /* nor do those of functions */\n'
 
 
-def has_nested_choices(kernels: Sequence[Kernel]) -> bool:
-    """Does a choice take, in the same iteration of a loop, what another one has chosen?"""
-    return any(_has_nested_choices(kernel.body) if isinstance(kernel, Nest)
-               else any(map(has_nested_choices, inner_programs(kernel))) for kernel in kernels)
+def against_jumps(kernels: Sequence[Kernel]) -> list[str]:
+    """Return the lines that a program begins with, so that gcc makes no jumps of its choices."""
+    bodies = list(_bodies(kernels))
+    if any(map(_has_choices_beside_calls, bodies)):
+        return [STAY_CALLS]
+    return [STAY_CHOICES] if any(map(_has_nested_choices, bodies)) else []
+
+
+def _bodies(kernels: Sequence[Kernel]) -> Iterator[Sequence[Stmt]]:
+    """Yield the bodies of nests and of the loops and guards in them."""
+    for kernel in kernels:
+        if isinstance(kernel, Nest):
+            yield kernel.body
+            yield from (stmt.body for stmt in nested(kernel.body) if isinstance(stmt, (For, When)))
+        else:
+            for inner in inner_programs(kernel):
+                yield from _bodies(inner)
+
+
+def _has_choices_beside_calls(body: Sequence[Stmt]) -> bool:
+    """Do statements call a long function, and have another choice in themselves or in what they call?"""
+    applied = [node.args[0] for node in walk([x for stmt in body for x in expressions(stmt)]) if node.op == "apply"]
+    calls = [name for operation in applied for name in operation.calls]
+    choices = sum(operation.chooses for operation in applied) + sum(map(has_choices, calls))
+    return choices > 1 and any(map(is_long, calls))
 
 
 def _has_nested_choices(body: Sequence[Stmt]) -> bool:
+    """Does a choice take, in the same iteration, what another one has chosen?"""
     chosen: set[Node] = set()
     for stmt in body:
         for node in walk(expressions(stmt)):
@@ -41,7 +68,7 @@ def _has_nested_choices(body: Sequence[Stmt]) -> bool:
             chosen.update([place] if isinstance(place, Node) else [])
         elif isinstance(stmt, Combine) and stmt.value in chosen and _folds_by_choice(stmt):
             return True
-    return any(_has_nested_choices(stmt.body) for stmt in body if isinstance(stmt, (For, When)))
+    return False
 
 
 def _folds_by_choice(stmt: Combine) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.lines import CALL, COMPUTE, COPY, CFunction, Line, named, names_in
-from tinytrace.codegen.c.nested_choices import STAY_CHOICES, has_nested_choices
+from tinytrace.codegen.c.nested_choices import against_jumps
 from tinytrace.codegen.c.program import ProgramWriter, names_of
 from tinytrace.codegen.c.split_compile import paragraphs, split_compile
 from tinytrace.codegen.c.types import memory_type
@@ -75,7 +75,7 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     parts = split_compile(writer.functions, entry)
     lines = parts or paragraphs([function.all_lines for function in (*writer.functions, entry)])
     pragmas = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
-    pragmas += [STAY_CHOICES] if has_nested_choices(kernels) else []
+    pragmas += against_jumps(kernels)
     calls = names_in(lines)
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name in calls]
     preamble = "\n".join([*pragmas, host_source(), math_functions(calls), *helpers, ""])
