@@ -32,8 +32,8 @@ class BuildWithTexts(build_py):
             shutil.copyfile(path, place)
 
 
-HIT_PATH = ["private_files", "libraries", "installed", "traces", "counter", "scalars", "buffers", "copies", "views",
-            "arrays", "indexing", "keys", "entry", "calls", "loops", "eager", "dispatch"]
+HIT_PATH = ["private_files", "libraries", "own_code", "installed", "traces", "counter", "scalars", "buffers", "copies",
+            "views", "arrays", "indexing", "keys", "entry", "calls", "loops", "eager", "dispatch"]
 """The files of tinytrace._dispatch, in the order of their layers."""
 
 EXTENSIONS = {

@@ -9,6 +9,7 @@
 #include "installed.h"
 #include "keys.h"
 #include "libraries.h"
+#include "own_code.h"
 #include "private_files.h"
 #include "traces.h"
 
@@ -283,6 +284,7 @@ static PyMethodDef functions[] = {
      "set_numpy(asarray, quiet_context, set_quicksorts): what eager calls need of NumPy, and who takes its quicksorts"},
     {"set_raise_status", set_raise_status, METH_O, "set_raise_status(function): called with a status that is not 0"},
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},
+    {"held_by", held_by, METH_VARARGS, "held_by(module, package, deep): a number for what a module holds"},
     {"read_private", read_private, METH_VARARGS,
      "read_private(folders, files, owner, other_owner): the bytes of files that only these can have written"},
     {"load_copy", load_copy, METH_VARARGS, "load_copy(bytes, name): a library, from a file in memory with these bytes"},

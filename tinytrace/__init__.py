@@ -70,6 +70,7 @@ from tinytrace.core.compile_time import ensure_compile_time_eval
 from tinytrace.core.dtypes import FLOAT0 as float0  # noqa: N811
 from tinytrace.deprecated import NAMES as _DEPRECATED
 from tinytrace.deprecated import deprecated as _deprecated
+from tinytrace.own_code import note_imports as _note_imports
 from tinytrace.util import lazy_names, lazy_submodules
 
 if TYPE_CHECKING:
@@ -245,6 +246,8 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+_note_imports()  # before anybody can change what the modules hold
 
 
 def __dir__() -> list[str]:

@@ -116,6 +116,19 @@ def lazy_submodules(package: str, *names: str) -> Callable[[str], Any]:
     return __getattr__
 
 
+def is_imported(name: Callable[[], object]) -> bool:
+    """Import what a name needs; it is not there in a signal's handler that interrupts its first import."""
+    try:
+        name()
+    except AttributeError:
+        return False
+    except ImportError as error:
+        if "partially initialized module" not in str(error):  # its import has begun
+            raise
+        return False
+    return True
+
+
 def absent_names(module: str) -> Callable[[str], Any]:
     """Return the `__getattr__` of a module (PEP 562) that says of JAX's names which it lacks what to do instead."""
 

@@ -14,7 +14,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace._dispatch import set_paused
-from tinytrace.api import program
+from tinytrace.api import equal_programs
 from tinytrace.config import enable_x64
 from tinytrace.errors import UnexpectedTracerError
 from tinytrace.runtime import ladder
@@ -483,6 +483,6 @@ def test_eager_loops_over_fresh_functions_share_one_program():
         return int(lax.fori_loop(0, 3, lambda i, c: c + 1, 0))
 
     count()
-    shared = len(program._shared)
+    shared = len(equal_programs.programs)
     assert [count() for _ in range(5)] == [3] * 5
-    assert len(program._shared) == shared
+    assert len(equal_programs.programs) == shared

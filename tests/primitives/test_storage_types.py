@@ -10,7 +10,6 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.primitives import domains
 from tinytrace import lax
-from tinytrace.api.program import one_equation
 from tinytrace.codegen.generate import generate
 from tinytrace.codegen.ir.verifier import verify
 from tinytrace.core.avals import aval_of
@@ -29,6 +28,7 @@ from tinytrace.interpreters import mlir
 from tinytrace.passes.simplify import simplify
 from tinytrace.primitives.lapack import OnMatrices
 from tinytrace.primitives.reduction import reduce_max_p
+from tinytrace.transforms.staging import one_equation
 
 FLOATS, INTEGERS = (sorted(types, key=str) for types in (SMALL_FLOATS, SMALL_INTEGERS))
 F8, I4 = np.dtype(ml_dtypes.float8_e5m2), np.dtype(ml_dtypes.int4)

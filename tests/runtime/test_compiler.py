@@ -34,7 +34,7 @@ def compiled(compiler: Compiler, folder, source=None) -> Executable:
     source = source or adder(1)
     (folder / "kernel.c").write_text(source.text)
     compiler.compile(str(folder))
-    return Executable(artifact_key(source, compiler), source, "", read_library(str(folder)))
+    return Executable(artifact_key(source, compiler), source.symbol, "", read_library(str(folder)))
 
 
 def test_cc_names_the_compiler_and_may_have_arguments(tmp_path):

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from tests.runtime.programs import F32, adder, answer, expected, program
+from tests.runtime.programs import adder, answer, expected, program
 from tinytrace._runtime import lib
 from tinytrace.codegen.csource import CSource
 from tinytrace.csources import host_source
@@ -60,7 +60,7 @@ def test_without_memory_files_the_file_or_a_copy_serves(monkeypatch, path):
         raise OSError("no file in memory can be made")
 
     monkeypatch.setattr("tinytrace.runtime.executable.load_copy", no_copy)
-    assert answer(Executable(key, adder(1), path, library)) == expected(1)
+    assert answer(Executable(key, adder(1).symbol, path, library)) == expected(1)
 
 
 def test_a_library_that_is_cut_short_is_not_loaded():
@@ -69,7 +69,7 @@ def test_a_library_that_is_cut_short_is_not_loaded():
     refused = 0
     for length in [*range(200), *range(200, len(library), 97), len(library) - 1]:
         try:
-            executable = Executable(key, adder(1), "", library[:length])
+            executable = Executable(key, adder(1).symbol, "", library[:length])
         except CompileError:
             refused += 1
         else:
@@ -80,9 +80,9 @@ def test_a_library_that_is_cut_short_is_not_loaded():
 def test_what_cannot_be_loaded_says_why():
     key, library = library_of(adder(1))
     with pytest.raises(CompileError, match=r"cannot be loaded: .*undefined symbol: missing"):
-        Executable(key, CSource(adder(1).text, "missing", (F32,), (F32,)), "", library)
+        Executable(key, "missing", "", library)
     with pytest.raises(CompileError, match=r"cannot be loaded: .*(ELF|too short)"):
-        Executable(key, adder(1), "", b"not a library at all, but long enough to have a header " * 9)
+        Executable(key, adder(1).symbol, "", b"not a library at all, but long enough to have a header " * 9)
 
 
 def is_mapped(path: str) -> bool:

@@ -31,7 +31,7 @@ from tinytrace.api.jit import JitFunction
 from tinytrace.api.jit_cache import StaticValue, TracedFunction
 from tinytrace.api.loaded_code import cache_of_programs
 from tinytrace.api.nan_checks import find_nan
-from tinytrace.api.program import one_equation, shared_program
+from tinytrace.api.program import shared_program
 from tinytrace.api.recipes import LOOP_BYTES, calls_in_budget, makes_views, numpy_call, numpy_entry
 from tinytrace.api.signatures import not_an_array
 from tinytrace.config import config, trace_context
@@ -50,6 +50,7 @@ from tinytrace.pure import PURE
 from tinytrace.records import NamedTuple
 from tinytrace.runtime.failures import CompileError
 from tinytrace.tracebacks import boundary, shorten
+from tinytrace.transforms.staging import one_equation
 
 LARGE = 1 << 20
 """Bytes of the largest array from which on a program of its own, on all threads, is worth a compiler's time."""

@@ -20,7 +20,8 @@ from tinytrace import runtime
 from tinytrace._dispatch import FastEntry, HitCounter, call_entry, forget
 from tinytrace.api.concrete import as_array, held
 from tinytrace.api.donation import NO_DONATION, Donation
-from tinytrace.api.program import Program, forget_program, forget_programs
+from tinytrace.api.equal_programs import forget_program, forget_programs
+from tinytrace.api.program import Program
 from tinytrace.api.signatures import Statics
 from tinytrace.api.static_state import States
 from tinytrace.api.tables import RecentTable

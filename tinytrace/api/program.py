@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,18 +19,17 @@ from tinytrace import codegen, events, runtime
 from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry, HitCounter
 from tinytrace.api.blocks import EntryOnBlocks
 from tinytrace.api.concrete import as_array, held
+from tinytrace.api.equal_programs import EqualProgram, equal_to, forget_programs, programs
 from tinytrace.api.host_calls import HostCalls
-from tinytrace.api.loaded_code import forget_what_is_made_of_programs, note_loaded
+from tinytrace.api.loaded_code import note_loaded
+from tinytrace.api.lowered_before import find_again, is_new, is_worth_it, name_of, remember
 from tinytrace.api.steps import Steps
-from tinytrace.api.tables import RecentTable
 from tinytrace.codegen.csource import CSource
-from tinytrace.config import config, trace_context
+from tinytrace.config import config
 from tinytrace.core.array import Array, array_from_host, copy_of_block
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
-from tinytrace.core.primitive import Primitive
-from tinytrace.core.structure import structure_of
 from tinytrace.core.tangents import float0_zeros
 from tinytrace.core.trace import interpreting
 from tinytrace.core.typecheck import check_jaxpr
@@ -38,13 +37,15 @@ from tinytrace.passes.multiply_add import fuse_multiply_add
 from tinytrace.passes.simplify import simplify
 from tinytrace.pure import PURE
 from tinytrace.runtime.failures import NoCompiler, StrictError
-from tinytrace.transforms.staging import hoist_consts, trace_to_closed_jaxpr
-from tinytrace.util import lazy, uncollected
+from tinytrace.transforms.staging import hoist_consts
+from tinytrace.util import is_imported, lazy, uncollected
 
 if TYPE_CHECKING:
     from tinytrace.codegen.generate import Generated
     from tinytrace.codegen.program import Kernels
     from tinytrace.runtime.executable import Executable
+    from tinytrace.runtime.ladder import Found
+    from tinytrace.runtime.lowerings import Lowering
     Run = Callable[[Sequence[Array]], list[Array]]
 
 
@@ -77,9 +78,14 @@ class Program:
         self.in_avals = tuple(closed.in_avals)
         self.out_avals = tuple(v.aval.update(weak_type=o.weak_type)
                                for v, o in zip(self.jaxpr.jaxpr.outvars, closed.out_avals, strict=True))
-        self.shared_as: _Equal | None = None
+        self.shared_as: EqualProgram | None = None
         """How equal jaxprs find this program, if they do."""
         self._compiling: threading.Thread | None = None
+        self._lowering: Lowering | None = None
+        self._is_to_be_kept = False
+        """Is the lowering remembered for other processes?"""
+        self._again: list[tuple[Lowering, Found] | None] = []
+        """What an earlier process made of it, once that was looked for and until it is taken."""
         self._plan_outputs()
 
     def _plan_outputs(self) -> None:
@@ -111,7 +117,9 @@ class Program:
     @uncollected
     def _generate(self) -> Generated:
         if self._steps is None and not self._debug:
-            return codegen.generate.generate(self.kernel_jaxpr, exact=self.exact, donated=self._reusable)
+            generated = codegen.generate.generate(self.kernel_jaxpr, exact=self.exact, donated=self._reusable)
+            self._is_to_be_kept = not generated.constants and not generated.callbacks and is_new(self._name)
+            return generated
         checker = codegen.checking.Checker() if self._debug else None
 
         def watch(name: str, kernels: Kernels) -> None:
@@ -135,6 +143,13 @@ class Program:
     def source(self) -> CSource:
         return self.generated.source
 
+    @property
+    def lowering(self) -> Lowering:
+        """What must be known of the C to call it: there is no more of a program that an earlier process lowered."""
+        if self._lowering is None:
+            self._lowering = runtime.lowerings.Lowering.of(self.source, self.generated.reused)
+        return self._lowering
+
     @lazy
     def executable(self) -> Executable | None:
         """The loaded machine code, or None where there is no compiler (then the program is interpreted)."""
@@ -157,9 +172,25 @@ class Program:
     def _code(self) -> Executable | None:
         """Return the machine code if this call can have it: none is there while it is made in the background, and in a
         signal's handler that interrupts the first import of the compiler."""
-        if "executable" not in self.__dict__ and (self.is_compiling() or not _compiler_is_imported()):
+        if "executable" not in self.__dict__ and (self.is_compiling() or not self._can_be_loaded()):
             return None
         return self.executable
+
+    def _can_be_loaded(self) -> bool:
+        return is_imported(lambda: runtime.ladder.find) and (
+            self._looked_for() is not None or is_imported(lambda: codegen.generate.generate))
+
+    def _looked_for(self) -> tuple[Lowering, Found] | None:
+        """Return what an earlier process made of this program; not where its own lowering is looked at."""
+        if not self._again:
+            is_seen = self._steps is not None or self._debug or "generated" in self.__dict__
+            is_asked = not is_seen and is_worth_it(self.kernel_jaxpr.jaxpr)
+            self._again = [find_again(self._name) if is_asked else None]
+        return self._again[0]
+
+    @lazy
+    def _name(self) -> str:
+        return name_of(self.kernel_jaxpr.jaxpr, self.exact, self._reusable)
 
     def _load(self) -> Executable | None:
         if not self.kernel_jaxpr.jaxpr.eqns:
@@ -168,7 +199,7 @@ class Program:
         try:
             if PURE:
                 raise NoCompiler("tinytrace runs without its C extensions")
-            found = runtime.ladder.find(self.source, lambda: str(self.kernel_jaxpr))
+            found = self._found()
         except NoCompiler:
             self.origin = "interpreter"
             events.tell("load", self.origin)
@@ -180,10 +211,20 @@ class Program:
         note_loaded(self, found.executable.size)
         return found.executable
 
+    def _found(self) -> Found:
+        again, self._again = self._looked_for(), []
+        if again is not None:
+            self._lowering, found = again
+            return found
+        found = runtime.ladder.find(self.source, lambda: str(self.kernel_jaxpr))
+        if self._is_to_be_kept:
+            remember(self._name, self.lowering)
+        return found
+
     @lazy
     def _hidden(self) -> list[Array]:
         """The inputs that only the C has: arrays that bodies close over, and the numbers of the callbacks."""
-        if self.executable is None:
+        if self.executable is None or "generated" not in self.__dict__:
             return []
         arrays = [held(x, aval_of(x)) for x in self.generated.constants]
         if self.generated.callbacks:
@@ -235,7 +276,7 @@ class Program:
         if executable is None and self.kernel_jaxpr.jaxpr.eqns:
             return None
         consts = [held(x, x.aval) for x in consts]
-        entry, workspace = (executable.entry, self.source.workspace) if executable else (0, 0)
+        entry, workspace = (executable.entry, self.lowering.workspace) if executable else (0, 0)
         sizes = tuple([aval.nbytes for aval in self._computed_avals])
         return FastEntry((self, consts, executable), entry, workspace, self._fast_inputs(consts, leaf_order), sizes,
                          self._fast_outputs(consts, leaf_order), self.out_avals, unflatten, None, counter,
@@ -243,7 +284,7 @@ class Program:
 
     def _fast_donations(self, given: Sequence[tuple[int, int]]) -> tuple[tuple[int, int, int], ...]:
         """Return (leaf, input of the C or -1, output of the C or -1) for each input and leaf that is given away."""
-        reused = {position: k for k, position in self.generated.reused.items()} if given and self.kept else {}
+        reused = {position: k for k, position in self.lowering.reused} if given and self.kept else {}
         places = {i: len(self.consts) + k for k, i in enumerate(self.kept)}
         return tuple((leaf, places[i], reused[places[i]]) if places.get(i) in reused else (leaf, -1, -1)
                      for i, leaf in given)
@@ -252,7 +293,7 @@ class Program:
                         unflatten: Callable[[list[Any]], Any] | None) -> EntryOnBlocks | None:
         """Return the same for larger calls of this program, which is one on blocks; see `api.blocks`."""
         executable, outputs = self._code(), self._fast_outputs(consts, leaf_order)
-        if (self.source.workspace if executable else self.kernel_jaxpr.eqns) or CONSTANT in {o[0] for o in outputs}:
+        if (self.lowering.workspace if executable else self.kernel_jaxpr.eqns) or CONSTANT in {o[0] for o in outputs}:
             return None
         consts = [held(x, x.aval) for x in consts]
         moving = [self.in_avals[i].nbytes if self.in_avals[i].shape else 0 for i in self.kept]
@@ -290,80 +331,36 @@ class Program:
                 return [as_array(x, aval) for x, aval in
                         zip(eval_jaxpr(self.kernel_jaxpr.jaxpr, [], *inputs), self._computed_avals, strict=True)]
         outputs = [Buffer(aval.nbytes) for aval in self._computed_avals]
-        for k, position in self.generated.reused.items():
+        for k, position in self.lowering.reused:
             outputs[k] = blocks[position] = copy_of_block(blocks[position])
         addresses = [block.address for block in (*blocks, *[x.block for x in self._hidden], *outputs)]
-        workspace = self.source.workspace
-        if workspace:
+        if workspace := self.lowering.workspace:
             scratch = Buffer(workspace)
             addresses.append(scratch.address)
         executable(addresses)
         return [Array(aval, buffer) for aval, buffer in zip(self._computed_avals, outputs, strict=True)]
 
 
-def _compiler_is_imported() -> bool:
-    try:
-        return hasattr(codegen.generate, "generate") and hasattr(runtime.ladder, "load")
-    except ImportError as error:
-        if "partially initialized module" not in str(error):  # its import has begun
-            raise
-        return False
-
-
-class _Equal:
-    """A jaxpr that is equal to every jaxpr of the same structure that is compiled under the same settings."""
-
-    __slots__ = ("closed", "hash", "key")
-
-    def __init__(self, closed: ClosedJaxpr, structure: Hashable, donated: frozenset[int]) -> None:
-        self.closed = closed
-        self.key = structure, trace_context(), donated
-        self.hash = hash(self.key)
-
-    def __hash__(self) -> int:
-        return self.hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Equal) and self.key == other.key
-
-
-_shared: RecentTable[_Equal, Program] = RecentTable(2048)
 def shared_program(jaxpr: Jaxpr, donated: frozenset[int] = frozenset()) -> Program:
     """Return the program of `jaxpr`, whose constants are its first inputs; an equal jaxpr's if there was one.
 
     donated: the inputs, by number, whose places results may take.
     """
     closed = ClosedJaxpr(hoist_consts(jaxpr), [])
-    structure = structure_of(closed.jaxpr)
-    if structure is None:
+    equal = equal_to(closed, donated)
+    if equal is None:
         return Program(closed, donated=donated)
-    equal = _Equal(closed, structure, donated)
-    program = _shared.get(equal)
+    program: Program | None = programs.get(equal)
     if program is None:
-        program = _shared.setdefault(equal, Program(closed, donated=donated))
+        program = programs.setdefault(equal, Program(closed, donated=donated))
         program.shared_as = equal
     return program
 
 
 def known_program(jaxpr: Jaxpr, donated: frozenset[int] = frozenset()) -> Program | None:
     """Return the program that `shared_program` would find, None if it would make one."""
-    closed = ClosedJaxpr(hoist_consts(jaxpr), [])
-    structure = structure_of(closed.jaxpr)
-    return None if structure is None else _shared.get(_Equal(closed, structure, donated))
-
-
-def forget_program(program: Program) -> None:
-    """Forget that equal jaxprs share a program; its machine code goes when nobody holds it."""
-    if program.shared_as is not None:
-        _shared.pop(program.shared_as)
-    if (executable := program.__dict__.get("executable")) is not None:
-        runtime.ladder.forget(executable)
-
-
-def forget_programs() -> None:
-    """Forget every program that equal jaxprs share, and what is made of them."""
-    _shared.clear()
-    forget_what_is_made_of_programs()
+    equal = equal_to(ClosedJaxpr(hoist_consts(jaxpr), []), donated)
+    return None if equal is None else programs.get(equal)
 
 
 def _output_source(atom: Atom, aval: ShapedArray, inputs: dict[Var, int], consts: dict[Var, Any],
@@ -388,13 +385,3 @@ def _without_float0(closed: ClosedJaxpr) -> ClosedJaxpr:
 def _type_number(dtype: DType) -> int:
     """Return NumPy's number of a dtype, by which the hit path stores what is no Array; -1 if it has none."""
     return dtype.num if isinstance(dtype, np.dtype) else -1
-
-
-def one_equation(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
-    """Return the program whose only equation is `primitive` with `params` on inputs of type `avals`."""
-
-    def equation(*xs: Any) -> Any:
-        out = primitive.bind(*xs, **params)
-        return out if primitive.multiple_results else [out]
-
-    return trace_to_closed_jaxpr(equation, avals)

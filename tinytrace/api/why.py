@@ -261,7 +261,7 @@ def _notes(jitted: Any, key: LookupKey, call: CompiledCall) -> list[str]:
     executable = call.program.__dict__.get("executable")
     compiler = runtime.discovery.known_compiler()
     if executable is not None and compiler is not None:
-        wanted = runtime.ladder.artifact_key(executable.source, compiler)
+        wanted = runtime.ladder.artifact_key(call.program.lowering, compiler)
         notes += [f"it runs what was compiled with another {row.path}: {row}" for row in executable.key.diff(wanted)]
     return notes
 

@@ -2,8 +2,9 @@
 
 Imported when a program is first compiled: `import tinytrace` does not wait for it.
 """
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tinytrace.own_code import imported
 from tinytrace.util import lazy_submodules
 
 if TYPE_CHECKING:
@@ -11,4 +12,8 @@ if TYPE_CHECKING:
     from tinytrace.codegen import generate as generate
     from tinytrace.codegen import source_map as source_map
 
-__getattr__ = lazy_submodules(__name__, "checking", "generate", "source_map")
+_submodules = lazy_submodules(__name__, "checking", "generate", "source_map")
+
+
+def __getattr__(name: str) -> Any:
+    return imported(lambda: _submodules(name))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -330,6 +331,11 @@ def load_file(path: bytes, /) -> object:
 def symbol_of(library: object, name: str, /) -> int:
     """Find no function: none was loaded."""
     raise OSError(_NOTHING_IS_LOADED)
+
+
+def held_by(module: ModuleType, package: str, deep: bool, /) -> int:
+    """Return what says that nothing is known of a module: nothing is looked up on disk."""
+    return -1
 
 
 _NOTHING_IS_LOADED = "tinytrace runs without its C extensions"

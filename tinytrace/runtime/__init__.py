@@ -2,8 +2,9 @@
 
 What finds and compiles programs is imported when the first one is asked for: `import tinytrace` does not wait for it.
 """
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tinytrace.own_code import imported
 from tinytrace.runtime import threads as threads
 from tinytrace.util import lazy_submodules
 
@@ -12,5 +13,10 @@ if TYPE_CHECKING:
     from tinytrace.runtime import discovery as discovery
     from tinytrace.runtime import inventory as inventory
     from tinytrace.runtime import ladder as ladder
+    from tinytrace.runtime import lowerings as lowerings
 
-__getattr__ = lazy_submodules(__name__, "compiler", "discovery", "inventory", "ladder")
+_submodules = lazy_submodules(__name__, "compiler", "discovery", "inventory", "ladder", "lowerings")
+
+
+def __getattr__(name: str) -> Any:
+    return imported(lambda: _submodules(name))

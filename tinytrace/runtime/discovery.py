@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from tinytrace.config import config
 from tinytrace.runtime.compiler import Compiler, find_command
-from tinytrace.runtime.failures import Step, TimeLimitError, printable
+from tinytrace.runtime.failures import CompileError, Step, TimeLimitError, printable
 from tinytrace.runtime.places import open_store
 from tinytrace.runtime.probe import Known, note_name, probe
 from tinytrace.runtime.shared_store import SharedStore
@@ -79,6 +80,17 @@ def shared_store(steps: list[Step]) -> SharedStore | None:
 def known_compiler() -> Compiler | None:
     """The compiler, if this process has found out which one it is."""
     return _compilers.get(_asked())
+
+
+def noted_compiler(store: Store | None) -> Compiler | None:
+    """The compiler, if this process or the store knows which one it is; nobody is asked, and nobody waits."""
+    asked = _asked()
+    if asked not in _compilers:
+        with suppress(CompileError):  # there is none
+            if known := _noted(store, find_command()):
+                _remembered.add(known.compiler)
+                _compilers.setdefault(asked, known.compiler)
+    return _compilers.get(asked)
 
 
 def current_compiler(store: Store | None, steps: list[Step], pulse: Callable[[], None]) -> Compiler:

@@ -7,7 +7,6 @@ from contextlib import suppress
 
 from tinytrace._dispatch import load_copy, load_file, symbol_of
 from tinytrace._runtime import lib
-from tinytrace.codegen.csource import CSource
 from tinytrace.runtime.elf import is_whole
 from tinytrace.runtime.failures import CompileError
 from tinytrace.runtime.keys import ArtifactKey
@@ -20,18 +19,17 @@ class Executable:
 
     Args:
       key: what the program was made from.
-      source: its C text with the avals of its buffers.
+      symbol: the name of its entry.
       path: where the shared object is kept, empty when it is in memory only.
       library: the bytes of the object.
 
     Raises: CompileError if the object cannot be loaded.
     """
 
-    __slots__ = ("__weakref__", "_library", "entry", "key", "path", "size", "source")
+    __slots__ = ("__weakref__", "_library", "entry", "key", "path", "size")
 
-    def __init__(self, key: ArtifactKey, source: CSource, path: str, library: bytes) -> None:
+    def __init__(self, key: ArtifactKey, symbol: str, path: str, library: bytes) -> None:
         self.key = key
-        self.source = source
         self.path = path
         self.size = len(library)
         if not is_whole(library):
@@ -39,7 +37,7 @@ class Executable:
         self._library = _loaded(path, library, key.digest[:12])
         try:
             # The address of the entry: valid as long as this object lives.
-            self.entry = symbol_of(self._library, source.symbol)
+            self.entry = symbol_of(self._library, symbol)
         except OSError as error:
             raise CompileError(f"{_FAILED}: {error}") from error
 

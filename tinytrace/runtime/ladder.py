@@ -28,12 +28,14 @@ from tinytrace.runtime.discovery import (
     current_store,
     known_compiler,
     memory_only,
+    noted_compiler,
     shared_store,
 )
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import CompileError, NoCompiler, Step, TimeLimitError, step_down
-from tinytrace.runtime.keys import ArtifactKey, sha256
+from tinytrace.runtime.keys import ArtifactKey
 from tinytrace.runtime.locks import Turn
+from tinytrace.runtime.lowerings import Lowering
 from tinytrace.runtime.places import read_library, scratch_folder, write_file
 from tinytrace.runtime.process import TIME_IS_UP
 from tinytrace.runtime.store import Building, Entry, Store
@@ -122,7 +124,22 @@ def find(source: CSource, describe: Callable[[], str] = str) -> Found:
         raise NoCompiler(str(error)) from error
 
 
-def _found_at_once(key: ArtifactKey, source: CSource, store: Store | None) -> Found | None:
+def find_again(lowering: Lowering) -> Found | None:
+    """The loaded program of a C text that an earlier process wrote, if it is in memory or in the user's own store.
+
+    Nothing is told of what stands in the way; who finds nothing writes the C and asks `find`.
+    """
+    steps: list[Step] = []
+    store = current_store(steps)
+    compiler = noted_compiler(store)
+    if store is None or compiler is None:
+        return None
+    if lowering.needs_blas:
+        provide_blas()
+    return _found_at_once(artifact_key(lowering, compiler), lowering, store)
+
+
+def _found_at_once(key: ArtifactKey, source: CSource | Lowering, store: Store | None) -> Found | None:
     """A program in memory, or in the user's own store as long as nobody else looks for it.
 
     This is done by the main thread too, where signals' handlers run: it holds no lock while it reads or loads, each of
@@ -132,16 +149,17 @@ def _found_at_once(key: ArtifactKey, source: CSource, store: Store | None) -> Fo
         return Found(executable, "memory")
     with _lock:
         is_sought = key in _key_locks
-    if store is None or is_sought or (entry := store.find(key, source.text)) is None:
+    text = source.text if isinstance(source, CSource) else None
+    if store is None or is_sought or (entry := store.find(key, text)) is None:
         return None
-    return _loaded(key, source, entry, "disk")
+    return _loaded(key, source.symbol, entry, "disk")
 
 
-def _loaded(key: ArtifactKey, source: CSource, entry: Entry, origin: str) -> Found | None:
+def _loaded(key: ArtifactKey, symbol: str, entry: Entry, origin: str) -> Found | None:
     """A program from disk, None if it cannot be loaded; who was faster meanwhile wins."""
     begun = time.perf_counter()
     try:
-        executable = Executable(key, source, entry.path, entry.library)
+        executable = Executable(key, symbol, entry.path, entry.library)
     except CompileError:
         return None
     with _lock:
@@ -152,11 +170,10 @@ def _loaded(key: ArtifactKey, source: CSource, entry: Entry, origin: str) -> Fou
     return Found(executable, origin, 0.0, time.perf_counter() - begun)
 
 
-def artifact_key(source: CSource, compiler: Compiler) -> ArtifactKey:
+def artifact_key(source: CSource | Lowering, compiler: Compiler) -> ArtifactKey:
     """The key of what a compiler makes of a source."""
-    text = sha256(source.text.encode())
     flags = compiler.flags(source.quick)
-    return ArtifactKey(text, compiler.identity, flags, lib.tt_host_abi(), compiler.cpu)
+    return ArtifactKey(source.digest, compiler.identity, flags, lib.tt_host_abi(), compiler.cpu)
 
 
 def clear_memory() -> None:
@@ -226,7 +243,7 @@ class _Search:
         entry = self.store.find(key, self.source.text) if self.store else None
         if entry is None or self.store is None:
             return None
-        found = _loaded(key, self.source, entry, "disk")
+        found = _loaded(key, self.source.symbol, entry, "disk")
         if found is None:  # an entry that does not load is none
             self.store.discard(key)
         return found
@@ -234,7 +251,7 @@ class _Search:
     def _from_shared_disk(self, key: ArtifactKey) -> Found | None:
         store = shared_store(self.steps)
         entry = store.find(key, self.source.text) if store else None
-        return _loaded(key, self.source, entry, "shared disk") if entry else None
+        return _loaded(key, self.source.symbol, entry, "shared disk") if entry else None
 
     def _compiled_once(self, key: ArtifactKey, compiler: Compiler) -> Found:
         """Compile, or wait for another process that does."""
@@ -278,7 +295,7 @@ class _Search:
                 begun = time.perf_counter()
                 library = self._build(compiler, folder, turn)
                 built = time.perf_counter()
-                executable = Executable(key, self.source, "", library)
+                executable = Executable(key, self.source.symbol, "", library)
                 found = Found(executable, "compiler", built - begun, time.perf_counter() - built)
                 return found, library, building
             except TimeLimitError as error:

@@ -12,6 +12,7 @@
         building/<process id>-<random>/             an entry in the making; locked by its maker
         compilers/<digest>.json                     what a compiler said of itself
         failed/<digest>.c                           a C text that did not compile
+        lowered/<digest>                            which C a program became: lowerings.py
         aside/                                      what lay in the place of an entry and was none
         swept                                       its age is the time since the last sweep
 
@@ -102,14 +103,19 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({self.root!r})"
 
-    def find(self, key: ArtifactKey, text: str) -> Entry | None:
-        """The entry of a key if it is there, undamaged, this user's own, and made from exactly this text."""
-        source = text.encode()
-        files = (_META_BYTES, LARGEST_NOTE), (_SOURCE_BYTES, len(source)), (_LIBRARY_BYTES, LARGEST_OBJECT)
+    def find(self, key: ArtifactKey, text: str | None = None) -> Entry | None:
+        """The entry of a key if it is there, undamaged, this user's own, and made from exactly this text.
+
+        text: None where only its digest is known, which the key has.
+        """
+        source = None if text is None else text.encode()
+        limit = LARGEST_OBJECT if source is None else len(source)
+        files = (_META_BYTES, LARGEST_NOTE), (_SOURCE_BYTES, limit), (_LIBRARY_BYTES, LARGEST_OBJECT)
         try:
             told, stored, library = read_private((*self._outermost(), *_folders_of(key)), files, *self._owners())
             meta = parse_meta(told)
-            intact = (stored == source and meta["key"] == key.to_json() and meta["size"] == len(library)
+            is_source = sha256(stored) == key.source if source is None else stored == source
+            intact = (is_source and meta["key"] == key.to_json() and meta["size"] == len(library)
                       and meta["sha256"] == sha256(library))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None

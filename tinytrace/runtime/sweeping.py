@@ -26,12 +26,14 @@ from tinytrace.runtime.store_layout import (
     IS_NOTE,
     IS_SHARD,
     LOCKS,
+    LOWERED,
     SWEPT,
 )  # fmt: skip
 
 _SWEEP_AFTER = 3600.0  # seconds from one sweep to the next
 _KEPT_NOTES = 64  # compilers that are remembered
 _KEPT_FAILURES = 32  # C texts that did not compile
+_KEPT_LOWERINGS = 16384  # programs of which it is known which C they become, a quarter of a kilobyte each
 
 
 def remove_leftovers(root: Folder) -> None:
@@ -73,6 +75,7 @@ def sweep(root: Folder, limit: int) -> None:
             total -= size
     _keep_newest(root, COMPILERS, IS_NOTE, _KEPT_NOTES)
     _keep_newest(root, FAILED, IS_FAILURE, _KEPT_FAILURES)
+    _keep_newest(root, LOWERED, IS_DIGEST, _KEPT_LOWERINGS)
 
 
 def clear(root: Folder) -> None:
@@ -81,6 +84,7 @@ def clear(root: Folder) -> None:
     sweep(root, -1)
     _keep_newest(root, COMPILERS, IS_NOTE, 0)
     _keep_newest(root, FAILED, IS_FAILURE, 0)
+    _keep_newest(root, LOWERED, IS_DIGEST, 0)
 
 
 def _use(shard: Folder, name: str, now: float) -> tuple[float, int, str]:

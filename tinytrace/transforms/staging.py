@@ -307,3 +307,13 @@ def is_internal(file: str) -> bool:
     internal = file.startswith(PACKAGE_FOLDER) or file.endswith(("contextlib.py", "functools.py"))
     _is_internal[file] = internal
     return internal
+
+
+def one_equation(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
+    """Return the program whose only equation is `primitive` with `params` on inputs of type `avals`."""
+
+    def equation(*xs: Any) -> Any:
+        out = primitive.bind(*xs, **params)
+        return out if primitive.multiple_results else [out]
+
+    return trace_to_closed_jaxpr(equation, avals)

@@ -75,7 +75,7 @@ def test_the_bits_are_those_of_one_compiler(source, tmp_path, monkeypatch):
     assert libraries[0] != libraries[1]
     results = []
     for library in libraries:
-        executable = Executable(artifact_key(source, found), source, "", library)
+        executable = Executable(artifact_key(source, found), source.symbol, "", library)
         inputs = jnp.asarray(X)
         outputs = [jnp.zeros(aval.shape, aval.dtype) + 0 for aval in source.outputs]
         workspace = jnp.zeros(source.workspace, np.uint8) + np.uint8(0)

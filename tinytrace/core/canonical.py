@@ -1,0 +1,104 @@
+"""`canonical_form`: a program as bytes that two jaxprs share only if they are one program, in whichever process.
+
+What `structure_of` tells within a process, this tells between processes: variables are written by their place, numbers
+by their bits, parameters by type and value. A program that holds what another process cannot know, a function or an
+array of the user's or a primitive that is not one of ours, has no such form.
+"""
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import KEY_FRY, KEY_RBG, KEY_URBG
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from tinytrace.core.primitive import registry
+from tinytrace.own_code import is_own
+
+
+def canonical_form(jaxpr: Jaxpr, *more: Any) -> bytes | None:
+    """Return the bytes of a program and of what else is to be the same, None if there is no such form.
+
+    >>> import tinytrace as jax
+    >>> print(canonical_form(jax.make_jaxpr(lambda x: 2 * x)(3.0).jaxpr).decode())
+    : float32()*
+    mul literal float32()*:00000040 0: float32()*
+    -> 1
+    """
+    try:
+        return "\n".join([*_lines(jaxpr), *map(_value, more)]).encode()
+    except _NoFormError:
+        return None
+
+
+class _NoFormError(Exception):
+    """Something has no form that means the same in another process."""
+
+
+def _lines(jaxpr: Jaxpr) -> list[str]:
+    place = {v: i for i, v in enumerate((*jaxpr.constvars, *jaxpr.invars))}
+
+    def operand(atom: Atom) -> str:
+        return _literal(atom) if type(atom) is Literal else str(place[atom])  # type: ignore[index]
+
+    def written(eqn: JaxprEqn) -> str:
+        primitive = eqn.primitive
+        if registry.get(primitive.name) is not primitive or not is_own(type(primitive)):
+            raise _NoFormError
+        params = [f"{name}={_value(value)}" for name, value in eqn.params.items()]
+        operands = [operand(atom) for atom in eqn.invars]
+        results = []
+        for v in eqn.outvars:
+            place[v] = len(place)
+            results.append(f"{'_ ' if type(v).__name__ == 'DropVar' else ''}{_aval(v.aval)}")
+        return f"{' '.join([primitive.name, *params, *operands])}: {' '.join(results)}"
+
+    head = f"{' '.join(_aval(v.aval) for v in jaxpr.constvars)}: {' '.join(_aval(v.aval) for v in jaxpr.invars)}"
+    return [head, *map(written, jaxpr.eqns), f"-> {' '.join(map(operand, jaxpr.outvars))}"]
+
+
+def _aval(aval: Any) -> str:
+    if type(aval) is not ShapedArray:
+        raise _NoFormError
+    shape = ",".join(map(str, aval.shape))
+    return f"{_dtype(aval.dtype)}({shape}){'*' if aval.weak_type else ''}"
+
+
+def _dtype(dtype: Any) -> str:
+    is_known = not dtype.name.startswith("void") if isinstance(dtype, np.dtype) else dtype in _KEYS
+    if not is_known:
+        raise _NoFormError
+    return str(dtype.name)
+
+
+_KEYS = KEY_FRY, KEY_RBG, KEY_URBG  # types of keys of a user's generator are not the same in another process
+
+
+def _literal(literal: Literal) -> str:
+    aval = literal.aval
+    return f"literal {_aval(aval)}:{np.asarray(literal.val, aval.dtype).tobytes().hex()}"
+
+
+def _value(value: Any) -> str:
+    """Return a parameter; what differs in type or value is written differently."""
+    kind: type = type(value)
+    if value is None or kind in (bool, int, str):
+        return repr(value)
+    if kind is float:
+        return str(value.hex())
+    if kind is tuple or kind is list:
+        return f"{kind.__name__}({', '.join(map(_value, value))})"
+    if isinstance(value, (enum.Enum, tuple)) and is_own(kind):
+        fields = f".{value.name}" if isinstance(value, enum.Enum) else _value(tuple(value))
+        return f"{kind.__module__}.{kind.__qualname__}{fields}"
+    if kind is ClosedJaxpr and not value.consts:
+        return _value(value.jaxpr)
+    if kind is Jaxpr:
+        return "{\n" + "\n".join(_lines(value)) + "\n}"
+    if kind is ShapedArray:
+        return _aval(value)
+    if isinstance(value, (np.dtype, np.generic)):
+        return f"{_dtype(value.dtype)}:{value.tobytes().hex()}" if isinstance(value, np.generic) else _dtype(value)
+    raise _NoFormError

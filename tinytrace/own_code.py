@@ -1,0 +1,107 @@
+"""The code that decides what C a program becomes: which version of it this is, and whether a process has changed it.
+
+What lowering gives is remembered from one process to the next (`runtime/lowerings.py`), as long as the code that lowers
+is the same. `stamp` tells so of its files, as Python tells it of a module's `.pyc`; `is_as_imported` tells it of what
+the files became: who plants a rule, a pass or a fault in a running process sees its effect, and it stays in there.
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import ModuleType
+
+from tinytrace._dispatch import held_by
+from tinytrace.util import PACKAGE_FOLDER
+
+PACKAGES = ("codegen", "control_flow", "core", "lax", "numpy", "passes", "primitives", "random", "transforms")
+"""The folders with that code; beside them lie `csources.py`, and the extension module that holds its texts."""
+
+
+@cache
+def stamp() -> str:
+    """Return a digest of the names, sizes and times of change of the files; empty where they cannot be looked at."""
+    try:
+        return hashlib.sha256("\n".join(sorted(_files())).encode()).hexdigest()
+    except OSError:
+        return ""
+
+
+def is_own(cls: type) -> bool:
+    """Is a class made by that code? A user's own is in no file that is stamped."""
+    return _is_in_packages(cls.__module__)
+
+
+def is_as_imported() -> bool:
+    """Do the modules of that code hold what they held when they were imported?
+
+    What counts are functions, classes and objects, what is in them, and constants; not what a module remembers. Of
+    modules of the code generator it is known if they were `imported`, of others from when they are first seen.
+    """
+    held = _held()
+    first_seen = {name: FOREIGN if name.startswith(_LATER) else held[name] for name in held.keys() - _seen.keys()}
+    _seen.update(first_seen)
+    return all(number == _seen[name] != FOREIGN for name, number in held.items())
+
+
+def imported(load: Callable[[], ModuleType]) -> ModuleType:
+    """Import what imports the code generator, or some of it, and note what that holds before anybody can change it."""
+    if _importing:  # in the midst of such an import
+        return load()
+    is_as_imported()
+    _importing.append(None)
+    try:
+        return load()
+    finally:
+        _importing.clear()
+        note_imports()
+
+
+def note_imports() -> None:
+    """Note what modules hold of which nothing is known: they were imported just now."""
+    held = _held()
+    _seen.update({name: held[name] for name in held.keys() - _seen.keys()})
+
+
+FOREIGN = -1
+"""What `held_by` says of a module with a list in which somebody else's function stands, as a pass of the user's."""
+_LATER = f"{__package__}.codegen."
+_CORE = f"{__package__}.core"
+"""Modules whose tables and objects tell of what is traced."""
+_seen: dict[str, int] = {}
+"""What each module held when it was imported."""
+_modules: dict[str, ModuleType] = {}
+_importing: list[None] = []
+_counted = [0]  # how many modules of anybody's there were when ours were gathered
+
+
+def _held() -> dict[str, int]:
+    """Return for each module a number for what it holds."""
+    if _counted[0] != len(sys.modules):
+        _counted[0] = len(sys.modules)
+        _modules.update({name: module for name, module in list(sys.modules.items())
+                         if _is_in_packages(name) and isinstance(module, ModuleType)})
+    return {name: held_by(module, __package__, not name.startswith(_CORE)) for name, module in list(_modules.items())}
+
+
+def _files() -> Iterator[str]:
+    yield from _files_in(PACKAGE_FOLDER, "", False)
+    for package in PACKAGES:
+        yield from _files_in(os.path.join(PACKAGE_FOLDER, package), package, True)
+
+
+def _files_in(folder: str, name: str, deep: bool) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith((".py", ".so")):
+                status = entry.stat()
+                yield f"{name}/{entry.name} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+            elif deep and entry.name != "__pycache__" and entry.is_dir():
+                yield from _files_in(entry.path, f"{name}/{entry.name}", deep)
+
+
+def _is_in_packages(name: str) -> bool:
+    root, _, rest = name.partition(".")
+    return root == __package__ and (rest == "csources" or rest.partition(".")[0] in PACKAGES)
