@@ -39,14 +39,16 @@ def test_it_touches_neither_compiler_nor_cache(tmp_path):
 
 
 @pytest.mark.not_quick
-def test_what_a_first_program_needs_is_imported_by_it():
+def test_what_a_first_program_needs_is_imported_by_it(tmp_path):
     code = f"""if True:
         import sys
         import tinytrace as jax
         print([name for name in {LATER} if name in sys.modules])
         jax.jit(lambda x: x + 1)(2.0)
         print([name for name in {LATER} if name in sys.modules])"""
-    assert run(code).splitlines() == ["[]", str(LATER[:3])]
+    store = {"TINYTRACE_CACHE_DIR": str(tmp_path / "store")}
+    assert run(code, **store).splitlines() == ["[]", str(LATER[:3])]
+    assert run(code, **store).splitlines() == ["[]", str(LATER[1:3])]  # it is found without being lowered
 
 
 @pytest.mark.parametrize("package", [tinytrace, tinytrace.numpy])
