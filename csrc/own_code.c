@@ -23,6 +23,30 @@ static void add_values(struct digest *digest, PyObject *dict) {
         add(digest, value);
 }
 
+/* Methods of classes of values are written when they are first of use: tinytrace/records.py. */
+static const char *const later[] = {"__init__", "__new__", "__dataclass_fields__", "__dataclass_params__"};
+enum { LATER = sizeof later / sizeof *later };
+static PyObject *written_later[LATER]; /* interned, as the names of attributes are: they are compared by address */
+
+static int name_what_is_written_later(void) {
+    for (int i = 0; i < LATER; i++)
+        if (!written_later[i] && !(written_later[i] = PyUnicode_InternFromString(later[i])))
+            return -1;
+    return 0;
+}
+
+static void add_attributes(struct digest *digest, PyObject *class_dict) {
+    Py_ssize_t at = 0;
+    PyObject *name, *value;
+    while (PyDict_Next(class_dict, &at, &name, &value)) {
+        int is_written_later = 0;
+        for (int i = 0; i < LATER; i++)
+            is_written_later |= name == written_later[i];
+        if (!is_written_later)
+            add(digest, value);
+    }
+}
+
 static void add_items(struct digest *digest, PyObject *list) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
         PyObject *item = PyList_GET_ITEM(list, i);
@@ -62,7 +86,7 @@ static int add_inside(struct digest *digest, PyObject *value, PyObject *module_n
         PyObject *dict = ((PyTypeObject *)value)->tp_dict;
         PyObject *own = dict ? PyDict_GetItemString(dict, "__module__") : NULL;
         if (own && PyUnicode_Check(own) && !PyUnicode_Compare(own, module_name))
-            add_values(digest, dict);
+            add_attributes(digest, dict);
     } else if (PyDict_CheckExact(value)) {
         if (deep)
             add_values(digest, value);
@@ -85,7 +109,8 @@ PyObject *held_by(PyObject *self, PyObject *args) {
     struct digest digest = {0};
     int deep;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!sp", &PyModule_Type, &module, &digest.package, &deep))
+    if (!PyArg_ParseTuple(args, "O!sp", &PyModule_Type, &module, &digest.package, &deep) ||
+        name_what_is_written_later())
         return NULL;
     PyObject *dict = PyModule_GetDict(module), *module_name = PyDict_GetItemString(dict, "__name__");
     if (!module_name || !PyUnicode_Check(module_name))

@@ -12,7 +12,7 @@ import tinytrace.numpy as jnp
 from tinytrace import own_code
 from tinytrace.codegen import memory, planner
 from tinytrace.codegen.passes import pipeline
-from tinytrace.core import kinds
+from tinytrace.core import jaxpr
 from tinytrace.core.primitive import registry
 from tinytrace.own_code import is_as_imported, is_own
 from tinytrace.testing.faults import FAULTS
@@ -45,7 +45,7 @@ def other(*args):
     (pipeline, "PASSES", pipeline.PASSES[1:]),
     (registry["slice"], "lower", other),
     (type(registry["slice"]), "lower", other),
-    (kinds.Reduction, "__new__", other),
+    (jaxpr.Jaxpr, "replace", other),
 ], ids=["function", "method", "list", "rule of an object", "rule of a room", "method of the language"])
 def test_a_change_is_noticed_as_long_as_it_is_there(noted, owner, name, value):
     with mock.patch.object(owner, name, value):
