@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from tinytrace.codegen import generate as generate
     from tinytrace.codegen import source_map as source_map
 
-_submodules = lazy_submodules(__name__, "checking", "generate", "source_map")
+_NAMES = "checking", "generate", "source_map"
+_submodules = lazy_submodules(__name__, *_NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    return imported(lambda: _submodules(name))
+    return imported(lambda: _submodules(name)) if name in _NAMES else _submodules(name)

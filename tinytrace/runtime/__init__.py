@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from tinytrace.runtime import ladder as ladder
     from tinytrace.runtime import lowerings as lowerings
 
-_submodules = lazy_submodules(__name__, "compiler", "discovery", "inventory", "ladder", "lowerings")
+_NAMES = "compiler", "discovery", "inventory", "ladder", "lowerings"
+_submodules = lazy_submodules(__name__, *_NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    return imported(lambda: _submodules(name))
+    return imported(lambda: _submodules(name)) if name in _NAMES else _submodules(name)
