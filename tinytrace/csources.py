@@ -159,17 +159,17 @@ def _functions() -> dict[str, MathFunction]:
         for name, needs, long, text in zip(*(pieces[k::4] for k in range(4)), strict=True):
             found[name] = MathFunction(text.strip() + "\n", tuple(needs.replace(",", " ").split()), bool(long))
     order: dict[str, MathFunction] = {}
-
-    def place(name: str) -> None:
-        for needed in found[name].needs:
-            if needed not in order:
-                place(needed)
-        order[name] = found[name]
-
     for name in found:
-        if name not in order:
-            place(name)
+        _place(name, found, order)
     return order
+
+
+def _place(name: str, found: dict[str, MathFunction], order: dict[str, MathFunction]) -> None:
+    """Put a function into the order, behind those that it needs."""
+    if name not in order:
+        for needed in found[name].needs:
+            _place(needed, found, order)
+        order[name] = found[name]
 
 
 _UNROLLED = re.compile(r"#pragma GCC unroll (\d+)\n    for [^\n]*\{\n(.*?)    \}", re.DOTALL)

@@ -13,7 +13,7 @@ from typing import Any
 from tinytrace.api.jit import jit
 from tinytrace.api.signatures import debug_info, function_name, not_an_array, signature_of
 from tinytrace.api.traced_calls import check_output
-from tinytrace.api.vmapping import flatten_axes, mapped_size
+from tinytrace.api.vmapping import mapped_size
 from tinytrace.api_util import donation_vector
 from tinytrace.control_flow.effects import ordered_effects
 from tinytrace.control_flow.xla_pmap import check_devices, xla_pmap_p
@@ -57,6 +57,12 @@ def pmap(fun: Callable[..., Any], axis_name: Any = None, *, in_axes: Any = 0, ou
                        _as_tuple(static_broadcasted_argnums), _as_tuple(donate_argnums), backend,
                        devices if devices is None else tuple(devices))
     return PmapFunction(fun, options)
+
+
+_ABOUT_KEYWORDS = (
+    "\n\nWhen some arguments are passed by keyword to the pmapped function, they are not included in the comparison to "
+    "`in_axes`. Instead, each argument passed by keyword is mapped over its leading axis. See the description of "
+    "`in_axes` in the `pmap` docstring: https://jax.readthedocs.io/en/latest/_autosummary/jax.pmap.html#jax.pmap")
 
 
 def _as_tuple(numbers: int | Sequence[int]) -> tuple[int, ...]:
@@ -133,7 +139,7 @@ class PmapFunction:
             raise ValueError("Ordered effects not supported in `pmap`." if runs else
                              f"Ordered effects not supported for map primitives: {ordered}")
         if runs:
-            check_devices(size)
+            check_devices(size, closed, options.devices)
         flags = donation_vector(options.donated, (), in_tree)
         outs = xla_pmap_p.bind(
             *consts, *leaves, axis_name=options.axis_name, axis_size=size, backend=options.backend, call_jaxpr=closed,
@@ -141,7 +147,7 @@ class PmapFunction:
             in_axes=((None,) * len(consts) + tuple(in_axes)), name=function_name(self._fun),
             is_explicit_global_axis_size=options.axis_size is not None,
             out_axes=tuple(_inside(aval, axis) for aval, axis in zip(
-                closed.out_avals, flatten_axes("pmap out_axes", out_tree, options.out_axes), strict=True)))
+                closed.out_avals, self._flat_out_axes(out_tree), strict=True)))
         return tree_unflatten(out_tree, outs)
 
     def _flat_in_axes(self, count: int, dynamic: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
@@ -155,8 +161,19 @@ class PmapFunction:
             raise ValueError(
                 f"{error('pmap in_axes')}\n\nThe 'full pytree' here is the tuple of arguments passed positionally to "
                 "the pmapped function, and the value of `in_axes` must be a tree prefix of that tuple. But it was not "
-                "a prefix.\n\nCheck that the value of the `in_axes` argument to `pmap` is a tree prefix of the tuple "
+                f"a prefix.{_ABOUT_KEYWORDS if kwargs else ''}\n\n"
+                "Check that the value of the `in_axes` argument to `pmap` is a tree prefix of the tuple "
                 "of arguments passed positionally to the pmapped function.") from None
+
+    def _flat_out_axes(self, out_tree: PyTreeDef) -> list[int | None]:
+        outs = tree_unflatten(out_tree, [0] * out_tree.num_leaves)
+        try:
+            return broadcast_prefix(self._options.out_axes, outs, is_leaf=lambda x: x is None)
+        except ValueError:
+            error, *_ = prefix_errors(self._options.out_axes, outs)
+            raise ValueError(
+                f"{error('pmap out_axes')}\n\nThe full pytree is the output of the pmapped function. Ensure that the "
+                "`out_axes` argument to `pmap` is a pytree prefix of the pmapped function's output.") from None
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], in_tree: PyTreeDef,
                 in_axes: Sequence[int | None]) -> tuple[ClosedJaxpr, list[Any], PyTreeDef]:

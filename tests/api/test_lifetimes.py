@@ -2,6 +2,8 @@
 
 import copy
 import gc
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -67,6 +69,23 @@ def test_a_jitted_function_leaves_no_reference_cycles(life):
         assert [name for name, reference in references.items() if reference() is not None] == []
     finally:
         gc.enable()
+
+
+def test_what_is_made_once_leaves_nothing_that_refers_to_itself():
+    """In a new process, with an empty store: the first compile, the first promotion, the first loop."""
+    code = """if True:
+        import gc
+        import subprocess  # its first import leaves some
+        import tinytrace as jax, tinytrace.numpy as jnp
+        gc.collect()
+        gc.disable()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        jax.jit(lambda x: jnp.sin(x).sum())(jnp.ones(3))
+        jax.lax.fori_loop(0, 3, lambda i, c: c + 1.0 * i, 1.0)
+        gc.collect()
+        print([x.__qualname__ for x in gc.garbage if hasattr(x, "__qualname__") and x.__module__ != "signal"])"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def lived(life):

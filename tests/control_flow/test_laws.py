@@ -339,3 +339,12 @@ def test_programs_inside_a_program_are_found_by_equation_and_by_jaxpr() -> None:
     closed = jax.make_jaxpr(lambda x: lax.cond(x > 0, jnp.sin, lambda x: jax.jit(jnp.cos)(x) + 1.0, x))(1.0)
     for found in (core.subjaxprs(closed.jaxpr), core.jaxprs_in_params(closed.eqns[-1].params)):
         assert [len(jaxpr.eqns) for jaxpr in found] == [2, 1]
+
+
+def test_a_numpy_array_that_scan_hands_to_its_derivative_may_be_written_afterwards():
+    xs = np.float32([[2, 3], [4, 5]])
+    _, pull = jax.vjp(lambda xs: lax.scan(lambda s, x: (x * s, s), jnp.ones(2), xs)[0], xs)
+    before, = pull(jnp.ones(2))
+    xs[:] = 0
+    np.testing.assert_array_equal(pull(jnp.ones(2))[0], before)
+    np.testing.assert_array_equal(before, [[4, 5], [2, 3]])

@@ -2,7 +2,10 @@
 
 import pickle
 
-from tinytrace import core, lax, make_jaxpr
+import pytest
+
+import tinytrace.numpy as jnp
+from tinytrace import core, jit, lax, make_jaxpr
 
 
 def test_programs_with_tokens_are_pickled():
@@ -12,3 +15,10 @@ def test_programs_with_tokens_are_pickled():
     assert [eqn.primitive for eqn in again.eqns] == [lax.create_token_p, lax.after_all_p]
     assert again.out_avals[0] is core.abstract_token
     assert isinstance(pickle.loads(pickle.dumps(lax.create_token())), core.Token)
+
+
+def test_a_token_has_no_elements():
+    for token in (lax.create_token(), jit(lax.create_token)()):
+        with pytest.raises(RuntimeError, match="Cannot convert a token-shape buffer to a numpy array"):
+            token._buf  # noqa: B018
+    assert not hasattr(jnp.ones(2), "_buf")

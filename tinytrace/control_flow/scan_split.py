@@ -76,7 +76,7 @@ def _run_known(scan: Primitive, known: ClosedJaxpr, inputs: list[Any], num_const
     if known.out_avals or known.effects:
         outs = iter(scan.bind(*inputs, jaxpr=known, num_consts=num_consts, num_carry=num_carry,
                               linear=(False,) * len(inputs), **params))
-    return [next(outs) if i is None else inputs[i] for i in forwarded]
+    return [next(outs) if i is None else as_result(inputs[i]) for i in forwarded]
 
 
 def partial_eval_scan_eqn(saveable: Policy, unknowns_in: Sequence[bool], inst_in: Sequence[bool], eqn: JaxprEqn

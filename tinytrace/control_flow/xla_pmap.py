@@ -12,7 +12,7 @@ from typing import Any
 from tinytrace.control_flow.bodies import WithPrograms, drop, keep, merge, run_body
 from tinytrace.control_flow.closed_call import call_param_updaters, updated
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_fun, subjaxprs
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.named_axes import Axis, binding
 from tinytrace.core.primitive import registry
@@ -57,7 +57,7 @@ class MapPrimitive(WithPrograms):
             fun, *operands = args
             return current_trace().process_call(self, fun, operands, params)
         if is_eager():
-            check_devices(params["axis_size"])
+            check_devices(params["axis_size"], params["call_jaxpr"], params.get("devices"))
         return super().bind(*args, **params)
 
     def bind_function(self, fun: Any, *args: Any, out_axes_thunk: Callable[[], Dims], **params: Any) -> Any:
@@ -151,11 +151,35 @@ class MapPrimitive(WithPrograms):
         return Call(_over_one_device(params))
 
 
-def check_devices(size: int) -> None:
-    """Raise ValueError, as JAX does where a mapped function is called, when there are not so many devices."""
-    if size != 1:
-        raise ValueError(f"compiling computation that requires {size} logical devices, but only 1 XLA devices are "
-                         f"available (num_replicas={size})")
+def check_devices(size: int, program: ClosedJaxpr, devices: Sequence[Any] | None) -> None:
+    """Raise ValueError, as JAX does where a mapped function is called, when there are not as many devices as it needs.
+
+    These are as many as its axis has elements, each as many as functions mapped in it need.
+    """
+    needed, given = size * _replicas(program.jaxpr), 1 if devices is None else len(devices)
+    if needed == given:
+        return
+    if devices is None:
+        raise ValueError(f"compiling computation that requires {needed} logical devices, but only 1 XLA devices are "
+                         f"available (num_replicas={needed})")
+    shown = ", ".join(map(str, devices))
+    if needed == size:
+        raise ValueError("Leading axis size of input to pmapped function must equal the number of local devices passed "
+                         f"to pmap. Got axis_size={size}, num_local_devices={given}.\n(Local devices available to "
+                         f"pmap: {shown})")
+    raise ValueError(f"pmapped function requires {needed} local devices to run due to nested pmapped or other parallel "
+                     f"functions, but only {given} are available.\n(outer axis size: {size}, local devices available "
+                     f"to pmap: {shown})")
+
+
+def _replicas(jaxpr: Jaxpr) -> int:
+    found = [1]
+    for eqn in jaxpr.eqns:
+        is_map = eqn.primitive is xla_pmap_p
+        if is_map and eqn.params["devices"] is not None:
+            raise ValueError("Nested pmap with explicit devices argument.")
+        found += [(eqn.params["axis_size"] if is_map else 1) * _replicas(inner) for inner in subjaxprs(eqn.params)]
+    return max(found)
 
 
 def _axis(params: dict[str, Any]) -> Axis:

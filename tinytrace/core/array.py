@@ -6,8 +6,7 @@ is made when Python first looks inside. Operators and methods (`+`, `.sum()`, `.
 from __future__ import annotations
 
 import itertools
-import queue
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,8 @@ from tinytrace._dispatch import ArrayBase, Buffer
 from tinytrace._runtime import ffi, lib
 from tinytrace.core import basearray, dlpack, views
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.device import CPU as CPU
+from tinytrace.core.device import Device as Device
 from tinytrace.core.dtypes import KeyType, canonicalize_dtype, is_integer
 from tinytrace.core.placements import give_sharding, given_sharding
 from tinytrace.core.storage import storage_type
@@ -30,33 +31,6 @@ _dispatch.set_pool(*(int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
 
 ITERATED = 256
 """Rows of which an iteration makes arrays at a time."""
-
-
-class Device:
-    """Where arrays live; there is one, the CPU."""
-
-    id = 0
-    platform = device_kind = "cpu"
-    process_index = 0
-
-    def __init__(self) -> None:
-        self.infeed: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-        self.outfeed: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-
-    def transfer_to_infeed(self, values: Sequence[Any]) -> None:
-        """Feed arrays to the device: the next `lax.infeed` takes them."""
-        self.infeed.put(tuple(np.array(x) for x in values))
-
-    def transfer_from_outfeed(self, shape: Any = None) -> Any:
-        """Wait for the arrays that the next `lax.outfeed` hands on; `shape` says whether they are a tuple or one."""
-        values = self.outfeed.get()
-        return values if shape is None or shape.is_tuple() else values[0]
-
-    def __repr__(self) -> str:
-        return "CpuDevice(id=0)"
-
-
-CPU = Device()
 
 
 class _Window:
@@ -284,6 +258,8 @@ class Array(ArrayBase):
 
     def __repr__(self) -> str:
         aval = self.aval
+        if aval.dtype.name == "token":
+            return f"<jax._src.core.Token object at {id(self):#x}>"  # as JAX prints it
         if isinstance(aval.dtype, KeyType):
             return f"Array({aval.shape}, dtype={aval.dtype.name}) overlaying:\n{_key_words(self)}"
         tail = f"dtype={aval.dtype.name}" + (", weak_type=True)" if aval.weak_type else ")")
@@ -293,6 +269,11 @@ class Array(ArrayBase):
         last_line = len(text) - text.rfind("\n") + 1
         fits = last_line + len(tail) + 1 <= np.get_printoptions()["linewidth"]
         return f"Array({text},{' ' if fits else ' ' * len('Array(')}{tail}"  # no line break: so JAX prints it
+
+    @property
+    def _buf(self) -> Any:
+        text = "INVALID_ARGUMENT: Cannot convert a token-shape buffer to a numpy array."
+        raise JaxRuntimeError(text) if self.aval.dtype.name == "token" else AttributeError("_buf")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _array_from_pickle, (np.array(self._value), self.aval)

@@ -293,11 +293,11 @@ def _edges() -> dict[Any, list[Any]]:
 @functools.cache
 def _upper_bounds() -> dict[Any, frozenset[Any]]:
     edges = _edges()
+    return {node: _reached(node, edges) for node in edges}
 
-    def reach(node: Any) -> frozenset[Any]:
-        return frozenset([node]).union(*map(reach, edges[node])) if edges[node] else frozenset([node])
 
-    return {node: reach(node) for node in edges}
+def _reached(node: Any, edges: dict[Any, list[Any]]) -> frozenset[Any]:
+    return frozenset([node]).union(*(_reached(wider, edges) for wider in edges[node]))
 
 
 @functools.cache

@@ -37,6 +37,7 @@ from tinytrace.numpy.promotion import (
     float_dtype,
     shape_tuple,
     user_dtype,
+    with_array,
 )
 from tinytrace.primitives.conversion import copy as lax_copy
 from tinytrace.primitives.creation import small_and_filled
@@ -71,7 +72,7 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
     if dtype is None and type(object) is int and dtype_of(object) == np.int32 and not -2 ** 31 <= object < 2 ** 31:
         raise OverflowError(f"Python int {object} too large to convert to int32")
     if isinstance(object, (Array, Tracer)):
-        result = convert(lax_copy(object) if copy else object, dtype or object.dtype, weak_type)
+        result = convert(lax_copy(object) if copy else with_array(object), dtype or object.dtype, weak_type)
     else:
         result = _from_python(object, dtype, weak_type)
     if ndmin > np.ndim(result):
@@ -117,8 +118,7 @@ def _checked_leaves(object: Any) -> list[Any]:
 
 def _stacked(arrays: Sequence[Value]) -> Value:
     """Stack arrays of one dtype along a new first axis."""
-    shape = arrays[0].shape
-    if any(x.shape != shape for x in arrays):
+    if len({x.shape for x in arrays}) > 1:
         raise ValueError("All input arrays must have the same shape.")
     return concatenated([lax.expand_dims(x, (0,)) for x in arrays], 0)
 

@@ -40,6 +40,7 @@ from tinytrace.core.storage_types import SMALL_INTEGERS
 from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.primitives.checks import canonicalize_axis as canonicalize_axis
 from tinytrace.tracebacks import api_boundary
+from tinytrace.transforms.jvp import JVPTracer
 
 ArrayLike: TypeAlias = Any
 """What functions take: an Array, a tracer, a NumPy array, a number, or an object with `__jax_array__`."""
@@ -104,6 +105,16 @@ def convert(x: Any, dtype: DType, weak_type: bool = False) -> Any:
     elif type(x) in (int, float) and is_eager():
         return array_from_numpy(np.array(x).astype(dtype), ShapedArray((), dtype, weak_type))
     return lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
+
+
+def with_array(x: Any) -> Any:
+    """Return a value whose primal, where it is differentiated, is an Array and no number."""
+    primal = x
+    while type(primal) is JVPTracer:
+        primal = primal.primal
+    if primal is x or isinstance(primal, (Array, Tracer)):
+        return x
+    return lax.convert_element_type_p.bind(x, new_dtype=x.dtype, weak_type=x.weak_type)
 
 
 def promote_dtypes(*args: Any) -> list[Any]:
