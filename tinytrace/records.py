@@ -208,7 +208,7 @@ class _Row(tuple[Any, ...]):
         return tuple(self)
 
 
-_MOST = 32
+_MOST = 16
 _Numbered = namedtuple("_Numbered", [f"element{i}" for i in range(_MOST)])  # type: ignore[misc]
 _GETTERS = [getattr(_Numbered, f"element{i}") for i in range(_MOST)]
 """The attribute that is an element, by its number: the standard library's is in C."""

@@ -26,10 +26,10 @@ def test_only_the_last_step_sees_c_text():
 
 
 def test_nobody_reads_text_with_patterns():
-    """Nobody: in the last step marks (`lines`) are taken out, users' texts are judged, and their names in the plan."""
+    """Nobody: in the last step marks (`lines`) are taken out, and users' texts are judged."""
     readers = {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py")
                if {"re", "ast", "tokenize"} & set(imported(path))}
-    assert readers <= {"c/comments.py", "c/lines.py", "plan/reserved.py"}
+    assert readers <= {"c/comments.py", "c/lines.py"}
 
 
 def test_formulas_are_opaque_but_for_arithmetic():

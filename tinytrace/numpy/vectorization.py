@@ -22,7 +22,7 @@ _NAME = r"\w+"
 _DIMS = rf"(?:{_NAME}(?:,{_NAME})*)?"
 _ARGUMENT = rf"\({_DIMS}\)"
 _ARGUMENTS = rf"{_ARGUMENT}(?:,{_ARGUMENT})*"
-_SIGNATURE = re.compile(rf"^{_ARGUMENTS}->{_ARGUMENTS}$")
+_SIGNATURE = rf"^{_ARGUMENTS}->{_ARGUMENTS}$"
 
 
 def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = frozenset(),
@@ -99,7 +99,7 @@ def _apply(function: Callable[..., Any], arrays: Sequence[Any], in_dims: Sequenc
 
 def _parse(signature: str) -> tuple[list[CoreDims], list[CoreDims]]:
     """Return the names of the dimensions of each argument and of each result of `(n,m),(m)->(n)`."""
-    if not _SIGNATURE.match(signature):
+    if not re.match(_SIGNATURE, signature):
         raise ValueError(f"not a valid gufunc signature: {signature}")
     args, results = [[tuple(re.findall(_NAME, arg)) for arg in re.findall(_ARGUMENT, part)]
                      for part in signature.split("->")]

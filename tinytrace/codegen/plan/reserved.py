@@ -1,8 +1,6 @@
 """Names that nothing in C can have here: words of the language, and what compilers and <stdlib.h> know."""
 from __future__ import annotations
 
-import re
-
 _WORDS = """
     asm auto bool break case char class const constexpr continue default delete do double else enum explicit export
     extern false float for friend goto if inline int long namespace new nullptr operator private protected public
@@ -15,11 +13,14 @@ _WORDS = """
 """
 _KNOWN = frozenset(_WORDS.split())
 _OF_EXPORTED_FUNCTIONS = frozenset(["status", "buffers", "workspace"])
-_MATH = re.compile("(?:c?(?:a?(?:sin|cos|tan)h?|exp|log|pow|sqrt|abs)|atan2|cbrt|ceil|copysign|drem|erfc?|exp10|exp2|"
-                   "expm1|fabs|fdim|floor|fma|fmax|fmin|fmod|frexp|gamma|hypot|ilogb|j[01n]|y[01n]|ldexp|lgamma|"
-                   "log10|log1p|log2|logb|l?lrint|l?lround|modf|nan|nearbyint|nextafter|nexttoward|pow10|remainder|"
-                   "remquo|rint|round|scalbl?n?|scalb|significand|sincos|tgamma|trunc|conj|creal|cimag|cproj|carg|"
-                   "isinf|isnan|isfinite|finite)[fl]?")
+_FUNCTIONS = """
+    abs acos acosh asin asinh atan atan2 atanh cabs cacos cacosh carg casin casinh catan catanh cbrt ccos ccosh ceil
+    cexp cimag clog conj copysign cos cosh cpow cproj creal csin csinh csqrt ctan ctanh drem erf erfc exp exp10 exp2
+    expm1 fabs fdim finite floor fma fmax fmin fmod frexp gamma hypot ilogb isfinite isinf isnan j0 j1 jn ldexp lgamma
+    llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow pow10 remainder
+    remquo rint round scalb scalbl scalbln scalbn significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn
+"""
+_MATH = frozenset([name + kind for name in _FUNCTIONS.split() for kind in ("", "f", "l")])
 
 
 def is_word(name: str) -> bool:
@@ -28,7 +29,7 @@ def is_word(name: str) -> bool:
     >>> is_word("tanh"), is_word("double"), is_word("softmax")
     (True, True, False)
     """
-    return name in _KNOWN or _MATH.fullmatch(name) is not None
+    return name in _KNOWN or name in _MATH
 
 
 def is_reserved(name: str) -> bool:
