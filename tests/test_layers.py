@@ -200,6 +200,20 @@ LISTS_OF_NAMES = {"numpy/__init__.py"}
 """The files that may have more than 400 lines."""
 
 
+def test_classes_of_values_are_made_by_records():
+    """The standard library's take 20 times as long to make, and a first call waits for a hundred of them."""
+    ours = {"dataclass", "replace", "NamedTuple", "namedtuple"}
+    others = {
+        str(path.relative_to(ROOT / "tinytrace"))
+        for path in (ROOT / "tinytrace").rglob("*.py")
+        for node in ast.walk(parsed(path.read_text()))
+        if (isinstance(node, ast.ImportFrom) and node.module in ("dataclasses", "typing", "collections")
+            and ours & {alias.name for alias in node.names})
+        or (isinstance(node, ast.Attribute) and node.attr in ours and ast.unparse(node.value) == "dataclasses")
+    }
+    assert others == {"records.py"}, "import dataclass, replace and NamedTuple from tinytrace.records"
+
+
 def test_files_and_functions_are_short():
     lines = {}
     for path in (ROOT / "tinytrace").rglob("*.py"):

@@ -1,10 +1,7 @@
 """`records` against the standard library: what holds of classes made there holds of those made here."""
-import ast
-import collections
 import copy
 import dataclasses
 import inspect
-import pathlib
 import pickle
 import subprocess
 import sys
@@ -13,10 +10,7 @@ import typing
 
 import pytest
 
-import tinytrace
 from tinytrace import records
-
-OURS = {"dataclass", "replace", "NamedTuple"}
 
 
 @records.dataclass(frozen=True)
@@ -230,18 +224,6 @@ def test_a_value_inside_itself_is_printed():
     ring = Ring()
     ring.rest = ring
     assert repr(ring).endswith("Ring(rest=...)")
-
-
-def test_the_package_makes_its_classes_here():
-    """Each class of the standard library's would make a first call wait."""
-    found = collections.Counter()
-    for path in pathlib.Path(tinytrace.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module in ("dataclasses", "typing", "collections"):
-                found[path.name] += len((OURS | {"namedtuple"}) & {alias.name for alias in node.names})
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "dataclasses":
-                found[path.name] += node.attr in OURS
-    assert {name for name, count in found.items() if count} == {"records.py"}
 
 
 def test_nothing_is_compiled_when_a_class_is_made():

@@ -14,10 +14,10 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import NamedTuple
 
 from tinytrace._dispatch import read_private
 from tinytrace.codegen.csource import CSource
+from tinytrace.records import NamedTuple
 from tinytrace.runtime.store import Store, parse_json
 from tinytrace.runtime.store_layout import LOWERED
 
