@@ -30,13 +30,13 @@ _OF_JAX = """
     custom_typechecks Effect Effects ensure_compile_time_eval escaped_tracer_error eval_context
     EvalTrace gensym get_aval get_type InputType is_concrete is_constant_dim is_constant_shape jaxpr_uses_outfeed
     JaxprDebugInfo jaxprs_in_params join_effects lattice_join literalable_types max_dim min_dim new_jaxpr_eqn
-    no_axis_name no_effects outfeed_primitives OutputType ParamDict primal_dtype_to_tangent_dtype
+    no_axis_name no_effects outfeed_primitives OutputType ParamDict primal_dtype_to_tangent_dtype primitive_uses_outfeed
     pytype_aval_mappings raise_to_shaped raise_to_shaped_mappings subjaxprs traverse_jaxpr_params typecheck
     typecompat typematch valid_jaxtype Value
 """  # of no use to this pipeline: for programs against JAX's insides
 _OF_AXES = """
     InconclusiveDimensionOperation NameGatheringSubst dedup_referents do_subst_axis_names_jaxpr extend_axis_env_nd
-    get_referent primitive_uses_outfeed subst_axis_names subst_axis_names_eqn subst_axis_names_jaxpr
+    get_referent subst_axis_names subst_axis_names_eqn subst_axis_names_jaxpr
     subst_axis_names_var used_axis_names used_axis_names_jaxpr
 """
 _OF_TYPES = """

@@ -127,8 +127,3 @@ def get_referent(x: Any) -> Any:
 def dedup_referents(values: Iterable[Any]) -> list[Any]:
     """Return the values without those that are the same object as an earlier one."""
     return list({id(x): x for x in values}.values())
-
-
-def primitive_uses_outfeed(prim: Primitive, params: dict[str, Any]) -> bool:
-    """Does a primitive send values from an accelerator that computes? There is none that does."""
-    return False

@@ -185,6 +185,11 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
         yield from jaxprs_in_params(eqn.params)
 
 
+def primitive_uses_outfeed(prim: Primitive, params: dict[str, Any]) -> bool:
+    """Is a primitive, or one in its programs, in the set `outfeed_primitives`?"""
+    return prim in outfeed_primitives or any(map(jaxpr_uses_outfeed, jaxprs_in_params(params)))
+
+
 def jaxpr_uses_outfeed(jaxpr: Jaxpr) -> bool:
-    """Does a program hand values to a host while it runs? None does."""
-    return False
+    """Does a program have a primitive that is in the set `outfeed_primitives`?"""
+    return any(primitive_uses_outfeed(eqn.primitive, eqn.params) for eqn in jaxpr.eqns)
