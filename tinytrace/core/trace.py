@@ -204,8 +204,9 @@ class Tracer:
         return f"ConcreteArray({np.asarray(concrete)}, dtype={self.aval.dtype.name}{weak})"
 
     def _contents(self) -> list[tuple[str, Any]]:
-        """What `repr` shows below the first line: the primal and tangent of a JVPTracer, and so on."""
-        return []
+        """What `repr` shows below the first line: the primal and tangent of a JVPTracer, what others hold."""
+        names = [name for name in getattr(type(self), "__slots__", ()) if not name.startswith("_") and name != "aval"]
+        return [(name, getattr(self, name)) for name in names]
 
 
 basearray.Array.register(Tracer)
