@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from types import ModuleType
+from typing import cast
 
 from tinytrace._dispatch import held_by
 from tinytrace.util import PACKAGE_FOLDER
@@ -40,17 +41,16 @@ def is_as_imported() -> bool:
     What counts are functions, classes and objects, what is in them, and constants; not what a module remembers. Of
     modules of the code generator it is known if they were `imported`, of others from when they are first seen.
     """
-    held = _held()
-    first_seen = {name: FOREIGN if name.startswith(_LATER) else held[name] for name in held.keys() - _seen.keys()}
-    _seen.update(first_seen)
-    return all(number == _seen[name] != FOREIGN for name, number in held.items())
+    _note(FOREIGN)
+    return all(held_by(module, __package__, _is_deep(name)) == _seen[name] != FOREIGN
+               for name, module in list(_modules.items()))
 
 
 def imported(load: Callable[[], ModuleType]) -> ModuleType:
     """Import what imports the code generator, or some of it, and note what that holds before anybody can change it."""
     if _importing:  # in the midst of such an import
         return load()
-    is_as_imported()
+    _note(FOREIGN)
     _importing.append(None)
     try:
         return load()
@@ -61,8 +61,7 @@ def imported(load: Callable[[], ModuleType]) -> ModuleType:
 
 def note_imports() -> None:
     """Note what modules hold of which nothing is known: they were imported just now."""
-    held = _held()
-    _seen.update({name: held[name] for name in held.keys() - _seen.keys()})
+    _note(None)
 
 
 FOREIGN = -1
@@ -77,13 +76,21 @@ _importing: list[None] = []
 _counted = [0]  # how many modules of anybody's there were when ours were gathered
 
 
-def _held() -> dict[str, int]:
-    """Return for each module a number for what it holds."""
-    if _counted[0] != len(sys.modules):
-        _counted[0] = len(sys.modules)
-        _modules.update({name: module for name, module in list(sys.modules.items())
-                         if _is_in_packages(name) and isinstance(module, ModuleType)})
-    return {name: held_by(module, __package__, not name.startswith(_CORE)) for name, module in list(_modules.items())}
+def _note(of_code_generator: int | None) -> None:
+    """Note of modules that are seen for the first time what they hold; of the code generator's, that number."""
+    if _counted[0] == len(sys.modules):
+        return
+    _counted[0] = len(sys.modules)
+    for name, module in list(sys.modules.items()):
+        if name not in _modules and _is_in_packages(name) and isinstance(module, ModuleType):
+            is_told = of_code_generator is not None and name.startswith(_LATER)
+            number = of_code_generator if is_told else held_by(module, __package__, _is_deep(name))
+            _seen[name] = cast(int, number)
+            _modules[name] = module
+
+
+def _is_deep(name: str) -> bool:
+    return not name.startswith(_CORE)
 
 
 def _files() -> Iterator[str]:
