@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 DEVICES = "there is one device, the CPU of this machine: without the call the program computes the same"
-INSIDE = "it is a part of XLA's and has no counterpart here"
+INSIDE = "it is a type of XLA's C++ half: a backend here is what jax.extend.backend.get_backend() returns"
 
 MISSING: dict[str, dict[str, str]] = {
     "tinytrace.interpreters.batching": {
-        "IndexedAxisSize Jumble JumbleAxis JumbleTy RaggedAxis jumble_axis": "there are no ragged arrays",
+        "IndexedAxisSize Jumble JumbleAxis JumbleTy RaggedAxis jumble_axis":
+            "there are no ragged arrays: sizes are numbers when a program is traced",
     },
     "tinytrace.interpreters.pxla": {
         "MeshComputation MeshExecutable PmapExecutable parallel_callable": DEVICES,
@@ -35,7 +36,7 @@ def sentence(module: str, name: str) -> str | None:
     """Return what is to be said of a name of JAX that a module lacks; None for a name that JAX has not either.
 
     >>> sentence("tinytrace.interpreters.batching", "Jumble")
-    'there are no ragged arrays'
+    'there are no ragged arrays: sizes are numbers when a program is traced'
     """
     return next((text for names, text in MISSING.get(module, {}).items() if name in names.split()), None)
 
