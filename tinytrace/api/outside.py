@@ -20,6 +20,8 @@ _MOST = 64
 
 def inner_function(fun: Callable[..., Any]) -> types.FunctionType | None:
     """Return the Python function that is behind partials, bound methods and wrappers; None if there is none."""
+    if type(fun) is types.FunctionType:
+        return fun
     inner: Any = fun
     for _ in range(_MOST):
         if isinstance(inner, functools.partial):
@@ -46,7 +48,8 @@ def outside_of(fun: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
     if inner is None:
         return ()
     found = {name: inner.__globals__[name] for name in inner.__code__.co_names if name in inner.__globals__}
-    found |= cells_of(inner)
+    if inner.__closure__:
+        found |= cells_of(inner)
     return tuple([(name, value) for name, value in found.items() if isinstance(value, _TOLD)][:_MOST])
 
 
@@ -62,6 +65,8 @@ def makeup_of(fun: Callable[..., Any]) -> Makeup:
     ('3', ('int', '3'))
     """
     inner = inner_function(fun)
+    if inner is fun and not inner.__closure__ and not inner.__defaults__:
+        return {}  # most are such: a fresh lambda is not to wait
     parts: dict[str, Any] = {}
     if isinstance(fun, functools.partial):
         parts |= {f"partial args[{i}]": x for i, x in enumerate(fun.args)}

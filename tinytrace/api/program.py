@@ -78,6 +78,7 @@ class Program:
         self.in_avals = tuple(closed.in_avals)
         self.out_avals = tuple(v.aval.update(weak_type=o.weak_type)
                                for v, o in zip(self.jaxpr.jaxpr.outvars, closed.out_avals, strict=True))
+        self._places: dict[tuple[int, ...], tuple[Any, tuple[int, ...], Any]] = {}
         self.shared_as: EqualProgram | None = None
         """How equal jaxprs find this program, if they do."""
         self._compiling: threading.Thread | None = None
@@ -277,10 +278,22 @@ class Program:
             return None
         consts = [held(x, x.aval) for x in consts]
         entry, workspace = (executable.entry, self.lowering.workspace) if executable else (0, 0)
-        sizes = tuple([aval.nbytes for aval in self._computed_avals])
-        return FastEntry((self, consts, executable), entry, workspace, self._fast_inputs(consts, leaf_order), sizes,
-                         self._fast_outputs(consts, leaf_order), self.out_avals, unflatten, None, counter,
-                         self._fast_donations([(i, leaf_order[i - len(consts)]) for i in given]))
+        donations = self._fast_donations([(i, leaf_order[i - len(consts)]) for i in given])
+        return FastEntry((self, consts, executable), entry, workspace, *self._fast_places(consts, leaf_order),
+                         self.out_avals, unflatten, None, counter, donations)
+
+    def _fast_places(self, consts: Sequence[Array], leaf_order: Sequence[int]) -> tuple[Any, tuple[int, ...], Any]:
+        """Return where inputs come from, the sizes of what is computed, and where outputs come from.
+
+        Functions that are made anew at each call ask for the same again: it is remembered where there are no `consts`.
+        """
+        places = None if consts else self._places.get(order := tuple(leaf_order))
+        if places is None:
+            sizes = tuple([aval.nbytes for aval in self._computed_avals])
+            places = self._fast_inputs(consts, leaf_order), sizes, self._fast_outputs(consts, leaf_order)
+            if not consts:
+                self._places[order] = places
+        return places
 
     def _fast_donations(self, given: Sequence[tuple[int, int]]) -> tuple[tuple[int, int, int], ...]:
         """Return (leaf, input of the C or -1, output of the C or -1) for each input and leaf that is given away."""
