@@ -18,6 +18,7 @@ from tinytrace.api.library import library_jit
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import canonicalize_dtype, complex_dtype, dtype_of, is_complex, is_inexact, part_dtype
+from tinytrace.lax.fft_in_numpy import transform
 from tinytrace.primitives.arithmetic import mul
 from tinytrace.primitives.broadcasting import expand_dims
 from tinytrace.primitives.complex_numbers import conj
@@ -103,13 +104,7 @@ class FFT(OnHost):
             out = self.abstract_eval(ShapedArray(x.shape, x.dtype), fft_type=fft_type, fft_lengths=fft_lengths)
             return np.zeros(out.shape, out.dtype)
         dtype = part_dtype(x.dtype) if fft_type == FftType.IRFFT else complex_dtype(x.dtype)
-        axes = tuple(range(x.ndim - len(fft_lengths), x.ndim))
-        name = fft_type.name.lower()  # NumPy imports the module when it is asked for it
-        if len(axes) == 1:
-            result: NDArray = getattr(np.fft, name)(x, fft_lengths[0])
-        else:
-            result = getattr(np.fft, name + "n")(x, fft_lengths, axes)
-        return result.astype(dtype, copy=False)
+        return transform(fft_type.name.lower(), x, fft_lengths).astype(dtype, copy=False)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         return self.bind(*primals, **params), self.bind(*tangents, **params)

@@ -286,6 +286,8 @@ def _converted(x: Formula, *, new_dtype: np.dtype[Any], weak_type: bool) -> Form
         return call_named(f"tt_{suffix(computed_type(new_dtype))}_to_{short_name(new_dtype)}", _in_reach(x, new_dtype))
     if c_kind(x.dtype) == "f" and c_kind(new_dtype) in "iu":
         return _truncated(x, x.dtype, new_dtype)
+    if x.dtype == BOOL and c_kind(new_dtype) == "f":
+        x = cast("int32_t", x)  # gcc makes no vectors of a byte that is compared and becomes a float
     return x if c_type(x.dtype) == c_type(new_dtype) else cast(c_type(new_dtype), x)
 
 
