@@ -217,6 +217,30 @@ PyObject *array_filled(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     return array;
 }
 
+/* array_counted(aval, start, step, count, width): start, start + step, ..., integers of so many bytes, which hold them */
+PyObject *array_counted(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    (void)module;
+    if (n != 5)
+        return PyErr_Format(PyExc_TypeError, "array_counted takes 5 arguments, got %zd", n);
+    long long start = PyLong_AsLongLong(args[1]), step = PyLong_AsLongLong(args[2]);
+    Py_ssize_t count = PyLong_AsSsize_t(args[3]), width = PyLong_AsSsize_t(args[4]);
+    if (PyErr_Occurred())
+        return NULL;
+    if (count < 0 || count > PY_SSIZE_T_MAX / 8 || (width != 4 && width != 8))
+        return PyErr_Format(PyExc_ValueError, "an array has no %zd integers of %zd bytes", count, width);
+    PyObject *buffer = buffer_of((size_t)(count * width));
+    if (!buffer)
+        return NULL;
+    void *to = (void *)((Buffer *)buffer)->address;
+    for (Py_ssize_t i = 0; width == 4 && i < count; i++)
+        ((int32_t *)to)[i] = (int32_t)(start + step * i);
+    for (Py_ssize_t i = 0; width == 8 && i < count; i++)
+        ((int64_t *)to)[i] = start + step * i;
+    PyObject *array = array_of(args[0], buffer);
+    Py_DECREF(buffer);
+    return array;
+}
+
 /* array_of_view(aval, view): what ArrayBase(...) does for the result of a NumPy operation, at a quarter of its cost */
 PyObject *array_of_view(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     (void)module;

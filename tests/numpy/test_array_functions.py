@@ -55,3 +55,31 @@ def test_remainders_of_floats_are_exact():
     np.testing.assert_array_equal(np.asarray(jax.jit(jax.lax.rem)(x, y)), expected)
     signs = ~np.isnan(expected)
     assert (np.signbit(np.asarray(jax.jit(jax.lax.rem)(x, y)))[signs] == np.signbit(expected)[signs]).all()
+
+
+def test_masks_become_floats_by_way_of_integers():
+    """gcc has no vectors for a byte that is compared and becomes a float: that took seven times as long."""
+    lowered = jax.jit(lambda x: (x > 0.5).astype(jnp.float32) + (x < 0.5)).lower(jnp.ones(8))
+    assert lowered.as_text().count("(float)((int32_t)") == 2
+    x = np.float32([0, 0.5, 1, np.nan, np.inf, -np.inf])
+    assert (np.asarray(lowered.compile()(jnp.asarray(np.resize(x, 8)))) == [1, 0, 1, 0, 1, 1, 1, 0]).all()
+
+
+@pytest.mark.parametrize("bounds", [(5,), (0,), (-3,), (2, 9), (9, 2), (9, 2, -3), (0, 10, 3), (-4, 5, 2), (1, 1),
+                                    (2 ** 31 - 3, 2 ** 31 - 1), (2, None, None), (0, 7, None)], ids=str)
+def test_integers_that_are_counted(bounds):
+    found, expected = jnp.arange(*bounds), np.arange(*bounds)
+    assert (found.dtype, found.shape, found.weak_type) == (np.int32, expected.shape, False)
+    assert (np.asarray(found) == expected).all()
+    with pytest.raises(ZeroDivisionError):
+        jnp.arange(1, 2, 0)
+
+
+def test_copies_and_filled_copies():
+    x, y = jnp.arange(6.0).reshape(2, 3), jnp.array([1, 2, 3])
+    for _ in range(3):
+        copied = jnp.array(x)
+        assert copied is not x
+        assert (copied == x).all()
+        assert (jnp.full_like(x, y) == np.full_like(x, y)).all()
+        assert jnp.full_like(x, y, dtype=jnp.int8, shape=(4, 3)).aval.str_short() == "i8[4,3]"

@@ -33,11 +33,6 @@ from tinytrace.numpy.array_creation import (
     copy,
     empty,
     empty_like,
-    from_dlpack,
-    frombuffer,
-    fromfile,
-    fromiter,
-    fromstring,
     full,
     full_like,
     ones,
@@ -104,6 +99,7 @@ from tinytrace.numpy.cumulative import (
 )
 from tinytrace.numpy.einsum import einsum, einsum_path
 from tinytrace.numpy.exponential import cbrt, exp, exp2, expm1, log, log1p, log2, log10, reciprocal, sqrt, square
+from tinytrace.numpy.foreign_arrays import from_dlpack, frombuffer, fromfile, fromiter, fromstring
 from tinytrace.numpy.joining import (
     append,
     array_split,

@@ -11,9 +11,8 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api import devices
 from tinytrace.api.library import remembered
-from tinytrace.core.array import Array, array_from_host, array_from_numpy, array_of_own
+from tinytrace.core.array import Array, array_from_host, array_of_own
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dlpack import elements_of
 from tinytrace.core.dtypes import (
     BOOL,
     FLOAT0,
@@ -61,7 +60,7 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
     if order is not None and order != "K":
         raise NotImplementedError("Only implemented for order='K'")
     if type(object) is Array and dtype is None and copy and not ndmin:
-        return devices.created_at(lax_copy(object), device)
+        return devices.created_at(_copied(object), device)
     weak_type = dtype is None and is_weak(object)
     dtype = user_dtype(dtype, "array")
     same_type = isinstance(object, np.ndarray) and (dtype is None or dtype == object.dtype)  # float64 == None in NumPy
@@ -78,6 +77,9 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
     if ndmin > np.ndim(result):
         result = lax.expand_dims(result, tuple(range(ndmin - np.ndim(result))))
     return devices.created_at(result, device)
+
+
+_copied = remembered()(lax_copy)
 
 
 def _from_python(object: Any, dtype: Any, weak_type: bool) -> Value:
@@ -306,9 +308,13 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, shap
         check_arraylike("full_like", 0 if _is_duck_array(a) else a, fill_value)
     if type(fill_value) in (int, float, bool) or np.ndim(fill_value) == 0:
         return devices.created_at(_filled_like("full_like", a, fill_value, dtype, shape), device)
-    dtype = user_dtype(dtype, "full_like") or dtype_of(a)
-    filled = device_put(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape))
-    return devices.created_at(filled, device)
+    return devices.created_at(_full_like_array(a, fill_value, user_dtype(dtype, "full_like"), shape), device)
+
+
+@remembered("dtype", "shape", static_argnums=(2, 3))
+def _full_like_array(a: ArrayLike, fill_value: ArrayLike, dtype: Any, shape: Any) -> Value:
+    filled = asarray(fill_value, dtype=dtype or dtype_of(a))
+    return device_put(broadcast_to(filled, np.shape(a) if shape is None else shape))
 
 
 def _filled_like(function: str, a: Any, value: Any, dtype: Any, shape: Any) -> Value:
@@ -320,81 +326,3 @@ def _filled_like(function: str, a: Any, value: Any, dtype: Any, shape: Any) -> V
 def _is_duck_array(a: Any) -> bool:
     """Has `a` a shape and a dtype (a ShapeDtypeStruct, say)?"""
     return hasattr(a, "shape") and hasattr(a, "dtype")
-
-
-# --- arrays out of other things --------------------------------------------------------------------------------
-
-def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Value:
-    """Read an array from the bytes of an object.
-
-    >>> jnp.frombuffer(b"\\x01\\x02", dtype=jnp.uint8)
-    Array([1, 2], dtype=uint8)
-
-    See https://numpy.org/doc/stable/reference/generated/numpy.frombuffer.html.
-    """
-    return asarray(np.frombuffer(buffer, dtype=np.dtype(dtype), count=count, offset=offset))
-
-
-def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Value:
-    """Read an array from text with numbers separated by `sep`.
-
-    >>> jnp.fromstring("1 2 3", dtype=int, sep=" ")
-    Array([1, 2, 3], dtype=int32)
-
-    See https://numpy.org/doc/stable/reference/generated/numpy.fromstring.html.
-    """
-    return asarray(np.fromstring(string, dtype=np.dtype(dtype), count=count, sep=sep))
-
-
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Value:
-    """Return an array of another library, in the same memory: whoever writes there changes what must not change.
-
-    Raises: TypeError for what does not speak DLPack; BufferError for an array that is not in the CPU's memory;
-    ValueError if `copy` is False and 64-bit elements are to become 32-bit ones.
-
-    >>> jnp.from_dlpack(np.arange(3, dtype=np.float32))
-    Array([0., 1., 2.], dtype=float32)
-
-    See https://numpy.org/doc/stable/reference/generated/numpy.from_dlpack.html.
-    """
-    if isinstance(x, Tracer):
-        x.__dlpack__()
-    if isinstance(x, Array):
-        array = x
-    else:
-        value = elements_of(x)
-        if canonicalize_dtype(value.dtype) != value.dtype:
-            if copy is False:
-                raise ValueError(f"copy=False, and elements of dtype {value.dtype} are converted, which copies them: "
-                                 "64 bits are kept with jax_enable_x64 only")
-            return asarray(value, device=device)
-        array = array_from_numpy(value, ShapedArray(value.shape, value.dtype))
-    placed = array if device is None else devices.device_put(array, device)
-    return lax_copy(placed) if copy else placed
-
-
-def fromfile(*args: Any, **kwargs: Any) -> Value:
-    """Not implemented: reading a file is not pure. Read with NumPy and convert.
-
-    See https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.fromfile.html.
-    """
-    raise NotImplementedError(
-        "jnp.fromfile() is not implemented because it may be non-pure and thus unsafe for use with JIT and other JAX "
-        "transformations. Consider using jnp.asarray(np.fromfile(...)) instead, although care should be taken if "
-        "np.fromfile is used within a jax transformations because of its potential side-effect of consuming the file "
-        "object; for more information see "
-        "https://jax.readthedocs.io/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions")
-
-
-def fromiter(*args: Any, **kwargs: Any) -> Value:
-    """Not implemented: consuming an iterator is not pure. Collect with NumPy and convert.
-
-    See https://jax.readthedocs.io/en/latest/_autosummary/jax.numpy.fromiter.html.
-    """
-    raise NotImplementedError(
-        "jnp.fromiter() is not implemented because it may be non-pure and thus unsafe for use with JIT and other JAX "
-        "transformations. Consider using jnp.asarray(np.fromiter(...)) instead, although care should be taken if "
-        "np.fromiter is used within a jax transformations because of its potential side-effect of consuming the "
-        "iterable object; for more information see "
-        "https://jax.readthedocs.io/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions")
-

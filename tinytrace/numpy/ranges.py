@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
+from tinytrace._dispatch import array_counted
 from tinytrace.api import devices
 from tinytrace.api.library import library_jit, remembered
-from tinytrace.core.array import array_of_own
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
 from tinytrace.core.dtypes import is_integer, result_type
 from tinytrace.core.trace import is_eager
@@ -46,10 +46,10 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
 
     See https://numpy.org/doc/stable/reference/generated/numpy.arange.html.
     """
-    is_plain = dtype is device is None and is_eager() and _is_small(start)
-    if is_plain and all(x is None or _is_small(x) for x in (stop, step)):
-        numbers: Any = np.arange(start, stop, step, int_dtype())  # type: ignore[call-overload]
-        return array_of_own(numbers, ShapedArray(numbers.shape, numbers.dtype))
+    numbers = _plain_range(start, stop, step) if dtype is device is None and is_eager() else None
+    if numbers is not None:
+        integer, count = int_dtype(), len(numbers)
+        return array_counted(ShapedArray((count,), integer), numbers.start, numbers.step, count, integer.itemsize)
     dtype = user_dtype(dtype, "arange")
     check_arraylike("arange", start)
     check_arraylike_or_none("arange", None, stop, step)
@@ -67,6 +67,16 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
     else:
         return array(np.arange(start, stop, step, dtype), device=device)  # type: ignore[call-overload]
     return counted if device is None else devices.device_put(counted, device)
+
+
+def _plain_range(start: Any, stop: Any, step: Any) -> range | None:
+    """Return what small integers of Python's count; None for all others, and where NumPy has more to say."""
+    if not _is_small(start) or (stop is None and step is not None) or (type(step) is int and step == 0):
+        return None
+    if stop is None:
+        return range(start)
+    step = 1 if step is None else step
+    return range(start, stop, step) if _is_small(stop) and _is_small(step) else None
 
 
 def _is_small(x: Any) -> bool:

@@ -9,9 +9,11 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit, remembered
+from tinytrace.core.array import array_of_own
+from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT32, INT32
 from tinytrace.core.trace import is_eager
-from tinytrace.numpy.array_creation import asarray, ones, zeros, zeros_like
+from tinytrace.numpy.array_creation import ones, zeros, zeros_like
 from tinytrace.numpy.masking import choose_where
 from tinytrace.numpy.promotion import (
     ArrayLike,
@@ -215,7 +217,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Value, Value
 
 
 def _as_indices(found: tuple[Any, Any]) -> tuple[Value, Value]:
-    i, j = (asarray(x.astype(int_dtype())) for x in found)
+    i, j = (array_of_own(x.astype(int_dtype()), ShapedArray(x.shape, int_dtype())) for x in found)
     return i, j
 
 

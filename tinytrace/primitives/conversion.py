@@ -287,7 +287,7 @@ def _converted(x: Formula, *, new_dtype: np.dtype[Any], weak_type: bool) -> Form
     if c_kind(x.dtype) == "f" and c_kind(new_dtype) in "iu":
         return _truncated(x, x.dtype, new_dtype)
     if x.dtype == BOOL and c_kind(new_dtype) == "f":
-        x = cast("int32_t", x)  # gcc makes no vectors of a byte that is compared and becomes a float
+        return cast(c_type(new_dtype), cast("int32_t", x))  # gcc has no vectors for a comparison that becomes a float
     return x if c_type(x.dtype) == c_type(new_dtype) else cast(c_type(new_dtype), x)
 
 

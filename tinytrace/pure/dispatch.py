@@ -87,6 +87,12 @@ class ArrayBase:
         return _hooks.getitem(self, index)
 
 
+def array_counted(aval: Any, start: int, step: int, count: int, width: int, /) -> Any:
+    """Return an array of the integers start, start + step, ..., of so many bytes."""
+    elements = np.array(range(start, start + step * count, step), aval.dtype)
+    return _hooks.array(aval, None, elements)
+
+
 def array_filled(aval: Any, element: bytes, count: int, /) -> Any:
     """Return an array of so many elements, each of which is these bytes."""
     elements = np.frombuffer(element * max(count, 1), aval.dtype)[:count].reshape(aval.shape)
