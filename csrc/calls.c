@@ -189,8 +189,8 @@ static void delete_donated(Entry *e, PyObject **leaves) {
 
 /* --- the call -------------------------------------------------------------------------------------------------- */
 
-/* The last elements, fewer than a block: on copies that are filled up with the last of them. */
-static int32_t call_on_rest(Entry *e, uintptr_t *buffers, uintptr_t *copies, size_t left) {
+/* Fewer elements than a block: on copies that are filled up with the last of them. */
+static int32_t call_on_few(Entry *e, uintptr_t *buffers, uintptr_t *copies, size_t left) {
     int n = e->n_inputs + e->n_computed;
     size_t size = 0, block = (size_t)e->block;
     for (int i = 0; i < n; i++)
@@ -217,7 +217,13 @@ static int32_t call_on_blocks(Entry *e, uintptr_t *buffers, uintptr_t *copies) {
     int32_t n = e->n_inputs + e->n_computed;
     int32_t status = program_call_on_blocks(e->entry, buffers, e->steps, n, e->count / e->block, e->grain);
     size_t left = (size_t)(e->count % e->block);
-    return status || !left ? status : call_on_rest(e, buffers, copies, left);
+    if (status || !left)
+        return status;
+    if (e->count < e->block)
+        return call_on_few(e, buffers, copies, left);
+    for (int32_t i = 0; i < n; i++) /* the last block begins among elements that are there already: they stay the same */
+        buffers[i] -= ((size_t)e->block - left) * (e->steps[i] / (size_t)e->block);
+    return program_call(e->entry, buffers);
 }
 
 static int32_t call_program(Entry *e, uintptr_t *buffers, uintptr_t *copies) {

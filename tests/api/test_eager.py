@@ -423,7 +423,9 @@ def test_elementwise_calls_that_numpy_has_answered_often_are_compiled_for_all_sh
 @pytest.mark.not_quick
 @pytest.mark.parametrize(("function", "dtypes"), [
     (jnp.add, ["int8", "int32", "bool", "float16", "float32", "bfloat16"]), (jnp.less, ["uint16", "bool"]),
-    (jnp.maximum, ["float32"]), (jnp.left_shift, ["int32"])], ids=lambda x: getattr(x, "__name__", ""))
+    (jnp.maximum, ["float32"]), (jnp.left_shift, ["int32"]),
+    (jnp.equal, ["float32", "bfloat16", "bool", "uint8"]), (jnp.not_equal, ["float16", "int32"])],
+    ids=lambda x: getattr(x, "__name__", ""))
 def test_inner_loops_give_the_jitted_bits_for_all_layouts(function, dtypes):
     values = np.array([0, 1, 2, 3, 100, 7, 5, 127, 50, 1, 0, 9])
     for dtype in dtypes:

@@ -76,3 +76,24 @@ print(faults[-1] - faults[5])
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(found.stdout) < 500  # two thousand for each transform, where each array is fresh
+
+
+def test_comparisons_of_numbers_are_inner_loops_and_those_of_keys_are_not():
+    def loop_of(x):
+        closed = jax.make_jaxpr(jnp.equal)(x, x)
+        return recipes.numpy_call(closed, [jax.Array] * 2, True)[2]
+
+    assert loop_of(jnp.ones(3)) is not None
+    keys = jax.random.split(jax.random.key(0), 3)
+    assert loop_of(keys) is None
+    assert [bool(x) for x in (keys == keys[:1])] == [True, False, False]
+
+
+@pytest.mark.parametrize("elements", [1, 63, 64, 65, 127, 128, 1000, 4097])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_the_last_block_begins_among_the_others(elements, dtype):
+    x = jnp.asarray(np.random.default_rng(0).uniform(-3, 3, elements).astype(dtype))
+    for function in (jnp.tanh, jnp.sign, lambda x: jnp.where(x > 0, x, x * x)):
+        expected = np.asarray(jit(function)(x))
+        for _ in range(2):
+            assert np.asarray(function(x)).tobytes() == expected.tobytes()

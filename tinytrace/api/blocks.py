@@ -2,8 +2,8 @@
 
 An element's result depends on no other element, nor on where it stands: the loop of a block gives the bits that the
 loop over the whole array gives. So `jnp.tanh` of a new shape starts no compiler, and since its definition says that it
-is elementwise, it is not traced anew either (`any_shape`). csrc/entry.c walks over the blocks; the last elements are
-filled up to a block by copies of the last of them.
+is elementwise, it is not traced anew either (`any_shape`). csrc/calls.c walks over the blocks; the last of them begins
+among elements that have been computed already, and fewer elements than a block are filled up with copies of the last.
 """
 from __future__ import annotations
 

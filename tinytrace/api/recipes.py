@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -43,6 +44,8 @@ LOOP_BYTES = 1 << 16
 """Of a result up to which one inner loop of NumPy's does without NumPy (csrc/loops.c); a longer one can use threads."""
 VIEWS: frozenset[Primitive] = frozenset({broadcast_in_dim_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p})
 """What NumPy answers without a copy, at most times."""
+UFUNCS: dict[NumPyFunction, NumPyFunction] = {operator.eq: np.equal, operator.ne: np.not_equal}
+"""Those for numbers of operations that keys have too."""
 FOLDED = {FLOAT32, FLOAT64}
 """What Python's integers may become at once: the way over int32 gives the same."""
 
@@ -219,7 +222,7 @@ class _Recipe:
         if not self.scalars.issuperset(operands):
             self.scalars.difference_update(range(first, len(self.values)))
         cast = eqn.params["new_dtype"] if eqn.primitive is convert_element_type_p else None
-        self.steps.append(Step(eqn.primitive.in_numpy(eqn.params), operands, first, eqn.primitive.multiple_results,
+        self.steps.append(Step(_function_of(eqn), operands, first, eqn.primitive.multiple_results,
                                cast))
         return list(range(first, len(self.values)))
 
@@ -275,6 +278,13 @@ class _Recipe:
             paired.append((step, tuple({i for i in step.inputs if i not in needed})))
             needed.update(step.inputs)
         return paired[::-1]
+
+
+def _function_of(eqn: JaxprEqn) -> NumPyFunction:
+    """Return what NumPy calls the operation: of numbers a ufunc where there is one, which has inner loops."""
+    function = eqn.primitive.in_numpy(eqn.params)
+    is_of_numbers = all(isinstance(x.aval.dtype, np.dtype) and x.aval.dtype.names is None for x in eqn.invars)
+    return UFUNCS.get(function, function) if is_of_numbers else function
 
 
 def _scalar_type(dtype: DType, cast: DType | None, wrap: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
