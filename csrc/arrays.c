@@ -217,6 +217,15 @@ PyObject *array_filled(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     return array;
 }
 
+/* In vectors: without them 100,000 numbers take five times as long. */
+#if defined(__GNUC__) && !defined(__clang__)
+__attribute__((optimize("O3")))
+#endif
+static void count_words(uint32_t *to, uint32_t start, uint32_t step, Py_ssize_t count) {
+    for (Py_ssize_t i = 0; i < count; i++)
+        to[i] = start + step * (uint32_t)i;
+}
+
 /* array_counted(aval, start, step, count, width): start, start + step, ..., integers of so many bytes, which hold them */
 PyObject *array_counted(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     (void)module;
@@ -232,8 +241,8 @@ PyObject *array_counted(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     if (!buffer)
         return NULL;
     void *to = (void *)((Buffer *)buffer)->address;
-    for (Py_ssize_t i = 0; width == 4 && i < count; i++)
-        ((int32_t *)to)[i] = (int32_t)(start + step * i);
+    if (width == 4)
+        count_words(to, (uint32_t)start, (uint32_t)step, count);
     for (Py_ssize_t i = 0; width == 8 && i < count; i++)
         ((int64_t *)to)[i] = start + step * i;
     PyObject *array = array_of(args[0], buffer);
