@@ -82,7 +82,7 @@ def test_a_program_shrinks_to_the_one_line_that_matters():
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of the jaxpr that completes the list
 def test_every_primitive_is_drawn_within_2000_jaxprs(monkeypatch):
     """In a jaxpr, on the way to it (as what only transformations apply), or in what passes make of it."""
-    wanted = {p.name for p in registry.values() if type(p).__module__.startswith("tinytrace.")}
+    wanted = {p.name for p in registry.values() if type(p).__module__.startswith("tinytrace.")} - WAITING
     seen = set()
     monkeypatch.setattr(Primitive, "bind", counted(Primitive.bind, seen))
 
@@ -96,6 +96,10 @@ def test_every_primitive_is_drawn_within_2000_jaxprs(monkeypatch):
     with contextlib.suppress(Complete):
         draw()
     assert wanted - seen == set()
+
+
+WAITING = {"infeed", "outfeed"}
+"""What waits until somebody else feeds the program, or takes what it hands out."""
 
 
 class Complete(Exception):

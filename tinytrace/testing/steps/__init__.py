@@ -41,8 +41,8 @@ ALL_STEPS: list[Step] = [
     special.total_order,
     *[calls.recomputing] * 2, *[special.handing_on] * 2, *[matrices.factorization] * 3, matrices.random_numbers,
     matrices.pivots, matrices.random_numbers, calls.differentiating, reductions.running_product,
-    elementwise.product_and_sum, elementwise.product_and_sum, *[matrices.complex_numbers] * 3,
-    *[calls.over_a_named_axis] * 3, *[calls.on_one_device] * 2, calls.calling_by_rule,
+    elementwise.product_and_sum, elementwise.product_and_sum, *[folds.window_scattering] * 2,
+    *[matrices.complex_numbers] * 3, *[calls.over_a_named_axis] * 3, *[calls.on_one_device] * 2, calls.calling_by_rule,
 ]  # fmt: skip
 """All families, those of many operations more often: with these, every primitive of the registry is drawn."""
 

@@ -65,6 +65,20 @@ def window_derivative(draw: st.DrawFn, block: Block) -> Value | None:
     return block.add(text, (size,), np.dtype("float32"), 2.0)
 
 
+def window_scattering(draw: st.DrawFn, block: Block) -> Value | None:
+    """What chooses an element of each window by a jaxpr: of new numbers, for it has neither derivative nor batches."""
+    if block.depth:
+        return None
+    count, sign = draw(st.integers(1, 3)), draw_from(draw, [1, -1])
+    prefer, put = draw_from(draw, ["lax.ge", "lax.lt"]), draw_from(draw, ["lax.add", "lambda x_, y_: x_ * 2 - y_"])
+    numbers = "(jnp.int32(0), jnp.int32(0)).jaxpr"
+    text = (f"lax.select_and_scatter_p.bind(jnp.arange({2 * count}) * {sign}, jnp.arange({count}), jnp.int32(1), "
+            f"select_jaxpr=jax.make_jaxpr({prefer}){numbers}, select_consts=(), "
+            f"scatter_jaxpr=jax.make_jaxpr({put}){numbers}, scatter_consts=(), "
+            "window_dimensions=(2,), window_strides=(2,), padding=((0, 0),))")
+    return block.add(text, (2 * count,), INT32, math.inf)
+
+
 def convolution(draw: st.DrawFn, block: Block) -> Value | None:
     """`lax.conv_general_dilated` of two new arguments."""
     if block.depth:
