@@ -48,14 +48,8 @@ def find_again(name: str) -> tuple[Lowering, Found] | None:
     return None if lowering is None or found is None else (lowering, found)
 
 
-def is_new(name: str) -> bool:
-    """Is the lowering of a name, which was made at this moment, to be remembered, and was not?"""
-    store = runtime.discovery.current_store([]) if name else None
-    return store is not None and not runtime.lowerings.is_there(store, name) and is_as_imported()
-
-
 def remember(name: str, lowering: Lowering) -> None:
-    """Let later processes find what a program became."""
+    """Let later processes find what the program of a name, lowered at this moment, became."""
     store = runtime.discovery.current_store([]) if name else None
-    if store is not None:
+    if store is not None and not runtime.lowerings.is_there(store, name) and is_as_imported():
         runtime.lowerings.remember(store, name, lowering)

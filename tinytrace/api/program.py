@@ -22,7 +22,7 @@ from tinytrace.api.concrete import as_array, held
 from tinytrace.api.equal_programs import EqualProgram, equal_to, forget_programs, programs
 from tinytrace.api.host_calls import HostCalls
 from tinytrace.api.loaded_code import note_loaded
-from tinytrace.api.lowered_before import find_again, is_new, is_worth_it, name_of, remember
+from tinytrace.api.lowered_before import find_again, is_worth_it, name_of, remember
 from tinytrace.api.steps import Steps
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
@@ -83,8 +83,6 @@ class Program:
         """How equal jaxprs find this program, if they do."""
         self._compiling: threading.Thread | None = None
         self._lowering: Lowering | None = None
-        self._is_to_be_kept = False
-        """Is the lowering remembered for other processes?"""
         self._again: list[tuple[Lowering, Found] | None] = []
         """What an earlier process made of it, once that was looked for and until it is taken."""
         self._plan_outputs()
@@ -118,9 +116,7 @@ class Program:
     @uncollected
     def _generate(self) -> Generated:
         if self._steps is None and not self._debug:
-            generated = codegen.generate.generate(self.kernel_jaxpr, exact=self.exact, donated=self._reusable)
-            self._is_to_be_kept = not generated.constants and not generated.callbacks and is_new(self._name)
-            return generated
+            return codegen.generate.generate(self.kernel_jaxpr, exact=self.exact, donated=self._reusable)
         checker = codegen.checking.Checker() if self._debug else None
 
         def watch(name: str, kernels: Kernels) -> None:
@@ -217,9 +213,16 @@ class Program:
         if again is not None:
             self._lowering, found = again
             return found
-        found = runtime.ladder.find(self.source, lambda: str(self.kernel_jaxpr))
-        if self._is_to_be_kept:
-            remember(self._name, self.lowering)
+        is_known = "generated" in self.__dict__ or self._steps is not None or self._debug
+        name = "" if is_known or self.generated.constants or self.generated.callbacks else self._name
+
+        def described() -> str:  # while the compiler is at work
+            remember(name, self.lowering)
+            return str(self.kernel_jaxpr)
+
+        found = runtime.ladder.find(self.source, described)
+        if found.origin != "compiler":
+            remember(name, self.lowering)
         return found
 
     @lazy
