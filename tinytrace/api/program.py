@@ -28,9 +28,9 @@ from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
 from tinytrace.core.array import Array, array_from_host, copy_of_block
 from tinytrace.core.avals import ShapedArray, aval_of
-from tinytrace.core.dtypes import FLOAT0, DType
+from tinytrace.core.dtypes import DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
-from tinytrace.core.tangents import float0_zeros
+from tinytrace.core.tangents import without_float0
 from tinytrace.core.trace import interpreting
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.passes.multiply_add import fuse_multiply_add
@@ -65,7 +65,7 @@ class Program:
         """Where the machine code came from: `compiler`, `disk`, `shared disk`, `memory`, `interpreter`, `nothing`."""
         watch = self._see if steps is not None or self._debug else None
         begun = time.perf_counter()
-        self.jaxpr = simplify(_without_float0(closed), watch, self.dropped)
+        self.jaxpr = simplify(without_float0(closed), watch, self.dropped)
         self.seconds = {"simplify": time.perf_counter() - begun}
         if events.listeners:
             events.tell("pass", "simplify", self.seconds["simplify"], f"{closed}\nbecame {self.jaxpr}")
@@ -389,13 +389,6 @@ def _output_source(atom: Atom, aval: ShapedArray, inputs: dict[Var, int], consts
     if atom in consts:
         return CONSTANT, 0, as_array(consts[atom], aval)
     return FROM_KERNEL, computed.setdefault(atom, len(computed)), None
-
-
-def _without_float0(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Replace outputs of dtype float0, of which there is only one value, by that value: nothing has to compute it."""
-    outvars = [Literal(float0_zeros(v.aval.shape), v.aval) if v.aval.dtype == FLOAT0 else v
-               for v in closed.jaxpr.outvars]
-    return closed.replace(jaxpr=closed.jaxpr.replace(outvars=outvars)) if outvars != closed.jaxpr.outvars else closed
 
 
 def _type_number(dtype: DType) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import FLOAT0
+from tinytrace.core.jaxpr import ClosedJaxpr, Literal
 
 
 class Zero:
@@ -74,3 +75,10 @@ def is_undefined_primal(x: Any) -> bool:
 def float0_zeros(shape: tuple[int, ...]) -> Any:
     """Return the only value of type float0[shape]."""
     return np.zeros(shape, FLOAT0)
+
+
+def without_float0(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Replace outputs of dtype float0, of which there is only one value, by that value: nothing has to compute it."""
+    outvars = [Literal(float0_zeros(v.aval.shape), v.aval) if v.aval.dtype == FLOAT0 else v
+               for v in closed.jaxpr.outvars]
+    return closed.replace(jaxpr=closed.jaxpr.replace(outvars=outvars)) if outvars != closed.jaxpr.outvars else closed
