@@ -6,7 +6,6 @@ process cannot know, and nobody does in a process where the code that lowers was
 """
 from __future__ import annotations
 
-import hashlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,7 @@ def name_of(jaxpr: Jaxpr, exact: bool, reusable: frozenset[int]) -> str:
     """
     code = stamp()
     form = canonical_form(jaxpr, exact, tuple(sorted(reusable)), trace_context()) if code else None
-    return "" if form is None else hashlib.sha256(code.encode() + form).hexdigest()
+    return "" if form is None else runtime.lowerings.name_of(code, form)
 
 
 def find_again(name: str) -> tuple[Lowering, Found] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection
 
 from tinytrace.core.avals import ShapedArray
@@ -34,11 +33,6 @@ class CSource(NamedTuple):
     parts: bool = False
     preamble: int = 0
     names: frozenset[str] = frozenset()
-
-    @property
-    def digest(self) -> str:
-        """sha256 of the text, in hex."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
     def needs_blas(self) -> bool:

@@ -33,7 +33,7 @@ from tinytrace.runtime.discovery import (
 )
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import CompileError, NoCompiler, Step, TimeLimitError, step_down
-from tinytrace.runtime.keys import ArtifactKey
+from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.locks import Turn
 from tinytrace.runtime.lowerings import Lowering
 from tinytrace.runtime.places import read_library, scratch_folder, write_file
@@ -173,7 +173,8 @@ def _loaded(key: ArtifactKey, symbol: str, entry: Entry, origin: str) -> Found |
 def artifact_key(source: CSource | Lowering, compiler: Compiler) -> ArtifactKey:
     """The key of what a compiler makes of a source."""
     flags = compiler.flags(source.quick)
-    return ArtifactKey(source.digest, compiler.identity, flags, lib.tt_host_abi(), compiler.cpu)
+    digest = source.digest if isinstance(source, Lowering) else sha256(source.text.encode())
+    return ArtifactKey(digest, compiler.identity, flags, lib.tt_host_abi(), compiler.cpu)
 
 
 def clear_memory() -> None:

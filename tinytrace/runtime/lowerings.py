@@ -9,7 +9,6 @@ here is believed only whole, as everything in the store; without it a program is
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from contextlib import suppress
 from tinytrace._dispatch import read_private
 from tinytrace.codegen.csource import CSource
 from tinytrace.records import NamedTuple
+from tinytrace.runtime.keys import sha256
 from tinytrace.runtime.store import Store, parse_json
 from tinytrace.runtime.store_layout import LOWERED
 
@@ -44,8 +44,13 @@ class Lowering(NamedTuple):
     @classmethod
     def of(cls, source: CSource, reused: Mapping[int, int]) -> Lowering:
         """What is to be remembered of a C text."""
-        return cls(source.digest, source.symbol, source.workspace, source.quick, source.needs_blas,
+        return cls(sha256(source.text.encode()), source.symbol, source.workspace, source.quick, source.needs_blas,
                    tuple(sorted(reused.items())))
+
+
+def name_of(code: str, form: bytes) -> str:
+    """The name of a program: what tells of the code that lowers, and its canonical form."""
+    return sha256(code.encode() + form)
 
 
 def recall(store: Store, name: str) -> Lowering | None:
@@ -87,4 +92,4 @@ def _remove(store: Store, name: str) -> None:
 
 
 def _check(name: str, told: bytes) -> bytes:
-    return hashlib.sha256(name.encode() + told).hexdigest().encode()
+    return sha256(name.encode() + told).encode()
