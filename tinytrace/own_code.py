@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from types import ModuleType
-from typing import cast
 
 from tinytrace._dispatch import held_by
 from tinytrace.util import PACKAGE_FOLDER
@@ -38,9 +37,10 @@ def is_as_imported() -> bool:
     """Do the modules of that code hold what they held when they were imported?
 
     What counts are functions, classes and objects, what is in them, and constants; not what a module remembers. Of
-    modules of the code generator it is known if they were `imported`, of others from when they are first seen.
+    modules of the code generator it is known if they were `imported`, of others from when they are first seen. Not seen
+    are another `__code__` of a function, and what `records` writes late: `__init__` and `__new__` of a class.
     """
-    _note(FOREIGN)
+    _note(is_untouched=False)
     return all(held_by(module, __package__, _is_deep(name)) == _seen[name] != FOREIGN
                for name, module in list(_modules.items()))
 
@@ -49,7 +49,7 @@ def imported(load: Callable[[], ModuleType]) -> ModuleType:
     """Import what imports the code generator, or some of it, and note what that holds before anybody can change it."""
     if _importing:  # in the midst of such an import
         return load()
-    _note(FOREIGN)
+    _note(is_untouched=False)
     _importing.append(None)
     try:
         return load()
@@ -60,7 +60,7 @@ def imported(load: Callable[[], ModuleType]) -> ModuleType:
 
 def note_imports() -> None:
     """Note what modules hold of which nothing is known: they were imported just now."""
-    _note(None)
+    _note(is_untouched=True)
 
 
 FOREIGN = -1
@@ -75,16 +75,15 @@ _importing: list[None] = []
 _counted = [0]  # how many modules of anybody's there were when ours were gathered
 
 
-def _note(of_code_generator: int | None) -> None:
-    """Note of modules that are seen for the first time what they hold; of the code generator's, that number."""
+def _note(is_untouched: bool) -> None:
+    """Note what modules hold that are seen for the first time; those of the code generator only if it is untouched."""
     if _counted[0] == len(sys.modules):
         return
     _counted[0] = len(sys.modules)
     for name, module in list(sys.modules.items()):
         if name not in _modules and _is_in_packages(name) and isinstance(module, ModuleType):
-            is_told = of_code_generator is not None and name.startswith(_LATER)
-            number = of_code_generator if is_told else held_by(module, __package__, _is_deep(name))
-            _seen[name] = cast(int, number)
+            is_known = is_untouched or not name.startswith(_LATER)
+            _seen[name] = held_by(module, __package__, _is_deep(name)) if is_known else FOREIGN
             _modules[name] = module
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.determinism import PARTS, programs
-from tests.core.test_structure import X, make_affine
+from tests.core.test_structure import OTHER_PROGRAMS, X
 from tests.examples import examples
 from tinytrace import lax
 from tinytrace.codegen.generate import generate
@@ -24,15 +24,7 @@ def form(fun, *args):
 
 
 @pytest.mark.parametrize(("one", "other"), [
-    (make_affine(2.0, 1.0), make_affine(2.0, 1.5)),
-    (lambda x: x + 0.0, lambda x: x + -0.0),
-    (lambda x: 1.0, lambda x: np.float32(1)),
-    (lambda x: x - x * 2, lambda x: x * 2 - x),
-    (lambda x: (x, x + 1), lambda x: (x + 1, x)),
-    (lambda x: x ** 2, lambda x: x ** 3),
-    (lambda x: jnp.sum(x, axis=0), lambda x: jnp.max(x, axis=0)),
-    (lambda x: lax.scan(lambda c, _: (c + 1, None), x, None, length=3),
-     lambda x: lax.scan(lambda c, _: (c + 2, None), x, None, length=3)),
+    *OTHER_PROGRAMS,
     (lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
      lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO)),
     (lambda x: lax.dot(x, x, precision="high"), lambda x: lax.dot(x, x)),

@@ -24,7 +24,7 @@ def test_fresh_functions_are_equal():
     assert key(make_affine(2.0, 1.0)) == key(make_affine(2.0, 1.0))
 
 
-@pytest.mark.parametrize(("one", "other"), [
+OTHER_PROGRAMS = [
     (make_affine(2.0, 1.0), make_affine(2.0, 1.5)),
     (lambda x: x + 0.0, lambda x: x + -0.0),
     (lambda x: 1.0, lambda x: np.float32(1)),  # weak and strong
@@ -35,7 +35,11 @@ def test_fresh_functions_are_equal():
     (lambda x: lax.scan(lambda c, _: (c + 1, None), x, None, length=3),
      lambda x: lax.scan(lambda c, _: (c + 2, None), x, None, length=3)),
     (lambda x: jax.jit(jnp.sin)(x), lambda x: jax.jit(jnp.cos)(x)),
-])
+]
+"""Pairs of programs that are alike, and not the same."""
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER_PROGRAMS)
 def test_other_programs_have_other_keys(one, other):
     assert key(one) != key(other)
     assert key(one) == key(one)

@@ -1,30 +1,11 @@
 """The device: where arrays live, and what programs are fed from."""
 from __future__ import annotations
 
-import threading
-from collections import deque
 from collections.abc import Sequence
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
-
-
-class Feed:
-    """A queue between threads; the standard library's takes half a millisecond to import."""
-
-    def __init__(self) -> None:
-        self._items: deque[Any] = deque()
-        self._count = threading.Semaphore(0)
-
-    def put(self, item: Any) -> None:
-        """Add something."""
-        self._items.append(item)
-        self._count.release()
-
-    def get(self) -> Any:
-        """Wait for what has been there longest, and take it."""
-        self._count.acquire()
-        return self._items.popleft()
 
 
 class Device:
@@ -35,7 +16,8 @@ class Device:
     process_index = 0
 
     def __init__(self) -> None:
-        self.infeed, self.outfeed = Feed(), Feed()
+        self.infeed: SimpleQueue[Any] = SimpleQueue()
+        self.outfeed: SimpleQueue[Any] = SimpleQueue()
 
     def transfer_to_infeed(self, values: Sequence[Any]) -> None:
         """Feed arrays to the device: the next `lax.infeed` takes them."""
