@@ -6,6 +6,7 @@
 #include "blas.h"
 #include "lapack.h"
 #include "pool.h"
+#include "select.h"
 #include "sort.h"
 
 typedef int32_t (*program)(void *const *buffers, const struct tt_host *host);
@@ -55,6 +56,7 @@ static const struct tt_host host = {
     .orgqr = tt_orgqr,
     .sytrd = tt_sytrd,
     .sort = tt_sort,
+    .select = tt_select,
     .order = tt_order,
     .take = tt_take,
     .top_k = tt_top_k,

@@ -33,6 +33,7 @@ static void tt_free(uintptr_t block, size_t size) { standalone_free((void *)bloc
 #include "blas.c"
 #include "lapack.c"
 #include "sort.c"
+#include "select.c"
 #include "top_k.c"
 
 /* An exported program has no callbacks: export_c refuses those that do. */
@@ -59,6 +60,7 @@ const struct tt_host tt_standalone_host = {
     .orgqr = tt_orgqr,
     .sytrd = tt_sytrd,
     .sort = tt_sort,
+    .select = tt_select,
     .order = tt_order,
     .take = tt_take,
     .top_k = tt_top_k,

@@ -15,7 +15,7 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __SIZE_TYPE__ size_t;
 
 /* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
-enum { TT_HOST_ABI = 5 };
+enum { TT_HOST_ABI = 6 };
 
 /* What a program's entry returns. */
 enum {
@@ -93,11 +93,14 @@ struct tt_host {
        compare. They spread over the threads; the result does not depend on their number. Each returns a status.
 
        sort:  the elements in order, neither TOTAL nor DESCENDING.
+       select: those at places [first, first + count) of sorted lines, for each line, one after the other; inner is 1.
        order: for each line, one after the other, the n positions of its elements in order; `again`: order holds that
               by another key, which decides where this one is equal.
        take:  out[i] = in[order[i]] along each line.
        top_k: the k largest of each of `lines` lines of n, the largest first in TOTAL order, and their positions. */
     int32_t (*sort)(int32_t bytes, int32_t kind, int64_t outer, int64_t n, int64_t inner, const void *in, void *out);
+    int32_t (*select)(int32_t bytes, int32_t kind, int64_t lines, int64_t n, int64_t first, int64_t count, const void *in,
+                      void *out);
     int32_t (*order)(int32_t bytes, int32_t kind, int32_t again, int64_t outer, int64_t n, int64_t inner,
                      const void *keys, uint32_t *order);
     int32_t (*take)(int32_t bytes, int64_t outer, int64_t n, int64_t inner, const void *in, const uint32_t *order,

@@ -565,6 +565,8 @@ _TABLE: dict[str, Any] = {
     "eigh": lambda x: [Sample((_positive(x, *batch),), {
         "lower": True, "sort_eigenvalues": True, "subset_by_index": None}, False, False) for batch in ((), (2,))],
     "scatter-mul": _scatter("scatter-mul", unique=True), "sort": _sorts, "top_k": _top_k,
+    "order_statistics": lambda x: [Sample((x(3, 7, dtype=dtype, low=-3, high=3),), {"first": 2, "count": 3})
+                                   for dtype in REAL],
     **_CONTROL, **_KEY_SAMPLES,
 }
 

@@ -7,6 +7,7 @@ from tinytrace import _dispatch
 from tinytrace._runtime import ffi, lib
 from tinytrace.core import numpy_calls
 from tinytrace.core.dtypes import BFLOAT16
+from tinytrace.primitives.order_statistics import order_statistics_p
 from tinytrace.primitives.sorting import sort_p, top_k_p
 from tinytrace.runtime.threads import num_threads, set_num_threads
 
@@ -77,9 +78,34 @@ def test_minus_nan_is_less_than_all_numbers_as_in_jax():
     assert jax.jit(lambda x: jax.lax.top_k(x, 8))(x)[1].tolist() == [2, 3, 1, 5, 6, 7, 0, 4]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.uint32, BFLOAT16])
+def test_places_of_a_sorted_line_are_selected(dtype):
+    """Short lines, long ones and parts; equal elements, NaN and zeros of both signs; a sample that sees one value."""
+    for shape in ((100,), (3, 2049), (70_000,)):
+        n = shape[-1]
+        seen = np.full(shape, 3).astype(dtype)
+        seen.reshape(-1)[1::3] = 2
+        few, any_ = elements(dtype, shape, "few"), elements(dtype, shape, "any")
+        for x in (few, any_, np.sort(any_), seen):
+            want = sort_p.impl(x, dimension=x.ndim - 1, is_stable=True, num_keys=1)[0]
+            for first, count in ((0, 1), (n // 2, 2), (n - 10, 10), (n // 3, n // 8), (0, n), (5, 0)):
+                got = jax.jit(lambda x, at: order_statistics_p.bind(x, first=at[0], count=at[1]),
+                              static_argnums=1)(x, (first, count))
+                assert same_bits(got, want[..., first:first + count]), (shape, first, count)
+
+
+def test_long_elements_are_selected():
+    with jax.enable_x64():
+        for kind in ("few", "close", "any"):
+            x = elements(np.float64, (50_000,), kind)
+            got = jax.jit(lambda x: order_statistics_p.bind(x, first=20_000, count=30))(x)
+            assert same_bits(got, sort_p.impl(x, dimension=0, is_stable=True, num_keys=1)[0][20_000:20_030])
+
+
 def test_the_number_of_threads_is_not_seen():
     x = elements(np.float32, (200_000,), "close")
-    sort = jax.jit(lambda x: (jax.lax.sort(x), jax.numpy.argsort(x), jax.lax.top_k(x, 20)[1]))
+    sort = jax.jit(lambda x: (jax.lax.sort(x), jax.numpy.argsort(x), jax.lax.top_k(x, 20)[1],
+                              order_statistics_p.bind(x, first=99_000, count=200)))
     results, before = [], num_threads()
     for count in (1, 2, 5):
         set_num_threads(count)

@@ -123,9 +123,9 @@ class Sort(OnParts):
         shape = in_avals[0].shape
         lines = math.prod(shape[:dimension]), shape[dimension], math.prod(shape[dimension + 1:])
         if len(in_avals) == 1:
-            call = call_host("sort", *_compared(in_avals[0]), *lines, place("in0"), place("out0"))
+            call = call_host("sort", *how_compared(in_avals[0]), *lines, place("in0"), place("out0"))
             return Routine((call,), has_status=True)
-        calls = [call_host("order", *_compared(in_avals[k]), int(k < num_keys - 1), *lines, place(f"in{k}"),
+        calls = [call_host("order", *how_compared(in_avals[k]), int(k < num_keys - 1), *lines, place(f"in{k}"),
                            place("scratch")) for k in reversed(range(num_keys))]
         calls += [_take(k, aval, lines) for k, aval in enumerate(in_avals)]
         return Routine(tuple(calls), 4 * math.prod(shape), has_status=True, separate=len(in_avals))
@@ -177,7 +177,7 @@ class TopK(Primitive):
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, k: int) -> Kind:
         x, = in_avals
         lines, n = math.prod(x.shape[:-1]), x.shape[-1]
-        call = call_host("top_k", *_compared(x), lines, n, k, *map(place, ("in0", "out0", "out1")))
+        call = call_host("top_k", *how_compared(x), lines, n, k, *map(place, ("in0", "out0", "out1")))
         return Routine((call,), has_status=True)
 
 
@@ -212,7 +212,7 @@ def _in_total_order(x: NDArray) -> NDArray:
 
 # --- C: csrc/sort.c ---------------------------------------------------------------------------------------------
 
-def _compared(x: ShapedArray) -> tuple[FormulaLike, FormulaLike]:
+def how_compared(x: ShapedArray) -> tuple[FormulaLike, FormulaLike]:
     """Return how many bytes an element has, and how elements compare (csrc/tt_host.h)."""
     kind: FormulaLike = constant("TT_SIGNED") if x.dtype.kind == "i" else 0
     if is_float(x.dtype):
