@@ -175,13 +175,20 @@ def test_experimental_has_the_switches_of_64_bit_numbers():
     assert not config.enable_x64
 
 
+def test_an_older_name():
+    with experimental.enable_x64():
+        assert config.x64_enabled
+    assert not config.x64_enabled
+
+
 def test_settings_of_one_value():
     config.update("jax_platform_name", "cpu")
     assert config.jax_platforms == config.read("jax_platforms") == "cpu"
     with pytest.raises(NotImplementedError, match=r"jax_platforms cannot be 'gpu' in tinytrace: there is one platform"):
         config.update("jax_platforms", "gpu")
-    with pytest.raises(NotImplementedError, match=r"sizes are known when a program is traced\. It may be False"):
-        config.update("jax_dynamic_shapes", True)
+    with pytest.raises(NotImplementedError, match=r"a custom_vjp function has one form\. It may be False"):
+        config.update("jax_enable_custom_vjp_by_custom_transpose", True)
+    config.update("jax_dynamic_shapes", True)  # programs with ragged arrays say so
     config.update("jax_compilation_cache_dir", "/somewhere")
 
 

@@ -161,6 +161,11 @@ class Config(threading.local):
         return settled[0] if settled else getattr(self, _field(name))
 
     @property
+    def x64_enabled(self) -> bool:
+        """`enable_x64`, by an older name of JAX."""
+        return self.enable_x64
+
+    @property
     def values(self) -> dict[str, Any]:
         """All settings by name, as this thread sees them."""
         return {name: getattr(self, name) for name in _TYPES}
@@ -207,7 +212,7 @@ _SETTLED: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "platform_name": ("cpu", ("", "cpu"), _ONE_PLATFORM),
     "default_device": (None, (None,), _ONE_PLATFORM),
     "enable_custom_vjp_by_custom_transpose": (False, (False,), "a custom_vjp function has one form"),
-    "dynamic_shapes": (False, (False,), "sizes are known when a program is traced"),
+    "dynamic_shapes": (False, (False, True), "ragged arrays need no setting, and there are no other such shapes"),
     "enable_compilation_cache": (True, (True,), "programs are always kept on disk, in TINYTRACE_CACHE_DIR"),
     "default_dtype_bits": ("64", ("64",), "set jax_enable_x64"),
 }

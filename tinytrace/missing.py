@@ -15,10 +15,6 @@ DEVICES = "there is one device, the CPU of this machine: without the call the pr
 INSIDE = "it is a type of XLA's C++ half: a backend here is what jax.extend.backend.get_backend() returns"
 
 MISSING: dict[str, dict[str, str]] = {
-    "tinytrace.interpreters.batching": {
-        "IndexedAxisSize Jumble JumbleAxis JumbleTy RaggedAxis jumble_axis":
-            "there are no ragged arrays: sizes are numbers when a program is traced",
-    },
     "tinytrace.interpreters.pxla": {
         "MeshComputation MeshExecutable PmapExecutable parallel_callable": DEVICES,
     },
@@ -35,8 +31,8 @@ MISSING: dict[str, dict[str, str]] = {
 def sentence(module: str, name: str) -> str | None:
     """Return what is to be said of a name of JAX that a module lacks; None for a name that JAX has not either.
 
-    >>> sentence("tinytrace.interpreters.batching", "Jumble")
-    'there are no ragged arrays: sizes are numbers when a program is traced'
+    >>> sentence("tinytrace.interpreters.xla", "Backend")
+    "it is a type of XLA's C++ half: a backend here is what jax.extend.backend.get_backend() returns"
     """
     return next((text for names, text in MISSING.get(module, {}).items() if name in names.split()), None)
 
@@ -90,12 +86,12 @@ class _MayBeMentioned(type):
 def refused(name: str, text: str) -> Any:
     """Return what stands for `name`, which libraries mention: a class of which nothing is an instance.
 
-    >>> jumble = refused("jax.jumble", "there are no ragged arrays")
-    >>> isinstance(1, jumble)
+    >>> tracer = refused("jax.MapTracer", "there is one device")
+    >>> isinstance(1, tracer)
     False
-    >>> jumble(1)
+    >>> tracer(1)
     Traceback (most recent call last):
-    NotImplementedError: tinytrace does not have jax.jumble: there are no ragged arrays
+    NotImplementedError: tinytrace does not have jax.MapTracer: there is one device
     """
     reason = f"tinytrace does not have {name}: {text}"
     return _MayBeMentioned(name.rpartition(".")[2], (), {"reason": reason, "__doc__": reason, "__module__": __name__})

@@ -30,7 +30,7 @@ FILES = (
     "lax_scipy_test", "lax_scipy_special_functions_test", "lax_scipy_sparse_test", "scipy_optimize_test",
     "scipy_stats_test", "scipy_signal_test", "image_test", "ode_test", "tree_util_test", "dtypes_test",
     "batching_test", "fft_test", "pickle_test", "jaxpr_effects_test", "debugging_primitives_test",
-    "debugger_test", "key_reuse_test", "x64_context_test",
+    "debugger_test", "key_reuse_test", "x64_context_test", "dynamic_api_test",
 )  # fmt: skip
 
 

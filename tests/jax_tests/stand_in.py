@@ -292,6 +292,8 @@ class _Settings(types.ModuleType):
             raise AttributeError(name)
         return self._read(name) if name.startswith("jax_") else _Setting(name)
 
+    x64_enabled = property(lambda self: config.x64_enabled)
+
 
 _config = _Settings()
 

@@ -50,7 +50,7 @@ from tinytrace.control_flow.pjit import call_params, pjit_p
 from tinytrace.core import views
 from tinytrace.core.moving import CarriedFunction, by_reference
 from tinytrace.core.notebook import ShowsItself
-from tinytrace.core.trace import is_eager, is_interpreting
+from tinytrace.core.trace import current_trace, is_eager, is_interpreting
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves
 from tinytrace.runtime.status import raise_status
 from tinytrace.tracebacks import api_boundary, boundary, shorten
@@ -207,7 +207,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
     # --- a call inside a trace ---
 
     def _stage(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if config.disable_jit:
+        if config.disable_jit or current_trace().inlines_calls:
             return self._fun(*args, **kwargs)
         dynamic, statics = self._split(args, kwargs)
         leaves, tree = tree_flatten(dynamic)

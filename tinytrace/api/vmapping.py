@@ -17,7 +17,16 @@ from tinytrace.core.trace import current_trace
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinytrace.transforms.vmap import BatchTrace, OutDimError, batch
-from tinytrace.transforms.vmappable import from_elt, is_vmappable, make_iota, spec_types, to_elt, vmappables
+from tinytrace.transforms.vmappable import (
+    call_on_elements,
+    from_elt,
+    is_made_by_class,
+    is_vmappable,
+    make_iota,
+    spec_types,
+    to_elt,
+    vmappables,
+)
 
 
 def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name: Any = None,
@@ -89,12 +98,16 @@ def _with_classes(flat_fun: Callable[..., list[Any]], axis: Axis, leaves: Sequen
         rest, index = iter(arrays), functools.cache(lambda: trace.join(make_iota(axis.size), 0))
         elements = [to_elt(trace, index, x, dim) if is_vmappable(x) and dim is not None else
                     x if is_vmappable(x) else next(rest) for x, dim in zip(leaves, in_dims, strict=True)]
-        outs = flat_fun(*elements)
-        results.extend(from_elt(trace, axis.size, i, x, dim) if is_vmappable(x) else _ARRAY
+        outs = call_on_elements(flat_fun, elements)
+        results.extend(from_elt(trace, axis.size, i, x, dim) if is_made_by_class(x, dim) else _ARRAY
                        for i, (x, dim) in enumerate(zip(outs, out_dims(), strict=True)))
-        return [x for x in outs if not is_vmappable(x)]
+        return [x for x, result in zip(outs, results, strict=True) if result is _ARRAY]
 
     plain = [k for k, x in enumerate(leaves) if not is_vmappable(x)]
+    for k in plain:
+        if type(in_dims[k]) in spec_types - {int}:
+            raise TypeError(f"vmap cannot map an argument of type {type(leaves[k]).__name__} over "
+                            f"{in_dims[k]!r}, which stands for an axis of another class")
     arrays = iter(batch(elements_to_results, axis, [leaves[k] for k in plain], [in_dims[k] for k in plain],
                         lambda: [dim for x, dim in zip(results, out_dims(), strict=True) if x is _ARRAY]))
     return [next(arrays) if x is _ARRAY else x for x in results]
@@ -155,6 +168,8 @@ def mapped_size(name: str, fun: Callable[..., Any], args: Sequence[Any], kwargs:
     if not leaves:
         raise ValueError(f"{name} wrapped function must be passed at least one argument containing an array, got empty "
                          f"*args={args} and **kwargs={kwargs}")
+    if any(type(dim) in spec_types - {int} for dim in dims):
+        raise TypeError(f"{name} cannot tell how many elements an argument of a class of its own has: say axis_size=")
     sizes = [None if dim is None else _axis_size(name, np.shape(x), dim) for x, dim in zip(leaves, dims, strict=True)]
     distinct = {size for size in sizes if size is not None}
     if not distinct:

@@ -58,7 +58,7 @@ _HOMES = {
     "extend.final_style": "apply_todos process_env_traces_call process_env_traces_map",
     "extend.lifting": "full_lower", "extend.sublevels": "MainTrace Sublevel cur_sublevel new_sublevel",
     "extend.language": _OF_JAX, "extend.axis_substitution": _OF_AXES, "extend.abstract_values": _OF_TYPES,
-    "extend.sized_types": "DShapedArray InDBIdx OutDBIdx",
+    "extend.sized_types": "DShapedArray InDBIdx OutDBIdx", "extend.bounded_sizes": "DArray bint",
     "extend.leaks": "TRACER_LEAK_DEBUGGER_WARNING leaked_tracer_error maybe_find_leaked_tracers",
     "lax.tokens": "AbstractToken Token abstract_token",
 }

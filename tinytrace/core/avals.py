@@ -8,7 +8,7 @@ import functools
 import math
 import operator
 import sys
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,13 @@ from tinytrace.core.dtypes import (
     short_name,
     to_numpy_dtype,
 )
+
+
+class VaryingSize:
+    """A size that differs from element to element of a batch: in shapes it stands for itself (`transforms.ragged`)."""
+
+    array_type: Callable[..., ShapedArray]
+    """Makes the type of an array with such a size, which is not interned."""
 
 
 class ShapedArray:
@@ -43,6 +50,9 @@ class ShapedArray:
         aval = _interned.get(key) if type(shape) is tuple else None
         if aval is None:
             shape, dtype = _normal(shape, dtype)
+            varying = next((d for d in shape if isinstance(d, VaryingSize)), None)
+            if varying is not None:
+                return varying.array_type(shape, dtype, weak_type)
             key = (shape, dtype, weak_type)
             aval = object.__new__(cls)
             object.__setattr__(aval, "shape", shape)
@@ -179,7 +189,7 @@ def canonicalize_shape(shape: Any, context: str = "") -> tuple[int, ...]:
     if getattr(shape, "ndim", 1) == 0 or not isinstance(shape, Iterable):
         shape = (shape,)
     try:
-        return tuple(operator.index(d) for d in shape)
+        return tuple(d if isinstance(d, VaryingSize) else operator.index(d) for d in shape)  # type: ignore[misc]
     except TypeError:
         pass
     text = f"Shapes must be 1D sequences of concrete values of integer type, got {shape}. {context}".rstrip()

@@ -52,6 +52,11 @@ class Trace:
         return 0 if self.parent is None else self.parent.level + 1
 
     @property
+    def inlines_calls(self) -> bool:
+        """Does it, or a trace below, meet a user's jitted function as what that does?"""
+        return self.parent is not None and self.parent.inlines_calls
+
+    @property
     def named_axes(self) -> tuple[Any, ...]:
         """The axes with names that collectives find here: a part of keys, for a psum depends on their sizes."""
         below = () if self.parent is None else self.parent.named_axes

@@ -29,6 +29,7 @@ _OF_CLASSES = """
 """
 _HOMES = {
     "transforms.vmappable": _OF_CLASSES,
+    "interpreters.jumbles": "IndexedAxisSize Jumble JumbleAxis JumbleTy RaggedAxis jumble_axis",
     "interpreters.flat_transformations": "AxisSize batch batch_jaxpr2 flatten_fun_for_vmap vtile",
     "interpreters.subtraces": """
         ZeroIfMapped batch_custom_jvp_subtrace batch_custom_vjp_bwd batch_jaxpr_axes batch_subtrace zero_if_mapped

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace.core.avals import canonicalize_shape
+from tinytrace.core.avals import VaryingSize, canonicalize_shape
 from tinytrace.core.dtypes import dtype_of
 
 
@@ -27,7 +27,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
             shapes = tuple(map(_non_negative, shapes))
             raise ValueError(f"Incompatible shapes for broadcasting: shapes={[tuple(shape) for shape in shapes]}")
         result.append(larger.pop() if larger else 1)
-    if all(type(size) is int and size >= 0 for size in result):
+    if all(isinstance(size, VaryingSize) or (type(size) is int and size >= 0) for size in result):
         return tuple(result)
     return broadcast_shapes(*map(_non_negative, shapes))
 

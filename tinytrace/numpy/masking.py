@@ -1,7 +1,6 @@
 """The three-argument `where`, on which much of this package stands."""
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ def _where(condition: Any, x: Any, y: Any) -> Value:
         x, y = broadcast_arrays(x, y)
     else:
         condition, x, y = broadcast_arrays(condition, x, y)
-    return lax.select(condition, x, y) if math.prod(np.shape(x)) else x
+    return lax.select(condition, x, y) if 0 not in np.shape(x) else x
 
 
 choose_where = _where

@@ -10,7 +10,7 @@ from tinytrace import lax
 from tinytrace._dispatch import array_counted
 from tinytrace.api import devices
 from tinytrace.api.library import library_jit, remembered
-from tinytrace.core.avals import ShapedArray, canonicalize_shape
+from tinytrace.core.avals import ShapedArray, VaryingSize, canonicalize_shape
 from tinytrace.core.dtypes import is_integer, result_type
 from tinytrace.core.trace import is_eager
 from tinytrace.numpy.arithmetic import sign
@@ -51,6 +51,8 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
         integer, count = int_dtype(), len(numbers)
         return array_counted(ShapedArray((count,), integer), numbers.start, numbers.step, count, integer.itemsize)
     dtype = user_dtype(dtype, "arange")
+    if isinstance(start, VaryingSize) and stop is None and step is None:
+        return lax.iota(dtype or int_dtype(), start)  # type: ignore[arg-type]
     check_arraylike("arange", start)
     check_arraylike_or_none("arange", None, stop, step)
     first = "stop" if stop is None and step is None else "start"

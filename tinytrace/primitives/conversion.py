@@ -55,6 +55,8 @@ def convert_element_type(operand: Any, new_dtype: Any = None, weak_type: bool = 
     """
     if hasattr(operand, "__jax_array__"):
         operand = operand.__jax_array__()
+    if hasattr(new_dtype, "array_of"):  # a type of elements that says itself what arrays of it are
+        return new_dtype.array_of(operand)
     old_dtype = dtype_of(operand, canonical=False)
     new_dtype = canonicalize_dtype(old_dtype if new_dtype is None else new_dtype)
     if isinstance(old_dtype, KeyType) or isinstance(new_dtype, KeyType):

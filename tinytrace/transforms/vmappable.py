@@ -30,6 +30,8 @@ spec_types: set[type] = set()
 to_elt_handlers: dict[type, ToEltHandler] = {}
 from_elt_handlers: dict[type, FromEltHandler] = {}
 make_iota_handlers: dict[type, MakeIotaHandler] = {}
+element_runners: dict[type, Callable[[Callable[..., Any], Any], Any]] = {}
+"""By class of elements that want a trace of their own: `runner(fun, elements)` calls a function of such elements."""
 
 
 def register_vmappable(data_type: type, spec_type: type, axis_size_type: type, to_elt: ToEltHandler,
@@ -54,6 +56,17 @@ def unregister_vmappable(data_type: type) -> None:
 def is_vmappable(x: Any) -> bool:
     """Is an object of a class that was registered?"""
     return type(x) in vmappables
+
+
+def is_made_by_class(x: Elt, spec: MapSpec) -> bool:
+    """Does a handler say what the batch of an element is, because of its class or, for an array, that of the spec?"""
+    return type(x) in from_elt_handlers or type(spec) in from_elt_handlers
+
+
+def call_on_elements(fun: Callable[..., Any], elements: Any) -> Any:
+    """Call a function of elements, in a trace of their own where they want one."""
+    runner = next((element_runners[type(x)] for x in elements if type(x) in element_runners), None)
+    return runner(fun, elements) if runner else fun(*elements)
 
 
 def make_iota(axis_size: Any) -> Any:
@@ -82,7 +95,7 @@ def to_elt(trace: BatchTrace, get_idx: GetIdx, x: Vmappable, spec: MapSpec) -> E
 
 def from_elt(trace: BatchTrace, axis_size: Any, i: int, x: Elt, spec: MapSpec) -> Vmappable:
     """Return the batch of which `x`, output number `i`, is an element."""
-    handler = from_elt_handlers.get(type(x))
+    handler = from_elt_handlers.get(type(x)) or from_elt_handlers.get(type(spec))
     if handler:
         return handler(lambda size, element, axis: from_elt(trace, size, i, element, axis), axis_size, x, spec)
     value, dim = trace.split(x)
