@@ -161,17 +161,12 @@ class Config(threading.local):
         return settled[0] if settled else getattr(self, _field(name))
 
     @property
-    def x64_enabled(self) -> bool:
-        """`enable_x64`, by an older name of JAX."""
-        return self.enable_x64
-
-    @property
     def values(self) -> dict[str, Any]:
         """All settings by name, as this thread sees them."""
         return {name: getattr(self, name) for name in _TYPES}
 
     def __getattr__(self, name: str) -> Any:  # only for what is not an attribute: JAX's names
-        field = name.removeprefix("jax_")
+        field = "enable_x64" if name == "x64_enabled" else name.removeprefix("jax_")
         if field in _TYPES:
             return getattr(self, field)
         if field in _SETTLED and name != field:
