@@ -128,12 +128,11 @@ def measure(options: Any, workers: dict[str, Rival], times: dict[Case, Times]) -
 
 
 def measure_once(case: Case, workers: dict[str, Rival], samples: int, times: dict[Case, Times]) -> None:
-    """Let every rival run a case, and keep the least of its times."""
+    """Let every rival run a case, and keep the least of its times; NumPy, which has no jit, runs it un-jitted."""
     for rival, worker in workers.items():
-        if not (case[5] and rival == "numpy"):
-            seconds = worker.ask(case=case, samples=samples).get("seconds")
-            if seconds is not None:
-                times[case][rival] = min(seconds, times[case].get(rival, seconds))
+        seconds = worker.ask(case=(*case[:5], case[5] and rival != "numpy"), samples=samples).get("seconds")
+        if seconds is not None:
+            times[case][rival] = min(seconds, times[case].get(rival, seconds))
 
 
 def misses(case: Case, times: dict[Case, Times]) -> bool:
@@ -143,10 +142,9 @@ def misses(case: Case, times: dict[Case, Times]) -> bool:
 
 
 def ratio(case: Case, times: dict[Case, Times]) -> float | None:
-    """Return tinytrace's time over the best rival's; of jitted calls NumPy's is a rival too."""
+    """Return tinytrace's time over the best rival's."""
     found = times[case]
-    plain = times.get((*case[:5], False), {})
-    rivals = [found[r] for r in ("jax",) if r in found] + [plain[r] for r in ("numpy",) if r in plain]
+    rivals = [found[rival] for rival in ("jax", "numpy") if rival in found]
     return found["tinytrace"] / min(rivals) if rivals and "tinytrace" in found else None
 
 
@@ -166,21 +164,34 @@ def _micro(found: Times) -> str:
 
 
 def table(times: dict[Case, Times]) -> str:
-    """Return the Markdown table, worst first, with the shares above 1.2, 2 and 3."""
+    """Return the Markdown tables: the shares above 1.2, 2 and 3 by kind of case, and all cases, worst first."""
     ratios = sorted(((found, case) for case in times if (found := ratio(case, times)) is not None), reverse=True)
-    large = [found for found, case in ratios if case[3] >= 1000]
-    against_jax = [times[case]["tinytrace"] / times[case]["jax"] for _, case in ratios if "jax" in times[case]]
-    lines = ["# The sweep", "", f"{len(ratios)} cases; of {len(large)} with 1,000 elements and more "
-             f"{_share(large, 2)} are above 2 of the best rival, {_share(large, 3)} above 3; "
-             f"{_share(against_jax, 1.2)} are above 1.2 of JAX's time.", "",
+    lines = ["# The sweep", "", *_shares({case: found for found, case in ratios}, times), "",
              "| ratio | case | tinytrace, us | JAX | NumPy, SciPy | why it misses |", "|---|---|---|---|---|---|"]
     for found, case in ratios:
-        plain = times.get((*case[:5], False), {})
-        cells = [times[case].get("tinytrace"), times[case].get("jax"), plain.get("numpy")]
+        cells = [times[case].get(rival) for rival in ("tinytrace", "jax", "numpy")]
         why = reason_of(*case[:2]) if misses(case, times) else ""
         lines.append(f"| {found:.2f} | {title(case)} | "
                      + " | ".join("" if x is None else f"{x * 1e6:.4g}" for x in cells) + f" | {why} |")
     return "\n".join(lines) + "\n"
+
+
+def _shares(ratios: dict[Case, float], times: dict[Case, Times]) -> list[str]:
+    """Return a table with a row for each module, dtype, size and kind of call, and one for all."""
+    kinds: dict[tuple[str, ...], list[Case]] = {}
+    for case in ratios:
+        module, _, _, size, dtype, jitted = case
+        kinds.setdefault(("jitted" if jitted else "un-jitted", dtype, f"{size:,}", module), []).append(case)
+    total = ("all", "", "1,000 and more", "")
+    kinds[total] = [case for case in ratios if case[3] >= 1000]
+    lines = ["| calls | dtype | size | module | cases | above 2 of the best | above 3 | above 1.2 of JAX |",
+             "|---" * 8 + "|"]
+    for kind, cases in sorted(kinds.items()):
+        best = [ratios[case] for case in cases]
+        jax = [times[case]["tinytrace"] / times[case]["jax"] for case in cases if "jax" in times[case]]
+        cells = [*kind, str(len(cases)), _share(best, 2), _share(best, 3), _share(jax, 1.2)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def _share(ratios: list[float], bound: float) -> str:
