@@ -1,10 +1,11 @@
 /* The k largest of each line of n elements. For a small k, every element is held against the last of the k best so far;
-   else all are sorted. Parts of a long line are looked through side by side; of equals the first comes first, however lines are cut. */
+   else they are found by a bound, and sorted. Parts of a long line are looked through side by side; of equals the first comes first, however lines are cut. */
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* loops over keys are made of vectors */
 #endif
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include "tt_host.h"
 #include "pool.h"
@@ -83,8 +84,8 @@ static void choose_in_parts(void *ctx, int64_t begin, int64_t end) {
 static void put_result(const struct choice *c, int64_t line, int64_t k, int64_t position, void *values,
                        int32_t *positions) {
     uint64_t bits = bits_at(c->in, line * c->n + position, c->order.bytes);
-    put_bits(values, line * c->k + k, c->order.bytes, bits);
-    positions[line * c->k + k] = (int32_t)position;
+    if (values) put_bits(values, line * c->k + k, c->order.bytes, bits);
+    if (positions) positions[line * c->k + k] = (int32_t)position;
 }
 
 static void merge_parts(const struct choice *c, int64_t line, void *values, int32_t *positions) {
@@ -94,7 +95,112 @@ static void merge_parts(const struct choice *c, int64_t line, void *values, int3
     for (int64_t i = 0; i < c->k; i++) put_result(c, line, i, (int64_t)best[i].position, values, positions);
 }
 
-static int32_t choose_by_order(const struct choice *c, int64_t lines, void *values, int32_t *positions) {
+/* --- many of the elements: sorted, of long lines those alone that are below a bound ---------------------------------- */
+
+enum {
+    LONG_LINE = 4096, /* of so many elements not all are sorted: choosing takes less time than it saves */
+    TESTED = 1024,    /* of its elements, which tell a bound */
+    MARGIN = 64,      /* four standard deviations of a place among them */
+};
+
+/* One call. Values, or positions, that nobody reads are NULL. */
+struct many {
+    struct order order; /* descending: the smallest keys are wanted */
+    int64_t n, k;
+    const char *in;
+    char *values;
+    int32_t *positions;
+    _Atomic int32_t status;
+};
+
+/* A line's keys, and of the smallest of them, `count` or all, where they are; each of the size of an element. */
+struct chosen {
+    char *keys, *few, *sorted;
+    uint32_t *places, *order;
+    int64_t count;
+};
+
+#define CHOOSE(NAME, ITEM)                                                                                        \
+    /* At most about k keys are above it. */                                                                      \
+    static ITEM NAME##_bound(const ITEM *keys, int64_t n, int64_t k) {                                            \
+        ITEM sample[TESTED], sorted[TESTED];                                                                      \
+        int64_t rank = k * TESTED / n + MARGIN;                                                                   \
+        if (n < LONG_LINE || rank >= TESTED) return (ITEM)~(ITEM)0;                                               \
+        for (int64_t i = 0; i < TESTED; i++) sample[i] = keys[n / TESTED * i];                                    \
+        return tt_sort(sizeof(ITEM), 0, 1, TESTED, 1, sample, sorted) ? (ITEM)~(ITEM)0 : sorted[rank];            \
+    }                                                                                                             \
+                                                                                                                  \
+    static void NAME##_choose(const struct many *t, int64_t line, struct chosen *c) {                             \
+        const ITEM *in = (const ITEM *)t->in + line * t->n, sign = (ITEM)t->order.sign;                           \
+        ITEM *keys = (ITEM *)c->keys, *few = (ITEM *)c->few, flip = ~(t->order.kind & TT_SIGNED ? sign : 0);      \
+        if (t->order.kind & TT_FLOAT)                                                                             \
+            for (int64_t i = 0; i < t->n; i++)                                                                    \
+                keys[i] = ~(in[i] ^ ((0 - (in[i] >> (8 * sizeof(ITEM) - 1))) | sign));                            \
+        else                                                                                                      \
+            for (int64_t i = 0; i < t->n; i++) keys[i] = in[i] ^ flip;                                            \
+        ITEM bound = NAME##_bound(keys, t->n, t->k);                                                              \
+        c->count = 0;                                                                                             \
+        if (bound != (ITEM)~(ITEM)0)                                                                              \
+            for (int64_t i = 0; i < t->n; i++) {                                                                  \
+                few[c->count] = keys[i];                                                                          \
+                c->places[c->count] = (uint32_t)i;                                                                \
+                c->count += keys[i] <= bound;                                                                     \
+            }                                                                                                     \
+        if (c->count >= t->k) return;                                                                             \
+        c->few = c->keys, c->places = NULL, c->count = t->n;                                                      \
+    }                                                                                                             \
+                                                                                                                  \
+    static void NAME##_values(const struct many *t, int64_t line, const struct chosen *c) {                       \
+        const ITEM *keys = (const ITEM *)c->sorted, sign = (ITEM)t->order.sign;                                   \
+        ITEM *values = (ITEM *)t->values + line * t->k, flip = ~(t->order.kind & TT_SIGNED ? sign : 0);           \
+        if (t->order.kind & TT_FLOAT)                                                                             \
+            for (int64_t i = 0; i < t->k; i++) {                                                                  \
+                ITEM key = ~keys[i];                                                                              \
+                values[i] = key ^ (((key >> (8 * sizeof(ITEM) - 1)) - 1) | sign);                                 \
+            }                                                                                                     \
+        else                                                                                                      \
+            for (int64_t i = 0; i < t->k; i++) values[i] = keys[i] ^ flip;                                        \
+    }
+CHOOSE(chosen32, uint32_t)
+CHOOSE(chosen64, uint64_t)
+
+/* Positions are those of the order of keys; values are keys in order, turned back, where nobody asks for positions. */
+static int32_t sort_chosen(const struct many *t, int64_t line, struct chosen c) {
+    int32_t bytes = t->order.bytes, status;
+    (bytes == 4 ? chosen32_choose : chosen64_choose)(t, line, &c);
+    if (!t->positions) {
+        status = tt_sort(bytes, 0, 1, c.count, 1, c.few, c.sorted);
+        (bytes == 4 ? chosen32_values : chosen64_values)(t, line, &c);
+        return status;
+    }
+    status = tt_order(bytes, 0, 0, 1, c.count, 1, c.few, c.order);
+    for (int64_t i = 0; i < t->k && status == TT_OK; i++) {
+        uint32_t place = c.places ? c.places[c.order[i]] : c.order[i];
+        t->positions[line * t->k + i] = (int32_t)place;
+        if (t->values) put_bits(t->values, line * t->k + i, bytes, bits_at(t->in, line * t->n + place, bytes));
+    }
+    return status;
+}
+
+static void choose_many(void *ctx, int64_t begin, int64_t end) {
+    struct many *t = ctx;
+    size_t keys = (size_t)(t->n * t->order.bytes), places = (size_t)t->n * sizeof(uint32_t), size = 3 * keys + 2 * places;
+    char *block = (char *)tt_alloc(size);
+    int32_t status = block ? TT_OK : TT_NO_MEMORY;
+    for (int64_t line = begin; line < end && status == TT_OK; line++) {
+        uint32_t *at = (uint32_t *)(block + 3 * keys);
+        status = sort_chosen(t, line, (struct chosen){block, block + keys, block + 2 * keys, at, at + t->n, 0});
+    }
+    if (status != TT_OK) atomic_store(&t->status, status);
+    if (block) tt_free((uintptr_t)block, size);
+}
+
+static int32_t choose_by_order(const struct choice *c, int64_t lines, char *values, int32_t *positions) {
+    if (c->order.bytes >= 4) {
+        struct many t = {c->order, c->n, c->k, c->in, values, positions, TT_OK};
+        tt_parallel_for(choose_many, &t, lines, ceil_div(ELEMENTS_OF_PART, c->n));
+        return t.status;
+    }
     size_t size = (size_t)(lines * c->n) * sizeof(uint32_t);
     uint32_t *order = (uint32_t *)tt_alloc(size);
     if (!order) return TT_NO_MEMORY;

@@ -15,7 +15,7 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __SIZE_TYPE__ size_t;
 
 /* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
-enum { TT_HOST_ABI = 6 };
+enum { TT_HOST_ABI = 7 };
 
 /* What a program's entry returns. */
 enum {
@@ -97,7 +97,8 @@ struct tt_host {
        order: for each line, one after the other, the n positions of its elements in order; `again`: order holds that
               by another key, which decides where this one is equal.
        take:  out[i] = in[order[i]] along each line.
-       top_k: the k largest of each of `lines` lines of n, the largest first in TOTAL order, and their positions. */
+       top_k: the k largest of each of `lines` lines of n, the largest first in TOTAL order, and their positions; values
+              or positions that nobody reads are NULL. */
     int32_t (*sort)(int32_t bytes, int32_t kind, int64_t outer, int64_t n, int64_t inner, const void *in, void *out);
     int32_t (*select)(int32_t bytes, int32_t kind, int64_t lines, int64_t n, int64_t first, int64_t count, const void *in,
                       void *out);

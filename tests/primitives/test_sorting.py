@@ -73,6 +73,30 @@ def test_the_largest_are_in_total_order(k):
         np.testing.assert_array_equal(positions, want[1])
 
 
+@pytest.mark.parametrize(("dtype", "shape", "k"), [
+    (np.float32, (70_000,), 30_000), (np.float32, (3, 5000), 4999), (np.int32, (3, 5000), 40),
+    (np.uint32, (5000,), 700), (np.float32, (200, 50), 33), (np.float64, (5000,), 2000), (np.int64, (9000,), 4500),
+    (np.float16, (5000,), 100)])
+def test_many_of_the_largest_are_chosen_before_they_are_sorted(dtype, shape, k):
+    with jax.enable_x64():
+        both = jax.jit(lambda x: jax.lax.top_k(x, k))
+        values, positions = (jax.jit(lambda x, part=part: jax.lax.top_k(x, k)[part]) for part in (0, 1))
+        for kind in ("few", "close", "any"):
+            x = elements(dtype, shape, kind)
+            want = top_k_p.impl(x, k=k)
+            for got in (both(x), (values(x), positions(x))):
+                assert same_bits(got[0], want[0]), kind
+                np.testing.assert_array_equal(got[1], want[1])
+
+
+def test_a_result_that_nobody_reads_is_not_computed():
+    program = jax.jit(lambda x: jax.numpy.partition(x, 500)).lower(np.ones(1000, np.float32))
+    assert "->top_k(4, TT_FLOAT, 1, 1000, 499" in program.as_text()
+    calls = [line for line in program.as_text().splitlines() if "->top_k(" in line]
+    assert len(calls) == 2
+    assert all(", 0)" in line for line in calls)
+
+
 def test_minus_nan_is_less_than_all_numbers_as_in_jax():
     x = np.float32([-np.nan, 1, np.nan, np.inf, -np.nan, 0, -0.0, -np.inf])
     assert jax.jit(lambda x: jax.lax.top_k(x, 8))(x)[1].tolist() == [2, 3, 1, 5, 6, 7, 0, 4]

@@ -12,7 +12,7 @@ as C computes them, in `int`, and cast back by the writer; bool is `uint8_t` 0 o
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from tinytrace.core.dtypes import DType, is_float, part_dtype
@@ -227,6 +227,18 @@ def parts(formula: Formula) -> Iterator[Formula]:
     yield formula
     for child in formula.children:
         yield from parts(child)
+
+
+def without_places(formula: Formula, names: Collection[str]) -> Formula:
+    """Return a formula in which the addresses of these buffers are 0.
+
+    >>> without_places(call_host("top_k", place("in0"), place("out0")), {"out0"})
+    host(top_k, place(in0), number(0))
+    """
+    if formula.op == "place" and formula.args[0] in names:
+        return as_formula(0)
+    args = tuple(without_places(x, names) if isinstance(x, Formula) else x for x in formula.args)
+    return Formula(formula.op, args, formula.dtype)
 
 
 def suffix(dtype: DType) -> str:

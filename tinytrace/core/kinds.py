@@ -279,6 +279,8 @@ class Routine(NamedTuple):
     takes_complex: bool = False
     separate: int = 0
     """So many of the last calls make one result each, in order: not called where nobody reads it."""
+    optional: bool = False
+    """Is the address of a result that nobody reads 0?"""
 
 
 class HostCall(NamedTuple):

@@ -18,7 +18,7 @@ from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.plan.unit import Callback
 from tinytrace.codegen.schedule.collapse import merge_loops
 from tinytrace.core.dtypes import is_half
-from tinytrace.core.formulas import call_host, item, place, pointers
+from tinytrace.core.formulas import call_host, item, place, pointers, without_places
 from tinytrace.core.jaxpr import Atom, DropVar, JaxprEqn, Var
 from tinytrace.core.kinds import HostCall, Routine
 
@@ -35,12 +35,14 @@ def routine(scope: Scope, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
         outs = (*outs, "scratch")
     meaning = _meaning(eqn, eqn.primitive.in_numpy(eqn.params), len(axes))
     calls = kind.calls
-    if kind.separate:
-        read = [type(v) is not DropVar for v in eqn.outvars]
+    unread = {f"out{k}" for k, v in enumerate(eqn.outvars) if type(v) is DropVar}
+    if unread and (kind.separate or kind.optional):
         shared = len(calls) - kind.separate
-        calls = (*calls[:shared], *itertools.compress(calls[shared:], read))
-        outs = tuple(name for name in outs if name == "scratch" or read[int(name[3:])])
-        places = {name: at for name, at in places.items() if name in outs or not name.startswith("out")}
+        read = [f"out{k}" not in unread for k in range(kind.separate)]
+        calls = tuple(without_places(call, unread) for call in (*calls[:shared],
+                                                                *itertools.compress(calls[shared:], read)))
+        outs = tuple(name for name in outs if name not in unread)
+        places = {name: at for name, at in places.items() if name not in unread}
     procedure = Procedure(eqn.primitive.name, calls, meaning, STATUS if kind.has_status else "")
     loops, (which,) = merge_loops(axes, [flat_offset(axes, kind.batch)])
     places = {name: _part(place, which, math.prod(kind.batch)) for name, place in places.items()}
