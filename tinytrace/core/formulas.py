@@ -233,7 +233,7 @@ def without_places(formula: Formula, names: Collection[str]) -> Formula:
     """Return a formula in which the addresses of these buffers are 0.
 
     >>> without_places(call_host("top_k", place("in0"), place("out0")), {"out0"})
-    host(top_k, place(in0), number(0))
+    host('top_k', place('in0'), number(0))
     """
     if formula.op == "place" and formula.args[0] in names:
         return as_formula(0)
