@@ -60,18 +60,19 @@ static void keys_of_words(const uint32_t *in, int64_t n, struct order o, uint32_
 
 #define GATHER(TYPE, KEYS)                                                                                        \
     for (int64_t k = 0; k < n; k++) {                                                                             \
-        ((TYPE *)between)[found] = ((const TYPE *)l->line)[i + k];                                                \
+        ((TYPE *)between)[found] = ((const TYPE *)line)[i + k];                                                \
         found += KEYS[k] - low <= range;                                                                          \
     }
 
 static void look_at_words(struct look *l, int64_t part, int64_t begin, int64_t end) {
     uint32_t keys[STRIP], low = (uint32_t)l->low, range = (uint32_t)l->range;
+    const char *line = l->line;
     char *between = l->between + begin * 4;
     int64_t below = 0, found = 0;
     for (int64_t i = begin; i < end; i += STRIP) {
         int64_t n = least(STRIP, end - i);
         uint32_t fewer = 0;
-        keys_of_words((const uint32_t *)l->line + i, n, l->s->order, keys);
+        keys_of_words((const uint32_t *)line + i, n, l->s->order, keys);
         for (int64_t k = 0; k < n; k++) fewer += keys[k] < low;
         below += fewer;
         GATHER(uint32_t, keys)
@@ -82,12 +83,14 @@ static void look_at_words(struct look *l, int64_t part, int64_t begin, int64_t e
 
 static void look_at_others(struct look *l, int64_t part, int64_t begin, int64_t end) {
     uint64_t keys[STRIP], low = l->low, range = l->range;
-    int32_t bytes = l->s->order.bytes;
+    struct order o = l->s->order;
+    int32_t bytes = o.bytes;
+    const char *line = l->line;
     char *between = l->between + begin * bytes;
     int64_t below = 0, found = 0;
     for (int64_t i = begin; i < end; i += STRIP) {
         int64_t n = least(STRIP, end - i);
-        for (int64_t k = 0; k < n; k++) keys[k] = key_of(bits_at(l->line, i + k, bytes), l->s->order);
+        for (int64_t k = 0; k < n; k++) keys[k] = key_of(bits_at(line, i + k, bytes), o);
         for (int64_t k = 0; k < n; k++) below += keys[k] < low;
         if (bytes == 8) GATHER(uint64_t, keys)
         else if (bytes == 2) GATHER(uint16_t, keys)

@@ -24,10 +24,10 @@
 
 enum {
     FEW = 40,           /* up to so many items are sorted by insertion */
-    SOME = 512,         /* from so many on digits are wider, */
-    MANY = 4096,        /* and wider */
+    SOME = 512, MANY = 4096, /* from so many on digits are wider */
     SPARE_BITS = 8,     /* so many more than log2(n) bits nearly decide: those of an exponent say little */
     WIDEST = 11,        /* bits of a digit, whose lines stay in the second-level cache */
+    FAR = 1 << 21,      /* bytes that do not */
     PARTS = 16,         /* of a line: at most */
     LEAST_PART = 1 << 15,
     PLACES = 1 << 16,   /* counts: PARTS << WIDEST for the parts of a line, or one of each value of two bytes */

@@ -31,6 +31,14 @@ def same_bits(got, want):
     return np.array_equal(got, want)
 
 
+@pytest.fixture
+def distributed():
+    """A function after whose call everything is distributed by digits, until the test ends."""
+    yield lambda: lib.tt_set_quicksorts(0, 0)
+    address = int(ffi.cast("uintptr_t", ffi.addressof(lib, "tt_set_quicksorts")))
+    _dispatch.set_numpy(np.asarray, numpy_calls._quiet_context, address)
+
+
 @pytest.mark.parametrize(("dtype", "n"), [*((np.float32, n) for n in LENGTHS), (np.float16, 3000), (np.float16, 70_000),
                                       (BFLOAT16, 300), (np.int8, 100), (np.int8, 3000), (np.uint16, 70_000)])
 def test_lines_are_sorted_alone_and_with_others(dtype, n):
@@ -51,6 +59,15 @@ def test_lines_along_any_axis(shape, axis):
     got = jax.jit(lambda x: (jax.lax.sort(x, axis), *jax.lax.sort((x, x), axis)))(x)
     want = sort_p.impl(x, dimension=axis, is_stable=True, num_keys=1)[0]
     assert all(same_bits(part, want) for part in got)
+
+
+@pytest.mark.parametrize("kind", ["close", "any"])
+def test_items_beyond_the_caches_are_distributed_by_narrower_digits(distributed, kind):
+    distributed()
+    x = elements(np.float32, (600_001,), kind)
+    got = jax.jit(lambda x: (jax.lax.sort(x), jax.numpy.argsort(x)))(x)
+    want = sort_p.impl(x, np.arange(x.size, dtype=np.int32), dimension=0, is_stable=True, num_keys=1)
+    assert all(same_bits(a, b) for a, b in zip(got, want, strict=True))
 
 
 def test_long_elements():
@@ -137,14 +154,6 @@ def test_the_number_of_threads_is_not_seen():
     set_num_threads(before)
     for other in results[1:]:
         assert all(same_bits(a, b) for a, b in zip(other, results[0], strict=True))
-
-
-@pytest.fixture
-def distributed():
-    """A function after whose call everything is distributed by digits, until the test ends."""
-    yield lambda: lib.tt_set_quicksorts(0, 0)
-    address = int(ffi.cast("uintptr_t", ffi.addressof(lib, "tt_set_quicksorts")))
-    _dispatch.set_numpy(np.asarray, numpy_calls._quiet_context, address)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
