@@ -282,4 +282,23 @@ def nan_error(name: str, found: str = "nan") -> FloatingPointError:
         "`jit` decorator, at the cost of losing optimizations. \n\nIf you see this error, consider opening a bug "
         "report at https://github.com/jax-ml/jax.")
 
+
+def too_few_devices(replicas: int, name: str) -> ValueError:
+    """Return the error of a mapped function in a program: `name_program` may name another one."""
+    error = ValueError()
+    error.replicas = replicas  # type: ignore[attr-defined]
+    name_program(error, name)
+    return error
+
+
+def name_program(error: Exception, name: str) -> None:
+    """Let the error about missing devices name the program that is compiled: the one around all others is named last.
+
+    Other errors stay as they are.
+    """
+    if hasattr(error, "replicas"):
+        error.args = (f"compiling computation `{name}` that requires {error.replicas} replicas, but only 1 XLA devices "
+                      "are available.",)
+
+
 __getattr__ = lazy_names("tinytrace", {"SimplifiedTraceback": "tracebacks"}, __name__)

@@ -20,6 +20,7 @@ from tinytrace.core.dce import dce_jaxpr
 from tinytrace.core.jaxpr import Literal, subjaxprs
 from tinytrace.experimental import io_callback
 from tinytrace.extend.linear_util import wrap_init
+from tinytrace.interpreters import ad
 
 Body = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -242,6 +243,30 @@ def test_a_call_is_its_body_under_every_transformation(given: str, primitive: An
         lambda f: lambda x, y: jax.grad(jax.checkpoint(lambda x, y: sum(f(x, y))), argnums=(0, 1))(x[0], y[0]),
     ):  # fmt: skip
         close(transform(called)(XS[:2], XS[2:]), in_numpy(transform(body), XS[:2], XS[2:]))
+
+
+def test_a_checkpoint_splits_a_call() -> None:
+    """What does not depend on what is differentiated is computed once, and what does not have to be is not again."""
+    evaluated: list[Any] = []
+    noted_p = core.Primitive("noted")
+    noted_p.def_impl(lambda x: evaluated.append(x) or x + 1)  # type: ignore[func-returns-value]
+    noted_p.def_abstract_eval(lambda x: x)
+
+    def jvp(primals: Any, tangents: Any) -> Any:
+        out = noted_p.bind(*primals)
+        return out, out * tangents[0]
+
+    ad.primitive_jvps[noted_p] = jvp
+
+    def called(x: Any) -> Any:
+        return call_p.bind(wrap_init(lambda x: [noted_p.bind(x)]), x)[0]
+
+    for inner, again in [(called, 2), (jax.checkpoint(called), 3)]:
+        evaluated.clear()
+        _, pull = jax.vjp(jax.checkpoint(lambda x, inner=inner: noted_p.bind(inner(x))), np.ones(1, np.float32))
+        assert len(evaluated) == 2
+        pull(np.ones(1, np.float32))
+        assert len(evaluated) == 2 + again
 
 
 @pytest.mark.not_quick

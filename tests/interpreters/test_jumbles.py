@@ -8,6 +8,8 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests import goldens
+from tests.control_flow.test_goldens import same
 from tinytrace import lax
 from tinytrace._src import core
 from tinytrace.core import avals
@@ -15,6 +17,15 @@ from tinytrace.interpreters import batching
 from tinytrace.transforms.ragged import Size
 
 JUMBLE = batching.jumble_axis
+SCENE, CASES = goldens.load("ragged")
+NAMESPACE = goldens.set_scene(goldens.as_tinytrace(SCENE))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program[:70])
+def test_answers_of_jax(case):
+    answer = goldens.answer(case.program, dict(NAMESPACE))
+    if not same(answer, case.answer):
+        assert answer == case.answer
 
 
 def lengths(*numbers, bound=5):

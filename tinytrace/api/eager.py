@@ -45,6 +45,7 @@ from tinytrace.core.kinds import HostCall
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.structure import typed_items
 from tinytrace.core.trace import apply_primitive, install_executor, refuse_tracer
+from tinytrace.errors import name_program
 from tinytrace.primitives.elementwise import Elementwise
 from tinytrace.pure import PURE
 from tinytrace.records import NamedTuple
@@ -167,6 +168,7 @@ def execute(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -
         if isinstance(error, TypeError) and wrong is not None:
             function = f"<function {primitive.name} at {id(primitive):#x}>"
             raise not_an_array(function, args[wrong], f"args[{wrong}]") from None
+        name_program(error, primitive.name)
         shorten(error)
         raise
 

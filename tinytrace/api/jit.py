@@ -52,6 +52,7 @@ from tinytrace.core.moving import CarriedFunction, by_reference
 from tinytrace.core.notebook import ShowsItself
 from tinytrace.core.trace import current_trace, is_eager, is_interpreting
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves
+from tinytrace.errors import name_program
 from tinytrace.runtime.status import raise_status
 from tinytrace.tracebacks import api_boundary, boundary, shorten
 from tinytrace.transforms.staging import user_source
@@ -91,6 +92,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
                 return self._fun(*args, **kwargs)
             return self._call(args, kwargs)
         except Exception as error:
+            name_program(error, self._name)
             shorten(error)
             raise
 

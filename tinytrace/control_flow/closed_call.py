@@ -7,7 +7,7 @@ from typing import Any
 from tinytrace.control_flow.bodies import CallsProgram, drop, keep, merge
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dce import dce_closed_jaxpr
-from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, eval_jaxpr, jaxpr_as_fun
+from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, eval_jaxpr, jaxpr_as_fun
 from tinytrace.core.named_axes import Axis
 from tinytrace.core.primitive import Primitive, registry
 from tinytrace.core.tangents import Zero, is_undefined_primal
@@ -15,6 +15,7 @@ from tinytrace.core.trace import current_trace, is_eager
 from tinytrace.transforms.binders import forwarded_inputs, prune_outputs
 from tinytrace.transforms.jvp import jvp_jaxpr
 from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
+from tinytrace.transforms.policy import Policy, partial_eval_jaxpr_custom
 from tinytrace.transforms.staging import DynamicJaxprTrace, hoist_consts, trace_to_closed_jaxpr, trace_to_jaxpr
 from tinytrace.transforms.transpose import transpose_jaxpr
 from tinytrace.transforms.vmap import BatchTrace, batch_jaxpr_axes
@@ -106,6 +107,20 @@ class CallPrimitive(CallsProgram):
         params = updated(call_param_updaters, self, {**params, "call_jaxpr": rest}, unknown, len(residuals))
         unknown_outs = trace.record(self, [*residuals, *keep(args, unknown)], params)
         return merge(out_unknown, outs[:num_outs], unknown_outs)
+
+    @staticmethod
+    def partial_eval_eqn(saveable: Policy, unknowns_in: Sequence[bool], inst_in: Sequence[bool], eqn: JaxprEqn) -> Any:
+        body: ClosedJaxpr = eqn.params["call_jaxpr"]
+        split = partial_eval_jaxpr_custom(body.jaxpr, unknowns_in, inst_in, False, False, saveable)
+        residuals = [Var(v.aval) for v in split.staged.invars[:split.num_res]]
+        known = eqn.replace(invars=drop(eqn.invars, unknowns_in), effects=split.known.effects,
+                            outvars=[*drop(eqn.outvars, split.out_unknowns), *residuals],
+                            params={**eqn.params, "call_jaxpr": ClosedJaxpr(split.known, body.consts)})
+        staged = eqn.replace(invars=[*residuals, *keep(eqn.invars, inst_in)], effects=split.staged.effects,
+                             outvars=keep(eqn.outvars, split.out_inst),
+                             params={**eqn.params, "call_jaxpr": ClosedJaxpr(split.staged, body.consts)})
+        wanted = [v for v, inst in zip(eqn.invars, inst_in, strict=True) if isinstance(v, Var) and not inst]
+        return known, staged, split.out_unknowns, split.out_inst, [*wanted, *residuals]
 
     def dce(self, used_outs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
         jaxpr, used_ins = dce_closed_jaxpr(eqn.params["call_jaxpr"], used_outs)

@@ -18,6 +18,7 @@ from tinytrace.core.named_axes import Axis, binding
 from tinytrace.core.primitive import registry
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.core.trace import current_trace, is_eager
+from tinytrace.errors import too_few_devices
 from tinytrace.primitives.broadcasting import squeeze
 from tinytrace.transforms.jvp import jvp_jaxpr
 from tinytrace.transforms.partial_eval import JaxprTrace, partial_eval_jaxpr
@@ -209,8 +210,7 @@ def _over_one_device(params: dict[str, Any]) -> ClosedJaxpr:
     """
     size = params["axis_size"]
     if size != 1:
-        raise ValueError(f"compiling computation `{params['name']}` that requires {size} replicas, but only 1 XLA "
-                         "devices are available.")
+        raise too_few_devices(size, params["name"])
     return _mapped(params["call_jaxpr"], _axis(params), tuple(params["in_axes"]), tuple(params["out_axes"]))
 
 

@@ -134,7 +134,7 @@ class ConcreteArray(ShapedArray):
 
     def __eq__(self, other: object) -> bool:
         same_type = isinstance(other, ConcreteArray) and raised(self) is raised(other)
-        return same_type and bool(np.all(self.val == other.val))  # type: ignore[attr-defined]
+        return same_type and np.array_equal(self.val, other.val)  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
         return id(self.val)

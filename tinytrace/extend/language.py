@@ -96,15 +96,28 @@ def typecheck(aval: ShapedArray, x: Any) -> bool:
 
 
 def lattice_join(x: Any, y: Any) -> Any:
-    """Return the type of what is of type `x` or `y`, either of which may be None.
+    """Return the type of what is of type `x` or `y`, either of which may be None: the more general one joins.
 
-    Raises: TypeError when the types differ.
+    Raises: TypeError when none is, or the dtypes differ.
+
+    >>> lattice_join(ShapedArray((2,), np.dtype("float32")), ShapedArray((3,), np.dtype("float32")))
+    UnshapedArray(float32)
     """
-    if x is None or y is None:
+    if x is None or y is None or x is y:
         return y if x is None else x
-    if not typematch(x, y):
-        raise TypeError(x, y)
-    return x if x == y else x.update(weak_type=x.weak_type and y.weak_type)
+    if isinstance(x, type(y)):
+        return _joined(y, x)
+    if isinstance(y, type(x)):
+        return _joined(x, y)
+    raise TypeError(x, y)
+
+
+def _joined(x: Any, other: Any) -> Any:
+    if type(x) is not ShapedArray:
+        return x.join(other)
+    if x.dtype != other.dtype:
+        raise TypeError(x, other)
+    return x.update(weak_type=x.weak_type and other.weak_type) if x.shape == other.shape else UnshapedArray(x.dtype)
 
 
 def primal_dtype_to_tangent_dtype(dtype: Any) -> Any:
