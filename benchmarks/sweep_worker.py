@@ -24,6 +24,7 @@ SAMPLE_SECONDS, MOST_SECONDS, CASE_SECONDS = 0.001, 0.3, 20
 """Samples are shorter than a time slice of the system: on a busy machine some of them are whole."""
 WARM_SECONDS = 0.04
 """Of processor time, of quick calls: un-jitted programs that repeat are compiled when NumPy has spent half of that."""
+WIDE = {"float64", "complex128", "int64", "uint64"}
 DRAWS: dict[str, Any] = {
     "uniform": lambda draw, shape: draw.random(shape, np.float32),
     "normal": lambda draw, shape: draw.standard_normal(shape, np.float32),
@@ -96,6 +97,7 @@ def call_of(rival: str, module: str, name: str, choice: str, size: int, dtype: s
             raise LookupError("no implementation")
         return functools.partial(_in_numpy(module, name), *[x for x in arguments if not isinstance(x, Key)])
     jax = importlib.import_module(rival)
+    jax.config.update("jax_enable_x64", dtype in WIDE)  # else they are narrowed, and NumPy's are not
     function = getattr(importlib.import_module(f"{rival}.{module}"), name)
     operands = [_operand(jax, x) for x in arguments]
     is_array = [isinstance(x, (Key, np.ndarray, list)) for x in arguments]

@@ -21,7 +21,6 @@ REASONS = {
     "numpy.arcsinh": "in double precision, within 0.5 ulp; NumPy's is within 1",
     "*.pow": "in double precision, within 0.5 ulp; NumPy's is within 1",
     "numpy.power": "in double precision, within 0.5 ulp; NumPy's is within 1",
-    "numpy.fft.*": "NumPy's pocketfft, which a compiled program asks by way of Python",
 }
 """By the name of the function, in which `*` stands for anything."""
 
