@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include "tt_host.h"
 #include "blas.h"
+#include "fft.h"
 #include "lapack.h"
 #include "pool.h"
 #include "select.h"
@@ -60,6 +61,7 @@ static const struct tt_host host = {
     .order = tt_order,
     .take = tt_take,
     .top_k = tt_top_k,
+    .fft = tt_fft,
     .alloc = host_alloc,
     .free = host_free,
     .callback = host_callback,

@@ -35,6 +35,7 @@ static void tt_free(uintptr_t block, size_t size) { standalone_free((void *)bloc
 #include "sort.c"
 #include "select.c"
 #include "top_k.c"
+#include "fft.c"
 
 /* An exported program has no callbacks: export_c refuses those that do. */
 static int32_t no_callback(int64_t id, void *const *buffers) {
@@ -64,6 +65,7 @@ const struct tt_host tt_standalone_host = {
     .order = tt_order,
     .take = tt_take,
     .top_k = tt_top_k,
+    .fft = tt_fft,
     .alloc = standalone_alloc,
     .free = standalone_free,
     .callback = no_callback,

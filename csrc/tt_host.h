@@ -15,7 +15,7 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __SIZE_TYPE__ size_t;
 
 /* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
-enum { TT_HOST_ABI = 7 };
+enum { TT_HOST_ABI = 8 };
 
 /* What a program's entry returns. */
 enum {
@@ -27,6 +27,9 @@ enum {
 
 /* The elements of matrices that are factored. */
 enum { TT_F32, TT_F64, TT_C64, TT_C128 };
+
+/* Fourier transforms: of complex numbers, back, of real ones, back to these. */
+enum { TT_FFT, TT_IFFT, TT_RFFT, TT_IRFFT };
 
 /* How elements that are sorted compare; unsigned ones have none of these. BRAIN: bfloat16, and not the other float of two
    bytes. TOTAL: IEEE 754's order of all floats, from -NaN over -0 and 0 to NaN; without it NaN is last and -0 is 0. */
@@ -108,6 +111,11 @@ struct tt_host {
                     void *out);
     int32_t (*top_k)(int32_t bytes, int32_t kind, int64_t lines, int64_t n, int64_t k, const void *in, void *values,
                      int32_t *positions);
+
+    /* Discrete Fourier transforms of `lines` arrays [a, b, c] over these axes, those back divided by a * b * c; real numbers
+       have `bytes`. c counts the real numbers where there are some, on whose other side there are c / 2 + 1. They spread
+       over the threads; the result does not depend on their number. Returns a status. */
+    int32_t (*fft)(int32_t bytes, int32_t kind, int64_t lines, int64_t a, int64_t b, int64_t c, const void *in, void *out);
 
     /* A 64-byte aligned block with at least 64 readable bytes after its end, or NULL; freed with the same size. */
     void *(*alloc)(size_t size);

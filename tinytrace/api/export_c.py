@@ -173,7 +173,7 @@ def _require_no_python(program: Program, name: str) -> None:
         functions = ", ".join(sorted({getattr(c.function, "__qualname__", type(c.function).__name__)
                                       for c in callbacks}))
         raise ExportError(f"export_c: {name} calls Python ({functions}), which C programs do not have. Take out "
-                          "debug.print and callbacks, compute Fourier transforms outside, and export the parts "
+                          "debug.print and callbacks, and export the parts "
                           "around them")
 
 

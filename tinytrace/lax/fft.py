@@ -1,6 +1,5 @@
-"""`lax.fft`: discrete Fourier transforms over the last one, two or three axes, computed by NumPy's pocketfft.
+"""`lax.fft`: discrete Fourier transforms over the last one, two or three axes, in C (csrc/fft.c).
 
-A compiled program asks Python for a transform; what stands around it is compiled.
 Source of the rules: JAX 0.4.35 (jax/_src/lax/fft.py), where transforms, being jitted, are equations of their own.
 """
 from __future__ import annotations
@@ -18,14 +17,15 @@ from tinytrace.api.library import library_jit
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import canonicalize_dtype, complex_dtype, dtype_of, is_complex, is_inexact, part_dtype
-from tinytrace.lax.fft_in_numpy import transform
+from tinytrace.core.formulas import call_host, constant, place
+from tinytrace.core.kinds import Kind, Routine
+from tinytrace.core.primitive import Primitive
 from tinytrace.primitives.arithmetic import mul
 from tinytrace.primitives.broadcasting import expand_dims
 from tinytrace.primitives.complex_numbers import conj
 from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.conversion import convert_element_type
 from tinytrace.primitives.creation import full
-from tinytrace.primitives.on_host import OnHost
 from tinytrace.primitives.shaping import NDArray, moveaxis
 
 
@@ -73,7 +73,7 @@ def _fft_type(fft_type: Any) -> FftType:
     return FftType[fft_type.upper()]
 
 
-class FFT(OnHost):
+class FFT(Primitive):
     """`fft[fft_lengths=(4,) fft_type=0] x: c64[n,4]` is c64[n,4]; of real numbers (2) c64[n,3], and back (3)."""
 
     name = "fft"
@@ -103,8 +103,10 @@ class FFT(OnHost):
         if not x.size or 0 in fft_lengths:  # which NumPy refuses
             out = self.abstract_eval(ShapedArray(x.shape, x.dtype), fft_type=fft_type, fft_lengths=fft_lengths)
             return np.zeros(out.shape, out.dtype)
+        transform = getattr(np.fft, f"{fft_type.name.lower()}n")
         dtype = part_dtype(x.dtype) if fft_type == FftType.IRFFT else complex_dtype(x.dtype)
-        return transform(fft_type.name.lower(), x, fft_lengths).astype(dtype, copy=False)
+        result: NDArray = transform(x, fft_lengths, range(-len(fft_lengths), 0)).astype(dtype, copy=False)
+        return result
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         return self.bind(*primals, **params), self.bind(*tangents, **params)
@@ -121,6 +123,15 @@ class FFT(OnHost):
         (x,), (dim,) = args, dims
         assert dim is not None
         return fft(moveaxis(x, dim, 0), fft_type, fft_lengths), 0
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, fft_type: FftType,
+              fft_lengths: tuple[int, ...]) -> Kind:
+        out, = out_avals
+        lines = math.prod(out.shape[:-len(fft_lengths)])
+        lengths = [1] * (3 - len(fft_lengths)) + list(fft_lengths)
+        call = call_host("fft", part_dtype(complex_dtype(out.dtype)).itemsize, constant(f"TT_{fft_type.name}"), lines,
+                         *lengths, place("in0"), place("out0"))
+        return Routine((call,), has_status=True, takes_complex=True)
 
     def parse_params(self, shown: dict[str, Any]) -> dict[str, Any]:
         return {**shown, "fft_type": FftType(shown["fft_type"])}
