@@ -12,14 +12,10 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 DEVICES = "there is one device, the CPU of this machine: without the call the program computes the same"
-INSIDE = "it is a type of XLA's C++ half: a backend here is what jax.extend.backend.get_backend() returns"
 
 MISSING: dict[str, dict[str, str]] = {
     "tinytrace.interpreters.pxla": {
         "MeshComputation MeshExecutable PmapExecutable parallel_callable": DEVICES,
-    },
-    "tinytrace.interpreters.xla": {
-        "Backend": INSIDE,
     },
     "tinytrace.extend.backend": {
         "register_backend_factory": DEVICES,
@@ -31,8 +27,8 @@ MISSING: dict[str, dict[str, str]] = {
 def sentence(module: str, name: str) -> str | None:
     """Return what is to be said of a name of JAX that a module lacks; None for a name that JAX has not either.
 
-    >>> sentence("tinytrace.interpreters.xla", "Backend")
-    "it is a type of XLA's C++ half: a backend here is what jax.extend.backend.get_backend() returns"
+    >>> sentence("tinytrace.extend.backend", "register_backend_factory")
+    'there is one device, the CPU of this machine: without the call the program computes the same'
     """
     return next((text for names, text in MISSING.get(module, {}).items() if name in names.split()), None)
 

@@ -148,6 +148,42 @@ def test_elementwise_operations_of_mlir():
     assert jax.jit(p.bind)(X) == pytest.approx(np.exp(X) + np.square(X))
 
 
+def test_what_a_rule_is_told():
+    told = []
+    p = unary("f", None)
+    mlir.register_lowering(p, lambda ctx, x: told.append(ctx) or [x])
+    assert jax.jit(p.bind)(X) == pytest.approx(X)
+    ctx = told[0]
+    assert isinstance(ctx, mlir.LoweringRuleContext)
+    assert isinstance(ctx.module_context, mlir.ModuleContext)
+    assert ctx.module_context.platforms == ("cpu",)
+    assert ctx.module_context.axis_env == ctx.module_context.axis_context.axis_env == (1, (), ())
+    assert isinstance(ctx.module_context.backend, xla.Backend)
+    assert not ctx.is_forward_compat()
+    assert ctx.module_context.new_channel() != ctx.module_context.new_channel()
+
+
+def test_programs_and_python_in_a_rule():
+    """Values of a rule are tracers: a program is computed on them, and Python is called with their arrays."""
+    p = unary("f", None)
+    closed = jax.make_jaxpr(lambda x: jnp.sin(x) * X)(X)
+    seen = []
+
+    def rule(ctx, x):
+        (product,), tokens = mlir.jaxpr_subcomp(ctx.module_context, closed.jaxpr, None, mlir.TokenSet(),
+                                                closed.consts, x)
+        assert len(tokens) == 0
+        called = mlir.core_call_lowering(ctx, product, name="twice", call_jaxpr=jax.make_jaxpr(lambda x: 2 * x)(X))
+        outs, token, _ = mlir.emit_python_callback(ctx, lambda x: (seen.append(x) or np.asarray(x) + 1,), None, called,
+                                                   ctx.avals_in, ctx.avals_out, has_side_effect=True)
+        assert token is None
+        return mlir.flatten_ir_values([outs])
+
+    mlir.register_lowering(p, rule)
+    assert np.allclose(jax.jit(p.bind)(X), 2 * np.sin(X) * X + 1, rtol=1e-6)
+    assert len(seen) == 1
+
+
 def test_others_are_refused_with_the_two_ways_that_work():
     p = unary("f", None)
     mlir.register_lowering(p, lambda ctx, x: hlo.CustomCallOp([x]).results)

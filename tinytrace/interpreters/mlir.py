@@ -8,11 +8,13 @@ JAX asks for a rule that builds MLIR. There is none of it here, and two ways tha
 
 and for a primitive that is Python and stays it, `mlir.register_lowering(p, mlir.call_impl)`: compiled programs call its
 `impl`. A rule that is called as JAX calls it, `rule(ctx, *values, **params)`, runs while the program is lowered, on
-tracers: it may call what `lower_fun` returns, bind primitives, and use the elementwise operations of `hlo`.
+tracers: it may call what `lower_fun` returns, bind primitives, compute programs (`jaxpr_subcomp`), call Python
+(`emit_python_callback`) and use the elementwise operations of `hlo`; what it is told is in `lowering_contexts`.
 """
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,30 +30,12 @@ from tinytrace.interpreters import stablehlo as hlo  # noqa: F401
 from tinytrace.interpreters.c_lowering import InC
 from tinytrace.interpreters.c_lowering import c_expression as c_expression
 from tinytrace.interpreters.c_lowering import c_function as c_function
+from tinytrace.interpreters.lowering_contexts import LoweringRule, LoweringRuleContext, module_context
 from tinytrace.primitives.conversion import convert_element_type
-from tinytrace.records import dataclass, replace
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
+from tinytrace.util import lazy_names
 
 _PROGRAMS_OF_A_RULE = 1024  # that are remembered, for as many avals and parameters
-
-LoweringRule = Callable[..., Any]
-Value = Any
-
-
-@dataclass(frozen=True)
-class LoweringRuleContext:
-    """What a lowering rule is told besides its operands."""
-
-    primitive: Primitive
-    avals_in: Sequence[ShapedArray]
-    avals_out: Sequence[ShapedArray]
-    module_context: Any = None
-    platforms: tuple[str, ...] = ("cpu",)
-
-    def replace(self, **fields: Any) -> LoweringRuleContext:
-        """Return this context with some fields replaced."""
-        return replace(self, **fields)
-
 
 def register_lowering(prim: Primitive, rule: Any, platform: str | None = None, inline: bool = True,
                       cacheable: bool = True) -> Any:
@@ -132,7 +116,7 @@ class _Lowering:
 
     def _program(self, in_avals: tuple[ShapedArray, ...], out_avals: tuple[ShapedArray, ...],
                  items: tuple[tuple[str, Any], ...], *_context: Any) -> ClosedJaxpr:
-        ctx, params = LoweringRuleContext(self.primitive, in_avals, out_avals), dict(items)
+        ctx, params = LoweringRuleContext(self.primitive, in_avals, out_avals, module_context()), dict(items)
 
         def lowered(*values: Any) -> list[Any]:
             outs = list(_flat(self.rule(ctx, *values, **params)))
@@ -160,7 +144,17 @@ def ir_constant(value: Any, **options: Any) -> Any:
     return value
 
 
+_OF_CONTEXTS = frozenset(re.findall(r"\w+", """
+    AxisContext ConstantHandler DEVICE_TO_DEVICE_TYPE LoweringParameters LoweringResult Mesh MeshAxisName
+    ModuleContext RECV_FROM_HOST_TYPE ReplicaAxisContext SEND_TO_HOST_TYPE SPMDAxisContext
+    ShapePolyLoweringState ShardingContext Token TokenSet Value core_call_lowering emit_python_callback
+    flatten_ir_types flatten_ir_values flatten_lowering_ir_args jaxpr_subcomp lowerable_effects
+    unflatten_ir_values_like_types
+"""))
+_of_contexts = lazy_names("tinytrace", dict.fromkeys(_OF_CONTEXTS, "interpreters.lowering_contexts"), __name__)
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return ir.refused(f"mlir.{name}")
+    return _of_contexts(name) if name in _OF_CONTEXTS else ir.refused(f"mlir.{name}")

@@ -7,6 +7,7 @@ from tinytrace.api.eager import execute
 from tinytrace.core.avals import ShapedArray, abstract_type_of
 from tinytrace.core.dtypes import canonicalize_dtype as canonicalize_dtype
 from tinytrace.core.primitive import Primitive
+from tinytrace.lib.xla_bridge import Backend as Backend
 from tinytrace.util import absent_names
 
 __getattr__ = absent_names(__name__)

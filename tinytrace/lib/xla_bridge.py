@@ -8,7 +8,9 @@ from tinytrace.api.devices import default_backend, devices
 _backends: dict[str, Any] = {}
 
 
-class _Backend:
+class Backend:
+    """What compiles programs for the CPU and runs them."""
+
     platform = "cpu"
 
     def devices(self) -> Any:
@@ -19,7 +21,7 @@ class _Backend:
 def get_backend(platform: str | None = None) -> Any:
     """Return the backend: that of the CPU."""
     devices(platform)
-    return _Backend()
+    return Backend()
 
 
 def default_platform() -> str:
