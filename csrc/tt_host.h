@@ -1,7 +1,7 @@
 /* What a compiled program may ask of its host. Pasted at the top of every generated file, so it includes nothing.
 
    A program has one entry, int32_t entry(void *const *buffers, const struct tt_host *host), whose buffers are its
-   inputs, its outputs, then its workspace if it has one. */
+   inputs, its outputs, then its workspace if it has one. Who asks nothing of the host needs the types alone. */
 
 typedef __INT8_TYPE__ int8_t;
 typedef __INT16_TYPE__ int16_t;
@@ -25,6 +25,7 @@ enum {
     TT_NO_LAPACK = 3,       /* a factorization needs LAPACK, and the host has neither it nor Python */
 };
 
+/* tt: what follows is for programs that ask their host for something */
 /* The elements of matrices that are factored. */
 enum { TT_F32, TT_F64, TT_C64, TT_C128 };
 

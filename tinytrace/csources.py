@@ -5,6 +5,7 @@ their list. Nothing here asks what C means: a line above each math function stat
 
     /* tt: NAME; needs: NAMES; long */     the functions that it calls; is it elementwise and long?
     /* tt: what follows is written for doubles too */
+    /* tt: what follows is for programs that ask their host for something */
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ holds their headings to it.
 
 
 @cache
-def host_source() -> str:
-    """The text of csrc/tt_host.h: integer types and `struct tt_host`.
+def host_source(is_asked: bool = True) -> str:
+    """The text of csrc/tt_host.h: integer types, and what the host can do.
 
-    >>> "struct tt_host {" in host_source()
-    True
+    Args: is_asked: does the program ask it for something? The compiler reads the declarations for a millisecond.
+
+    >>> "struct tt_host {" in host_source(), "struct tt_host {" in host_source(is_asked=False)
+    (True, False)
     """
-    return _embedded()["tt_host.h"]
+    types, _, interface = _embedded()["tt_host.h"].partition(_FOR_THOSE_WHO_ASK)
+    return types + (interface if is_asked else "struct tt_host;\n")
 
 
 @cache
@@ -187,6 +191,7 @@ static __attribute__((noinline, const))
 """
 """What a long function begins with where it is called often; LANES: of its type, in 256 bits."""
 _FOR_DOUBLES_TOO = "/* tt: what follows is written for doubles too */\n"
+_FOR_THOSE_WHO_ASK = "/* tt: what follows is for programs that ask their host for something */\n"
 _HEADING = re.compile(r"/\* tt: (\w+); needs: ([^*;]*)(; long )?\*/\n")  # found five times as fast as with ^ before it
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.runtime.programs import has_ended, in_child, script
 from tinytrace.runtime import process
-from tinytrace.runtime.process import ENDLESS, TIME_IS_UP, Finished, run
+from tinytrace.runtime.process import ENDLESS, TIME_IS_UP, Ahead, Finished, run, run_together
 
 
 def test_output_of_all_and_status_of_the_first_that_fails():
@@ -164,3 +164,68 @@ def test_progress_is_for_terminals_and_is_erased(monkeypatch):
         run(["sleep", "0.2"], task="compiling with gcc")
         assert ("compiling with gcc: 0 s" in stream.getvalue()) == lines
         assert stream.getvalue().endswith("\r\x1b[K") == lines
+
+
+@pytest.fixture
+def sort_ahead():
+    ahead = Ahead(["sort"])
+    ahead.start()
+    yield ahead
+    ahead.close()
+
+
+def test_a_command_that_was_started_before_is_given_its_input(sort_ahead, tmp_path):
+    file = tmp_path / "in"
+    file.write_text("b\na\n")
+    assert sort_ahead.can_be_given(str(file))
+    assert run_together([[["sort"], ["tr", "a-z", "A-Z"]]], str(file), ahead=sort_ahead) == Finished(0, "A\nB\n")
+    assert not sort_ahead.can_be_given(str(file))
+
+
+def test_one_that_is_given_nothing_ends(sort_ahead):
+    pid = sort_ahead._pid
+    sort_ahead.close()
+    sort_ahead.close()
+    assert has_ended(pid)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def test_an_input_is_as_large_as_a_pipe(sort_ahead, tmp_path):
+    file = tmp_path / "in"
+    file.write_bytes(b"a" * Ahead.LARGEST)
+    assert sort_ahead.can_be_given(str(file))
+    file.write_bytes(b"a" * Ahead.LARGEST + b"a")
+    assert not sort_ahead.can_be_given(str(file))
+
+
+def test_one_that_ends_too_early_fails_as_any(tmp_path):
+    ahead = Ahead(["sh", "-c", "exit 3"])
+    ahead.start()
+    os.waitid(os.P_PID, ahead._pid, os.WEXITED | os.WNOWAIT)
+    assert run_together([[["sh"], ["cat"]]], __file__, ahead=ahead) == Finished(3, "")
+
+
+def test_one_that_cannot_be_started_waits_for_nothing():
+    ahead = Ahead(["/nowhere"])
+    with pytest.raises(FileNotFoundError):
+        ahead.start()
+    assert not ahead.can_be_given(__file__)
+    ahead.close()
+
+
+def test_a_forked_child_holds_no_end_of_it(sort_ahead, tmp_path):
+    """It would wait for the end of its input as long as the child lives; and the child does not end it."""
+    file = tmp_path / "in"
+    file.write_text("a\n")
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        sort_ahead.close()
+        os.close(writer)
+        os.read(reader, 1)
+        os._exit(0)
+    os.close(reader)
+    assert run_together([[["sort"], ["cat"]]], str(file), timeout=10, ahead=sort_ahead) == Finished(0, "a\n")
+    os.close(writer)
+    os.waitpid(child, 0)

@@ -7,14 +7,15 @@ array of the user's or a primitive that is not one of ours, has no such form.
 from __future__ import annotations
 
 import enum
+import functools
 from typing import Any
 
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import KEY_FRY, KEY_RBG, KEY_URBG
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal
-from tinytrace.core.primitive import registry
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal
+from tinytrace.core.primitive import Primitive, registry
 from tinytrace.own_code import is_own
 
 
@@ -39,26 +40,31 @@ class _NoFormError(Exception):
 
 def _lines(jaxpr: Jaxpr) -> list[str]:
     place = {v: i for i, v in enumerate((*jaxpr.constvars, *jaxpr.invars))}
+    own: set[Primitive] = set()  # those that are known to be
 
     def operand(atom: Atom) -> str:
         return _literal(atom) if type(atom) is Literal else str(place[atom])  # type: ignore[index]
 
     def written(eqn: JaxprEqn) -> str:
         primitive = eqn.primitive
-        if registry.get(primitive.name) is not primitive or not is_own(type(primitive)):
-            raise _NoFormError
-        params = [f"{name}={_value(value)}" for name, value in eqn.params.items()]
-        operands = [operand(atom) for atom in eqn.invars]
+        if primitive not in own:
+            if registry.get(primitive.name) is not primitive or not is_own(type(primitive)):
+                raise _NoFormError
+            own.add(primitive)
+        words = [primitive.name]
+        words += [f"{name}={_value(value)}" for name, value in eqn.params.items()]
+        words += [operand(atom) for atom in eqn.invars]
         results = []
         for v in eqn.outvars:
             place[v] = len(place)
-            results.append(f"{'_ ' if type(v).__name__ == 'DropVar' else ''}{_aval(v.aval)}")
-        return f"{' '.join([primitive.name, *params, *operands])}: {' '.join(results)}"
+            results.append(f"_ {_aval(v.aval)}" if type(v) is DropVar else _aval(v.aval))
+        return f"{' '.join(words)}: {' '.join(results)}"
 
     head = f"{' '.join(_aval(v.aval) for v in jaxpr.constvars)}: {' '.join(_aval(v.aval) for v in jaxpr.invars)}"
     return [head, *map(written, jaxpr.eqns), f"-> {' '.join(map(operand, jaxpr.outvars))}"]
 
 
+@functools.lru_cache(256)  # a type is one object as long as somebody has it
 def _aval(aval: Any) -> str:
     if type(aval) is not ShapedArray:
         raise _NoFormError

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -16,7 +16,7 @@ from tinytrace.config import config
 from tinytrace.records import NamedTuple
 from tinytrace.runtime.failures import CompileError, TimeLimitError
 from tinytrace.runtime.flags import LINK, NATIVE, SUPPORT, own_flags, quick_flags, remedy_for
-from tinytrace.runtime.process import TIME_IS_UP, Finished, idle, run_together
+from tinytrace.runtime.process import TIME_IS_UP, Ahead, Finished, idle, run_together
 
 SOURCE, LIBRARY = "kernel.c", "kernel.so"
 
@@ -68,21 +68,26 @@ class Compiler(NamedTuple):
     def _own_flags(self, quick: bool) -> tuple[str, ...]:
         return (*own_flags(self.identity), *quick_flags(self.identity, quick), *self.target, *LINK, *SUPPORT)
 
-    def compile(self, folder: str, quick: bool = False, parts: bool = False,
-                pulse: Callable[[], None] = idle, cores: int = 0) -> tuple[Pipeline, ...]:
+    def ahead(self) -> Ahead | None:
+        """What may be started before there is a text, for a small program; None where that would not be sooner."""
+        return Ahead(self.stages[0]) if self.stages and _has_two_cores() else None
+
+    def compile(self, folder: str, quick: bool = False, parts: bool = False, pulse: Callable[[], None] = idle,
+                ahead: Ahead | None = None, cores: int = 0) -> tuple[Pipeline, ...]:
         """Compile kernel.c in `folder` to kernel.so there; its two parts at the same time, if there are two cores.
 
         Returns: what was run, with the names of files as they are in the folder.
 
         Args:
           pulse: called every now and then; what it raises stops the compiler.
+          ahead: what was started before, and is given the text if it is for such.
           cores: how many cores to compile for, 0 for those that there are.
 
         Raises: CompileError with the command and its output when it fails, TimeLimitError when it takes too long.
         """
         options = quick_flags(self.identity, quick)
         pieces = PARTS if parts and (cores > 1 if cores else _has_two_cores()) else ((),)
-        if self.stages and (ran := self._run_stages(folder, options, pieces, pulse)):
+        if self.stages and (ran := self._run_stages(folder, options, pieces, pulse, ahead)):
             return ran
         driver = Pipeline(SOURCE, ((*self.command, "-x", "c", "-", *self._own_flags(quick), "-o", LIBRARY),))
         finished = _run_in(folder, (driver,), pulse)
@@ -97,26 +102,25 @@ class Compiler(NamedTuple):
         return (driver,)
 
     def _run_stages(self, folder: str, options: tuple[str, ...], parts: tuple[tuple[str, ...], ...],
-                    pulse: Callable[[], None]) -> tuple[Pipeline, ...]:
+                    pulse: Callable[[], None], ahead: Ahead | None) -> tuple[Pipeline, ...]:
         """Run the stages one by one; nothing is returned when one of them fails, and the driver has the last word."""
         proper, assembler, linker = self.stages
         objects = _OBJECTS[:len(parts)]
         compiling = tuple(Pipeline(SOURCE, ((*proper, *options, *part), (*assembler, "-o", code)))
                           for part, code in zip(parts, objects, strict=True))
-        linking = Pipeline("", ((*linker, "-o", LIBRARY, *objects, self.support),))
         try:
-            for pipelines in (compiling, (linking,)):
-                finished = _run_in(folder, pipelines, pulse)
-                if finished.stopped == TIME_IS_UP:  # the driver would need as long
-                    raise TimeLimitError(f"the C compiler {finished.stopped}", pipelines[0].commands[0],
-                                         finished.output)
-                if finished.status:
-                    return ()
-            return (*compiling, linking) if os.path.exists(os.path.join(folder, LIBRARY)) else ()
-        except CompileError as error:
-            if isinstance(error, TimeLimitError):
-                raise
-            return ()  # a stage that is not where it was: the driver knows better
+            is_met = ahead is not None and len(parts) == 1 and ahead.argv == compiling[0].commands[0] and \
+                ahead.can_be_given(os.path.join(folder, SOURCE))
+            if not _run_to_end(folder, compiling, pulse, ahead if is_met else None):
+                return ()
+            support = (self.support,) if _needs_support(os.path.join(folder, code) for code in objects) else ()
+            linking = Pipeline("", ((*linker, "-o", LIBRARY, *objects, *support),))
+            has_run = _run_to_end(folder, (linking,), pulse) and os.path.exists(os.path.join(folder, LIBRARY))
+            return (*compiling, linking) if has_run else ()
+        except TimeLimitError:
+            raise
+        except (CompileError, OSError):
+            return ()  # a stage that is not where it was, or has made nothing: the driver knows better
         finally:
             for code in objects:
                 with suppress(OSError):
@@ -142,12 +146,34 @@ class Compiler(NamedTuple):
         return cls(_words(value["command"]), identity, _words(value["target"]), cpu, stages, support)
 
 
-def _run_in(folder: str, pipelines: tuple[Pipeline, ...], pulse: Callable[[], None]) -> Finished:
+def _run_to_end(folder: str, pipelines: tuple[Pipeline, ...], pulse: Callable[[], None],
+                ahead: Ahead | None = None) -> bool:
+    """Run stages: do they end well?
+
+    Raises: TimeLimitError when they take too long, for the driver would need as long.
+    """
+    finished = _run_in(folder, pipelines, pulse, ahead)
+    if finished.stopped == TIME_IS_UP:
+        raise TimeLimitError(f"the C compiler {finished.stopped}", pipelines[0].commands[0], finished.output)
+    return not finished.status
+
+
+def _needs_support(objects: Iterable[str]) -> bool:
+    """May objects call the compiler's helpers, whose names begin with __? To open their archive takes half a ms."""
+    for name in objects:
+        with open(name, "rb") as file:
+            if b"__" in file.read():
+                return True
+    return False
+
+
+def _run_in(folder: str, pipelines: tuple[Pipeline, ...], pulse: Callable[[], None],
+            ahead: Ahead | None = None) -> Finished:
     """Run commands on the files of a folder, where their temporary files are too and go with it."""
     stdin = os.path.join(folder, pipelines[0].stdin) if pipelines[0].stdin else os.devnull
     argvs = [tuple(tuple(os.path.join(folder, word) if word in _MADE else word for word in argv)
                    for argv in pipeline.commands) for pipeline in pipelines]
-    return run_compiler(*argvs, stdin=stdin, pulse=pulse, variables={"TMPDIR": folder})
+    return run_compiler(*argvs, stdin=stdin, pulse=pulse, variables={"TMPDIR": folder}, ahead=ahead)
 
 
 def _words(value: Any) -> tuple[str, ...]:
@@ -193,7 +219,7 @@ def which(name: str) -> str | None:
 
 
 def run_compiler(*pipelines: tuple[tuple[str, ...], ...], stdin: str = os.devnull, pulse: Callable[[], None] = idle,
-                 variables: Mapping[str, str] | None = None) -> Finished:
+                 variables: Mapping[str, str] | None = None, ahead: Ahead | None = None) -> Finished:
     """Run pipelines of the compiler's commands within its time limit.
 
     Raises: CompileError if one cannot be started.
@@ -201,7 +227,7 @@ def run_compiler(*pipelines: tuple[tuple[str, ...], ...], stdin: str = os.devnul
     first = pipelines[0][0]
     task = f"compiling with {os.path.basename(first[0])}"
     try:
-        return run_together(pipelines, stdin, config.compile_timeout, task, pulse, variables)
+        return run_together(pipelines, stdin, config.compile_timeout, task, pulse, variables, ahead)
     except (OSError, ValueError) as error:  # ValueError: a null character
         raise CompileError(f"the C compiler cannot be started: {error}", first) from error
 

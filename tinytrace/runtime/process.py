@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from tinytrace.records import NamedTuple
 from tinytrace.util import unforkable
@@ -65,15 +65,16 @@ def run(*commands: Sequence[str], stdin: str = os.devnull, timeout: float = 60.0
 
 def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.devnull, timeout: float = 60.0,
                  task: str = "", pulse: Callable[[], None] = idle,
-                 variables: Mapping[str, str] | None = None) -> Finished:
+                 variables: Mapping[str, str] | None = None, ahead: Ahead | None = None) -> Finished:
     """Run several pipelines at the same time, each as `run` does, and all of them on the same file.
 
     Args:
       pulse: called every now and then; what it raises ends the commands and passes on.
       variables: what their environment has besides this process's.
+      ahead: the first command of the first pipeline, if it was started before; it gets its input now.
     """
     watch = _Watch(timeout, _Progress(task), pulse)
-    environment = {**os.environ, "LC_ALL": "C", **(variables or {})}
+    environment = _environment(variables)
     pids: list[int] = []
     reader = -1
     try:
@@ -82,7 +83,8 @@ def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.d
             reader, writer = map(_above_standard, os.pipe())
             try:
                 for commands in pipelines:
-                    _start(commands, stdin, writer, environment, pids)
+                    _start(commands, stdin, writer, environment, pids, ahead)
+                    ahead = None
             finally:
                 os.close(writer)
         output, stopped = _read_to_end(reader, pids, watch)
@@ -99,22 +101,109 @@ def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.d
         watch.progress.clear()
 
 
+class Ahead:
+    """The first of several commands, started before its input is known; its output is the next one's input.
+
+    What it prints as errors is lost. Who makes one closes it, whether it was given its input or not.
+    """
+
+    LARGEST = 1 << 16
+    """Bytes of an input: as many as a pipe holds while nobody reads from it."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self.argv = tuple(argv)
+        self._pid = 0
+        self._ends: list[int] = []
+
+    def start(self) -> None:
+        """Start it.
+
+        Raises: OSError if that is impossible, ValueError if an argument holds a null character.
+        """
+        with unforkable:
+            _waiting.add(self)  # a child that is forked from now on closes its copies
+            with ExitStack() as theirs:
+                error = _above_standard(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
+                theirs.callback(os.close, error)
+                source, ours = map(_above_standard, os.pipe())
+                theirs.callback(os.close, source)
+                self._ends.append(ours)
+                ours, output = map(_above_standard, os.pipe())
+                theirs.callback(os.close, output)
+                self._ends.append(ours)
+                self._pid = _spawned(self.argv, _environment(), (source, output, error))
+
+    def given(self, stdin: str, pids: list[int]) -> int:
+        """Give it a file that is not too large; from now on it is one of `pids`. Returns: where its output is read."""
+        pids.append(self._pid)
+        self._pid = 0
+        with open(stdin, "rb") as file, suppress(BrokenPipeError):  # it has ended, and its status tells why
+            os.write(self._ends[0], file.read())
+        os.close(self._ends.pop(0))
+        return self._ends.pop()
+
+    def can_be_given(self, stdin: str) -> bool:
+        """Is it waiting, and the file not too large?"""
+        return self._pid != 0 and os.path.getsize(stdin) <= self.LARGEST
+
+    def close(self) -> None:
+        """End it, if it was given nothing."""
+        _waiting.discard(self)
+        self._close_ends()
+        if self._pid:
+            _wait(self._pid, kill=True)
+            self._pid = 0
+
+    def _close_ends(self) -> None:
+        while self._ends:
+            os.close(self._ends.pop())
+
+    def forget(self) -> None:
+        """Let go of it in a child, to which it does not belong."""
+        self._pid = 0
+        self._close_ends()
+
+
+_waiting: set[Ahead] = set()
+
+
+def _forget_waiting() -> None:
+    while _waiting:
+        _waiting.pop().forget()
+
+
+os.register_at_fork(after_in_child=_forget_waiting)
+
+
+def _environment(variables: Mapping[str, str] | None = None) -> Mapping[str, str]:
+    return {**os.environ, "LC_ALL": "C", **(variables or {})}
+
+
 def _start(commands: Sequence[Sequence[str]], stdin: str, printed: int, environment: Mapping[str, str],
-           pids: list[int]) -> None:
-    source = _above_standard(os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
+           pids: list[int], ahead: Ahead | None) -> None:
+    if ahead is not None:
+        source, commands = ahead.given(stdin, pids), commands[1:]
+    else:
+        source = _above_standard(os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
     for number, argv in enumerate(commands, 1):
         next_source, sink = map(_above_standard, os.pipe()) if number < len(commands) else (-1, printed)
         try:
-            actions = [(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in enumerate((source, sink, printed))]
-            # A session of its own: Ctrl-C reaches Python alone, which then kills the command with all its children.
-            # Python ignores SIGPIPE, and a command would inherit that.
-            pids.append(os.posix_spawnp(argv[0], list(argv), environment, file_actions=actions, setsid=True,
-                                        setsigdef=[signal.SIGPIPE]))  # fmt: skip
+            pids.append(_spawned(argv, environment, (source, sink, printed)))
         finally:
             os.close(source)
             if sink != printed:
                 os.close(sink)
             source = next_source
+
+
+def _spawned(argv: Sequence[str], environment: Mapping[str, str], streams: tuple[int, int, int]) -> int:
+    """Start a command. It has a session of its own: Ctrl-C reaches Python alone, which then kills it and its children.
+
+    Python ignores SIGPIPE, and a command would inherit that.
+    """
+    actions = [(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in enumerate(streams)]
+    return os.posix_spawnp(argv[0], list(argv), environment, file_actions=actions, setsid=True,
+                           setsigdef=[signal.SIGPIPE])  # fmt: skip
 
 
 def _above_standard(descriptor: int) -> int:

@@ -78,7 +78,7 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     pragmas += against_jumps(kernels)
     calls = names_in(lines)
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name in calls]
-    preamble = "\n".join([*pragmas, host_source(), math_functions(calls), *helpers, ""])
+    preamble = "\n".join([*pragmas, host_source("host" in calls), math_functions(calls), *helpers, ""])
     return TranslationUnit(preamble, lines, parts is not None, frozenset(calls))
 
 

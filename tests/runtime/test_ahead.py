@@ -1,0 +1,103 @@
+"""The compiler gets ready while the C of a small program is written, where it will be asked for it."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+import tinytrace as jax
+from tests.runtime.programs import has_ended
+from tinytrace import codegen
+from tinytrace.api.equal_programs import forget_programs
+from tinytrace.runtime import compiler, ladder, process
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch):
+    monkeypatch.setattr(compiler, "_has_two_cores", lambda: True)
+    forget_programs()
+    first_call(1.25)  # now it is known which compiler there is
+
+
+@pytest.fixture
+def started(monkeypatch) -> list[str]:
+    """The names of programs that are started from now on."""
+    names = []
+    start = process._spawned
+
+    def noted(argv, *args):
+        names.append(os.path.basename(argv[0]))
+        return start(argv, *args)
+    monkeypatch.setattr(process, "_spawned", noted)
+    return names
+
+
+def first_call(number):
+    return float(jax.jit(lambda x: x * number)(2.0))
+
+
+def test_the_compiler_starts_before_there_is_a_text(started, monkeypatch):
+    generate = codegen.generate.generate
+
+    def noted(*args, **kwargs):
+        started.append("C")
+        return generate(*args, **kwargs)
+    monkeypatch.setattr(codegen.generate, "generate", noted)
+    assert first_call(1.5) == 3.0
+    assert started == ["cc1", "C", "as", "ld"]
+
+
+def test_it_does_not_where_programs_are_found_on_disk(started):
+    first_call(1.5)
+    for number, guessed in (1.25, ["cc1"]), (1.5, []):
+        ladder.clear_memory()
+        forget_programs()
+        started.clear()
+        assert (first_call(number), started) == (2 * number, guessed)
+
+
+def test_one_that_was_started_for_nothing_ends():
+    with ladder.compiler_ahead(is_small=True, is_new=False) as ahead:
+        pid = ahead._pid
+        assert not has_ended(pid)
+    assert has_ended(pid)
+    with ladder.compiler_ahead(is_small=False, is_new=True) as ahead:
+        assert ahead is None
+
+
+def test_an_error_while_the_c_is_written_ends_it(started, monkeypatch):
+    def fails(*args, **kwargs):
+        pids.extend(ahead._pid for ahead in process._waiting)
+        raise KeyboardInterrupt
+    pids: list[int] = []
+    monkeypatch.setattr(codegen.generate, "generate", fails)
+    with pytest.raises(KeyboardInterrupt):
+        first_call(1.5)
+    assert started == ["cc1"]
+    assert [has_ended(pid) for pid in pids] == [True]
+    assert not process._waiting
+
+
+def test_one_that_dies_is_replaced_by_the_driver(started, monkeypatch):
+    """As any stage that fails: the driver has the last word."""
+    generate = codegen.generate.generate
+
+    def kills(*args, **kwargs):
+        (ahead,) = process._waiting
+        os.kill(ahead._pid, signal.SIGKILL)
+        return generate(*args, **kwargs)
+    monkeypatch.setattr(codegen.generate, "generate", kills)
+    assert first_call(1.5) == 3.0
+    assert started[-1] == "gcc"
+
+
+def test_another_form_of_the_compiler_than_was_thought_of(started):
+    """A loop of very many steps is compiled with less effort."""
+    source = jax.jit(lambda x: x + 2.5).lower(2.0).compile()._program.source
+    started.clear()
+    with ladder.compiler_ahead(is_small=True, is_new=True) as ahead:
+        found = ladder.find(source._replace(text=source.text + " ", quick=True), ahead=ahead)
+    assert found.origin == "compiler"
+    assert started == ["cc1", "cc1", "as", "ld"]
