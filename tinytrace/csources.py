@@ -72,7 +72,7 @@ def standalone_host() -> str:
         seen.add(name)
         return _INCLUDED.sub(lambda found: expanded(found[1]), _embedded()[name])
 
-    return expanded("standalone.c")
+    return expanded("standalone.c").replace(_FOR_THOSE_WHO_ASK, "")
 
 
 def math_functions(calls: Mapping[str, int]) -> str:

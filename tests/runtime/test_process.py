@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -200,10 +201,10 @@ def test_an_input_is_as_large_as_a_pipe(sort_ahead, tmp_path):
 
 
 def test_one_that_ends_too_early_fails_as_any(tmp_path):
-    ahead = Ahead(["sh", "-c", "exit 3"])
-    ahead.start()
-    os.waitid(os.P_PID, ahead._pid, os.WEXITED | os.WNOWAIT)
-    assert run_together([[["sh"], ["cat"]]], __file__, ahead=ahead) == Finished(3, "")
+    with contextlib.closing(Ahead(["sh", "-c", "exit 3"])) as ahead:
+        ahead.start()
+        os.waitid(os.P_PID, ahead._pid, os.WEXITED | os.WNOWAIT)
+        assert run_together([[["sh"], ["cat"]]], __file__, ahead=ahead) == Finished(3, "")
 
 
 def test_one_that_cannot_be_started_waits_for_nothing():
