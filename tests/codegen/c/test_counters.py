@@ -1,4 +1,4 @@
-"""Counters of loops have 32 bits where positions become elements of 32 bits or fewer, and nowhere else."""
+"""Counters have 32 bits where positions become elements of 32 bits or fewer, and nowhere else; what is unrolled."""
 import re
 
 import numpy as np
@@ -7,6 +7,7 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_programs import same
+from tinytrace.codegen.c.counters import UNROLLED
 from tinytrace.config import enable_x64
 
 SHORT = {
@@ -46,3 +47,30 @@ def test_other_loops_count_in_64_bits(case):
 def test_elements_of_64_bits_are_counted_in_64():
     with enable_x64(True):
         assert "_count" not in source_of(lambda x: x[0] * jnp.arange(300.0, dtype=np.float64))
+
+
+PLACES = np.random.default_rng(1).integers(-120, 120, 5000).astype(np.int32)
+UPDATES = {
+    "add": lambda x, i, y: x.at[i].add(y), "set": lambda x, i, y: x.at[i].set(y),
+    "count": lambda x, i, y: jnp.bincount(i, length=100), "segments": lambda x, i, y: jax.ops.segment_max(y, i, 100),
+}
+OTHERS = {
+    "reading": lambda x, i, y: x[i], "known places": lambda x, i, y: x.at[3:30].add(1.0),
+    "running fold": lambda x, i, y: jnp.cumsum(y), "rows": lambda x, i, y: jnp.zeros((100, 50)).at[i].add(1.0),
+}
+
+
+def with_places(f):
+    return jax.jit(f).lower(numbers()[0, :100], PLACES, numbers().reshape(-1)[:5000]).as_text()
+
+
+@pytest.mark.parametrize("case", UPDATES)
+def test_updates_at_computed_places_are_unrolled(case):
+    source = with_places(UPDATES[case])
+    assert re.search(rf"{UNROLLED}\n *for \(int64_t", source)
+    same(UPDATES[case], numbers()[0, :100], PLACES, numbers().reshape(-1)[:5000])
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_other_loops_are_not_unrolled(case):
+    assert UNROLLED not in with_places(OTHERS[case])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.c.code import Code
-from tinytrace.codegen.c.counters import counted
+from tinytrace.codegen.c.counters import UNROLLED, counted, is_unrolled
 from tinytrace.codegen.c.equal_kernels import Pattern, pattern
 from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
@@ -220,6 +220,8 @@ class NestWriter:
             clause = reduction_clause(loop)
             if clause is not None:
                 code.line(f"#pragma omp simd{clause}")
+        if is_unrolled(loop):
+            code.line(UNROLLED)
         head, lines = counted(loop, begin, end)
         with code.block(head):
             for line in (*GROUPED_LOADS.in_text(), *lines) if one_by_one else lines:
