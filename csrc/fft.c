@@ -21,7 +21,8 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 enum {
-    LARGEST_FACTOR = 128,    /* primes up to it are factors, of (p / 2)^2 steps: for more a convolution takes less */
+    LARGEST_FACTOR = 512,    /* primes up to it are factors, of (p / 2)^2 steps: for more a convolution takes less, */
+    LARGEST_ALONE = 64,      /* and so it does for a few lines of such a length, of which lanes stay empty */
     MOST_FACTORS = 64,
     SHORTEST_CUT = 64,       /* a line of so many elements is cut when there are few of them, */
     LONGEST_WHOLE = 4096,    /* and a longer one always: its vectors leave the second-level cache */
@@ -45,7 +46,8 @@ struct plan {
     void *roots, *fine, *coarse;  /* exp(-2 pi i k / n), k < n; or, of long lines, two tables of their factors */
     struct planned columns, rows; /* of a line that may be cut */
     void *twists;                 /* of the columns' results, of lines that are not too long */
-    struct planned chirped;       /* the length of the convolution, if it is one; */
+    int32_t has_factors;          /* else every line is a convolution */
+    struct planned chirped;       /* its length, where there may be one; */
     void *chirp, *kernel;         /* the chirp, and its transform */
 };
 
@@ -224,7 +226,8 @@ static struct plan *make_plan(int64_t n, int32_t bytes) {
     *p = (struct plan){.n = n, .bytes = bytes, .size = sizeof *p};
     int64_t largest = factor_length(p), cut = largest <= LARGEST_FACTOR && n >= SHORTEST_CUT ? best_cut(p) : 1;
     int32_t is_made = make_roots(p);
-    if (is_made && largest > LARGEST_FACTOR) is_made = make_chirp(p);
+    p->has_factors = largest <= LARGEST_FACTOR;
+    if (is_made && (!p->has_factors || (largest == n && n > LARGEST_ALONE))) is_made = make_chirp(p);
     if (is_made && cut > 1) is_made = cut_line(p, cut);
     if (is_made) return p;
     drop_plan(p);

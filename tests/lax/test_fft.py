@@ -10,9 +10,9 @@ import tinytrace as jax
 from tinytrace import lax
 from tinytrace.runtime.threads import num_threads, set_num_threads
 
-LENGTHS = (1, 2, 3, 5, 7, 8, 12, 30, 49, 60, 64, 79, 127, 128, 131, 210, 316, 1000, 1009, 2048, 4099, 5000, 8192,
-           65_537, 100_000, 150_000)
-"""Factors 2, 4 and odd ones; primes above 128; lines that are cut, by kept factors and by products of them."""
+LENGTHS = (1, 2, 3, 5, 7, 8, 12, 30, 49, 60, 64, 79, 127, 128, 131, 210, 251, 316, 509, 521, 813, 1000, 1009, 2048,
+           4099, 5000, 8192, 65_537, 100_000, 150_000)
+"""Factors 2, 4 and odd ones; primes above 64 and 512; lines that are cut, by kept factors and by products of them."""
 
 
 def numbers(shape, dtype, seed=0):
