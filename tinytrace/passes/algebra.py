@@ -1,8 +1,8 @@
 """Algebra that is exact to the bit: steps that change nothing, and steps that undo the step before them.
 
-x * 1, x / 1, x - 0 and conversions to the same type are x; two transposes, reshapes or negations are one or none; a
-choice that is made already is what it chooses. Not here: x + 0 (it turns -0 into 0), x * 0 (NaN), anything that moves a
-rounding.
+x * 1, x / 1, x - 0, stop_gradient(x) and conversions to the same type are x; two transposes, reshapes or negations are
+one or none; a choice that is made already, or between equals, is what it chooses. Not here: x + 0 (it turns -0 into 0),
+x * 0 (NaN), anything that moves a rounding.
 """
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.elementwise import neg_p
 from tinytrace.primitives.select import select_n_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
+from tinytrace.primitives.stop_gradient import stop_gradient_p
 
 Makers = dict[Var, JaxprEqn]
 """For each variable the equation that computes it."""
@@ -70,6 +71,11 @@ def _twice(eqn: JaxprEqn, makers: Makers) -> Atom | None:
     return before.invars[0] if before is not None and before.params == eqn.params else None
 
 
+def _itself(eqn: JaxprEqn, makers: Makers) -> Atom | None:
+    """Derivatives have been taken: what they stop at is its operand."""
+    return eqn.invars[0]
+
+
 def _same_type(eqn: JaxprEqn, makers: Makers) -> Atom | None:
     x, out = eqn.invars[0], eqn.outvars[0]
     return x if x.aval == out.aval else None
@@ -103,6 +109,8 @@ def _transposed(eqn: JaxprEqn, makers: Makers) -> Atom | JaxprEqn | None:
 
 def _chosen(eqn: JaxprEqn, makers: Makers) -> Atom | None:
     which, *cases = eqn.invars
+    if all(case is cases[0] for case in cases):  # the guard of a branch's operand, where both sides are the operand
+        return cases[0]
     which = _number(which, makers)
     if not isinstance(which, Literal) or np.ndim(which.val):
         return None
@@ -129,5 +137,5 @@ def _before(eqn: JaxprEqn, makers: Makers) -> JaxprEqn | None:
 _RULES: dict[Primitive, Callable[[JaxprEqn, Makers], Any]] = {
     mul_p: _times_one, div_p: _by_one, sub_p: _minus_zero, neg_p: _twice, not_p: _twice, rev_p: _twice,
     convert_element_type_p: _same_type, broadcast_in_dim_p: _same_type, reshape_p: _reshaped, transpose_p: _transposed,
-    select_n_p: _chosen,
+    select_n_p: _chosen, stop_gradient_p: _itself,
 }
