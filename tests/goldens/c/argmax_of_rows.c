@@ -12,7 +12,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
             }
         }
         float c_max = -__builtin_inff();
-        uint8_t c_nan = 0;
+        int32_t c_nan = 0;
         #pragma omp simd reduction(max: c_max) reduction(|: c_nan)
         for (int64_t i1 = 0; i1 < 4096; i1++) {
             const float a_i = a[4096 * i0 + i1];

@@ -10,11 +10,11 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     float *restrict d = work[2];
     for (int64_t i0 = begin; i0 < end; i0++) {
         float b_i_max = -__builtin_inff();
-        uint8_t b_i_nan = 0;
+        int32_t b_i_nan = 0;
         float c = 0.0f;
         for (int64_t i1_block = 0; i1_block < 16; i1_block++) {
             float b_i_max_partial = -__builtin_inff();
-            uint8_t b_i_nan_partial = 0;
+            int32_t b_i_nan_partial = 0;
             float c_partial = 0.0f;
             #pragma omp simd reduction(max: b_i_max_partial) reduction(|: b_i_nan_partial) reduction(+: c_partial)
             for (int64_t i1 = 0; i1 < 256; i1++) {

@@ -23,7 +23,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
             g[lane] = g_i_row[lane];
         }
         float i_min = __builtin_inff();
-        uint8_t i_nan = 0;
+        int32_t i_nan = 0;
         #pragma omp simd reduction(min: i_min) reduction(|: i_nan)
         for (int64_t i1 = 0; i1 < 64; i1++) {
             const float g_i = g[i1];

@@ -12,7 +12,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     for (int64_t i0 = begin; i0 < end; i0++) {
         float e[1024];
         float b_max = -__builtin_inff();
-        uint8_t b_nan = 0;
+        int32_t b_nan = 0;
         #pragma omp simd reduction(max: b_max) reduction(|: b_nan)
         for (int64_t i1 = 0; i1 < 1024; i1++) {
             const float a_i = a[1024 * i0 + i1];

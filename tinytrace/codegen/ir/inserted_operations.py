@@ -64,17 +64,17 @@ def _convert(source: DType, dtype: DType) -> Operation:
 # --- choices and tests -------------------------------------------------------------------------------------------
 
 @functools.cache
-def select(dtype: DType) -> Operation:
+def select(dtype: DType, flag: DType = BOOL) -> Operation:
     """Return `which ? x : y`."""
-    formula = choose(operand(0, BOOL), operand(1, dtype), operand(2, dtype))
-    return operation("select", (BOOL, dtype, dtype), dtype, formula, np.where)
+    formula = choose(operand(0, flag), operand(1, dtype), operand(2, dtype))
+    return operation("select", (flag, dtype, dtype), dtype, formula, np.where)
 
 
 @functools.cache
 def is_nan(dtype: DType) -> Operation:
-    """Return `x != x`."""
-    x = operand(0, dtype)
-    return operation("is_nan", (dtype,), BOOL, x.differs(x), np.isnan)
+    """Return `x != x`, as an integer that is as wide as x: a vector of flags is no narrower than one of elements."""
+    x, flag = operand(0, dtype), np.dtype(f"i{dtype.itemsize}")
+    return operation("is_nan", (dtype,), flag, x.differs(x), lambda x: np.isnan(x).astype(flag))
 
 
 @functools.cache

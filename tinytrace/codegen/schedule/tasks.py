@@ -11,7 +11,7 @@ from tinytrace.codegen.ir.nodes import Node, apply, literal, local, rewrite
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.plan.partition import Root
-from tinytrace.core.dtypes import BOOL, DType
+from tinytrace.core.dtypes import DType
 from tinytrace.records import dataclass
 
 
@@ -73,8 +73,9 @@ def folds(task: Task) -> list[tuple[Node, str, Node]]:
         name = task.name if wide == dtype else f"{task.name}_{root.combine}"
         return [(_local(task, name, wide), propagating(root.combine, wide), task.value)]
     nan_seen = apply(is_nan(wide), (task.value,))
+    assert nan_seen.dtype is not None
     return [(_local(task, f"{task.name}_{root.combine}", wide), root.combine, task.value),
-            (_local(task, f"{task.name}_nan", BOOL), "or", nan_seen)]
+            (_local(task, f"{task.name}_nan", nan_seen.dtype), "or", nan_seen)]
 
 
 def result_of(task: Task) -> Node:
@@ -84,7 +85,8 @@ def result_of(task: Task) -> Node:
     wide = first.dtype
     assert wide is not None
     if others:
-        first = apply(select(wide), (others[0], literal(np.nan, wide), first))
+        assert others[0].dtype is not None
+        first = apply(select(wide, others[0].dtype), (others[0], literal(np.nan, wide), first))
     return converted(first, dtype)
 
 
