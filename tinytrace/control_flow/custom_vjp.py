@@ -14,7 +14,7 @@ from tinytrace.control_flow.effects import custom_derivatives_allowed_effects
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
 from tinytrace.core.kinds import Call, Kind
-from tinytrace.core.named_axes import Axis
+from tinytrace.core.named_axes import Axis, binding
 from tinytrace.core.primitive import refuse
 from tinytrace.core.tangents import SymbolicZero, Zero
 from tinytrace.core.trace import current_trace, set_current_trace
@@ -147,7 +147,9 @@ class _BatchedFwdThunk:
         self.out_mapped: list[bool] = []
 
     def __call__(self, *moving: bool) -> tuple[Jaxpr, list[Any]]:
-        batched, self.out_mapped = batch_jaxpr(ClosedJaxpr(*self._thunk(*moving)), self._axis, self._in_mapped, False)
+        with binding(self._axis):  # the rule may be asked for where nothing is mapped any more
+            fwd = ClosedJaxpr(*self._thunk(*moving))
+        batched, self.out_mapped = batch_jaxpr(fwd, self._axis, self._in_mapped, False)
         return batched.jaxpr, batched.consts
 
     def __repr__(self) -> str:
