@@ -137,8 +137,8 @@ def length(a: Any, b: Any) -> Any:
 def _sign(x: Any) -> Any:
     a, b = parts(x)
     size = length(a, b)
-    zero = equals(size, 0)
-    return complex(select(zero, a, div(a, size)), select(zero, b, div(b, size)))
+    zero = equals(size, 0)  # of a complex zero the sign is 0, whatever signs its parts have
+    return complex(select(zero, size, div(a, size)), select(zero, size, div(b, size)))
 
 
 @means_on_parts(ar.integer_pow_p)
