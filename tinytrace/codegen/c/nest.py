@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tinytrace.codegen.c.clauses import reduction_clause
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.counters import UNROLLED, counted, is_unrolled
 from tinytrace.codegen.c.equal_kernels import Pattern, pattern
@@ -17,6 +18,7 @@ from tinytrace.codegen.c.halves import moved, stored
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.types import array_type, narrowed, variable_type, widened
+from tinytrace.codegen.c.words import as_word
 from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.kernel import Nest
@@ -44,7 +46,6 @@ from tinytrace.codegen.ir.statements import (
 from tinytrace.codegen.passes.streaming_stores import is_streaming
 from tinytrace.core.dtypes import is_half
 from tinytrace.core.formulas import Formula, call_host, constant
-from tinytrace.core.monoids import monoids
 from tinytrace.records import replace
 
 _PLAIN = frozenset(["axis", "literal", "local", "affine"])
@@ -138,8 +139,9 @@ class NestWriter:
                 if isinstance(place, Node):
                     code.line(f"{place.args[0]} = {text};", COPY, place.eqns | value.eqns | eqns)
                 else:
-                    code.line(f"{self._place(place)} = {bits or stored(code, value, text, place[0])};", COPY,
-                              value.eqns | place[0].eqns | eqns)
+                    line = as_word(code, place, value) \
+                        or f"{self._place(place)} = {bits or stored(code, value, text, place[0])}"
+                    code.line(f"{line};", COPY, value.eqns | place[0].eqns | eqns)
             case Combine(place, op, value):
                 self._combine(place, op, value)
             case When(guard, inner):
@@ -370,23 +372,6 @@ def is_whole(loop: For) -> bool:
 def is_spread(nest: Nest) -> bool:
     """Is all of a kernel one loop that runs on several threads, and so becomes a function?"""
     return len(nest.body) == 1 and isinstance(nest.body[0], For) and bool(nest.body[0].grain)
-
-
-def reduction_clause(loop: For) -> str | None:
-    """Return what `#pragma omp simd` must know of the variables that the loop folds into.
-
-    None when it has no word for an operation: then the loop must keep its order.
-    """
-    clauses: dict[str, list[str]] = {}
-    own = {stmt.local for stmt in loop.body if isinstance(stmt, Declare)}
-    for stmt in loop.body:
-        if isinstance(stmt, Combine) and isinstance(stmt.place, Node) and stmt.place not in own:
-            assert stmt.place.dtype is not None
-            clauses.setdefault(monoids[stmt.op].clause, []).append(str(stmt.place.args[0]))
-    if "" in clauses:
-        return None
-    scan = "inscan, " if any(isinstance(stmt, Inclusive) for stmt in loop.body) else ""
-    return "".join(f" reduction({scan}{op}: {', '.join(dict.fromkeys(names))})" for op, names in clauses.items())
 
 
 def _certain(body: Iterable[Stmt]) -> list[Stmt]:

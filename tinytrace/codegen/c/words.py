@@ -1,0 +1,26 @@
+"""Complex numbers of eight bytes that are only moved are written as words.
+
+`b[i] = a[j]` of two floats each is two loads and two stores to gcc, and a loop of them has no vectors: it takes three
+times as long as one of words.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.lines import named
+from tinytrace.codegen.ir.nodes import Node
+from tinytrace.codegen.ir.statements import Buffer
+
+MOVED_AS_WORDS = np.dtype(np.complex64)
+
+
+def as_word(code: Code, place: tuple[Buffer, Node], value: Node) -> str:
+    """Return the assignment of an element that is read and stored; nothing if that is not all, or not of this type."""
+    to, at = place
+    if to.dtype != MOVED_AS_WORDS or value.op != "load" or value.dtype != to.dtype or code.name_of(value) is not None \
+            or code.uses[value] > 1:
+        return ""
+    code.prepare(value.certain, value)
+    source = f"((const uint64_t *){named(value.args[0].name)})[{code.value(value.args[1])}]"
+    return f"((uint64_t *){named(to.name)})[{code.value(at)}] = {source}"
