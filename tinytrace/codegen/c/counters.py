@@ -8,7 +8,7 @@ Positions of 64 bits are two vectors, which are packed in every iteration: with 
 0.85 (AVX-512) of the time. Addresses keep their 64 bits; the bounds say that nothing overflows.
 
 A loop that updates elements at computed places, one after the other, has no vectors: its iteration is a reading, an
-addition and a writing, and as much again for counting and jumping. Those are shared by eight: 0.8 of the time.
+addition and a writing, and as much again for counting and jumping. Those are shared by eight: 0.7 to 0.9 of the time.
 """
 from __future__ import annotations
 
