@@ -17,7 +17,10 @@ COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives rand
 MATRIX := "--threads=1" "--threads=5" "--exact --threads=1" "--exact --threads=2" "--exact --threads=5"
 
 # Three processes more than there are cores: tests wait for compilers, locks and processes. On two cores that saves a tenth.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 3)
+# The fast tests wait less, and each process reads all of them first, for four seconds.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+WORKERS := $(shell expr $(CORES) + 3)
+QUICK_WORKERS := $(shell expr $(CORES) + 1)
 
 # Python's bytecode is kept: without it every process compiles the package's 300 modules first.
 unexport PYTHONDONTWRITEBYTECODE
@@ -39,7 +42,7 @@ test: $(VENV)/.dev  ## run all tests (minutes)
 
 test-fast: $(VENV)/.dev  ## run what is quick of each file of tests, the laws of primitives on all of them (under a minute)
 	@echo "==> the fast tests"
-	@HYPOTHESIS_PROFILE=quick PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) $(BIN)/python -m pytest -q -n auto \
+	@HYPOTHESIS_PROFILE=quick PYTEST_XDIST_AUTO_NUM_WORKERS=$(QUICK_WORKERS) $(BIN)/python -m pytest -q -n auto \
 		--dist worksteal --quick
 
 # Of long tables each setting takes a third, and together they take all.

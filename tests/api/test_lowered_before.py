@@ -51,6 +51,7 @@ def python(tmp_path):
     return run
 
 
+@pytest.mark.not_quick
 def test_the_second_process_does_not_import_the_code_generator(python):
     answers, compiles, imported = python(PROGRAM + TELL).rsplit(" ", 2)
     assert (int(compiles) > 9, imported) == (True, "True")
@@ -58,6 +59,7 @@ def test_the_second_process_does_not_import_the_code_generator(python):
         assert python(PROGRAM + TELL, **environment).rsplit(" ", 2) == [answers, "0", "False"]
 
 
+@pytest.mark.not_quick
 def test_what_is_looked_at_is_made_then(python):
     code = PROGRAM + "f = jax.jit(lambda x: jnp.sin(x) + 1)\nprint(f(X).sum())\n"
     look = "lowered = f.lower(X)\nprint(lowered.as_text(), lowered.compile()(X).sum(), ladder.stats.compiles)"
@@ -66,6 +68,7 @@ def test_what_is_looked_at_is_made_then(python):
     assert python(code + look).rsplit(" ", 1) == [first, "0"]
 
 
+@pytest.mark.not_quick
 def test_closed_over_arrays_and_callbacks_are_each_process_s_own(python):
     code = PROGRAM + """
 c = jnp.full(4, float(NUMBER))
@@ -93,6 +96,7 @@ with FAULTS["wrong C"].planted():
     assert python(PROGRAM + change) == wrong  # and what was lowered rightly does not hide a change
 
 
+@pytest.mark.not_quick
 def test_without_its_entry_a_program_is_compiled_again(python, tmp_path):
     tell = PROGRAM + "print(jax.jit(jnp.cumsum)(X[0]), ladder.stats.compiles)"
     first = python(tell)
@@ -102,6 +106,7 @@ def test_without_its_entry_a_program_is_compiled_again(python, tmp_path):
     assert python(tell) == first.removesuffix("1") + "0"
 
 
+@pytest.mark.not_quick
 def test_settings_are_part_of_what_is_looked_up(python):
     tell = PROGRAM + "print(jax.jit(lambda x: x * x + x)(X[0] / 3).tolist())"
     answers = [python(tell, TINYTRACE_EXACT=exact) for exact in ("0", "1", "0", "1")]
