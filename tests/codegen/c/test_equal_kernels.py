@@ -3,14 +3,16 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.meanings import in_numpy
 from tinytrace.codegen.c import equal_kernels, translation_unit
+from tinytrace.testing.strategies import programs_with_arguments
 
 
-def layers(count, size=64):
+def layers(count, size=64, gradient=jax.grad):
     """A network of equal layers with the gradient of its parameters, and arguments for it."""
     numbers = np.random.default_rng(0)
     parameters = [(jnp.asarray(numbers.standard_normal((size, size)).astype(np.float32) / 9), jnp.ones(size))
@@ -21,7 +23,7 @@ def layers(count, size=64):
             x = jnp.tanh(x @ w + b)
         return jnp.sum(x ** 2)
 
-    return jax.grad(loss), (parameters, jnp.asarray(numbers.standard_normal((32, size)).astype(np.float32)))
+    return gradient(loss), (parameters, jnp.asarray(numbers.standard_normal((32, size)).astype(np.float32)))
 
 
 def functions(lowered):
@@ -47,6 +49,34 @@ def test_bits_are_those_of_kernels_apart(monkeypatch):
     apart = jax.jit(lambda *args: function(*args))(*args)
     for x, y in zip(jax.tree.leaves(together), jax.tree.leaves(apart), strict=True):
         assert np.asarray(x).tobytes() == np.asarray(y).tobytes()
+
+
+def test_a_function_gives_the_variable_that_others_read():
+    """A sum of squares is a number that ends in no array: the next kernels read it."""
+    def program(xs):
+        lengths = [jnp.sqrt(jnp.sum(x * x)) for x in xs]
+        return [x / (length + 1) for x, length in zip(xs, lengths, strict=True)]
+    xs = [jnp.arange(5.0 + k, 12.0 + k) for k in range(4)]
+    lowered = jax.jit(program).lower(xs)
+    assert re.search(r"static float (tt_kernel_\d)\(", lowered.as_text())
+    for mine, wanted in zip(jax.jit(program)(xs), in_numpy(program, xs), strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-6)
+
+
+@settings(deadline=None)
+@given(programs_with_arguments(max_steps=12))
+def test_bits_are_the_same_when_every_kernel_is_a_function(case):
+    program, args = case
+
+    def bits(limit):
+        jax.clear_caches()
+        before = equal_kernels.MANY
+        equal_kernels.MANY = limit
+        try:
+            return [np.asarray(x).tobytes() for x in jax.tree.leaves(jax.jit(program.function())(*args))]
+        finally:
+            equal_kernels.MANY = before
+    assert bits(0) == bits(1 << 20)
 
 
 def test_every_equation_leads_to_the_function_that_computes_it():
@@ -89,9 +119,10 @@ def test_kernels_around_shared_ones_see_what_they_store():
 
 
 @pytest.mark.not_quick
-def test_an_entry_that_only_calls_is_compiled_as_it_stands(monkeypatch):
+@pytest.mark.parametrize("gradient", [jax.grad, jax.value_and_grad])
+def test_an_entry_that_only_calls_is_compiled_as_it_stands(monkeypatch, gradient):
     """Of a long program: its loops are functions, and no compiler looks for what its calls have in common."""
-    function, args = layers(20)
+    function, args = layers(20, gradient=gradient)
     lowered = jax.jit(function).lower(*args)
     text = lowered.as_text(full=True)
     entry = text[text.rindex("int32_t tt_entry("):]

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from tinytrace.codegen.ir.kernel import Kernel, Nest
+from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import (
     Buffer,
@@ -28,6 +28,7 @@ from tinytrace.codegen.ir.statements import (
     Stmt,
     Store,
     When,
+    captured,
     expressions,
     nested,
 )
@@ -46,6 +47,8 @@ class Pattern(NamedTuple):
     """Equal for statements that are."""
     eqns: tuple[frozenset[int], ...]
     """The ids of the equations of their parts, in the same order for all that are equal."""
+    result: Node | None = None
+    """The variable of theirs that other kernels read, if there is one."""
 
     def counterparts(self, other: Pattern) -> dict[int, frozenset[int]]:
         """Return for each equation of these statements what it is among those of equal ones."""
@@ -61,19 +64,47 @@ class Pattern(NamedTuple):
 
 def repeated(kernels: Sequence[Kernel]) -> dict[Nest, Pattern]:
     """Return the kernels of a program that become functions, because several are equal, with their patterns."""
-    nests = [kernel for kernel in kernels if isinstance(kernel, Nest) and _stands_alone(kernel)]
+    nests = [kernel for kernel in kernels if isinstance(kernel, Nest) and _runs_on_this_thread(kernel)]
     fewest = FEWEST if len(kernels) < MANY else 1
     alike = Counter(map(_outline, nests))
-    patterns = {nest: pattern(nest.body) for nest in nests if alike[_outline(nest)] >= fewest}
+    nests = [nest for nest in nests if alike[_outline(nest)] >= fewest]
+    results = _results(nests, kernels)
+    patterns = {nest: pattern(nest.body, *results[nest]) for nest in nests if len(results[nest]) < 2}
     counts = Counter(found.key for found in patterns.values())
     return {nest: found for nest, found in patterns.items() if counts[found.key] >= fewest}
 
 
-def _stands_alone(nest: Nest) -> bool:
-    """Is a kernel made of loops that run on this thread, and leaves it nothing but what they store?"""
-    return all(isinstance(stmt, (For, Row)) for stmt in nest.body) and not any(
+def _runs_on_this_thread(nest: Nest) -> bool:
+    """Is a kernel made of loops, and of the variables that they fold into?"""
+    kinds = set(map(type, nest.body))
+    return For in kinds and kinds <= {For, Row, Declare, Store, Combine} and not any(
         (isinstance(stmt, Call) and (stmt.procedure.uses_host or stmt.procedure.failure or stmt.then is not None))
         or (isinstance(stmt, For) and stmt.grain) for stmt in nested(nest.body))
+
+
+def _results(nests: Sequence[Nest], kernels: Sequence[Kernel]) -> dict[Nest, list[Node]]:
+    """Return for each of these kernels of a program its variables that other kernels read."""
+    own = {nest: [stmt.local for stmt in nest.body if isinstance(stmt, Declare)] for nest in nests}
+    read = _variables_read(kernels) if any(own.values()) else set()
+    return {nest: [x for x in variables if x in read] for nest, variables in own.items()}
+
+
+def _variables_read(kernels: Sequence[Kernel]) -> set[Node]:
+    """Return the variables that kernels read and do not declare themselves."""
+    found: set[Node] = set()
+    for kernel in kernels:
+        roots: list[Node] = []
+        match kernel:
+            case Nest():
+                found.update(captured(kernel.body)[1])
+            case Choose(index=Node() as index):
+                roots = [index]
+            case Repeat(wanted=Node() as wanted):
+                roots = [wanted]
+        found.update(node for node in walk(roots) if node.op == "local")
+        for program in inner_programs(kernel):
+            found |= _variables_read(program)
+    return found
 
 
 def _outline(nest: Nest) -> tuple[int, ...]:
@@ -81,11 +112,13 @@ def _outline(nest: Nest) -> tuple[int, ...]:
     return len(nest.equations), *(stmt.axis.args[1] if isinstance(stmt, For) else 0 for stmt in nest.body)
 
 
-def pattern(body: Sequence[Stmt]) -> Pattern:
-    """Return statements with numbers for names."""
+def pattern(body: Sequence[Stmt], result: Node | None = None) -> Pattern:
+    """Return statements with numbers for names; result: the variable of theirs that others read."""
     found = _Numbering()
     found.add(body)
-    return Pattern(tuple(found.tokens), tuple(found.eqns))
+    if result is not None:
+        found.add_result(result)
+    return Pattern(tuple(found.tokens), tuple(found.eqns), result)
 
 
 class _Numbering:
@@ -122,6 +155,9 @@ class _Numbering:
                     at = [(name, self._place(place)) for name, place in places.items()]
                     self._token("call", procedure, written, stmt.rows, *at)
                     self._inner([stmt.then] if stmt.then is not None else [])
+
+    def add_result(self, x: Node) -> None:
+        self._token("return", self._variable(x))
 
     def _inner(self, body: Sequence[Stmt]) -> None:
         self.tokens.append("{")

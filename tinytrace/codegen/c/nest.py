@@ -17,6 +17,7 @@ from tinytrace.codegen.c.grouped_loads import has_grouped_loads
 from tinytrace.codegen.c.halves import moved, stored
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
+from tinytrace.codegen.c.reduction_clause import reduction_clause
 from tinytrace.codegen.c.types import array_type, narrowed, variable_type, widened
 from tinytrace.codegen.c.words import as_word
 from tinytrace.codegen.ir.arithmetic import constant_of
@@ -76,7 +77,11 @@ class NestWriter:
         if number is None:
             number = self._add_shared_function(nest, buffers, variables, pattern)
         words = [named(b.name) for b in buffers] + [self.code.value(x) for x in variables]
-        self.code.line(f"{named(self.functions[number].name)}({', '.join(words)});", CALL, nest.eqns)
+        target = ""
+        if (result := pattern.result) is not None:
+            target = f"{variable_type(result.dtype)} {result.args[0]} = "
+            self.code.declared.add(str(result.args[0]))
+        self.code.line(f"{target}{named(self.functions[number].name)}({', '.join(words)});", CALL, nest.eqns)
 
     def _add_shared_function(self, nest: Nest, buffers: Sequence[Buffer], variables: Sequence[Node],
                              pattern: Pattern) -> int:
@@ -90,7 +95,11 @@ class NestWriter:
                  for b in buffers]
         takes += [f"{variable_type(x.dtype)} {x.args[0]}" for x in variables]
         inner.declared.update(str(x.args[0]) for x in variables)
-        function = CFunction(name, f"void {named(name)}({', '.join(takes)})", *inner.finished(self.functions))
+        gives = "void"
+        if (result := pattern.result) is not None:
+            gives = variable_type(result.dtype)
+            inner.line(f"return {result.args[0]};")
+        function = CFunction(name, f"{gives} {named(name)}({', '.join(takes)})", *inner.finished(self.functions))
         self._remember(pattern.key, pattern, function)
         return number
 

@@ -9,7 +9,7 @@ from tinytrace.codegen.c.lines import COPY, CFunction, named
 from tinytrace.codegen.c.nest import NestWriter, is_spread
 from tinytrace.codegen.c.types import memory_type
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs
-from tinytrace.codegen.ir.statements import Buffer, Declare, Row, nested
+from tinytrace.codegen.ir.statements import Buffer, Call, Declare, For, Row, nested
 
 
 class ProgramWriter:
@@ -19,6 +19,8 @@ class ProgramWriter:
         self.code = code
         self.functions: list[CFunction] = []
         self._nests = NestWriter(code, self.functions, fuses)
+        self.has_loops = False
+        """Does the entry itself compute in loops?"""
 
     def write(self, kernels: Sequence[Kernel], top: bool = True) -> None:
         """Write kernels in order, each with a comment that says what it is, where its loops are."""
@@ -38,6 +40,8 @@ class ProgramWriter:
                     self._nests.call_shared(kernel, shared[kernel])
                 case Nest():
                     self._nests.write(kernel)
+                    self.has_loops |= any(isinstance(stmt, For) or not (top or isinstance(stmt, Call))
+                                          for stmt in kernel.body)
                 case Repeat():
                     self.code.forget_loads()  # an iteration may read what the one before has written
                     self._repeat(kernel)
@@ -69,6 +73,7 @@ class ProgramWriter:
                 code.line(f"{const}{_pointer(view.buffer)} = {named(view.base.name)} + {step}{loop.iteration.args[0]};")  # type: ignore[union-attr]
             self.write(loop.condition, top=False)
             if loop.wanted is not None:
+                self.has_loops = True
                 code.line(f"if (!{code.operand(loop.wanted)}) break;", COPY, loop.eqns)
             self.write(loop.body, top=False)
             for pair in moving:

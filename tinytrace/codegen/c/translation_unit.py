@@ -71,7 +71,7 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     inside, standing = body.finished(writer.functions)
     entry = CFunction("tt_entry", f"int32_t {named('tt_entry')}(void *const *buffers, const struct tt_host *host)",
                       [*code.lines, *inside, Line.of("    return TT_OK;")], standing, linkage="",
-                      attributes=AS_WRITTEN if _is_list_of_calls(inside) else ())
+                      attributes=AS_WRITTEN if not writer.has_loops and _is_list_of_calls(inside) else ())
     parts = split_compile(writer.functions, entry)
     lines = parts or paragraphs([function.all_lines for function in (*writer.functions, entry)])
     pragmas = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
@@ -83,9 +83,9 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
 
 
 def _is_list_of_calls(lines: Sequence[Line]) -> bool:
-    """Does an entry call many functions, and compute nothing itself?"""
+    """Does an entry call many functions, and compute less itself?"""
     calls = sum(line.role == CALL or "->parallel_for(" in line for line in lines)
-    return calls >= MANY_CALLS and not any(line.role in (COMPUTE, COPY) for line in lines)
+    return calls >= max(MANY_CALLS, sum(line.role in (COMPUTE, COPY) for line in lines))
 
 
 class TranslationUnit(NamedTuple):
