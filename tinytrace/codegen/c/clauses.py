@@ -1,10 +1,22 @@
-"""What compilers are told of loops that become vectors: into which variables these fold, and how."""
+"""What compilers are told of loops that become vectors: what these fold into; that short ones inside are unrolled."""
 from __future__ import annotations
 
 from tinytrace.codegen.ir.nodes import Node
 from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive
+from tinytrace.codegen.passes.short_axes import SHORT
 from tinytrace.core.dtypes import is_complex
 from tinytrace.core.monoids import monoids
+
+
+def pragma_of(loop: For, is_inside_vectors: bool) -> str:
+    """Return the line before a loop, or nothing.
+
+    is_inside_vectors: is the loop around it the vectorised one? Then a short one must be gone before vectors are made.
+    """
+    if is_inside_vectors and not loop.simd and int(loop.axis.args[1]) <= SHORT:
+        return f"#pragma GCC unroll {max(2, int(loop.axis.args[1]))}"
+    clause = reduction_clause(loop) if loop.simd else None
+    return "" if clause is None else f"#pragma omp simd{clause}"
 
 
 def reduction_clause(loop: For) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tinytrace.codegen.c.clauses import reduction_clause
+from tinytrace.codegen.c.clauses import pragma_of
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.counters import UNROLLED, counted, is_unrolled
 from tinytrace.codegen.c.equal_kernels import Pattern, pattern
@@ -17,7 +17,6 @@ from tinytrace.codegen.c.grouped_loads import has_grouped_loads
 from tinytrace.codegen.c.halves import moved, stored
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
-from tinytrace.codegen.c.reduction_clause import reduction_clause
 from tinytrace.codegen.c.types import array_type, narrowed, variable_type, widened
 from tinytrace.codegen.c.words import as_word
 from tinytrace.codegen.ir.arithmetic import constant_of
@@ -60,6 +59,8 @@ class NestWriter:
         self.functions = functions
         self.fuses = fuses
         """May a product and a sum be rounded once?"""
+        self.is_inside_vectors = False
+        """Is what is written now in a vectorised loop?"""
         self._about: tuple[str, Sequence[Equation]] = "", ()
         self._written: dict[object, tuple[int, Pattern, dict[int, frozenset[int]]]] = {}
         """For each function that others may share: its number, what it does, and which equations it is besides."""
@@ -227,17 +228,18 @@ class NestWriter:
             code.keep(loop.end, "stop")
         begin, end = code.value(loop.begin), code.value(loop.end)
         one_by_one = has_grouped_loads(loop)
-        if loop.simd and not one_by_one:
-            clause = reduction_clause(loop)
-            if clause is not None:
-                code.line(f"#pragma omp simd{clause}")
+        pragma = "" if one_by_one else pragma_of(loop, self.is_inside_vectors)
         if is_unrolled(loop):
-            code.line(UNROLLED)
+            pragma = UNROLLED
+        if pragma:
+            code.line(pragma)
         head, lines = counted(loop, begin, end)
         with code.block(head):
             for line in (*GROUPED_LOADS.in_text(), *lines) if one_by_one else lines:
                 code.line(line)
+            around, self.is_inside_vectors = self.is_inside_vectors, self.is_inside_vectors or loop.simd
             self._iteration(loop.body)
+            self.is_inside_vectors = around
 
     def _iteration(self, body: Sequence[Stmt]) -> None:
         """Write the body of a loop; in a running fold, what comes before the fold is read and what comes after."""
@@ -332,6 +334,7 @@ class NestWriter:
         writer._hoist(loop)
         if loop.simd:
             inner.line("#pragma omp simd")
+        writer.is_inside_vectors = loop.simd
         first = constant_of(loop.begin)
         shift = f" + {first}" if first else ""
         begin, end = f"begin{shift}", f"end{shift}"

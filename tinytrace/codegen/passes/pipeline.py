@@ -15,6 +15,7 @@ from tinytrace.codegen.passes.narrow_gathers import read_narrow_elements_first
 from tinytrace.codegen.passes.prefetch import prefetch_rows
 from tinytrace.codegen.passes.quotients import split_quotients
 from tinytrace.codegen.passes.reuse import reuse_temporaries
+from tinytrace.codegen.passes.short_axes import vectorise_around_short_axes
 from tinytrace.codegen.passes.streaming_stores import stream_results
 from tinytrace.codegen.passes.threads import spread_over_threads
 from tinytrace.codegen.passes.tiling import tile_loops
@@ -34,6 +35,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     prefetch_rows,
     read_narrow_elements_first,
     round_in_strips,
+    vectorise_around_short_axes,
 ]
 
 

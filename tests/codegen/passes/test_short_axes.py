@@ -1,0 +1,43 @@
+"""Loops around short axes carry the vectors, with the results that NumPy gives."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+from tinytrace import nn
+from tinytrace import numpy as jnp
+
+PROGRAMS = {
+    "broadcast": lambda x: jnp.exp(x[:, :1] * jnp.arange(3.0)),
+    "argmax": lambda x: jnp.argmax(x, 1),
+    "softmax": lambda x: nn.softmax(x, 1),
+    "cumsum": lambda x: jnp.argmax(jnp.cumsum(x > 0, axis=1), axis=1),
+    "sum of products": lambda x: jnp.sum(x[:, :3] * jnp.flip(x[:, 1:], 1), axis=1),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("n", [1, 63, 1000, 50_001])
+def test_results_are_those_of_the_operations(name, n):
+    x = np.random.default_rng(n).standard_normal((n, 4), np.float32)
+    with jax.disable_jit():
+        want = np.asarray(PROGRAMS[name](jnp.asarray(x)))
+    np.testing.assert_allclose(np.asarray(jax.jit(PROGRAMS[name])(x)), want, rtol=3e-6, atol=1e-6)
+
+
+def test_the_loop_around_a_short_axis_is_the_vectorised_one():
+    text = jax.jit(PROGRAMS["broadcast"]).lower(np.ones((1000, 4), np.float32)).as_text()
+    loops = [line.strip() for line in text.splitlines() if line.strip().startswith(("#pragma omp", "#pragma GCC unroll",
+                                                                                    "for"))]
+    assert [line.split(" (")[0] for line in loops] == ["#pragma omp simd", "for", "#pragma GCC unroll 3", "for"]
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: jnp.exp(x[:, None] * jnp.arange(5.0)),  # not that short
+    lambda x: jnp.exp(x[:32, None] * jnp.arange(3.0)),  # of too few
+    lambda x: jnp.exp(x[::50, None] * jnp.arange(3.0)),  # far apart
+    lambda x: jnp.exp(x.astype(np.float16)[:, None] * jnp.arange(3.0).astype(np.float16)),
+], ids=["long", "few", "far", "halves"])
+def test_other_loops_stay(function):
+    assert "#pragma GCC unroll" not in jax.jit(function).lower(np.ones(5000, np.float32)).as_text()

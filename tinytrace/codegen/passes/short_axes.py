@@ -1,0 +1,85 @@
+"""Loops inside of which there are only short ones carry the vectors themselves.
+
+    for i < 100000: for j < 2 simd: g[2 i + j] = f(x[i], j)    becomes    for i simd: for j < 2: g[2 i + j] = ...
+
+A vector has 8 or 16 lanes, of which an axis of two elements fills two, and calls the function once for each element of
+`i`. Compilers unroll the short loops, and the vectors are over `i`: side by side, or at distances of a few elements,
+which are exchanged within a few vectors. That holds for loops whose iterations are independent and do nothing but
+compute; where elements lie farther apart, each lane would fetch a cache line of its own.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinytrace.codegen.ir.arithmetic import constant_of, stride_along
+from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.statements import (
+    Combine,
+    Declare,
+    For,
+    Row,
+    Stmt,
+    Store,
+    expressions,
+    nested,
+    with_body,
+)
+from tinytrace.core.dtypes import is_half
+from tinytrace.records import replace
+
+SHORT = 4
+"""Iterations of all loops inside together, and elements from one iteration to the next: at most."""
+FEWEST = 64
+"""Iterations of the loop that is to carry the vectors: a few vectors of them."""
+
+
+def vectorise_around_short_axes(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program in which loops around short ones are the vectorised ones."""
+    return map_bodies(kernels, _changed, keep_titles=True)
+
+
+def _changed(body: Sequence[Stmt]) -> list[Stmt]:
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For) and not stmt.simd:
+            stmt = replace(stmt, body=_plain(stmt.body), simd=True) if _is_around_short(stmt) \
+                else with_body(stmt, _changed(stmt.body))
+        result.append(stmt)
+    return result
+
+
+def _plain(body: Sequence[Stmt]) -> list[Stmt]:
+    return [replace(stmt, body=_plain(stmt.body), simd=False) if isinstance(stmt, For) else stmt for stmt in body]
+
+
+def _is_around_short(loop: For) -> bool:
+    inside = nested(loop.body)
+    loops = [stmt for stmt in inside if isinstance(stmt, For)]
+    return loop.independent and int(loop.axis.args[1]) >= FEWEST and any(stmt.simd for stmt in loops) \
+        and all(isinstance(stmt, (For, Declare, Row, Store, Combine)) for stmt in inside) \
+        and all(constant_of(stmt.begin) == 0 and constant_of(stmt.end) == stmt.axis.args[1] for stmt in loops) \
+        and _iterations(loop.body) <= SHORT and _reads_in_any_case(inside) and _elements_are_near(loop, inside)
+
+
+def _iterations(body: Sequence[Stmt]) -> int:
+    """Return how many iterations of innermost loops there are at most, one after the other's do not add up."""
+    return max((int(stmt.axis.args[1]) * max(1, _iterations(stmt.body)) for stmt in body if isinstance(stmt, For)),
+               default=0)
+
+
+def _reads_in_any_case(inside: Sequence[Stmt]) -> bool:
+    """Does no read depend on a condition? Unrolled, such reads lie side by side ("grouped loads" of c/quirks.py)."""
+    roots = [root for stmt in inside for root in expressions(stmt)]
+    return set(walk(roots, certain=True)).issuperset(node for node in walk(roots) if node.op == "load")
+
+
+def _elements_are_near(loop: For, inside: Sequence[Stmt]) -> bool:
+    """Are all elements few places from those of the next iteration? Those of two bytes have loops of their own."""
+    own = {stmt.buffer for stmt in inside if isinstance(stmt, Row)}
+    places = [stmt.place for stmt in inside if isinstance(stmt, (Store, Combine)) and not isinstance(stmt.place, Node)]
+    roots = [root for stmt in inside for root in expressions(stmt)]
+    places += [node.args[:2] for node in walk(roots) if node.op == "load"]
+    strides = [0 if buffer in own else stride_along(offset, loop.axis) for buffer, offset in places]
+    return not any(is_half(buffer.dtype) for buffer, _ in places) \
+        and all(stride is not None and 0 <= stride <= SHORT for stride in strides)
