@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 
+VIEW = "jitted: a compiled program gives memory of its own, as JAX's does; NumPy shows its argument"
 REASONS = {
     "numpy.empty": "NumPy leaves the memory as it is; here, as in JAX, it is zeros",
     "numpy.empty_like": "NumPy leaves the memory as it is; here, as in JAX, it is zeros",
@@ -11,6 +12,11 @@ REASONS = {
     "numpy.array": "a copy of 4 KB: three calls of Python around it",
     "lax.broadcast": "NumPy's function of this name makes an iterator and no array",
     "random.*": "the samples are JAX's to the bit, a hash for each; NumPy's generator counts on",
+    "numpy.flip*": VIEW,
+    "numpy.moveaxis": VIEW,
+    "numpy.expand_dims": VIEW,
+    "numpy.atleast_*": VIEW,
+    "*.matrix_transpose": VIEW,
     "numpy.partition": "both sides are sorted, as JAX's are; NumPy's are not",
     "numpy.argpartition": "both sides are sorted, as JAX's are; NumPy's are not",
     "numpy.unstack": "an Array is made for each row",
