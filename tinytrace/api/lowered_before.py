@@ -47,6 +47,12 @@ def find_again(name: str) -> tuple[Lowering, Found] | None:
     return None if lowering is None or found is None else (lowering, found)
 
 
+def is_new(name: str) -> bool:
+    """Has no process lowered the program of a name? Then it will be compiled; of one without a name nobody knows."""
+    store = runtime.discovery.current_store([])
+    return bool(name) and (store is None or not runtime.lowerings.is_there(store, name))
+
+
 def remember(name: str, lowering: Lowering) -> None:
     """Let later processes find what the program of a name, lowered at this moment, became."""
     store = runtime.discovery.current_store([]) if name else None

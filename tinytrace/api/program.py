@@ -22,7 +22,7 @@ from tinytrace.api.concrete import as_array, held
 from tinytrace.api.equal_programs import EqualProgram, equal_to, forget_programs, programs
 from tinytrace.api.host_calls import HostCalls
 from tinytrace.api.loaded_code import note_loaded
-from tinytrace.api.lowered_before import SMALL, find_again, is_worth_it, name_of, remember
+from tinytrace.api.lowered_before import SMALL, find_again, is_new, is_worth_it, name_of, remember
 from tinytrace.api.steps import Steps
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
@@ -85,7 +85,6 @@ class Program:
         self._lowering: Lowering | None = None
         self._again: list[tuple[Lowering, Found] | None] = []
         """What an earlier process made of it, once that was looked for and until it is taken."""
-        self._is_new = False  # was it looked for, and not found?
         self._plan_outputs()
 
     def _plan_outputs(self) -> None:
@@ -184,7 +183,6 @@ class Program:
             is_seen = self._steps is not None or self._debug or "generated" in self.__dict__
             is_asked = not is_seen and is_worth_it(self.kernel_jaxpr.jaxpr)
             self._again = [find_again(self._name) if is_asked else None]
-            self._is_new = is_asked and self._again == [None] and bool(self._name)
         return self._again[0]
 
     @lazy
@@ -217,7 +215,7 @@ class Program:
             return found
         is_known = "generated" in self.__dict__ or self._steps is not None or self._debug
         is_small = not is_known and len(self.kernel_jaxpr.eqns) <= SMALL
-        with runtime.ladder.compiler_ahead(is_small, self._is_new) as ahead:  # it gets ready while the C is written
+        with runtime.ladder.compiler_ahead(is_small and is_new(self._name)) as ahead:  # ready when the C is written
             name = "" if is_known or self.generated.constants or self.generated.callbacks else self._name
 
             def described() -> str:  # while the compiler is at work

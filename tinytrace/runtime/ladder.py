@@ -64,10 +64,6 @@ _key_locks: dict[ArtifactKey, tuple[threading.Lock, list[None]]] = {}
 _lock: threading.RLock  # over the tables and counters, for moments; a signal handler may need it in such a moment
 
 
-_last_origin = ""
-"""Where the last search ended."""
-
-
 def _make_locks() -> None:
     """New locks, at import and in a forked child: who held them lives on in the parent only."""
     global _lock
@@ -99,16 +95,12 @@ def load(source: CSource) -> Executable:
 
 
 @contextmanager
-def compiler_ahead(is_small: bool, is_new: bool) -> Iterator[Ahead | None]:
-    """The compiler, started before there is a text; None where that would gain nothing.
+def compiler_ahead(is_wanted: bool) -> Iterator[Ahead | None]:
+    """The compiler, started before there is a text: it gets ready meanwhile, a tenth of what a small compile takes.
 
-    While the text is written, it gets ready: a tenth of what a small compile takes.
-
-    Args:
-      is_small: a large program takes longer anyway, and another form of the compiler.
-      is_new: was the program looked for, and not found? If nobody knows, it is taken to be found as the last one was.
+    None where that is not wanted, or nobody would gain. A large program is compiled by another form of the compiler.
     """
-    compiler = noted_compiler(current_store([])) if is_small and (is_new or _last_origin == "compiler") else None
+    compiler = noted_compiler(current_store([])) if is_wanted else None
     ahead = compiler.ahead() if compiler is not None else None
     try:
         if ahead is not None:
@@ -129,7 +121,6 @@ def find(source: CSource, describe: Callable[[], str] = str, ahead: Ahead | None
     Raises: NoCompiler if it cannot be compiled, after announcing why (once per process);
       StrictError instead of any step down when TINYTRACE_STRICT=1.
     """
-    global _last_origin
     steps: list[Step] = []
     store = current_store(steps)
     if config.strict:
@@ -138,12 +129,10 @@ def find(source: CSource, describe: Callable[[], str] = str, ahead: Ahead | None
         provide_blas()
     if (compiler := known_compiler()) and (at_once := _found_at_once(artifact_key(source, compiler), source, store)):
         step_down(*steps)
-        _last_origin = at_once.origin
         return at_once
     try:
         found = run_apart(lambda pulse: _Search(source, store, steps, pulse, describe, ahead).result())
         step_down(*steps)
-        _last_origin = found.origin
         return found
     except CompileError as error:
         step_down(*steps, Step("the interpreter", str(error), error.remedy))
