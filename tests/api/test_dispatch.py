@@ -422,10 +422,10 @@ def test_compiling_in_the_background(monkeypatch):
     go_on, asked = threading.Event(), []
     find = ladder.find
 
-    def slowly(source, describe):
+    def slowly(*args):
         asked.append(threading.current_thread() is threading.main_thread())
         assert go_on.wait(20)
-        return find(source, describe)
+        return find(*args)
 
     monkeypatch.setattr(ladder, "find", slowly)
     f = Watched(lambda x: jnp.sin(x) * 1.0625, compile="background")
@@ -444,7 +444,7 @@ def test_compiling_in_the_background(monkeypatch):
 def test_an_error_of_the_background_is_raised_by_the_next_call(monkeypatch):
     go_on = threading.Event()
 
-    def broken(source, describe):
+    def broken(*args):
         assert go_on.wait(20)
         raise StrictError("the disk is on fire")
 

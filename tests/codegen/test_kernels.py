@@ -91,7 +91,7 @@ nest:
     for i0 in 0 .. 40 independent:
         row e:f32[30]
         var b_max:f32 = -inf
-        var b_nan:bool = False
+        var b_nan:i32 = 0
         for i1 in 0 .. 30 simd:
             b_max max= a[30*i0 + i1]
             b_nan or= is_nan(a[30*i0 + i1])

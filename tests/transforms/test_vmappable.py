@@ -41,3 +41,12 @@ def test_what_was_registered_can_be_taken_back():
     assert not batching.is_vmappable(Pair(1))
     with pytest.raises(TypeError):
         jax.vmap(lambda pair: pair)(Pair(np.ones(2)))
+
+
+@pytest.mark.parametrize(("names", "told"), [({}, "at vmap out_axes, got axis spec None"),
+                                             ({"axis_name": "i"}, r"mapped output \(axis_name='i'\)")])
+def test_a_mapped_result_that_is_wanted_unmapped_is_told_as_ever(scene, names, told):
+    """Whether or not some class is registered."""
+    assert batching.vmappables
+    with pytest.raises(ValueError, match=told):
+        jax.vmap(lambda x: x, out_axes=None, **names)(np.ones(3))

@@ -71,13 +71,10 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
             out_tree.append(tree)
             return outs
 
-        if vmappables:
-            outs = _with_classes(flat_fun, Axis(size, name), leaves, in_dims,
-                                 lambda: flatten_axes("vmap out_axes", out_tree[0], out_axes))
-            return tree_unflatten(out_tree[0], outs)
+        mapped = _with_classes if vmappables else batch
         try:
-            outs = batch(flat_fun, Axis(size, name), leaves, in_dims,
-                         lambda: flatten_axes("vmap out_axes", out_tree[0], out_axes))
+            outs = mapped(flat_fun, Axis(size, name), leaves, in_dims,
+                          lambda: flatten_axes("vmap out_axes", out_tree[0], out_axes))
         except OutDimError as error:
             if axis_name is not None:
                 raise ValueError(f"vmap has mapped output ({axis_name=}) but out_axes is None") from None
