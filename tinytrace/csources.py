@@ -11,7 +11,7 @@ their list. Nothing here asks what C means: a line above each math function stat
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from tinytrace._runtime import ffi, lib
@@ -83,15 +83,29 @@ def math_functions(calls: Mapping[str, int]) -> str:
     >>> "tt_sign_f32(float x)" in math_functions({"tt_sign_f32": 1})
     True
     """
-    functions = {**_functions(), **_own_functions}
-    wanted = calls.keys() & functions.keys()
-    for name in reversed(functions):
-        if name in wanted:
-            wanted.update(functions[name].needs)
-    chosen = {name: function for name, function in functions.items() if name in wanted}
+    chosen = _needed(calls)
     unrolled = "".join([body for function in chosen.values() for body in _unrolled_loops(function.text)])
     return "\n".join(_called(function, calls.get(name, 0) + len(re.findall(rf"\b{name}\(", unrolled)))
                      for name, function in chosen.items())
+
+
+def are_defined_once(calls: Iterable[str]) -> bool:
+    """Is there a function among these, and those that they need, that only the first part of a large program defines?
+
+    >>> are_defined_once(["tt_sin_f32"]), are_defined_once(["tt_exp_f32"])
+    (True, False)
+    """
+    return any(_ONCE in function.text for function in _needed(calls).values())
+
+
+def _needed(calls: Iterable[str]) -> dict[str, MathFunction]:
+    """Return the math functions among what a program calls, and those that they need, in their order."""
+    functions = {**_functions(), **_own_functions}
+    wanted = functions.keys() & set(calls)
+    for name in reversed(functions):
+        if name in wanted:
+            wanted.update(functions[name].needs)
+    return {name: function for name, function in functions.items() if name in wanted}
 
 
 def _unrolled_loops(text: str) -> list[str]:
@@ -176,6 +190,7 @@ def _place(name: str, found: dict[str, MathFunction], order: dict[str, MathFunct
         order[name] = found[name]
 
 
+_ONCE = "#if TT_PART != 2"
 _UNROLLED = re.compile(r"#pragma GCC unroll (\d+)\n    for [^\n]*\{\n(.*?)    \}", re.DOTALL)
 _INCLUDED = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 _INLINED = "static inline "

@@ -13,7 +13,7 @@ from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs
 from tinytrace.codegen.ir.statements import Buffer, Row, nested
 from tinytrace.codegen.memory import Memory
 from tinytrace.codegen.schedule.lane_simd import TILE_BYTES
-from tinytrace.csources import host_source, math_functions
+from tinytrace.csources import are_defined_once, host_source, math_functions
 from tinytrace.records import NamedTuple
 
 _INDEX_FUNCTIONS = {
@@ -72,7 +72,8 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     entry = CFunction("tt_entry", f"int32_t {named('tt_entry')}(void *const *buffers, const struct tt_host *host)",
                       [*code.lines, *inside, Line.of("    return TT_OK;")], standing, linkage="",
                       attributes=AS_WRITTEN if not writer.has_loops and _is_list_of_calls(inside) else ())
-    parts = split_compile(writer.functions, entry)
+    mentioned = names_in(line for function in (*writer.functions, entry) for line in function.all_lines)
+    parts = split_compile(writer.functions, entry, are_defined_once(mentioned))
     lines = parts or paragraphs([function.all_lines for function in (*writer.functions, entry)])
     pragmas = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
     pragmas += against_jumps(kernels)
