@@ -53,6 +53,19 @@ def counted(n: int, thing: str) -> str:
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
+def unzip(pairs: Iterable[tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
+    """Return the firsts and the seconds of pairs, of which there may be none.
+
+    >>> unzip([(1, "a"), (2, "b")])
+    ([1, 2], ['a', 'b'])
+    """
+    firsts, seconds = [], []
+    for first, second in pairs:
+        firsts.append(first)
+        seconds.append(second)
+    return firsts, seconds
+
+
 def toposort(ends: Iterable[Any]) -> list[Any]:
     """Return the nodes that `ends` need, each after its `parents`.
 

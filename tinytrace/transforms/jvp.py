@@ -31,7 +31,7 @@ from tinytrace.transforms.custom_lin import CustomJVPException, CustomVJPExcepti
 from tinytrace.transforms.scope import running
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 from tinytrace.transforms.zeros import as_result, instantiate_zeros
-from tinytrace.util import cache_by_jaxpr
+from tinytrace.util import cache_by_jaxpr, unzip
 
 FlatFunction = Callable[..., Any]
 
@@ -59,7 +59,7 @@ def _run(trace: JVPTrace, fun: FlatFunction, primals: Sequence[Any], tangents: S
          has_aux: bool) -> tuple[list[Any], list[Any], list[Any]]:
     outs = fun(*map(trace.join, primals, tangents))
     outs, aux = outs if has_aux else (outs, [])
-    return *_unzip(map(trace.split, outs)), [trace.split(x)[0] for x in aux]
+    return *unzip(map(trace.split, outs)), [trace.split(x)[0] for x in aux]
 
 
 class JVPTracer(Tracer):
@@ -125,7 +125,7 @@ class JVPTrace(Trace):
                 x.tangent, new_dtype=tangent.dtype, weak_type=weak))
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        primals, tangents = _unzip(map(self.split, args))
+        primals, tangents = unzip(map(self.split, args))
         with set_current_trace(self.parent):
             if _all_zero(tangents):
                 return primitive.bind(*primals, **params)
@@ -137,7 +137,7 @@ class JVPTrace(Trace):
     def process_custom_jvp_call(self, primitive: Primitive, fun: FlatFunction, jvp: FlatFunction, args: Sequence[Any],
                                 params: dict[str, Any]) -> Any:
         """Call the user's rule: `jvp(*primals, *tangents)` gives `[*primals_out, *tangents_out]`."""
-        primals, tangents = _unzip(map(self.split, args))
+        primals, tangents = unzip(map(self.split, args))
         if _all_zero(tangents):
             with self._custom_rule(CustomJVPException):
                 return self.parent.process_custom_jvp_call(primitive, fun, jvp, primals, params)
@@ -154,7 +154,7 @@ class JVPTrace(Trace):
         `fwd` takes each value followed by whether it moves, and gives `[*residuals, *outs]`; `params["out_trees"]()`
         gives the trees of the outputs and of the residuals.
         """
-        primals, tangents = _unzip(map(self.split, args))
+        primals, tangents = unzip(map(self.split, args))
         if _all_zero(tangents):
             with self._custom_rule(CustomVJPException):
                 return self.parent.process_custom_vjp_call(primitive, fun, fwd, bwd, primals, params)
@@ -207,14 +207,6 @@ def _jvp_jaxpr(closed: ClosedJaxpr, nonzeros: tuple[bool, ...],
 
     tangent_avals = [aval.to_tangent_aval() for aval, nonzero in zip(closed.in_avals, nonzeros, strict=True) if nonzero]
     return trace_to_closed_jaxpr(moving, closed.in_avals + tangent_avals), out_nonzeros
-
-
-def _unzip(pairs: Any) -> tuple[list[Any], list[Any]]:
-    firsts, seconds = [], []
-    for first, second in pairs:
-        firsts.append(first)
-        seconds.append(second)
-    return firsts, seconds
 
 
 def _all_zero(tangents: Sequence[Any]) -> bool:

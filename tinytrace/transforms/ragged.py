@@ -29,6 +29,7 @@ from tinytrace.primitives.cumulative import Cumulative
 from tinytrace.primitives.elementwise import Elementwise
 from tinytrace.primitives.select import select
 from tinytrace.transforms.scope import running
+from tinytrace.util import unzip
 
 Sizes = Mapping[int, "Size"]
 """By axis: its size, where that is no number."""
@@ -166,7 +167,7 @@ class RaggedTrace(Trace):
         return (x.length if isinstance(x, Size) else x), {}
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        vals, sizes = _unzip(map(self.split, args))
+        vals, sizes = unzip(map(self.split, args))
         with set_current_trace(self.parent):
             if not any(sizes) and not any(_varies(value) for value in params.values()):
                 return primitive.bind(*vals, **params)
@@ -176,7 +177,7 @@ class RaggedTrace(Trace):
     def process_custom_jvp_call(self, primitive: Primitive, fun: Callable[..., Any], jvp: Callable[..., Any],
                                 args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Let the trace below choose between the function and its rule, both of padded elements."""
-        vals, sizes = _unzip(map(self.split, args))
+        vals, sizes = unzip(map(self.split, args))
         fun, jvp = _OnPadded(self, fun, lambda: sizes), _OnPadded(self, jvp, lambda: sizes * 2)
         outs = self.parent.process_custom_jvp_call(primitive, fun, jvp, vals, params)
         return list(map(self.join, outs, fun.out_sizes or jvp.out_sizes[:len(outs)]))
@@ -184,7 +185,7 @@ class RaggedTrace(Trace):
     def process_custom_vjp_call(self, primitive: Primitive, fun: Callable[..., Any], fwd: Callable[..., Any],
                                 bwd: Callable[..., Any], args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Let the trace below choose between the function and its two rules, all of padded elements."""
-        vals, sizes = _unzip(map(self.split, args))
+        vals, sizes = unzip(map(self.split, args))
         fun = _OnPadded(self, fun, lambda: sizes)
         fwd = _OnPadded(self, fwd, lambda: [s for own in sizes for s in (own, _DENSE)])
         bwd = _OnPadded(self, bwd, lambda: fwd.out_sizes)
@@ -205,7 +206,7 @@ class _OnPadded:
         with running(trace):
             outs = self.fun(*[x if isinstance(x, SymbolicZero) else trace.join(x, sizes)
                               for x, sizes in zip(vals, self.in_sizes(), strict=True)])
-            vals_out, self.out_sizes = _unzip(map(trace.split, outs))
+            vals_out, self.out_sizes = unzip(map(trace.split, outs))
         return vals_out
 
 
@@ -376,11 +377,3 @@ def _without_axes(sizes: Sizes, axes: Sequence[int]) -> dict[int, Size]:
 
 def _varies(param: Any) -> bool:
     return isinstance(param, tuple) and any(isinstance(d, Size) for d in param)
-
-
-def _unzip(pairs: Any) -> tuple[list[Any], list[Any]]:
-    firsts, seconds = [], []
-    for first, second in pairs:
-        firsts.append(first)
-        seconds.append(second)
-    return firsts, seconds

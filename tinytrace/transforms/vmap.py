@@ -33,7 +33,7 @@ from tinytrace.primitives.shaping import moveaxis
 from tinytrace.transforms.scope import running
 from tinytrace.transforms.staging import trace_to_closed_jaxpr, user_source
 from tinytrace.transforms.zeros import zeros
-from tinytrace.util import cache_by_jaxpr
+from tinytrace.util import cache_by_jaxpr, unzip
 
 FlatFunction = Callable[..., Any]
 Dim = int | None
@@ -66,7 +66,7 @@ def run_batched(fun: FlatFunction, axis: Axis, tag: object, args: Sequence[Any],
     """Run `fun` on batched `args` over the current trace; returns the outputs and where their batch axes are."""
     trace = BatchTrace(current_trace(), axis, tag)
     with running(trace):
-        return _unzip(trace.split(x) for x in fun(*map(trace.join, args, in_dims)))
+        return unzip(trace.split(x) for x in fun(*map(trace.join, args, in_dims)))
 
 
 class BatchTracer(Tracer):
@@ -130,7 +130,7 @@ class BatchTrace(Trace):
         return x, None
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        vals, dims = _unzip(map(self.split, args))
+        vals, dims = unzip(map(self.split, args))
         with set_current_trace(self.parent):
             if all(dim is None for dim in dims) and not self._is_asked_for(primitive, params):
                 return primitive.bind(*vals, **params)
@@ -145,7 +145,7 @@ class BatchTrace(Trace):
     def process_custom_jvp_call(self, primitive: Primitive, fun: FlatFunction, jvp: FlatFunction, args: Sequence[Any],
                                 params: dict[str, Any]) -> Any:
         """Let the trace below choose between the function and its rule, both batched."""
-        vals, dims = _unzip(map(self.split, args))
+        vals, dims = unzip(map(self.split, args))
         batched_fun = _Batched(self, fun, dims)
         batched_jvp = _Batched(self, jvp, dims * 2, align_tangents)
         outs = self.parent.process_custom_jvp_call(primitive, batched_fun, batched_jvp, vals, params)
@@ -155,7 +155,7 @@ class BatchTrace(Trace):
     def process_custom_vjp_call(self, primitive: Primitive, fun: FlatFunction, fwd: FlatFunction, bwd: FlatFunction,
                                 args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Let the trace below choose between the function and its two rules, all batched."""
-        vals, dims = _unzip(map(self.split, args))
+        vals, dims = unzip(map(self.split, args))
         batched_fun = _Batched(self, fun, dims)
         batched_fwd = _Batched(self, fwd, [d for dim in dims for d in (dim, None)])
         batched_bwd = batched_backward(bwd, self.axis, self.tag, lambda: batched_fwd.out_dims, dims)
@@ -289,14 +289,6 @@ def _batch_jaxpr(closed: ClosedJaxpr, axis: Axis, in_dims: tuple[Dim, ...],
 
     in_avals = [_batched_aval(aval, axis.size, dim) for aval, dim in zip(closed.in_avals, in_dims, strict=True)]
     return trace_to_closed_jaxpr(batched, in_avals), out_dims
-
-
-def _unzip(pairs: Any) -> tuple[list[Any], list[Any]]:
-    firsts, seconds = [], []
-    for first, second in pairs:
-        firsts.append(first)
-        seconds.append(second)
-    return firsts, seconds
 
 
 def _at(source: SourceInfo | None) -> str:
