@@ -271,7 +271,7 @@ FAULTS: dict[str, Fault] = {fault.name: fault for fault in [
           replaced(reduce_max_p, "impl", lambda impl: lambda x, *, axes: np.maximum(
               impl(x, axes=axes), np.zeros((), x.dtype)))),
     Fault("wrong C", "In C, subtraction is turned around.", "machine code",
-          replaced(code, "spelled_formula", _turned_around)),
+          replaced(code, "spelled_operation", _turned_around)),
     Fault("wrong number in C", "In C, numbers have three digits.", "machine code",
           replaced(code, "spelled", _three_digits)),
     Fault("merged twins", "Two equations that differ in a parameter are merged.", "passes",

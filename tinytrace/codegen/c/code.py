@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from tinytrace.codegen.c.comments import PendingComment
-from tinytrace.codegen.c.formulas import Text, spelled_formula
+from tinytrace.codegen.c.formulas import Text, spelled_operation
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
 from tinytrace.codegen.c.numbers import is_negative, spelled
 from tinytrace.codegen.c.types import is_plain, rounded, variable_type, widened
@@ -69,10 +69,7 @@ class Code:
     def line(self, text: str, role: str = SCAFFOLD, eqns: frozenset[int] = NO_EQNS) -> None:
         """Add one line at the current depth; role, eqns: what it is and whose, besides what is marked in it."""
         line = Line.of(text, "    " * self.depth, role, eqns)
-        if not line.eqns and role not in (SCAFFOLD, COMMENT):
-            line.eqns = self.eqns
-            line.role = role if self.eqns else SCAFFOLD  # copies of what is there already, for the caller
-        self.lines.append(line)
+        self.lines.append(line if role in (SCAFFOLD, COMMENT) else line.owned_by(self.eqns))
 
     @contextlib.contextmanager
     def block(self, head: str, eqns: frozenset[int] = NO_EQNS) -> Iterator[None]:
@@ -149,6 +146,8 @@ class Code:
 
     def _arrays_read_by(self, node: Node) -> set[Buffer]:
         """Return the arrays that `node` was computed from."""
+        if len(node.children) == 1 and node.op != "load" and (known := self._read.get(node.children[0])) is not None:
+            return known
         found: set[Buffer] = set()
         seen, stack = {node}, [node]
         while stack:
@@ -325,7 +324,8 @@ class Code:
 
     def _formula(self, node: Node) -> Text:
         """Return what the operation of a node computes, before it is rounded to a half or cast to a small integer."""
-        return spelled_formula(node.args[0].formula, lambda part: self._operand_text(node.children[part.args[0]]))
+        operation = node.args[0]
+        return spelled_operation(operation.formula, [self._operand_text(child) for child in node.children])
 
     def _operand_text(self, node: Node) -> Text:
         return Text(*self._text(node), not _is_no_sum(node))

@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Collection, Sequence
-from functools import partial
 
 from tinytrace.codegen.c.lines import COMMENT, Line
 from tinytrace.codegen.ir.equations import Equation, written_out
-from tinytrace.codegen.ir.nodes import NO_EQNS
 
 ALPHABET = frozenset(string.ascii_letters + string.digits + " _+-/=<>()[]{}:;,.!'\"@#$%^&|~`")
 """Printable ASCII without `*`, which ends comments, and without the backslash and `?`, which join lines."""
@@ -42,26 +40,26 @@ class PendingComment(Line):
     @classmethod
     def at(cls, indent: str, heading: str, equations: Sequence[Equation]) -> PendingComment:
         """Return the place of a comment: the heading, if there is one, and the equations."""
-        line = cls(indent)
-        line.eqns, line.names, line.role, line.spans = NO_EQNS, (), COMMENT, ()
+        line = cls.of("", role=COMMENT)
+        assert isinstance(line, PendingComment)
         line.indent, line.heading, line.equations = indent, heading, equations
         return line
 
     def lines(self, standing: Collection[str]) -> list[Line]:
         """Return the comment; standing: the names of arrays and variables in the function."""
-        shown = written_out(self.equations, partial(name_in_c, standing, ("", "_i", "_before", "_row")),
-                            partial(name_in_c, standing, ("", "_i", "_row")))
+        shown = written_out(self.equations, names_in_c(standing, ("", "_i", "_before", "_row")).get,
+                            names_in_c(standing, ("", "_i", "_row")).get)
         text = "\n".join([self.heading, *("    " + line for line in shown)] if self.heading else shown)
         return [Line.of(line, self.indent, COMMENT) for line in comment(text)]
 
 
-def name_in_c(standing: Collection[str], suffixes: Sequence[str], name: str) -> str | None:
-    """Return the name under which C knows a value: its own, or that of its element, row or earlier state.
+def names_in_c(standing: Collection[str], suffixes: Sequence[str]) -> dict[str, str]:
+    """Return the names under which C knows values: their own, or those of their elements, rows or earlier states.
 
-    >>> name_in_c({"a", "b_i", "b_row"}, ("", "_i", "_row"), "b")
+    >>> names_in_c({"a", "b_i", "b_row"}, ("", "_i", "_row"))["b"]
     'b_i'
     """
-    for suffix in suffixes:
-        if name + suffix in standing:
-            return name + suffix
-    return None
+    found: dict[str, str] = {}
+    for suffix in reversed(suffixes):  # the first is the best
+        found.update((name.removesuffix(suffix), name) for name in standing if name.endswith(suffix))
+    return found

@@ -1,7 +1,8 @@
 """Formulas as C: the one place where what an operation computes becomes text."""
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.c.lines import HOST, named
 from tinytrace.core.dtypes import FLOAT32, FLOAT64
@@ -22,6 +23,28 @@ class Text(NamedTuple):
     def operand(self) -> str:
         """As an operand of others: in parentheses, unless it needs none."""
         return self.text if self.whole else f"({self.text})"
+
+
+_OPERAND = "\x10"
+"""Stands before and behind the number of an operand in a template: C has no such character."""
+
+
+def spelled_operation(formula: Formula, operands: Sequence[Text]) -> Text:
+    """Return a formula over these operands in C."""
+    pieces, whole, is_sum = _template(formula, tuple([(x.whole, x.is_sum) for x in operands]))
+    return Text("".join([piece if isinstance(piece, str) else operands[piece].text for piece in pieces]), whole, is_sum)
+
+
+@functools.lru_cache(maxsize=4096)
+def _template(formula: Formula, operands: tuple[tuple[bool, bool], ...]) -> tuple[tuple[str | int, ...], bool, bool]:
+    """Return a formula in C as pieces of text and numbers of operands; operands: their `whole` and `is_sum`.
+
+    Programs have thousands of operations of few kinds: each kind is spelled once.
+    """
+    texts = [Text(f"{_OPERAND}{k}{_OPERAND}", *kind) for k, kind in enumerate(operands)]
+    spelled = spelled_formula(formula, lambda part: texts[part.args[0]])
+    pieces = spelled.text.split(_OPERAND)  # every other one is a number
+    return tuple(int(x) if k % 2 else x for k, x in enumerate(pieces)), spelled.whole, spelled.is_sum
 
 
 def spelled_formula(formula: Formula, operands: Callable[[Formula], Text]) -> Text:

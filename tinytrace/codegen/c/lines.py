@@ -4,6 +4,8 @@ An expression is written by many hands, each of which puts texts of others into 
 text travels in the text: `marked` puts it between control characters, which C never has, and `Line` takes them out and
 remembers from which column to which each reached. The names of arrays and functions are marked too (`named`): a line
 knows which it mentions, and nothing is looked for in finished C.
+
+The names are needed for every program, the columns only by those who ask where a line comes from: they are found then.
 """
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from tinytrace.records import NamedTuple, dataclass
 COMPUTE, COPY, CALL, SCAFFOLD, COMMENT = "compute", "copy", "call", "scaffold", "comment"
 """What a line does: arithmetic, moving numbers, calling something that takes arrays, what holds others together."""
 _BEGIN, _TEXT, _END, _NAME, _NAMED = "\x02", "\x1f", "\x03", "\x0e", "\x0f"
-_MARKS = re.compile(f"({_BEGIN}[^{_TEXT}]*{_TEXT}|{_END}|{_NAME}[^{_NAMED}]*{_NAMED})")
+_MARKS = re.compile(f"({_BEGIN}[^{_TEXT}]*{_TEXT}|{_END}|{_NAME}|{_NAMED})")
+_NAMES = re.compile(f"{_NAME}([^{_NAMED}]*)")
 
 
 class Span(NamedTuple):
@@ -55,24 +58,28 @@ def _mark(eqns: frozenset[int], role: str) -> str:
     return f"{_BEGIN}{role} {' '.join(map(str, sorted(eqns)))}{_TEXT}"
 
 
-@functools.lru_cache(maxsize=4096)
-def _read_mark(mark: str) -> tuple[frozenset[int], str]:
-    """Return the equations and the role that a mark tells."""
-    role, *ids = mark[1:-1].split(" ")
-    return frozenset(map(int, ids)), role
+class Facts(NamedTuple):
+    """What is known of a line besides its text."""
+
+    spans: tuple[Span, ...]
+    role: str
+    eqns: frozenset[int]
 
 
 class Line(str):
     """A line of C, with what was marked in it."""
 
-    __slots__ = ("eqns", "names", "role", "spans")
+    __slots__ = ("_counterparts", "_facts", "_found", "_marked", "names")
 
-    spans: tuple[Span, ...]
-    role: str
-    eqns: frozenset[int]
-    """Of the whole line: those of its spans, or what was given for it."""
     names: Sequence[str]
     """The arrays and functions that it mentions, as often as it does."""
+    _marked: tuple[str, int]
+    """Its text with the marks, and the column where that begins; no text if there are none."""
+    _facts: Facts
+    """What was given for it: a role and equations besides those of its marks, and those that it has if it has none."""
+    _counterparts: Mapping[int, frozenset[int]]
+    """For some equations those that the line stands for too."""
+    _found: Facts | None
 
     @classmethod
     def of(cls, text: str, indent: str = "", role: str = SCAFFOLD, eqns: Iterable[int] = ()) -> Line:
@@ -81,56 +88,92 @@ class Line(str):
         role, eqns: what is known of the line besides its marks. A line that does something and has neither marks nor
         equations is scaffolding.
         """
-        names: list[str] = []
-        plain, spans = _without_marks(text, len(indent), names) if _BEGIN in text or _NAME in text else (text, ())
+        has_spans, has_names = _BEGIN in text, _NAME in text
+        plain = _MARKS.sub("", text) if has_spans or has_names else text
         line = cls(indent + plain if plain else "")
-        line.spans, line.names = spans, names
-        line.eqns = frozenset(eqns)
-        line.role = role
-        if not spans:
-            return line
-        line.eqns = line.eqns.union(*[span.eqns for span in spans])
-        if role in (SCAFFOLD, COPY):
-            line.role = COMPUTE if any(span.role == COMPUTE for span in spans) else COPY
+        line.names = _NAMES.findall(text) if has_names else ()
+        line._marked = text if has_spans else "", len(indent)
+        line._facts = Facts((), role, frozenset(eqns))
+        line._counterparts = _NONE
+        line._found = None
         return line
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The columns that were marked."""
+        return self._known.spans
+
+    @property
+    def role(self) -> str:
+        """What it does."""
+        return self._known.role
+
+    @property
+    def eqns(self) -> frozenset[int]:
+        """The equations of the whole line: those of its spans, or what was given for it."""
+        return self._known.eqns
+
+    @property
+    def _known(self) -> Facts:
+        if self._found is None:
+            self._found = self._facts if not self._marked[0] else _read(*self._marked, self._facts)
+            if self._counterparts:
+                self._found = _with_counterparts(self._found, self._counterparts)
+        return self._found
+
+    def owned_by(self, eqns: frozenset[int]) -> Line:
+        """Return this line, which belongs to `eqns` if it belongs to no equation yet."""
+        if not self._marked[0] and not self._facts.eqns:  # without any: copies of what is there already, for the caller
+            self._facts = Facts((), self._facts.role if eqns else SCAFFOLD, eqns)
+        return self
 
     def also(self, counterparts: Mapping[int, frozenset[int]]) -> Line:
         """Return this line as one that stands for further equations too: for each of its own, for its counterparts."""
-        line = Line(self)
-        line.spans = tuple(span._replace(eqns=_also(span.eqns, counterparts)) for span in self.spans)
-        line.role, line.eqns, line.names = self.role, _also(self.eqns, counterparts), self.names
+        line = self._copied(str(self))
+        line._counterparts = counterparts
         return line
 
     def outdented(self) -> Line:
         """Return this line one level further to the left."""
-        line = Line(self[4:])
-        line.spans = tuple(span._replace(begin=span.begin - 4, end=span.end - 4) for span in self.spans)
-        line.role, line.eqns, line.names = self.role, self.eqns, self.names
+        line = self._copied(self[4:])
+        line._marked = self._marked[0], self._marked[1] - 4
+        return line
+
+    def _copied(self, text: str) -> Line:
+        line = Line(text)
+        line.names, line._marked, line._facts = self.names, self._marked, self._facts
+        line._counterparts, line._found = self._counterparts, None
         return line
 
 
-def _also(eqns: frozenset[int], counterparts: Mapping[int, frozenset[int]]) -> frozenset[int]:
-    return eqns.union(*(counterparts.get(k, ()) for k in eqns)) if eqns else eqns
+_NONE: Mapping[int, frozenset[int]] = {}
 
 
-def _without_marks(text: str, column: int, names: list[str]) -> tuple[str, tuple[Span, ...]]:
-    plain: list[str] = []
+def _read(text: str, column: int, given: Facts) -> Facts:
+    """Return what the marks in a text that begins in a column tell."""
     spans: list[Span] = []
     open_marks: list[tuple[int, str]] = []
     for piece in _MARKS.split(text):
         if piece == _END:
             begin, mark = open_marks.pop()
-            spans.append(Span(begin, column, *_read_mark(mark)))
+            role, *ids = mark[1:-1].split(" ")
+            spans.append(Span(begin, column, frozenset(map(int, ids)), role))
         elif piece[:1] == _BEGIN:
             open_marks.append((column, piece))
-        elif piece[:1] == _NAME:
-            names.append(piece[1:-1])
-            plain.append(piece[1:-1])
-            column += len(piece) - 2
-        elif piece:
-            plain.append(piece)
+        elif piece not in (_NAME, _NAMED):
             column += len(piece)
-    return "".join(plain), tuple(sorted(spans))
+    role = given.role
+    if role in (SCAFFOLD, COPY):
+        role = COMPUTE if any(span.role == COMPUTE for span in spans) else COPY
+    return Facts(tuple(sorted(spans)), role, given.eqns.union(*[span.eqns for span in spans]))
+
+
+def _with_counterparts(facts: Facts, counterparts: Mapping[int, frozenset[int]]) -> Facts:
+    def also(eqns: frozenset[int]) -> frozenset[int]:
+        return eqns.union(*(counterparts.get(k, ()) for k in eqns))
+
+    spans = tuple(span._replace(eqns=also(span.eqns)) for span in facts.spans)
+    return Facts(spans, facts.role, also(facts.eqns))
 
 
 @dataclass(frozen=True)
