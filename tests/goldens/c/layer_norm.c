@@ -3,7 +3,8 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
      *     d:f32[4096] = reduce_sum[axes=(1,)] a
      *     f:f32[4096,1] = div (broadcast_in_dim d) 1024.0
      *     g:f32[4096,1024] = sub a f
-     *     i:f32[4096] = reduce_sum[axes=(1,)] (integer_pow g)
+     *     h:f32[4096,1024] = integer_pow[y=2] g
+     *     i:f32[4096] = reduce_sum[axes=(1,)] h
      *     k:f32[4096,1] = div (broadcast_in_dim i) 1024.0
      *     l:f32[4096,1] = add k 9.999999747378752e-06
      *     m:f32[4096,1] = sqrt l
@@ -26,7 +27,8 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         #pragma omp simd reduction(+: i)
         for (int64_t i1 = 0; i1 < 1024; i1++) {
             const float g = a[1024 * i0 + i1] - f;
-            i = tt_fma_f32(g, g, i);
+            const float h = g * g;
+            i += h;
         }
         const float k = i / 1024.0f;
         const float l = k + 1.0e-05f;

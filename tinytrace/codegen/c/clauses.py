@@ -1,8 +1,9 @@
 """What compilers are told of loops that become vectors: what these fold into; that short ones inside are unrolled."""
 from __future__ import annotations
 
-from tinytrace.codegen.ir.nodes import Node
-from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive
+from tinytrace.codegen.ir.cost import CHAIN, steps
+from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive, expressions
 from tinytrace.codegen.passes.short_axes import SHORT
 from tinytrace.core.dtypes import is_complex
 from tinytrace.core.monoids import monoids
@@ -17,6 +18,20 @@ def pragma_of(loop: For, is_inside_vectors: bool) -> str:
         return f"#pragma GCC unroll {max(2, int(loop.axis.args[1]))}"
     clause = reduction_clause(loop) if loop.simd else None
     return "" if clause is None else f"#pragma omp simd{clause}"
+
+
+def chained(loop: For) -> frozenset[Node]:
+    """Return the variables into which a vectorised loop folds, if it does so little else that it waits for the folds.
+
+    Each addition waits for the one before it, so the latency of what adds is all the time of such a loop: three cycles
+    of an addition or four of a fused one. Where it has enough else to do, a fused one saves an instruction.
+    """
+    folds = [stmt for stmt in loop.body if isinstance(stmt, Combine)]
+    work = sum(steps(x.args[0]) for stmt in loop.body for x in walk(expressions(stmt))
+               if x.op == "apply" and loop.axis in x.axes)
+    if not loop.simd or work + len(folds) > CHAIN:
+        return frozenset()
+    return frozenset(fold.place for fold in folds if isinstance(fold.place, Node))
 
 
 def reduction_clause(loop: For) -> str | None:

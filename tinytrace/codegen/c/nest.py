@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tinytrace.codegen.c.clauses import pragma_of
+from tinytrace.codegen.c.clauses import chained, pragma_of
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.counters import UNROLLED, counted, is_unrolled
 from tinytrace.codegen.c.equal_kernels import Pattern, pattern
@@ -61,6 +61,8 @@ class NestWriter:
         """May a product and a sum be rounded once?"""
         self.is_inside_vectors = False
         """Is what is written now in a vectorised loop?"""
+        self.chained: frozenset[Node] = frozenset()
+        """The variables whose folds are what the loop written now waits for."""
         self._about: tuple[str, Sequence[Equation]] = "", ()
         self._written: dict[object, tuple[int, Pattern, dict[int, frozenset[int]]]] = {}
         """For each function that others may share: its number, what it does, and which equations it is besides."""
@@ -193,7 +195,7 @@ class NestWriter:
 
     def _take_in_product(self, place: Place, op: str, value: Node) -> bool:
         """Write `place += a * b` with one rounding, if the value is a product that nothing else uses; was it?"""
-        product = product_taken_in(op, value)
+        product = product_taken_in(op, value) if place not in self.chained else None
         if product is None or self.code.name_of(value) is not None or self.code.uses[value] > 1:
             return False
         target = self._place(place)
@@ -237,9 +239,10 @@ class NestWriter:
         with code.block(head):
             for line in (*GROUPED_LOADS.in_text(), *lines) if one_by_one else lines:
                 code.line(line)
-            around, self.is_inside_vectors = self.is_inside_vectors, self.is_inside_vectors or loop.simd
+            around = self.is_inside_vectors, self.chained
+            self.is_inside_vectors, self.chained = self.is_inside_vectors or loop.simd, chained(loop)
             self._iteration(loop.body)
-            self.is_inside_vectors = around
+            self.is_inside_vectors, self.chained = around
 
     def _iteration(self, body: Sequence[Stmt]) -> None:
         """Write the body of a loop; in a running fold, what comes before the fold is read and what comes after."""

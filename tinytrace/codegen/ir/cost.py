@@ -25,6 +25,9 @@ LOOP_OF_ITS_OWN = 12
 REMEMBERING = 12
 """Steps that are worth writing an element to memory and reading it again."""
 
+CHAIN = 4
+"""Steps that vectors take in about the time in which one addition waits for the one before it."""
+
 STEP = 0.03
 """Nanoseconds of a step."""
 LOAD = 0.10

@@ -47,7 +47,8 @@ class Product(NamedTuple):
 def product_taken_in(combine: str, element: Node) -> Product | None:
     """Return how a sum takes in an element that is a product of floats; None for other folds and elements.
 
-    One rounding, where the machine can: the loops that this is written in are the same for every length.
+    One rounding, where the machine can: the loops that this is written in are the same for every length. Not in a loop
+    that waits for its fold (`c/clauses.py`): there it would make each step longer.
     """
     fused = {"sum": fma_p, "sub": fnma_p}.get(combine)
     if fused is None or element.op != "apply" or element.dtype not in (FLOAT32, FLOAT64):
