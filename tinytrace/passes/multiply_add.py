@@ -4,30 +4,53 @@
     e = add d c
 
 The rule: the sum (or difference) of a product and a value of the same shape is one operation, if the product has no
-other use than such sums; of two products the left one. It looks at equations alone. So a result has one rounding
-whatever becomes of them: in vectors and in the elements that are left over, in one loop or in two, for one element or a
-million. Compilers may not fuse by themselves (-ffp-contract=off). In `exact` mode the pass does not run. What a fold
-sums may be a product too, which no equation shows: `codegen/ir/reductions.py` decides that.
+other use than such sums. Of two products neither is fused: with one rounded and the other not, `x * y - y * x` would
+be what the rounding took, and `a * b + c * d` another number than `c * d + a * b`. A product is one also where its sign
+was changed, its elements were moved or it was chosen among others. A product by a literal power of two is exact and so
+like any other value: of `x * y + 2 * z` the left one is fused.
+
+The rule looks at equations alone, those of one body. So a result has one rounding whatever becomes of them: in vectors
+and in the elements that are left over, in one loop or in two, for one element or a million. Compilers may not fuse by
+themselves (-ffp-contract=off). In `exact` mode the pass does not run. What a fold sums may be a product too, which no
+equation shows: `codegen/ir/reductions.py` decides that.
 
 A product that is used several times is fused only if its operands are at hand anyway: else remembering one value would
 become remembering two.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from tinytrace.core.dtypes import FLOAT32, FLOAT64
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from tinytrace.core.primitive import Primitive
-from tinytrace.primitives.arithmetic import add_p, integer_pow_p, mul_p, sub_p
-from tinytrace.primitives.elementwise import add_any_p
+from tinytrace.primitives.arithmetic import abs_p, add_p, integer_pow_p, max_p, min_p, mul_p, sub_p
+from tinytrace.primitives.broadcasting import broadcast_in_dim_p, squeeze_p
+from tinytrace.primitives.concatenation import concatenate_p
+from tinytrace.primitives.conversion import copy_p
+from tinytrace.primitives.dynamic_slicing import dynamic_slice_p, dynamic_update_slice_p
+from tinytrace.primitives.elementwise import add_any_p, neg_p
+from tinytrace.primitives.gathering import gather_p
 from tinytrace.primitives.multiply_add import fma_p, fms_p, fnma_p
+from tinytrace.primitives.select import clamp_p, select_n_p
+from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
+from tinytrace.primitives.slicing import pad_p, slice_p
 
 _SUMS: dict[Primitive, tuple[Primitive, Primitive]] = {
     add_p: (fma_p, fma_p), add_any_p: (fma_p, fma_p), sub_p: (fms_p, fnma_p),
 }
 """For each sum what it becomes when its left operand is a product, and when its right one is."""
+
+_HANDED_ON = frozenset((
+    neg_p, abs_p, copy_p, max_p, min_p, clamp_p, select_n_p, broadcast_in_dim_p, reshape_p, squeeze_p, transpose_p,
+    rev_p, slice_p, pad_p, concatenate_p, gather_p, dynamic_slice_p, dynamic_update_slice_p,
+))
+"""What rounds nothing: each element of the result is one of an operand, or its negative."""
+
+_EXACT, _ROUNDED = 1, 2
+"""What a variable holds that is a product, or a product handed on."""
 
 
 def fuse_multiply_add(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -36,12 +59,13 @@ def fuse_multiply_add(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _fused(jaxpr: Jaxpr) -> Jaxpr:
-    products = _products(jaxpr)
+    sides = _sides(jaxpr)
+    products = _products(jaxpr, sides)
     eqns: list[JaxprEqn] = []
     for eqn in jaxpr.eqns:
+        side = sides.get(eqn.outvars[0]) if eqn.outvars else None
         eqn = _with_fused_bodies(eqn)
-        side = _fused_side(eqn, products)
-        if side is not None:
+        if side is not None and eqn.invars[side] in products:
             product = products[eqn.invars[side]]
             operands = [*_factors(product), eqn.invars[1 - side]]
             ids = tuple(dict.fromkeys((*product.ids, *eqn.ids)))
@@ -49,13 +73,45 @@ def _fused(jaxpr: Jaxpr) -> Jaxpr:
         eqns.append(eqn)
     if not products:
         return jaxpr.replace(eqns=eqns)
-    used = {x for eqn in eqns for x in eqn.invars} | set(jaxpr.outvars)
-    return jaxpr.replace(eqns=[eqn for eqn in eqns if not eqn.outvars or eqn.outvars[0] not in products
-                               or eqn.outvars[0] in used])
+    return jaxpr.replace(eqns=[eqn for eqn in eqns if not eqn.outvars or eqn.outvars[0] not in products])
 
 
-def _products(jaxpr: Jaxpr) -> dict[Atom, JaxprEqn]:
-    """Return the products that every user adds to something or subtracts, by their variables."""
+def _sides(jaxpr: Jaxpr) -> dict[Atom, int]:
+    """Return which operand of a sum may be fused with it, for those of which one may."""
+    kinds: dict[Atom, int] = {}
+    direct: set[Atom] = set()
+    sides: dict[Atom, int] = {}
+    for eqn in jaxpr.eqns:
+        if eqn.primitive in _SUMS:
+            left, right = (kinds.get(x, 0) for x in eqn.invars)
+            side = int(left < right)
+            if left != right and eqn.invars[side] in direct:
+                sides[eqn.outvars[0]] = side
+        elif eqn.primitive in _HANDED_ON:
+            if kind := max(kinds.get(x, 0) for x in eqn.invars):
+                kinds[eqn.outvars[0]] = kind
+        elif kind := _kind(eqn, kinds):
+            kinds[eqn.outvars[0]] = kind
+            direct.add(eqn.outvars[0])
+    return sides
+
+
+def _kind(eqn: JaxprEqn, kinds: dict[Atom, int]) -> int:
+    """Return whether an equation is a product that is exact or rounded; 0 for others."""
+    if eqn.primitive is integer_pow_p:
+        return _ROUNDED if eqn.params["y"] > 1 else 0
+    if eqn.primitive is not mul_p:
+        return 0
+    scaled = next((x for x, y in zip(eqn.invars, reversed(eqn.invars), strict=True) if _is_power_of_two(y)), None)
+    return _ROUNDED if scaled is None else max(_EXACT, kinds.get(scaled, 0))
+
+
+def _is_power_of_two(x: Atom) -> bool:
+    return isinstance(x, Literal) and x.aval.dtype in (FLOAT32, FLOAT64) and abs(math.frexp(x.val)[0]) == 0.5
+
+
+def _products(jaxpr: Jaxpr, sides: dict[Atom, int]) -> dict[Atom, JaxprEqn]:
+    """Return the products that every user adds to something or subtracts in one rounding, by their variables."""
     users: dict[Atom, list[JaxprEqn]] = {}
     for eqn in jaxpr.eqns:
         for x in eqn.invars:
@@ -67,14 +123,19 @@ def _products(jaxpr: Jaxpr) -> dict[Atom, JaxprEqn]:
     found: dict[Atom, JaxprEqn] = {}
     for eqn in jaxpr.eqns:
         v = eqn.outvars[0] if len(eqn.outvars) == 1 else None
-        if v is None or not (factors := _factors(eqn)) or v in results:
+        if v is None or v not in users or not (factors := _factors(eqn)) or v in results:
             continue
-        sums = users.get(v, [])
-        if all(user.primitive in _SUMS and user.outvars[0].aval.shape == v.aval.shape for user in sums) and \
-                (len(sums) == 1 or all(isinstance(x, Literal) or x in at_hand or len(users[x]) > factors.count(x)
-                                       for x in factors)):
+        if all(_takes(user, v, sides) for user in users[v]) and \
+                (len(users[v]) == 1 or all(isinstance(x, Literal) or x in at_hand or len(users[x]) > factors.count(x)
+                                           for x in factors)):
             found[v] = eqn
     return found
+
+
+def _takes(user: JaxprEqn, product: Atom, sides: dict[Atom, int]) -> bool:
+    """Is this a sum of the same shape that takes the product in?"""
+    side = sides.get(user.outvars[0]) if user.outvars else None
+    return side is not None and user.invars[side] is product and user.outvars[0].aval.shape == product.aval.shape
 
 
 def _factors(eqn: JaxprEqn) -> Sequence[Atom]:
@@ -84,13 +145,6 @@ def _factors(eqn: JaxprEqn) -> Sequence[Atom]:
     if eqn.primitive is mul_p:
         return eqn.invars
     return eqn.invars * 2 if eqn.primitive is integer_pow_p and eqn.params["y"] == 2 else ()
-
-
-def _fused_side(eqn: JaxprEqn, products: dict[Atom, JaxprEqn]) -> int | None:
-    """Return which operand of a sum is a product to be fused with it."""
-    if eqn.primitive not in _SUMS:
-        return None
-    return next((k for k, x in enumerate(eqn.invars) if x in products), None)
 
 
 def _with_fused_bodies(eqn: JaxprEqn) -> JaxprEqn:

@@ -21,10 +21,10 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
          * n:i32[] = add g 1
          */
         const int32_t j = tt_sar_i32(f, 1, 32);
-        const int32_t k = 3 * f;
-        const int32_t l = k + 1;
         const int32_t h = f & 1;
         const uint8_t i = h == 0;
+        const int32_t k = 3 * f;
+        const int32_t l = k + 1;
         const int32_t m = i ? j : l;
         const int32_t n = g + 1;
         f = m;
