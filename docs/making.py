@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import importlib
+import inspect
 import json
 import pathlib
 import re
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace.interpreters.no_mlir import Refused
+from tinytrace.interpreters import mlir_builders as builders
 from tinytrace.layers import LAYERS
 from tinytrace.missing import sentence
 
@@ -110,15 +111,23 @@ def missing_page() -> str:
         by_sentence: dict[str, list[str]] = {}
         for name in names.split():
             if name != "nothing":
-                stand_in = getattr(importlib.import_module(ours), name, None)
-                reason = NO_MLIR if isinstance(stand_in, Refused) else getattr(stand_in, "reason", NO_MLIR)
-                text = sentence(ours, name) or reason
+                text = sentence(ours, name) or getattr(importlib.import_module(ours), name).reason
                 by_sentence.setdefault(text, []).append(f"`{name}`")
         rows += [f"| `{module}` | {' '.join(found)} | {text} |" for text, found in by_sentence.items()]
     return "\n".join(["# Missing names", "",
                       "Names that JAX 0.4.35 has and tinytrace has not. Who asks for one reads what stands here; names "
-                      "that libraries only mention, such as `lax.psum`, can be had, and refuse to be used.", "",
-                      "| module | names | what to do |", "|---|---|---|", *rows, ""])
+                      "that libraries only mention, such as `pxla.MapTracer`, can be had, and refuse to be used.", "",
+                      "| module | names | what to do |", "|---|---|---|", *rows, "",
+                      "Functions of `jax.interpreters.mlir` that build MLIR are here and refuse to be called, since "
+                      f"programs become C. What to write in a rule instead: {NO_MLIR}. These are "
+                      f"{', '.join(f'`{name}`' for name in mlir_builders())}.", ""])
+
+
+def mlir_builders() -> list[str]:
+    """Return the names of the functions that build MLIR, which refuse to be called."""
+    return sorted(name for name, value in vars(builders).items()
+                  if inspect.isfunction(value) and value.__annotations__.get("return") == "NoReturn"
+                  and value.__module__ == builders.__name__)
 
 
 def layers_page() -> str:

@@ -188,7 +188,7 @@ def test_others_are_refused_with_the_two_ways_that_work():
     p = unary("f", None)
     mlir.register_lowering(p, lambda ctx, x: hlo.CustomCallOp([x]).results)
     assert stablehlo is hlo
-    for use in (lambda: jax.jit(p.bind)(X), lambda: ir.RankedTensorType.get((), None), lambda: mlir.custom_call("f")):
+    for use in (lambda: jax.jit(p.bind)(X), lambda: ir.RankedTensorType.get((), None), mlir.make_ir_context):
         with pytest.raises(NotImplementedError, match=r"mlir.lower_fun\(f\).*mlir.c_expression or mlir.c_function"):
             use()
 

@@ -9,7 +9,8 @@ JAX asks for a rule that builds MLIR. There is none of it here, and two ways tha
 and for a primitive that is Python and stays it, `mlir.register_lowering(p, mlir.call_impl)`: compiled programs call its
 `impl`. A rule that is called as JAX calls it, `rule(ctx, *values, **params)`, runs while the program is lowered, on
 tracers: it may call what `lower_fun` returns, bind primitives, compute programs (`jaxpr_subcomp`), call Python
-(`emit_python_callback`) and use the elementwise operations of `hlo`; what it is told is in `lowering_contexts`.
+(`emit_python_callback`) and use the elementwise operations of `hlo`; what it is told is in `lowering_contexts`;
+what builds MLIR refuses to (`mlir_builders`).
 """
 from __future__ import annotations
 
@@ -139,11 +140,6 @@ def _flat(values: Any) -> Any:
         yield from _flat(value) if isinstance(value, (list, tuple)) else [getattr(value, "result", value)]
 
 
-def ir_constant(value: Any, **options: Any) -> Any:
-    """Return a number or array as a value for lowering rules: itself."""
-    return value
-
-
 _OF_CONTEXTS = frozenset(re.findall(r"\w+", """
     AxisContext ConstantHandler DEVICE_TO_DEVICE_TYPE LoweringParameters LoweringResult Mesh MeshAxisName
     ModuleContext RECV_FROM_HOST_TYPE ReplicaAxisContext SEND_TO_HOST_TYPE SPMDAxisContext
@@ -151,10 +147,17 @@ _OF_CONTEXTS = frozenset(re.findall(r"\w+", """
     flatten_ir_types flatten_ir_values flatten_lowering_ir_args jaxpr_subcomp lowerable_effects
     unflatten_ir_values_like_types
 """))
-_of_contexts = lazy_names("tinytrace", dict.fromkeys(_OF_CONTEXTS, "interpreters.lowering_contexts"), __name__)
+_BUILDERS = frozenset(re.findall(r"\w+", """
+    aval_to_ir_type aval_to_ir_types custom_call dense_bool_array dense_bool_elements dense_int_array dense_int_elements
+    dtype_to_ir_type get_constant_handler i32_attr i64_attr ir_constant ir_type_handlers lower_jaxpr_to_fun
+    lower_jaxpr_to_module make_ir_context merge_mlir_modules module_to_bytecode module_to_string
+    register_constant_handler shape_tensor token_type xla_computation_to_mlir_module
+"""))
+_elsewhere = lazy_names("tinytrace", {**dict.fromkeys(_OF_CONTEXTS, "interpreters.lowering_contexts"),
+                                      **dict.fromkeys(_BUILDERS, "interpreters.mlir_builders")}, __name__)
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _of_contexts(name) if name in _OF_CONTEXTS else ir.refused(f"mlir.{name}")
+    return _elsewhere(name) if name in _OF_CONTEXTS | _BUILDERS else ir.refused(f"mlir.{name}")

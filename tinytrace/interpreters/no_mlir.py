@@ -4,6 +4,13 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 
+def refuse(name: str) -> NoReturn:
+    """Raise NotImplementedError with what to write instead of `name`."""
+    raise NotImplementedError(
+        f"{name}: tinytrace compiles to C and builds no MLIR operations. Two ways work: "
+        "mlir.lower_fun(f), for a function f over jnp, and mlir.c_expression or mlir.c_function, for C.")
+
+
 def refused(name: str) -> Any:
     """Return what stands for the name of an operation or type of MLIR: an object that can be used for nothing."""
     return Refused(name)
@@ -17,18 +24,13 @@ class Refused:
     def __init__(self, name: str) -> None:
         self.__name__ = name
 
-    def _refuse(self) -> NoReturn:
-        raise NotImplementedError(
-            f"{self.__name__}: tinytrace compiles to C and builds no MLIR operations. Two ways work: "
-            "mlir.lower_fun(f), for a function f over jnp, and mlir.c_expression or mlir.c_function, for C.")
-
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        self._refuse()
+        refuse(self.__name__)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        self._refuse()
+        refuse(self.__name__)
 
     def __repr__(self) -> str:
         return f"<{self.__name__}, which is not here>"
