@@ -5,6 +5,7 @@ them hold which part (`ShardedAxis`, `Replicated`). Source: `jax.sharding.PmapSh
 """
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -129,7 +130,7 @@ class PmapSharding(Sharding):
     ShardingSpec((Chunked(1), NoSharding()), (ShardedAxis(axis=0),))
     """
 
-    is_fully_replicated = False
+    is_of_pmap = True
 
     def __init__(self, devices: Any, sharding_spec: ShardingSpec) -> None:
         self.devices = np.asarray(devices)
@@ -145,6 +146,16 @@ class PmapSharding(Sharding):
             raise ValueError(f"sharded_dim={sharded_dim} is no axis of an array of shape {tuple(shape)}")
         sharding = [Chunked([n]) if k == sharded_dim else NoSharding() for k, n in enumerate(shape)]
         return cls([CPU] if devices is None else devices, ShardingSpec(sharding, [ShardedAxis(0)]))
+
+    @classmethod
+    def of_result(cls, ndim: int, axis: int | None) -> PmapSharding:
+        """Return how a result of `pmap` lies that has its axis of devices there, or none, being the same on all."""
+        return _of_result(ndim, None if axis is None else axis % ndim)
+
+    @property
+    def is_fully_replicated(self) -> bool:  # type: ignore[override]
+        """Does each device have all of the array?"""
+        return not any(isinstance(how, Chunked | Unstacked) for how in self.sharding_spec.sharding)
 
     def check_compatible_aval(self, shape: Sequence[int]) -> None:
         for axis, (n, how) in enumerate(zip(shape, self.sharding_spec.sharding, strict=True)):
@@ -180,3 +191,9 @@ class PmapSharding(Sharding):
 
     def __repr__(self) -> str:
         return f"PmapSharding(sharding_spec={self.sharding_spec}, devices={self.devices})"
+
+
+@functools.lru_cache(1024)
+def _of_result(ndim: int, axis: int | None) -> PmapSharding:
+    cut = [Chunked([1]) if k == axis else NoSharding() for k in range(ndim)]
+    return PmapSharding([CPU], ShardingSpec(cut, [Replicated(1) if axis is None else ShardedAxis(0)]))

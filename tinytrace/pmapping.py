@@ -17,13 +17,16 @@ from tinytrace.api.vmapping import mapped_size
 from tinytrace.api_util import donation_vector
 from tinytrace.control_flow.effects import ordered_effects
 from tinytrace.control_flow.xla_pmap import check_devices, xla_pmap_p
+from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, abstract_type_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.named_axes import Axis, TemporaryName, binding
-from tinytrace.core.trace import is_eager
+from tinytrace.core.placements import placed_again
+from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.core.tree_paths import broadcast_prefix, prefix_errors
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinytrace.numpy import asarray, stack
+from tinytrace.pmap_sharding import PmapSharding
 from tinytrace.records import NamedTuple
 from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.staging import hoist_consts, trace_to_jaxpr
@@ -97,7 +100,7 @@ class PmapFunction:
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._check(args)
-        return self._jitted(*args, **kwargs) if is_eager() else self._bind(args, kwargs, runs=False)
+        return self._run_eagerly(args, kwargs) if is_eager() else self._bind(args, kwargs, runs=False)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Return the program before it is compiled, as `jit(f).lower` does."""
@@ -119,6 +122,13 @@ class PmapFunction:
             raise ValueError(f"pmapped function has static_broadcasted_argnums={statics} but was called with only "
                              f"{len(args)} positional argument{'s' if len(args) > 1 else ''}. All static broadcasted "
                              "arguments must be passed positionally.")
+
+    def _run_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        results, axes = self._jitted(*args, **kwargs), self._options.out_axes
+        if type(axes) is int:
+            return _along_devices(results, axes)
+        leaves, tree = tree_flatten(results)
+        return tree_unflatten(tree, list(map(_along_devices, leaves, self._flat_out_axes(tree))))
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         return self._bind(args, kwargs, runs=True)
@@ -219,7 +229,7 @@ def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
     Array([[1., 2.]], dtype=float32)
     """
     _check_devices(devices)
-    return tree_map(lambda leaf: asarray(leaf)[None], x)
+    return _along_devices(tree_map(lambda leaf: asarray(leaf)[None], x), 0)
 
 
 def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
@@ -230,7 +240,14 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
     _check_devices(devices)
     if len(shards) != len(devices):
         raise ValueError(f"len(shards) = {len(shards)} must equal len(devices) = {len(devices)}.")
-    return tree_map(lambda *leaves: stack(leaves), *shards)
+    return _along_devices(tree_map(lambda *leaves: stack(leaves), *shards), 0)
+
+
+def _along_devices(x: Any, axis: int | None) -> Any:
+    """Return a tree of arrays that say in their `sharding` that this axis of theirs lies along the devices."""
+    if isinstance(x, Array):
+        return placed_again(x, PmapSharding.of_result(len(x.aval.shape), axis))
+    return x if isinstance(x, Tracer) else tree_map(lambda leaf: _along_devices(leaf, axis), x)
 
 
 def _check_devices(devices: Sequence[Any]) -> None:

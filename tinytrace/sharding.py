@@ -32,6 +32,7 @@ class Sharding:
 
     memory_kind = HOST_MEMORY
     num_devices = 1
+    is_of_pmap = False
 
     @property
     def device_set(self) -> set[Device]:
@@ -71,8 +72,8 @@ class Sharding:
     addressable_devices_indices_map = devices_indices_map
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
-        """Do arrays of `ndim` axes lie in the same way? On one device they do."""
-        return isinstance(other, Sharding)
+        """Do arrays of `ndim` axes lie in the same way? On one device they do; JAX compares those of `pmap` by `==`."""
+        return (isinstance(other, Sharding) and not (self.is_of_pmap or other.is_of_pmap)) or self == other
 
 
 class SingleDeviceSharding(Sharding):
@@ -107,7 +108,7 @@ class Shard:
 
     def __init__(self, device: Device, data: Any) -> None:
         self.device, self.data = device, data
-        self.index = (slice(None),) * len(data.shape)
+        self.index = data.sharding.devices_indices_map(data.shape)[device]
 
     def __repr__(self) -> str:
         return f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, data={self.data})"

@@ -13,7 +13,7 @@ from tinytrace.core import views
 from tinytrace.core.array import CPU, Array, Device
 from tinytrace.core.avals import aval_of, is_valid_type
 from tinytrace.core.dtypes import KeyType
-from tinytrace.core.placements import give_sharding, given_sharding
+from tinytrace.core.placements import given_sharding, placed_again
 from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.core.tree_paths import broadcast_prefix, prefix_errors
 from tinytrace.core.trees import tree_flatten, tree_leaves, tree_map
@@ -173,8 +173,7 @@ def lies_at(x: Array, place: Any) -> Array:
     wanted = None if isinstance(place, (Device, views.sharding.SingleDeviceSharding)) else place
     if wanted == given_sharding(x):
         return x
-    placed = x.again(x.aval)
-    give_sharding(placed, wanted)
+    placed: Array = placed_again(x, wanted)
     return placed
 
 

@@ -15,6 +15,7 @@ from tinytrace.api.concrete import as_array
 from tinytrace.api.donation import donation_of
 from tinytrace.api.program import Program
 from tinytrace.api.shapes import ShapeDtypeStruct
+from tinytrace.api.stage_facts import MemoryStats, cost_of, memory_of, refuse_dialect
 from tinytrace.api.steps import Steps
 from tinytrace.codegen.csource import CSource
 from tinytrace.control_flow.effects import refuse_unlowerable
@@ -194,10 +195,23 @@ class Lowered(_Stage):
         Raises: ValueError for the dialects of other compilers.
         """
         if dialect not in (None, "c", "jaxpr"):
-            raise ValueError(f"unknown dialect: {dialect}")
+            refuse_dialect(dialect)
         if dialect == "jaxpr":
             return str(self.jaxpr)
         return self.source.text if full else self.source.text[self.source.preamble:]
+
+    def compiler_ir(self, dialect: str | None = None) -> CSource | ClosedJaxpr:
+        """Return the program as an object: its C ("c"), which is what there is without `dialect`, or its "jaxpr".
+
+        Raises: ValueError for the dialects of other compilers, such as "hlo".
+        """
+        if dialect not in (None, "c", "jaxpr"):
+            refuse_dialect(dialect)
+        return self.jaxpr if dialect == "jaxpr" else self.source
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Return the numbers of operations on floats ("flops") and of bytes that are read and written."""
+        return cost_of(self.kernels)
 
     def compile(self) -> Compiled:
         """Compile, or find in memory or on disk what was compiled before."""
@@ -255,6 +269,19 @@ class Compiled(_Stage):
 
     def as_text(self) -> str:
         return self._program.source.text
+
+    def cost_analysis(self) -> list[dict[str, float]]:
+        """Return what the program costs, as `Lowered.cost_analysis` does, in a list: there is one device."""
+        return [cost_of(self._program.generated.kernels)]
+
+    def memory_analysis(self) -> MemoryStats:
+        """Return how many bytes its arguments, results, temporary arrays and code take."""
+        size = 0 if self.executable is None else self.executable.size
+        return memory_of(self._program.generated, self._program.in_avals, self._program.out_avals, size)
+
+    def runtime_executable(self) -> Executable | None:
+        """Return the machine code; None where there is none, since Python interprets the program."""
+        return self.executable
 
     def __repr__(self) -> str:
         return f"Compiled({self._traced.fun_name}, {self.executable!r})"

@@ -11,10 +11,12 @@ from typing import Any
 
 from tinytrace.control_flow.bodies import WithPrograms, drop, keep, merge, run_body
 from tinytrace.control_flow.closed_call import call_param_updaters, updated
+from tinytrace.core import views
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_fun, subjaxprs
 from tinytrace.core.kinds import Call, Kind
 from tinytrace.core.named_axes import Axis, binding
+from tinytrace.core.placements import placed_again
 from tinytrace.core.primitive import registry
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.core.trace import current_trace, is_eager
@@ -57,9 +59,12 @@ class MapPrimitive(WithPrograms):
         if "call_jaxpr" not in params:
             fun, *operands = args
             return current_trace().process_call(self, fun, operands, params)
-        if is_eager():
-            check_devices(params["axis_size"], params["call_jaxpr"], params.get("devices"))
-        return super().bind(*args, **params)
+        if not is_eager():
+            return super().bind(*args, **params)
+        check_devices(params["axis_size"], params["call_jaxpr"], params.get("devices"))
+        place = views.sharding.PmapSharding.of_result
+        return [placed_again(x, place(x.ndim, axis))
+                for x, axis in zip(super().bind(*args, **params), params["out_axes"], strict=True)]
 
     def bind_function(self, fun: Any, *args: Any, out_axes_thunk: Callable[[], Dims], **params: Any) -> Any:
         """Apply the map of a function: run it as `def_impl` says, else leave the equation of its jaxpr behind."""

@@ -143,7 +143,12 @@ class Array(ArrayBase):
         """Where its parts lie: as it was given, else all on the one device, a `jax.sharding.SingleDeviceSharding`."""
         return given_sharding(self) or views.sharding.SingleDeviceSharding(CPU)
 
-    is_fully_addressable = is_fully_replicated = True
+    is_fully_addressable = True
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Does each device have all of it?"""
+        return bool(self.sharding.is_fully_replicated)
 
     @property
     def addressable_shards(self) -> list[Any]:

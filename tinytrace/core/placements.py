@@ -19,6 +19,13 @@ def give_sharding(array: Any, sharding: Any) -> None:
         _given[number] = weakref.ref(array, lambda _: _given.pop(number, None)), sharding
 
 
+def placed_again(array: Any, sharding: Any) -> Any:
+    """Return another Array of the same elements, which lies as `sharding` says."""
+    placed = array.again(array.aval)
+    give_sharding(placed, sharding)
+    return placed
+
+
 def given_sharding(array: Any) -> Any:
     """Return the sharding that `array` was given; None if it was given none."""
     found = _given.get(id(array))
