@@ -14,6 +14,7 @@ import pytest
 import tinytrace as jax
 
 SKIPPED = ("tinytrace.cli.programs.", "tinytrace.cli.__main__",
+           *([] if importlib.util.find_spec("absl") else ["tinytrace.absl_flags"]),
            *([] if importlib.util.find_spec("distributed") else ["tinytrace.dask"]))
 MODULES = [
     module.name

@@ -12,6 +12,7 @@ Source: the options and their names are JAX's (https://docs.jax.dev/en/latest/co
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -146,7 +147,7 @@ class Config(threading.local):
 
         >>> config.update("jax_numpy_dtype_promotion", "standard")
         """
-        if name.removeprefix("jax_") in _SETTLED:
+        if name.removeprefix("jax_") in SETTLED:
             _check_settled(name.removeprefix("jax_"), value)
             return
         field = _field(name)
@@ -157,7 +158,7 @@ class Config(threading.local):
 
     def read(self, name: str) -> Any:
         """The value of a setting as this thread sees it; AttributeError for an unknown name."""
-        settled = _SETTLED.get(name.removeprefix("jax_"))
+        settled = SETTLED.get(name.removeprefix("jax_"))
         return settled[0] if settled else getattr(self, _field(name))
 
     @property
@@ -166,11 +167,13 @@ class Config(threading.local):
         return {name: getattr(self, name) for name in _TYPES}
 
     def __getattr__(self, name: str) -> Any:  # only for what is not an attribute: JAX's names
+        if name in ("config_with_absl", "parse_flags_with_absl"):
+            return getattr(importlib.import_module("tinytrace.absl_flags"), name)
         field = "enable_x64" if name == "x64_enabled" else name.removeprefix("jax_")
         if field in _TYPES:
             return getattr(self, field)
-        if field in _SETTLED and name != field:
-            return _SETTLED[field][0]
+        if field in SETTLED and name != field:
+            return SETTLED[field][0]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -188,7 +191,7 @@ TRACE_FIELDS = (
 
 _TYPES: dict[str, type] = {name: type(getattr(Config, name)) for name in Config.__annotations__}
 _GUARDS = [name for name in _TYPES if name.startswith("transfer_guard")]
-_CHOICES: dict[str, tuple[str, ...]] = {
+CHOICES: dict[str, tuple[str, ...]] = {
     "numpy_dtype_promotion": ("standard", "strict"), "traceback_filtering": TRACEBACK_FILTERING,
     "default_prng_impl": PRNG_IMPLS, "numpy_rank_promotion": ("allow", "warn", "raise"),
     "default_matmul_precision": PRECISIONS, "legacy_prng_key": ("allow", "warn", "error"),
@@ -197,7 +200,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _MAY_BE_NONE = {"default_matmul_precision", *_GUARDS}
 _ONE_PLATFORM = "there is one platform, the CPU, with one device"
 _FOR_XLA = "it steers XLA"
-_SETTLED: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
+SETTLED: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "compilation_cache_dir": (None, None, _FOR_XLA),
     "persistent_cache_min_compile_time_secs": (None, None, _FOR_XLA),
     "persistent_cache_min_entry_size_bytes": (None, None, _FOR_XLA),
@@ -293,10 +296,10 @@ def _field(name: str) -> str:
 def _check(name: str, value: Any) -> None:
     if value is None and name in _MAY_BE_NONE:
         return
-    if name in _CHOICES:
-        if type(value) is not str or value not in _CHOICES[name]:
+    if name in CHOICES:
+        if type(value) is not str or value not in CHOICES[name]:
             which = "None or in" if name in _MAY_BE_NONE else "in"
-            raise ValueError(f"new enum value must be {which} {list(_CHOICES[name])}, got {value} of type "
+            raise ValueError(f"new enum value must be {which} {list(CHOICES[name])}, got {value} of type "
                              f"{type(value)}.")
         return
     if type(value) is not _TYPES[name]:
@@ -304,7 +307,7 @@ def _check(name: str, value: Any) -> None:
 
 
 def _check_settled(name: str, value: Any) -> None:
-    _, accepted, reason = _SETTLED[name]
+    _, accepted, reason = SETTLED[name]
     if accepted is not None and value not in accepted:
         raise NotImplementedError(f"jax_{name} cannot be {value!r} in tinytrace: {reason}. It may be "
                                   f"{' or '.join(map(repr, accepted))}.")
@@ -375,6 +378,7 @@ def _choice(name: str, doc: str) -> Callable[[Any], AbstractContextManager[None]
 legacy_prng_key = _choice("legacy_prng_key", "Raw keys are allowed, warned of ('warn') or refused ('error') here.")
 softmax_custom_jvp = _switch("softmax_custom_jvp", "Within this context `nn.softmax` has its own derivative rule.")
 jax2tf_associative_scan_reductions = _switch("jax2tf_associative_scan_reductions", "Without effect: no jax2tf here.")
+numpy_dtype_promotion = _choice("numpy_dtype_promotion", "Dtypes promote as is 'standard', or not ('strict'), here.")
 spmd_mode = _choice("spmd_mode", "Without effect: there is one process.")
 transfer_guard_host_to_device = _choice("transfer_guard_host_to_device", "Without effect: there is one memory.")
 transfer_guard_device_to_device = _choice("transfer_guard_device_to_device", "Without effect: there is one device.")
@@ -392,8 +396,3 @@ def enable_custom_vjp_by_custom_transpose(new_val: bool = True) -> AbstractConte
     """Refused, if it is to be on, with NotImplementedError: a `custom_vjp` function has one form."""
     _check_settled("enable_custom_vjp_by_custom_transpose", bool(new_val))
     return nullcontext()
-
-
-def numpy_dtype_promotion(new_val: str) -> AbstractContextManager[None]:
-    """Implicit promotion between array dtypes follows 'standard' or is refused ('strict') within this context."""
-    return override("numpy_dtype_promotion", new_val)
