@@ -220,7 +220,7 @@ def test_public_functions(module, name):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("module", "name"), PUBLIC, ids=lambda x: x)
 def test_elementwise_public_functions_of_many_elements(module, name):
-    """They run on blocks of 64 where they are not jitted; all others run the very program that `jit` makes."""
+    """They run on blocks where they are not jitted; all others run the very program that `jit` makes."""
     function = getattr(MODULES[module], name)
     args = accepted_arguments(function, F32)
     if args is None or name in NOT_PURE or on_blocks(jax.make_jaxpr(function)(*args)) is None:

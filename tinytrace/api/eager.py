@@ -32,7 +32,7 @@ from tinytrace.api.jit_cache import StaticValue, TracedFunction
 from tinytrace.api.loaded_code import cache_of_programs
 from tinytrace.api.nan_checks import find_nan
 from tinytrace.api.program import shared_program
-from tinytrace.api.recipes import LOOP_BYTES, calls_in_budget, makes_views, numpy_call, numpy_entry
+from tinytrace.api.recipes import calls_in_budget, is_short_loop, makes_views, numpy_call, numpy_entry
 from tinytrace.api.signatures import not_an_array
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
@@ -335,13 +335,13 @@ def _any_shape(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
         return None
 
     def answer(elements: int, avals: tuple[ShapedArray, ...], for_good: bool) -> EagerEntry:
-        calls = -1 if for_good or not compiler or is_short_loop(avals) else calls_in_budget(closed.jaxpr, elements)
+        calls = -1 if for_good or not compiler or is_best(avals) else calls_in_budget(closed.jaxpr, elements)
         return EagerEntry(*numpy, avals, unflatten, calls)
 
-    def is_short_loop(avals: tuple[ShapedArray, ...]) -> bool:
-        return numpy[2] is not None and avals[0].nbytes <= LOOP_BYTES
+    def is_best(avals: tuple[ShapedArray, ...]) -> bool:
+        return numpy[2] is not None and is_short_loop(closed.jaxpr, avals[0])
 
-    return AnyShape(out_avals, width, NumPyFirst(answer, is_short_loop, compiled))
+    return AnyShape(out_avals, width, NumPyFirst(answer, is_best, compiled))
 
 
 # --- operations as programs --------------------------------------------------------------------------------------

@@ -6,28 +6,24 @@ What `jnp.where(c, x, y)` does to arrays of certain types never changes: it is w
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from tinytrace._dispatch import EagerEntry
+from tinytrace._dispatch import EagerEntry, HitCounter
 from tinytrace.api.blocks import is_filling
-from tinytrace.api.exactness import MOVES, called_program, kind_or_none
+from tinytrace.api.exactness import called_program
+from tinytrace.api.numpy_prices import is_view, loops_are_quick, microseconds
 from tinytrace.core.array import Array
-from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType, KeyType, is_integer
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType, KeyType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.kinds import Contraction, Gather, Scatter
 from tinytrace.core.numpy_calls import to_numpy
-from tinytrace.core.primitive import Primitive
 from tinytrace.core.storage_types import STORAGE_TYPES
-from tinytrace.primitives.arithmetic import div_p, rem_p
-from tinytrace.primitives.broadcasting import broadcast_in_dim_p, squeeze_p
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
-from tinytrace.primitives.slicing import slice_p
 from tinytrace.records import NamedTuple
 from tinytrace.util import cache_by_jaxpr_anywhere
 
@@ -40,12 +36,15 @@ BUDGET = 15_000
 """Microseconds of NumPy's time on the calls of one program: then a compiler would have paid, which takes as long."""
 EQUATION = 100
 """How many more a compiler takes for one of its equations."""
-LOOP_BYTES = 1 << 16
-"""Of a result up to which one inner loop of NumPy's does without NumPy (csrc/loops.c); a longer one can use threads."""
-VIEWS: frozenset[Primitive] = frozenset({broadcast_in_dim_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p})
-"""What NumPy answers without a copy, at most times."""
+LOOP_BYTES, SLOW_LOOP = 1 << 16, 64
+"""Of a result up to which one inner loop of NumPy's does without NumPy (csrc/loops.c); a longer one can use threads.
+Elements of one up to which this is so if NumPy's loop has no vectors."""
 UFUNCS: dict[NumPyFunction, NumPyFunction] = {operator.eq: np.equal, operator.ne: np.not_equal}
 """Those for numbers of operations that keys have too."""
+SHOWN, MOST_SHOWN = 1 << 15, 4
+"""Bytes of an argument from which a view of it takes less time than a copy; of so many results at most."""
+REORDERED = 1 << 20
+"""Bytes from which elements that are not shown in order are copied: who reads them then reads memory in order."""
 FOLDED = {FLOAT32, FLOAT64}
 """What Python's integers may become at once: the way over int32 gives the same."""
 
@@ -60,9 +59,31 @@ def numpy_entry(closed: ClosedJaxpr, leaf_types: Sequence[type],
     found = numpy_call(closed, leaf_types, unflatten is None)
     if found is None:
         return None
-    is_for_good = found[2] is not None and closed.out_avals[0].nbytes <= LOOP_BYTES
+    is_for_good = found[2] is not None and is_short_loop(closed.jaxpr, closed.out_avals[0])
     calls = calls_in_budget(closed.jaxpr) if may_be_compiled and not is_for_good else -1
     return EagerEntry(*found, tuple(closed.out_avals), unflatten, calls)
+
+
+def view_entry(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None,
+               counter: HitCounter) -> EagerEntry | None:
+    """Return the call of a program on Arrays whose results show what they are given; None where a copy is better.
+
+    Nobody can tell a view: Arrays are never written to, and one that somebody looks at is not donated but copied.  A
+    large argument is shown as a whole or not at all, for as long as there is a view its memory stays.
+    """
+    sizes = [aval.nbytes for aval in (*closed.in_avals, *closed.out_avals)]
+    if max(sizes, default=0) < SHOWN or len(closed.out_avals) > MOST_SHOWN or not makes_views(closed.jaxpr):
+        return None
+    in_order = _in_order(closed.jaxpr, [True] * len(closed.in_avals))
+    if max(sizes) >= REORDERED and not (in_order and all(in_order)):
+        return None
+    found = numpy_call(closed, [Array] * len(closed.in_avals), unflatten is None)
+    return found and EagerEntry(*found, tuple(closed.out_avals), unflatten, -1, counter)
+
+
+def is_short_loop(jaxpr: Jaxpr, result: ShapedArray) -> bool:
+    """Can nobody compute a program that is one inner loop of NumPy's in less time, for such a result?"""
+    return result.nbytes <= LOOP_BYTES and (result.size <= SLOW_LOOP or loops_are_quick(jaxpr))
 
 
 def calls_in_budget(jaxpr: Jaxpr, elements: int | None = None) -> int:
@@ -73,7 +94,7 @@ def calls_in_budget(jaxpr: Jaxpr, elements: int | None = None) -> int:
     eqns = list(_all_equations(jaxpr))
     if makes_views(jaxpr):
         return -1
-    return max(1, round((BUDGET + EQUATION * len(eqns)) / sum(_microseconds(eqn, elements) for eqn in eqns)))
+    return max(1, round((BUDGET + EQUATION * len(eqns)) / sum(microseconds(eqn, elements) for eqn in eqns)))
 
 
 @cache_by_jaxpr_anywhere
@@ -92,7 +113,7 @@ def _in_order(jaxpr: Jaxpr, inputs: Sequence[bool]) -> list[bool] | None:
         operands = [order[x] for x in eqn.invars]
         if inner is not None:
             results = _in_order(inner.jaxpr, operands)
-        elif not _is_view(eqn) or _may_copy(eqn, operands[0]):
+        elif not is_view(eqn) or _may_copy(eqn, operands[0]):
             return None
         else:
             same_size = eqn.invars[0].aval.size == eqn.outvars[0].aval.size
@@ -105,42 +126,6 @@ def _in_order(jaxpr: Jaxpr, inputs: Sequence[bool]) -> list[bool] | None:
 
 def _may_copy(eqn: JaxprEqn, is_in_order: bool) -> bool:
     return eqn.primitive is reshape_p and not (is_in_order and eqn.params["dimensions"] is None)
-
-
-def _is_view(eqn: JaxprEqn) -> bool:
-    return eqn.primitive in VIEWS and bool(eqn.invars[0].aval.shape)
-
-
-def _microseconds(eqn: JaxprEqn, elements: int | None) -> float:
-    """Estimate NumPy's time: the same in every run, as what is compiled must be."""
-    if elements is None:
-        elements = max(v.aval.size for v in (*eqn.invars, *eqn.outvars))
-    kind = kind_or_none(eqn)
-    if _is_view(eqn):
-        return 1 + (elements * 3e-3 if eqn.primitive is reshape_p else 0)  # which may have to copy
-    if eqn.primitive in MOVES:
-        return 5 + elements * math.log2(max(2, _length_of_sort(eqn, elements))) * 4e-3
-    if isinstance(kind, (Gather, Scatter)):
-        return 60 + elements * 6e-3
-    if isinstance(kind, Contraction):
-        return 6 + _products(eqn) * 0.8e-3
-    if eqn.primitive is rem_p or (eqn.primitive is div_p and is_integer(eqn.outvars[0].aval.dtype)):
-        return 6 + elements * 15e-3  # ten times what others take
-    is_one_loop = isinstance(eqn.primitive.in_numpy(eqn.params), np.ufunc)
-    return (1 if is_one_loop else 6) + elements * (0.3e-3 if is_one_loop else 3e-3)
-
-
-def _length_of_sort(eqn: JaxprEqn, elements: int) -> int:
-    """Return how many elements are ordered among each other."""
-    aval = eqn.invars[0].aval
-    return aval.shape[eqn.params.get("dimension", -1)] if aval.shape else elements
-
-
-def _products(eqn: JaxprEqn) -> int:
-    """Return how many multiplications a product of matrices takes."""
-    (summed, _), _ = eqn.params["dimension_numbers"]
-    terms: int = math.prod(eqn.invars[0].aval.shape[axis] for axis in summed)
-    return eqn.outvars[0].aval.size * terms
 
 
 def _all_equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
