@@ -189,6 +189,14 @@ static void delete_donated(Entry *e, PyObject **leaves) {
 
 /* --- the call -------------------------------------------------------------------------------------------------- */
 
+/* The last of some elements over and over: twice as many with each copy. */
+static void fill_up(char *copy, size_t width, size_t left, size_t block) {
+    char *rest = copy + left * width;
+    memcpy(rest, rest - width, width);
+    for (size_t done = 1, missing = block - left; done < missing; done *= 2)
+        memcpy(rest + done * width, rest, (done < missing - done ? done : missing - done) * width);
+}
+
 /* Fewer elements than a block: on copies that are filled up with the last of them. */
 static int32_t call_on_few(Entry *e, uintptr_t *buffers, uintptr_t *copies, size_t left) {
     int n = e->n_inputs + e->n_computed;
@@ -202,8 +210,10 @@ static int32_t call_on_few(Entry *e, uintptr_t *buffers, uintptr_t *copies, size
         size_t width = e->steps[i] / block;
         copies[i] = width ? at : buffers[i];
         at += (e->steps[i] + 63) & ~(size_t)63;
-        for (size_t k = 0; width && i < e->n_inputs && k < block; k++)
-            memcpy((void *)(copies[i] + k * width), (void *)(buffers[i] + (k < left ? k : left - 1) * width), width);
+        if (width && i < e->n_inputs) {
+            memcpy((void *)copies[i], (void *)buffers[i], left * width);
+            fill_up((char *)copies[i], width, left, block);
+        }
     }
     int32_t status = program_call(e->entry, copies);
     for (int i = e->n_inputs; i < n; i++)

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from tinytrace._dispatch import EagerEntry, FastEntry
-from tinytrace.api.blocks import BLOCK
 from tinytrace.api.concrete import as_array
 from tinytrace.api.jit_cache import StaticValue
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
 from tinytrace.records import NamedTuple
 
+TRACED = 64
+"""Elements of the arrays that stand for those of all lengths; which number they are says nothing."""
 SCALARS = (float, int, bool)
 MOST_SHAPES = 256
 """Of one function, whose calls are counted."""
@@ -116,5 +117,5 @@ def on_block(kind: Any) -> Any:
         return as_array(np.zeros((), kind.dtype), kind)
     if isinstance(kind, tuple):
         dtype, weak_type = kind
-        return as_array(np.zeros(BLOCK, dtype), ShapedArray((BLOCK,), dtype, weak_type))
+        return as_array(np.zeros(TRACED, dtype), ShapedArray((TRACED,), dtype, weak_type))
     return kind()

@@ -1,4 +1,4 @@
-"""Elementwise functions, compiled once for arrays of every shape: as a program on a block of 64 elements.
+"""Elementwise functions, compiled once for arrays of every shape: as a program on a block of 512 bytes.
 
 An element's result depends on no other element, nor on where it stands: the loop of a block gives the bits that the
 loop over the whole array gives. So `jnp.tanh` of a new shape starts no compiler, and since its definition says that it
@@ -20,8 +20,8 @@ from tinytrace.primitives.broadcasting import broadcast_in_dim, broadcast_in_dim
 from tinytrace.records import NamedTuple
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 
-BLOCK = 64
-"""Elements: whole vectors on every CPU, and cheap enough for a scalar."""
+BLOCK_BYTES = 512
+"""Of the widest array on a block: vectors enough to be worth a call, and cheap enough for a scalar."""
 
 
 class EntryOnBlocks(NamedTuple):
@@ -39,21 +39,23 @@ class EntryOnBlocks(NamedTuple):
     unflatten: Callable[[list[Any]], Any] | None
     nanoseconds: float
     """What a block is estimated to take."""
+    block: int
+    """Its elements."""
 
     def at(self, elements: int, out_avals: tuple[ShapedArray, ...]) -> FastEntry:
         """Return what answers calls on so many elements."""
-        inputs = tuple([(*given[:3], elements * step // BLOCK, elements) if step else given
+        inputs = tuple([(*given[:3], elements * step // self.block, elements) if step else given
                         for given, step in zip(self.inputs, self.steps, strict=False)])
-        sizes = tuple([elements * step // BLOCK for step in self.steps[len(inputs):]])
+        sizes = tuple([elements * step // self.block for step in self.steps[len(inputs):]])
         return FastEntry(self.owner, self.address, 0, inputs, sizes, self.outputs, out_avals, self.unflatten,
-                         (BLOCK, elements, self.steps, self.grain(elements)))
+                         (self.block, elements, self.steps, self.grain(elements)))
 
     def grain(self, elements: int) -> int:
         """Return how many blocks of a call on so many elements a thread takes at least; 0: the caller's takes all.
 
         What is worth spreading is what it is in a program of its own: the estimate alone decides.
         """
-        blocks = elements // BLOCK
+        blocks = elements // self.block
         chunks = even_chunks(blocks * self.nanoseconds)
         return -(-blocks // chunks) if chunks > 1 else 0
 
@@ -66,7 +68,7 @@ def on_blocks(closed: ClosedJaxpr) -> ClosedJaxpr | None:
     >>> from tinytrace import make_jaxpr
     >>> import tinytrace.numpy as jnp
     >>> on_blocks(make_jaxpr(jnp.tanh)(jnp.ones((2, 3))))
-    { lambda ; a:f32[64]. let b:f32[64] = tanh a in (b,) }
+    { lambda ; a:f32[128]. let b:f32[128] = tanh a in (b,) }
     """
     shapes = {aval.shape for aval in (*closed.in_avals, *closed.out_avals) if aval.shape}
     if len(shapes) > 1 or not closed.in_avals or any(aval.shape for aval in map(aval_of, closed.consts)):
@@ -74,11 +76,17 @@ def on_blocks(closed: ClosedJaxpr) -> ClosedJaxpr | None:
     shape = shapes.pop() if shapes else ()
     if any(aval.shape != shape for aval in closed.out_avals) or not _is_elementwise(closed.jaxpr, shape):
         return None
-    in_avals = [aval.update(shape=(BLOCK,)) if aval.shape == shape else aval for aval in closed.in_avals]
-    program = trace_to_closed_jaxpr(lambda *xs: _evaluated(closed.jaxpr, closed.consts, xs, shape), in_avals)
-    if any(aval.shape != (BLOCK,) for aval in program.out_avals):
+    block = (elements_of_a_block(closed),)
+    in_avals = [aval.update(shape=block) if aval.shape == shape else aval for aval in closed.in_avals]
+    program = trace_to_closed_jaxpr(lambda *xs: _evaluated(closed.jaxpr, closed.consts, xs, shape, block), in_avals)
+    if any(aval.shape != block for aval in program.out_avals):
         return None
     return program
+
+
+def elements_of_a_block(closed: ClosedJaxpr) -> int:
+    """Return how many elements an elementwise program is to run on at once."""
+    return BLOCK_BYTES // max(aval.dtype.itemsize for aval in (*closed.in_avals, *closed.out_avals))
 
 
 def _is_elementwise(jaxpr: Jaxpr, shape: tuple[int, ...]) -> bool:
@@ -105,7 +113,8 @@ def is_filling(eqn: JaxprEqn) -> bool:
     return eqn.primitive is broadcast_in_dim_p and len(eqn.invars) == 1 and not eqn.invars[0].aval.shape
 
 
-def _evaluated(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
+def _evaluated(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], shape: tuple[int, ...],
+               block: tuple[int, ...]) -> list[Any]:
     """Run the equations on blocks instead of arrays of `shape`, and those that they call."""
     env: dict[Var, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True))
 
@@ -116,17 +125,17 @@ def _evaluated(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], shape: 
         operands = list(map(read, eqn.invars))
         inner = _called(eqn)
         if inner is not None:
-            results = _evaluated(inner.jaxpr, inner.consts, operands, shape)
+            results = _evaluated(inner.jaxpr, inner.consts, operands, shape, block)
         elif is_filling(eqn):
-            results = [_filled(operands[0])]
+            results = [_filled(operands[0], block)]
         else:
             if not shape and any(aval_of(x).shape for x in operands):
-                operands = list(map(_filled, operands))  # what was a scalar among scalars is one among blocks
+                operands = [_filled(x, block) for x in operands]  # what was a scalar among scalars is one among blocks
             out = eqn.primitive.bind(*operands, **eqn.params)
             results = list(out) if eqn.primitive.multiple_results else [out]
         env.update(zip(eqn.outvars, results, strict=True))
     return [read(atom) for atom in jaxpr.outvars]
 
 
-def _filled(x: Any) -> Any:
-    return x if aval_of(x).shape else broadcast_in_dim(x, (BLOCK,), ())
+def _filled(x: Any, block: tuple[int, ...]) -> Any:
+    return x if aval_of(x).shape else broadcast_in_dim(x, block, ())
