@@ -4,6 +4,7 @@
 
 #include "eager.h"
 #include "arrays.h"
+#include "counter.h"
 #include "installed.h"
 #include "loops.h"
 #include "views.h"
@@ -22,6 +23,7 @@ typedef struct {
     PyObject *unflatten; /* list of results -> result, None for a single one */
     Loop loop;           /* what computes small results without NumPy around it, if anything does */
     long long left;      /* after so many calls Python is asked for something better; negative: never */
+    PyObject *counter;   /* a HitCounter, or NULL */
 } Eager;
 
 static PyObject *as_ndarray, *quiet_context; /* numpy.asarray; makes a context in which NumPy does not warn */
@@ -44,18 +46,21 @@ static void eager_dealloc(PyObject *self) {
     Py_XDECREF(e->scalar_types);
     Py_XDECREF(e->out_avals);
     Py_XDECREF(e->unflatten);
+    Py_XDECREF(e->counter);
     PyObject_GC_Del(self);
 }
 
-/* EagerEntry(function, scalar_types, loop, out_avals, unflatten, calls=-1) */
+/* EagerEntry(function, scalar_types, loop, out_avals, unflatten, calls=-1, counter=None) */
 static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *function, *scalar_types, *which, *out_avals, *unflatten;
+    PyObject *function, *scalar_types, *which, *out_avals, *unflatten, *counter = Py_None;
     long long calls = -1;
     Loop loop = {.run = NULL};
     (void)type, (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OO!OO!O|L", &function, &PyTuple_Type, &scalar_types, &which, &PyTuple_Type, &out_avals,
-                          &unflatten, &calls))
+    if (!PyArg_ParseTuple(args, "OO!OO!O|LO", &function, &PyTuple_Type, &scalar_types, &which, &PyTuple_Type, &out_avals,
+                          &unflatten, &calls, &counter))
         return NULL;
+    if (counter != Py_None && Py_TYPE(counter) != &HitCounterType)
+        return PyErr_Format(PyExc_TypeError, "calls are counted by a HitCounter, or by nobody: None");
     int is_single = unflatten == Py_None && PyTuple_GET_SIZE(out_avals) == 1;
     if (is_single && loop_of(function, which, PyTuple_GET_ITEM(out_avals, 0), &loop) < 0)
         return NULL;
@@ -68,6 +73,7 @@ static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     e->unflatten = Py_NewRef(unflatten);
     e->loop = loop;
     e->left = calls;
+    e->counter = counter == Py_None ? NULL : Py_NewRef(counter);
     PyObject_GC_Track(e);
     return (PyObject *)e;
 }
@@ -191,6 +197,15 @@ static PyObject *wrap_all(Eager *e, PyObject *values) {
     return tree;
 }
 
+/* What NumPy's results are to the caller. Takes the reference. */
+static PyObject *as_arrays(Eager *e, PyObject *result) {
+    if (!result || e->unflatten == Py_None)
+        return result ? wrap(result, PyTuple_GET_ITEM(e->out_avals, 0)) : NULL;
+    PyObject *tree = wrap_all(e, result);
+    Py_DECREF(result);
+    return tree;
+}
+
 PyObject *run_eagerly(PyObject *entry, PyObject **leaves, Py_ssize_t n) {
     Eager *e = (Eager *)entry;
     if (n != PyTuple_GET_SIZE(e->scalar_types) || !e->left)
@@ -199,9 +214,8 @@ PyObject *run_eagerly(PyObject *entry, PyObject **leaves, Py_ssize_t n) {
     PyObject *result = e->loop.run ? run_loop(&e->loop, leaves) : NULL;
     if (!result && !PyErr_Occurred())
         result = call_quietly(e, leaves);
-    if (!result || e->unflatten == Py_None)
-        return result ? wrap(result, PyTuple_GET_ITEM(e->out_avals, 0)) : NULL;
-    PyObject *tree = wrap_all(e, result);
-    Py_DECREF(result);
-    return tree;
+    result = as_arrays(e, result);
+    if (result && e->counter)
+        count((HitCounter *)e->counter);
+    return result;
 }

@@ -48,7 +48,8 @@ class HitCounter:
 class EagerEntry:
     def __init__(self, function: Callable[..., Any], scalar_types: tuple[Callable[[Any], Any] | None, ...],
                  loop: tuple[int, tuple[int, ...]] | None, out_avals: tuple[Any, ...],
-                 unflatten: Callable[[list[Any]], Any] | None, calls: int = -1, /) -> None: ...
+                 unflatten: Callable[[list[Any]], Any] | None, calls: int = -1,
+                 counter: HitCounter | None = None, /) -> None: ...
     @property
     def is_spent(self) -> bool: ...
 

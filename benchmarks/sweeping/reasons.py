@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 
-VIEW = "jitted: a compiled program gives memory of its own, as JAX's does; NumPy shows its argument"
+VIEW = "jitted: from 1 MiB on elements that are reordered are copied, as JAX's are; NumPy shows its argument"
 REASONS = {
     "numpy.empty": "NumPy leaves the memory as it is; here, as in JAX, it is zeros",
     "numpy.empty_like": "NumPy leaves the memory as it is; here, as in JAX, it is zeros",
@@ -14,8 +14,6 @@ REASONS = {
     "random.*": "the samples are JAX's to the bit, a hash for each; NumPy's generator counts on",
     "numpy.flip*": VIEW,
     "numpy.moveaxis": VIEW,
-    "numpy.expand_dims": VIEW,
-    "numpy.atleast_*": VIEW,
     "*.matrix_transpose": VIEW,
     "numpy.partition": "both sides are sorted, as JAX's are; NumPy's are not",
     "numpy.argpartition": "both sides are sorted, as JAX's are; NumPy's are not",

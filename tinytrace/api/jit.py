@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tinytrace import api, events
-from tinytrace._dispatch import FastCallable, current_epoch, forget, set_raise_status
+from tinytrace._dispatch import EagerEntry, FastCallable, current_epoch, forget, set_raise_status
 from tinytrace.api.devices import devices, refuse_no_shardings, with_shardings
 from tinytrace.api.donation import NO_DONATION, Donation, donated_leaves, donation_of
 from tinytrace.api.first_calls import note_first_call
@@ -31,6 +31,7 @@ from tinytrace.api.jit_cache import (
 )
 from tinytrace.api.nan_checks import find_nan
 from tinytrace.api.program import shared_program
+from tinytrace.api.recipes import view_entry
 from tinytrace.api.signatures import (
     ArgNames,
     ArgNums,
@@ -202,9 +203,16 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
             return
         places = {leaf: place for place, leaf in enumerate(reading_order(dynamic, tree))}
         if len(places) == tree.num_leaves:
-            entry = call.fast_entry([places[i] for i in range(len(places))])
+            entry = self._view_entry(call, places) or call.fast_entry([places[i] for i in range(len(places))])
             if entry is not None:
                 self._learn(args, kwargs, entry, epoch)
+
+    def _view_entry(self, call: CompiledCall, places: dict[int, int]) -> EagerEntry | None:
+        """Return what answers calls whose results show their arguments, which are Arrays and stay."""
+        traced = call.record.traced
+        if call.record.donation.given or traced.consts or any(places[i] != i for i in places):
+            return None
+        return view_entry(traced.closed, None if call.single else call.out_tree.unflatten, call.counter)
 
     # --- a call inside a trace ---
 
