@@ -5,6 +5,8 @@ import re
 import numpy as np
 import pytest
 
+import tinytrace as jax
+import tinytrace.numpy as jnp
 from tinytrace.codegen.c.code import INLINE_SIDE, Code
 from tinytrace.codegen.c.lines import Line
 from tinytrace.codegen.ir.arithmetic import (
@@ -74,3 +76,10 @@ def test_a_choice_with_much_on_a_side_is_a_block(operations):
     else:
         assert any(line.startswith("if (i < 50)") for line in lines)
         assert "?" not in value + "".join(lines)
+
+
+def test_a_sum_is_computed_before_the_product_that_is_added():
+    """What is computed first is held while functions are called: the sum alone, not the factors."""
+    x = np.ones(8, np.float32)
+    text = jax.jit(lambda x, y: jnp.sin(x) * jnp.cos(y) + jnp.tanh(x * y)).lower(x, x).as_text()
+    assert re.findall(r"= tt_(\w+)_f32\(", text) == ["tanh", "sin", "cos", "fma"]

@@ -201,11 +201,16 @@ class Code:
                 self.line(f"{name} = {self.value(side)};", COPY)
 
     def _needed(self, nodes: Iterable[Node]) -> list[Node]:
-        """Return what is evaluated for certain below `nodes` and is not in a variable yet, operands first."""
+        """Return what is evaluated for certain below `nodes` and is not in a variable yet, operands first.
+
+        The last of `nodes` comes first, for it is the sum to which a product is added: as a rule the longest
+        expression, and what is computed before it is held in a register, or on the stack where a function is called.
+        """
         seen: set[Node] = set()
         order: list[Node] = []
         begun: list[Node] = []
-        stack: list[Node | None] = list(nodes)
+        roots = list(nodes)
+        stack: list[Node | None] = [*roots[-2::-1], *roots[-1:]]
         while stack:
             node = stack.pop()
             if node is None:  # all operands of the node begun last are in order
