@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SMALL = 16
 """Up to so many equations a program is lowered sooner than it is looked up, once what lowers is imported."""
+USUAL = 100
+"""Up to so many nearly every program is compiled as one text with all effort: the compiler can start ahead of it."""
 
 
 def is_worth_it(jaxpr: Jaxpr) -> bool:

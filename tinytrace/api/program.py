@@ -22,7 +22,7 @@ from tinytrace.api.concrete import as_array, held
 from tinytrace.api.equal_programs import EqualProgram, equal_to, forget_programs, programs
 from tinytrace.api.host_calls import HostCalls
 from tinytrace.api.loaded_code import note_loaded
-from tinytrace.api.lowered_before import SMALL, find_again, is_new, is_worth_it, name_of, remember
+from tinytrace.api.lowered_before import USUAL, find_again, is_new, is_worth_it, name_of, remember
 from tinytrace.api.steps import Steps
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
@@ -214,7 +214,7 @@ class Program:
             self._lowering, found = again
             return found
         is_known = "generated" in self.__dict__ or self._steps is not None or self._debug
-        is_small = not is_known and len(self.kernel_jaxpr.eqns) <= SMALL
+        is_small = not is_known and len(self.kernel_jaxpr.eqns) <= USUAL
         with runtime.ladder.compiler_ahead(is_small and is_new(self._name)) as ahead:  # ready when the C is written
             name = "" if is_known or self.generated.constants or self.generated.callbacks else self._name
 
@@ -310,6 +310,7 @@ class Program:
     def entry_on_blocks(self, consts: Sequence[Array], leaf_order: Sequence[int],
                         unflatten: Callable[[list[Any]], Any] | None) -> EntryOnBlocks | None:
         """Return the same for larger calls of this program, which is one on blocks; see `api.blocks`."""
+        block = max(aval.size for aval in (*self.in_avals, *self.out_avals))
         executable, outputs = self._code(), self._fast_outputs(consts, leaf_order)
         if (self.lowering.workspace if executable else self.kernel_jaxpr.eqns) or CONSTANT in {o[0] for o in outputs}:
             return None
@@ -318,7 +319,7 @@ class Program:
         steps = [0] * len(self.consts) + moving + [0] * len(self._hidden) + [a.nbytes for a in self._computed_avals]
         entry, cost = (executable.entry, self.generated.kernels.nanoseconds) if executable else (0, 0.0)
         return EntryOnBlocks((self, consts, executable), entry, self._fast_inputs(consts, leaf_order), tuple(steps),
-                             outputs, unflatten, cost)
+                             outputs, unflatten, cost, block)
 
     def _fast_inputs(self, consts: Sequence[Array], leaf_order: Sequence[int]) \
             -> tuple[tuple[int, int, int, int, int], ...]:

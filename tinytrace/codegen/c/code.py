@@ -9,7 +9,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from tinytrace.codegen.c.comments import PendingComment
+from tinytrace.codegen.c.comments import NamesInC, PendingComment
 from tinytrace.codegen.c.formulas import Text, spelled_operation
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
 from tinytrace.codegen.c.numbers import is_negative, spelled
@@ -59,9 +59,10 @@ class Code:
         for function in functions:
             if function.name in standing:
                 standing |= function.standing
+        names = NamesInC.of(standing) if any(isinstance(line, PendingComment) for line in self.lines) else None
         lines: list[Line] = []
         for line in self.lines:
-            lines += line.lines(standing) if isinstance(line, PendingComment) else [line]
+            lines += line.lines(names) if names is not None and isinstance(line, PendingComment) else [line]
         return lines, frozenset(standing)
 
     # --- lines and blocks --------------------------------------------------------------------------------------

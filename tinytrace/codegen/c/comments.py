@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 
 from tinytrace.codegen.c.lines import COMMENT, Line
 from tinytrace.codegen.ir.equations import Equation, written_out
+from tinytrace.records import NamedTuple
 
 ALPHABET = frozenset(string.ascii_letters + string.digits + " _+-/=<>()[]{}:;,.!'\"@#$%^&|~`")
 """Printable ASCII without `*`, which ends comments, and without the backslash and `?`, which join lines."""
@@ -45,21 +46,36 @@ class PendingComment(Line):
         line.indent, line.heading, line.equations = indent, heading, equations
         return line
 
-    def lines(self, standing: Collection[str]) -> list[Line]:
-        """Return the comment; standing: the names of arrays and variables in the function."""
-        shown = written_out(self.equations, names_in_c(standing, ("", "_i", "_before", "_row")).get,
-                            names_in_c(standing, ("", "_i", "_row")).get)
+    def lines(self, names: NamesInC) -> list[Line]:
+        """Return the comment; names: those of the function that it stands in."""
+        shown = written_out(self.equations, names.read.get, names.stored.get)
         text = "\n".join([self.heading, *("    " + line for line in shown)] if self.heading else shown)
         return [Line.of(line, self.indent, COMMENT) for line in comment(text)]
+
+
+class NamesInC(NamedTuple):
+    """How C calls values that are read, and those that are stored."""
+
+    read: dict[str, str]
+    stored: dict[str, str]
+
+    @classmethod
+    def of(cls, standing: Collection[str]) -> NamesInC:
+        """standing: the names of arrays and variables in a function."""
+        return cls(names_in_c(standing, ("", "_i", "_before", "_row")), names_in_c(standing, ("", "_i", "_row")))
 
 
 def names_in_c(standing: Collection[str], suffixes: Sequence[str]) -> dict[str, str]:
     """Return the names under which C knows values: their own, or those of their elements, rows or earlier states.
 
+    suffixes: each is empty or begins with an underscore.
+
     >>> names_in_c({"a", "b_i", "b_row"}, ("", "_i", "_row"))["b"]
     'b_i'
     """
     found: dict[str, str] = {}
+    longer = [name for name in standing if "_" in name]
     for suffix in reversed(suffixes):  # the first is the best
-        found.update((name.removesuffix(suffix), name) for name in standing if name.endswith(suffix))
+        found.update((name.removesuffix(suffix), name) for name in (longer if suffix else standing)
+                     if name.endswith(suffix))
     return found

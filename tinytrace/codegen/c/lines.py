@@ -69,14 +69,18 @@ class Facts(NamedTuple):
 class Line(str):
     """A line of C, with what was marked in it."""
 
-    __slots__ = ("_counterparts", "_facts", "_found", "_marked", "names")
+    __slots__ = ("_column", "_counterparts", "_eqns", "_found", "_marked", "_role", "names")
 
     names: Sequence[str]
     """The arrays and functions that it mentions, as often as it does."""
-    _marked: tuple[str, int]
-    """Its text with the marks, and the column where that begins; no text if there are none."""
-    _facts: Facts
-    """What was given for it: a role and equations besides those of its marks, and those that it has if it has none."""
+    _marked: str
+    """Its text with the marks; nothing if there are none."""
+    _column: int
+    """Where its text begins."""
+    _role: str
+    """The role that was given for it, which its marks may change."""
+    _eqns: frozenset[int]
+    """The equations that were given for it, besides those of its marks."""
     _counterparts: Mapping[int, frozenset[int]]
     """For some equations those that the line stands for too."""
     _found: Facts | None
@@ -92,8 +96,10 @@ class Line(str):
         plain = _MARKS.sub("", text) if has_spans or has_names else text
         line = cls(indent + plain if plain else "")
         line.names = _NAMES.findall(text) if has_names else ()
-        line._marked = text if has_spans else "", len(indent)
-        line._facts = Facts((), role, frozenset(eqns))
+        line._marked = text if has_spans else ""
+        line._column = len(indent)
+        line._role = role
+        line._eqns = frozenset(eqns)
         line._counterparts = _NONE
         line._found = None
         return line
@@ -109,6 +115,11 @@ class Line(str):
         return self._known.role
 
     @property
+    def is_comment(self) -> bool:
+        """Does it do nothing? No mark is needed to know that."""
+        return self._role == COMMENT
+
+    @property
     def eqns(self) -> frozenset[int]:
         """The equations of the whole line: those of its spans, or what was given for it."""
         return self._known.eqns
@@ -116,15 +127,16 @@ class Line(str):
     @property
     def _known(self) -> Facts:
         if self._found is None:
-            self._found = self._facts if not self._marked[0] else _read(*self._marked, self._facts)
+            given = Facts((), self._role, self._eqns)
+            self._found = _read(self._marked, self._column, given) if self._marked else given
             if self._counterparts:
                 self._found = _with_counterparts(self._found, self._counterparts)
         return self._found
 
     def owned_by(self, eqns: frozenset[int]) -> Line:
         """Return this line, which belongs to `eqns` if it belongs to no equation yet."""
-        if not self._marked[0] and not self._facts.eqns:  # without any: copies of what is there already, for the caller
-            self._facts = Facts((), self._facts.role if eqns else SCAFFOLD, eqns)
+        if not self._marked and not self._eqns:  # without any: copies of what is there already, for the caller
+            self._role, self._eqns = self._role if eqns else SCAFFOLD, eqns
         return self
 
     def also(self, counterparts: Mapping[int, frozenset[int]]) -> Line:
@@ -136,12 +148,13 @@ class Line(str):
     def outdented(self) -> Line:
         """Return this line one level further to the left."""
         line = self._copied(self[4:])
-        line._marked = self._marked[0], self._marked[1] - 4
+        line._column -= 4
         return line
 
     def _copied(self, text: str) -> Line:
         line = Line(text)
-        line.names, line._marked, line._facts = self.names, self._marked, self._facts
+        line.names, line._marked, line._column = self.names, self._marked, self._column
+        line._role, line._eqns = self._role, self._eqns
         line._counterparts, line._found = self._counterparts, None
         return line
 
@@ -198,4 +211,4 @@ class CFunction:
     @property
     def size(self) -> int:
         """How many lines a compiler reads: comments apart."""
-        return 2 + sum(line.role != COMMENT for line in self.lines)
+        return 2 + sum(not line.is_comment for line in self.lines)

@@ -41,7 +41,7 @@ class Equation(NamedTuple):
 
     def in_places(self, places: Mapping[str, str]) -> Equation:
         """Return this equation after some arrays have moved: what was in `a` is found in `places["a"]` too."""
-        if not any(name in places for value in (*self.results, *self.operands) for name in value.names):
+        if all(map(places.keys().isdisjoint, [value.names for value in (*self.results, *self.operands)])):
             return self
 
         def moved(value: Value) -> Value:

@@ -39,8 +39,11 @@ def _merged(kernel: Kernel, places: Places, names: Mapping[str, str]) -> Kernel:
     kernel = with_programs(kernel, [merge_places(program, places) for program in inner_programs(kernel)])
     kernel = with_equations_in(kernel, names)
     if isinstance(kernel, Nest):
-        touched = any(buffer in places for accessed in kernel.accesses for buffer in accessed)
-        return replace(kernel, body=merge_in_body(kernel.body, places)) if touched else kernel
+        accessed = {**kernel.accesses[0], **kernel.accesses[1]}
+        if accessed.keys().isdisjoint(places):
+            return kernel
+        shares = len({places.get(buffer, buffer) for buffer in accessed}) < len(accessed)
+        return replace(kernel, body=_merged_body(kernel.body, places, shares))
     if isinstance(kernel, Repeat):
         pairs = [Exchange(pair.before, pair.after, *(places.get(b, b) for b in (pair.first, pair.second, pair.result)))
                  for pair in kernel.exchanges]
@@ -49,9 +52,9 @@ def _merged(kernel: Kernel, places: Places, names: Mapping[str, str]) -> Kernel:
     return replace(kernel, index=_node(kernel.index, places)) if isinstance(kernel, Choose) else kernel
 
 
-def merge_in_body(body: Sequence[Stmt], places: Places) -> list[Stmt]:
-    """Return statements in which `places[b]` stands for each array `b` in them."""
-    body = _read_first(body, places, Counter())
+def _merged_body(body: Sequence[Stmt], places: Places, shares: bool) -> list[Stmt]:
+    """Return statements in which `places[b]` stands for each array `b`; shares: do two of them get one place?"""
+    body = _read_first(body, places, Counter()) if shares else body
     loads = _moved_loads([root for stmt in nested(body) for root in expressions(stmt)], places)
     return Replacement(loads, places).of(body)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, rebuild
 from tinytrace.codegen.ir.equations import Equation, Value
@@ -17,6 +17,7 @@ from tinytrace.codegen.plan.elements import Elements, Index, literal_node
 from tinytrace.codegen.plan.partition import Root
 from tinytrace.codegen.plan.unit import Unit
 from tinytrace.codegen.plan.values import Values
+from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal, Var
 
 
@@ -79,19 +80,20 @@ class Scope(ABC):
     def shown(self, eqns: Iterable[JaxprEqn]) -> list[Equation]:
         """Return what is shown of equations: their values under their letters, or where they are."""
         values: dict[Var, Value] = {}
+        types = cache(ShapedArray.str_short)
 
         def value(var: Var, letter: str) -> Value:
             found = values.get(var)
             if found is None:
-                found = values[var] = self._value(var, letter)
+                found = values[var] = self._value(var, letter, types(var.aval))
             return found
 
         return [self.unit.names.equation(eqn, value) for eqn in eqns]
 
-    def _value(self, var: Var, letter: str) -> Value:
+    def _value(self, var: Var, letter: str, type_: str) -> Value:
         home = self.homes.get(var)
         if home is None and var not in self.targets:
-            return Value((letter,), var.aval.str_short())
+            return Value((letter,), type_)
         places = [home.name] if isinstance(home, Buffer) else []
         if isinstance(home, Node) and home.op == "local":
             places.append(str(home.args[0]))
@@ -99,7 +101,7 @@ class Scope(ABC):
             return Value((str(value_of(home)),), is_number=True)
         places += [target.name for target in self.targets.get(var, [])]
         names = [letter, *places] if var in self.values.producers or not places else places
-        return Value(tuple(dict.fromkeys(names)), var.aval.str_short())
+        return Value(tuple(dict.fromkeys(names)), type_)
 
     def home(self, atom: Atom) -> Home:
         """Return where a value is that has been planned, or is an input or a literal."""
