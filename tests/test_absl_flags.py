@@ -44,7 +44,6 @@ def test_app_run_refuses_what_does_not_fit():
     assert "jax_platforms cannot be 'tpu' in tinytrace: there is one platform" in ran(WITH_APP, "--jax_platforms=tpu")
 
 
-@pytest.mark.not_quick
 def test_flags_are_read_without_app_too():
     assert ran(ALONE, "--jax_enable_x64", "--mine", "--", "--tinytrace_cache_mib=7") == \
         "True allow 512 ['--jax_enable_x64', '--mine', '--', '--tinytrace_cache_mib=7']"

@@ -42,3 +42,5 @@ def test_the_program_is_c_or_a_jaxpr():
     for ask in (program.compiler_ir, program.as_text):
         with pytest.raises(ValueError, match=r"^unknown dialect: hlo\. Programs become C here: there are 'c' and "):
             ask("hlo")
+        with pytest.raises(ValueError, match=r"^unknown dialect: nope$"):
+            ask("nope")

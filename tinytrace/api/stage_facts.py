@@ -46,5 +46,9 @@ def memory_of(generated: Generated, in_avals: Sequence[ShapedArray], out_avals: 
 
 
 def refuse_dialect(dialect: Any) -> NoReturn:
-    """Raise ValueError for a language that programs do not become here."""
-    raise ValueError(f"unknown dialect: {dialect}. Programs become C here: there are 'c' and 'jaxpr'.")
+    """Raise ValueError, in JAX's words, for a language that programs do not become; one that JAX has is told apart."""
+    instead = ". Programs become C here: there are 'c' and 'jaxpr'." if dialect in OF_XLA else ""
+    raise ValueError(f"unknown dialect: {dialect}{instead}")
+
+
+OF_XLA = ("stablehlo", "hlo")
