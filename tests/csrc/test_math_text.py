@@ -10,6 +10,7 @@ import pytest
 
 from tinytrace.csources import host_source, math_functions, math_source
 from tinytrace.runtime.flags import own_flags
+from tinytrace.runtime.probe import probe
 
 HEADING = re.compile(r"^/\* tt: (\w+); needs: ([^*;]*)(; long )?\*/\n", re.MULTILINE)
 ELEMENTWISE = re.compile(r"^static inline (float|double) tt_\w+\(\1 \w+(?:, \1 \w+)*\) \{", re.MULTILINE)
@@ -106,7 +107,8 @@ def test_loops_are_vectorised(cpu, compiler, bits, tmp_path):
     first = source[:source.index(lines[0])].count("\n") + 1
     identity = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     report, pattern = REPORTS[compiler]
-    argv = [command, *own_flags(f"{identity}, x86_64"), f"-march={cpu}", report, "-x", "c", "-c", "-", "-o",
+    target = probe((command,)).compiler.target if cpu == "native" else (f"-march={cpu}",)
+    argv = [command, *own_flags(f"{identity}, x86_64"), *target, report, "-x", "c", "-c", "-", "-o",
             str(tmp_path / "loops.o")]  # fmt: skip
     result = subprocess.run(argv, input=source, capture_output=True, text=True, check=True)
     done = {int(line) for line in re.findall(pattern, result.stderr)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 
@@ -20,6 +21,7 @@ from tinytrace.runtime import probe as probing
 from tinytrace.runtime.compiler import Compiler, find_command
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import CompileError, TimeLimitError
+from tinytrace.runtime.flags import NEWEST
 from tinytrace.runtime.ladder import artifact_key
 from tinytrace.runtime.places import read_library
 from tinytrace.runtime.probe import Known, probe
@@ -139,6 +141,17 @@ def test_a_compiler_that_does_not_say_in_time_what_it_is(tmp_path):
     config.update("compile_timeout", 1)
     with pytest.raises(TimeLimitError, match="and was stopped when it was asked what it is"):
         probe((script(tmp_path / "cc", "sleep 60\n"),))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="processors of one family")
+@pytest.mark.parametrize(("maker", "flag"), NEWEST.items())
+def test_a_processor_newer_than_the_compiler_has_the_costs_of_the_newest_it_knows(maker, flag, tmp_path, monkeypatch):
+    gcc = shutil.which("gcc") or pytest.skip("there is no gcc")
+    path = script(tmp_path / "cc", f'exec {gcc} "$@" -march=x86-64 -mavx512f -mtune=generic\n')
+    monkeypatch.setattr("tinytrace.runtime.probe.cpu_kind", lambda: f"x86_64 {maker} 99")
+    target = probe((path,)).compiler.target
+    assert flag in target
+    assert "-mtune=generic" not in target
 
 
 def test_what_is_known_holds_until_a_program_changes(tmp_path, monkeypatch):

@@ -38,7 +38,10 @@ LINK = ("-shared", "-nostdlib") + (("-undefined", "dynamic_lookup") if sys.platf
 SUPPORT = ("-lgcc",) if sys.platform == "linux" else ()
 NATIVE = ("-march=native",)
 
-EVERY = (*COMMON, *(flag for flags in OWN.values() for flag in flags),
+# For a CPU with AVX-512 that gcc has no costs for, those of the newest of its maker; see `tuned`.
+NEWEST = {"AuthenticAMD": "-mtune=znver3", "GenuineIntel": "-mtune=icelake-server"}
+
+EVERY = (*COMMON, *(flag for flags in OWN.values() for flag in flags), *NEWEST.values(),
          *(flag for quirk in QUIRKS for flag in quirk.flags))  # fmt: skip
 """All that may be among a compiler's flags: a change of these makes another compiler of it."""
 
@@ -74,6 +77,24 @@ def own_flags(identity: str) -> tuple[str, ...]:
 def quick_flags(identity: str, quick: bool) -> tuple[str, ...]:
     """Return the flags of a program that is wanted soon."""
     return QUICK[family(identity)[0]] if quick else ()
+
+
+def tuned(argv: tuple[str, ...], cpu: str) -> tuple[str, ...]:
+    """Return flags of gcc that tune for the newest CPU it knows where they tune for none, as those of an older gcc do.
+
+    The generic costs are those of the first CPUs with AVX2: with them loops that read tables get no vectors.
+
+    Args:
+      argv: what -march=native stands for, among other words.
+      cpu: the processor, see `probe.cpu_kind`.
+
+    >>> tuned(("-march=x86-64", "-mavx512f", "-mtune=generic"), "x86_64 AuthenticAMD 26 2")
+    ('-march=x86-64', '-mavx512f', '-mtune=znver3')
+    >>> tuned(("-march=haswell", "-mtune=haswell"), "x86_64 GenuineIntel 6 63")
+    ('-march=haswell', '-mtune=haswell')
+    """
+    newest = next((flag for maker, flag in NEWEST.items() if maker in cpu), "-mtune=generic")
+    return tuple(newest if word == "-mtune=generic" and "-mavx512f" in argv else word for word in argv)
 
 
 def remedy_for(output: str) -> str:
