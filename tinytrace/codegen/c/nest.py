@@ -18,6 +18,7 @@ from tinytrace.codegen.c.halves import moved, stored
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.types import array_type, narrowed, variable_type, widened
+from tinytrace.codegen.c.vector_width import attributes
 from tinytrace.codegen.c.words import as_word
 from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.equations import Equation
@@ -103,7 +104,7 @@ class NestWriter:
             gives = variable_type(result.dtype)
             inner.line(f"return {result.args[0]};")
         function = CFunction(name, f"{gives} {named(name)}({', '.join(takes)})", *inner.finished(self.functions))
-        self._remember(pattern.key, pattern, function)
+        self._remember(pattern.key, pattern, function, nest.body)
         return number
 
     # --- statements --------------------------------------------------------------------------------------------
@@ -306,7 +307,7 @@ class NestWriter:
         number = self._shared((loop.grain, found.key), found)
         if number is None:
             number = len(self.functions)
-            self._remember((loop.grain, found.key), found, self._function_of(loop, buffers, variables, calls))
+            self._remember((loop.grain, found.key), found, self._function_of(loop, buffers, variables, calls), [loop])
         elif self._about[1]:
             self.code.comment(*self._about)
         name = self.functions[number].name
@@ -358,9 +359,9 @@ class NestWriter:
         counterparts.add(found)
         return number
 
-    def _remember(self, key: object, found: Pattern, function: CFunction) -> None:
+    def _remember(self, key: object, found: Pattern, function: CFunction, body: Sequence[Stmt]) -> None:
         self._written[key] = len(self.functions), Counterparts(found)
-        self.functions.append(function)
+        self.functions.append(replace(function, attributes=attributes(body)))
 
     def finish(self) -> None:
         """Let the lines of shared functions know all equations that they stand for."""
