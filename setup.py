@@ -33,7 +33,7 @@ class BuildWithTexts(build_py):
 
 
 HIT_PATH = ["private_files", "libraries", "own_code", "installed", "traces", "counter", "scalars", "buffers", "copies",
-            "views", "arrays", "indexing", "keys", "entry", "calls", "loops", "eager", "dispatch"]
+            "views", "arrays", "indexing", "keys", "entry", "calls", "own_loops", "loops", "eager", "dispatch"]
 """The files of tinytrace._dispatch, in the order of their layers."""
 
 EXTENSIONS = {

@@ -65,6 +65,14 @@ static uintptr_t array_address(Array *array, const struct input *in, PyObject **
     return ((Buffer *)array->buffer)->address;
 }
 
+int array_in_block(Array *array, int type, Py_ssize_t size, Py_ssize_t width) {
+    struct input in = {.type = type, .size = (size_t)size, .nbytes = (size_t)(size * width)};
+    PyObject *block = NULL;
+    int has_block = array_address(array, &in, &block) != 0;
+    Py_XDECREF(block);
+    return has_block;
+}
+
 static inline uintptr_t address_of(const struct input *in, PyObject **leaves, uint64_t *slot, PyObject **pin) {
     if (in->fixed)
         return in->fixed;

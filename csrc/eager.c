@@ -62,7 +62,7 @@ static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (counter != Py_None && Py_TYPE(counter) != &HitCounterType)
         return PyErr_Format(PyExc_TypeError, "calls are counted by a HitCounter, or by nobody: None");
     int is_single = unflatten == Py_None && PyTuple_GET_SIZE(out_avals) == 1;
-    if (is_single && loop_of(function, which, PyTuple_GET_ITEM(out_avals, 0), &loop) < 0)
+    if (is_single && loop_of(which, PyTuple_GET_ITEM(out_avals, 0), &loop) < 0)
         return NULL;
     Eager *e = PyObject_GC_New(Eager, &EagerType);
     if (!e)

@@ -4,7 +4,9 @@
 
 #include "loops.h"
 #include "arrays.h"
+#include "calls.h"
 #include "installed.h"
+#include "own_loops.h"
 #include "scalars.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL tinytrace_numpy
@@ -29,36 +31,54 @@ static Py_ssize_t count_of(PyObject *aval) {
     return count;
 }
 
-int loop_of(PyObject *ufunc, PyObject *which, PyObject *aval, Loop *loop) {
-    PyObject *types;
-    int index;
+/* Reads what the loop takes, and looks it up: in the ufunc, or by its name among our own. Returns 0 if there is none. */
+static int find_loop(PyObject *function, Py_ssize_t index, PyObject *types, PyObject *result, Loop *loop) {
+    int out_type, is_own = PyUnicode_Check(function);
+    Py_ssize_t n = PyTuple_GET_SIZE(types);
+    PyUFuncObject *u = is_own ? NULL : (PyUFuncObject *)function; /* Python has asked for its types */
+    int is_ufunc = u && !strcmp(Py_TYPE(function)->tp_name, "numpy.ufunc");
+    if (index < 0 || n > MOST_OPERANDS || (u && !(is_ufunc && index < u->ntypes && u->nout == 1 && u->nin == n)))
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(types, i), "iin", &loop->places[i], &loop->types[i], &loop->widths[i]))
+            return 0;
+    if (!PyArg_ParseTuple(result, "in", &out_type, &loop->widths[n]))
+        return 0;
+    loop->n = (int)n;
+    loop->data = u && u->data ? u->data[index] : NULL;
+    const char *own = is_own ? PyUnicode_AsUTF8(function) : NULL;
+    loop->run = u ? u->functions[index] : own ? own_loop(own, out_type, loop->widths[n]) : NULL;
+    return loop->run != NULL;
+}
+
+static int read_rows(PyObject *rows, Loop *loop) {
+    PyObject *steps;
+    if (rows == Py_None)
+        return 1;
+    if (!PyArg_ParseTuple(rows, "nO!", &loop->rows, &PyTuple_Type, &steps) || PyTuple_GET_SIZE(steps) != loop->n
+        || loop->rows <= 0 || loop->count % loop->rows)
+        return 0;
+    for (int i = 0; i < loop->n; i++)
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(steps, i), "pp", &loop->by_row[i], &loop->in_row[i]))
+            return 0;
+    return 1;
+}
+
+int loop_of(PyObject *which, PyObject *aval, Loop *loop) {
+    PyObject *function, *types, *result, *rows;
+    Py_ssize_t index;
     *loop = (Loop){.run = NULL};
     if (which == Py_None)
         return 0;
-    if (!PyArg_ParseTuple(which, "iO!", &index, &PyTuple_Type, &types))
+    if (!PyArg_ParseTuple(which, "OnO!O!O", &function, &index, &PyTuple_Type, &types, &PyTuple_Type, &result, &rows))
         return -1;
-    PyUFuncObject *u = (PyUFuncObject *)ufunc; /* Python has asked for its types */
-    if (strcmp(Py_TYPE(ufunc)->tp_name, "numpy.ufunc") || index < 0 || index >= u->ntypes || u->nout != 1
-        || u->nin != PyTuple_GET_SIZE(types) || u->nin > MOST_OPERANDS) {
-        PyErr_Format(PyExc_ValueError, "%R has no inner loop %R for one result", ufunc, which);
-        return -1;
-    }
-    for (int i = 0; i <= u->nin; i++) {
-        PyArray_Descr *dtype = PyArray_DescrFromType(u->types[index * (u->nin + 1) + i]);
-        if (!dtype)
-            return -1;
-        loop->widths[i] = PyDataType_ELSIZE(dtype);
-        Py_DECREF(dtype);
-        if (i < u->nin)
-            loop->types[i] = u->types[index * (u->nin + 1) + i];
-    }
-    loop->n = u->nin;
     loop->count = count_of(aval);
-    if (loop->count <= 0 || loop->count * loop->widths[u->nin] > MOST_BYTES)
-        return 0;
-    loop->data = u->data ? u->data[index] : NULL;
-    loop->run = u->functions[index];
-    return 0;
+    int is_found = find_loop(function, index, types, result, loop) && (loop->count <= 0 || read_rows(rows, loop));
+    if (loop->count <= 0 || loop->count * loop->widths[loop->n] > MOST_BYTES)
+        loop->run = NULL;
+    if (!is_found && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "there is no inner loop %R for one result", which);
+    return is_found ? 0 : -1;
 }
 
 /* Where the elements of an Array are: as many as of the result, or one. NULL when NumPy must look at it. */
@@ -93,28 +113,75 @@ static int store_number(PyObject *x, int type, uint64_t *slot) {
     return 1;
 }
 
+/* How many elements of an operand there are, where the result has rows. */
+static Py_ssize_t size_of(const Loop *loop, int i) {
+    return (loop->by_row[i] ? loop->rows : 1) * (loop->in_row[i] ? loop->count / loop->rows : 1);
+}
+
+/* The addresses of the operands, and how far they are from one element to the next and from one row to the next. */
+static int find_operands(const Loop *loop, PyObject **leaves, uint64_t *scalars, char **addresses, Py_ssize_t *strides,
+                         Py_ssize_t *row_strides) {
+    for (int i = 0; i < loop->n; i++) {
+        PyObject *leaf = leaves[loop->places[i]];
+        Py_ssize_t width = loop->widths[i], wanted = loop->rows ? size_of(loop, i) : loop->count;
+        addresses[i] = (char *)&scalars[i];
+        strides[i] = row_strides[i] = 0;
+        if (Py_TYPE(leaf) != array_type) {
+            if (!store_number(leaf, loop->types[i], &scalars[i]))
+                return 0;
+            continue;
+        }
+        if (!(addresses[i] = elements_of((Array *)leaf, loop->types[i], width, wanted, &strides[i])))
+            return 0;
+        if (loop->rows) {
+            strides[i] = loop->in_row[i] ? width : 0;
+            row_strides[i] = !loop->by_row[i] ? 0 : loop->in_row[i] ? width * (loop->count / loop->rows) : width;
+        }
+    }
+    return 1;
+}
+
+static void run_rows(const Loop *loop, char **addresses, const Py_ssize_t *strides, const Py_ssize_t *row_strides) {
+    Py_ssize_t rows = loop->rows ? loop->rows : 1, length = loop->count / rows;
+    for (Py_ssize_t row = 0; row < rows; row++) {
+        char *at[MOST_OPERANDS + 1];
+        for (int i = 0; i <= loop->n; i++)
+            at[i] = addresses[i] + row * row_strides[i];
+        loop->run(at, &length, strides, loop->data);
+    }
+}
+
+static int is_scattered(PyObject *leaf) {
+    PyArrayObject *view = Py_TYPE(leaf) == array_type ? (PyArrayObject *)((Array *)leaf)->view : NULL;
+    return view && Py_TYPE(view) == numpy_type && !PyArray_CHKFLAGS(view, NPY_ARRAY_C_CONTIGUOUS);
+}
+
+/* Elements that do not lie in order, as those of `x.T`, are copied, once: whoever reads them again finds them in order. */
+static int gather(const Loop *loop, PyObject **leaves) {
+    for (int i = 0; i < loop->n; i++)
+        if (is_scattered(leaves[loop->places[i]])
+            && !array_in_block((Array *)leaves[loop->places[i]], loop->types[i],
+                               loop->rows ? size_of(loop, i) : loop->count, loop->widths[i]))
+            return 0;
+    return 1;
+}
+
 PyObject *run_loop(const Loop *loop, PyObject **leaves) {
     uint64_t scalars[MOST_OPERANDS];
     char *addresses[MOST_OPERANDS + 1];
-    Py_ssize_t strides[MOST_OPERANDS + 1];
-    PyObject *result = buffer_of((size_t)(loop->count * loop->widths[loop->n]));
+    Py_ssize_t strides[MOST_OPERANDS + 1], row_strides[MOST_OPERANDS + 1], width = loop->widths[loop->n];
+    PyObject *result = gather(loop, leaves) ? buffer_of((size_t)(loop->count * width)) : NULL;
     if (!result)
         return NULL;
     /* From here to the end no Python code runs: what is read stays. */
-    for (int i = 0; i < loop->n; i++) {
-        addresses[i] = (char *)&scalars[i];
-        strides[i] = 0;
-        int is_array = Py_TYPE(leaves[i]) == array_type;
-        if (is_array)
-            addresses[i] = elements_of((Array *)leaves[i], loop->types[i], loop->widths[i], loop->count, &strides[i]);
-        if (is_array ? !addresses[i] : !store_number(leaves[i], loop->types[i], &scalars[i])) {
-            Py_DECREF(result);
-            return NULL;
-        }
+    if (!find_operands(loop, leaves, scalars, addresses, strides, row_strides)) {
+        Py_DECREF(result);
+        return NULL;
     }
     addresses[loop->n] = (char *)((Buffer *)result)->address;
-    strides[loop->n] = loop->widths[loop->n];
-    loop->run(addresses, &loop->count, strides, loop->data);
+    strides[loop->n] = width;
+    row_strides[loop->n] = loop->rows ? width * (loop->count / loop->rows) : 0;
+    run_rows(loop, addresses, strides, row_strides);
     if (PyErr_Occurred())
         Py_CLEAR(result);
     return result;

@@ -47,7 +47,7 @@ class HitCounter:
 
 class EagerEntry:
     def __init__(self, function: Callable[..., Any], scalar_types: tuple[Callable[[Any], Any] | None, ...],
-                 loop: tuple[int, tuple[int, ...]] | None, out_avals: tuple[Any, ...],
+                 loop: tuple[Any, ...] | None, out_avals: tuple[Any, ...],
                  unflatten: Callable[[list[Any]], Any] | None, calls: int = -1,
                  counter: HitCounter | None = None, /) -> None: ...
     @property

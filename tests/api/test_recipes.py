@@ -15,6 +15,7 @@ from tinytrace.api import eager, recipes
 from tinytrace.api.blocks import BLOCK_BYTES, on_blocks
 from tinytrace.api.jit import jit
 from tinytrace.api.program import shared_program
+from tinytrace.experimental import enable_x64
 from tinytrace.runtime.threads import num_threads, set_num_threads
 
 
@@ -126,3 +127,81 @@ def test_the_last_block_begins_among_the_others(elements, dtype):
         expected = np.asarray(jit(function)(x))
         for _ in range(2):
             assert np.asarray(function(x)).tobytes() == expected.tobytes()
+
+
+def _loops(monkeypatch):
+    """What is given for the loops of new entries."""
+    given = []
+    numpy_call = recipes.numpy_call
+    for module in (eager, recipes):
+        monkeypatch.setattr(module, "numpy_call", lambda *args, **options: (
+            found := numpy_call(*args, **options), given.append(found and found[2]))[0])
+    return given
+
+
+@pytest.mark.parametrize(("function", "shapes", "rows"), [
+    (jnp.add, [(16, 16), (16,)], (16, ((True, True), (False, True)))),
+    (jnp.subtract, [(16, 1), (16, 20)], (16, ((True, False), (True, True)))),
+    (jnp.multiply, [(3, 16), (2, 1, 16)], None), (jnp.divide, [(50, 1), (1, 3)], None),
+    (jnp.less, [(3, 4, 5), (4, 5)], (3, ((True, True), (False, True)))),
+    (jnp.where, [(20, 1), (20, 30), ()], (20, ((True, False), (False, False), (True, True))))])
+def test_what_is_broadcast_is_walked_over_by_rows(monkeypatch, function, shapes, rows):
+    """Rows of a loop, where one loop over rows does it, have the bits of the jitted program."""
+    random = np.random.default_rng(0)
+    arrays = [jnp.asarray(random.standard_normal(shape), "float32") for shape in shapes]
+    if function is jnp.where:
+        arrays[0] = arrays[0] > 0
+    given = _loops(monkeypatch)
+    fresh = eager.EagerFunction(function, jit(lambda *xs: function(*xs)))
+    expected = np.asarray(jit(lambda *xs: function(*xs))(*arrays))
+    for _ in range(3):
+        assert np.asarray(fresh(*arrays)).tobytes() == expected.tobytes()
+    found = [loop for loop in given if loop]
+    assert [loop[4] for loop in found] == ([rows] if rows else [])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("function", [jnp.maximum, jnp.minimum])
+def test_the_signs_of_zeros_do_not_depend_on_the_order(function, dtype):
+    """Our own loops, which NumPy's ufuncs are too vague for: all pairs of special values, in vectors and as scalars."""
+    special = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1, -1, np.finfo(dtype).tiny / 4], dtype)
+    x, y = (np.tile(part.ravel(), 3) for part in np.meshgrid(special, special))
+    with enable_x64(dtype == "float64"):
+        jitted = jit(lambda x, y: function(x, y))
+        pairs = [(x, y), *[(special, scalar) for scalar in special], *[(scalar, special) for scalar in special]]
+        for pair in pairs:
+            arrays = list(map(jnp.asarray, pair))
+            found, expected = np.asarray(function(*arrays)), np.asarray(jitted(*arrays))
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, expected)
+            numbers = ~np.isnan(found)
+            np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "bfloat16", "float32", "complex64"])
+def test_where_chooses_in_c(monkeypatch, dtype):
+    """Elements of all widths; those of a view that does not lie in order are copied once, and its memory is let go."""
+    given = _loops(monkeypatch)
+    random = np.random.default_rng(0)
+    which, x, y = (random.integers(-2, 3, (7, 9)).astype(t) for t in (bool, np.float32, np.float32))
+    arrays = [jnp.asarray(which), jnp.asarray(x, dtype), jnp.asarray(y, dtype)]
+    fresh = eager.EagerFunction(jnp.where, jit(lambda *xs: jnp.where(*xs)), elementwise=True)
+    expected = np.where(which, np.asarray(arrays[1]), np.asarray(arrays[2]))
+    assert np.asarray(fresh(*arrays)).tobytes() == expected.tobytes()
+    assert np.asarray(fresh(arrays[0], arrays[1][0, 0], arrays[2])).tobytes() == np.where(
+        which, np.asarray(arrays[1])[0, 0], np.asarray(arrays[2])).tobytes()
+    views = [a.T for a in arrays]
+    assert all(a._buffer is None for a in views)
+    assert np.asarray(fresh(*views)).tobytes() == np.ascontiguousarray(expected.T).tobytes()
+    assert all(a._buffer is not None for a in views)
+    assert {loop[0] for loop in given if loop} == {"select_n"}
+
+
+def test_an_operand_may_be_read_twice(monkeypatch):
+    """`isnan x` compares x to itself: one loop over one argument."""
+    given = _loops(monkeypatch)
+    fresh = eager.EagerFunction(jnp.isnan, jit(lambda x: jnp.isnan(x)), elementwise=True)
+    assert fresh(jnp.array([1.0, np.nan])).tolist() == [False, True]
+    (function, _, operands, *_), = given
+    assert function is np.not_equal
+    assert [place for place, *_ in operands] == [0, 0]

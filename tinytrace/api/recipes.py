@@ -6,7 +6,6 @@ What `jnp.where(c, x, y)` does to arrays of certain types never changes: it is w
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,23 +14,19 @@ import numpy as np
 from tinytrace._dispatch import EagerEntry, HitCounter
 from tinytrace.api.blocks import is_filling
 from tinytrace.api.exactness import called_program
+from tinytrace.api.inner_loops import InnerLoop, inner_loop, is_broadcast, numpy_function, own_loop
 from tinytrace.api.numpy_prices import is_view, loops_are_quick, microseconds
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType, KeyType
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.numpy_calls import to_numpy
-from tinytrace.core.storage_types import STORAGE_TYPES
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
 from tinytrace.records import NamedTuple
 from tinytrace.util import cache_by_jaxpr_anywhere
 
 NumPyFunction = Callable[..., Any]
-InnerLoop = tuple[int, tuple[int, ...]]
-"""Which of a ufunc's loops, and NumPy's numbers of the dtypes that it reads (csrc/loops.c)."""
-MOST_OPERANDS = 4
-"""Of an inner loop that is called directly."""
 BUDGET = 15_000
 """Microseconds of NumPy's time on the calls of one program: then a compiler would have paid, which takes as long."""
 EQUATION = 100
@@ -39,8 +34,6 @@ EQUATION = 100
 LOOP_BYTES, SLOW_LOOP = 1 << 16, 64
 """Of a result up to which one inner loop of NumPy's does without NumPy (csrc/loops.c); a longer one can use threads.
 Elements of one up to which this is so if NumPy's loop has no vectors."""
-UFUNCS: dict[NumPyFunction, NumPyFunction] = {operator.eq: np.equal, operator.ne: np.not_equal}
-"""Those for numbers of operations that keys have too."""
 SHOWN, MOST_SHOWN = 1 << 15, 4
 """Bytes of an argument from which a view of it takes less time than a copy; of so many results at most."""
 REORDERED = 1 << 20
@@ -152,7 +145,7 @@ def numpy_call(closed: ClosedJaxpr, leaf_types: Sequence[type], single: bool, an
     if any_shape and any(place in recipe.scalars for place in recipe.outputs):
         return None
     function = recipe.function(single)
-    return function, recipe.operand_types(function), recipe.inner_loop(function, jaxpr.outvars[0].aval.dtype)
+    return function, recipe.operand_types(function), recipe.inner_loop(jaxpr.outvars[0].aval) if single else None
 
 
 class Step(NamedTuple):
@@ -165,6 +158,8 @@ class Step(NamedTuple):
     """Are the results several? Then they go to `output` and the places after it."""
     cast: DType | None
     """The dtype that a scalar is converted to, if that is what the call does."""
+    own_loop: str | None
+    """The name of the loop of csrc/own_loops.c that does the same."""
 
 
 class _Recipe:
@@ -176,7 +171,10 @@ class _Recipe:
         self.steps: list[Step] = []
         self.any_shape = any_shape
         self.scalars = {place for place, aval in enumerate(self.avals) if not aval.shape}
+        self.shapes = dict(enumerate(aval.shape for aval in self.avals))
+        self.broadcasts: dict[int, int] = {}
         self.outputs = self._run(jaxpr, list(range(len(kinds))), consts)
+        self._drop_broadcasts()
         self.casts = [self._fold_cast(i) if kind is not Array else None for i, kind in enumerate(kinds)]
 
     def _run(self, jaxpr: Jaxpr, inputs: Sequence[int], consts: Sequence[Any]) -> list[int]:
@@ -203,13 +201,33 @@ class _Recipe:
         return [place(v) for v in jaxpr.outvars]
 
     def _step(self, eqn: JaxprEqn, operands: tuple[int, ...]) -> list[int]:
+        function, own = numpy_function(eqn), own_loop(eqn)
+        if isinstance(function, np.ufunc) or own:
+            operands = self._before_broadcasts(operands, eqn.outvars[0].aval.shape)
         first = self._places_for(*[None] * len(eqn.outvars))
+        self.shapes.update({first + k: v.aval.shape for k, v in enumerate(eqn.outvars)})
+        if is_broadcast(eqn):
+            self.broadcasts[first] = self.broadcasts.get(operands[0], operands[0])
         if not self.scalars.issuperset(operands):
             self.scalars.difference_update(range(first, len(self.values)))
         cast = eqn.params["new_dtype"] if eqn.primitive is convert_element_type_p else None
-        self.steps.append(Step(_function_of(eqn), operands, first, eqn.primitive.multiple_results,
-                               cast))
+        self.steps.append(Step(function, operands, first, eqn.primitive.multiple_results, cast, own))
         return list(range(first, len(self.values)))
+
+    def _before_broadcasts(self, operands: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return operands that NumPy broadcasts by itself, and that give a result of this shape."""
+        sources = tuple([self.broadcasts.get(i, i) for i in operands])
+        known = all(i in self.shapes for i in sources)
+        return sources if known and np.broadcast_shapes(*(self.shapes[i] for i in sources)) == shape else operands
+
+    def _drop_broadcasts(self) -> None:
+        """Drop those that nobody needs any more, as each has been done without."""
+        needed = set(self.outputs)
+        for step in reversed(tuple(self.steps)):
+            if step.output in self.broadcasts and step.output not in needed:
+                self.steps.remove(step)
+            else:
+                needed.update(step.inputs)
 
     def _places_for(self, *values: Any) -> int:
         first = len(self.values)
@@ -235,17 +253,16 @@ class _Recipe:
                      else _scalar_type(aval.dtype, cast, wrap)
                      for kind, aval, cast in zip(self.kinds, self.avals, self.casts, strict=True))
 
-    def inner_loop(self, function: NumPyFunction, result: DType) -> InnerLoop | None:
-        """Return the inner loop that takes the operands as they are and gives what is asked for, None if none does."""
-        if not isinstance(function, np.ufunc) or function.nout != 1 or function.signature is not None:
+    def inner_loop(self, result: ShapedArray) -> InnerLoop | None:
+        """Return the loop that takes arguments as they are and gives what is asked for, None if none alone does."""
+        if len(self.steps) != 1 or self.steps[0].several or self.outputs != [self.steps[0].output]:
             return None
-        operands = [cast or aval.dtype for cast, aval in zip(self.casts, self.avals, strict=True)]
-        if any(isinstance(dtype, KeyType) or dtype in STORAGE_TYPES for dtype in (*operands, result)):
-            return None  # the letters of some of the latter are also those of NumPy's types
-        signature = f"{''.join(dtype.char for dtype in operands)}->{result.char}"
-        if signature not in function.types or len(operands) > MOST_OPERANDS:
+        step, = self.steps
+        if not all(i < len(self.kinds) for i in step.inputs):
             return None
-        return function.types.index(signature), tuple(dtype.num for dtype in operands)
+        dtypes = [self.casts[i] or self.avals[i].dtype for i in step.inputs]
+        shapes = None if self.any_shape else [self.shapes[i] for i in step.inputs]
+        return inner_loop(step.function, step.own_loop, step.inputs, dtypes, shapes, result.dtype, result.shape)
 
     def function(self, single: bool) -> NumPyFunction:
         """Return the steps as one function of the inputs."""
@@ -265,13 +282,6 @@ class _Recipe:
         return paired[::-1]
 
 
-def _function_of(eqn: JaxprEqn) -> NumPyFunction:
-    """Return what NumPy calls the operation: of numbers a ufunc where there is one, which has inner loops."""
-    function = eqn.primitive.in_numpy(eqn.params)
-    is_of_numbers = all(isinstance(x.aval.dtype, np.dtype) and x.aval.dtype.names is None for x in eqn.invars)
-    return UFUNCS.get(function, function) if is_of_numbers else function
-
-
 def _scalar_type(dtype: DType, cast: DType | None, wrap: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
     made = dtype.type if cast is None else _through(dtype.type, cast.type)
     return made if wrap is None else _through(made, wrap)
@@ -285,7 +295,7 @@ def _runner(template: Sequence[Any], steps: Sequence[tuple[Step, tuple[int, ...]
             outputs: int | Sequence[int]) -> NumPyFunction:
     def run(*inputs: Any) -> Any:
         values = [*inputs, *template]
-        for (function, places, output, several, _), dead in steps:
+        for (function, places, output, several, *_), dead in steps:
             result = function(*[values[i] for i in places])
             if several:
                 values[output:output + len(result)] = map(np.asarray, result)

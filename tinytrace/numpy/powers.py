@@ -8,7 +8,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
-from tinytrace.api.library import inline_jit, library_jit
+from tinytrace.api.library import inline_jit, library_jit, remembered
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import is_complex, is_inexact, is_integer
@@ -44,11 +44,18 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.power.html.
     """
+    if type(x2) is int and type(x1) is Array:
+        return _to_the(x1, x2)
     check_arraylike("power", x1, x2)
     exponent = _known_integer(x2)
     if exponent is not None:
         return lax.integer_pow(promote_dtypes_numeric(x1)[0], exponent)
     return _power(x1, x2)
+
+
+@remembered("exponent", static_argnums=(1,), elementwise=True)
+def _to_the(base: ArrayLike, exponent: int = 2) -> Value:
+    return lax.integer_pow(promote_dtypes_numeric(base)[0], exponent)
 
 
 @inline_jit()

@@ -55,7 +55,7 @@ DTypeLike: TypeAlias = Any
 def check_arraylike(function: str, *args: Any) -> None:
     """Raise TypeError when one of `args` is a list, None, or anything else that is neither array nor number."""
     for position, arg in enumerate(args):
-        if not is_arraylike(arg):
+        if type(arg) is not Array and not is_arraylike(arg):
             _refuse(f"{function} requires ndarray or scalar arguments, got {type(arg)} at position {position}.")
 
 

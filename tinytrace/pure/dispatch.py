@@ -204,7 +204,7 @@ class EagerEntry:
     """There is nothing better."""
 
     def __init__(self, function: Callable[..., Any], scalar_types: tuple[Callable[[Any], Any] | None, ...],
-                 loop: tuple[int, tuple[int, ...]] | None, out_avals: tuple[Any, ...],
+                 loop: tuple[Any, ...] | None, out_avals: tuple[Any, ...],
                  unflatten: Callable[[list[Any]], Any] | None, calls: int = -1,
                  counter: HitCounter | None = None, /) -> None:
         self.function, self.scalar_types, self.out_avals, self.unflatten = function, scalar_types, out_avals, unflatten

@@ -1,0 +1,101 @@
+"""Which machine code computes one operation on small arrays: a loop of NumPy's ufunc, or one of csrc/own_loops.c.
+
+A loop walks over addresses with strides. Operands of the result's shape and scalars are walked over at once, those that
+are broadcast (a row that is added to each row) row by row.
+"""
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinytrace.core.dtypes import BOOL, FLOAT32, FLOAT64, DType, KeyType, is_float, is_inexact
+from tinytrace.core.jaxpr import JaxprEqn
+from tinytrace.core.primitive import Primitive
+from tinytrace.core.storage_types import STORAGE_TYPES
+from tinytrace.primitives.arithmetic import div_p, max_p, min_p, rem_p
+from tinytrace.primitives.broadcasting import broadcast_in_dim_p
+from tinytrace.primitives.select import select_n_p
+
+InnerLoop = tuple["np.ufunc | str", int, tuple[tuple[int, int, int], ...], tuple[int, int],
+                  "tuple[int, tuple[tuple[bool, bool], ...]] | None"]
+"""A ufunc and which of its loops, or the name of one of ours, and 0; of each operand, which argument it is, NumPy's
+number of its dtype, and its bytes; the latter two of the result; rows, and whether each has its own elements of an
+operand, and more than one (csrc/loops.c)."""
+MOST_OPERANDS = 4
+"""Of an inner loop that is called directly."""
+SHORTEST_ROW = 8
+"""Elements: the loop is begun anew for each row."""
+UFUNCS: dict[Callable[..., Any], np.ufunc] = {operator.eq: np.equal, operator.ne: np.not_equal}
+"""Those for numbers of operations that keys have too."""
+OF_FLOATS: dict[Primitive, np.ufunc] = {div_p: np.divide, rem_p: np.fmod}
+OF_INTEGERS: dict[Primitive, np.ufunc] = {max_p: np.maximum, min_p: np.minimum}
+"""Operations that are a ufunc for some dtypes, and more than that for others."""
+
+
+def numpy_function(eqn: JaxprEqn) -> Callable[..., Any]:
+    """Return what NumPy calls the operation: of numbers a ufunc where there is one, which has inner loops."""
+    function = eqn.primitive.in_numpy(eqn.params)
+    dtypes = [x.aval.dtype for x in eqn.invars]
+    if not all(isinstance(dtype, np.dtype) and dtype.names is None for dtype in dtypes):
+        return function
+    if dtypes and eqn.primitive in OF_FLOATS and is_float(dtypes[0]):
+        return OF_FLOATS[eqn.primitive]
+    if dtypes and eqn.primitive in OF_INTEGERS and not is_inexact(dtypes[0]):
+        return OF_INTEGERS[eqn.primitive]
+    return UFUNCS.get(function, function)
+
+
+def own_loop(eqn: JaxprEqn) -> str | None:
+    """Return the name of our own loop for the operation, None where there is none."""
+    primitive, dtypes = eqn.primitive, [x.aval.dtype for x in eqn.invars]
+    if primitive is select_n_p and len(dtypes) == 3 and dtypes[0] == BOOL:
+        return primitive.name
+    return primitive.name if primitive in (max_p, min_p) and dtypes[0] in (FLOAT32, FLOAT64) else None
+
+
+def is_broadcast(eqn: JaxprEqn) -> bool:
+    """Does the equation do to its operand what NumPy does by itself where another operand is larger?"""
+    if eqn.primitive is not broadcast_in_dim_p or len(eqn.invars) != 1:
+        return False
+    ndim, shape = eqn.invars[0].aval.ndim, eqn.params["shape"]
+    return tuple(eqn.params["broadcast_dimensions"]) == tuple(range(len(shape) - ndim, len(shape)))
+
+
+def inner_loop(function: Callable[..., Any], own: str | None, places: Sequence[int], dtypes: Sequence[DType],
+               shapes: Sequence[tuple[int, ...]] | None, result: DType, shape: tuple[int, ...]) -> InnerLoop | None:
+    """Return the loop that takes the operands as they are and gives what is asked for, None if none does.
+
+    places: which argument each operand is.  shapes: of the operands; None where all are scalars or of one shape.
+    """
+    if len(dtypes) > MOST_OPERANDS or any(isinstance(x, KeyType) or x in STORAGE_TYPES for x in (*dtypes, result)):
+        return None  # the letters of some of the latter are also those of NumPy's types
+    index = 0
+    if isinstance(function, np.ufunc) and own is None:
+        signature = f"{''.join(dtype.char for dtype in dtypes)}->{result.char}"
+        if function.nout != 1 or function.signature is not None or signature not in function.types:
+            return None
+        index = function.types.index(signature)
+    rows = None if shapes is None or set(shapes) <= {(), shape} else _rows(shapes, shape)
+    loop = function if isinstance(function, np.ufunc) and own is None else own
+    if rows is NotImplemented or loop is None:
+        return None
+    operands = tuple([(place, int(dtype.num), dtype.itemsize) for place, dtype in zip(places, dtypes, strict=True)])
+    return loop, index, operands, (int(result.num), result.itemsize), rows
+
+
+def _rows(shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> Any:
+    """Return how many rows operands of these shapes are walked over by, and which steps they take; NotImplemented: more
+    than one loop over rows would be needed, or they are short."""
+    padded = [(1,) * (len(shape) - len(each)) + each for each in shapes]
+    for k in range(1, len(shape)):
+        parts = [(each[:k], each[k:]) for each in padded]
+        if all(math.prod(part) == 1 or part == whole
+               for each in parts for part, whole in zip(each, (shape[:k], shape[k:]), strict=True)):
+            if math.prod(shape[k:]) < SHORTEST_ROW:
+                return NotImplemented
+            return math.prod(shape[:k]), tuple([(math.prod(row) > 1, math.prod(rest) > 1) for row, rest in parts])
+    return NotImplemented
