@@ -27,6 +27,10 @@ MOST_ROOTS = 12
 """More arrays written in one loop than this would run against each other in the cache."""
 ROW_BYTES = 256 * 1024
 """Stages share outer loops when what one iteration of them touches stays in a core's cache."""
+MOST_STAGES, SMALL = 4, 1 << 14
+"""Arrays of so many bytes stay in the first-level cache: more stages than this save nothing, and a long function is
+slower than several short ones, which may be equal, and takes the compiler twice as long.
+"""
 MOST_WORK = 120
 """A root of more operations than this joins a group of more only if half of them are the same."""
 MANY = 1 << 18
@@ -217,6 +221,8 @@ class Grouping:
                 multi = len(group.stages) > 1
                 return (outer, k) if not multi or outer == group.outer or pays(group.stages, outer) else None
         if root.domain and not pays([*group.stages, [root]], outer):
+            return None
+        if len(group.stages) >= MOST_STAGES and root.var.aval.nbytes <= SMALL:
             return None
         if root.wide and outer == len(root.domain) < max(len(stage[0].domain) for stage in group.stages):
             return None  # there it would be computed one element at a time, between folds

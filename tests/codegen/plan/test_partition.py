@@ -1,0 +1,23 @@
+"""Which loops share a kernel: many stages of small arrays do not, those that save passes over memory do."""
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tests.meanings import in_numpy
+from tinytrace.codegen.plan.partition import MOST_STAGES, SMALL
+
+
+def layers(x):
+    for _ in range(MOST_STAGES):
+        x = jnp.tanh(x - x.sum(axis=1, keepdims=True))
+    return x
+
+
+@pytest.mark.parametrize(("rows", "kernels"), [(8, 2), (SMALL // 4 // 16 + 1, 1)])
+def test_many_stages_are_one_kernel_where_that_saves_passes_over_memory(rows, kernels):
+    x = np.random.default_rng(0).standard_normal((rows, 16)).astype(np.float32)
+    expected, = in_numpy(layers, x)
+    np.testing.assert_allclose(jax.jit(layers)(x), expected, rtol=1e-4, atol=1e-5)
+    assert len(jax.jit(layers).lower(x).kernels) == kernels
