@@ -20,8 +20,9 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from tinytrace.records import NamedTuple
 
-LONG_KERNEL = 200
-"""From how many operations in one kernel on the compiler is told to be quick: -O2 takes half as long again."""
+LONG_KERNEL, LONG_PROGRAM = 200, 600
+"""From how many operations in one kernel, or in all of them, the compiler is told to be quick: -O2 takes half as long
+again."""
 
 
 class Generated(NamedTuple):
@@ -71,7 +72,8 @@ def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Ker
         hidden = unit.hidden_inputs()
         unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory, unit.fuses)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
-        quick = any(_length(kernel) >= LONG_KERNEL for kernel in kernels)
+        lengths = list(map(_length, kernels))
+        quick = max(lengths, default=0) >= LONG_KERNEL or sum(lengths) >= LONG_PROGRAM
         results = tuple(v.aval for v in jaxpr.outvars)
         source = CSource(unit_in_c.text, "tt_entry", tuple(avals), results, memory.nbytes, quick, unit_in_c.parts,
                          len(unit_in_c.preamble), unit_in_c.names)

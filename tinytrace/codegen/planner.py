@@ -34,7 +34,7 @@ class Planner(Scope):
     def __init__(self, unit: Unit, closed: ClosedJaxpr, homes: dict[Var, Home],
                  targets: Sequence[Buffer | None]) -> None:
         super().__init__(unit, closed, homes, targets)
-        self.grouping = Grouping()
+        self.grouping = Grouping(self.values.is_cut)
         self._readers: dict[Var, set[tuple[Group, int]]] = {}
         self._last_effect: list[Group] = []
         for eqn, kind in zip(self.jaxpr.eqns, self.values.kinds, strict=True):

@@ -21,9 +21,11 @@ COMMON = ("-std=gnu11", "-O2", "-fwrapv", "-fno-strict-aliasing", "-fno-math-err
 
 # By family. Both make vectors of all loops that pay, by the cost model that gcc has at -O3. Functions that are declared
 # inline are inlined however long they are (to gcc a fused operation is a call): a loop with a call in it has no
-# vectors. clang warns of pragmas that are gcc's alone, and of vectors that a loop asked for and does not get.
+# vectors. What is computed before a choice stays there (gcc would sink it into the branches of the choice): then one of
+# two values is chosen, where a jump is guessed wrong every other time, and a loop with such a jump has no vectors.
+# clang warns of pragmas that are gcc's alone, and of vectors that a loop asked for and does not get.
 OWN = {
-    "gcc": ("-ftree-loop-vectorize", "-fvect-cost-model=dynamic",
+    "gcc": ("-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "-fno-tree-sink",
             "--param=max-inline-insns-single=2000", "--param=large-unit-insns=50000"),
     "clang": ("-mllvm", "-inlinehint-threshold=4000", "-Wno-unknown-pragmas", "-Wno-pass-failed"),
 }

@@ -16,8 +16,8 @@ from tinytrace.runtime.probe import probe
 
 
 def long(x):
-    for _ in range(300):
-        x = jnp.sin(x) * 2 + jnp.cos(x)
+    for k in range(300):
+        x = jnp.sin(x) * (2 + k / 300) + jnp.cos(x)
     return x, x.sum()
 
 

@@ -1,7 +1,8 @@
 """The hot loop of a kernel has vectors as wide as those of a plain loop, for each of six processors: read in assembly.
 
-How wide these are is the compiler's choice (on many CPUs with AVX-512 it takes 256 bits); nothing that we write may
-make it another one, least of all none. Nothing is run, so any processor may be asked about.
+How wide these are is the compiler's choice (on many CPUs with AVX-512 it takes 256 bits), but for functions that say
+that they are wide; nothing else that we write may make it another one, least of all none. Nothing is run, so any
+processor may be asked about.
 """
 
 import re
@@ -15,6 +16,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_goldens import f32, i32, selu, softmax
 from tests.codegen.test_programs import generated
+from tinytrace.codegen.c.vector_width import DEFINITION, WIDE
 from tinytrace.csources import OFTEN
 from tinytrace.runtime.flags import own_flags
 
@@ -23,6 +25,7 @@ TARGETS = {
     "znver4": (512, ["-march=znver3", *(f"-mavx512{part}" for part in ("f", "vl", "bw", "dq", "cd"))]),  # for gcc 12
     "skylake-avx512": (256, ["-march=skylake-avx512"]), "sapphirerapids": (256, ["-march=sapphirerapids"]),
 }  # fmt: skip
+WIDEST = {"znver4": 512, "skylake-avx512": 512, "sapphirerapids": 512}
 PLAIN = "void plain(const {0} *a, {0} *restrict b, long n) {{ for (long i = 0; i < n; i++) b[i] = a[i] * a[i] + 1; }}"
 REGISTERS = {"x": 128, "y": 256, "z": 512}
 ARITHMETIC = re.compile(r"\bv?(?:add|sub|mul|div|max|min|fn?m(?:add|sub)\d*|sqrt)p[sd]\b.*%([xyz])mm")
@@ -70,6 +73,13 @@ def width(assembly):
     return max((REGISTERS[found[1]] for found in hot_loop(assembly, ARITHMETIC)), default=0)
 
 
+def is_wide(kernel):
+    """Are the functions of a kernel wide? Then its text says what that is, once."""
+    text = generated(*KERNELS[kernel]).source.text
+    assert text.count(DEFINITION) == (f"\n{WIDE}\nstatic void" in text)
+    return DEFINITION in text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_hot_loops_are_as_wide_as_plain_ones(target):
@@ -82,7 +92,9 @@ def test_hot_loops_are_as_wide_as_plain_ones(target):
     with jax.enable_x64(True):
         texts = {name: generated(*program).source.text for name, program in KERNELS.items()}
     found = {name: width(assembled(command, flags, text)) for name, text in texts.items()}
-    assert found == {name: plain["double" if "double" in name else "float"] for name in KERNELS}
+    expected = {name: plain["double" if "double" in name else "float"] for name in KERNELS}
+    assert found == expected | {name: WIDEST.get(target, width) for name, width in expected.items() if is_wide(name)}
+    assert set(filter(is_wide, KERNELS)) == {"chain with exp", "gradient of six sines"}
 
 
 @pytest.mark.slow
@@ -93,3 +105,36 @@ def test_hot_loops_on_arm():
     for name, program in KERNELS.items():
         if "double" not in name:
             assert hot_loop(assembled(command, [], generated(*program).source.text), ARM), name
+
+
+def turns(x, y):
+    return jax.lax.fori_loop(0, 100, lambda _, z: jnp.where(z < 4, z * z + y, z), x)
+
+
+COMPUTING = {
+    "a long function": (jnp.exp, f32(100000)),
+    "an array that is read in every turn of a loop": (turns, f32(100000), f32(100000)),
+    "a function, then a maximum": (lambda x: jnp.exp(x).max(1), f32(1000, 1000)),
+    "results past the caches": (lambda x, y: jnp.sin(x) * jnp.cos(y), f32(10_000_000), f32(10_000_000)),
+    "distances, whose terms are added in order": (lambda x, y: ((x[:, None] - y) ** 2).sum(2).argmin(1),
+                                                  f32(20000, 16), f32(64, 16)),
+}
+MOVING = {
+    "one operation": (lambda x: x + 1, f32(1000000)),
+    "five neighbours": (lambda x: x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1],
+                        f32(1024, 1024)),
+    "a sum of what was computed, whose terms are added lane by lane": (lambda x: jnp.exp(x).sum(), f32(1000000)),
+    "a running sum": (lambda x: jnp.cumsum(jnp.exp(x)), f32(1 << 20)),
+    "short rows": (lambda x: jax.lax.map(jnp.exp, x), f32(100, 16)),
+    "a transposition": (lambda x: x.T, f32(1000, 1000)),
+}
+
+
+@pytest.mark.parametrize("case", COMPUTING)
+def test_functions_that_compute_are_wide(case):
+    assert f"\n{WIDE}\nstatic" in generated(*COMPUTING[case]).source.text
+
+
+@pytest.mark.parametrize("case", MOVING)
+def test_functions_that_move_or_add_are_as_wide_as_the_compiler_likes(case):
+    assert WIDE not in generated(*MOVING[case]).source.text

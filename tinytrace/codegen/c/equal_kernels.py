@@ -10,8 +10,9 @@ which they occur. Nothing else of an array is looked at but its element type: it
 """
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs
@@ -50,16 +51,39 @@ class Pattern(NamedTuple):
     result: Node | None = None
     """The variable of theirs that other kernels read, if there is one."""
 
-    def counterparts(self, other: Pattern) -> dict[int, frozenset[int]]:
-        """Return for each equation of these statements what it is among those of equal ones."""
-        found: dict[int, frozenset[int]] = {}
-        for own, others in zip(self.eqns, other.eqns, strict=True):
-            pairs = zip(sorted(own), sorted(others), strict=True) if len(own) == len(others) else ()
-            for k, j in pairs:
-                found[k] = found.get(k, frozenset()) | {j}
-            if len(own) != len(others):
-                found.update({k: found.get(k, frozenset()) | others for k in own})
-        return found
+
+class Counterparts(Mapping[int, frozenset[int]]):
+    """For each equation of statements what it is among those of equal ones; found when somebody asks."""
+
+    def __init__(self, first: Pattern) -> None:
+        self._first = first.eqns
+        self.others: list[tuple[frozenset[int], ...]] = []
+
+    def add(self, other: Pattern) -> None:
+        """Let `other` be one of the equal ones."""
+        self.others.append(other.eqns)
+
+    @functools.cached_property
+    def _found(self) -> dict[int, frozenset[int]]:
+        found: dict[int, set[int]] = {}
+        for other in self.others:
+            for own, others in zip(self._first, other, strict=True):
+                if len(own) == len(others):
+                    for k, j in zip(sorted(own), sorted(others), strict=True):
+                        found.setdefault(k, set()).add(j)
+                else:
+                    for k in own:
+                        found.setdefault(k, set()).update(others)
+        return {k: frozenset(others) for k, others in found.items()}
+
+    def __getitem__(self, k: int) -> frozenset[int]:
+        return self._found[k]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 def repeated(kernels: Sequence[Kernel]) -> dict[Nest, Pattern]:

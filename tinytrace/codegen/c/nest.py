@@ -11,18 +11,19 @@ from collections.abc import Iterable, Sequence
 from tinytrace.codegen.c.clauses import chained, pragma_of
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.counters import UNROLLED, counted, is_unrolled
-from tinytrace.codegen.c.equal_kernels import Pattern, pattern
+from tinytrace.codegen.c.equal_kernels import Counterparts, Pattern, pattern
 from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
 from tinytrace.codegen.c.halves import moved, stored
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.types import array_type, narrowed, variable_type, widened
+from tinytrace.codegen.c.vector_width import attributes
 from tinytrace.codegen.c.words import as_word
 from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.kernel import Nest
-from tinytrace.codegen.ir.nodes import NO_EQNS, Node, walk
+from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.procedures import STATUS
 from tinytrace.codegen.ir.reductions import fold_of, product_taken_in
 from tinytrace.codegen.ir.statements import (
@@ -64,8 +65,8 @@ class NestWriter:
         self.chained: frozenset[Node] = frozenset()
         """The variables whose folds are what the loop written now waits for."""
         self._about: tuple[str, Sequence[Equation]] = "", ()
-        self._written: dict[object, tuple[int, Pattern, dict[int, frozenset[int]]]] = {}
-        """For each function that others may share: its number, what it does, and which equations it is besides."""
+        self._written: dict[object, tuple[int, Counterparts]] = {}
+        """For each function that others may share: its number, and which equations it is besides."""
 
     def write(self, nest: Nest, heading: str | None = None) -> None:
         """Write the loops of one kernel; heading: of the comment in its function, if it becomes one."""
@@ -103,7 +104,7 @@ class NestWriter:
             gives = variable_type(result.dtype)
             inner.line(f"return {result.args[0]};")
         function = CFunction(name, f"{gives} {named(name)}({', '.join(takes)})", *inner.finished(self.functions))
-        self._remember(pattern.key, pattern, function)
+        self._remember(pattern.key, pattern, function, nest.body)
         return number
 
     # --- statements --------------------------------------------------------------------------------------------
@@ -306,7 +307,7 @@ class NestWriter:
         number = self._shared((loop.grain, found.key), found)
         if number is None:
             number = len(self.functions)
-            self._remember((loop.grain, found.key), found, self._function_of(loop, buffers, variables, calls))
+            self._remember((loop.grain, found.key), found, self._function_of(loop, buffers, variables, calls), [loop])
         elif self._about[1]:
             self.code.comment(*self._about)
         name = self.functions[number].name
@@ -354,21 +355,21 @@ class NestWriter:
         """Return the number of a function that does the same, which is these equations too from now on."""
         if key not in self._written:
             return None
-        number, first, others = self._written[key]
-        for k, counterparts in first.counterparts(found).items():
-            others[k] = others.get(k, NO_EQNS) | counterparts
+        number, counterparts = self._written[key]
+        counterparts.add(found)
         return number
 
-    def _remember(self, key: object, found: Pattern, function: CFunction) -> None:
-        self._written[key] = len(self.functions), found, {}
-        self.functions.append(function)
+    def _remember(self, key: object, found: Pattern, function: CFunction, body: Sequence[Stmt]) -> None:
+        self._written[key] = len(self.functions), Counterparts(found)
+        self.functions.append(replace(function, attributes=attributes(body)))
 
     def finish(self) -> None:
         """Let the lines of shared functions know all equations that they stand for."""
-        for number, _, others in self._written.values():
-            if others:
+        for number, counterparts in self._written.values():
+            if counterparts.others:
                 function = self.functions[number]
-                self.functions[number] = replace(function, lines=[line.also(others) for line in function.lines])
+                lines = [line.also(counterparts) for line in function.lines]
+                self.functions[number] = replace(function, lines=lines)
 
 
 def _assigned(formula: Formula) -> str:

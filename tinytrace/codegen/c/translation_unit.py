@@ -9,6 +9,7 @@ from tinytrace.codegen.c.nested_choices import against_jumps
 from tinytrace.codegen.c.program import ProgramWriter, names_of
 from tinytrace.codegen.c.split_compile import paragraphs, split_compile
 from tinytrace.codegen.c.types import memory_type
+from tinytrace.codegen.c.vector_width import DEFINITION
 from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs
 from tinytrace.codegen.ir.statements import Buffer, Row, nested
 from tinytrace.codegen.memory import Memory
@@ -77,6 +78,7 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     lines = parts or paragraphs([function.all_lines for function in (*writer.functions, entry)])
     pragmas = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
     pragmas += against_jumps(kernels)
+    pragmas += [DEFINITION] if any(function.attributes for function in writer.functions) else []
     calls = names_in(lines)
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name in calls]
     preamble = "\n".join([*pragmas, host_source("host" in calls), math_functions(calls), *helpers, ""])

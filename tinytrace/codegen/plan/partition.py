@@ -9,7 +9,7 @@ What is not kept (`values.py`) is written out in the expressions of its readers 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
@@ -120,7 +120,9 @@ class Group:
 class Grouping:
     """The groups of one jaxpr, made by adding its kept values in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_cut: Callable[[Var, Var], bool]) -> None:
+        """Make a grouping; `is_cut(v, w)`: does a piece of a chain end between `v` and `w`, which is made of it?"""
+        self.is_cut = is_cut
         self.groups: list[Group] = []
         self.home: dict[Var, tuple[Group, int]] = {}
         """For each kept value its group and stage."""
@@ -214,6 +216,8 @@ class Grouping:
             return None
         if any(self.home[v][0].before >> group.number & 1 for v, _ in root.reads):
             return None  # something between the two has to run after the one and before the other
+        if any(self.home[v][0] is group and self.is_cut(v, root.var) for v, _ in root.reads):
+            return None
         outer, first = self._shared_loops(root, group)
         around = len(group.stages) > 1 and not group.outer  # then the second stage is for sums around totals alone
         for k in range(first, 1 if around else len(group.stages)):

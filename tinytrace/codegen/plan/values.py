@@ -68,12 +68,19 @@ class Values:
         self.cost: dict[Var, int] = {}
         """Simple operations per element, when everything behind it that can be is written out."""
         self._rate()
-        self.kept: set[Var] = ends_of_chains(jaxpr.eqns, self._steps(), self.cost, REMEMBERING)
+        self.ends = ends_of_chains(jaxpr.eqns, self._operations(), list(map(_own_cost, self.kinds, jaxpr.eqns)),
+                                   self.cost, REMEMBERING)
+        self.kept = set(self.ends)
+        self._order = {v: k for k, eqn in enumerate(jaxpr.eqns) for v in eqn.outvars} if self.ends else {}
         self.repeated: set[Var] = set()
         """Values that some loop over more elements than they have reads: each element is needed many times."""
         self._choose_kept()
 
-    def _steps(self) -> list[int]:
+    def is_cut(self, made: Var, reader: Var) -> bool:
+        """Does a piece of a chain end between a value and one that is made of it?"""
+        return made in self.ends and self.ends[made] < self._order.get(reader, len(self.jaxpr.eqns))
+
+    def _operations(self) -> list[int]:
         """Return how many operations each equation adds to an expression; 0 for what is no part of one."""
         return [max(1, kind.operation.flops) if isinstance(kind, Scalar) else int(maps)
                 for kind, maps in zip(self.kinds, self.maps, strict=True)]

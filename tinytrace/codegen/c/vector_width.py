@@ -1,0 +1,71 @@
+"""How wide a function's vectors are, where CPUs have more than one width and compilers take the narrower.
+
+On Intel's CPUs with AVX-512 gcc makes vectors of 256 bits. Loops that compute much for each element take 0.5 to 0.9 of
+that time with 512 bits, those that wait for memory up to 1.2 of it: so a function says which of both it is. The width
+is never chosen where it would be seen: a sum in vectors adds as many partial sums as there are lanes.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tinytrace.codegen.ir.cost import steps
+from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.statements import Call, Combine, For, Inclusive, Stmt, When, expressions, nested, written
+from tinytrace.core.dtypes import is_inexact
+
+WIDE = "TT_WIDE"
+"""Before a function whose vectors are as wide as the CPU has them."""
+DEFINITION = f"""#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+#define {WIDE} __attribute__((target("prefer-vector-width=512"))) /* loops that compute more than they load */
+#else
+#define {WIDE}
+#endif
+"""
+WORTH = 4
+"""Steps for each element that is loaded or stored, from which wide vectors are faster."""
+FEWEST = 64
+"""Of shorter loops too much is left over by wide vectors."""
+
+
+def attributes(body: Sequence[Stmt]) -> tuple[str, ...]:
+    """Return what stands before a function of these statements."""
+    work, moved = _work_and_elements(body, (), is_vectorised=False)
+    return (WIDE,) if work and work >= WORTH * moved and not any(map(_shows_lanes, nested(body))) else ()
+
+
+def _work_and_elements(body: Sequence[Stmt], loops: tuple[Node, ...], is_vectorised: bool) -> tuple[int, int]:
+    """Return the steps that vectorised loops take, and how many elements of arrays they load and store.
+
+    What is read again in each turn of a loop is in the first cache then, as is what is on the stack.
+    """
+    work = moved = 0
+    for stmt in body:
+        if isinstance(stmt, For):
+            inside = is_vectorised or (stmt.simd and _extent(stmt.axis) >= FEWEST)
+            inner = _work_and_elements(stmt.body, (*loops, stmt.axis), inside)
+            work, moved = work + inner[0], moved + inner[1]
+        elif isinstance(stmt, When):
+            inner = _work_and_elements(stmt.body, loops, is_vectorised)
+            work, moved = work + inner[0], moved + inner[1]
+        if is_vectorised:
+            nodes = walk(expressions(stmt))
+            done = sum(steps(node.args[0]) for node in nodes if node.op == "apply")
+            work += done * math.prod(map(_extent, loops))
+            places = [(node.args[0], node) for node in nodes if node.op == "load"]
+            places += [place for place in written(stmt) if not isinstance(place, Node)]
+            moved += sum(math.prod(_extent(axis) for axis in loops if axis in place.axes)
+                         for buffer, place in places if buffer.space != "row")
+    return work, moved
+
+
+def _extent(axis: Node) -> int:
+    return int(axis.args[1])
+
+
+def _shows_lanes(stmt: Stmt) -> bool:
+    """Does a result depend on the number of lanes, or is it computed in loops that are not known here?"""
+    if isinstance(stmt, Combine) and isinstance(stmt.place, Node):
+        assert stmt.value.dtype is not None
+        return is_inexact(stmt.value.dtype) and stmt.op not in ("max", "min")
+    return isinstance(stmt, Inclusive) or (isinstance(stmt, Call) and stmt.flops > 0)
