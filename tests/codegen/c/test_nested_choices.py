@@ -10,7 +10,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_programs import same
 from tests.csrc.test_math_text import REPORTS
-from tinytrace.codegen.c.nested_choices import STAY_CALLS, STAY_CHOICES
+from tinytrace.codegen.c.nested_choices import STAY_CHOICES
 from tinytrace.runtime.flags import own_flags
 
 NESTED = {
@@ -56,7 +56,7 @@ def test_nested_choices_are_found(case):
 
 @pytest.mark.parametrize("case", CALLS)
 def test_functions_with_choices_beside_them_are_found(case):
-    assert STAY_CALLS in source_of(CALLS[case])
+    assert STAY_CHOICES in source_of(CALLS[case])
     same(CALLS[case], numbers())
 
 

@@ -8,8 +8,8 @@ it twice, once behind each side, and what were two choices is a jump, before loo
 It is switched off where this may happen, and only there: other loops are better with it.
 
 Long math functions consist of choices: of two of them, or of one and a choice beside it, one may choose of what the
-other has chosen, log(exp(x)) as well as max(log(x), 0). Of `x > 0 ? 1 : sin(x)` gcc computes the sine on one side only,
-which is a jump again; where a loop calls long functions, nothing is moved to where it is used.
+other has chosen, log(exp(x)) as well as max(log(x), 0). (Of `x > 0 ? 1 : sin(x)` gcc would compute the sine on one side
+only, which is a jump again: a flag of all programs forbids it, see `runtime/flags.py`.)
 """
 from __future__ import annotations
 
@@ -22,15 +22,12 @@ from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, Store, 
 from tinytrace.csources import has_choices, is_long
 
 STAY_CHOICES = '#pragma GCC optimize("no-tree-pre") /* choices of what was chosen do not become jumps */\n'
-STAY_CALLS = '#pragma GCC optimize("no-tree-pre", "no-tree-sink") /* nor do those of functions */\n'
 
 
 def against_jumps(kernels: Sequence[Kernel]) -> list[str]:
     """Return the lines that a program begins with, so that gcc makes no jumps of its choices."""
-    bodies = list(_bodies(kernels))
-    if any(map(_has_choices_beside_calls, bodies)):
-        return [STAY_CALLS]
-    return [STAY_CHOICES] if any(map(_has_nested_choices, bodies)) else []
+    may_jump = any(_has_choices_beside_calls(body) or _has_nested_choices(body) for body in _bodies(kernels))
+    return [STAY_CHOICES] if may_jump else []
 
 
 def _bodies(kernels: Sequence[Kernel]) -> Iterator[Sequence[Stmt]]:
