@@ -8,7 +8,7 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_programs import generated
-from tinytrace.codegen.whole.panels import _parts
+from tinytrace.codegen.whole.panels import TILE, WIDEST, _parts
 
 LAYOUTS = [("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")]
 
@@ -25,6 +25,28 @@ def test_parts_are_every_element_once(sizes, most):
             seen += np.ravel_multi_index([g.ravel() for g in grid], sizes).tolist() if sizes else [0]
         assert part.size <= most
     assert sorted(seen) == list(range(math.prod(sizes)))
+
+
+@pytest.mark.parametrize(("sizes", "columns"), [
+    ((56, 56), [448]), ((14, 14), [196]), ((32, 32), [64]), ((28, 28), [448, 336]), ((30, 1000), [64, 40]),
+    ((1000,), [64, 40]), ((57, 57), [57]), ((7, 7), [49])])
+def test_columns_fill_the_tiles_of_a_blas(sizes, columns):
+    parts = _parts(sizes, 112, TILE)
+    assert [part.size for part in parts] == columns
+    assert max(columns) <= WIDEST
+    assert sum(part.size * part.count for part in parts) == math.prod(sizes)
+
+
+def test_columns_of_a_block_are_whole_tiles():
+    x, w = arguments(LAYOUTS[1], size=(56, 56))
+
+    def convolved(x, w):
+        return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=LAYOUTS[1])
+
+    text = generated(convolved, x, w).source.text
+    assert "sgemm(0, 0, 24, 448, " in text
+    assert "_Alignas(64) float panel[" in text
+    np.testing.assert_allclose(jax.jit(convolved)(x, w), by_taps(x, w, LAYOUTS[1]), rtol=2e-5, atol=2e-4)
 
 
 def by_taps(x, w, layout):

@@ -8,7 +8,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     float *restrict h = work[2];
     const struct tt_host *host = work[3];
     for (int64_t panel_block = begin; panel_block < end; panel_block++) {
-        float panel[14256];
+        _Alignas(64) float panel[14256];
         for (int64_t i0 = 0; i0 < 3; i0++) {
             for (int64_t i1 = 0; i1 < 66; i1++) {
                 for (int64_t i2 = 0; i2 < 3; i2++) {

@@ -3,7 +3,7 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     const float *restrict a = work[0];
     float *restrict b_i_partials = work[1];
     for (int64_t i1_chunk = begin; i1_chunk < end; i1_chunk++) {
-        float b_i_row[4096];
+        _Alignas(64) float b_i_row[4096];
         #pragma omp simd
         for (int64_t lane = 0; lane < 4096; lane++) {
             b_i_row[lane] = 0.0f;

@@ -17,7 +17,7 @@ from tinytrace.codegen.c.grouped_loads import has_grouped_loads
 from tinytrace.codegen.c.halves import moved, stored
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
-from tinytrace.codegen.c.types import array_type, narrowed, variable_type, widened
+from tinytrace.codegen.c.types import array_type, narrowed, row_declaration, variable_type, widened
 from tinytrace.codegen.c.vector_width import attributes
 from tinytrace.codegen.c.words import as_word
 from tinytrace.codegen.ir.arithmetic import constant_of
@@ -145,7 +145,7 @@ class NestWriter:
                 if fixed:
                     code.know(value, str(x.args[0]))
             case Row(buffer):
-                code.line(f"{array_type(buffer)} {buffer.name}[{max(buffer.size, 1)}];")
+                code.line(row_declaration(buffer))
             case Store(place, value, eqns):
                 bits = moved(code, value, place[0]) if not isinstance(place, Node) else None
                 text = bits or (code.value(value) if code.uses[value] > 1 else code.text_of(value))

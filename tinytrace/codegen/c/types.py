@@ -17,6 +17,9 @@ _MEMORY = {"f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double
            "c64": "float _Complex", "c128": "double _Complex",
            **{short_name(dtype): "uint8_t" for dtype in STORAGE_TYPES}}
 
+LINE, LONG = 64, 4096
+"""Bytes of a line of the cache, and of an array on the stack that begins with one."""
+
 
 def memory_type(dtype: DType) -> str:
     """Return the C type of elements in a buffer.
@@ -35,6 +38,16 @@ def memory_type(dtype: DType) -> str:
 def array_type(buffer: Buffer) -> str:
     """Return the C type of the elements of an array."""
     return variable_type(buffer.dtype) if buffer.wide else memory_type(buffer.dtype)
+
+
+def row_declaration(buffer: Buffer) -> str:
+    """Return the C statement that declares an array on the stack; compilers align short ones as their loops need it.
+
+    >>> row_declaration(Buffer("panel", (576, 64), np.dtype("float32"), "row"))  # a BLAS loads its vectors
+    '_Alignas(64) float panel[36864];'
+    """
+    aligned = f"_Alignas({LINE}) " if buffer.nbytes >= LONG else ""
+    return f"{aligned}{array_type(buffer)} {buffer.name}[{max(buffer.size, 1)}];"
 
 
 def interface_type(dtype: DType) -> str:

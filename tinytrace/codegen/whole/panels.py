@@ -25,6 +25,8 @@ FEWEST = 64
 """A block has so many rows (or columns) at least, if there are as many: with fewer the product is slow."""
 MOST = 256
 """So many rows or columns are enough."""
+TILE, WIDEST = 64, 512
+"""A BLAS multiplies so many columns at once, others at two thirds of the speed; blocks may become so wide for it."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,15 @@ class Part:
 def product_in_panels(operand: Operand, is_left: bool, other: Matrix, result: Buffer, name: str) -> list[Stmt]:
     """Return the loops over blocks of `operand`, each gathered into an array `name` and multiplied by `other`."""
     free, summed = (operand.rows, operand.columns) if is_left else (operand.columns, operand.rows)
-    batch, depth = tuple(map(extent, operand.batch)), math.prod(map(extent, summed))
+    batch, sizes, depth = tuple(map(extent, operand.batch)), tuple(map(extent, free)), math.prod(map(extent, summed))
     most = min(MOST, max(PANEL // max(depth, 1), FEWEST))
+    free_last = _is_read_along(operand.value, free, summed, not is_left)
     stmts: list[Stmt] = []
-    for k, part in enumerate(_parts(tuple(map(extent, free)), most)):
+    for k, part in enumerate(_parts(sizes, most, 1 if is_left or not free_last else TILE)):
         block = axis(f"{name}_block" + "_rest" * k, math.prod(batch) * part.count)
         which, piece = unflattened(block, (math.prod(batch), part.count))
         at = dict(zip(operand.batch, unflattened(which, batch), strict=True)) if batch else {}
-        writer = _Block(operand, free, summed, is_left, other, result, name, at, part, piece)
+        writer = _Block(operand, free, summed, is_left, free_last, other, result, name, at, part, piece)
         stmts.append(For(block, number(0), number(block.args[1]), writer.statements(), independent=True))
     return stmts
 
@@ -78,6 +81,8 @@ class _Block:
     free: Sequence[Node]
     summed: Sequence[Node]
     is_left: bool
+    free_last: bool
+    """Are neighbours in the panel's rows neighbours in the result, not terms of one sum?"""
     other: Matrix
     result: Buffer
     name: str
@@ -88,17 +93,22 @@ class _Block:
     def statements(self) -> list[Stmt]:
         stmts: list[Stmt] = []
         for k, part in enumerate(_parts(tuple(map(extent, self.summed)), max(PANEL // self.part.size, 1))):
-            name = self.name + "_rest" * k
+            panel = self._panel(self.name + "_rest" * k, part)
+            stmts.append(Row(panel))
             if not k:
-                stmts += self._step(name, part, number(0), adds=False)
+                stmts += self._step(panel, part, number(0), adds=False)
             if part.count > 1 - k:
-                step = axis(f"{name}_step", part.count - 1 + k)
-                body = self._step(f"{name}_next", part, add(step, number(1 - k)), adds=True)
+                step = axis(f"{panel.name}_step", part.count - 1 + k)
+                body = self._step(panel, part, add(step, number(1 - k)), adds=True)
                 stmts.append(For(step, number(0), number(step.args[1]), body))
         return stmts
 
-    def _step(self, name: str, depths: Part, step: Node, adds: bool) -> list[Stmt]:
-        """Return one panel, and the product that it is an operand of."""
+    def _panel(self, name: str, depths: Part) -> Buffer:
+        free, terms = (self.part.length, *self.part.whole), (depths.length, *depths.whole)
+        return Buffer(name, (*terms, *free) if self.free_last else (*free, *terms), self.result.dtype, "row")
+
+    def _step(self, panel: Buffer, depths: Part, step: Node, adds: bool) -> list[Stmt]:
+        """Return what fills the panel, and the product that it is an operand of."""
         sizes = self.part.length, *self.part.whole
         inside = domain_axes((*sizes, depths.length, *depths.whole))
         free, terms = inside[:len(sizes)], inside[len(sizes):]
@@ -107,11 +117,10 @@ class _Block:
         changed |= zip(self.summed, depths.index(step, terms), strict=True)
         changed = {a: new for a, new in changed.items() if a.op == "axis"}
         value, = rewrite([self.operand.value], changed, rebuild)
-        free_last = _is_read_along(value, free, terms, not self.is_left)
-        axes = (*terms, *free) if free_last else (*free, *terms)
-        panel = Buffer(name, tuple(map(extent, axes)), self.result.dtype, "row")
-        gathered = Matrix(panel, number(0), self.part.size if free_last else depths.size, free_last == self.is_left)
-        return [Row(panel), *loops_that_store(value, axes, panel), self._product(gathered, depths, step, adds)]
+        axes = (*terms, *free) if self.free_last else (*free, *terms)
+        row = self.part.size if self.free_last else depths.size
+        gathered = Matrix(panel, number(0), row, self.free_last == self.is_left)
+        return [*loops_that_store(value, axes, panel), self._product(gathered, depths, step, adds)]
 
     def _product(self, panel: Matrix, depths: Part, step: Node, adds: bool) -> Call:
         batch = tuple(map(extent, self.operand.batch))
@@ -136,7 +145,7 @@ class _Block:
 
 
 def _is_read_along(value: Node, free: Sequence[Node], terms: Sequence[Node], otherwise: bool) -> bool:
-    """Are neighbours in memory neighbours in the result, not terms of one sum? A panel has them side by side too."""
+    """Are neighbours in memory neighbours in the result? A panel has them side by side too."""
     def longest(axes: Sequence[Node]) -> int:
         return max((extent(a) for a in axes if stride_along(value.args[1], a) == 1), default=0)
 
@@ -151,8 +160,11 @@ def _flat(part: Part, piece: Node, axes: Sequence[Node]) -> Node:
     return flat_offset(part.index(piece, zeros), tuple(map(extent, axes)))
 
 
-def _parts(sizes: tuple[int, ...], most: int) -> list[Part]:
-    """Return dimensions in pieces of about `most` elements: equal ones, and what is left of the one that is cut."""
+def _parts(sizes: tuple[int, ...], most: int, tile: int = 1) -> list[Part]:
+    """Return dimensions in pieces of about `most` elements: equal ones, and what is left of the one that is cut.
+
+    tile: of so many elements a piece is a multiple, if that is not too large.
+    """
     inner, cut = 1, len(sizes) - 1
     while cut > 0 and inner * sizes[cut] <= most:
         inner *= sizes[cut]
@@ -162,6 +174,9 @@ def _parts(sizes: tuple[int, ...], most: int) -> list[Part]:
     size, whole = sizes[cut], sizes[cut + 1:]
     pieces = -(-size // max(1, min(size, most // inner)))
     length = -(-size // pieces)
+    unit = tile // math.gcd(tile, inner)
+    if min(unit, size) * inner <= WIDEST:
+        length = min(max(length // unit, 1) * unit, size)
     count, rest = divmod(size, length)
     parts = [Part((*sizes[:cut], count), 0, length, whole)] if count else []
     return parts + ([Part((*sizes[:cut], 1), count * length, rest, whole)] if rest else [])
