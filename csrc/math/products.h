@@ -33,12 +33,17 @@ typedef uint32_t tt_bits;
 #endif
 enum { TT_COLUMNS = TT_LANES * TT_VECTORS, TT_DEPTH = 512, TT_MOST_ROWS = 128 };
 typedef int32_t tt_lanes __attribute__((vector_size(4 * TT_LANES)));
+#ifdef __clang__
+#define TT_UNROLLED _Pragma("unroll")
+#else
+#define TT_UNROLLED _Pragma("GCC unroll 8")
+#endif
 static inline tt_lanes tt_dot_i8(tt_lanes sums, tt_lanes a, tt_lanes b) {
 #if defined(__AVX512VNNI__)
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(a), "vm"(b));
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b));
     return sums;
 #elif defined(__AVXVNNI__)
-    __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(a), "xm"(b));
+    __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(a), "x"(b));
     return sums;
 #elif defined(__AVX2__)
     typedef int16_t halves __attribute__((vector_size(32)));
@@ -64,16 +69,32 @@ static inline void tt_pack_rows_i8(const int8_t *a, int64_t lda, int64_t m, int6
 }
 
 /* tt: tt_pack_columns_i8; needs: tt_dot_i8 */
+#define TT_LOW_BYTES(x, y) __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define TT_HIGH_BYTES(x, y) __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 /* panel[p][j] = TT_TERMS neighbours of column j, zeros where the matrix ends. */
 static inline void tt_pack_columns_i8(const int8_t *restrict b, int64_t ldb, int64_t depth, int64_t n,
                                       tt_term *restrict panel) {
+    typedef int8_t bytes __attribute__((vector_size(16), aligned(1)));
+    typedef int16_t pairs __attribute__((vector_size(16), aligned(1)));
     int64_t p = 0;
+    for (; TT_TERMS == 4 && n == TT_COLUMNS && p + 4 <= depth; p += 4)
+        for (int64_t j = 0; j < TT_COLUMNS; j += 16) {
+            const int8_t *from = b + p * ldb + j;
+            pairs *to = (pairs *)(panel + p * TT_COLUMNS + j * 4);
+            bytes x = *(const bytes *)from, y = *(const bytes *)(from + ldb);
+            bytes z = *(const bytes *)(from + 2 * ldb), w = *(const bytes *)(from + 3 * ldb);
+            pairs xy = (pairs)TT_LOW_BYTES(x, y), zw = (pairs)TT_LOW_BYTES(z, w);
+            to[0] = __builtin_shufflevector(xy, zw, 0, 8, 1, 9, 2, 10, 3, 11);
+            to[1] = __builtin_shufflevector(xy, zw, 4, 12, 5, 13, 6, 14, 7, 15);
+            xy = (pairs)TT_HIGH_BYTES(x, y), zw = (pairs)TT_HIGH_BYTES(z, w);
+            to[2] = __builtin_shufflevector(xy, zw, 0, 8, 1, 9, 2, 10, 3, 11);
+            to[3] = __builtin_shufflevector(xy, zw, 4, 12, 5, 13, 6, 14, 7, 15);
+        }
     for (; n == TT_COLUMNS && p + TT_TERMS <= depth; p += TT_TERMS)
         for (int64_t j = 0; j < TT_COLUMNS; j++) { /* words, of which compilers make vectors */
             const int8_t *from = b + p * ldb + j;
             uint32_t word = (tt_bits)from[0];
             if (TT_TERMS > 1) word |= (uint32_t)(tt_bits)from[ldb] << 32 / TT_TERMS % 32;
-            if (TT_TERMS > 2) word |= (uint32_t)(tt_bits)from[2 * ldb] << 16 | (uint32_t)(tt_bits)from[3 * ldb] << 24;
             __builtin_memcpy(panel + p * TT_COLUMNS + j * TT_TERMS, &word, 4);
         }
     for (; p < depth; p += TT_TERMS)
@@ -83,32 +104,28 @@ static inline void tt_pack_columns_i8(const int8_t *restrict b, int64_t ldb, int
 }
 
 /* tt: tt_tile_i8; needs: tt_dot_i8 */
-/* tile = the product of `rows` rows of words and a panel, with `start` in each row; `rows` is known to the compiler. */
+/* to: [rows, TT_COLUMNS] = start in each row, and the product of so many rows of words and a panel; or that is added.
+   `rows` is known to the compiler, which keeps all sums in registers. */
 static inline __attribute__((always_inline)) void tt_tile_i8(const tt_term *words, const tt_term *panel, int64_t groups,
-                                                             const tt_lanes *start, int32_t *tile, const int rows) {
+                                                             const tt_lanes *start, int32_t *to, int64_t step, int adds,
+                                                             const int rows) {
+    typedef int32_t unaligned __attribute__((vector_size(4 * TT_LANES), aligned(4)));
     const tt_lanes *b = (const tt_lanes *)panel;
     tt_lanes sums[TT_ROWS][TT_VECTORS];
-    for (int i = 0; i < TT_ROWS; i++)
-        for (int v = 0; v < TT_VECTORS; v++) sums[i][v] = start[v];
+    TT_UNROLLED for (int i = 0; i < rows; i++)
+        TT_UNROLLED for (int v = 0; v < TT_VECTORS; v++) sums[i][v] = start[v];
     for (int64_t p = 0; p < groups; p++)
-#ifdef __clang__
-#pragma unroll
-#else
-#pragma GCC unroll 8
-#endif
-        for (int i = 0; i < rows; i++) {
+        TT_UNROLLED for (int i = 0; i < rows; i++) {
             int32_t word;
             __builtin_memcpy(&word, words + (i * groups + p) * TT_TERMS, 4);
-#ifdef __clang__
-#pragma unroll
-#else
-#pragma GCC unroll 8
-#endif
-            for (int v = 0; v < TT_VECTORS; v++)
+            TT_UNROLLED for (int v = 0; v < TT_VECTORS; v++)
                 sums[i][v] = tt_dot_i8(sums[i][v], word - (tt_lanes){0}, b[p * TT_VECTORS + v]);
         }
-    for (int i = 0; i < rows; i++)
-        for (int v = 0; v < TT_VECTORS; v++) ((tt_lanes *)tile)[i * TT_VECTORS + v] = sums[i][v];
+    TT_UNROLLED for (int i = 0; i < rows; i++)
+        TT_UNROLLED for (int v = 0; v < TT_VECTORS; v++) {
+            unaligned *place = (unaligned *)(to + i * step + v * TT_LANES);
+            *place = adds ? *place + sums[i][v] : sums[i][v];
+        }
 }
 
 /* tt: tt_product_i8; needs: tt_dot_i8, tt_pack_rows_i8, tt_pack_columns_i8, tt_tile_i8 */
@@ -133,13 +150,16 @@ static inline void tt_product_i8(const int8_t *a, const int8_t *b, int32_t *c, i
             for (int64_t i = 0; i < m;) {
                 int64_t rows = m - i < TT_ROWS ? 1 : TT_ROWS;
                 const tt_term *first = words + i * groups * TT_TERMS;
-                if (rows == 1) tt_tile_i8(first, panel, groups, start, tile, 1);
-                else tt_tile_i8(first, panel, groups, start, tile, TT_ROWS);
-                for (int64_t last = i + rows, row = 0; i < last; i++, row++)
+                int32_t *to = columns == TT_COLUMNS ? c + i * ldc + j : tile;
+                int64_t step = to == tile ? TT_COLUMNS : ldc;
+                if (rows == 1) tt_tile_i8(first, panel, groups, start, to, step, p && to != tile, 1);
+                else tt_tile_i8(first, panel, groups, start, to, step, p && to != tile, TT_ROWS);
+                for (int64_t row = 0; to == tile && row < rows; row++)
                     for (int64_t q = 0; q < columns; q++) {
-                        int32_t *to = c + i * ldc + j + q;
-                        *to = (p ? *to : 0) + tile[row * TT_COLUMNS + q];
+                        int32_t *sum = c + (i + row) * ldc + j + q;
+                        *sum = (p ? *sum : 0) + tile[row * TT_COLUMNS + q];
                     }
+                i += rows;
             }
         }
     }
