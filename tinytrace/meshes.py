@@ -78,6 +78,11 @@ class Mesh:
         return self
 
     @property
+    def local_devices(self) -> list[Device]:
+        """The devices of this process: all of them."""
+        return list(self.devices.flat)
+
+    @property
     def abstract_mesh(self) -> AbstractMesh:
         """The mesh without its devices."""
         return AbstractMesh(self.shape_tuple)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.array import CPU, Device
+from tinytrace.core.device import MEMORY
 from tinytrace.meshes import AbstractMesh as AbstractMesh
 from tinytrace.meshes import Mesh as Mesh
 from tinytrace.meshes import ResourceEnv as ResourceEnv
@@ -23,7 +24,7 @@ from tinytrace.util import lazy_names
 __getattr__ = lazy_names("tinytrace", {"PmapSharding": "pmap_sharding", "GSPMDSharding": "gspmd_sharding"}, __name__)
 
 
-HOST_MEMORY = "unpinned_host"
+HOST_MEMORY = MEMORY.kind
 """The kind of memory that JAX says a CPU has."""
 
 

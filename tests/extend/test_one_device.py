@@ -117,3 +117,12 @@ def test_checks_where_values_are_known():
         checkify.check(np.ones(2, bool), "no")
     with pytest.raises(TypeError, match="PyTrees of arrays, but got 'x' of type"):
         checkify.check(True, "{}", "x")
+
+
+def test_another_kind_of_memory_is_refused_as_jax_does():
+    cpu = jax.devices()[0]
+    with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        cpu.memory("tpu")
+    assert str(caught.value) == ("INVALID_ARGUMENT: Could not find memory addressable by device cpu. Device cpu can "
+                                 "address the following memory kinds: unpinned_host. Got memory kind: tpu")
+    assert cpu.memory("unpinned_host") is cpu.default_memory()

@@ -308,3 +308,11 @@ def test_a_type_where_a_list_of_types_is_wanted_and_the_other_way_round(several,
     with pytest.raises(ValueError, match=r"p\.abstract_eval\(\) method should return a tuple or a list iff "
                                          r"p\.multiple_results\."):
         jax.make_jaxpr(p.bind)(1.0)
+
+
+def test_a_batching_rule_that_names_an_axis_of_a_scalar_is_refused():
+    """Not a division by no axes. JAX does not look at an axis that is where it is wanted."""
+    p = unary("flattened", lambda x: x)
+    batching.primitive_batchers[p] = lambda args, dims: (args[0].sum(), 0)
+    with pytest.raises(ValueError, match="axis 0 is out of bounds for array of dimension 0"):
+        jax.jit(jax.vmap(p.bind))(jnp.ones((2, 3)))

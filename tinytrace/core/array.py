@@ -143,6 +143,20 @@ class Array(ArrayBase):
         """Where its parts lie: as it was given, else all on the one device, a `jax.sharding.SingleDeviceSharding`."""
         return given_sharding(self) or views.sharding.SingleDeviceSharding(CPU)
 
+    @property
+    def committed(self) -> bool:
+        """Was it given a sharding? The one device itself, which JAX counts too, is no answer that could be another."""
+        return given_sharding(self) is not None
+
+    def platform(self) -> str:
+        """Return "cpu"."""
+        return CPU.platform
+
+    def is_ready(self) -> bool:
+        """Return True: execution is synchronous."""
+        self._check_not_deleted()
+        return True
+
     is_fully_addressable = True
 
     @property

@@ -261,6 +261,10 @@ class ClosedJaxpr(ShowsItself):
     def effects(self) -> frozenset[Any]:
         return self.jaxpr.effects
 
+    def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> ClosedJaxpr:
+        """Return what `f` makes of the program, with the same constants."""
+        return ClosedJaxpr(f(self.jaxpr), self.consts)
+
     def where(self, **wanted: Any) -> list[JaxprEqn]:
         """Return the equations for which all that is given holds; see `Jaxpr.where`."""
         return self.jaxpr.where(**wanted)

@@ -117,6 +117,13 @@ class Primitive:
         """Apply the primitive under the current trace: run it, record it, or transform it."""
         return _state.trace.process_primitive(self, args, params)
 
+    def get_bind_params(self, params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return which functions `bind` takes before the operands, and its parameters: none, for programs are jaxprs.
+
+        Interpreters ask it: `eqn.primitive.bind(*functions, *operands, **params)`.
+        """
+        return [], params
+
     def in_numpy(self, params: dict[str, Any]) -> Callable[..., Any]:
         """Return what `impl` does to arrays with these parameters, once it has accepted arrays of their types."""
         return functools.partial(self.impl, **params) if params else self.impl

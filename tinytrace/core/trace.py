@@ -21,6 +21,7 @@ from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import dtype_of, is_integer
 from tinytrace.core.numpy_calls import check_nans, numpy_meaning, out_avals_of, owned, read_only, to_numpy
+from tinytrace.core.only_arrays import OnlyArrays
 from tinytrace.core.primitive import Primitive
 from tinytrace.util import current_trace_state, lazy
 
@@ -91,7 +92,7 @@ class Trace:
         return f"{self.name}(level={self.level}/0)"
 
 
-class Tracer:
+class Tracer(OnlyArrays):
     """A value that stands for an array while a function is traced; the operators come from `install_methods`."""
 
     __slots__ = ("__weakref__", "_trace")
@@ -156,18 +157,6 @@ class Tracer:
         raise errors.ConcretizationTypeError(
             self, "The error occurred in the __reduce__ method, which may indicate an attempt to serialize/pickle a "
                   "traced value.")
-
-    def tolist(self) -> Any:
-        raise errors.ConcretizationTypeError(self, "The tolist() method was called on traced array with shape "
-                                                   f"{errors.long_type(self.aval)}.{self._origin_msg()}")
-
-    def tobytes(self, order: str = "C") -> Any:
-        raise errors.ConcretizationTypeError(self, "The tobytes() method was called on traced array with shape "
-                                                   f"{errors.long_type(self.aval)}.{self._origin_msg()}")
-
-    def __dlpack__(self, **request: Any) -> NoReturn:
-        raise errors.ConcretizationTypeError(self, "The __dlpack__() method was called on traced array with shape "
-                                                   f"{errors.long_type(self.aval)}.{self._origin_msg()}")
 
     def item(self, *args: Any) -> Any:
         return self._concrete(lambda: errors.ConcretizationTypeError(

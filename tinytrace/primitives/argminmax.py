@@ -47,8 +47,9 @@ class ArgReducer(OverAxes):
     def abstract_eval(self, x: ShapedArray, *, axes: tuple[int, ...], index_dtype: np.dtype[Any]) -> ShapedArray:
         axis, = axes
         if is_complex(x.dtype):
-            raise TypeError(f"gt does not accept dtype {x.dtype.name} at position 0. Accepted dtypes at position 0 are "
-                            "subtypes of integer, bool, floating.")
+            compare = "gt" if self.combine == "argmax" else "lt"
+            raise TypeError(f"{compare} does not accept dtype {x.dtype.name} at position 0. Accepted dtypes at "
+                            "position 0 are subtypes of integer, bool, floating.")
         if not 0 <= axis < x.ndim:
             raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
         if x.shape[axis] < 1:

@@ -42,9 +42,8 @@ def _exp(x: Any) -> Any:
     factor = select(huge, half, size)
     re, im = _turned(factor, cos(b), a), mul(factor, sin(b))
     re, im = select(huge, mul(re, half), re), select(huge, mul(im, half), im)
-    nothing = equals(a, -np.inf)
-    re = select(flat, size, select(nothing, filled_like(a, 0), re))
-    return complex(re, select(flat, b, select(nothing, filled_like(b, 0), im)))
+    nothing = bitwise_and(equals(a, -np.inf), ne(im, im))  # of any angle
+    return complex(select(flat, size, re), select(flat, b, select(nothing, filled_like(b, 0), im)))
 
 
 @means_on_parts(tr.exp2_p)
@@ -130,7 +129,7 @@ def _turned(size: Any, part: Any, a: Any) -> Any:
 
 
 def _beside_zero(product: Any, b: Any) -> Any:
-    """Return a product with sinh(b): of a zero a zero, also where the other factor is NaN."""
+    """Return a product with sinh(b) or sin(b): of a zero a zero, also where the other factor is NaN."""
     return select(bitwise_and(equals(b, 0), ne(product, product)), b, product)
 
 
@@ -165,17 +164,14 @@ def _tan(x: Any) -> Any:
 @means_on_parts(tr.sinh_p)
 def _sinh(x: Any) -> Any:
     a, b = parts(x)
-    flat, upright = equals(b, 0), equals(a, 0)
-    return complex(select(upright, a, select(flat, sinh(a), _turned(sinh(a), cos(b), a))),
-                   select(flat, b, mul(cosh(a), sin(b))))
+    return complex(_beside_zero(_turned(sinh(a), cos(b), a), a), _beside_zero(mul(cosh(a), sin(b)), b))
 
 
 @means_on_parts(tr.cosh_p)
 def _cosh(x: Any) -> Any:
     a, b = parts(x)
-    none = bitwise_or(equals(a, 0), equals(b, 0))
-    zero = with_sign_of(filled_like(a, 0), mul(a, b))
-    return complex(select(equals(b, 0), cosh(a), _turned(cosh(a), cos(b), a)), select(none, zero, mul(sinh(a), sin(b))))
+    im = _beside_zero(_beside_zero(mul(sinh(a), sin(b)), a), mul(with_sign_of(filled_like(a, 1), a), b))
+    return complex(_turned(cosh(a), cos(b), a), im)
 
 
 @means_on_parts(tr.tanh_p)

@@ -121,7 +121,12 @@ class BatchTrace(Trace):
 
     def join(self, val: Any, dim: Dim) -> Any:
         """Return the element that stands for the batch: a plain value when all elements share it."""
-        return val if dim is None else BatchTracer(self, val, dim % len(aval_of(val).shape))
+        if dim is None:
+            return val
+        ndim = len(aval_of(val).shape)
+        if not -ndim <= dim < ndim:  # the answer of a batching rule of the user's own
+            raise ValueError(f"axis {dim} is out of bounds for array of dimension {ndim}")
+        return BatchTracer(self, val, dim % ndim)
 
     def split(self, x: Any) -> tuple[Any, Dim]:
         """Return the batch and its axis; values of other traces are shared by all elements."""
