@@ -9,7 +9,7 @@ from tinytrace import errors, lax
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.named_axes import Axis
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
-from tinytrace.transforms.vmap import OutDimError, batch, batch_jaxpr, batch_jaxpr_axes
+from tinytrace.transforms.vmap import BatchTrace, OutDimError, batch, batch_jaxpr, batch_jaxpr_axes
 
 F32 = ShapedArray((), np.dtype(np.float32))
 T = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 7
@@ -180,3 +180,32 @@ def test_a_gradient_that_no_rule_gives_has_the_shape_of_its_argument(in_axes, sh
     for _ in shape:
         each = jax.vmap(each, in_axes)
     assert [np.shape(g) for g in each(x, y)] == [shape, shape]
+
+
+def test_elementwise_functions_are_called_on_whole_batches(monkeypatch):
+    """Outside of other traces one call of the function itself answers, with its bits; else it is run on elements."""
+    x, y = jnp.linspace(-2.0, 3.0, 12).reshape(3, 4), jnp.linspace(1.0, 2.0, 12).reshape(3, 4)
+    bound = []
+    process = BatchTrace.process_primitive
+    monkeypatch.setattr(BatchTrace, "process_primitive", lambda self, primitive, args, params: (
+        bound.append(primitive.name), process(self, primitive, args, params))[1])
+    for function in (lambda a, b: jnp.sin(a) * b + a, lambda a, b: jnp.where(a > 0, a, b) ** 2, jnp.hypot,
+                     lambda a, b: jax.nn.softplus(a) - 2 * b):
+        for axis in (0, 1):
+            found = jax.vmap(function, axis, axis)(x, y)
+            assert np.asarray(found).tobytes() == np.asarray(function(x, y)).tobytes()
+    assert bound == []
+    row = y[0]
+    assert (jax.vmap(jnp.add, (0, None))(x, row) == x + row).all()
+    assert (jax.vmap(jnp.add, (0, 1), 0)(x, y.T) == x + y).all()
+    assert jax.vmap(jnp.add)(jnp.arange(3), jnp.ones(3, "float16")).dtype == "float16"
+    assert bound
+
+
+def test_errors_of_elementwise_functions_speak_of_elements():
+    with pytest.raises(TypeError, match="incompatible shapes"):
+        jax.vmap(jnp.add)(jnp.ones((3, 4)), jnp.ones((3, 5)))
+    with pytest.raises(TypeError, match="does not accept dtype float32"):
+        jax.vmap(jnp.bitwise_and)(jnp.ones((3, 4)), jnp.ones((3, 4)))
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        jax.vmap(jnp.log)(-jnp.ones((3, 4)))

@@ -24,6 +24,7 @@ from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.tracebacks import boundary, shorten
 from tinytrace.transforms.jvp import JVPTrace
 from tinytrace.transforms.staging import DynamicJaxprTrace
+from tinytrace.transforms.vmap import BatchTrace
 from tinytrace.util import current_trace_state as _state
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -72,6 +73,10 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
                     return eager(*args, **kwargs)
                 if type(trace) is CompileTimeTrace:
                     return trace.call(call, args, kwargs)
+                if type(trace) is BatchTrace and elementwise and not kwargs:
+                    result = trace.call_elementwise(call, args)
+                    if result is not NotImplemented:
+                        return result
                 if is_staging():
                     return staged()(*args, **kwargs)
                 return plain(*(trace.weak_as_primals(args) if type(trace) is JVPTrace else args), **kwargs)
@@ -123,6 +128,10 @@ def inline_jit(*static_argnames: str, elementwise: bool = False) -> Callable[[F]
                         trace.inlined -= 1
                 if type(trace) is CompileTimeTrace:
                     return trace.call(call, args, kwargs)
+                if type(trace) is BatchTrace and elementwise and not kwargs:
+                    result = trace.call_elementwise(call, args)
+                    if result is not NotImplemented:
+                        return result
                 if is_staging():
                     return staged()(*args, **kwargs)
                 return plain(*(trace.weak_as_primals(args) if type(trace) is JVPTrace else args), **kwargs)
@@ -152,7 +161,12 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
         def call(*args: Any, **kwargs: Any) -> Any:
             nonlocal eager
             try:
-                if _state.trace is not bottom_trace:
+                trace = _state.trace
+                if trace is not bottom_trace:
+                    if type(trace) is BatchTrace and elementwise and not kwargs:
+                        result = trace.call_elementwise(call, args)
+                        if result is not NotImplemented:
+                            return result
                     return function(*args, **kwargs)
                 if takes_device and kwargs and kwargs.get("device") is not None:  # it is no part of the program
                     device = kwargs.pop("device")

@@ -59,7 +59,10 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
             raise ValueError("vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
                              f"arguments passed to the function, but got {len(in_axes)=}, {len(args)=}")
         leaves, in_tree = tree_flatten((args, kwargs), is_leaf=is_vmappable if vmappables else None)
-        in_dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0), positional_only=True)
+        if type(in_axes) is int and len(args) == in_tree.num_leaves == in_tree.num_nodes - 3:  # arrays alone
+            in_dims: list[int | None] = [in_axes] * len(leaves)
+        else:
+            in_dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0), positional_only=True)
         size = axis_size if axis_size is not None else mapped_size("vmap", fun, args, kwargs, leaves, in_dims)
         if axis_name is not None and axis_size is not None:
             _check_sizes(axis_name, axis_size, leaves, in_dims)
@@ -119,6 +122,8 @@ def flatten_axes(name: str, tree: PyTreeDef, axes: Any, positional_only: bool = 
 
     Raises: ValueError if it is no prefix; `positional_only`: speak of the first part of both only.
     """
+    if type(axes) is int and tree.num_leaves == tree.num_nodes == 1:
+        return [axes]
     unmapped = object()
     marked = tree_map(lambda x: unmapped if x is None else x, axes, is_leaf=lambda x: x is None)
     spread: list[Any] = []

@@ -44,7 +44,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.power.html.
     """
-    if type(x2) is int and type(x1) is Array:
+    if type(x2) is int and isinstance(x1, (Array, Tracer)):
         return _to_the(x1, x2)
     check_arraylike("power", x1, x2)
     exponent = _known_integer(x2)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
@@ -27,7 +28,7 @@ from tinytrace.core.named_axes import Axis, asks_for
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.source_info import SourceInfo, transformed
 from tinytrace.core.tangents import SymbolicZero
-from tinytrace.core.trace import Trace, Tracer, current_trace, set_current_trace
+from tinytrace.core.trace import Trace, Tracer, bottom_trace, current_trace, set_current_trace
 from tinytrace.primitives.broadcasting import reduce_sum, repeat_along
 from tinytrace.primitives.shaping import moveaxis
 from tinytrace.transforms.scope import running
@@ -36,6 +37,7 @@ from tinytrace.transforms.zeros import zeros
 from tinytrace.util import cache_by_jaxpr, unzip
 
 FlatFunction = Callable[..., Any]
+_SCALARS = (float, int, bool)
 Dim = int | None
 
 
@@ -143,6 +145,32 @@ class BatchTrace(Trace):
         if primitive.multiple_results:
             return list(map(self.join, out, out_dim))
         return self.join(out, out_dim)
+
+    def call_elementwise(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
+        """Call a function that does the same to each element on the batches themselves, where nothing else is traced.
+
+        NotImplemented where batches do not all lie alike, or the result is no array: the function is then run on
+        elements, operation by operation.
+        """
+        first = next((x for x in args if type(x) is BatchTracer), None)
+        if first is None or self.parent is not bottom_trace:
+            return NotImplemented
+        shape, dim, vals = first.val.shape, first.dim, []
+        for x in args:
+            if type(x) is BatchTracer:
+                if x._trace is not self or x.dim != dim or x.val.shape != shape or type(x.val) is not Array:
+                    return NotImplemented
+                vals.append(x.val)
+            elif type(x) in _SCALARS:
+                vals.append(x)
+            else:
+                return NotImplemented
+        try:
+            with set_current_trace(bottom_trace):
+                out = function(*vals)
+        except Exception:  # said of elements by the function itself
+            return NotImplemented
+        return BatchTracer(self, out, dim) if type(out) is Array and out.shape == shape else NotImplemented
 
     def _is_asked_for(self, primitive: Primitive, params: dict[str, Any]) -> bool:
         return self.axis.has_name and asks_for(primitive, params, self.axis.name)
