@@ -25,16 +25,15 @@
 enum {
     FEW = 40,           /* up to so many items are sorted by insertion */
     SOME = 512, MANY = 4096, /* from so many on digits are wider */
-    SPARE_BITS = 8,     /* so many more than log2(n) bits nearly decide: those of an exponent say little */
+    SPARE_BITS = 8, FEWER_SPARE = 4, /* so many more than log2(n) bits nearly decide; below a first digit fewer do */
     WIDEST = 11,        /* bits of a digit, whose lines stay in the second-level cache */
     FAR = 1 << 21,      /* bytes that do not */
-    PARTS = 16,         /* of a line: at most */
-    LEAST_PART = 1 << 15,
+    FIRST = 8, AHEAD = 128, /* of more than that: bits of the first digit, bytes that are asked for ahead */
+    PARTS = 16, LEAST_PART = 1 << 15, /* of a line: at most so many, of at least so many items */
     PLACES = 1 << 16,   /* counts: PARTS << WIDEST for the parts of a line, or one of each value of two bytes */
     TILE = 16,          /* lines next to each other that are read together */
     PIECE = 1 << 15,    /* elements that a thread takes at once: at least */
-    MOST_RANGES = 16,   /* of keys, which are sorted side by side */
-    SAMPLED = 256,      /* items for each range, to choose its bounds */
+    MOST_RANGES = 16, SAMPLED = 256, /* of keys, which are sorted side by side; items for each, to choose its bounds */
     GATHERED = 1024,    /* items of which those of a range are put together at once */
 };
 
@@ -303,7 +302,8 @@ static void order_short(const void *in, uint32_t *positions, int32_t is_refined,
                         uint64_t *items, int64_t *counts) {
     struct short_order s = {o, in, positions, is_refined, items};
     tt_parallel_for(join_keys, &s, n, PIECE);
-    s.items = is_refined ? u64_sort(items, items + n, counts, n, 32) : u64_sort_whole(items, items + n, counts, n, 32);
+    s.items = is_refined ? u64_sort(items, items + n, counts, n, 32, SPARE_BITS)
+                         : u64_sort_whole(items, items + n, counts, n, 32);
     tt_parallel_for(read_positions, &s, n, PIECE);
 }
 
@@ -313,7 +313,7 @@ static void order_long(const void *in, uint32_t *positions, int32_t is_refined, 
         uint32_t position = is_refined ? positions[i] : (uint32_t)i;
         items[i] = (struct pair){key_of(bits_at(in, position, 8), o), position};
     }
-    items = pair_sort(items, items + n, counts, n, 0);
+    items = pair_sort(items, items + n, counts, n, 0, SPARE_BITS);
     for (int64_t i = 0; i < n; i++) positions[i] = (uint32_t)items[i].position;
 }
 

@@ -55,7 +55,11 @@ static inline void tt_threefry_words(uint64_t key, uint32_t *restrict out, int64
 }
 
 /* tt: tt_random_words; needs: tt_threefry, tt_threefry_words */
-/* For each of `keys` keys, n words; of many keys vectors hash the same counters with one key each. */
+/* For each of `keys` keys, n words; of many keys vectors hash the same counters with one key each. Hashing is arithmetic:
+   it takes all the bits of a vector that the CPU has, which gcc does not on every one (vector_width.py). */
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((noinline, target("prefer-vector-width=512")))
+#endif
 static void tt_random_words(const uint64_t *restrict key, uint32_t *restrict out, int64_t keys, int64_t n) {
     if (keys < n) {
         for (int64_t k = 0; k < keys; k++) tt_threefry_words(key[k], out + k * n, n);

@@ -61,13 +61,35 @@ def test_lines_along_any_axis(shape, axis):
     assert all(same_bits(part, want) for part in got)
 
 
-@pytest.mark.parametrize("kind", ["close", "any"])
-def test_items_beyond_the_caches_are_distributed_by_narrower_digits(distributed, kind):
+def beyond_the_caches():
+    rare = np.random.default_rng(5).random(600_001) < 1e-5
+    skewed = elements(np.uint32, (600_001,), "any") >> 9
+    yield from (elements(np.float32, (600_001,), kind) for kind in ("few", "close", "any"))
+    yield np.where(rare, ~skewed, skewed)  # nearly all have one first digit, and that is distributed again
+    yield elements(np.int32, (2, 600_001), "any")  # lines that threads share out
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_items_beyond_the_caches_are_distributed_by_their_highest_digit_first(distributed, threads):
     distributed()
-    x = elements(np.float32, (600_001,), kind)
-    got = jax.jit(lambda x: (jax.lax.sort(x), jax.numpy.argsort(x)))(x)
-    want = sort_p.impl(x, np.arange(x.size, dtype=np.int32), dimension=0, is_stable=True, num_keys=1)
-    assert all(same_bits(a, b) for a, b in zip(got, want, strict=True))
+    before = num_threads()
+    set_num_threads(threads)
+    try:
+        for x in beyond_the_caches():
+            last = x.ndim - 1
+            got = jax.jit(lambda x: (jax.lax.sort(x), jax.numpy.argsort(x)))(x)
+            positions = np.broadcast_to(np.arange(x.shape[-1], dtype=np.int32), x.shape)
+            want = sort_p.impl(x, positions, dimension=last, is_stable=True, num_keys=1)
+            assert all(same_bits(a, b) for a, b in zip(got, want, strict=True))
+    finally:
+        set_num_threads(before)
+
+
+def test_long_items_beyond_the_caches():
+    with jax.enable_x64():
+        x = elements(np.int64, (300_001,), "any") >> np.int64(3)
+        got = jax.jit(lambda x: jax.numpy.lexsort([x, x >> np.int64(40)]))(x)
+        np.testing.assert_array_equal(got, np.lexsort([x, x >> 40]))
 
 
 def test_long_elements():
