@@ -10,6 +10,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 from tinytrace.missing import is_refused
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -21,6 +23,16 @@ def test_missing_names(golden):
     fresh = subprocess.run([sys.executable, "-m", "tests.test_names"], cwd=ROOT, text=True, check=True,
                            stdout=subprocess.PIPE)
     golden("missing_names.txt", fresh.stdout)
+
+
+@pytest.mark.parametrize("module", [
+    "jax.lax", "jax.lax.linalg", "jax.core", "jax.util", "jax.interpreters.ad", "jax.interpreters.batching",
+    "jax.interpreters.partial_eval", "jax.sharding", "jax.errors", "jax.debug"])
+def test_all_names_are_there_for_an_import_with_a_star(module):
+    """Those too whose modules are imported when they are first asked for."""
+    imported = {}
+    exec(f"from {module.replace('jax', 'tinytrace', 1)} import *", imported)
+    assert set(NAMES[module]) - {"config", *missing(module)} <= set(imported)
 
 
 def missing(module):

@@ -76,10 +76,11 @@ class _FormatChecker(string.Formatter):
                 "`f\"{x}\"`) into `jax.debug.print` and instead should pass in a regular string.")
 
 
-__getattr__ = lazy_names("tinytrace", {
-    "DebugEffect": "control_flow.effects", "breakpoint": "breakpoints", "inspect_array_sharding": "shown_shardings",
-    "visualize_array_sharding": "shown_shardings", "visualize_sharding": "shown_shardings"}, __name__)
-__all__ = ["callback", "print"]
+_HOMES = {"DebugEffect": "control_flow.effects", "breakpoint": "breakpoints",
+          "inspect_array_sharding": "shown_shardings", "visualize_array_sharding": "shown_shardings",
+          "visualize_sharding": "shown_shardings"}
+__getattr__ = lazy_names("tinytrace", _HOMES, __name__)
+__all__ = ["callback", "print", *_HOMES]
 
 
 class _CallableModule(ModuleType):

@@ -52,6 +52,11 @@ class Sharding:
         except ValueError as error:
             raise ValueError(f"One of {which} is incompatible with its sharding annotation {self}: {error}") from None
 
+    def refuse_of_pmap(self, which: str) -> None:
+        """Raise ValueError when it is a sharding of `pmap`, and one of `which`, where there are no such ones."""
+        if self.is_of_pmap:
+            raise ValueError(f"One of {which} leaf specifications got sharding {self} which is not allowed.")
+
     def with_free_axis(self, axis: int) -> Sharding:
         """Return the sharding of arrays with another axis, of which nothing is said."""
         return self

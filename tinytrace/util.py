@@ -205,10 +205,14 @@ os.register_at_fork(before=_before_fork, after_in_parent=unforkable.release, aft
 def lazy_names(package: str, homes: dict[str, str], module: str = "") -> Callable[[str], Any]:
     """Return the `__getattr__` of a package (PEP 562) for names whose modules are imported when they are first used.
 
+    `from package import *` asks for `__all__`, which is there for that: all names, these too.
+
     Args: homes: for each name, the submodule of `package` that defines it.  module: who asks, if not the package.
     """
 
     def __getattr__(name: str) -> Any:  # noqa: N807
+        if name == "__all__":
+            return [each for each in {**vars(sys.modules[module or package]), **homes} if not each.startswith("_")]
         if name not in homes:
             return absent_names(module or package)(name)
         value = getattr(_imported(f"{package}.{homes[name]}"), name)

@@ -218,13 +218,17 @@ def _result_at(leaf: Any, sharding: Any) -> Any:
 
 
 def refuse_no_shardings(name: str, shardings: Any) -> None:
-    """Raise TypeError when the argument `name` of `jit` has leaves that are neither shardings nor specs."""
+    """Raise TypeError when the argument `name` of `jit` has leaves that are neither shardings nor specs; of those that
+    only `pmap` gives, ValueError.
+    """
     if shardings is None:
         return
     for one in tree_leaves(shardings):
         if not isinstance(one, (views.sharding.Sharding, views.sharding.PartitionSpec)):
             raise TypeError(f"{name} leaf specifications are expected to be PartitionSpec instances or None, but got "
                             f"{one}")
+        if isinstance(one, views.sharding.Sharding):
+            one.refuse_of_pmap(name)
 
 
 def device_get(x: Any) -> Any:

@@ -62,5 +62,6 @@ _HOMES = {
     "extend.leaks": "TRACER_LEAK_DEBUGGER_WARNING leaked_tracer_error maybe_find_leaked_tracers",
     "lax.tokens": "AbstractToken Token abstract_token",
 }
-__getattr__ = lazy_names("tinytrace", {name: home for home, names in _HOMES.items() for name in names.split()},
-                         __name__)
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+__getattr__ = lazy_names("tinytrace", _HOME_OF, __name__)
+__all__ += sorted(_HOME_OF)

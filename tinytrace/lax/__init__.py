@@ -300,8 +300,8 @@ _SELDOM = {
 }
 """By module: what few programs ask for; what follows the first four is for named axes and meshes of devices."""
 
-_lazy_name = lazy_names("tinytrace", {name: module for module, names in _SELDOM.items() for name in names.split()},
-                        __name__)
+_HOMES = {name: module for module, names in _SELDOM.items() for name in names.split()}
+_lazy_name = lazy_names("tinytrace", _HOMES, __name__)
 _lazy_module = lazy_submodules(__name__, "linalg")
 
 
@@ -350,3 +350,4 @@ __all__ = [
     "stop_gradient_p", "sub", "sub_p", "switch", "tan", "tan_p", "tanh", "tanh_p", "top_k", "top_k_p", "transpose",
     "transpose_p", "while_loop", "while_p", "xor_p", "zeros_like_array", "zeta", "zeta_p",
 ]
+__all__ += sorted({*_HOMES, "linalg", "scan_bind"}.difference(__all__))

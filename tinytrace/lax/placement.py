@@ -12,7 +12,8 @@ from tinytrace.sharding import NamedSharding, PartitionSpec, ResourceEnv, Shardi
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """Return the tree `x`, of whose leaves it is said where they lie: by shardings, or specs in the `with` of a Mesh.
 
-    Raises: ValueError when a leaf has too few axes, RuntimeError for a spec where no mesh is in use.
+    Raises: ValueError when a leaf has too few axes and for shardings of `pmap`, RuntimeError for a spec where no mesh
+    is in use.
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.with_sharding_constraint.html.
     """
     leaves, tree = tree_flatten(x)
@@ -22,6 +23,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
 def _as_sharding(wanted: Any) -> Sharding:
     if isinstance(wanted, Sharding):
+        wanted.refuse_of_pmap("shardings")
         return wanted
     if not (wanted is None or isinstance(wanted, PartitionSpec)):
         raise TypeError(f"shardings leaf specifications are expected to be PartitionSpec instances or None, but got "
