@@ -83,6 +83,29 @@ def test_windows_are_nowhere_in_memory(layout):
     assert np.asarray(ours).tobytes() == np.asarray(convolved(x, w)).tobytes()
 
 
+@pytest.mark.parametrize("strides", [(1, 1), (2, 1), (1, 2)])
+@pytest.mark.parametrize(("features", "n"), [(64, 3), (20, 3), (64, 1)])
+def test_rows_with_many_channels_are_multiplied_where_they_lie(strides, features, n):
+    x, w = arguments(LAYOUTS[0], n, (37, 49), 64, features)
+
+    def convolved(x, w):
+        return jax.lax.conv_general_dilated(x, w, strides, "SAME", dimension_numbers=LAYOUTS[0])
+
+    text = generated(convolved, x, w).source.text
+    assert "panel[" not in text
+    assert f", {features}, 64, 1.0f" in text
+    ours, (down, right) = jax.jit(convolved)(x, w), strides
+    np.testing.assert_allclose(ours, by_taps(x, w, LAYOUTS[0])[:, ::down, ::right], rtol=2e-5, atol=4e-4)
+    assert np.asarray(ours).tobytes() == np.asarray(convolved(x, w)).tobytes()
+
+
+def test_rows_with_many_features_are_gathered():
+    x, w = arguments(LAYOUTS[0], channels=64, features=96)
+    text = generated(lambda x, w: jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=LAYOUTS[0]),
+                     x, w).source.text
+    assert "panel[" in text
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_long_sums_are_cut_and_added(layout):
     x, w = arguments(layout, n=4)

@@ -2,9 +2,11 @@
 
     for block: { panel[..] = x[..];  out[block] = panel @ w }          implicit im2col, where x has windows of an image
 
-So the windows of an image are never written to memory: the panel stays in a core's second-level cache. A block has
-whole rows, or columns, of the result; where the sums are so long that a panel would hold too few of these, the sums are
-cut too, and parts after the first are added. Blocks depend on shapes alone, so results do not depend on threads.
+So the windows of an image are never written to memory: the panel stays in a core's second-level cache. Where a row of
+the image lies in memory as a matrix with many channels, no panel is needed: for each tap (place in the kernel) its
+product is added. A block has whole rows, or columns, of the result; where the sums are so long that a panel would hold
+too few of these, the sums are cut too, and parts after the first are added. Blocks depend on shapes alone, so results
+do not depend on threads.
 """
 from __future__ import annotations
 
@@ -25,6 +27,8 @@ FEWEST = 64
 """A block has so many rows (or columns) at least, if there are as many: with fewer the product is slow."""
 MOST = 256
 """So many rows or columns are enough."""
+LEAST_CHANNELS, LEAST_IN_ROW = 64, 24
+"""Rows of an image with so many places and channels are multiplied where they lie."""
 TILE, WIDEST = 64, 512
 """A BLAS multiplies so many columns at once, others at two thirds of the speed; blocks may become so wide for it."""
 
@@ -91,6 +95,33 @@ class _Block:
     piece: Node
 
     def statements(self) -> list[Stmt]:
+        features = self.result.size // math.prod(map(extent, (*self.operand.batch, *self.free)))
+        stride = _stride_of_rows(self.operand, features) if self.is_left else None
+        return self._in_panels() if stride is None else self._as_it_lies(stride)
+
+    def _as_it_lies(self, stride: int) -> list[Stmt]:
+        """Return the products of rows of the image and one tap each, and sums of these: no panel is needed."""
+        *taps, channels = map(extent, self.summed)
+        *lines, m = self.part.length, *self.part.whole
+        count = math.prod(taps)
+        step = axis(f"{self.name}_step", count - 1)
+        stmts: list[Stmt] = []
+        for tap, adds in (number(0), False), *([(add(step, number(1)), True)] if count > 1 else ()):
+            line = domain_axes(lines)
+            places = (*self.part.index(self.piece, (*line, number(0))), *unflattened(tap, taps), number(0))
+            changed = self.at | dict(zip((*self.free, *self.summed), places, strict=True))
+            value, = rewrite([self.operand.value], {a: new for a, new in changed.items() if a.op == "axis"}, rebuild)
+            array, offset = value.args
+            start = add(_flat(self.part, self.piece, self.free), linear(0, [(flat_offset(line, lines), m)]))
+            term = linear(0, [(tap, channels)])
+            rows = Matrix(array, offset, stride, False)
+            body: list[Stmt] = [self._product(rows, start, (m, channels), term, adds)]
+            for a in reversed(line):
+                body = [For(a, number(0), number(extent(a)), body)] if a.op == "axis" else body
+            stmts += [For(step, number(0), number(count - 1), body)] if adds else body
+        return stmts
+
+    def _in_panels(self) -> list[Stmt]:
         stmts: list[Stmt] = []
         for k, part in enumerate(_parts(tuple(map(extent, self.summed)), max(PANEL // self.part.size, 1))):
             panel = self._panel(self.name + "_rest" * k, part)
@@ -120,28 +151,44 @@ class _Block:
         axes = (*terms, *free) if self.free_last else (*free, *terms)
         row = self.part.size if self.free_last else depths.size
         gathered = Matrix(panel, number(0), row, self.free_last == self.is_left)
-        return [*loops_that_store(value, axes, panel), self._product(gathered, depths, step, adds)]
-
-    def _product(self, panel: Matrix, depths: Part, step: Node, adds: bool) -> Call:
-        batch = tuple(map(extent, self.operand.batch))
         start, term = _flat(self.part, self.piece, self.free), _flat(depths, step, self.summed)
+        product = self._product(gathered, start, (self.part.size, depths.size), term, adds)
+        return [*loops_that_store(value, axes, panel), product]
+
+    def _product(self, panel: Matrix, start: Node, sizes: tuple[int, int], term: Node, adds: bool) -> Call:
+        """Return the product of rows (or columns) `start` and following, and terms `term` and following of the sums."""
+        batch = tuple(map(extent, self.operand.batch))
         across = self.other.transposed == self.is_left  # the sum's terms are neighbours in the other operand
         moved, = rewrite([self.other.offset], {a: b for a, b in self.at.items() if a.op == "axis"}, rebuild)
         offset = add(moved, linear(0, [(term, 1 if across else self.other.stride)]))
         total = self.result.size // max(math.prod(batch), 1)
         which = flat_offset([self.at[a] for a in self.operand.batch], batch)
-        size, k = math.prod(map(extent, self.free)), depths.size
+        size, (count, k) = math.prod(map(extent, self.free)), sizes
         if self.is_left:
-            m, n, width = self.part.size, total // size, total // size
+            m, n, width = count, total // size, total // size
             place = linear(0, [(which, total), (start, width)])
-            places = {"lhs": (panel.array, number(0)), "rhs": (self.other.array, offset)}
+            places = {"lhs": (panel.array, panel.offset), "rhs": (self.other.array, offset)}
             gemm = gemm_of(self.result.dtype, m, n, k, panel, self.other, width, adds)
         else:
-            m, n, width = total // size, self.part.size, size
+            m, n, width = total // size, count, size
             place = linear(0, [(which, total), (start, 1)])
-            places = {"lhs": (self.other.array, offset), "rhs": (panel.array, number(0))}
+            places = {"lhs": (self.other.array, offset), "rhs": (panel.array, panel.offset)}
             gemm = gemm_of(self.result.dtype, m, n, k, self.other, panel, width, adds)
         return Call(gemm, {**places, "out": (self.result, place)}, ("out",), flops=2 * m * n * k, rows=m)
+
+
+def _stride_of_rows(operand: Operand, features: int) -> int | None:
+    """Return how far neighbours of a row of an image lie apart, if a BLAS can read them with all their channels.
+
+    None also where to gather them costs less, for many features, than to add up a product for each tap.
+    """
+    if operand.value.op != "load" or not operand.rows or not operand.columns:
+        return None
+    offset, row, channels = operand.value.args[1], operand.rows[-1], operand.columns[-1]
+    stride = stride_along(offset, row) if row.op == "axis" else None
+    reads = channels.op == "axis" and stride_along(offset, channels) == 1 and stride is not None \
+        and stride >= extent(channels) >= max(features, LEAST_CHANNELS) and extent(row) >= LEAST_IN_ROW
+    return stride if reads else None
 
 
 def _is_read_along(value: Node, free: Sequence[Node], terms: Sequence[Node], otherwise: bool) -> bool:
