@@ -13,6 +13,8 @@ from tinytrace.config import config
 from tinytrace.core.array import Array, array_of_own
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
 from tinytrace.core.dtypes import (
+    BFLOAT16,
+    FLOAT16,
     FLOAT32,
     FLOAT64,
     UINT32,
@@ -20,6 +22,7 @@ from tinytrace.core.dtypes import (
     KeyType,
     canonicalize_dtype,
     dtype_of,
+    is_complex,
     is_float,
     is_inexact,
     is_integer,
@@ -110,6 +113,8 @@ def zeros_like_array(x: Any) -> Any:
 
 _NUMBERS = frozenset({int, float, bool})
 _ONLY_INT = frozenset({int})
+HALVES = (FLOAT16, BFLOAT16)
+"""Floats of two bytes."""
 
 
 def full_aval(shape: Any, dtype: Any, kind: type) -> ShapedArray | None:
@@ -136,16 +141,24 @@ def _full_aval(shape: tuple[int, ...], dtype: Any, kind: type, x64: bool) -> Sha
 
 def _is_plain(kind: type, dtype: DType) -> bool:
     """Does NumPy convert such numbers of Python's to this dtype as `convert_element_type` does?"""
-    return dtype in (FLOAT32, FLOAT64) or (kind is not float and dtype.kind in "biu")
+    if dtype in HALVES:  # which others than Python's doubles reach through float32
+        return kind is not float or not config.enable_x64
+    return dtype in (FLOAT32, FLOAT64) or is_complex(dtype) or (kind is not float and dtype.kind in "biu")
 
 
 def full_of_number(x: float, aval: ShapedArray) -> Any:
     """Return an array of this type in which each element is `x`; where nothing is traced."""
-    element = np.asarray(x, aval.dtype) if type(x) is float else np.asarray(x).astype(aval.dtype)
-    size = aval.size
+    element, size = _element(x, aval.dtype), aval.size
     if size > SMALL:  # one element, for as long as nobody needs more
         return array_of_own(repeated(element, aval.shape), aval)
     return array_filled(aval, element.tobytes(), size)
+
+
+def _element(x: float, dtype: DType) -> Any:
+    if dtype in HALVES or is_complex(dtype):
+        with np.errstate(all="ignore"):
+            return np.asarray(x).astype(FLOAT32 if dtype in HALVES else dtype).astype(dtype)
+    return np.asarray(x, dtype) if type(x) is float else np.asarray(x).astype(dtype)
 
 
 def small_and_filled(shape: Any, x: int, dtype: Any) -> Any:
