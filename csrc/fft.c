@@ -17,8 +17,7 @@
 #include "pool.h"
 #include "sizes.h"
 #include "tt_runtime.h"
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#include "vectors.h"
 
 enum {
     LARGEST_FACTOR = 512,    /* primes up to it are factors, of (p / 2)^2 steps: for more a convolution takes less, */
@@ -50,22 +49,6 @@ struct plan {
     struct planned chirped;       /* its length, where there may be one; */
     void *chirp, *kernel;         /* the chirp, and its transform */
 };
-
-/* Which vectors the CPU has: 4 for those of AVX-512, 3 for those of AVX2, 0 for what every one has. */
-static inline int32_t vector_level(void) {
-#if defined(__x86_64__)
-    static _Atomic int32_t found = -1;
-    int32_t level = atomic_load_explicit(&found, memory_order_relaxed);
-    if (level >= 0) return level;
-    __builtin_cpu_init();
-    level = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 3 : 0;
-    if (level && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) level = 4;
-    atomic_store(&found, level);
-    return level;
-#else
-    return 0;
-#endif
-}
 
 static int64_t tiles_of_a_piece(int64_t n, int64_t lanes) { return ceil_div(ELEMENTS_OF_A_PIECE, n * lanes); }
 

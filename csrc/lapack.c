@@ -1,9 +1,11 @@
 /* Factorizations of matrices: the LAPACK of the library that brings the BLAS, called single-threaded.
 
    Matrices of a batch are shared out to our threads; a large matrix alone is factored in blocks, and the threads share
-   what follows from each (blocks.inc). Blocks depend on the shape only, so results do not depend on the number of
-   threads. Without LAPACK a substitute is asked, which is Python where there is one. */
+   what follows from each (blocks.inc); right sides of a triangular system are shared too (triangles.inc). Blocks depend
+   on the shape only, so results do not depend on the number of threads. Without LAPACK a substitute is asked, which is
+   Python where there is one. */
 
+#include <float.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -15,18 +17,18 @@
 #include "pool.h"
 #include "sizes.h"
 #include "tt_runtime.h"
+#include "vectors.h"
 
-enum { POTRF, TRSM, GETRF, LASWP, GEQRF, ORGQR, SYEVD, GESDD, GEEV, GEES, GEHRD, SYTRD, GEMM, HERK, ROUTINES };
+enum { POTRF, TRSM, GETRF, GEQRF, ORGQR, SYEVD, GESDD, GEEV, GEES, GEHRD, SYTRD, GEMM, ROUTINES };
 
 /* For float, double and complex numbers of them. */
 static const char *const routine_names[ROUTINES][4] = {
     [POTRF] = {"spotrf_", "dpotrf_", "cpotrf_", "zpotrf_"}, [TRSM] = {"strsm_", "dtrsm_", "ctrsm_", "ztrsm_"},
-    [GETRF] = {"sgetrf_", "dgetrf_", "cgetrf_", "zgetrf_"}, [LASWP] = {"slaswp_", "dlaswp_", "claswp_", "zlaswp_"},
-    [GEQRF] = {"sgeqrf_", "dgeqrf_", "cgeqrf_", "zgeqrf_"}, [ORGQR] = {"sorgqr_", "dorgqr_", "cungqr_", "zungqr_"},
-    [SYEVD] = {"ssyevd_", "dsyevd_", "cheevd_", "zheevd_"}, [GESDD] = {"sgesdd_", "dgesdd_", "cgesdd_", "zgesdd_"},
-    [GEEV] = {"sgeev_", "dgeev_", "cgeev_", "zgeev_"},      [GEES] = {"sgees_", "dgees_", "cgees_", "zgees_"},
-    [GEHRD] = {"sgehrd_", "dgehrd_", "cgehrd_", "zgehrd_"}, [SYTRD] = {"ssytrd_", "dsytrd_", "chetrd_", "zhetrd_"},
-    [GEMM] = {"sgemm_", "dgemm_", "cgemm_", "zgemm_"},      [HERK] = {"ssyrk_", "dsyrk_", "cherk_", "zherk_"},
+    [GETRF] = {"sgetrf_", "dgetrf_", "cgetrf_", "zgetrf_"}, [GEQRF] = {"sgeqrf_", "dgeqrf_", "cgeqrf_", "zgeqrf_"},
+    [ORGQR] = {"sorgqr_", "dorgqr_", "cungqr_", "zungqr_"}, [SYEVD] = {"ssyevd_", "dsyevd_", "cheevd_", "zheevd_"},
+    [GESDD] = {"sgesdd_", "dgesdd_", "cgesdd_", "zgesdd_"}, [GEEV] = {"sgeev_", "dgeev_", "cgeev_", "zgeev_"},
+    [GEES] = {"sgees_", "dgees_", "cgees_", "zgees_"},      [GEHRD] = {"sgehrd_", "dgehrd_", "cgehrd_", "zgehrd_"},
+    [SYTRD] = {"ssytrd_", "dsytrd_", "chetrd_", "zhetrd_"}, [GEMM] = {"sgemm_", "dgemm_", "cgemm_", "zgemm_"},
 };
 typedef void (*routine)(void);
 static routine routines[ROUTINES][4];
@@ -68,12 +70,16 @@ static void *take(struct scratch *s, size_t bytes) {
     return piece;
 }
 
+enum { FLOPS_OF_A_PIECE = 1 << 16 };
+
 static const float f32_one[2] = {1, 0}, f32_minus_one[2] = {-1, 0};
 static const double f64_one[2] = {1, 0}, f64_minus_one[2] = {-1, 0};
 static const void *one(int32_t type) { return is_double(type) ? (const void *)f64_one : f32_one; }
 static const void *minus_one(int32_t type) { return is_double(type) ? (const void *)f64_minus_one : f32_minus_one; }
 
 #include "routines.inc"
+#include "kernels.inc"
+#include "triangles.inc"
 #include "blocks.inc"
 #include "factor.inc"
 
@@ -125,8 +131,6 @@ static void factor_matrices(void *ctx, int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; k++) factor(t, k, (struct scratch){block});
     if (block) tt_free((uintptr_t)block, t->scratch);
 }
-
-enum { FLOPS_OF_A_PIECE = 1 << 16 };
 
 static int32_t factor_batch(struct batch t) {
     if (t.count <= 0) return TT_OK;

@@ -27,6 +27,8 @@ int32_t tt_blas_set_unpacked(int32_t yes);
 /* lapack.c: factorizations go through the LAPACK of the same library, or to Python. For tests: as if it had none, or
    not; what was so before. */
 int32_t tt_lapack_set_found(int32_t yes);
+/* For tests: with vectors of this level at most (vectors.h); what was so before. */
+int32_t tt_lapack_set_vectors(int32_t level);
 
 /* sort.c: sorts unsigned integers of 32 and 64 bits with these functions, where the CPU has vectors for them; 0: none. */
 void tt_set_quicksorts(uintptr_t u32, uintptr_t u64);

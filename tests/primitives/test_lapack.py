@@ -171,6 +171,73 @@ def test_blocks_of_large_matrices_make_the_whole(dtype):
     assert np.isnan(np.asarray(linalg.cholesky(indefinite))).any()
 
 
+@pytest.mark.not_quick
+@pytest.mark.parametrize("level", [4, 3, 0], ids=lambda level: f"vectors of level {level}")
+@pytest.mark.parametrize("shape", [(64, 64), (65, 65), (130, 200), (200, 130), (256, 256)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_pivots_are_the_largest_of_their_columns(level, shape, dtype):
+    before = lib.tt_lapack_set_vectors(level)
+    try:
+        with enable_x64(True):
+            a = matrices(*shape, dtype=dtype)
+            a[5] = a[3]  # equal rows: the first of equal elements is taken
+            for got, wanted in zip(linalg.lu(a), registry["lu"].impl(a), strict=True):
+                np.testing.assert_allclose(got, wanted, atol=1e-2 if dtype == "float32" else 1e-10)
+    finally:
+        lib.tt_lapack_set_vectors(before)
+
+
+@pytest.mark.parametrize("k", [100, 129])
+def test_a_column_of_zeros_ends_no_elimination(k):
+    a = matrices(200, 200)
+    a[:, k] = 0
+    factors, pivots, _ = map(np.asarray, linalg.lu(a))
+    assert np.isfinite(factors).all()
+    assert (factors[k:, k] == 0).all()
+    assert pivots[k] == k
+
+
+@pytest.mark.parametrize("size", [40, 200])
+def test_pivots_are_rows_of_the_matrix_whatever_it_holds(size):
+    a = matrices(size, size)
+    a[:, size // 2] = np.nan
+    a[1, 1], a[2, 7] = np.inf, 1e-45
+    _, pivots, rows = map(np.asarray, linalg.lu(a))
+    assert (pivots >= np.arange(size)).all()
+    assert sorted(rows) == list(range(size))
+
+
+@pytest.mark.not_quick
+@pytest.mark.parametrize("level", [4, 3, 0], ids=lambda level: f"vectors of level {level}")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_triangular_systems_are_solved_from_each_side(level, dtype):
+    before = lib.tt_lapack_set_vectors(level)
+    try:
+        with enable_x64(True):
+            for n, k in ((70, 7), (70, 8), (33, 64), (129, 100)):
+                a = matrices(n, n, dtype=dtype) / n + np.eye(n, dtype=dtype)
+                for left, lower, across, unit in np.ndindex(2, 2, 2, 2):
+                    b = matrices(*((n, k) if left else (k, n)), dtype=dtype)
+                    x = np.asarray(linalg.triangular_solve(a, b, left_side=bool(left), lower=bool(lower),
+                                                           transpose_a=bool(across), unit_diagonal=bool(unit)))
+                    t = np.tril(a) if lower else np.triu(a)
+                    if unit:
+                        np.fill_diagonal(t, 1)
+                    t = t.T if across else t
+                    np.testing.assert_allclose(t @ x if left else x @ t, b, atol=1e-5 if dtype == "float32" else 1e-13)
+    finally:
+        lib.tt_lapack_set_vectors(before)
+
+
+def test_a_zero_on_the_diagonal_divides():
+    a, b = np.tril(matrices(40, 40)), np.ones((40, 20), np.float32)
+    a[7, 7] = 0
+    x = np.asarray(linalg.triangular_solve(a, b, left_side=True, lower=True))
+    assert np.isfinite(x[:7]).all()
+    assert np.isinf(x[7]).all()
+    assert not np.isfinite(x[8:]).any()
+
+
 def bits_on_threads(function, threads, *args):
     before = num_threads()
     set_num_threads(threads)

@@ -1,0 +1,29 @@
+/* Loops that are compiled for each kind of vectors that a CPU may have. */
+#ifndef TT_VECTORS_H
+#define TT_VECTORS_H
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#if defined(__x86_64__)
+#define WITH_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
+#define WITH_AVX2 __attribute__((target("avx2,fma")))
+#endif
+
+/* Which vectors the CPU has: 4 for those of AVX-512, 3 for those of AVX2, 0 for what every one has. */
+static inline int32_t vector_level(void) {
+#if defined(__x86_64__)
+    static _Atomic int32_t found = -1;
+    int32_t level = atomic_load_explicit(&found, memory_order_relaxed);
+    if (level >= 0) return level;
+    __builtin_cpu_init();
+    level = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 3 : 0;
+    if (level && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) level = 4;
+    atomic_store(&found, level);
+    return level;
+#else
+    return 0;
+#endif
+}
+
+#endif
