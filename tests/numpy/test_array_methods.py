@@ -14,16 +14,16 @@ from tinytrace.core.trace import Tracer
 # The public names and double underscores that `dir` shows of an array and a tracer of JAX 0.4.35.
 NAMES = set(json.loads((pathlib.Path(__file__).parent.parent / "goldens" / "array_names.json").read_text()))
 DEVICES = {
-    "committed", "device_buffer", "device_buffers", "is_ready", "layout", "platform", "traceback", "clone",
+    "device_buffer", "device_buffers", "layout", "traceback", "clone",
 }  # fmt: skip
 """Names that speak of devices and buffers, of which there is one kind here."""
 OTHER = {
     "__abstractmethods__", "__array_module__", "__hex__", "__oct__",
 }  # fmt: skip
 """Python 2's conversions, protocols of other libraries, and what 0.4.35 lists but NumPy's array does."""
-OF_ARRAYS = {"addressable_data", "addressable_shards", "block_until_ready", "copy_to_host_async", "delete", "device",
-             "devices", "global_shards", "is_deleted", "is_fully_addressable", "is_fully_replicated",
-             "on_device_size_in_bytes", "sharding", "unsafe_buffer_pointer"}
+OF_ARRAYS = {"addressable_data", "addressable_shards", "block_until_ready", "committed", "copy_to_host_async", "delete",
+             "device", "devices", "global_shards", "is_deleted", "is_fully_addressable", "is_fully_replicated",
+             "is_ready", "on_device_size_in_bytes", "platform", "sharding", "unsafe_buffer_pointer"}
 
 
 @pytest.mark.parametrize("kind", [Array, Tracer])

@@ -28,7 +28,7 @@ from tinytrace.core.named_axes import Axis, asks_for
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.source_info import SourceInfo, transformed
 from tinytrace.core.tangents import SymbolicZero
-from tinytrace.core.trace import Trace, Tracer, bottom_trace, current_trace, set_current_trace
+from tinytrace.core.trace import EvalTrace, Trace, Tracer, current_trace, set_current_trace
 from tinytrace.primitives.broadcasting import reduce_sum, repeat_along
 from tinytrace.primitives.shaping import moveaxis
 from tinytrace.transforms.scope import running
@@ -153,7 +153,7 @@ class BatchTrace(Trace):
         elements, operation by operation.
         """
         first = next((x for x in args if type(x) is BatchTracer), None)
-        if first is None or self.parent is not bottom_trace:
+        if first is None or type(self.parent) is not EvalTrace:
             return NotImplemented
         shape, dim, vals = first.val.shape, first.dim, []
         for x in args:
@@ -166,7 +166,7 @@ class BatchTrace(Trace):
             else:
                 return NotImplemented
         try:
-            with set_current_trace(bottom_trace):
+            with set_current_trace(self.parent):
                 out = function(*vals)
         except Exception:  # said of elements by the function itself
             return NotImplemented

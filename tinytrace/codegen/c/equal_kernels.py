@@ -10,7 +10,6 @@ which they occur. Nothing else of an array is looked at but its element type: it
 """
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -34,6 +33,7 @@ from tinytrace.codegen.ir.statements import (
     nested,
 )
 from tinytrace.records import NamedTuple
+from tinytrace.util import lazy
 
 FEWEST = 3
 """So many equal kernels become a function: of two, each is better off where it is, its arrays known by name."""
@@ -63,7 +63,7 @@ class Counterparts(Mapping[int, frozenset[int]]):
         """Let `other` be one of the equal ones."""
         self.others.append(other.eqns)
 
-    @functools.cached_property
+    @lazy
     def _found(self) -> dict[int, frozenset[int]]:
         found: dict[int, set[int]] = {}
         for other in self.others:

@@ -53,7 +53,10 @@ def may_share(kernels: Sequence[Kernel], old: Buffer, new: Buffer) -> bool:
 
 
 def reads_before_writing(nest: Nest, old: Buffer, new: Buffer) -> bool:
-    """Is every element of `old` read only before, and in the same iteration of all loops as, it is written in `new`?"""
+    """Is every element of `old` read only before, and in the same iteration of all loops as, it is written in `new`?
+
+    And is `new` not read again: its elements and those of `old` would be told apart by nothing.
+    """
     steps = list(_in_order(nest.body, ()))
     stores = [(k, stmt, loops) for k, (stmt, loops) in enumerate(steps)
               if any(not isinstance(place, Node) and place[0] is new for place in written(stmt))]
@@ -68,7 +71,10 @@ def reads_before_writing(nest: Nest, old: Buffer, new: Buffer) -> bool:
     for k, (stmt, around) in enumerate(steps):
         if old in touched(stmt):
             return False
-        loads = [node for node in walk(expressions(stmt)) if node.op == "load" and node.args[0] is old]
+        loads = [node for node in walk(expressions(stmt)) if node.op == "load"]
+        if any(node.args[0] is new for node in loads):
+            return False
+        loads = [node for node in loads if node.args[0] is old]
         if any(node.args[1] is not offset for node in loads):
             return False
         certain = walk(expressions(stmt), certain=True)
