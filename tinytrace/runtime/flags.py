@@ -43,7 +43,11 @@ NATIVE = ("-march=native",)
 # For a CPU with AVX-512 that gcc has no costs for, those of the newest of its maker; see `tuned`.
 NEWEST = {"AuthenticAMD": "-mtune=znver3", "GenuineIntel": "-mtune=icelake-server"}
 
-EVERY = (*COMMON, *(flag for flags in OWN.values() for flag in flags), *NEWEST.values(),
+# For CPUs from Ice Lake and Zen 4 on, which have AVX-512 VBMI2 and hardly lower their clock for wide vectors: gcc would
+# give Intel's 256 bits.
+WIDE = ("-mprefer-vector-width=512",)
+
+EVERY = (*COMMON, *(flag for flags in OWN.values() for flag in flags), *NEWEST.values(), *WIDE,
          *(flag for quirk in QUIRKS for flag in quirk.flags))  # fmt: skip
 """All that may be among a compiler's flags: a change of these makes another compiler of it."""
 
@@ -84,7 +88,8 @@ def quick_flags(identity: str, quick: bool) -> tuple[str, ...]:
 def tuned(argv: tuple[str, ...], cpu: str) -> tuple[str, ...]:
     """Return flags of gcc that tune for the newest CPU it knows where they tune for none, as those of an older gcc do.
 
-    The generic costs are those of the first CPUs with AVX2: with them loops that read tables get no vectors.
+    The generic costs are those of the first CPUs with AVX2: with them loops that read tables get no vectors. Vectors
+    are as wide as they are fast, see WIDE.
 
     Args:
       argv: what -march=native stands for, among other words.
@@ -94,9 +99,12 @@ def tuned(argv: tuple[str, ...], cpu: str) -> tuple[str, ...]:
     ('-march=x86-64', '-mavx512f', '-mtune=znver3')
     >>> tuned(("-march=haswell", "-mtune=haswell"), "x86_64 GenuineIntel 6 63")
     ('-march=haswell', '-mtune=haswell')
+    >>> tuned(("-mavx512vbmi2", "-mtune=icelake-server"), "x86_64 GenuineIntel 6 106")
+    ('-mavx512vbmi2', '-mtune=icelake-server', '-mprefer-vector-width=512')
     """
     newest = next((flag for maker, flag in NEWEST.items() if maker in cpu), "-mtune=generic")
-    return tuple(newest if word == "-mtune=generic" and "-mavx512f" in argv else word for word in argv)
+    wide = WIDE if "-mavx512vbmi2" in argv else ()
+    return (*(newest if word == "-mtune=generic" and "-mavx512f" in argv else word for word in argv), *wide)
 
 
 def remedy_for(output: str) -> str:

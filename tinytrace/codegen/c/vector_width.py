@@ -1,8 +1,9 @@
-"""How wide a function's vectors are, where CPUs have more than one width and compilers take the narrower.
+"""How wide a function's vectors are, where CPUs have more than one width.
 
-On Intel's CPUs with AVX-512 gcc makes vectors of 256 bits. Loops that compute much for each element take 0.5 to 0.9 of
-that time with 512 bits, those that wait for memory up to 1.2 of it: so a function says which of both it is. The width
-is never chosen where it would be seen: a sum in vectors adds as many partial sums as there are lanes.
+Intel's CPUs with AVX-512 from Ice Lake on get vectors of 512 bits, as AMD's do (`runtime/flags.py`): sums, maxima and
+functions take 0.7 to 0.9 of the time that they take with 256 bits, the choice of Intel's older ones. Functions that
+only move elements, or whose loops are short, take 1.1 of it: those say that they are narrow. The width is never chosen
+where it would be seen: a sum in vectors adds as many partial sums as there are lanes.
 """
 from __future__ import annotations
 
@@ -14,24 +15,26 @@ from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Call, Combine, For, Inclusive, Stmt, When, expressions, nested, written
 from tinytrace.core.dtypes import is_inexact
 
-WIDE = "TT_WIDE"
-"""Before a function whose vectors are as wide as the CPU has them."""
-DEFINITION = f"""#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
-#define {WIDE} __attribute__((target("prefer-vector-width=512"))) /* loops that compute more than they load */
+NARROW = "TT_NARROW"
+"""Before a function whose vectors are of 256 bits on Intel's CPUs."""
+DEFINITION = f"""#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && \\
+    !(defined(__tune_znver3__) || defined(__tune_znver4__) || defined(__tune_znver5__))
+#define {NARROW} __attribute__((target("prefer-vector-width=256"))) /* loops that move more than they compute */
 #else
-#define {WIDE}
+#define {NARROW}
 #endif
 """
-WORTH = 4
-"""Steps for each element that is loaded or stored, from which wide vectors are faster."""
 FEWEST = 64
 """Of shorter loops too much is left over by wide vectors."""
 
 
 def attributes(body: Sequence[Stmt]) -> tuple[str, ...]:
     """Return what stands before a function of these statements."""
+    lengths = [_extent(stmt.axis) for stmt in nested(body) if isinstance(stmt, For) and stmt.simd]
+    if not lengths or any(map(_shows_lanes, nested(body))):
+        return ()
     work, moved = _work_and_elements(body, (), is_vectorised=False)
-    return (WIDE,) if work and work >= WORTH * moved and not any(map(_shows_lanes, nested(body))) else ()
+    return (NARROW,) if work < moved or max(lengths) < FEWEST else ()
 
 
 def _work_and_elements(body: Sequence[Stmt], loops: tuple[Node, ...], is_vectorised: bool) -> tuple[int, int]:
@@ -50,7 +53,7 @@ def _work_and_elements(body: Sequence[Stmt], loops: tuple[Node, ...], is_vectori
             work, moved = work + inner[0], moved + inner[1]
         if is_vectorised:
             nodes = walk(expressions(stmt))
-            done = sum(steps(node.args[0]) for node in nodes if node.op == "apply")
+            done = sum(steps(node.args[0]) for node in nodes if node.op == "apply") + isinstance(stmt, Combine)
             work += done * math.prod(map(_extent, loops))
             places = [(node.args[0], node) for node in nodes if node.op == "load"]
             places += [place for place in written(stmt) if not isinstance(place, Node)]
