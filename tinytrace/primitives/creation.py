@@ -214,7 +214,7 @@ class Iota(Primitive):
     def impl(self, *, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int, sharding: None) -> NDArray:
         column = [1] * len(shape)
         column[dimension] = shape[dimension]
-        return repeated(np.arange(shape[dimension]).astype(dtype).reshape(column), tuple(shape))
+        return repeated(_counted(shape[dimension], dtype).reshape(column), tuple(shape))
 
     jvp = refuse("it has no operands")
     transpose = refuse("it has no operands")
@@ -223,6 +223,14 @@ class Iota(Primitive):
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, dtype: np.dtype[Any],
               shape: tuple[int, ...], dimension: int, sharding: None) -> Kind:
         return IndexMap(lambda i, read: cast(i[dimension], dtype))
+
+
+_COUNTED = frozenset(map(np.dtype, ("int32", "int64", "float32", "float64")))
+"""Types in which NumPy counts as if it had counted integers, without making those first."""
+
+
+def _counted(count: int, dtype: np.dtype[Any]) -> NDArray:
+    return np.arange(count, dtype=dtype) if dtype in _COUNTED else np.arange(count).astype(dtype)
 
 
 iota_p = Iota()
