@@ -44,10 +44,13 @@ NATIVE = ("-march=native",)
 NEWEST = {"AuthenticAMD": "-mtune=znver3", "GenuineIntel": "-mtune=icelake-server"}
 
 # For CPUs from Ice Lake and Zen 4 on, which have AVX-512 VBMI2 and hardly lower their clock for wide vectors: gcc would
-# give Intel's 256 bits.
+# give Intel's 256 bits. Copies too, for what is stored in halves cannot be loaded whole before it is in the cache.
 WIDE = ("-mprefer-vector-width=512",)
+WIDE_COPIES = ("-mmove-max=512", "-mstore-max=512")
+COPIES_SINCE = 12
+"""The first gcc that can be told how wide copies are."""
 
-EVERY = (*COMMON, *(flag for flags in OWN.values() for flag in flags), *NEWEST.values(), *WIDE,
+EVERY = (*COMMON, *(flag for flags in OWN.values() for flag in flags), *NEWEST.values(), *WIDE, *WIDE_COPIES,
          *(flag for quirk in QUIRKS for flag in quirk.flags))  # fmt: skip
 """All that may be among a compiler's flags: a change of these makes another compiler of it."""
 
@@ -85,7 +88,7 @@ def quick_flags(identity: str, quick: bool) -> tuple[str, ...]:
     return QUICK[family(identity)[0]] if quick else ()
 
 
-def tuned(argv: tuple[str, ...], cpu: str) -> tuple[str, ...]:
+def tuned(argv: tuple[str, ...], cpu: str, version: int) -> tuple[str, ...]:
     """Return flags of gcc that tune for the newest CPU it knows where they tune for none, as those of an older gcc do.
 
     The generic costs are those of the first CPUs with AVX2: with them loops that read tables get no vectors. Vectors
@@ -94,16 +97,17 @@ def tuned(argv: tuple[str, ...], cpu: str) -> tuple[str, ...]:
     Args:
       argv: what -march=native stands for, among other words.
       cpu: the processor, see `probe.cpu_kind`.
+      version: gcc's major version.
 
-    >>> tuned(("-march=x86-64", "-mavx512f", "-mtune=generic"), "x86_64 AuthenticAMD 26 2")
+    >>> tuned(("-march=x86-64", "-mavx512f", "-mtune=generic"), "x86_64 AuthenticAMD 26 2", 12)
     ('-march=x86-64', '-mavx512f', '-mtune=znver3')
-    >>> tuned(("-march=haswell", "-mtune=haswell"), "x86_64 GenuineIntel 6 63")
+    >>> tuned(("-march=haswell", "-mtune=haswell"), "x86_64 GenuineIntel 6 63", 12)
     ('-march=haswell', '-mtune=haswell')
-    >>> tuned(("-mavx512vbmi2", "-mtune=icelake-server"), "x86_64 GenuineIntel 6 106")
+    >>> tuned(("-mavx512vbmi2", "-mtune=icelake-server"), "x86_64 GenuineIntel 6 106", 11)
     ('-mavx512vbmi2', '-mtune=icelake-server', '-mprefer-vector-width=512')
     """
     newest = next((flag for maker, flag in NEWEST.items() if maker in cpu), "-mtune=generic")
-    wide = WIDE if "-mavx512vbmi2" in argv else ()
+    wide = (*WIDE, *(WIDE_COPIES if version >= COPIES_SINCE else ())) if "-mavx512vbmi2" in argv else ()
     return (*(newest if word == "-mtune=generic" and "-mavx512f" in argv else word for word in argv), *wide)
 
 

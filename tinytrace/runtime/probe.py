@@ -18,7 +18,7 @@ from typing import Any
 from tinytrace.records import NamedTuple
 from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler, run_compiler, which
 from tinytrace.runtime.failures import CompileError, TimeLimitError
-from tinytrace.runtime.flags import EVERY, LINK, NATIVE, own_flags, tuned
+from tinytrace.runtime.flags import EVERY, LINK, NATIVE, family, own_flags, tuned
 from tinytrace.runtime.process import TIME_IS_UP, idle
 
 _SAMPLE = 1 << 16  # bytes at the start and at the end of a program that its digest is of
@@ -80,7 +80,8 @@ def probe(command: tuple[str, ...], pulse: Callable[[], None] = idle) -> Known:
     programs = {path: stamp for path in paths if path and (stamp := _stamp(path))}
     identity = f"{version}, {machine}, programs {_digest(list(programs))}"
     cpu = cpu_kind()
-    target, stages = tuned(target, cpu), tuple(tuned(stage, cpu) for stage in stages)
+    number = family(identity)[1]
+    target, stages = tuned(target, cpu, number), tuple(tuned(stage, cpu, number) for stage in stages)
     compiler = Compiler(command, identity, target or NATIVE, cpu, () if is_wrapper else stages, support)
     return Known(compiler, version, programs, is_wrapper)
 

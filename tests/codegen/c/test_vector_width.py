@@ -23,7 +23,7 @@ TARGETS = {
     "x86-64-v2": (128, ["-march=x86-64-v2"]), "haswell": (256, ["-march=haswell"]), "znver3": (256, ["-march=znver3"]),
     "znver4": (512, ["-march=znver3", *(f"-mavx512{part}" for part in ("f", "vl", "bw", "dq", "cd"))]),  # for gcc 12
     "skylake-avx512": (256, ["-march=skylake-avx512"]),
-    "sapphirerapids": (512, tuned(("-march=sapphirerapids", "-mavx512vbmi2"), "x86_64 GenuineIntel 6 143")),
+    "sapphirerapids": (512, tuned(("-march=sapphirerapids", "-mavx512vbmi2"), "x86_64 GenuineIntel 6 143", 0)),
 }  # fmt: skip
 NARROWEST = {"skylake-avx512": 256, "sapphirerapids": 256}
 PLAIN = "void plain(const {0} *a, {0} *restrict b, long n) {{ for (long i = 0; i < n; i++) b[i] = a[i] * a[i] + 1; }}"
