@@ -40,6 +40,7 @@ def names(function, *args):
     (lambda a, b, c, d: a * b + 2 * c, ["mul", "fma"]),
     (lambda a, b, c, d: -0.25 * c + a * b, ["mul", "fma"]),
     (lambda a, b, c, d: 2 * c + d, ["fma"]),
+    (lambda a, b, c, d: 2 * (a * b) + c, ["mul", "fma"]),
     (lambda a, b, c, d: a * b + d + c * d, ["fma", "fma"]),
     (lambda a, b, c, d: jax.lax.fori_loop(0, 3, lambda i, x: x * b + c, a), ["scan", "fma"]),
 ])
@@ -68,6 +69,21 @@ def test_of_two_products_neither_is_fused(hide):
                          ids=["cube", "square", "by a number"])
 def test_powers_and_products_by_numbers_are_products(product):
     assert not {"fma", "fms", "fnma"} & set(names(product, a))
+
+
+SCALED = {
+    "left": lambda x, y: (2 * x) * y, "right": lambda x, y: x * (y * 2), "both": lambda x, y: (4 * x) * (y * 0.5),
+    "sign": lambda x, y: (-2 * x) * -y, "neg": lambda x, y: -(2 * x) * -y, "moved": lambda x, y: (2 * x.T).T * y,
+    "reversed": lambda x, y: (2 * x[::-1])[::-1] * y, "twice": lambda x, y: (4 * (x * 0.5)) * y,
+    "sliced": lambda x, y: (2 * jnp.broadcast_to(x[:, None], (len(x), 2, x.shape[1])))[:, 0] * y,
+}
+"""Twice the product of x and y, the scale somewhere within."""
+
+
+@pytest.mark.parametrize("scaled", SCALED.values(), ids=SCALED)
+def test_a_product_of_what_was_scaled_is_not_fused(scaled):
+    for sum_of in (lambda a, b, c: scaled(a, b) + c, lambda a, b, c: c - scaled(a, b)):
+        assert not {"fma", "fms", "fnma"} & set(names(sum_of, a, b, c))
 
 
 def test_a_product_that_one_sum_does_not_take_stays_for_all():
@@ -111,6 +127,20 @@ def both_orders(x, y, z, scale):
 def test_sums_of_products_commute(x, y, z, scale):
     for one, other in zip(*both_orders(x, y, z, scale), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+NORMAL = arrays(np.float32, (4, 3),
+                elements=st.floats(2.0**-50, 2.0**50, width=32) | st.floats(-8, -2.0**-20, width=32))
+
+
+@pytest.mark.parametrize("scaled", SCALED.values(), ids=SCALED)
+@given(x=NORMAL, y=NORMAL, z=NORMAL)
+def test_a_scale_by_a_power_of_two_may_stand_anywhere_in_a_product(scaled, x, y, z):
+    want = fused(lambda x, y, z: (2 * (x * y) + z, z - 2 * (x * y)), x, y, z)
+    got = fused(lambda x, y, z: (scaled(x, y) + z, z - scaled(x, y)), x, y, z)
+    with interpreting():
+        for one, other in zip(*(jax.core.eval_jaxpr(p.jaxpr, p.consts, x, y, z) for p in (got, want)), strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 @given(v=FINITE)

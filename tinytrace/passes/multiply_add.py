@@ -49,6 +49,11 @@ _HANDED_ON = frozenset((
 ))
 """What rounds nothing: each element of the result is one of an operand, or its negative."""
 
+_MOVED = frozenset((
+    neg_p, copy_p, broadcast_in_dim_p, reshape_p, squeeze_p, transpose_p, rev_p, slice_p, gather_p, dynamic_slice_p,
+))
+"""What leaves all elements of its first operand scaled, if they are."""
+
 _EXACT, _ROUNDED = 1, 2
 """What a variable holds that is a product, or a product handed on."""
 
@@ -80,6 +85,7 @@ def _sides(jaxpr: Jaxpr) -> dict[Atom, int]:
     """Return which operand of a sum may be fused with it, for those of which one may."""
     kinds: dict[Atom, int] = {}
     direct: set[Atom] = set()
+    scaled: set[Atom] = set()
     sides: dict[Atom, int] = {}
     for eqn in jaxpr.eqns:
         if eqn.primitive in _SUMS:
@@ -88,11 +94,17 @@ def _sides(jaxpr: Jaxpr) -> dict[Atom, int]:
             if left != right and eqn.invars[side] in direct:
                 sides[eqn.outvars[0]] = side
         elif eqn.primitive in _HANDED_ON:
+            if eqn.primitive in _MOVED and eqn.invars[0] in scaled:
+                scaled.add(eqn.outvars[0])
             if kind := max(kinds.get(x, 0) for x in eqn.invars):
                 kinds[eqn.outvars[0]] = kind
         elif kind := _kind(eqn, kinds):
             kinds[eqn.outvars[0]] = kind
-            direct.add(eqn.outvars[0])
+            if any(map(_is_power_of_two, eqn.invars)):
+                scaled.add(eqn.outvars[0])
+                direct.add(eqn.outvars[0])
+            elif scaled.isdisjoint(eqn.invars):
+                direct.add(eqn.outvars[0])
     return sides
 
 
