@@ -316,3 +316,42 @@ def test_a_batching_rule_that_names_an_axis_of_a_scalar_is_refused():
     batching.primitive_batchers[p] = lambda args, dims: (args[0].sum(), 0)
     with pytest.raises(ValueError, match="axis 0 is out of bounds for array of dimension 0"):
         jax.jit(jax.vmap(p.bind))(jnp.ones((2, 3)))
+
+
+WRONG = {
+    "shorter": lambda t: t[:2], "a number": jnp.sum, "another rank": lambda t: t[:, None],
+    "integers": lambda t: t.astype("int32"), "half as wide": lambda t: t.astype("bfloat16"),
+    "a zero": lambda t: ad.Zero(core.ShapedArray((2,), t.dtype)),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_a_tangent_of_another_type_than_the_result_is_refused(wrong):
+    """JAX hands it on: what is computed with it fails in XLA, or is nonsense."""
+    p = unary("moved", lambda x: 2 * x, np.copy)
+    ad.primitive_jvps[p] = lambda primals, tangents: (p.bind(*primals), wrong(tangents[0]))
+    for run in (lambda: jax.jvp(p.bind, (X,), (X,)), lambda: jax.grad(lambda x: p.bind(x).sum())(X),
+                lambda: jax.jit(jax.jacfwd(p.bind))(X), lambda: jax.linearize(jax.jit(p.bind), X)):
+        with pytest.raises(TypeError, match=r"the jvp rule of 'moved' returned a tangent of type \w+\[.*\] for a "
+                                            r"result of type f32\[3\]: it has the shape and dtype of what"):
+            run()
+
+
+@pytest.mark.parametrize("wrong", [WRONG[name] for name in WRONG if name != "a zero"])
+def test_a_cotangent_of_another_type_than_the_operand_is_refused(wrong):
+    p = unary("linear", lambda x: 2 * x, np.copy)
+    ad.deflinear(p, lambda ct: [wrong(ct)])
+    for run in (lambda: jax.grad(lambda x: p.bind(x).sum())(X), lambda: jax.jit(jax.vjp(p.bind, X)[1])(X)):
+        with pytest.raises(TypeError, match=r"the transpose rule of 'linear' returned a cotangent of type \w+\[.*\] "
+                                            r"for an operand of type f32\[3\]: it has"):
+            run()
+
+
+def test_tangents_of_integers_and_weakly_typed_ones_are_taken():
+    p = unary("rounded", lambda x: x, np.copy)
+    ad.primitive_jvps[p] = lambda primals, tangents: (p.bind(*primals), 3.0)
+    assert jax.jvp(p.bind, (jnp.bfloat16(1),), (jnp.bfloat16(1),))[1] == 3
+    q = core.Primitive("index")
+    q.def_impl(lambda x: np.argmax(x).astype("int32"))
+    ad.primitive_jvps[q] = lambda primals, tangents: (q.bind(*primals), jnp.int32(0))
+    assert jax.jvp(q.bind, (X,), (X,))[0] == 2

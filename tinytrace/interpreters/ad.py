@@ -15,6 +15,8 @@ from tinytrace.control_flow.cond import cond_p
 from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.control_flow.remat import remat_p
 from tinytrace.control_flow.scan import scan_p
+from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.tangents import UndefinedPrimal as UndefinedPrimal
@@ -61,17 +63,35 @@ def _transpose_rule(primitive: Primitive, rule: Rule) -> Rule:
 
     def transpose(ct: Any, *args: Any, **params: Any) -> Any:
         cts = rule(ct, *args, **params)
-        return [None] * len(args) if cts is Zero else cts
+        if cts is Zero:
+            return [None] * len(args)
+        for x, given in zip(args, cts, strict=False):
+            if is_undefined_primal(x) and given is not None and given is not Zero:
+                _check_type(f"the transpose rule of '{primitive}' returned a cotangent", "an operand", x.aval, given)
+        return cts
 
     return functools.wraps(rule)(transpose) if hasattr(rule, "__name__") else transpose
 
 
 def _jvp_rule(primitive: Primitive, rule: Rule) -> Rule:
-    """Return a rule that gets tuples, as JAX's do."""
+    """Return a rule that gets tuples, as JAX's do, and whose tangents must fit its results."""
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
-        return rule(tuple(primals), tuple(tangents), **params)
+        out, out_tangent = rule(tuple(primals), tuple(tangents), **params)
+        for x, t in zip(out, out_tangent, strict=False) if primitive.multiple_results else [(out, out_tangent)]:
+            _check_type(f"the jvp rule of '{primitive}' returned a tangent", "a result", aval_of(x), t)
+        return out, out_tangent
 
     return functools.wraps(rule)(jvp) if hasattr(rule, "__name__") else jvp
+
+
+def _check_type(whose: str, what: str, wanted: ShapedArray, given: Any) -> None:
+    """Raise TypeError where a tangent or cotangent that a user's rule returned is none of its value."""
+    aval = given.aval if type(given) is Zero else aval_of(given)
+    dtype = wanted.to_tangent_aval().dtype  # of integers a rule may say what it likes: nothing moves
+    of_dtype = type(given) is Zero or aval.dtype == dtype or aval.weak_type or dtype == FLOAT0
+    if aval.shape != wanted.shape or not of_dtype:
+        raise TypeError(f"{whose} of type {aval.str_short()} for {what} of type {wanted.str_short()}: it has the shape "
+                        f"and dtype of what it belongs to")
 
 
 primitive_jvps = RuleTable("jvp", _jvp_rule)
