@@ -26,7 +26,7 @@ def test_missing_names(golden):
 
 
 @pytest.mark.parametrize("module", [
-    "jax.lax", "jax.lax.linalg", "jax.core", "jax.util", "jax.interpreters.ad", "jax.interpreters.batching",
+    "jax", "jax.lax", "jax.lax.linalg", "jax.core", "jax.util", "jax.interpreters.ad", "jax.interpreters.batching",
     "jax.interpreters.partial_eval", "jax.sharding", "jax.errors", "jax.debug"])
 def test_all_names_are_there_for_an_import_with_a_star(module):
     """Those too whose modules are imported when they are first asked for."""

@@ -91,10 +91,12 @@ if TYPE_CHECKING:
     from tinytrace.exporting import export as export
     from tinytrace.parsing import parse_jaxpr as parse_jaxpr
 
-_submodule = lazy_submodules(__name__, "api_util", "custom_batching", "custom_transpose", "distributed",
-                             "dlpack", "example_libraries", "experimental", "extend", "image", "interpreters", "lib",
-                             "monitoring", "nn", "ops", "profiler", "random", "scipy", "sharding", "stages", "testing",
-                             "typing", "version")
+_SUBMODULES = (
+    "api_util", "custom_batching", "custom_transpose", "distributed", "dlpack", "example_libraries", "experimental",
+    "extend", "image", "interpreters", "lib", "monitoring", "nn", "ops", "profiler", "random", "scipy", "sharding",
+    "stages", "testing", "typing", "util", "version",
+)  # fmt: skip
+_submodule = lazy_submodules(__name__, *_SUBMODULES)
 _LATER = {
     "cache": "api.cache_view",
     "debug_key_reuse": "config",
@@ -246,6 +248,8 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+__all__ += sorted({*_LATER, *_SUBMODULES} - {*__all__, "load_ipython_extension", "unload_ipython_extension"})
 
 _note_imports()  # before anybody can change what the modules hold
 

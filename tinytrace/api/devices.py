@@ -8,14 +8,13 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from tinytrace.api.concrete import as_array
-from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.core import views
 from tinytrace.core.array import CPU, Array, Device
 from tinytrace.core.avals import aval_of, is_valid_type
 from tinytrace.core.dtypes import KeyType
 from tinytrace.core.placements import given_sharding, placed_again
 from tinytrace.core.trace import Tracer, is_eager
-from tinytrace.core.tree_paths import broadcast_prefix, prefix_errors
+from tinytrace.core.tree_paths import broadcast_prefix
 from tinytrace.core.trees import tree_flatten, tree_leaves, tree_map
 from tinytrace.primitives.placement import CopySemantics, device_put_p
 
@@ -170,7 +169,7 @@ def _placed(leaf: Any, place: Any, may_alias: bool | None) -> Any:
 
 def lies_at(x: Array, place: Any) -> Array:
     """Return `x` at a place: itself when it lies there, else another array of the same elements."""
-    wanted = None if isinstance(place, (Device, views.sharding.SingleDeviceSharding)) else place
+    wanted = views.sharding.SingleDeviceSharding(place) if isinstance(place, Device) else place
     if wanted == given_sharding(x):
         return x
     placed: Array = placed_again(x, wanted)
@@ -185,50 +184,6 @@ def _check(leaf: Any) -> None:
 def created_at(x: Any, device: Any) -> Any:
     """Return a new array where the argument `device=` of its maker says; while tracing it is left where it is."""
     return x if device is None or not is_eager() else device_put(x, device)
-
-
-def with_shardings(results: Any, shardings: Any) -> Any:
-    """Return a tree of Arrays or ShapeDtypeStructs whose leaves lie as `shardings`, a prefix of the tree, says.
-
-    Raises: ValueError when it is no prefix, or a leaf has too few axes.
-    """
-    leaves, tree = tree_flatten(results)
-    try:
-        places = broadcast_prefix(shardings, results, is_leaf=lambda one: one is None)
-    except ValueError:
-        error, *_ = prefix_errors(shardings, results)
-        raise error("pjit out_shardings") from None
-    return tree.unflatten([leaf if place is None else _result_at(leaf, _as_sharding(place))
-                           for leaf, place in zip(leaves, places, strict=True)])
-
-
-def _as_sharding(place: Any) -> Any:
-    """Return a sharding; a spec that stands alone is of the mesh in use, and without one says nothing."""
-    if isinstance(place, views.sharding.Sharding):
-        return place
-    mesh = views.sharding.meshes_in_use.innermost
-    return views.sharding.SingleDeviceSharding(CPU) if mesh.empty else views.sharding.NamedSharding(mesh, place)
-
-
-def _result_at(leaf: Any, sharding: Any) -> Any:
-    sharding.require_fit(leaf.shape, "pjit outputs")
-    if isinstance(leaf, ShapeDtypeStruct):
-        return ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding, weak_type=leaf.weak_type)
-    return lies_at(leaf, sharding)
-
-
-def refuse_no_shardings(name: str, shardings: Any) -> None:
-    """Raise TypeError when the argument `name` of `jit` has leaves that are neither shardings nor specs; of those that
-    only `pmap` gives, ValueError.
-    """
-    if shardings is None:
-        return
-    for one in tree_leaves(shardings):
-        if not isinstance(one, (views.sharding.Sharding, views.sharding.PartitionSpec)):
-            raise TypeError(f"{name} leaf specifications are expected to be PartitionSpec instances or None, but got "
-                            f"{one}")
-        if isinstance(one, views.sharding.Sharding):
-            one.refuse_of_pmap(name)
 
 
 def device_get(x: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tinytrace import api, events
 from tinytrace._dispatch import EagerEntry, FastCallable, current_epoch, forget, set_raise_status
-from tinytrace.api.devices import devices, refuse_no_shardings, with_shardings
+from tinytrace.api.devices import devices
 from tinytrace.api.donation import NO_DONATION, Donation, donated_leaves, donation_of
 from tinytrace.api.first_calls import note_first_call
 from tinytrace.api.flattening import check_callable
@@ -30,6 +30,7 @@ from tinytrace.api.jit_cache import (
     shared_cache,
 )
 from tinytrace.api.nan_checks import find_nan
+from tinytrace.api.placed_calls import NO_PLACES, Places, refuse_no_shardings, with_shardings
 from tinytrace.api.program import shared_program
 from tinytrace.api.recipes import view_entry
 from tinytrace.api.signatures import (
@@ -71,13 +72,13 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
     """Who answers calls while they are profiled, given the name, the compiled call and the leaves."""
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions, signature: inspect.Signature | None,
-                 out_shardings: Any = None) -> None:
+                 places: Places = NO_PLACES) -> None:
         # The attributes of a function come along; those of another callable could take the place of methods.
         functools.update_wrapper(self, fun, updated=("__dict__",) if isinstance(fun, types.FunctionType) else ())
         self._fun = fun
         self._options = options
         self._signature = signature
-        self._out_shardings = out_shardings
+        self._places = places
         self._cache = shared_cache(fun, options)
         self._all_dynamic = options.statics == Statics((), ())
         self._name = function_name(fun)
@@ -112,7 +113,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
             return "<PjitFunction>"  # the repr of the function, a user's, fails
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        return by_reference(self) or (_rebuilt, (CarriedFunction(self._fun), self._options, self._out_shardings))
+        return by_reference(self) or (_rebuilt, (CarriedFunction(self._fun), self._options, self._places))
 
     def __copy__(self) -> JitFunction:
         return self
@@ -128,6 +129,12 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         """Forget every trace and every compiled call of this function."""
         self._cache.clear()
         forget()
+
+    def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+        split = super()._split(args, kwargs)
+        self._places.check_call(split[0][0], bool(kwargs), lambda: argument_names(
+            self._signature, args, kwargs, self._options.statics))
+        return split
 
     # --- a call outside any trace ---
 
@@ -156,8 +163,8 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
             closed = self._traced(args, kwargs, leaves, tree, statics).closed
             find_nan(self._name, closed, leaves, tree_leaves(result))
         self._cache.calls[key] = call
-        if self._out_shardings is not None:  # the hit path knows of no places
-            return with_shardings(result, self._out_shardings)
+        if self._places.outs is not None:  # the hit path knows of no places
+            return with_shardings(result, self._places.outs)
         self._teach(args, kwargs, dynamic, tree, call, epoch)
         return result
 
@@ -264,7 +271,9 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         traced = self._traced(args, kwargs, leaves, tree, statics)
         names = argument_names(self._signature, args, kwargs, self._options.statics)
         flags = donated_leaves(self._options.donated, self._options.statics, args, kwargs)
-        return Traced(traced.closed, tree, traced.out_tree, self._name, names, tuple(flags), self._options.keep_unused)
+        places = Places(self._places.of_leaves(dynamic, leaves), self._places.outs)
+        return Traced(traced.closed, tree, traced.out_tree, self._name, names, tuple(flags), self._options.keep_unused,
+                      places)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Return the `Lowered` stage of a call: simplified jaxpr, kernels, C text, and `.compile()`."""
@@ -273,7 +282,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Return the shapes and dtypes of the results, computing nothing."""
         info = self.trace(*args, **kwargs).out_shapes
-        return info if self._out_shardings is None else with_shardings(info, self._out_shardings)
+        return info if self._places.outs is None else with_shardings(info, self._places.outs)
 
 
 class _BoundJit:
@@ -349,12 +358,12 @@ def jit(fun: Callable[..., Any] = _NOT_GIVEN, *, static_argnums: ArgNums = None,
     donated = resolve_argnums(signature, donate_argnums, donate_argnames, "donate")
     check_disjoint(statics, donated)
     options = JitOptions(statics, donated, keep_unused, inline, compile == "background")
-    return JitFunction(fun, options, signature, out_shardings)
+    return JitFunction(fun, options, signature, Places(in_shardings, out_shardings))
 
 
-def _rebuilt(fun: Callable[..., Any], options: JitOptions, out_shardings: Any = None) -> JitFunction:
+def _rebuilt(fun: Callable[..., Any], options: JitOptions, places: Places = NO_PLACES) -> JitFunction:
     """Return a pickled jitted function."""
-    return JitFunction(fun, options, signature_of(fun), out_shardings)
+    return JitFunction(fun, options, signature_of(fun), places)
 
 
 set_raise_status(raise_status)

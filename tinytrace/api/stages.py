@@ -13,12 +13,21 @@ from tinytrace import codegen
 from tinytrace._dispatch import call_entry
 from tinytrace.api.concrete import as_array
 from tinytrace.api.donation import donation_of
+from tinytrace.api.placed_calls import (
+    NO_PLACES,
+    Places,
+    shardings_of_arguments,
+    shardings_of_results,
+    with_shardings,
+)
 from tinytrace.api.program import Program
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.stage_facts import MemoryStats, cost_of, memory_of, refuse_dialect
 from tinytrace.api.steps import Steps
 from tinytrace.codegen.csource import CSource
 from tinytrace.control_flow.effects import refuse_unlowerable
+from tinytrace.core import views
+from tinytrace.core.array import CPU
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.notebook import ShowsItself
@@ -59,13 +68,15 @@ class Traced(ShowsItself):
     plain_is_whole = True
 
     def __init__(self, jaxpr: ClosedJaxpr, in_tree: PyTreeDef, out_tree: PyTreeDef, fun_name: str,
-                 arg_names: Sequence[str], donated: tuple[bool, ...] = (), keep_unused: bool = False) -> None:
+                 arg_names: Sequence[str], donated: tuple[bool, ...] = (), keep_unused: bool = False,
+                 places: Places = NO_PLACES) -> None:
         self.jaxpr, self.in_tree, self.out_tree = jaxpr, in_tree, out_tree
         self.fun_name = fun_name
         self.arg_names = tuple(arg_names)
         self.donated = donated or (False,) * len(jaxpr.in_avals)
         """For each leaf of the dynamic arguments, whether it is donated."""
         self.donation = donation_of(jaxpr.jaxpr, donated, keep_unused)
+        self.keep_unused, self.places = keep_unused, places
 
     @property
     def args_info(self) -> Any:
@@ -80,7 +91,9 @@ class Traced(ShowsItself):
     @property
     def out_info(self) -> Any:
         """What is known of each result, as `OutInfo`, in the result's tree."""
-        return self.out_tree.unflatten([OutInfo(a.shape, a.dtype) for a in self.jaxpr.out_avals])
+        places = shardings_of_results(self.out_tree, self.places.outs)
+        return self.out_tree.unflatten([OutInfo(a.shape, a.dtype, place)
+                                        for a, place in zip(self.jaxpr.out_avals, places, strict=True)])
 
     @property
     def out_shapes(self) -> Any:
@@ -241,7 +254,22 @@ class Compiled(_Stage):
             raise TypeError(_tree_mismatch(self._traced.in_tree, tree))
         avals = [_aval_of(leaf) for leaf in leaves]
         self._check(avals)
-        return self._run(leaves, avals)
+        result, places = self._run(leaves, avals), self._traced.places.outs
+        return result if places is None else with_shardings(result, places)
+
+    @property
+    def input_shardings(self) -> Any:
+        """How the dynamic arguments lie, as `((positional), {keyword})`; None for those that the program drops."""
+        traced = self._traced
+        given = traced.places.ins or [None] * traced.in_tree.num_leaves
+        return traced.in_tree.unflatten(shardings_of_arguments(traced.jaxpr.jaxpr, given, traced.keep_unused))
+
+    @property
+    def output_shardings(self) -> Any:
+        """How the results lie, in the result's tree: as `out_shardings` says, else on the one device."""
+        places = shardings_of_results(self.out_tree, self._traced.places.outs)
+        return self.out_tree.unflatten([views.sharding.SingleDeviceSharding(CPU) if place is None else place
+                                        for place in places])
 
     def _run(self, leaves: list[Any], avals: list[ShapedArray]) -> Any:
         donation, unflatten = self._traced.donation, self._traced.out_tree.unflatten

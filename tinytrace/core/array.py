@@ -19,7 +19,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.device import CPU as CPU
 from tinytrace.core.device import Device as Device
 from tinytrace.core.dtypes import KeyType, canonicalize_dtype, is_integer
-from tinytrace.core.placements import give_sharding, given_sharding
+from tinytrace.core.placements import given_sharding, placed_as
 from tinytrace.core.storage import storage_type
 from tinytrace.errors import JaxRuntimeError
 from tinytrace.tracebacks import api_boundary
@@ -145,7 +145,7 @@ class Array(ArrayBase):
 
     @property
     def committed(self) -> bool:
-        """Was it given a sharding? The one device itself, which JAX counts too, is no answer that could be another."""
+        """Was it put where it lies, on a device or by a sharding? Results of operations were not."""
         return given_sharding(self) is not None
 
     def platform(self) -> str:
@@ -299,8 +299,7 @@ class Array(ArrayBase):
 
     def __copy__(self) -> Array:
         """Return an array with memory of its own, which lives on when this one is deleted or donated."""
-        copied = array_from_numpy(np.array(self._value), self.aval)
-        give_sharding(copied, given_sharding(self))
+        copied: Array = placed_as(array_from_numpy(np.array(self._value), self.aval), self)
         return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Array:

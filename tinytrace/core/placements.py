@@ -26,6 +26,14 @@ def placed_again(array: Any, sharding: Any) -> Any:
     return placed
 
 
+def placed_as(copied: Any, array: Any) -> Any:
+    """Return `copied`, which nobody else has yet, where `array` lies that it is a copy of."""
+    found = _given.get(id(array))
+    if found is not None:
+        give_sharding(copied, found[1])
+    return copied
+
+
 def given_sharding(array: Any) -> Any:
     """Return the sharding that `array` was given; None if it was given none."""
     found = _given.get(id(array))

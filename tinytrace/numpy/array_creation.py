@@ -23,6 +23,7 @@ from tinytrace.core.dtypes import (
     is_weak,
     result_type_and_weak,
 )
+from tinytrace.core.placements import placed_as
 from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.core.trees import tree_leaves, tree_map
 from tinytrace.numpy.promotion import (
@@ -60,7 +61,7 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
     if order is not None and order != "K":
         raise NotImplementedError("Only implemented for order='K'")
     if type(object) is Array and dtype is None and copy and not ndmin:
-        return devices.created_at(_copied(object), device)
+        return placed_copy(object) if device is None else devices.created_at(_copied(object), device)
     weak_type = dtype is None and is_weak(object)
     dtype = user_dtype(dtype, "array")
     same_type = isinstance(object, np.ndarray) and (dtype is None or dtype == object.dtype)  # float64 == None in NumPy
@@ -76,10 +77,18 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
         result = _from_python(object, dtype, weak_type)
     if ndmin > np.ndim(result):
         result = lax.expand_dims(result, tuple(range(ndmin - np.ndim(result))))
+    if copy and type(object) is type(result) is Array:
+        placed_as(result, object)
     return devices.created_at(result, device)
 
 
 _copied = remembered()(lax_copy)
+
+
+def placed_copy(x: Array) -> Value:
+    """Return a copy that lies where `x` does, a tracer while tracing."""
+    copied = _copied(x)
+    return placed_as(copied, x) if type(copied) is Array else copied
 
 
 def _from_python(object: Any, dtype: Any, weak_type: bool) -> Value:
@@ -150,7 +159,6 @@ def asarray(a: Any, dtype: DTypeLike = None, order: str | None = None, *, copy: 
     return array(a, dtype=user_dtype(dtype, "asarray"), copy=bool(copy), order=order, device=device)
 
 
-@remembered("order")
 def copy(a: ArrayLike, order: str | None = None) -> Value:
     """Return a copy of `a`.
 
@@ -159,6 +167,8 @@ def copy(a: ArrayLike, order: str | None = None) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.copy.html.
     """
+    if type(a) is Array and order in (None, "K"):
+        return placed_copy(a)
     check_arraylike("copy", a)
     return array(a, copy=True, order=order)
 

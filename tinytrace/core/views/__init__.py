@@ -15,6 +15,7 @@ VIEWS = {
     "tables": "tinytrace.core.views.tables",
     "notebook": "tinytrace.inspection.notebook.showing",
     "sharding": "tinytrace.sharding",
+    "gspmd_sharding": "tinytrace.gspmd_sharding",
     "source_info": "tinytrace.extend.source_info_util",
     "key_reuse": "tinytrace.experimental.key_reuse.tracking",
 }
