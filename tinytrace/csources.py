@@ -85,17 +85,32 @@ def math_functions(calls: Mapping[str, int]) -> str:
     """
     chosen = _needed(calls)
     unrolled = "".join([body for function in chosen.values() for body in _unrolled_loops(function.text)])
-    return "\n".join(_called(function, calls.get(name, 0) + len(re.findall(rf"\b{name}\(", unrolled)))
+    return "\n".join(_called(function, name, calls.get(name, 0) + len(re.findall(rf"\b{name}\(", unrolled)))
                      for name, function in chosen.items())
 
 
-def are_defined_once(calls: Iterable[str]) -> bool:
-    """Is there a function among these, and those that they need, that only the first part of a large program defines?
+def linked_functions(text: str) -> dict[str, str]:
+    """Return the math functions that a program need not define, each by name with a text that defines it alone.
 
-    >>> are_defined_once(["tt_sin_f32"]), are_defined_once(["tt_exp_f32"])
-    (True, False)
+    They take a compiler longer than most programs do. Compiled with -DTT_LINKED_MATH the program declares them, and is
+    linked to what was made of these texts once.
+
+    >>> [name for name in linked_functions(math_functions({"tt_sin_f32": OFTEN}))]
+    ['tt_sin_mended_f32', 'tt_sin_f32']
     """
-    return any(_ONCE in function.text for function in _needed(calls).values())
+    return {name: _defined_alone(name) for name in _LINKED.findall(text)}
+
+
+@cache
+def _defined_alone(name: str) -> str:
+    needed = _needed([name])
+    texts = [function.text for other, function in needed.items() if other != name]
+    own = needed[name].text
+    if _LINKED.search(own):
+        own = _LINKED.sub("#if 1", own)
+    else:
+        own = own.replace(_INLINED, f"{_DECLARED}{_heading(own)};\n\n", 1)
+    return "\n".join([_STAY_CHOICES, host_source(is_asked=False), *texts, own])
 
 
 def _needed(calls: Iterable[str]) -> dict[str, MathFunction]:
@@ -143,7 +158,7 @@ def add_function(name: str, function: MathFunction) -> None:
     _own_functions[name] = function
 
 
-def _called(function: MathFunction, times: int) -> str:
+def _called(function: MathFunction, name: str, times: int) -> str:
     """Return the text of a function that is called `times` times: called often, it stays one.
 
     The compiler's time grows with what it inlines, and after some thirty calls it gives up on both, inlining and
@@ -153,7 +168,17 @@ def _called(function: MathFunction, times: int) -> str:
     if times < OFTEN or not function.is_long:
         return function.text
     lanes = "4" if f"{_INLINED}double" in function.text else "8"
-    return function.text.replace(_INLINED, _STAYS.replace("LANES", lanes), 1)
+    defined = function.text.replace(_INLINED, _STAYS.replace("LANES", lanes), 1)
+    return f"#ifdef TT_LINKED_MATH /* {name} */\n{_DECLARED}{_heading(function.text)};\n#else\n{defined}#endif\n"
+
+
+def _heading(text: str) -> str:
+    """Return what a function's text says of it before its body.
+
+    >>> _heading("/* One. */\\nstatic inline float tt_one_f32(void) { return 1; }")
+    'float tt_one_f32(void)'
+    """
+    return text.partition(_INLINED)[2].partition(" {")[0]
 
 
 class MathFunction(NamedTuple):
@@ -190,10 +215,13 @@ def _place(name: str, found: dict[str, MathFunction], order: dict[str, MathFunct
         order[name] = found[name]
 
 
-_ONCE = "#if TT_PART != 2"
+_LINKED = re.compile(r"#ifn?def TT_LINKED_MATH /\* (\w+)[^*]*\*/")
+_STAY_CHOICES = '#pragma GCC optimize("no-tree-pre")\n'
+"""See `codegen/c/nested_choices.py`: in a function that is made for vectors, no choice may become a jump."""
 _UNROLLED = re.compile(r"#pragma GCC unroll (\d+)\n    for [^\n]*\{\n(.*?)    \}", re.DOTALL)
 _INCLUDED = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 _INLINED = "static inline "
+_DECLARED = '__attribute__((const, simd("notinbranch"), visibility("hidden")))\n'
 _STAYS = """#ifdef __clang__
 static inline
 #else

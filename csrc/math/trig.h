@@ -113,7 +113,7 @@ static inline float tt_sin_near_f32(float x, float shift) {
 __attribute__((const, simd("notinbranch"), visibility("hidden")))
 float tt_sin_mended_f32(float y, float x, float shift);
 
-#if TT_PART != 2 /* of a large program, only the first part defines them */
+#ifndef TT_LINKED_MATH /* tt_sin_mended_f32: a program that is linked to them declares them alone */
 /* One by one, in a function of its own: with vectors it would be four times as fast, and most of what there is to
    compile in a program with a sine. */
 static __attribute__((noinline, cold)) void tt_sin_mend_f32(float *y, const float *x, const float *shift, int64_t n) {

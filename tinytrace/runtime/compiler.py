@@ -13,9 +13,11 @@ from contextlib import suppress
 from typing import Any
 
 from tinytrace.config import config
+from tinytrace.csources import linked_functions
 from tinytrace.records import NamedTuple
 from tinytrace.runtime.failures import CompileError, TimeLimitError
 from tinytrace.runtime.flags import LINK, NATIVE, SUPPORT, own_flags, quick_flags, remedy_for
+from tinytrace.runtime.linked_math import LINKED, MathObjects
 from tinytrace.runtime.process import TIME_IS_UP, Ahead, Finished, idle, run_together
 
 SOURCE, LIBRARY = "kernel.c", "kernel.so"
@@ -38,7 +40,6 @@ class Pipeline(NamedTuple):
 
 PARTS = (("-DTT_PART=1",), ("-DTT_PART=2",))  # of a large program: codegen/c/split_compile.py
 _OBJECTS = tuple(f"kernel{k}.o" for k in range(len(PARTS)))
-_MADE = frozenset([LIBRARY, *_OBJECTS])
 
 
 class Compiler(NamedTuple):
@@ -70,13 +71,14 @@ class Compiler(NamedTuple):
 
     def ahead(self) -> Ahead | None:
         """What may be started before there is a text, for a small program; None where that would not be sooner."""
-        return Ahead(self.stages[0]) if self.stages and _has_two_cores() else None
+        return Ahead((*self.stages[0], LINKED)) if self.stages and _has_two_cores() else None
 
     def compile(self, folder: str, quick: bool = False, parts: bool = False, pulse: Callable[[], None] = idle,
                 ahead: Ahead | None = None, cores: int = 0) -> tuple[Pipeline, ...]:
         """Compile kernel.c in `folder` to kernel.so there; its two parts at the same time, if there are two cores.
 
-        Returns: what was run, with the names of files as they are in the folder.
+        Returns: what was run, now or for an earlier program that is linked to the same functions, with the names of
+          files as they are in the folder.
 
         Args:
           pulse: called every now and then; what it raises stops the compiler.
@@ -90,7 +92,7 @@ class Compiler(NamedTuple):
         if self.stages and (ran := self._run_stages(folder, options, pieces, pulse, ahead)):
             return ran
         driver = Pipeline(SOURCE, ((*self.command, "-x", "c", "-", *self._own_flags(quick), "-o", LIBRARY),))
-        finished = _run_in(folder, (driver,), pulse)
+        finished = _run_in(folder, (driver,), (), pulse)
         if finished.status or not os.path.exists(os.path.join(folder, LIBRARY)):
             how = finished.stopped or (f"failed with status {finished.status}" if finished.status else
                                        "ended with status 0 and made no file")
@@ -105,26 +107,34 @@ class Compiler(NamedTuple):
                     pulse: Callable[[], None], ahead: Ahead | None) -> tuple[Pipeline, ...]:
         """Run the stages one by one; nothing is returned when one of them fails, and the driver has the last word."""
         proper, assembler, linker = self.stages
+        proper = (*proper, LINKED, *options)
         objects = _OBJECTS[:len(parts)]
-        compiling = tuple(Pipeline(SOURCE, ((*proper, *options, *part), (*assembler, "-o", code)))
+        compiling = tuple(Pipeline(SOURCE, ((*proper, *part), (*assembler, "-o", code)))
                           for part, code in zip(parts, objects, strict=True))
+        math = MathObjects(folder, proper, linked_functions(_read(folder, SOURCE)))
+        files = (*objects, *math.files)
         try:
             is_met = ahead is not None and len(parts) == 1 and ahead.argv == compiling[0].commands[0] and \
                 ahead.can_be_given(os.path.join(folder, SOURCE))
-            if not _run_to_end(folder, compiling, pulse, ahead if is_met else None):
+            math.write()
+            making = {code: Pipeline("", (argv, (*assembler, "-o", code))) for code, argv in math.commands().items()}
+            running = (*compiling, *(making[code] for code in math.missing()))
+            if not _run_to_end(folder, running, files, pulse, ahead if is_met else None):
                 return ()
-            support = (self.support,) if _needs_support(os.path.join(folder, code) for code in objects) else ()
-            linking = Pipeline("", ((*linker, "-o", LIBRARY, *objects, *support),))
-            has_run = _run_to_end(folder, (linking,), pulse) and os.path.exists(os.path.join(folder, LIBRARY))
-            return (*compiling, linking) if has_run else ()
+            math.keep()
+            linked = (*objects, *math.objects)
+            support = (self.support,) if _needs_support(os.path.join(folder, code) for code in linked) else ()
+            linking = Pipeline("", ((*linker, "-o", LIBRARY, *linked, *support),))
+            has_run = _run_to_end(folder, (linking,), files, pulse) and os.path.exists(os.path.join(folder, LIBRARY))
+            return (*compiling, *making.values(), linking) if has_run else ()
         except TimeLimitError:
             raise
         except (CompileError, OSError):
             return ()  # a stage that is not where it was, or has made nothing: the driver knows better
         finally:
-            for code in objects:
+            for name in files:
                 with suppress(OSError):
-                    os.unlink(os.path.join(folder, code))
+                    os.unlink(os.path.join(folder, name))
 
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values."""
@@ -146,13 +156,13 @@ class Compiler(NamedTuple):
         return cls(_words(value["command"]), identity, _words(value["target"]), cpu, stages, support)
 
 
-def _run_to_end(folder: str, pipelines: tuple[Pipeline, ...], pulse: Callable[[], None],
+def _run_to_end(folder: str, pipelines: tuple[Pipeline, ...], files: tuple[str, ...], pulse: Callable[[], None],
                 ahead: Ahead | None = None) -> bool:
     """Run stages: do they end well?
 
     Raises: TimeLimitError when they take too long, for the driver would need as long.
     """
-    finished = _run_in(folder, pipelines, pulse, ahead)
+    finished = _run_in(folder, pipelines, files, pulse, ahead)
     if finished.stopped == TIME_IS_UP:
         raise TimeLimitError(f"the C compiler {finished.stopped}", pipelines[0].commands[0], finished.output)
     return not finished.status
@@ -167,13 +177,19 @@ def _needs_support(objects: Iterable[str]) -> bool:
     return False
 
 
-def _run_in(folder: str, pipelines: tuple[Pipeline, ...], pulse: Callable[[], None],
+def _run_in(folder: str, pipelines: tuple[Pipeline, ...], files: tuple[str, ...], pulse: Callable[[], None],
             ahead: Ahead | None = None) -> Finished:
     """Run commands on the files of a folder, where their temporary files are too and go with it."""
     stdin = os.path.join(folder, pipelines[0].stdin) if pipelines[0].stdin else os.devnull
-    argvs = [tuple(tuple(os.path.join(folder, word) if word in _MADE else word for word in argv)
+    named = {LIBRARY, *files}
+    argvs = [tuple(tuple(os.path.join(folder, word) if word in named else word for word in argv)
                    for argv in pipeline.commands) for pipeline in pipelines]
     return run_compiler(*argvs, stdin=stdin, pulse=pulse, variables={"TMPDIR": folder}, ahead=ahead)
+
+
+def _read(folder: str, name: str) -> str:
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return file.read()
 
 
 def _words(value: Any) -> tuple[str, ...]:

@@ -47,13 +47,6 @@ def test_parts_are_nearly_equal(sizes):
     assert text.count('visibility("hidden")') == len(sizes)
 
 
-def test_what_the_first_part_alone_defines_counts():
-    def in_first(**more):
-        text = "\n".join(split_compile([function(f"f{k}", LARGE) for k in range(4)], ENTRY, **more))
-        return text.split("#if TT_PART != ")[1].split("#endif")[0].count("    ;") // LARGE
-    assert (in_first(), in_first(defines_once=True)) == (2, 1)
-
-
 @pytest.mark.parametrize("sizes", [[], [LARGE // 2], [10 * LARGE], [5, LARGE, 5], [20] * 5])
 def test_small_programs_and_single_functions_stay_whole(sizes):
     assert split_compile([function(f"f{k}", n) for k, n in enumerate(sizes)], ENTRY) is None

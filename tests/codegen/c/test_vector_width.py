@@ -124,6 +124,7 @@ COMPUTING = {
                                                   f32(20000, 16), f32(64, 16)),
     "a sum of what was computed, whose terms are added lane by lane": (lambda x: jnp.exp(x).sum(), f32(1000000)),
     "a sum of what is read, whose terms are added lane by lane": (lambda x: x.sum(), f32(1000000)),
+    "short rows that are whole vectors": (lambda x: jnp.exp(x[:, 1:33]), f32(10000, 60)),
     "a running sum": (lambda x: jnp.cumsum(jnp.exp(x)), f32(1 << 20)),
 }
 MOVING = {

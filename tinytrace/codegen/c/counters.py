@@ -12,6 +12,7 @@ addition and a writing, and as much again for counting and jumping. Those are sh
 """
 from __future__ import annotations
 
+from tinytrace.codegen.c.short_rows import has_few_turns
 from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Call, Combine, For, Inclusive, Row, Store, expressions, nested
@@ -46,6 +47,13 @@ def _has_positions_as_elements(loop: For) -> bool:
 
 def _is_element_of_words(node: Node, axis: Node) -> bool:
     return node.op == "cast" and node.dtype is not None and node.dtype.itemsize <= 4 and axis in walk(node.children)
+
+
+def unrolling(loop: For) -> str:
+    """Return the line before a loop that is unrolled; nothing before others."""
+    if has_few_turns(loop):
+        return f"#pragma GCC unroll {loop.axis.args[1]}"
+    return UNROLLED if is_unrolled(loop) else ""
 
 
 def is_unrolled(loop: For) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.c.clauses import chained, pragma_of
 from tinytrace.codegen.c.code import Code
-from tinytrace.codegen.c.counters import UNROLLED, counted, is_unrolled
+from tinytrace.codegen.c.counters import counted, unrolling
 from tinytrace.codegen.c.equal_kernels import Counterparts, Pattern, pattern
 from tinytrace.codegen.c.formulas import Text, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
@@ -231,9 +231,7 @@ class NestWriter:
             code.keep(loop.end, "stop")
         begin, end = code.value(loop.begin), code.value(loop.end)
         one_by_one = has_grouped_loads(loop)
-        pragma = "" if one_by_one else pragma_of(loop, self.is_inside_vectors)
-        if is_unrolled(loop):
-            pragma = UNROLLED
+        pragma = unrolling(loop) or ("" if one_by_one else pragma_of(loop, self.is_inside_vectors))
         if pragma:
             code.line(pragma)
         head, lines = counted(loop, begin, end)

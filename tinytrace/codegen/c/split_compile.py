@@ -14,22 +14,16 @@ from tinytrace.records import replace
 
 LARGE = 300
 """Lines of C from which on two processes end before one does: starting one takes as long as compiling 150 lines."""
-DEFINED_ONCE = 500
-"""As many lines of loops take a compiler as long as the functions of csrc/math that only the first part defines."""
 SMALLEST = 0.2
 """What part of the lines the smaller half must have."""
 
 _HIDDEN = '__attribute__((visibility("hidden"))) '
 
 
-def split_compile(functions: Sequence[CFunction], entry: CFunction, defines_once: bool = False) -> list[Line] | None:
-    """Return the lines of a program whose entry calls these functions, in two parts; None when one is better.
-
-    defines_once: does the first part define functions of csrc/math that the other one only calls?
-    """
+def split_compile(functions: Sequence[CFunction], entry: CFunction) -> list[Line] | None:
+    """Return the lines of a program whose entry calls these functions, in two parts; None when one is better."""
     ends = list(accumulate(function.size for function in (*functions, entry)))
-    before = DEFINED_ONCE if defines_once else 0
-    count = min(range(1, len(ends) + 1), key=lambda k: abs(2 * (before + ends[k - 1]) - (before + ends[-1])))
+    count = min(range(1, len(ends) + 1), key=lambda k: abs(2 * ends[k - 1] - ends[-1]))
     smaller = min(ends[count - 1], ends[-1] - ends[count - 1])
     if ends[-1] < LARGE or smaller < SMALLEST * ends[-1]:
         return None

@@ -7,14 +7,14 @@ from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.lines import CALL, COMPUTE, COPY, CFunction, Line, named, names_in
 from tinytrace.codegen.c.nested_choices import against_jumps
 from tinytrace.codegen.c.program import ProgramWriter, names_of
+from tinytrace.codegen.c.short_rows import unrolled
 from tinytrace.codegen.c.split_compile import paragraphs, split_compile
 from tinytrace.codegen.c.types import memory_type
 from tinytrace.codegen.c.vector_width import DEFINITION
-from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs
-from tinytrace.codegen.ir.statements import Buffer, Row, nested
+from tinytrace.codegen.ir.kernel import Kernel
+from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.memory import Memory
-from tinytrace.codegen.schedule.lane_simd import TILE_BYTES
-from tinytrace.csources import are_defined_once, host_source, math_functions
+from tinytrace.csources import host_source, math_functions
 from tinytrace.records import NamedTuple
 
 _INDEX_FUNCTIONS = {
@@ -31,9 +31,6 @@ AS_WRITTEN = ("#ifdef __clang__", "__attribute__((noinline, optnone))", "#else",
               "#endif")
 """Before an entry that is a long list of calls: to keep a hundred addresses in registers between them costs a compiler
 as much as five loops, and saves nanoseconds."""
-
-UNROLL = '#pragma GCC optimize("peel-loops") /* loops over short rows are unrolled, so that rows are registers */\n'
-
 
 def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[Buffer],
          memory: Memory, fuses: bool = True, mark: Callable[[int], str] | None = None) -> TranslationUnit:
@@ -73,11 +70,9 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     entry = CFunction("tt_entry", f"int32_t {named('tt_entry')}(void *const *buffers, const struct tt_host *host)",
                       [*code.lines, *inside, Line.of("    return TT_OK;")], standing, linkage="",
                       attributes=AS_WRITTEN if not writer.has_loops and _is_list_of_calls(inside) else ())
-    mentioned = names_in(line for function in (*writer.functions, entry) for line in function.all_lines)
-    parts = split_compile(writer.functions, entry, are_defined_once(mentioned))
+    parts = split_compile(writer.functions, entry)
     lines = parts or paragraphs([function.all_lines for function in (*writer.functions, entry)])
-    pragmas = [UNROLL] if any(row.nbytes <= TILE_BYTES for row in rows_in(kernels)) else []
-    pragmas += against_jumps(kernels)
+    pragmas = [*unrolled(kernels), *against_jumps(kernels)]
     pragmas += [DEFINITION] if any(function.attributes for function in writer.functions) else []
     calls = names_in(lines)
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name in calls]
@@ -105,10 +100,3 @@ class TranslationUnit(NamedTuple):
     def text(self) -> str:
         """What the compiler gets."""
         return self.preamble + "\n".join([*self.lines, ""])
-
-
-def rows_in(kernels: Sequence[Kernel]) -> list[Buffer]:
-    """Return the arrays on the stack."""
-    found = [stmt.buffer for kernel in kernels if isinstance(kernel, Nest) for stmt in nested(kernel.body)
-             if isinstance(stmt, Row)]
-    return found + [row for kernel in kernels for program in inner_programs(kernel) for row in rows_in(program)]

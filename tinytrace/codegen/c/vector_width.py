@@ -2,8 +2,8 @@
 
 Intel's CPUs with AVX-512 from Ice Lake on get vectors of 512 bits, as AMD's do (`runtime/flags.py`): sums, maxima and
 functions take 0.7 to 0.9 of the time that they take with 256 bits, the choice of Intel's older ones. Functions that
-only move elements, or whose loops are short, take 1.1 of it: those say that they are narrow. The width is never chosen
-where it would be seen: a sum in vectors adds as many partial sums as there are lanes.
+only move elements, or whose loops are short and leave much over, take 1.1 of it: those say that they are narrow. The
+width is never chosen where it would be seen: a sum in vectors adds as many partial sums as there are lanes.
 """
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ DEFINITION = f"""#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__cla
 #endif
 """
 FEWEST = 64
-"""Of shorter loops too much is left over by wide vectors."""
+"""Of shorter loops too much may be left over by wide vectors."""
+LANES = 16
+"""Elements of four bytes in a vector of 512 bits."""
 
 
 def attributes(body: Sequence[Stmt]) -> tuple[str, ...]:
@@ -34,7 +36,12 @@ def attributes(body: Sequence[Stmt]) -> tuple[str, ...]:
     if not lengths or any(map(_shows_lanes, nested(body))):
         return ()
     work, moved = _work_and_elements(body, (), is_vectorised=False)
-    return (NARROW,) if work < moved or max(lengths) < FEWEST else ()
+    return (NARROW,) if work < moved or _have_much_left_over(lengths) else ()
+
+
+def _have_much_left_over(lengths: Sequence[int]) -> bool:
+    """Is a good part of short loops left over by the widest vectors?"""
+    return max(lengths) < FEWEST and any(length % LANES for length in lengths)
 
 
 def _work_and_elements(body: Sequence[Stmt], loops: tuple[Node, ...], is_vectorised: bool) -> tuple[int, int]:

@@ -1,0 +1,107 @@
+"""Math functions that are compiled once and linked: the same bits, once in a process, and never a reason to fail."""
+
+import subprocess
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace import csources
+from tinytrace.csources import OFTEN, linked_functions, math_functions
+from tinytrace.records import replace
+from tinytrace.runtime import compiler as compilers
+from tinytrace.runtime import linked_math
+from tinytrace.runtime.compiler import find_command
+from tinytrace.runtime.executable import Executable
+from tinytrace.runtime.ladder import artifact_key
+from tinytrace.runtime.probe import probe
+
+LONG = sorted(name for name in csources._functions() if csources.is_long(name))
+GCC = ["gcc", "-std=gnu11", "-O2", "-fopenmp-simd", "-march=native", "-ffp-contract=off", "-x", "c"]
+
+
+@pytest.fixture
+def found(monkeypatch):
+    found = probe(find_command()).compiler
+    if not found.stages:
+        pytest.skip("only a compiler whose stages are run alone links functions")
+    monkeypatch.setattr(linked_math, "_kept", {})
+    return found
+
+
+def waves(x):
+    for k in range(OFTEN):
+        x = jnp.sin(x) * (2 + k) + jnp.exp(-x * x)
+    return x, jnp.cos(x).sum()
+
+
+def compiled(found, folder, source):
+    folder.mkdir(exist_ok=True)
+    (folder / "kernel.c").write_text(source.text)
+    return found.compile(str(folder), source.quick, source.parts)
+
+
+def results(found, folder, source, x):
+    library = (folder / "kernel.so").read_bytes()
+    executable = Executable(artifact_key(source, found), source.symbol, "", library)
+    outputs = [jnp.zeros(aval.shape, aval.dtype) + 0 for aval in source.outputs]
+    workspace = jnp.zeros(source.workspace, np.uint8) + np.uint8(0)
+    arrays = [jnp.asarray(x), *outputs, workspace]  # they live as long as the call
+    executable([array.address for array in arrays])
+    return [np.asarray(output).copy() for output in outputs]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bits_are_those_of_functions_that_the_program_defines(found, tmp_path, dtype):
+    with jax.enable_x64(True):
+        x = np.linspace(-3, 1e6, 1003).astype(dtype)
+        source = jax.jit(waves).lower(x).source
+        assert linked_functions(source.text)
+        by_name = {"linked": found, "alone": replace(found, stages=())}
+        outs = []
+        for name, compiler in by_name.items():
+            commands = compiled(compiler, tmp_path / name, source)
+            has_linked = any(linked_math.LINKED in argv for each in commands for argv in each.commands)
+            assert has_linked == (name == "linked")
+            outs.append(results(compiler, tmp_path / name, source, x))
+    for one, two in zip(*outs, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_each_is_compiled_once_in_a_process(found, tmp_path, monkeypatch):
+    ran = []
+
+    def run(folder, pipelines, *args):
+        ran.append(" ".join(map(str, pipelines)))
+        return run_in(folder, pipelines, *args)
+
+    run_in = compilers._run_in
+    monkeypatch.setattr(compilers, "_run_in", run)
+    sources = [jax.jit(lambda x, k=k: waves(x + k)).lower(np.float32([1, 2])).source for k in range(2)]
+    commands = [compiled(found, tmp_path / str(k), source) for k, source in enumerate(sources)]
+    assert ["tt_sin_f32.c" in text for text in ran] == [True, False, False, False]  # each is compiled, then linked
+    assert commands[0] == commands[1]  # what is linked was made by these commands, now or before
+    assert "tt_sin_f32.o" in str(commands[0][-1])
+    assert [path.name for path in sorted((tmp_path / "1").iterdir())] == ["kernel.c", "kernel.so"]
+
+
+def test_where_one_cannot_be_compiled_the_program_defines_it(found, tmp_path, monkeypatch):
+    monkeypatch.setattr(compilers, "linked_functions", lambda text: {"tt_sin_f32": "no C at all"})
+    source = jax.jit(waves).lower(np.float32([1, 2])).source
+    commands = compiled(found, tmp_path / "a", source)
+    assert len(commands) == 1
+    assert linked_math._kept == {}
+    assert results(found, tmp_path / "a", source, np.float32([1, 2]))
+
+
+@pytest.mark.not_quick
+@pytest.mark.parametrize("name", LONG)
+def test_each_long_function_can_be_defined_alone(name):
+    text = math_functions({name: OFTEN})
+    alone = linked_functions(text)[name]
+    done = subprocess.run([*GCC, "-Wall", "-Wextra", "-Werror", "-DTT_LINKED_MATH", "-S", "-o", "-", "-"], input=alone,
+                          capture_output=True, text=True)
+    assert not done.returncode, done.stderr[:1000]
+    assert f"\n{name}:\n" in done.stdout
+    assert f"_{name}:\n" in done.stdout.replace("v_tt", "_tt")  # a variant for vectors

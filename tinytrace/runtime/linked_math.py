@@ -1,0 +1,66 @@
+"""Math functions that are compiled once in a process, and linked to the programs that call them.
+
+A program with a sine takes a compiler 80 ms, 50 of them for the sine. Where the compiler's stages are run one by one
+programs declare such functions (`csources.linked_functions`), and get their objects from here. They are made beside
+the first program that needs them, and kept in memory: on disk they would be one more thing that can be wrong.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+LINKED = "-DTT_LINKED_MATH"
+"""Told to the compiler where a program declares what it is linked to; else a program defines all that it calls."""
+
+_kept: dict[tuple[tuple[str, ...], str], bytes] = {}
+"""Objects by what made them: command and text. There are as many as there are functions and sets of flags."""
+
+
+class MathObjects:
+    """The objects that a program is linked to, in the folder where it is compiled.
+
+    Args:
+      proper: the argv of the compiler proper, which reads from stdin, "-", and is told so once.
+      texts: the functions by name, each as a text that defines it.
+    """
+
+    def __init__(self, folder: str, proper: Sequence[str], texts: Mapping[str, str]) -> None:
+        self._folder, self._proper, self._texts = folder, tuple(proper), texts
+        self._missing = [name for name, text in texts.items() if (self._proper, text) not in _kept]
+        self.objects = tuple(f"{name}.o" for name in texts)
+        self.files = (*self.objects, *(f"{name}.c" for name in self._missing))
+        """What is in the folder until the program is linked."""
+
+    def write(self) -> None:
+        """Put what is known into the folder: objects, and the texts of those that are not there yet.
+
+        Raises: OSError, if there is no room.
+        """
+        for name, text in self._texts.items():
+            if name in self._missing:
+                self._write(f"{name}.c", text.encode())
+            else:
+                self._write(f"{name}.o", _kept[self._proper, text])
+
+    def commands(self) -> dict[str, tuple[str, ...]]:
+        """Return by each object's file what makes its assembly."""
+        at = self._proper.index("-")
+        return {f"{name}.o": (*self._proper[:at], f"{name}.c", *self._proper[at + 1:]) for name in self._texts}
+
+    def missing(self) -> list[str]:
+        """Return the files of the objects that are to be made now."""
+        return [f"{name}.o" for name in self._missing]
+
+    def keep(self) -> None:
+        """Remember what was compiled in the folder.
+
+        Raises: OSError, if an object is not there.
+        """
+        for name in self._missing:
+            with open(os.path.join(self._folder, f"{name}.o"), "rb") as file:
+                _kept[self._proper, self._texts[name]] = file.read()
+
+    def _write(self, name: str, data: bytes) -> None:
+        with open(os.path.join(self._folder, name), "xb") as file:
+            file.write(data)
