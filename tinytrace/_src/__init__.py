@@ -27,7 +27,8 @@ HOMES = {
     "lib.mlir.ir": "interpreters.no_mlir", "lib.pytree": "lib.pytree", "lib.xla_client": "lib.xla_client",
     "lib.xla_extension": "lib.xla_extension", "linear_util": "extend.linear_util", "mesh": "sharding", "nn": "nn",
     "nn.functions": "nn", "nn.initializers": "nn.initializers", "numpy": "numpy", "numpy.lax_numpy": "numpy",
-    "numpy.linalg": "numpy.linalg", "prng": "extend.random", "random": "random", "scipy": "scipy",
+    "numpy.linalg": "numpy.linalg", "prng": "extend.random",
+    "public_test_util": "testing.closeness", "random": "random", "scipy": "scipy",
     "sharding_impls": "sharding", "source_info_util": "extend.source_info_util", "stages": "stages",
     "typing": "typing", "util": "extend.functions",
 }  # fmt: skip
