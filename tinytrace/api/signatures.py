@@ -13,8 +13,10 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tinytrace.core.array import Array
 from tinytrace.core.jaxpr import DebugInfo
 from tinytrace.core.key_paths import keystr
+from tinytrace.core.trace import Tracer
 from tinytrace.core.tree_paths import tree_flatten_with_path
 from tinytrace.records import NamedTuple
 
@@ -111,6 +113,10 @@ def argument_names(signature: inspect.Signature | None, args: Sequence[Any], kwa
     """Return a path such as `params['W']` for each flat dynamic input, or () where the call does not fit."""
     if signature is None:
         return ()
+    if not kwargs and statics == NO_STATICS:
+        plain = _names_of_arrays(signature, args)
+        if plain is not None:
+            return plain
     hidden = object()
     numbers = {n % len(args) for n in statics.nums if -len(args) <= n < len(args)} if args else set()
     shown = [hidden if i in numbers else x for i, x in enumerate(args)]
@@ -120,6 +126,16 @@ def argument_names(signature: inspect.Signature | None, args: Sequence[Any], kwa
         return ()
     return tuple(f"{name}{keystr(path)}" for name, value in bound.arguments.items()
                  for path, leaf in tree_flatten_with_path(value)[0] if leaf is not hidden)
+
+
+def _names_of_arrays(signature: inspect.Signature, args: Sequence[Any]) -> tuple[str, ...] | None:
+    """Return the names of arguments that are one array each, all by position; None where it is not as simple."""
+    parameters = signature.parameters
+    if len(args) != len(parameters) or not all(isinstance(x, (Array, Tracer)) for x in args):
+        return None
+    if not all(parameter.kind in _POSITIONAL for parameter in parameters.values()):
+        return None
+    return tuple(parameters)
 
 
 class ParameterNames(NamedTuple):

@@ -196,8 +196,11 @@ def check_output(leaf: Any) -> None:
 def reading_order(x: Any, tree: PyTreeDef) -> list[int]:
     """Return the flat index of each leaf in the order in which the hit path reads arguments (dicts as they lie).
 
-    tree: the structure of `x`.
+    x: the arguments of a call, by position and by keyword; tree: their structure.
     """
+    arguments, keywords = x
+    if not keywords and tree.num_nodes == 3 + len(arguments) == 3 + tree.num_leaves:  # each argument is a leaf
+        return list(range(tree.num_leaves))
     order: list[int] = []
     _append_order(order, x, tree, 0)
     return order
