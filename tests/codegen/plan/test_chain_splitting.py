@@ -73,3 +73,22 @@ def test_ten_thousand_equations():
 
     compiled = jax.jit(long)(X)
     np.testing.assert_allclose(compiled, np.sin(np.asarray(chain(X, 10_000)) % 1000 * 1e-3), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("times", [1, 8, 40])
+def test_what_only_has_an_effect_ends_no_chain(times):
+    """It has no results: `jax.debug.print` between operations that are dear to compute again."""
+    seen = []
+
+    def watched(x, watch=lambda x: jax.debug.callback(seen.append, x, ordered=True)):
+        for _ in range(times):
+            x = jnp.sin(jnp.exp(jnp.cos(x))) + x
+            watch(x[0])
+        return x
+
+    x = jnp.linspace(0, 1, 100)
+    got = jax.jit(watched)(x)
+    jax.effects_barrier()
+    assert len(seen) == times
+    np.testing.assert_allclose(got, jax.jit(lambda x: watched(x, lambda x: None))(x), rtol=1e-5)
+    assert seen[-1] == got[0]

@@ -55,8 +55,9 @@ def _ends(eqns: Sequence[JaxprEqn], operations: Sequence[int], cost: Mapping[Var
         for x in eqn.invars:
             if isinstance(x, Var) and last_use[x] == k:
                 needed.pop(x, None)
-        if needed and (k in pieces or length.get(eqn.outvars[0], 0) >= LONGEST):
-            here = [v for v in needed if v.aval.shape == eqn.outvars[0].aval.shape]
+        out = eqn.outvars[0] if eqn.outvars else None  # what only has an effect ends no chain
+        if needed and out is not None and (k in pieces or length.get(out, 0) >= LONGEST):
+            here = [v for v in needed if v.aval.shape == out.aval.shape]
             if len(here) <= MOST_ENDS:
                 ends.update(dict.fromkeys(here, k if k in pieces else len(eqns)))
                 length.update(dict.fromkeys(here, 0))
