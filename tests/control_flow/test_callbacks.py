@@ -1,5 +1,8 @@
 """Callbacks run however a program is called, also where it computes nothing besides."""
 
+import contextvars
+
+import numpy as np
 import pytest
 
 import tinytrace as jax
@@ -37,3 +40,24 @@ def test_callbacks_without_arguments(name):
     for calls in range(1, 4):
         CALLS[name][0](hello)
         assert said == ["hello"] * calls
+
+
+said_by_user: contextvars.ContextVar[str] = contextvars.ContextVar("said_by_user", default="nothing")
+
+
+@pytest.mark.parametrize("call", [lambda f: f(jnp.zeros(3)), lambda f: jax.jit(f)(jnp.zeros(3)),
+                                  lambda f: jax.vmap(f)(jnp.zeros((2, 3)))])
+def test_callbacks_run_in_the_callers_context(call):
+    """Their context variables are the caller's, NumPy's settings among them, and NumPy warns them."""
+    seen = []
+
+    def look(x):
+        seen.append((said_by_user.get(), np.get_printoptions()["precision"]))
+        return np.log(x)
+
+    said_by_user.set("hello")
+    with np.printoptions(precision=3), pytest.warns(RuntimeWarning, match="divide by zero"):
+        call(lambda x: jax.pure_callback(look, jax.ShapeDtypeStruct((3,), "float32"), x, vmap_method="sequential"))
+    with np.printoptions(precision=3):
+        call(lambda x: jax.debug.callback(look, x + 1))
+    assert set(seen) == {("hello", 3)}

@@ -48,3 +48,15 @@ def test_shapes_are_concrete_integers():
     assert canonicalize_shape([np.int64(2), 3]) == (2, 3)
     with pytest.raises(TypeError, match="Shapes must be 1D sequences of concrete values of integer type"):
         canonicalize_shape((2.5,))
+
+
+def test_texts_long_and_short():
+    aval = ShapedArray((2, 3), np.dtype("float32"))
+    assert (aval.str_short(), aval.str_short(short_dtypes=True), aval.str_short(False)) == \
+        ("f32[2,3]", "f32[2,3]", "float32[2,3]")
+
+
+def test_the_type_of_tangents_by_its_older_name():
+    for dtype in ("float32", "int32", "complex64"):
+        aval = ShapedArray((2,), np.dtype(dtype))
+        assert aval.at_least_vspace() is aval.to_tangent_aval()

@@ -68,3 +68,12 @@ def test_a_function_of_the_package_has_the_line_that_asks():
     here = test_a_function_of_the_package_has_the_line_that_asks.__code__.co_firstlineno
     for closed, line in ((first, here + 3), (second, here + 4)):
         assert [f":{line}:" in str(eqn.source_info) for eqn in closed.eqns] == [True]
+
+
+def test_programs_made_of_variables_with_and_without_a_suffix():
+    aval = jax.core.ShapedArray((), "float32")
+    for x, y in ((jax.core.Var(aval), jax.core.Var(aval)), (jax.core.Var("", aval), jax.core.Var("", aval))):
+        eqn = jax.core.new_jaxpr_eqn([x], [y], lax.sin_p, {}, jax.core.no_effects)
+        jaxpr = jax.core.Jaxpr([], [x], [y], [eqn])
+        assert str(jaxpr) == "{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }"
+        assert jax.core.eval_jaxpr(jaxpr, [], 0.0) == [0.0]

@@ -66,3 +66,28 @@ def test_names_inside_of_what_binds_them_are_not_asked_for():
     closed = jax.make_jaxpr(mapped, axis_env=[("j", 1)])(jnp.ones(1))
     assert names_of_jaxpr(closed.jaxpr) == {"j"}
     assert str(jax.parse_jaxpr(str(closed))) == str(closed)
+
+
+@pytest.mark.parametrize("reduce", [jnp.sum, jnp.mean, jnp.max, jnp.min, jnp.var, jnp.std, jnp.ptp,
+                                    jax.nn.logsumexp, jax.scipy.special.logsumexp])
+@pytest.mark.parametrize(("names", "axes"), [("i", 0), (("i", 0), (0, 1)), ((1, "i"), (2, 0)), (("i", 0, 1), None)])
+def test_reductions_over_named_axes_are_those_over_the_axes(reduce, names, axes):
+    x = jnp.sin(jnp.arange(24.0)).reshape(2, 3, 4)
+    for f in (reduce, jax.jit(reduce, static_argnames="axis")):
+        got = jax.vmap(lambda x, f=f: f(x, axis=names), axis_name="i", out_axes=None)(x)
+        assert jnp.allclose(got, reduce(x, axis=axes), rtol=1e-5)
+
+
+def test_softmax_over_a_named_axis():
+    x = jnp.sin(jnp.arange(6.0)).reshape(2, 3)
+    got = jax.vmap(lambda x: jax.nn.softmax(x, axis="i"), axis_name="i")(x)
+    assert jnp.allclose(got, jax.nn.softmax(x, axis=0), rtol=1e-6)
+
+
+def test_reductions_over_names_that_are_not():
+    with pytest.raises(NameError, match="unbound axis name: i"):
+        jnp.sum(jnp.ones(3), axis="i")
+    with pytest.raises(NotImplementedError, match=r"Named reductions not implemented for jnp.prod\(\)"):
+        jax.vmap(lambda x: jnp.prod(x, axis="i"), axis_name="i")(jnp.ones(3))
+    with pytest.raises(TypeError):
+        jax.vmap(lambda x: jnp.argmax(x, axis="i"), axis_name="i")(jnp.ones(3))

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tinytrace as jax
 from tinytrace import lax
+from tinytrace.primitives.windows import window_counts
 
 m = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
 
@@ -74,3 +77,41 @@ def test_the_result_of_a_computation_has_the_type_of_its_operands(computation):
                  lambda: lax.reduce_window(np.ones(3), 0.0, computation, (2,), (1,), "VALID")):
         with pytest.raises(ValueError, match="twice and must give that once, and gives ShapedArray"):
             fold()
+
+
+# --- windows that stand over the edge ----------------------------------------------------------------------------
+
+def fold_of_windows(x, init, f, sizes, strides, padding, holes, dilation):
+    """As XLA does on CPUs: what is outside, or between elements, is not asked."""
+    counts = window_counts(x.shape, sizes, strides, padding, holes, dilation)
+    out = np.full(counts, init, x.dtype)
+    for place in np.ndindex(*counts):
+        for inside in np.ndindex(*sizes):
+            at = [p * s + w * d - low for p, s, w, d, (low, _) in
+                  zip(place, strides, inside, dilation, padding, strict=True)]
+            if all(a % h == 0 and 0 <= a // h < size for a, h, size in zip(at, holes, x.shape, strict=True)):
+                out[place] = f(out[place], x[tuple(a // h for a, h in zip(at, holes, strict=True))])
+    return out
+
+
+@pytest.mark.parametrize("f", [lax.add, lax.mul, lax.sub, lax.max, lambda a, b: 2 * a + b])
+@given(data=st.data())
+@settings(max_examples=15)
+def test_an_initial_value_stands_in_no_place(f, data):
+    shape = data.draw(st.sampled_from([(5,), (2, 3), (0,), (1, 4)]))
+    numbers = {name: tuple(data.draw(st.integers(1, high)) for _ in shape)
+               for name, high in (("sizes", 3), ("strides", 2), ("holes", 3), ("dilation", 2))}
+    padding = tuple((data.draw(st.integers(-1 if n else 0, 3)), data.draw(st.integers(0, 3))) for n in shape)
+    x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape) + 1
+    args = x, np.int32(3), f, numbers["sizes"], numbers["strides"], padding, numbers["holes"], numbers["dilation"]
+    try:
+        want = fold_of_windows(*args)
+    except ValueError:  # no window has room
+        return
+    np.testing.assert_array_equal(lax.reduce_window(*args), want)
+
+
+def test_a_complex_zero_is_the_identity_of_sums():
+    z = np.arange(4) * 1j
+    assert jax.make_jaxpr(lambda z: lax.reduce_window(z, 0j, lax.add, (2,), (1,), "SAME"))(z).eqns[0].primitive.name \
+        == "reduce_window_sum"

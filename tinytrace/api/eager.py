@@ -15,9 +15,10 @@ docs/eager.md says the same with figures.
 from __future__ import annotations
 
 import math
+import threading
 import warnings
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -57,6 +58,15 @@ LARGE = 1 << 20
 """Bytes of the largest array from which on a program of its own, on all threads, is worth a compiler's time."""
 
 
+class _Speech(threading.local):
+    """Is a function called in this thread that warns?"""
+
+    warns = False
+
+
+_speech = _Speech()
+
+
 class EagerFunction(FastCallable):
     """A library function as it is called outside of traces.
 
@@ -85,11 +95,14 @@ class EagerFunction(FastCallable):
         return self._answer(args, kwargs, repeated=True)
 
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], repeated: bool) -> Any:
+        if _speech.warns:
+            return self.plain(*args, **kwargs)
         epoch = current_epoch()
         op_by_op = config.disable_jit or config.checks_results or config.debug_key_reuse
-        if op_by_op or not (found := self._traced(args, kwargs)):
-            self._learn(args, kwargs, self.plain, epoch)
-            return self.plain(*args, **kwargs)
+        if not (found := None if op_by_op else self._traced(args, kwargs)):
+            plain = self._warn if found is False else self.plain
+            self._learn(args, kwargs, plain, epoch)
+            return plain(*args, **kwargs)
         traced, leaves, order = found
         call = _best_call(traced.closed, _unflatten(traced), tuple(map(_leaf_type, leaves)), tuple(order), repeated)
         if is_large(traced.closed) and not repeated:
@@ -98,9 +111,20 @@ class EagerFunction(FastCallable):
             self._learn(args, kwargs, call.entry, epoch)
         return call(leaves)
 
+    def _warn(self, *args: Any, **kwargs: Any) -> Any:
+        """Answer with the functions themselves all the way down: their traces, which are there, would be silent."""
+        _speech.warns, before = True, _speech.warns
+        try:
+            return self.plain(*args, **kwargs)
+        finally:
+            _speech.warns = before
+
     def _traced(self, args: tuple[Any, ...],
-                kwargs: dict[str, Any]) -> tuple[TracedFunction, list[Any], list[int]] | None:
-        """Return what such calls trace to; None where only the function itself can answer: it looks at values."""
+                kwargs: dict[str, Any]) -> tuple[TracedFunction, list[Any], list[int]] | Literal[False] | None:
+        """Return what such calls trace to.
+
+        None where only the function itself can answer, for it looks at values; False where it warns, too.
+        """
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             try:
@@ -109,7 +133,9 @@ class EagerFunction(FastCallable):
                 return None
         for leaf in leaves:
             refuse_tracer(leaf)
-        if warned or traced.consts or (self.arrays_alone and not all(type(x) is Array for x in leaves)):
+        if warned:
+            return False
+        if traced.consts or (self.arrays_alone and not all(type(x) is Array for x in leaves)):
             return None
         return traced, leaves, order
 
@@ -297,7 +323,7 @@ def _at_any_shape(function: EagerFunction | EagerPrimitive, args: tuple[Any, ...
 def _function_at_any_shape(function: EagerFunction, types: tuple[Any, ...], items: tuple[tuple[str, StaticValue], ...],
                            context: Hashable) -> AnyShape | None:
     found = function._traced(tuple(map(on_block, types)), {name: x.value for name, x in items})
-    if found is None or found[2] != list(range(len(found[1]))):
+    if not found or found[2] != list(range(len(found[1]))):
         return None
     return _any_shape(found[0].closed, _unflatten(found[0]), tuple(map(_leaf_type, found[1])))
 

@@ -211,7 +211,7 @@ def _dynamic_parameters(function: Callable[..., Any], static_argnames: Sequence[
 
 def _as_array(x: Any) -> Any:
     """Do what jit does to an argument: numbers and NumPy arrays become arrays."""
-    if not isinstance(x, (np.ndarray, np.generic, int, float)):
+    if not isinstance(x, (np.ndarray, np.generic, int, float, complex)):
         return x
     aval = aval_of(x)
     return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=aval.weak_type)

@@ -32,7 +32,7 @@ class DebugCallback(Primitive):
     """
 
     name = "debug_callback"
-    multiple_results = True
+    multiple_results = calls_user = True
 
     def effects(self, *avals: ShapedArray, effect: Effect, **params: Any) -> frozenset[Any]:
         return frozenset([effect])
@@ -64,7 +64,7 @@ class DebugCallback(Primitive):
 class ValueCallback(Primitive):
     """`outs = name[callback result_avals ...] *args`: outs of type `result_avals`, computed by Python."""
 
-    multiple_results = True
+    multiple_results = calls_user = True
 
     def abstract_eval(self, *avals: ShapedArray, result_avals: Sequence[ShapedArray], **params: Any
                       ) -> list[ShapedArray]:

@@ -92,8 +92,12 @@ class ShapedArray:
         """Return the aval of this value's tangents: float0 for what is no real or complex float."""
         return self if is_inexact(self.dtype) else ShapedArray(self.shape, FLOAT0)
 
-    def str_short(self) -> str:
-        """Return the type as jaxprs print it: `f32[3,4]`."""
+    at_least_vspace = to_tangent_aval
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """Return the type as jaxprs print it, `f32[3,4]`, if `short_dtypes`; else as messages do."""
+        if not short_dtypes:
+            return self.str_long()
         return f"{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
 
     def str_long(self) -> str:

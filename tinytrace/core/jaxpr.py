@@ -28,8 +28,9 @@ class Var:
     __slots__ = ("aval",)
     suffix = ""
 
-    def __init__(self, aval: ShapedArray) -> None:
-        self.aval = aval
+    def __init__(self, aval: ShapedArray, of_suffixed: ShapedArray | None = None) -> None:
+        # JAX 0.4.35 has a suffix first, which is empty but for what its `gensym` makes; later ones have none.
+        self.aval = aval if of_suffixed is None else of_suffixed
 
     def __repr__(self) -> str:
         return f"Var(id={id(self)}):{self.aval.str_long()}"

@@ -76,7 +76,12 @@ def quietly(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any
 
 
 def numpy_meaning(primitive: Primitive, values: list[Any], params: dict[str, Any], out_avals: Any) -> Any:
-    """Return what `impl` gives for arrays, quietly; elements that are only kept are computed in a wider type."""
+    """Return what `impl` gives for arrays, quietly; elements that are only kept are computed in a wider type.
+
+    A context is a copy, so the user's own Python is run without: it would see settings as they once were.
+    """
+    if primitive.calls_user:
+        return primitive.impl(*values, **params)
     results = out_avals if primitive.multiple_results else [out_avals]
     reads = primitive.reads_of(values)
     read = values[reads]

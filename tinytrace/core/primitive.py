@@ -97,6 +97,8 @@ class Primitive:
     """Outside a trace, compile and cache this equation instead of calling `impl` (loops, branches, jit calls)."""
     transpose_is_of_user = False
     """Does `transpose` answer what a rule of the user's answered? It is handed on as it is, numbers as numbers."""
+    calls_user = False
+    """Does `impl` call the user's Python? That sees the user's context variables and NumPy's warnings."""
     reads = NONE
     """The operands whose elements are numbers to it; the others it moves or hands on. Those of a type in which elements
     are only kept (`core/storage_types.py`) are read into a wider type, and so are what `impl` and `lower` are given."""

@@ -12,7 +12,7 @@ from tinytrace.control_flow.cond import cond_p
 from tinytrace.control_flow.effects import control_flow_allowed_effects
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
-from tinytrace.core.dtypes import dtype_of, is_inexact, is_integer, is_weak
+from tinytrace.core.dtypes import dtype_of, is_float, is_integer, is_weak
 from tinytrace.core.trace import Tracer
 from tinytrace.core.trees import tree_flatten, tree_unflatten
 from tinytrace.lax.carry_checks import check_same_outputs
@@ -128,7 +128,7 @@ def _checked_predicate(pred: Any) -> Any:
         raise TypeError(f"Pred type must be either boolean or number, got {pred}.") from err
     if dtype.kind == "b":
         return pred
-    if is_integer(dtype) or is_inexact(dtype):
+    if is_integer(dtype) or is_float(dtype):
         return pred != 0
     raise TypeError(f"Pred type must be either boolean or number, got {dtype}.")
 

@@ -26,6 +26,7 @@ from tinytrace.primitives.checks import inserted, remaining
 from tinytrace.primitives.concatenation import concatenate
 from tinytrace.primitives.pooling import REDUCERS, reduce_window_monoid
 from tinytrace.primitives.reduction import MONOIDS, is_identity, reduce_monoid
+from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import moveaxis, reshape
 from tinytrace.primitives.slicing import dilated, pad, slice
 from tinytrace.primitives.windows import Ints, Pads, padtype_to_pads, window_counts
@@ -65,7 +66,7 @@ def reduce_window(operand: Any, init_value: Any, computation: Computation, windo
                   window_dilation: Sequence[int] | None = None) -> Any:
     """Fold every window of `operand` with `computation`, from `init_value`; both may be trees of arrays.
 
-    padding: "VALID", "SAME", "SAME_LOWER", or (low, high) for each dimension; outside lies the initial value.
+    padding: "VALID", "SAME", "SAME_LOWER", or (low, high) for each dimension; what is outside does not count.
     Raises: TypeError when the numbers of dimensions differ or an initial value is no scalar.
     See https://jax.readthedocs.io/en/latest/_autosummary/jax.lax.reduce_window.html.
 
@@ -189,14 +190,13 @@ class ReduceWindow(Fold):
     name = "reduce_window"
 
     def abstract_eval(self, *avals: ShapedArray, jaxpr: Jaxpr, consts: Any, **params: Any) -> list[ShapedArray]:
-        operands, inits = _halves(avals)
-        return [x.update(shape=window_counts(x.shape, **params), weak_type=x.weak_type and init.weak_type)
-                for x, init in zip(operands, inits, strict=True)]
+        return [x.update(shape=window_counts(x.shape, **params), weak_type=False) for x in _halves(avals)[0]]
 
     def program(self, *args: Any, jaxpr: Jaxpr, consts: Sequence[Any], **params: Any) -> list[Any]:
         operands, inits = _halves(args)
         return _fold_rows(ClosedJaxpr(jaxpr, list(consts)), inits,
-                          [laid_out_windows(x, init, **params) for x, init in zip(operands, inits, strict=True)])
+                          [laid_out_windows(x, init, **params) for x, init in zip(operands, inits, strict=True)],
+                          elements_in_windows(np.shape(operands[0]), **params))
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, jaxpr: Jaxpr, consts: Any,
               **params: Any) -> tuple[Any, Any]:
@@ -221,15 +221,36 @@ def _halves(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     return list(args[:half]), list(args[half:])
 
 
-def _fold_rows(closed: ClosedJaxpr, inits: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
-    """Fold the first dimension of `rows` away; the others are kept."""
+def _fold_rows(closed: ClosedJaxpr, inits: Sequence[Any], rows: Sequence[Any],
+               counts: np.ndarray[Any, Any] | None = None) -> list[Any]:
+    """Fold the first dimension of `rows` away; the others are kept. `counts`: which elements do, where not all do."""
     shape = np.shape(rows[0])[1:]
     combine: Any = jaxpr_as_fun(closed)
     for _ in shape:
         combine = vmap(combine)
-    carry, _ = scan(lambda carry, row: (list(combine(*carry, *row)), None),
-                    [broadcast(init, shape) for init in inits], list(rows))
+
+    def step(carry: Any, row: Any) -> Any:
+        if counts is None:
+            return list(combine(*carry, *row)), None
+        counted, *elements = row
+        return [select(counted, new, old) for new, old in zip(combine(*carry, *elements), carry, strict=True)], None
+
+    carry, _ = scan(step, [broadcast(init, shape) for init in inits], [*([] if counts is None else [counts]), *rows])
     return list(carry)
+
+
+def elements_in_windows(shape: Ints, *, window_dimensions: Ints, window_strides: Ints, padding: Pads,
+                        base_dilation: Ints, window_dilation: Ints) -> np.ndarray[Any, Any] | None:
+    """Return what in `laid_out_windows` is an element and no padding, nor a hole between elements; None if all is."""
+    counts = window_counts(shape, window_dimensions, window_strides, padding, base_dilation, window_dilation)
+    found = np.ones((1,) * (2 * len(shape)), bool)
+    for axis, size in enumerate(shape):
+        place = np.arange(window_dimensions[axis])[:, None] * window_dilation[axis] - padding[axis][0] \
+            + np.arange(counts[axis]) * window_strides[axis]
+        is_element = (place >= 0) & (place % base_dilation[axis] == 0) & (place < size * base_dilation[axis])
+        axes = tuple(i for i in range(2 * len(shape)) if i not in (axis, len(shape) + axis))
+        found = found & np.expand_dims(is_element, axes)
+    return None if found.all() else found.reshape(-1, *counts)
 
 
 def laid_out_windows(x: Any, fill: Any, *, window_dimensions: Ints, window_strides: Ints, padding: Pads,
@@ -240,7 +261,7 @@ def laid_out_windows(x: Any, fill: Any, *, window_dimensions: Ints, window_strid
     padded = pad(x, fill, config)
     rows = []
     for place in itertools.product(*map(range, window_dimensions)):
-        starts = [at * step for at, step in zip(place, window_dilation, strict=True)]
+        starts = [at * step if count else 0 for at, step, count in zip(place, window_dilation, counts, strict=True)]
         limits = [start + (count - 1) * stride + 1 if count else start
                   for start, count, stride in zip(starts, counts, window_strides, strict=True)]
         rows.append(expand_dims(slice(padded, starts, limits, window_strides), (0,)))

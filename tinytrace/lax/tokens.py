@@ -55,7 +55,7 @@ class AbstractToken(ShapedArray):
         """Return this type, as JAX does."""
         return self
 
-    def str_short(self) -> str:
+    def str_short(self, short_dtypes: bool = True) -> str:
         return "Tok"
 
     def str_long(self) -> str:

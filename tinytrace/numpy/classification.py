@@ -110,7 +110,7 @@ def signbit(x: ArrayLike, /) -> Value:
     if dtype.kind == "b":
         return _constant(x, False)
     if is_complex(dtype):
-        raise ValueError("jnp.signbit is not well defined for complex inputs")
+        raise ValueError(f"jax.numpy.signbit is not well defined for {dtype}")
     if dtype in STORAGE_TYPES:
         raise NotImplementedError("jax.numpy.signbit only supports 16, 32, and 64-bit types.")
     bits = lax.bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))

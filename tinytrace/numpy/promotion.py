@@ -39,6 +39,7 @@ from tinytrace.core.dtypes import (
 from tinytrace.core.storage_types import SMALL_INTEGERS
 from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.primitives.checks import canonicalize_axis as canonicalize_axis
+from tinytrace.primitives.conversion import warn_of_imaginary_part
 from tinytrace.tracebacks import api_boundary
 from tinytrace.transforms.jvp import JVPTracer
 
@@ -48,7 +49,7 @@ ArrayLike: TypeAlias = Any
 Value: TypeAlias = Any
 """What functions return: an Array, or the tracer of one."""
 
-Axis: TypeAlias = "int | Sequence[int] | None"
+Axis: TypeAlias = "int | str | Sequence[int | str] | None"
 DTypeLike: TypeAlias = Any
 
 
@@ -102,6 +103,8 @@ def convert(x: Any, dtype: DType, weak_type: bool = False) -> Any:
     if isinstance(x, (Array, Tracer)):
         if x.aval.dtype == dtype and x.aval.weak_type == weak_type:
             return x
+        if x.aval.dtype.kind == "c" and dtype.kind not in "cb":  # as bools they lose nothing
+            warn_of_imaginary_part(stacklevel=3)
     elif type(x) in (int, float) and is_eager():
         return array_from_numpy(np.array(x).astype(dtype), ShapedArray((), dtype, weak_type))
     return lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)

@@ -52,6 +52,8 @@ class Reduction(NamedTuple):
     """Are 16-bit floats summed as float32?"""
     on_bool: Reduction | None = None
     """What to do instead when computing in bool."""
+    collective: str = ""
+    """What reduces over named axes, as `lax` calls it; positions may stand among the names."""
 
 
 def _as_number(x: Value) -> Value:
@@ -64,17 +66,17 @@ def _as_bool(x: Value) -> Value:
 
 ALL = Reduction("all", reduction.reduce_and, lax.bitwise_and, True, on=_as_bool)
 ANY = Reduction("any", reduction.reduce_or, lax.bitwise_or, False, on=_as_bool)
-SUM = Reduction("sum", reduce_sum, lax.add, 0, on=_as_number, wide=True, on_bool=ANY)
+SUM = Reduction("sum", reduce_sum, lax.add, 0, on=_as_number, wide=True, on_bool=ANY, collective="psum")
 PROD = Reduction("prod", reduction.reduce_prod, lax.mul, 1, on=_as_number, wide=True, on_bool=ALL)
-MAX = Reduction("max", reduction.reduce_max, lax.max, -np.inf, has_identity=False)
-MIN = Reduction("min", reduction.reduce_min, lax.min, np.inf, has_identity=False)
+MAX = Reduction("max", reduction.reduce_max, lax.max, -np.inf, has_identity=False, collective="pmax")
+MIN = Reduction("min", reduction.reduce_min, lax.min, np.inf, has_identity=False, collective="pmin")
 
 
 def reduce_over(kind: Reduction, a: Any, axis: Axis = None, *, dtype: Any = None, out: None = None,
                 keepdims: bool = False, initial: Any = None, where: Any = None,
                 promote_integers: bool = False) -> Value:
-    """Reduce `a` over `axis` (all axes when None)."""
-    axis, name = static_axis(axis), kind.name
+    """Reduce `a` over `axis` (all axes when None); one that is a string is the axis of that name under `vmap`."""
+    axis, name = static_axis(axis, named=True), kind.name
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
     check_arraylike(name, a)
@@ -90,16 +92,19 @@ def _reduce_over(a: Any, initial: Any, where: Any, kind: Reduction, axis: Any, d
         raise ValueError(f"reduction operation {name} does not have an identity, so to use a where mask one has to "
                          "specify 'initial'")
     a = kind.on(as_array(a))
-    axes = reduction_axes(a, axis)
+    axes, names = reduction_axes(a, axis), axis_names(axis)
     if initial is None and not kind.has_identity and not _all(np.shape(a)[i] >= 1 for i in axes):
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
     result_dtype = dtype or (wide_integer(a.dtype) if promote_integers else a.dtype)
     computed = upcast_float16(result_dtype) if kind.wide else result_dtype
+    collective = kind.collective
     kind = kind.on_bool if computed == BOOL and kind.on_bool is not None else kind
     a = convert(a, computed)
     if where is not None:
         a = choose_where(where, a, start_value(computed, kind.start))
-    result = kind.reduce(a, axes)
+    if names and not collective:
+        raise NotImplementedError(f"Named reductions not implemented for jnp.{name}()")
+    result = getattr(lax, collective)(a, (*names, *axes)) if names else kind.reduce(a, axes)
     if initial is not None:
         result = kind.combine(_scalar_initial(initial, computed), result)
     if keepdims:
@@ -221,25 +226,34 @@ def any(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 # --- what other reductions use ---------------------------------------------------------------------------------
 
 def reduction_axes(a: Any, axis: Axis) -> tuple[int, ...]:
-    """Return `axis` as a tuple of axes counted from the front."""
+    """Return the positions in `axis` as a tuple of axes counted from the front."""
     ndim = np.ndim(a)
     if axis is None:
         return tuple(range(ndim))
-    axes = canonicalize_axes(axis if isinstance(axis, (np.ndarray, tuple, list)) else (axis,), ndim)
+    axes = axis if isinstance(axis, (np.ndarray, tuple, list)) else (axis,)
+    axes = canonicalize_axes([i for i in axes if not isinstance(i, str)], ndim)
     if len(axes) != len(set(axes)):
         raise ValueError(f"duplicate value in 'axis': {axis}")
     return axes
 
 
-def static_axis(axis: Any) -> Any:
-    """Return `axis` as an int, a tuple of ints or None; raises when it depends on traced values."""
+def axis_names(axis: Any) -> tuple[str, ...]:
+    """Return the names in `axis`."""
+    return tuple(i for i in (axis if isinstance(axis, (tuple, list)) else (axis,)) if isinstance(i, str))
+
+
+def static_axis(axis: Any, named: bool = False) -> Any:
+    """Return `axis` as an int, a tuple of ints or None; raises when it depends on traced values.
+
+    named: may there be names among them?
+    """
     axis = concrete(axis, "The axis argument must be known statically.")
-    if axis is None:
-        return None
+    if axis is None or (named and isinstance(axis, str)):
+        return axis
     try:
         return operator.index(axis)
     except TypeError:
-        return tuple(operator.index(i) for i in axis)
+        return tuple(i if named and isinstance(i, str) else operator.index(i) for i in axis)
 
 
 def wide_integer(dtype: DType) -> DType:

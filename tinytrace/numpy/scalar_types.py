@@ -12,7 +12,7 @@ import numpy as np
 from tinytrace.config import enable_x64
 from tinytrace.core import dtypes as core
 from tinytrace.core.dtypes import BFLOAT16, DType, KeyType, extended, prng_key, to_numpy_dtype
-from tinytrace.core.storage_types import SMALL_FLOATS, SMALL_INTEGERS, integer_limits
+from tinytrace.core.storage_types import SMALL_FLOATS, SMALL_INTEGERS
 from tinytrace.numpy.array_creation import asarray
 from tinytrace.numpy.promotion import DTypeLike, Value
 
@@ -99,7 +99,7 @@ def iinfo(int_type: Any) -> Any:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.iinfo.html.
     """
-    return integer_limits(to_numpy_dtype(int_type))
+    return ml_dtypes.iinfo(to_numpy_dtype(int_type))  # type: ignore[no-untyped-call]
 
 
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:

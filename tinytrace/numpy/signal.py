@@ -12,7 +12,7 @@ from tinytrace.api.autodiff import jvp
 from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.jit import jit
 from tinytrace.api.library import library_jit
-from tinytrace.core.dtypes import is_complex
+from tinytrace.core.dtypes import is_complex, is_float
 from tinytrace.numpy.arithmetic import abs, mod
 from tinytrace.numpy.array_creation import asarray, ones
 from tinytrace.numpy.classification import conj
@@ -174,6 +174,8 @@ def i0(x: ArrayLike) -> Value:
     See https://numpy.org/doc/stable/reference/generated/numpy.i0.html.
     """
     x, = promote_args_inexact("i0", x)
+    if not is_float(x.dtype):
+        raise ValueError(f"Unsupported input type to jax.numpy.i0: {x.dtype}")
     return _i0(x)
 
 

@@ -85,6 +85,7 @@ def lexsort(keys: Any, axis: int = -1) -> Value:
     return lax.sort((*arrays[::-1], places), dimension=axis, num_keys=len(arrays))[-1]
 
 
+@library_jit()
 def sort_complex(a: ArrayLike) -> Value:
     """Return the elements sorted along the last axis, by real parts and then by imaginary parts, as complex numbers.
 

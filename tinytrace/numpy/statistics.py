@@ -41,7 +41,7 @@ def mean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = N
 
     See https://numpy.org/doc/stable/reference/generated/numpy.mean.html.
     """
-    axis = static_axis(axis)
+    axis = static_axis(axis, named=True)
     check_arraylike("mean", a)
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.mean is not supported.")
@@ -67,7 +67,8 @@ def _count(a: Any, axis: Any, dtype: DType, keepdims: bool, where: Any) -> Value
 def _axis_size(shape: tuple[int, ...], axis: Any) -> int:
     if axis is None:
         return math.prod(shape)
-    return math.prod(shape[i] for i in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    return math.prod(lax.psum(1, i) if isinstance(i, str) else shape[i] for i in axes)
 
 
 def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: bool = False,
@@ -128,7 +129,7 @@ def var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = No
 
     See https://numpy.org/doc/stable/reference/generated/numpy.var.html.
     """
-    return _var(a, static_axis(axis), dtype, out, _correction(ddof, correction), keepdims, where=where)
+    return _var(a, static_axis(axis, named=True), dtype, out, _correction(ddof, correction), keepdims, where=where)
 
 
 def std(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = None, ddof: int = 0,
@@ -140,7 +141,7 @@ def std(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: None = No
 
     See https://numpy.org/doc/stable/reference/generated/numpy.std.html.
     """
-    return _std(a, static_axis(axis), dtype, out, _correction(ddof, correction), keepdims, where=where)
+    return _std(a, static_axis(axis, named=True), dtype, out, _correction(ddof, correction), keepdims, where=where)
 
 
 def _correction(ddof: Any, correction: Any) -> Any:
@@ -205,7 +206,7 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ptp.html.
     """
-    return _ptp(a, static_axis(axis), out, keepdims)
+    return _ptp(a, static_axis(axis, named=True), out, keepdims)
 
 
 @library_jit("axis", "keepdims")

@@ -63,8 +63,7 @@ def convert_element_type(operand: Any, new_dtype: Any = None, weak_type: bool = 
         return _convert_keys(operand, old_dtype, new_dtype)
     old_weak_type = is_weak(operand)
     if is_complex(old_dtype) and not is_complex(new_dtype):
-        warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning,
-                      stacklevel=2)
+        warn_of_imaginary_part(stacklevel=3)
     if old_dtype == FLOAT0:  # the tangents of integers: zeros, where numbers are asked for
         operand, old_dtype = np.zeros(np.shape(operand), new_dtype), new_dtype
     if type(operand) is int:  # it may fit into the new dtype without fitting into int32
@@ -72,6 +71,12 @@ def convert_element_type(operand: Any, new_dtype: Any = None, weak_type: bool = 
     if is_array(operand) and old_dtype == new_dtype and old_weak_type == weak_type:
         return operand
     return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=bool(weak_type))
+
+
+def warn_of_imaginary_part(stacklevel: int) -> None:
+    """Warn as NumPy does where complex numbers become real ones."""
+    warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning,
+                  stacklevel)
 
 
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:

@@ -61,7 +61,7 @@ def reduce_monoid(operand: Any, init_value: Any, computation: Callable[[Any, Any
 
 def is_identity(reducer: Any, init_value: Any) -> bool:
     """Is `init_value` a number that changes nothing for `reducer`?"""
-    if np.ndim(init_value) or not isinstance(init_value, (bool, int, float, np.generic, np.ndarray, Array)):
+    if np.ndim(init_value) or not isinstance(init_value, (bool, int, float, complex, np.generic, np.ndarray, Array)):
         return False
     return bool(np.asarray(init_value) == identity(reducer.combine, dtype_of(init_value)))
 

@@ -196,6 +196,8 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Shape | None = Non
     if method not in ("cholesky", "eigh", "svd"):
         raise ValueError("method must be one of {'svd', 'eigh', 'cholesky'}")
     dtype = canonicalize_dtype(jnp.result_type(float, mean, cov) if dtype is None else dtype)
+    if not is_float(dtype):
+        raise ValueError(f"dtype argument to `multivariate_normal` must be a float dtype, got {dtype}")
     shape = optional_shape(shape)
     return _multivariate_normal(typed, mean, cov, shape, dtype, method)
 

@@ -10,7 +10,7 @@ from tinytrace import lax
 from tinytrace.api.library import remembered
 from tinytrace.core.dtypes import is_complex
 from tinytrace.numpy.promotion import ArrayLike, promote_args_inexact
-from tinytrace.numpy.reductions import reduction_axes
+from tinytrace.numpy.reductions import axis_names, reduction_axes
 
 
 @remembered("axis", "keepdims", "return_sign")
@@ -29,13 +29,14 @@ def logsumexp(a: ArrayLike, axis: Any = None, b: ArrayLike | None = None, keepdi
         a, b = promote_args_inexact("logsumexp", a, b)
         a = jnp.where(b != 0, a, -jnp.inf)
     axes = reduction_axes(a, axis)
-    largest = jnp.max(a.real, axis=axes, keepdims=keepdims, where=where, initial=-jnp.inf)
+    all_axes: tuple[int | str, ...] = (*axis_names(axis), *axes)
+    largest = jnp.max(a.real, axis=all_axes, keepdims=keepdims, where=where, initial=-jnp.inf)
     largest = lax.stop_gradient(lax.select(jnp.isfinite(largest), largest, lax.full_like(largest, 0)))
     around = largest if keepdims else lax.expand_dims(largest, axes)
     terms = lax.exp(lax.sub(a, around.astype(a.dtype)))
     if b is not None:
         terms = lax.mul(terms, b)
-    total = jnp.sum(terms, axis=axes, keepdims=keepdims, where=where)
+    total = jnp.sum(terms, axis=all_axes, keepdims=keepdims, where=where)
     sign = lax.sign(total)
     size = jnp.abs(total) if return_sign or not is_complex(a.dtype) else total
     out = lax.add(lax.log(size), largest.astype(size.dtype))
