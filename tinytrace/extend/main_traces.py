@@ -21,6 +21,7 @@ from typing import Any
 
 from tinytrace.config import config
 from tinytrace.core import trace as traces
+from tinytrace.core.jaxpr import jaxpr_as_fun
 from tinytrace.core.named_axes import Axis, no_axis_name
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.trace import Tracer, current_trace, leaked_tracer_error, set_current_trace
@@ -140,12 +141,24 @@ class Scope(traces.Trace):
         return self.parent
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        with set_current_trace(self._below()):
-            if not self._is_asked(args):
+        if not self._is_asked(args):
+            with set_current_trace(self._below()):
                 return primitive.bind(*args, **params)
+        if primitive.map_primitive:
+            return self._process_program(primitive, args, params)
+        # What a rule binds goes below, but for what it binds on tracers of its own, as in a program that it interprets.
+        with set_current_trace(Scope(self.main, self._below(), dynamic=False)):
             trace = self.main.with_cur_sublevel()
             out = trace.process_primitive(primitive, list(map(trace.full_raise, args)), params)
         return list(map(full_lower, out)) if primitive.multiple_results else full_lower(out)
+
+    def _process_program(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Let the class say what becomes of a program that is mapped; JAX gives it the function before it is traced."""
+        params = dict(params)
+        closed, axes = params.pop("call_jaxpr"), params.pop("out_axes")
+        fun = jaxpr_as_fun(closed)
+        fun.__name__ = params["name"]
+        return self.process_call(primitive, wrap_init(fun), args, {**params, "out_axes_thunk": lambda: axes})
 
     def process_call(self, primitive: Any, fun: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Let the class say what becomes of a call; what its rule binds, a function of values, goes below."""
