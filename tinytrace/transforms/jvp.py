@@ -59,7 +59,7 @@ def _run(trace: JVPTrace, fun: FlatFunction, primals: Sequence[Any], tangents: S
          has_aux: bool) -> tuple[list[Any], list[Any], list[Any]]:
     outs = fun(*map(trace.join, primals, tangents))
     outs, aux = outs if has_aux else (outs, [])
-    return *unzip(map(trace.split, outs)), [trace.split(x)[0] for x in aux]
+    return *unzip(map(trace.split, outs)), list(map(trace.primal, aux))
 
 
 class JVPTracer(Tracer):
@@ -111,6 +111,10 @@ class JVPTrace(Trace):
         if isinstance(x, JVPTracer) and x._trace is self:
             return x.primal, x.tangent
         return x, Zero.from_primal_value(x)
+
+    def primal(self, x: Any) -> Any:
+        """Return what `x` is where nothing moves: any object at all, a text among what `has_aux` hands on."""
+        return x.primal if isinstance(x, JVPTracer) and x._trace is self else x
 
     def weak_as_primals(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Return the arguments of a jitted function: in it a tangent is weakly typed where its primal is."""
