@@ -45,8 +45,8 @@ class MathObjects:
 
     def commands(self) -> dict[str, tuple[str, ...]]:
         """Return by each object's file what makes its assembly."""
-        at = self._proper.index("-")
-        return {f"{name}.o": (*self._proper[:at], f"{name}.c", *self._proper[at + 1:]) for name in self._texts}
+        return {f"{name}.o": tuple(f"{name}.c" if argument == "-" else argument for argument in self._proper)
+                for name in self._texts}
 
     def missing(self) -> list[str]:
         """Return the files of the objects that are to be made now."""
