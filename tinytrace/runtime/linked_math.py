@@ -44,9 +44,9 @@ class MathObjects:
                 self._write(f"{name}.o", _kept[self._proper, text])
 
     def commands(self) -> dict[str, tuple[str, ...]]:
-        """Return by each object's file what makes its assembly."""
-        return {f"{name}.o": tuple(f"{name}.c" if argument == "-" else argument for argument in self._proper)
-                for name in self._texts}
+        """Return by each object's file what makes its assembly; a command that reads nothing fails when it is run."""
+        at = self._proper.index("-") if "-" in self._proper else len(self._proper)
+        return {f"{name}.o": (*self._proper[:at], f"{name}.c", *self._proper[at + 1:]) for name in self._texts}
 
     def missing(self) -> list[str]:
         """Return the files of the objects that are to be made now."""
