@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tinytrace.codegen.c.captures import packed, unpacked
 from tinytrace.codegen.c.clauses import chained, pragma_of
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.counters import counted, unrolling
@@ -299,8 +300,7 @@ class NestWriter:
         """Write or find the function that runs a part of `loop`; Returns its name and the pointers that it wants."""
         buffers, variables = captured([loop])
         calls = any(isinstance(stmt, Call) and stmt.procedure.uses_host for stmt in nested([loop]))
-        pointers = [f"(void *){named(b.name)}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
-        pointers += [f"(void *){HOST}"] * calls
+        pointers = [*packed(buffers, variables), *[f"(void *){HOST}"] * calls]
         found = pattern([loop])
         number = self._shared((loop.grain, found.key), found)
         if number is None:
@@ -320,15 +320,9 @@ class NestWriter:
         heading, equations = self._about
         if equations:
             inner.comment(heading, equations)
-        if not is_whole(loop):
-            inner.line("void *const *work = ctx;")
-        for k, buffer in enumerate(buffers):
-            const = "" if buffer.name in written_to else "const "
-            inner.line(f"{const}{array_type(buffer)} *restrict {buffer.name} = work[{k}];")
-        for k, x in enumerate(variables, len(buffers)):
-            kind = variable_type(x.dtype)
-            inner.line(f"const {kind} {x.args[0]} = *(const {kind} *)work[{k}];")
-            inner.declared.add(str(x.args[0]))
+        for line in unpacked(buffers, variables, written_to)[is_whole(loop):]:
+            inner.line(line)
+        inner.declared.update(str(x.args[0]) for x in variables)
         if calls:
             inner.line(f"const struct tt_host *host = work[{len(buffers) + len(variables)}];")
         writer = NestWriter(inner, self.functions, self.fuses)

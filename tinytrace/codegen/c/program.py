@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tinytrace.codegen.c.captures import captured_by, packed, unpacked
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.equal_kernels import repeated
-from tinytrace.codegen.c.lines import COPY, CFunction, named
+from tinytrace.codegen.c.lines import COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.nest import NestWriter, is_spread
-from tinytrace.codegen.c.types import memory_type
+from tinytrace.codegen.c.types import memory_type, row_declaration
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs
 from tinytrace.codegen.ir.statements import Buffer, Call, Declare, For, Row, nested
 
@@ -15,9 +16,10 @@ from tinytrace.codegen.ir.statements import Buffer, Call, Declare, For, Row, nes
 class ProgramWriter:
     """Writes kernels into `code`, and the functions that threads run into `functions`."""
 
-    def __init__(self, code: Code, fuses: bool) -> None:
+    def __init__(self, code: Code, fuses: bool, functions: list[CFunction] | None = None) -> None:
         self.code = code
-        self.functions: list[CFunction] = []
+        self.functions: list[CFunction] = [] if functions is None else functions
+        self._fuses = fuses
         self._nests = NestWriter(code, self.functions, fuses)
         self.has_loops = False
         """Does the entry itself compute in loops?"""
@@ -31,7 +33,11 @@ class ProgramWriter:
                 self.code.line("")
             if isinstance(kernel, Nest) and is_spread(kernel):
                 self._nests.write(kernel, heading)
-                self.code.forget_loads(kernel.writes)
+                self.code.forget_loads(kernel.accesses[1])
+                continue
+            if isinstance(kernel, Repeat) and kernel.grain:
+                self._spread(kernel, heading)
+                self.code.forget_loads()
                 continue
             if kernel.equations:
                 self.code.comment(heading, kernel.equations)
@@ -47,7 +53,7 @@ class ProgramWriter:
                     self._repeat(kernel)
                 case Choose():
                     self._choose(kernel)
-            self.code.forget_loads(kernel.writes if isinstance(kernel, Nest) else None)
+            self.code.forget_loads(kernel.accesses[1] if isinstance(kernel, Nest) else None)
 
     def finish(self) -> None:
         """Complete what can only be said when all kernels are written."""
@@ -67,6 +73,8 @@ class ProgramWriter:
             if pair in moving:
                 code.line(f"{_pointer(pair.after)} = {named(pair.second.name)};")
         with code.block(_head(loop), loop.eqns):
+            for buffer in loop.private:
+                code.line(row_declaration(buffer))
             for view in (view for view in loop.views if view.buffer.name in used):
                 const = "const " if view.base.space == "input" else ""
                 step = f"{view.step} * " if view.step != 1 else ""
@@ -83,6 +91,25 @@ class ProgramWriter:
             for pair in moving:
                 result, last = named(pair.result.name), pair.before.name
                 code.line(f"if ({last} != {result}) __builtin_memcpy({result}, {last}, {pair.result.nbytes});")
+
+    def _spread(self, loop: Repeat, heading: str) -> None:
+        """Write a loop whose iterations run on several threads: a function runs those from `begin` to `end`."""
+        buffers, variables = captured_by([loop])
+        inner = Code(self.code.reserved)
+        inner.eqns = loop.eqns
+        if heading and loop.equations:
+            inner.comment(heading, loop.equations)
+        for line in unpacked(buffers, variables, {b.name for b in buffers if b.space != "input"}):
+            inner.line(line)
+        inner.declared.update(str(x.args[0]) for x in variables)
+        ProgramWriter(inner, self._fuses, self.functions)._repeat(loop)
+        name = f"tt_kernel_{len(self.functions)}"
+        head = f"void {named(name)}(void *ctx, int64_t begin, int64_t end)"
+        self.functions.append(CFunction(name, head, *inner.finished(self.functions)))
+        self.code.declared.add(name)
+        work = ", ".join(packed(buffers, variables))
+        self.code.line(f"{HOST}->parallel_for({name}, (void *[]){{{work}}}, {loop.length}, {loop.grain});", SCAFFOLD,
+                       loop.eqns)
 
     def _choose(self, choice: Choose) -> None:
         assert choice.index is not None
@@ -103,6 +130,8 @@ def _head(loop: Repeat) -> str:
     if loop.iteration is None:
         return "for (;;)"
     t = loop.iteration.args[0]
+    if loop.grain:
+        return f"for (int64_t {t} = begin; {t} < end; {t}++)"
     if loop.reverse:
         return f"for (int64_t {t} = {loop.length - 1}; {t} >= 0; {t}--)"
     return f"for (int64_t {t} = 0; {t} < {loop.length}; {t}++)"
@@ -120,7 +149,7 @@ def names_of(kernels: Sequence[Kernel]) -> set[str]:
                 found.add(str(stmt.local.args[0]))
         if isinstance(kernel, Repeat):
             found.update(b.name for pair in kernel.exchanges for b in (pair.before, pair.after))
-            found.update(view.buffer.name for view in kernel.views)
+            found.update(buffer.name for buffer in (*kernel.private, *(view.buffer for view in kernel.views)))
             found.update([str(kernel.iteration.args[0])] if kernel.iteration is not None else [])
         for program in inner_programs(kernel):
             found |= names_of(program)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract
+from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Call, Combine, For, Stmt, Store, When, expressions
 from tinytrace.core.operations import Operation
@@ -63,6 +64,21 @@ def duration(body: Sequence[Stmt], times: float = 1.0) -> float:
             total += duration(stmt.body, times * stmt.axis.args[1])
         elif isinstance(stmt, When):
             total += duration(stmt.body, times)
+    return total
+
+
+def program_duration(kernels: Sequence[Kernel]) -> float:
+    """Return about how many nanoseconds kernels take on one thread; a conditional loop is taken to turn once."""
+    total = 0.0
+    for kernel in kernels:
+        inner = [program_duration(program) for program in inner_programs(kernel)]
+        match kernel:
+            case Nest(body=body):
+                total += duration(body)
+            case Repeat(length=length):
+                total += max(length, 1) * sum(inner)
+            case _:
+                total += max(inner, default=0.0)
     return total
 
 

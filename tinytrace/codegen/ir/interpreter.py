@@ -85,6 +85,7 @@ class _Run:
         for k in reversed(steps) if loop.reverse else steps:
             if loop.iteration is not None:
                 self.values[loop.iteration] = k
+            self.memory.update((buffer, unwritten(buffer)) for buffer in loop.private)
             for view in loop.views:
                 memory[view.buffer] = self._part(view.base, k * view.step, view.buffer.size)
             self.program(loop.condition)

@@ -10,7 +10,7 @@ from its statements when it is asked for. A kernel prints itself with its equati
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tinytrace.codegen.ir.equations import Equation
@@ -175,6 +175,10 @@ class Repeat(Kernel):
     views: Sequence[View] = ()
     exchanges: Sequence[Exchange] = ()
     body: Sequence[Kernel] = ()
+    grain: int = 0
+    """Iterations that one thread takes at least, when the loop is spread over threads; 0: it is not."""
+    private: Sequence[Buffer] = ()
+    """Arrays on the stack that each iteration has for itself, when they are on threads."""
 
     @lazy
     def accesses(self) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
@@ -260,6 +264,27 @@ def with_equations_in(kernel: Kernel, places: Mapping[str, str]) -> Kernel:
     if all(new is old for new, old in zip(equations, kernel.equations, strict=True)):
         return kernel
     return told(kernel, equations=equations)
+
+
+def mentions(kernels: Iterable[Kernel]) -> Iterator[Buffer | Node]:
+    """Yield the arrays and variables that are used, each as often as it is; stores into variables are not uses."""
+    for kernel in kernels:
+        roots: list[Node] = []
+        for stmt in nested(kernel.body) if isinstance(kernel, Nest) else ():
+            roots += expressions(stmt)
+            yield from touched(stmt)
+        if isinstance(kernel, Repeat):
+            roots += [kernel.wanted] if kernel.wanted is not None else []
+            for pair in kernel.exchanges:
+                yield from {pair.first, pair.second, pair.result}
+            yield from (view.base for view in kernel.views)
+        elif isinstance(kernel, Choose) and kernel.index is not None:
+            roots.append(kernel.index)
+        for node in walk(roots):
+            if node.op in ("load", "local"):
+                yield node.args[0] if node.op == "load" else node
+        for program in inner_programs(kernel):
+            yield from mentions(program)
 
 
 KernelT = TypeVar("KernelT", bound=Kernel)

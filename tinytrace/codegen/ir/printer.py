@@ -64,8 +64,11 @@ def _program(kernels: Sequence[Kernel], indent: str) -> Iterator[KernelLine]:
 def _repeat(loop: Repeat, indent: str) -> Iterator[KernelLine]:
     order = " backwards" if loop.reverse else ""
     counted = f" {loop.iteration} in 0 .. {loop.length}{order}" if loop.iteration else ""
-    yield KernelLine(f"{indent}repeat{counted}:", loop.eqns)
+    grain = f" grain {loop.grain}" if loop.grain else ""
+    yield KernelLine(f"{indent}repeat{counted}{grain}:", loop.eqns)
     inner = indent + "    "
+    for buffer in loop.private:
+        yield KernelLine(f"{inner}row {buffer}", loop.eqns)
     if loop.variables:
         yield KernelLine(f"{inner}carries {', '.join(map(_typed, loop.variables))}", loop.eqns)
     for pair in loop.exchanges:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 
 from tinytrace.codegen.ir.claims import Access, Claim, Meeting
 from tinytrace.codegen.ir.evaluation import KernelError
+from tinytrace.codegen.ir.independence import shared_by_iterations
 from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat
 from tinytrace.codegen.ir.nodes import Node, number, walk
 from tinytrace.codegen.ir.reductions import accumulator_type
@@ -100,6 +101,9 @@ class _Scope:
         for view in loop.views:
             if loop.length * view.step > view.base.size or view.buffer.size > view.step:
                 raise KernelError(f"{view.buffer} leaves {view.base}")
+        if loop.grain:
+            _check_independence(loop)
+            scope.made.update(loop.private)
         scope.program(loop.condition)
         if loop.wanted is not None:
             scope.expression(loop.wanted)
@@ -220,6 +224,14 @@ def _check_variables(loop: For) -> None:
             may_fold = isinstance(stmt, Combine) and not loop.independent
             if isinstance(place, Node) and place not in own and not may_fold:
                 raise KernelError(f"iterations of {how} loop over {loop.axis} share {place}")
+
+
+def _check_independence(loop: Repeat) -> None:
+    """Iterations on several threads share nothing that one of them changes."""
+    own = {buffer.name for buffer in loop.private}
+    shared = [x for x in shared_by_iterations(loop) if isinstance(x, Node) or x.name not in own]
+    if shared or loop.iteration is None or loop.condition:
+        raise KernelError(f"iterations on several threads share {', '.join(map(str, shared)) or 'a condition'}")
 
 
 def _meetings(loop: For, inside: Sequence[tuple[Access, bool]]) -> Iterator[Meeting]:

@@ -9,22 +9,22 @@ what it leaves in scalars. What one kernel leaves for the next is a row, as the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, unflattened
 from tinytrace.codegen.ir.kernel import (
-    Choose,
     Exchange,
     Kernel,
     Nest,
     Repeat,
     inner_programs,
+    mentions,
     with_equations_in,
     with_programs,
 )
 from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
 from tinytrace.codegen.ir.rewriting import Replacement
-from tinytrace.codegen.ir.statements import Buffer, Declare, For, Row, Stmt, Store, expressions, nested, touched
+from tinytrace.codegen.ir.statements import Buffer, Declare, For, Row, Stmt, Store, expressions, nested
 from tinytrace.codegen.passes.in_place import update_carries_in_place
 from tinytrace.codegen.passes.index_set_splitting import split_at_guards
 from tinytrace.codegen.schedule.lane_simd import TILE_BYTES, TILE_ROWS
@@ -36,59 +36,41 @@ FEWEST_ITERATIONS = 4
 
 def interchange_loops(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose counted loops around elementwise kernels are loops over points, where that can be."""
-    return _program(kernels, Counter(_mentions(kernels))) if _has_loops(kernels) else list(kernels)
+    return _program(kernels, Counter(mentions(kernels))) if _has_loops(kernels) else list(kernels)
 
 
 def _has_loops(kernels: Iterable[Kernel]) -> bool:
     return any(isinstance(kernel, Repeat) or any(map(_has_loops, inner_programs(kernel))) for kernel in kernels)
 
 
-def _program(kernels: Sequence[Kernel], mentions: Counter[object]) -> list[Kernel]:
-    """Return a program; mentions: how often each array and variable is used in all of the program around it."""
+def _program(kernels: Sequence[Kernel], uses: Counter[Buffer | Node]) -> list[Kernel]:
+    """Return a program; uses: how often each array and variable is used in all of the program around it."""
     result: list[Kernel] = []
     for kernel in kernels:
-        changed = with_programs(kernel, [_program(program, mentions) for program in inner_programs(kernel)])
+        changed = with_programs(kernel, [_program(program, uses) for program in inner_programs(kernel)])
         result.append(changed)
         if changed is not kernel:
             result = update_carries_in_place(result)  # a loop inside may be loops over elements now
         last = result[-1]
         if isinstance(last, Repeat):
-            elsewhere = mentions - Counter(_mentions([kernel]))
+            elsewhere = uses - Counter(mentions([kernel]))
             result = _interchanged(result[:-1], last, elsewhere) or result
     return result
 
 
-def _mentions(kernels: Iterable[Kernel]) -> Iterator[object]:
-    """Yield the arrays and variables that are used, each as often as it is; stores into variables are not uses."""
-    for kernel in kernels:
-        roots: list[Node] = []
-        for stmt in nested(kernel.body) if isinstance(kernel, Nest) else ():
-            roots += expressions(stmt)
-            yield from touched(stmt)
-        if isinstance(kernel, Repeat):
-            roots += [kernel.wanted] if kernel.wanted is not None else []
-            for pair in kernel.exchanges:
-                yield from {pair.first, pair.second, pair.result}
-            yield from (view.base for view in kernel.views)
-        elif isinstance(kernel, Choose) and kernel.index is not None:
-            roots.append(kernel.index)
-        for node in walk(roots):
-            if node.op in ("load", "local"):
-                yield node.args[0] if node.op == "load" else node
-        for program in inner_programs(kernel):
-            yield from _mentions(program)
-
-
-def _interchanged(before: list[Kernel], repeat: Repeat, elsewhere: Counter[object]) -> list[Kernel] | None:
+def _interchanged(before: list[Kernel], repeat: Repeat, elsewhere: Counter[Buffer | Node]) -> list[Kernel] | None:
     """Return the kernels `before` a loop, without those that give it its first values, and the loops over points."""
     pieces = _loops_inside(repeat)
-    if pieces is None or any(elsewhere[x] for x in (*repeat.variables, *_temporaries(repeat, pieces[1]))):
+    if pieces is None:
+        return None
+    own: list[Buffer | Node] = [*repeat.variables, *_temporaries(repeat, pieces[1])]
+    if any(elsewhere[x] for x in own):
         return None
     beginning = _beginning(before, repeat)
     if beginning is None:
         return None
     kept, scalars, stores = beginning
-    made = Counter(_mentions(stores.values()))
+    made = Counter(mentions(stores.values()))
     needed = [pair for pair in repeat.exchanges
               if pair.result.space != "workspace" or elsewhere[pair.result] > made[pair.result]]
     loops = _Interchange(repeat, scalars, stores, needed, *pieces).statements()

@@ -11,6 +11,7 @@ from tinytrace.codegen.passes.half_strips import round_in_strips
 from tinytrace.codegen.passes.in_place import update_carries_in_place
 from tinytrace.codegen.passes.index_set_splitting import split_index_sets
 from tinytrace.codegen.passes.interchange import interchange_loops
+from tinytrace.codegen.passes.loop_threads import spread_iterations
 from tinytrace.codegen.passes.narrow_gathers import read_narrow_elements_first
 from tinytrace.codegen.passes.prefetch import prefetch_rows
 from tinytrace.codegen.passes.quotients import split_quotients
@@ -31,6 +32,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     fuse_epilogues,
     tile_loops,
     spread_over_threads,
+    spread_iterations,
     stream_results,
     prefetch_rows,
     read_narrow_elements_first,

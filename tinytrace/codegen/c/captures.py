@@ -1,0 +1,57 @@
+"""What the functions that threads run take from their caller: arrays and variables, through an array of pointers."""
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tinytrace.codegen.c.lines import named
+from tinytrace.codegen.c.types import array_type, variable_type
+from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs, mentions
+from tinytrace.codegen.ir.nodes import Node
+from tinytrace.codegen.ir.statements import Buffer, Declare, Row, nested
+
+
+def captured_by(kernels: Sequence[Kernel]) -> tuple[list[Buffer], list[Node]]:
+    """Return the arrays and variables of the program around them that kernels use (of statements: `captured`)."""
+    made = _made(kernels)
+    used = {_name(x): x for x in mentions(kernels) if _name(x) not in made}
+    return [x for x in used.values() if isinstance(x, Buffer)], [x for x in used.values() if isinstance(x, Node)]
+
+
+def packed(buffers: Sequence[Buffer], variables: Sequence[Node]) -> list[str]:
+    """Return the pointers by which a function finds arrays and variables of its caller."""
+    return [f"(void *){named(b.name)}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]
+
+
+def unpacked(buffers: Sequence[Buffer], variables: Sequence[Node], written_to: Collection[str]) -> list[str]:
+    """Return the lines with which such a function begins; written_to: the names of the arrays that it may change."""
+    lines = ["void *const *work = ctx;"]
+    for k, buffer in enumerate(buffers):
+        const = "" if buffer.name in written_to else "const "
+        lines.append(f"{const}{array_type(buffer)} *restrict {buffer.name} = work[{k}];")
+    for k, x in enumerate(variables, len(buffers)):
+        kind = variable_type(x.dtype)
+        lines.append(f"const {kind} {x.args[0]} = *(const {kind} *)work[{k}];")
+    return lines
+
+
+def _made(kernels: Sequence[Kernel]) -> set[str]:
+    """Return the names of the arrays and variables that exist in kernels alone."""
+    found: set[str] = set()
+    for kernel in kernels:
+        for stmt in nested(kernel.body) if isinstance(kernel, Nest) else ():
+            if isinstance(stmt, Declare):
+                found.add(_name(stmt.local))
+            elif isinstance(stmt, Row):
+                found.add(stmt.buffer.name)
+        if isinstance(kernel, Repeat):
+            arrays = [*kernel.private, *(view.buffer for view in kernel.views)]
+            arrays += [b for pair in kernel.exchanges for b in (pair.before, pair.after)]
+            found.update(buffer.name for buffer in arrays)
+            found.update([_name(kernel.iteration)] if kernel.iteration is not None else [])
+        for program in inner_programs(kernel):
+            found |= _made(program)
+    return found
+
+
+def _name(x: Buffer | Node) -> str:
+    return x.name if isinstance(x, Buffer) else str(x.args[0])
