@@ -1,4 +1,4 @@
-"""The next row of a large array is asked for ahead where rows are read more than once; results are the same."""
+"""What is read next of a large array is asked for ahead: the next row, or the block a page behind; same results."""
 import numpy as np
 import pytest
 
@@ -46,3 +46,32 @@ def test_only_rows_that_are_read_again_are_asked_for():
 
 def test_nobody_asks_beyond_the_last_row():
     assert "if (i0 < 16383) {" in text_of(PROGRAMS["argmax"], 16384, 1024)
+
+
+LONG = np.random.default_rng(0).standard_normal((5, 4500)).astype(np.float32)
+IN_BLOCKS = {
+    "sums of rows": lambda x: (x.sum(1), (x * x).sum(1)),
+    "products with a vector": lambda x: ((x * x[0]).sum(1), x.max(1)),
+    "of doubles": lambda x: (x.astype(float).sum(1), x.min(1)),
+    "of another part": lambda x: (x[1:, 7:].sum(1), x[1:, 7:].max(1)),
+}
+
+
+@pytest.mark.parametrize("name", IN_BLOCKS)
+def test_sums_in_blocks_are_the_same_bits(name, monkeypatch):
+    plain = jax.tree.leaves(jax.jit(lambda x: IN_BLOCKS[name](x))(LONG))
+    monkeypatch.setattr(prefetch, "LARGER_THAN_SECOND_CACHE", 4096)
+    jax.clear_caches()
+    asking = jax.jit(lambda x: IN_BLOCKS[name](x))
+    assert "__builtin_prefetch(" in asking.lower(LONG).as_text()
+    for a, b in zip(plain, jax.tree.leaves(asking(LONG)), strict=True):
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+    jax.clear_caches()
+
+
+def test_blocks_a_page_behind_are_asked_for_inside_of_the_array():
+    text = text_of(IN_BLOCKS["sums of rows"], 4096, 4096)
+    assert "if ((4096 * i0 + 256 * i1_block + 1280) <= 16777216) {" in text
+    assert "__builtin_prefetch((a + (4096 * i0 + 256 * i1_block + 16 * a_line + 1024)));" in text
+    assert "__builtin_prefetch(" not in text_of(IN_BLOCKS["sums of rows"], 100, 4096)
+    assert "__builtin_prefetch(" not in text_of(lambda x: x.sum(1), 4096, 4096)
