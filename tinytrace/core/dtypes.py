@@ -155,9 +155,11 @@ def to_numpy_dtype(dtype: Any) -> np.dtype[Any]:
 
 def warn_if_truncated(requested: Any, function: str = "") -> None:
     """Warn as JAX does when an explicitly requested 64-bit dtype is narrowed."""
+    if type(requested) is type and requested in _PYTHON_SCALARS:
+        return
     wanted = to_numpy_dtype(requested)
     got = canonicalize_dtype(wanted)
-    if wanted != got and not any(requested is python_type for python_type in _PYTHON_SCALARS):
+    if wanted != got:
         shown = requested if isinstance(requested, type) else wanted
         where = f"requested in {function}" if function else ""
         warnings.warn(

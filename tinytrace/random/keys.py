@@ -148,7 +148,7 @@ def check_key(name: str, key: Any, batched: bool = False) -> tuple[Any, bool]:
     typed = random_wrap(key, _tag(None)) if was_raw else key
     if was_raw:
         _judge_raw_key()
-    if np.ndim(typed) and not batched:
+    if not batched and typed.ndim:
         raise ValueError(f"{name} accepts a single key, but was given a key array of shape {np.shape(key)} != (). "
                          "Use jax.vmap for batching.")
     return typed, was_raw
