@@ -98,6 +98,29 @@ static inline void tt_round_strip_f16(float *restrict strip, int64_t n) {
         strip[i] = tt_round_f16(strip[i]);
 }
 
+/* Where the CPU computes with float16 (AVX512-FP16), loops of sums, products, quotients and these run as they stand: a
+   float has more than twice as many bits, so rounding its operations to float16 gives the bits of the CPU's own. */
+
+/* tt: tt_max_f16; needs:  */
+/* As tt_max_f32. */
+#ifdef __AVX512FP16__
+static inline _Float16 tt_max_f16(_Float16 x, _Float16 y) {
+    union { _Float16 value; uint16_t bits; } greater = {(x > y) | (x != x) ? x : y}, first = {x};
+    greater.bits &= (uint16_t)(x == y ? first.bits : 0xFFFFu);
+    return greater.value;
+}
+#endif
+
+/* tt: tt_min_f16; needs:  */
+/* As tt_min_f32. */
+#ifdef __AVX512FP16__
+static inline _Float16 tt_min_f16(_Float16 x, _Float16 y) {
+    union { _Float16 value; uint16_t bits; } lesser = {(x < y) | (x != x) ? x : y}, first = {x};
+    lesser.bits |= (uint16_t)(x == y ? first.bits : 0);
+    return lesser.value;
+}
+#endif
+
 /* tt: tt_bf16_to_f32; needs: tt_float_f32 */
 static inline float tt_bf16_to_f32(uint16_t x) { return tt_float_f32((uint32_t)x << 16); }
 

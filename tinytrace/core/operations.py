@@ -31,8 +31,8 @@ LAWS: Final = {
 class Operation:
     """One operation on elements of given types; made by `operation` alone, so equal ones are one object."""
 
-    __slots__ = ("arity", "calls", "chooses", "divisions", "factors", "flops", "formula", "is_arithmetic", "laws",
-                 "mentions", "name", "numpy", "operands", "result", "sides", "ulp")
+    __slots__ = ("arity", "calls", "chooses", "divisions", "factors", "flops", "formula", "is_arithmetic",
+                 "is_one_step", "laws", "mentions", "name", "numpy", "operands", "result", "sides", "ulp")
 
     def __init__(self, name: str, operands: tuple[DType, ...], result: DType, formula: Formula,
                  numpy: Callable[..., Any], ulp: float | None, laws: frozenset[str]) -> None:
@@ -55,6 +55,8 @@ class Operation:
         self.is_arithmetic = all(part.op in ("operand", "number") or (part.op == "infix" and part.args[0] in "+-*/")
                                  for part in found)
         """Is it made of C's own sums, differences, products and quotients alone?"""
+        self.is_one_step = self.is_arithmetic and sum(part.op == "infix" for part in found) == 1
+        """Is it one of these?"""
         self.divisions: int = sum(part.op == "infix" and part.args[0] == "/" for part in found)
         self.flops = 0 if formula.op == "operand" else 2 if formula.op == "fma" else 1
         """How many operations of programs it is: a conversion none, a product and a sum in one instruction two."""

@@ -121,3 +121,27 @@ def test_strips_of_several_kernels_have_names_of_their_own():
 
 def test_the_heading_says_what_the_loop_was():
     assert "/* loop over 5000: reads 10.0 kB, writes 10.0 kB, 10.0 kflop" in text_of(lambda x: x * 3 + 1, (5000,))
+
+
+def test_what_a_cpu_with_float16_computes_itself():
+    def ways(function, *shapes):
+        return text_of(function, *shapes).count("#ifdef __AVX512FP16__")
+
+    assert ways(lambda x, y: jnp.maximum(x * y + x, y) / 3, (1000,), (1000,)) == 1
+    assert ways(lambda x, y: x * y[3], (1000,), (1000,)) == 1
+    assert not ways(lambda x: jnp.tanh(x) + 1, (1000,))  # a function of floats
+    assert not ways(lambda x: (x * x).sum(), (1000,))  # floats are added
+    assert not ways(lambda x: (x * 2, x.astype(np.float32)), (1000,))
+    assert not ways(lambda x: x + 1, (100,))
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/"])
+def test_each_operation_on_neighbours_has_the_bits_of_numpy(sign):
+    x = np.concatenate([EVERY, EVERY[::-1], EVERY[::257].repeat(300)])
+    y = np.roll(x, 12_345)
+    got = np.asarray(jax.jit(lambda x, y: eval(f"(x {sign} y) {sign} x"))(x, y))
+    with np.errstate(all="ignore"):
+        expected = eval(f"(x {sign} y) {sign} x")
+    np.testing.assert_array_equal(got, expected)
+    is_number = expected == expected
+    np.testing.assert_array_equal(np.signbit(got[is_number]), np.signbit(expected[is_number]))

@@ -10,27 +10,42 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
      *     e:f16[5000] = mul d a
      */
     for (int64_t i0_strip = 0; i0_strip < 5; i0_strip++) {
-        float a_strip[992];
-        float b_strip[992];
-        float c_strip[992];
-        tt_widen_f16(a_strip, (a + (992 * i0_strip)), 992);
-        #pragma omp simd
-        for (int64_t i0 = 0; i0 < 992; i0++) {
-            b_strip[i0] = a_strip[i0] * 2.0f;
+        #ifdef __AVX512FP16__
+        {
+            #pragma omp simd
+            for (int64_t i0 = 0; i0 < 992; i0++) {
+                const _Float16 a_i = ((_Float16 *)a)[992 * i0_strip + i0];
+                const _Float16 b = (float)(a_i * ((_Float16)2.0f));
+                const _Float16 c = (float)(b + ((_Float16)1.0f));
+                const _Float16 d = (float)(tt_max_f16(c, a_i));
+                ((_Float16 *)e)[992 * i0_strip + i0] = (float)(d * a_i);
+            }
         }
-        tt_round_strip_f16(b_strip, 992);
-        #pragma omp simd
-        for (int64_t i0 = 0; i0 < 992; i0++) {
-            c_strip[i0] = b_strip[i0] + 1.0f;
+        #else
+        {
+            float a_strip[992];
+            float b_strip[992];
+            float c_strip[992];
+            tt_widen_f16(a_strip, (a + (992 * i0_strip)), 992);
+            #pragma omp simd
+            for (int64_t i0 = 0; i0 < 992; i0++) {
+                b_strip[i0] = a_strip[i0] * 2.0f;
+            }
+            tt_round_strip_f16(b_strip, 992);
+            #pragma omp simd
+            for (int64_t i0 = 0; i0 < 992; i0++) {
+                c_strip[i0] = b_strip[i0] + 1.0f;
+            }
+            tt_round_strip_f16(c_strip, 992);
+            #pragma omp simd
+            for (int64_t i0 = 0; i0 < 992; i0++) {
+                const float a_strip_i = a_strip[i0];
+                const float d = tt_max_f32(c_strip[i0], a_strip_i);
+                b_strip[i0] = d * a_strip_i;
+            }
+            tt_narrow_f16((e + (992 * i0_strip)), b_strip, 992);
         }
-        tt_round_strip_f16(c_strip, 992);
-        #pragma omp simd
-        for (int64_t i0 = 0; i0 < 992; i0++) {
-            const float a_strip_i = a_strip[i0];
-            const float d = tt_max_f32(c_strip[i0], a_strip_i);
-            b_strip[i0] = d * a_strip_i;
-        }
-        tt_narrow_f16((e + (992 * i0_strip)), b_strip, 992);
+        #endif
     }
     #pragma omp simd
     for (int64_t i0 = 4960; i0 < 5000; i0++) {

@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from tinytrace.codegen.c.comments import NamesInC, PendingComment
-from tinytrace.codegen.c.formulas import Text, spelled_operation
+from tinytrace.codegen.c.formulas import Text, own_float16, spelled_operation
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
-from tinytrace.codegen.c.numbers import is_negative, spelled
-from tinytrace.codegen.c.types import is_plain, rounded, variable_type, widened
+from tinytrace.codegen.c.own_float16 import OwnFloat16
+from tinytrace.codegen.c.types import is_plain, rounded, variable_type
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, value_of
@@ -43,6 +43,7 @@ class Code:
         self._hidden: list[list[tuple[Node, str | None]]] = [[]]
         """For each open block what it has added to `_known`, and what was there before."""
         self._taken: list[set[str]] = [set(self.reserved)]
+        self.float16 = OwnFloat16()
         self.uses: dict[Node, int] = defaultdict(int)
         """How often each expression of the current kernel is used."""
 
@@ -187,7 +188,7 @@ class Code:
 
     def _declare(self, node: Node, wish: str) -> None:
         name = self.fresh(wish)
-        kind = variable_type(node.dtype)
+        kind = self.float16.variable(name, node.dtype)
         if node.op == "where" and self.is_large(node):
             self._choose(node, kind, name)
         else:
@@ -266,7 +267,7 @@ class Code:
         """Return the text of `node`, and whether it is one word or call and needs no parentheses."""
         name = self.name_of(node)
         if name is not None:
-            return name, True
+            return self.float16.read(node, name)
         text, whole = self._written_out(node)
         return marked(text, node.eqns, COMPUTE if node.op == "apply" else COPY) if node.op != "local" else text, whole
 
@@ -274,15 +275,15 @@ class Code:
         args = node.args
         match node.op:
             case "axis" | "local":
-                return args[0], True
+                return self.float16.read(node, args[0])
             case "literal":
                 assert node.dtype is not None
-                return spelled(value_of(node), node.dtype), not is_negative(value_of(node))
+                return self.float16.number(value_of(node), node.dtype)
             case "affine":
                 return self._sum(*args)
             case "load":
                 text = f"{named(args[0].name)}[{self._text(args[1])[0]}]"
-                return text if args[0].wide else widened(text, args[0].dtype), True
+                return text if args[0].wide else self.float16.element(text, args[0]), True
             case "apply":
                 return self._apply(node)
             case "cast":
@@ -322,7 +323,8 @@ class Code:
         if node.args[0].is_conversion and not is_half(node.dtype):
             return self._text(node.args[1])
         text, whole, _ = self._formula(node)
-        if is_half(node.dtype):  # an exact result is a half already, as the greater of two is
+        if is_half(node.dtype) and not self.float16.computes(node.dtype):
+            # an exact result is a half already, as the greater of two is
             return (text, whole) if node.args[0].ulp == 0 else (rounded(text, node.dtype, is_plain(node)), True)
         if node.dtype.itemsize < 4 and node.dtype != BOOL:
             return f"({variable_type(node.dtype)})({text})", False
@@ -330,8 +332,9 @@ class Code:
 
     def _formula(self, node: Node) -> Text:
         """Return what the operation of a node computes, before it is rounded to a half or cast to a small integer."""
-        operation = node.args[0]
-        return spelled_operation(operation.formula, [self._operand_text(child) for child in node.children])
+        formula = node.args[0].formula
+        formula = own_float16(formula) if self.float16.computes(node.dtype) else formula
+        return spelled_operation(formula, [self._operand_text(child) for child in node.children])
 
     def _operand_text(self, node: Node) -> Text:
         return Text(*self._text(node), not _is_no_sum(node))

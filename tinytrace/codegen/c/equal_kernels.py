@@ -21,6 +21,7 @@ from tinytrace.codegen.ir.statements import (
     Call,
     Combine,
     Declare,
+    Either,
     For,
     Inclusive,
     Place,
@@ -170,6 +171,10 @@ class _Numbering:
                     self.eqns.append(eqns)
                 case Combine(place, op, value):
                     self._token("combine", self._place(place), op, self._number(value))
+                case Either(feature, first, second):
+                    self._token("either", feature)
+                    self._inner(first)
+                    self._inner(second)
                 case Inclusive(x):
                     self._token("inclusive", self._variable(x))
                 case When(guard, inner):

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.c.lines import HOST, named
+from tinytrace.codegen.passes.half_strips import OF_FLOAT16
 from tinytrace.core.dtypes import FLOAT32, FLOAT64
 from tinytrace.core.formulas import Formula, suffix
 from tinytrace.records import NamedTuple
@@ -45,6 +46,14 @@ def _template(formula: Formula, operands: tuple[tuple[bool, bool], ...]) -> tupl
     spelled = spelled_formula(formula, lambda part: texts[part.args[0]])
     pieces = spelled.text.split(_OPERAND)  # every other one is a number
     return tuple(int(x) if k % 2 else x for k, x in enumerate(pieces)), spelled.whole, spelled.is_sum
+
+
+@functools.cache
+def own_float16(formula: Formula) -> Formula:
+    """Return what a formula is where float16 is computed by the CPU's own operations: functions are of that type."""
+    args = tuple(own_float16(x) if isinstance(x, Formula) else OF_FLOAT16.get(x, x) if formula.op == "call" else x
+                 for x in formula.args)
+    return Formula(formula.op, args, formula.dtype)
 
 
 def spelled_formula(formula: Formula, operands: Callable[[Formula], Text]) -> Text:

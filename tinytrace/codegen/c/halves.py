@@ -11,7 +11,7 @@ from tinytrace.core.dtypes import BOOL, is_half
 
 def stored(code: Code, value: Node, text: str, array: Buffer) -> str:
     """Return what is stored for a value: not rounded twice, if it is rounded here and nowhere else."""
-    if not is_half(array.dtype):
+    if not is_half(array.dtype) or code.float16.computes(array.dtype):
         return text
     what = "exact" if _is_half_already(value) else "f32"
     if value.op == "apply" and code.name_of(value) is None:

@@ -32,6 +32,7 @@ from tinytrace.codegen.ir.statements import (
     Call,
     Combine,
     Declare,
+    Either,
     For,
     Inclusive,
     Place,
@@ -153,8 +154,8 @@ class NestWriter:
                 if isinstance(place, Node):
                     code.line(f"{place.args[0]} = {text};", COPY, place.eqns | value.eqns | eqns)
                 else:
-                    line = as_word(code, place, value) \
-                        or f"{self._place(place)} = {bits or stored(code, value, text, place[0])}"
+                    target = self._place(place) if bits else code.float16.target(self._place(place), place[0])
+                    line = as_word(code, place, value) or f"{target} = {bits or stored(code, value, text, place[0])}"
                     code.line(f"{line};", COPY, value.eqns | place[0].eqns | eqns)
             case Combine(place, op, value):
                 self._combine(place, op, value)
@@ -163,6 +164,14 @@ class NestWriter:
                     self._body(inner)
             case Call():
                 self._call(stmt)
+            case Either(feature, first, second):
+                code.line(f"#ifdef {feature}")
+                with code.float16.used(), code.block(""):
+                    self._body(first)
+                code.line("#else")
+                with code.block(""):
+                    self._body(second)
+                code.line("#endif")
 
     def _place(self, place: Place) -> str:
         if isinstance(place, Node):
@@ -183,7 +192,6 @@ class NestWriter:
         operation = fold_of(op, dtype).operation
         if operation.mentions[1] > 1 and value.op not in _PLAIN and self.code.name_of(value) is None:
             self.code.keep(value)
-        element = Text(self.code.operand(value), True)
         target = self._place(place)
         half = not isinstance(place, Node) and is_half(dtype)
         symbol = _assigned(operation.formula)
@@ -191,7 +199,7 @@ class NestWriter:
         if symbol and not half:
             self.code.line(f"{target} {symbol}= {self.code.value(value)};", COMPUTE, eqns)
             return
-        pair = Text(widened(target, dtype) if half else target, True), element
+        pair = Text(widened(target, dtype) if half else target, True), Text(self.code.operand(value), True)
         text = spelled_formula(operation.formula, lambda part: pair[part.args[0]]).text
         self.code.line(f"{target} = {narrowed(text, dtype) if half else text};", COMPUTE, eqns)
 

@@ -22,6 +22,7 @@ from tinytrace.codegen.ir.statements import (
     Call,
     Combine,
     Declare,
+    Either,
     For,
     Inclusive,
     Place,
@@ -30,6 +31,8 @@ from tinytrace.codegen.ir.statements import (
     Store,
     When,
     expressions,
+    nested,
+    written,
 )
 from tinytrace.core.dtypes import DType
 from tinytrace.core.monoids import monoids
@@ -137,6 +140,21 @@ class _Run:
                     self._when(self._value(guard, mask), inner, mask)
                 case Call():
                     self._call(stmt)
+                case Either():
+                    self._either(stmt, mask)
+
+    def _either(self, stmt: Either, mask: NDArray | None) -> None:
+        """Run both ways on the same arrays; raises KernelError when their bits differ."""
+        arrays = [self._array(place[0]) for inner in nested(stmt.body) for place in written(inner)
+                  if not isinstance(place, Node)]
+        before = [array.copy() for array in arrays]
+        self._body(stmt.otherwise, mask)
+        results = [array.copy() for array in arrays]
+        for array, values in zip(arrays, before, strict=True):
+            array[:] = values
+        self._body(stmt.body, mask)
+        if any(a.tobytes() != b.tobytes() for a, b in zip(arrays, results, strict=True)):
+            raise KernelError(f"with and without {stmt.feature} results differ")
 
     def _when(self, guard: Any, body: Sequence[Stmt], mask: NDArray | None) -> None:
         if np.ndim(guard):
@@ -225,7 +243,7 @@ def _iterations_do_not_meet(loop: For) -> bool:
         for step in inner:
             if not isinstance(step, (Declare, Store, Combine, Inclusive)) and step is not stmt:
                 return False
-            if isinstance(step, (For, Row, Call)):
+            if isinstance(step, (For, Row, Call, Either)):
                 return False
             if any(node in combined - done for node in walk(expressions(step)) if node.op == "local"):
                 return False  # what the iteration before has folded

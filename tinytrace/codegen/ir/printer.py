@@ -15,6 +15,7 @@ from tinytrace.codegen.ir.statements import (
     Call,
     Combine,
     Declare,
+    Either,
     For,
     Inclusive,
     Place,
@@ -92,6 +93,10 @@ def _body(body: Sequence[Stmt], indent: str, eqns: frozenset[int]) -> Iterator[K
             yield from _body(stmt.body, inner, eqns)
         elif isinstance(stmt, Call) and stmt.then is not None:
             yield from _body([stmt.then], inner, eqns)
+        elif isinstance(stmt, Either):
+            yield from _body(stmt.body, inner, eqns)
+            yield KernelLine(f"{indent}else:")
+            yield from _body(stmt.otherwise, inner, eqns)
 
 
 def _statement(stmt: Stmt) -> str:
@@ -108,6 +113,8 @@ def _statement(stmt: Stmt) -> str:
             return f"{_place(place)} = {value}"
         case Combine(place, op, value):
             return f"{_place(place)} {op}= {value}"
+        case Either(feature):
+            return f"either on {feature}:"
         case Inclusive(local):
             return f"inclusive {local}"
         case When(guard):

@@ -8,6 +8,7 @@
               | Inclusive local                      what is folded so far is read from here on, iteration by iteration
               | When guard: stmt*
               | Call procedure, place* [For]         of the BLAS, a hand-written routine or Python
+              | Either feature: stmt* else stmt*     two ways to the same bits, of which the C compiler takes one
     place   ::= local | buffer[offset]
 
 Expressions are those of `nodes`. All of these are values: passes make new ones and never change one.
@@ -140,10 +141,20 @@ class Call:
     """A loop over these rows, or over equal parts of them, which starts with a row when that is done (`epilogue`)."""
 
 
+@dataclass(frozen=True, eq=False)
+class Either:
+    """Two ways to the same bits: `body` where the CPU that C is compiled for has a feature, else `otherwise`."""
+
+    feature: str
+    """The macro that says so."""
+    body: Sequence[Stmt]
+    otherwise: Sequence[Stmt]
+
+
 Place: TypeAlias = "Node | tuple[Buffer, Node]"
 Home: TypeAlias = "Node | Buffer"
 """Where a value is: in an array, or (a scalar) in a C variable or a literal."""
-Stmt: TypeAlias = "For | Declare | Row | Store | Combine | Inclusive | When | Call"
+Stmt: TypeAlias = "For | Declare | Row | Store | Combine | Inclusive | When | Call | Either"
 
 
 def nested(body: Sequence[Stmt]) -> list[Stmt]:
@@ -155,6 +166,8 @@ def nested(body: Sequence[Stmt]) -> list[Stmt]:
             found += nested(stmt.body)
         elif isinstance(stmt, Call) and stmt.then is not None:
             found += nested([stmt.then])
+        elif isinstance(stmt, Either):
+            found += nested([*stmt.body, *stmt.otherwise])
     return found
 
 
@@ -232,4 +245,6 @@ def operations(body: Sequence[Stmt], times: int = 1) -> int:
             total += operations(stmt.body, times)
         elif isinstance(stmt, Call):
             total += times * stmt.flops + (operations([stmt.then], times) if stmt.then is not None else 0)
+        elif isinstance(stmt, Either):
+            total += operations(stmt.body, times)
     return total

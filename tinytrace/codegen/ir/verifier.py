@@ -26,6 +26,7 @@ from tinytrace.codegen.ir.statements import (
     Call,
     Combine,
     Declare,
+    Either,
     For,
     Place,
     Row,
@@ -129,6 +130,9 @@ class _Scope:
                     self._call(stmt)
                 case For():
                     self._loop(stmt)
+                case Either(_, first, second):
+                    self.inner().body(first)
+                    self.inner().body(second)
                 case When(guard, inside):
                     self.inner(guard=guard).body(inside)
 

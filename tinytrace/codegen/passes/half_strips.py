@@ -11,6 +11,9 @@
 A CPU converts a vector of float16 in one instruction, but compilers (gcc 12) make no vectors of a loop in which it
 stands, and a rounding written with integers takes nine operations. What widens, rounds and narrows a strip is a
 function of csrc/math/halves.h, with the instruction where the CPU has it. Strips stay in the first-level cache.
+
+A CPU that computes with float16 itself takes such a strip as it stands, if it is made of sums, products, quotients and
+choices of the greater or lesser: both ways are written, and the compiler takes one.
 """
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
     Combine,
+    Either,
     For,
     Place,
     Row,
@@ -42,7 +46,12 @@ from tinytrace.codegen.passes.strips import (
     without_variables,
 )
 from tinytrace.core.dtypes import FLOAT16
+from tinytrace.core.operations import Operation
 
+OWN = "__AVX512FP16__"
+"""What compilers say where the CPU computes with float16."""
+OF_FLOAT16 = {"tt_max_f32": "tt_max_f16", "tt_min_f32": "tt_min_f16"}
+"""For functions of floats those of float16 that csrc/math/halves.h has there."""
 FEWEST = 128
 """Shorter loops are left as they are."""
 LONGEST, LONGEST_FOLD = 1024, 2048
@@ -70,7 +79,16 @@ def _cut(loop: For, taken: set[str]) -> list[Stmt]:
     if not phases.pay():
         return [loop]
     longest = max(FEWEST, min(LONGEST_FOLD if phases.folds else LONGEST, CACHED // phases.strips))
-    return in_strips(loop, body, longest, lambda part, lane, size: _Phases(loop, part, lane).statements(size, taken))
+
+    def inside(part: Sequence[Stmt], lane: Node, size: int) -> list[Stmt]:
+        phases = _Phases(loop, part, lane)
+        strips = phases.statements(size, taken)
+        if not phases.are_own_operations():
+            return strips
+        whole = For(lane, number(0), number(size), part, True, loop.independent)
+        return [Either(OWN, [whole], strips)]
+
+    return in_strips(loop, body, longest, inside)
 
 
 class _Phases:
@@ -134,6 +152,12 @@ class _Phases:
         work = sum(node in self.made.get(k, ()) or node not in kept
                    for k in self._loops() for node in self._cone(k) if node.op == "apply")
         return not written & late and work <= MOST_REPEATED * len(applied)
+
+    def are_own_operations(self) -> bool:
+        """Is all that is computed what a CPU with float16 does in one operation each, rounded once?"""
+        computed = [node for node in self.nodes if node.op in ("load", "literal", "local", "apply") and node.dtype]
+        return len(self.narrowed) == len(self.body) and all(
+            node.dtype == FLOAT16 and (node.op != "apply" or _is_own(node.args[0])) for node in computed)
 
     def _loops(self) -> range:
         return range(max([*self.made, *self.left], default=-1) + 1)
@@ -212,6 +236,12 @@ class _Phases:
         name = node.args[0].name if node.op == "load" else node.hint or "value"
         name = fresh_name(f"{name}_strip", taken)
         return Buffer(name, (size,), node.dtype, "row", wide=node.dtype == FLOAT16)
+
+
+def _is_own(operation: Operation) -> bool:
+    """Has the CPU an operation for this one?"""
+    is_chosen = bool(operation.calls) and set(operation.calls) <= set(OF_FLOAT16) and operation.ulp == 0
+    return set(operation.operands) == {FLOAT16} and (operation.is_one_step or is_chosen)
 
 
 def _is_rounded(node: Node) -> bool:
