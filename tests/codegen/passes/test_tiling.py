@@ -6,7 +6,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_passes import checked
 from tests.meanings import in_numpy
-from tinytrace.codegen.passes import streaming_stores
+from tinytrace.codegen.passes import streaming_stores, tiling
 
 PROGRAMS = {
     "whole tiles": (lambda x: x.T, (128, 256)),
@@ -23,6 +23,16 @@ PROGRAMS = {
 }
 
 
+@pytest.fixture
+def no_lines_stay(monkeypatch):
+    """Few rows, which would need no tile, are tiled too."""
+    monkeypatch.setattr(tiling, "WAYS", 0)
+    jax.clear_caches()
+    yield
+    jax.clear_caches()
+
+
+@pytest.mark.usefixtures("no_lines_stay")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_tiled_loops_store_the_same(name):
     function, shape = PROGRAMS[name]
@@ -34,6 +44,7 @@ def test_tiled_loops_store_the_same(name):
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
+@pytest.mark.usefixtures("no_lines_stay")
 @pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float64, np.complex64])
 def test_lines_of_elements_of_any_size(dtype):
     with jax.enable_x64():
@@ -45,7 +56,7 @@ def test_tiles_of_large_results_are_stored_past_the_caches(monkeypatch):
     monkeypatch.setattr(streaming_stores, "LARGER_THAN_CACHES", 4096)
     jax.clear_caches()
     x = np.random.default_rng(0).standard_normal((128, 256)).astype(np.float32)
-    assert "tt_stream((b + (2048 * i0_block + 128 * i0 + 64 * i1_block)), b_part, 256)" in \
+    assert "tt_stream((b + (8192 * i0_block + 128 * i0 + 64 * i1_block)), b_part, 256)" in \
         jax.jit(lambda x: x.T).lower(x).as_text()
     checked(lambda x: x.T, x, inputs=[x])
     np.testing.assert_array_equal(jax.jit(lambda x: x.T)(x), x.T)
@@ -54,10 +65,20 @@ def test_tiles_of_large_results_are_stored_past_the_caches(monkeypatch):
 
 @pytest.mark.parametrize(("function", "shape"), [
     (lambda x: x.T, (40, 40)),                                   # it stays in the first-level cache
+    (lambda x: x.T, (300, 500)),                                 # a line of each row does
     (lambda x: x.T, (3, 100_000)),                               # there are few rows
-    (lambda x: jnp.pad(x.T, 5), (200, 200)),                     # some elements are read on one side of a choice only
-    (lambda x: x.T[jnp.arange(150)], (200, 200)),                # which row depends on elements
+    (lambda x: jnp.pad(x.T, 5), (400, 400)),                     # some elements are read on one side of a choice only
+    (lambda x: x.T[jnp.arange(150)], (400, 400)),                # which row depends on elements
     (lambda x: x * 2, (200, 200)),
 ])  # fmt: skip
 def test_what_is_not_tiled(function, shape):
     assert "_tile" not in jax.jit(function).lower(np.zeros(shape, np.float32)).as_text()
+
+
+@pytest.mark.parametrize(("rows", "stride", "stay"), [
+    (320, 2000, True), (330, 2000, False),   # the lines of 64 sets, five in each
+    (64, 512, False), (40, 512, True),       # of eight sets
+    (5, 4096, True), (6, 1 << 14, False),    # of one
+])  # fmt: skip
+def test_which_lines_stay(rows, stride, stay):
+    assert tiling._stay(rows, stride) == stay
