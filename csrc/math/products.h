@@ -128,10 +128,106 @@ static inline __attribute__((always_inline)) void tt_tile_i8(const tt_term *word
         }
 }
 
-/* tt: tt_product_i8; needs: tt_dot_i8, tt_pack_rows_i8, tt_pack_columns_i8, tt_tile_i8 */
+/* tt: tt_tiles_begin; needs:  */
+/* Registers of 16 rows of 64 bytes (AMX), which a process has to ask for. Is it given them? Then all eight are whole
+   until tt_tiles_end. */
+#if defined(__AMX_TILE__) && defined(__linux__)
+long syscall(long number, ...);
+static inline int tt_tiles_begin(void) {
+    static int is_given; /* 0: not asked yet, -1: refused, by an old kernel or for a stack for signals that is too small */
+    int given = __atomic_load_n(&is_given, __ATOMIC_RELAXED);
+    if (!given) {
+        given = syscall(158, 0x1023L, 18L) ? -1 : 1; /* arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) */
+        __atomic_store_n(&is_given, given, __ATOMIC_RELAXED);
+    }
+    if (given < 0)
+        return 0;
+    struct { uint8_t palette, start_row, unused[14]; uint16_t bytes[16]; uint8_t rows[16]; } shape = {.palette = 1};
+    for (int t = 0; t < 8; t++) shape.bytes[t] = 64, shape.rows[t] = 16;
+    __asm__ volatile("ldtilecfg %0" : : "m"(shape));
+    return 1;
+}
+#define TT_TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t : : : "memory")
+#define TT_TILE_LOAD(t, from, step) \
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t : : "r"((const void *)(from)), "r"((int64_t)(step)) : "memory")
+#define TT_TILE_STORE(t, to, step) \
+    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" : : "r"((void *)(to)), "r"((int64_t)(step)) : "memory")
+#define TT_TILE_DOT(kind, sums, a, b) __asm__ volatile(kind " %%tmm" #b ", %%tmm" #a ", %%tmm" #sums : : :)
+static inline void tt_tiles_end(void) { __asm__ volatile("tilerelease" : : : "memory"); }
+#else
+static inline int tt_tiles_begin(void) { return 0; }
+#endif
+
+/* tt: tt_tiled_i8; needs: tt_dot_i8, tt_pack_columns_i8, tt_tiles_begin */
+/* tt_product_i8 by such registers, two times two of them at a time; 0: this CPU or process has none. */
+#if defined(__AMX_INT8__) && defined(__AVX512VNNI__) && defined(__linux__)
+static inline int tt_tiled_i8(const int8_t *a, const int8_t *b, int32_t *c, int64_t m, int64_t n, int64_t k,
+                              int64_t lda, int64_t ldb, int64_t ldc) {
+    int8_t rows[TT_MOST_ROWS * TT_DEPTH] __attribute__((aligned(64)));
+    int8_t panel[TT_DEPTH * TT_COLUMNS] __attribute__((aligned(64)));
+    int32_t block[32 * 32] __attribute__((aligned(64)));
+    if (!tt_tiles_begin())
+        return 0;
+    for (int64_t p = 0; p < k; p += TT_DEPTH) {
+        int64_t depth = k - p < TT_DEPTH ? k - p : TT_DEPTH, padded = (depth + 63) / 64 * 64;
+        for (int64_t i = 0; i < (m + 31) / 32 * 32; i++) {
+            int64_t there = i < m ? depth : 0;
+            __builtin_memcpy(rows + i * padded, a + (there ? i * lda + p : 0), (size_t)there);
+            __builtin_memset(rows + i * padded + there, 0, (size_t)(padded - there));
+        }
+        for (int64_t j = 0; j < n; j += TT_COLUMNS) {
+            int64_t columns = n - j < TT_COLUMNS ? n - j : TT_COLUMNS, packed = (depth + 3) / 4 * 4;
+            tt_pack_columns_i8(b + p * ldb + j, ldb, depth, columns, panel);
+            __builtin_memset(panel + packed * TT_COLUMNS, 0, (size_t)((padded - packed) * TT_COLUMNS));
+            for (int64_t i = 0; i < m; i += 32)
+                for (int64_t v = 0; v < columns; v += 32) {
+                    TT_TILE_ZERO(0);
+                    TT_TILE_ZERO(1);
+                    TT_TILE_ZERO(2);
+                    TT_TILE_ZERO(3);
+                    for (int64_t q = 0; q < padded; q += 64) {
+                        const int8_t *left = rows + i * padded + q, *right = panel + q * TT_COLUMNS + v * 4;
+                        TT_TILE_LOAD(4, left, padded);
+                        TT_TILE_LOAD(5, left + 16 * padded, padded);
+                        TT_TILE_LOAD(6, right, 4 * TT_COLUMNS);
+                        TT_TILE_LOAD(7, right + 64, 4 * TT_COLUMNS);
+                        TT_TILE_DOT("tdpbssd", 0, 4, 6);
+                        TT_TILE_DOT("tdpbssd", 1, 4, 7);
+                        TT_TILE_DOT("tdpbssd", 2, 5, 6);
+                        TT_TILE_DOT("tdpbssd", 3, 5, 7);
+                    }
+                    int is_whole = !p && i + 32 <= m && v + 32 <= columns;
+                    int32_t *to = is_whole ? c + i * ldc + j + v : block;
+                    int64_t step = is_whole ? 4 * ldc : 4 * 32;
+                    TT_TILE_STORE(0, to, step);
+                    TT_TILE_STORE(1, to + 16, step);
+                    TT_TILE_STORE(2, to + 4 * step, step);
+                    TT_TILE_STORE(3, to + 4 * step + 16, step);
+                    for (int64_t row = 0; !is_whole && row < 32 && i + row < m; row++)
+                        for (int64_t q = 0; q < 32 && v + q < columns; q++) {
+                            int32_t *sum = c + (i + row) * ldc + j + v + q;
+                            *sum = (p ? *sum : 0) + block[32 * row + q];
+                        }
+                }
+        }
+    }
+    tt_tiles_end();
+    return 1;
+}
+#else
+static inline int tt_tiled_i8(const int8_t *a, const int8_t *b, int32_t *c, int64_t m, int64_t n, int64_t k,
+                              int64_t lda, int64_t ldb, int64_t ldc) {
+    (void)a, (void)b, (void)c, (void)m, (void)n, (void)k, (void)lda, (void)ldb, (void)ldc;
+    return 0;
+}
+#endif
+
+/* tt: tt_product_i8; needs: tt_dot_i8, tt_pack_rows_i8, tt_pack_columns_i8, tt_tile_i8, tt_tiled_i8 */
 /* c: [m, n] = a: [m, k] times b: [k, n], m <= TT_MOST_ROWS; ld* = elements from one row to the next. */
 static inline void tt_product_i8(const int8_t *a, const int8_t *b, int32_t *c, int64_t m, int64_t n, int64_t k,
                                  int64_t lda, int64_t ldb, int64_t ldc) {
+    if (m >= 16 && n >= 16 && k >= 64 && tt_tiled_i8(a, b, c, m, n, k, lda, ldb, ldc))
+        return;
     tt_term words[TT_MOST_ROWS * TT_DEPTH] __attribute__((aligned(64)));
     tt_term panel[TT_DEPTH * TT_COLUMNS] __attribute__((aligned(64)));
     int32_t tile[TT_ROWS * TT_COLUMNS] __attribute__((aligned(64)));

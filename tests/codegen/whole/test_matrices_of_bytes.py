@@ -1,8 +1,15 @@
 """Products of int8 matrices: exact and wrapping, however the operands lie, in C and as the kernels mean it."""
+import ctypes
+import pathlib
+import platform
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 
 import tinytrace as jax
+from tinytrace.csources import host_source, math_functions
 
 SPECS = [
     ("mk,kn->mn", (129, 70), (70, 65)),
@@ -31,3 +38,32 @@ def test_products_of_bytes_are_exact(spec, left, right):
 def test_few_rows_and_columns_are_not_packed():
     a, b = np.ones((8, 4000), np.int8), np.ones((4000, 40), np.int8)
     assert "tt_product_i8" not in jax.jit(lambda a, b: a @ b).lower(a, b).as_text()
+
+
+WAYS = {"native": ("-march=native",), "without tiles": ("-march=native", "-mno-amx-tile", "-mno-amx-int8"),
+        "older": ("-march=x86-64-v3",), "oldest": ("-march=x86-64",)}
+
+
+@pytest.mark.not_quick
+@pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("gcc"), reason="these are the ways of x86")
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_is_exact(way, tmp_path):
+    text = host_source(False) + math_functions({"tt_product_i8": 1}) + """
+        void product(const int8_t *a, const int8_t *b, int32_t *c, int64_t m, int64_t n, int64_t k, int64_t extra) {
+            tt_product_i8(a, b, c, m, n, k, k + extra, n + extra, n + extra);
+        }"""
+    (tmp_path / "product.c").write_text(text)
+    subprocess.run(["gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", *WAYS[way],
+                    "-shared", "-fPIC", "-o", "product.so", "product.c"], check=True, cwd=tmp_path)
+    if way == "older" and "avx2" not in pathlib.Path("/proc/cpuinfo").read_text():
+        pytest.skip("this CPU cannot run it")
+    product = ctypes.CDLL(str(tmp_path / "product.so")).product
+    rng = np.random.default_rng(1)
+    for m, n, k, extra in [(16, 16, 64, 0), (17, 33, 65, 3), (128, 64, 512, 0), (100, 130, 1030, 1), (1, 1, 1, 0),
+                           (128, 96, 576, 5), (31, 200, 63, 2), (5, 7, 0, 0)]:
+        a, b = (rng.integers(-128, 128, shape).astype(np.int8) for shape in ((m, k + extra), (k, n + extra)))
+        c = np.full((m, n + extra), 7, np.int32)
+        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, c)]
+        product(*pointers, *map(ctypes.c_int64, (m, n, k, extra)))
+        assert np.array_equal(c[:, :n], a[:, :k].astype(np.int32) @ b[:, :n].astype(np.int32))
+        assert (c[:, n:] == 7).all()
