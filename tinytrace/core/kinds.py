@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import BFLOAT16
 from tinytrace.core.formulas import Formula
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinytrace.core.operations import Operation
@@ -213,10 +214,24 @@ def is_product_of_bytes(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray, o
     """Is this a product of matrices of int8, large enough to be packed, whose sums have 32 bits?"""
     if not lhs.dtype == rhs.dtype == np.int8 or out.dtype != np.int32:
         return False
+    sizes = _sizes(kind, lhs, rhs)
+    return min(sizes) >= 16 and math.prod(sizes) > SMALL_PRODUCT
+
+
+def is_product_of_bfloat16(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray, out: ShapedArray) -> bool:
+    """Is this a product of matrices of bfloat16, large enough for tile registers, whose sums are floats?"""
+    if not lhs.dtype == rhs.dtype == BFLOAT16 or out.dtype != np.float32:
+        return False
+    sizes = _sizes(kind, lhs, rhs)
+    return min(sizes) >= 32 and math.prod(sizes) > 4 * SMALL_PRODUCT
+
+
+def _sizes(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray) -> tuple[int, int, int]:
+    """Return how many rows and columns each product of a batch has, and how many terms their sums."""
     depth = math.prod(lhs.shape[a] for a in kind.lhs_contract)
     batch = math.prod(lhs.shape[a] for a in kind.lhs_batch)
     rows, columns = (math.prod(x.shape) // max(depth * batch, 1) for x in (lhs, rhs))
-    return min(rows, columns, depth) >= 16 and rows * columns * depth > SMALL_PRODUCT
+    return rows, columns, depth
 
 
 class Scatter(NamedTuple):

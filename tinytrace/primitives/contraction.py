@@ -21,7 +21,15 @@ from tinytrace.core.dtypes import (
     is_unsigned,
     part_dtype,
 )
-from tinytrace.core.kinds import SMALL_PRODUCT, Call, Contraction, Kind, is_product_of_bytes, is_product_with_vector
+from tinytrace.core.kinds import (
+    SMALL_PRODUCT,
+    Call,
+    Contraction,
+    Kind,
+    is_product_of_bfloat16,
+    is_product_of_bytes,
+    is_product_with_vector,
+)
 from tinytrace.core.primitive import ALL
 from tinytrace.core.storage_types import bits_of
 from tinytrace.core.tangents import Zero, is_undefined_primal
@@ -181,7 +189,7 @@ class DotGeneral(Bilinear):
         dtype = out_avals[0].dtype
         asked = dtype_of_algorithm(precision)
         if asked and any(aval.dtype != asked for aval in (*in_avals, *out_avals)):
-            return Call(recorded(functools.partial(_dot_in, dimension_numbers, asked, (dtype,)), in_avals))
+            return Call(recorded(functools.partial(_dot_in, dimension_numbers, asked, (asked, dtype)), in_avals))
         if is_complex(dtype):
             return self.program_on_parts(in_avals, {
                 "dimension_numbers": dimension_numbers, "precision": precision,
@@ -192,7 +200,10 @@ class DotGeneral(Bilinear):
         if wide == dtype:
             return kind
         steps = (dtype,) if is_float(dtype) else (np.dtype(np.int32), dtype)  # integers wrap
-        return Call(recorded(functools.partial(_dot_in, dimension_numbers, wide, steps), in_avals))
+        inside = out_avals[0].update(dtype=wide)
+        narrow = is_product_of_bfloat16(kind, in_avals[0], in_avals[1], inside)
+        return Call(recorded(functools.partial(_dot_in, dimension_numbers, None if narrow else wide, (wide, *steps)),
+                             in_avals))
 
 
 dot_general_p = DotGeneral()
@@ -224,15 +235,18 @@ def _largest(dtype: Any) -> int:
     return 1 if dtype.kind == "b" else -int(np.iinfo(dtype).min) or int(np.iinfo(dtype).max)
 
 
-def _dot_in(numbers: DimensionNumbers, wide: np.dtype[Any], steps: Sequence[Any], lhs: Any, rhs: Any) -> Any:
-    """Return a product computed in the type `wide`, converted to one type after the other."""
+def _dot_in(numbers: DimensionNumbers, operands: np.dtype[Any] | None, steps: Sequence[Any], lhs: Any, rhs: Any) -> Any:
+    """Return a product in the first type of `steps`, converted to one type after the other.
+
+    operands: the type of its operands; None: that which they have.
+    """
     def converted(x: Any, new_dtype: Any) -> Any:
-        if aval_of(x).dtype == new_dtype:
+        if new_dtype is None or aval_of(x).dtype == new_dtype:
             return x
         return convert_element_type_p.bind(x, new_dtype=new_dtype, weak_type=False)
 
-    out = dot_general_p.bind(converted(lhs, wide), converted(rhs, wide), dimension_numbers=numbers,
-                             precision=None, preferred_element_type=wide)
+    out = dot_general_p.bind(converted(lhs, operands), converted(rhs, operands), dimension_numbers=numbers,
+                             precision=None, preferred_element_type=steps[0])
     return functools.reduce(converted, steps, out)
 
 

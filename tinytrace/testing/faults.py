@@ -26,7 +26,7 @@ from tinytrace.api.jit import JitFunction
 from tinytrace.api.jit_cache import JitCache, StaticValue, clear_caches
 from tinytrace.api.program import Program
 from tinytrace.codegen import memory
-from tinytrace.codegen.c import code
+from tinytrace.codegen.c import code, own_float16
 from tinytrace.codegen.plan.names import Names
 from tinytrace.core import numpy_calls, structure
 from tinytrace.core.array import Array, array_from_numpy
@@ -273,7 +273,7 @@ FAULTS: dict[str, Fault] = {fault.name: fault for fault in [
     Fault("wrong C", "In C, subtraction is turned around.", "machine code",
           replaced(code, "spelled_operation", _turned_around)),
     Fault("wrong number in C", "In C, numbers have three digits.", "machine code",
-          replaced(code, "spelled", _three_digits)),
+          replaced(own_float16, "spelled", _three_digits)),
     Fault("merged twins", "Two equations that differ in a parameter are merged.", "passes",
           replaced(cse, "_key", _key_without_params)),
     Fault("lost sign of zero", "x + 0 is simplified to x.", "passes",

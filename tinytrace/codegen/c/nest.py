@@ -164,6 +164,11 @@ class NestWriter:
                     self._body(inner)
             case Call():
                 self._call(stmt)
+            case Either(feature, first, second, is_asked=True):
+                with code.block(f"if ({named(feature)}())"):
+                    self._body(first)
+                with code.block("else"):
+                    self._body(second)
             case Either(feature, first, second):
                 code.line(f"#ifdef {feature}")
                 with code.float16.used(), code.block(""):

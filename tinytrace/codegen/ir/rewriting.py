@@ -51,8 +51,8 @@ class Replacement:
                 return Store(self._place(place), node[value], stmt.eqns)
             case Combine(place, op, value):
                 return Combine(self._place(place), op, node[value])
-            case Either(feature, body, otherwise):
-                return Either(feature, [self._stmt(s) for s in body], [self._stmt(s) for s in otherwise])
+            case Either(body=body, otherwise=otherwise):
+                return replace(stmt, body=[self._stmt(s) for s in body], otherwise=[self._stmt(s) for s in otherwise])
             case Inclusive(local):
                 return Inclusive(self.nodes.get(local, local))
             case When(guard, body):

@@ -8,7 +8,7 @@
               | Inclusive local                      what is folded so far is read from here on, iteration by iteration
               | When guard: stmt*
               | Call procedure, place* [For]         of the BLAS, a hand-written routine or Python
-              | Either feature: stmt* else stmt*     two ways to the same bits, of which the C compiler takes one
+              | Either feature: stmt* else stmt*     two ways to the same, of which one is taken
     place   ::= local | buffer[offset]
 
 Expressions are those of `nodes`. All of these are values: passes make new ones and never change one.
@@ -143,12 +143,16 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Either:
-    """Two ways to the same bits: `body` where the CPU that C is compiled for has a feature, else `otherwise`."""
+    """Two ways to the same: `body` where the CPU has a feature, else `otherwise`."""
 
     feature: str
-    """The macro that says so."""
+    """The macro by which the compiler says so, or the function that is asked when the program runs."""
     body: Sequence[Stmt]
     otherwise: Sequence[Stmt]
+    is_asked: bool = False
+    """Is it a function? Then both ways are compiled."""
+    rounds_alike: bool = True
+    """Have both the same bits? The products of two libraries have not."""
 
 
 Place: TypeAlias = "Node | tuple[Buffer, Node]"

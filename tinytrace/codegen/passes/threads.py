@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tinytrace.codegen.ir.cost import CHUNK, PRODUCT, WORTH_SPREADING, duration, even_chunks
 from tinytrace.codegen.ir.kernel import Kernel, map_bodies
 from tinytrace.codegen.ir.nodes import walk
-from tinytrace.codegen.ir.statements import Call, For, Stmt, When, expressions, nested, operations
+from tinytrace.codegen.ir.statements import Call, Either, For, Stmt, When, expressions, nested, operations
 from tinytrace.records import replace
 
 MANY_PRODUCTS = 8
@@ -23,8 +23,13 @@ LONG = 120
 
 def spread_over_threads(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Give the outermost loops that are worth it a grain: they become functions; long ones do, if in one chunk."""
-    return map_bodies(kernels, lambda body: [_spread(stmt) if isinstance(stmt, For) and stmt.independent else stmt
-                                             for stmt in body])
+    return map_bodies(kernels, _body)
+
+
+def _body(body: Sequence[Stmt]) -> list[Stmt]:
+    return [_spread(stmt) if isinstance(stmt, For) and stmt.independent else
+            replace(stmt, body=_body(stmt.body), otherwise=_body(stmt.otherwise)) if isinstance(stmt, Either) else stmt
+            for stmt in body]
 
 
 def _spread(loop: For) -> For:

@@ -3,8 +3,15 @@ from __future__ import annotations
 
 import math
 
+from tinytrace.core.dtypes import is_float
 from tinytrace.core.jaxpr import JaxprEqn
-from tinytrace.core.kinds import SMALL_PRODUCT, Contraction, is_product_of_bytes, is_product_with_vector
+from tinytrace.core.kinds import (
+    SMALL_PRODUCT,
+    Contraction,
+    is_product_of_bfloat16,
+    is_product_of_bytes,
+    is_product_with_vector,
+)
 
 SMALL_IN_BATCH = 1024
 """Of a batch, products of at most this many multiplications each are loops of our own: a call costs as much."""
@@ -15,9 +22,9 @@ def is_small_product(kind: Contraction, eqn: JaxprEqn) -> bool:
     lhs, rhs = (x.aval for x in eqn.invars)
     out = eqn.outvars[0].aval
     count = out.size * math.prod(lhs.shape[a] for a in kind.lhs_contract)
-    if is_product_of_bytes(kind, lhs, rhs, out):
+    if is_product_of_bytes(kind, lhs, rhs, out) or is_product_of_bfloat16(kind, lhs, rhs, out):
         return False
-    if out.dtype.name not in ("float32", "float64") or lhs.dtype != out.dtype or rhs.dtype != out.dtype:
+    if out.dtype.name not in ("float32", "float64") or not (is_float(lhs.dtype) and is_float(rhs.dtype)):
         return True
     batch = math.prod(lhs.shape[a] for a in kind.lhs_batch)
     return count <= max(SMALL_PRODUCT, batch * SMALL_IN_BATCH) or is_product_with_vector(kind, lhs, rhs)

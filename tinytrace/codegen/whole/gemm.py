@@ -81,9 +81,9 @@ def gemm_of(dtype: DType, m: int, n: int, k: int, left: Matrix, right: Matrix, w
     return Procedure(name, (call,), meaning)
 
 
-def as_it_lies(operand: Operand) -> Matrix | None:
-    """Return the matrix that an operand is without moving it, if BLAS can read it so."""
-    if operand.value.op != "load":
+def as_it_lies(operand: Operand, dtype: DType | None = None) -> Matrix | None:
+    """Return the matrix that an operand is without moving it, if BLAS can read it so; dtype: the type that it wants."""
+    if operand.value.op != "load" or dtype not in (None, operand.value.dtype):
         return None
     rows, columns = operand.rows, operand.columns
     array, offset = operand.value.args

@@ -1,4 +1,4 @@
-"""Products of int8 matrices: exact and wrapping, however the operands lie, in C and as the kernels mean it."""
+"""Products of narrow matrices, however the operands lie, in C and as the kernels mean it: int8 exact and wrapping."""
 import ctypes
 import pathlib
 import platform
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tinytrace as jax
+import tinytrace.numpy as jnp
 from tinytrace.csources import host_source, math_functions
 
 SPECS = [
@@ -25,14 +26,48 @@ def test_products_of_bytes_are_exact(spec, left, right):
     rng = np.random.default_rng(0)
     a, b = (np.where(rng.random(shape) < 0.5, -128, rng.integers(-128, 128, shape)).astype(np.int8)
             for shape in (left, right))
-    f = jax.jit(lambda a, b: jax.numpy.einsum(spec, a, b, preferred_element_type=np.int32))
+    f = jax.jit(lambda a, b: jnp.einsum(spec, a, b, preferred_element_type=np.int32))
     lowered = f.lower(a, b)
     assert "tt_product_i8(" in lowered.as_text()
     exact = np.einsum(spec, a.astype(np.int64), b.astype(np.int64))
     assert np.array_equal(f(a, b), exact)
     assert np.array_equal(lowered.kernels.run(a, b)[0], exact)
-    narrow = jax.jit(lambda a, b: jax.numpy.einsum(spec, a, b))(a, b)
+    narrow = jax.jit(lambda a, b: jnp.einsum(spec, a, b))(a, b)
     assert np.array_equal(narrow, exact.astype(np.int8))
+
+
+@pytest.mark.parametrize(("spec", "left", "right"), SPECS)
+@pytest.mark.parametrize("result", [jnp.bfloat16, np.float32])
+def test_products_of_bfloat16_are_added_in_floats(spec, left, right, result):
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype(jnp.bfloat16) for shape in (left, right))
+    f = jax.jit(lambda a, b: jnp.einsum(spec, a, b, preferred_element_type=result))
+    lowered = f.lower(a, b)
+    is_large = min(left) >= 32
+    assert ("if (tt_has_tiles_bf16()) {" in lowered.as_text()) == (is_large or left[0] == 3)
+    exact = np.einsum(spec, a.astype(float), b.astype(float))
+    for got in (f(a, b), lowered.kernels.run(a, b)[0]):
+        assert got.dtype == result
+        np.testing.assert_allclose(got.astype(float), exact, rtol=4e-3 if result == jnp.bfloat16 else 1e-5, atol=1e-4)
+
+
+def test_products_of_bfloat16_have_the_bits_of_their_rows(monkeypatch):
+    """However many rows there are: blocks of rows do not show in results."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((300, 700)).astype(jnp.bfloat16), rng.standard_normal((700, 100)).astype(jnp.bfloat16)
+    f = jax.jit(lambda a, b: jax.lax.dot(a, b, preferred_element_type=np.float32))
+    if "amx_bf16" in pathlib.Path("/proc/cpuinfo").read_text():
+        np.testing.assert_array_equal(f(a, b)[:64], f(a[:64], b))
+    np.testing.assert_array_equal(f(a, b), f(a, b))
+
+
+@pytest.mark.parametrize("dtypes", [("float16", "float16"), ("bfloat16", "float32"), ("float16", "float32")])
+def test_products_of_other_narrow_floats_are_the_blas_s(dtypes):
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((80, 80)).astype(dtype) for dtype in dtypes)
+    f = jax.jit(lambda a, b: jax.lax.dot(a, b, preferred_element_type=np.float32))
+    assert "host->sgemm(" in f.lower(a, b).as_text()
+    np.testing.assert_allclose(f(a, b), a.astype(float) @ b.astype(float), rtol=1e-4, atol=1e-4)
 
 
 def test_few_rows_and_columns_are_not_packed():
