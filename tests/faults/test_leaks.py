@@ -169,8 +169,8 @@ def test_given_back(sandbox, name):
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_lambdas(sandbox):
-    """All of them do the same: they are traced, find one program, and are forgotten."""
+def test_twenty_thousand_lambdas(sandbox):
+    """All of them do the same: they are traced, find one program, and are forgotten. A kept function would be 3 MiB."""
     sandbox.fork(BEGIN + """
 def turn(n):
     for _ in range(n):
@@ -178,9 +178,9 @@ def turn(n):
 x = jnp.ones(2)
 turn(2000)
 before = resident(), mappings(), descriptors()
-turn(98_000)
+turn(18_000)
 after = resident(), mappings(), descriptors()
-assert after[0] <= before[0] + 8, (before, after)
+assert after[0] <= before[0] + 2, (before, after)
 assert after[1] <= before[1] + 20 and after[2] == before[2], (before, after)
 print('right')
 """, timeout=600).require_right()

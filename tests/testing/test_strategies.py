@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import io
+import itertools
 import math
 import re
 
@@ -84,13 +85,13 @@ def test_every_primitive_is_drawn_within_2000_jaxprs(monkeypatch):
     """In a jaxpr, on the way to it (as what only transformations apply), or in what passes make of it."""
     ours = {p.name for p in registry.values() if type(p).__module__.startswith("tinytrace.")}
     wanted = ours - WAITING - OF_LONG_LINES
-    seen = set()
+    seen, drawn = set(), itertools.count()
     monkeypatch.setattr(Primitive, "bind", counted(Primitive.bind, seen))
 
     @settings(max_examples=2000, database=None, derandomize=True, phases=[Phase.generate], deadline=None)
     @given(jaxprs())
     def draw(closed):
-        for form in (closed, fuse_multiply_add(simplify(closed))):
+        for form in (closed, fuse_multiply_add(simplify(closed))) if next(drawn) % 4 == 0 else (closed,):
             seen.update(eqn.primitive.name for eqn in form.jaxpr.walk())
         if wanted <= seen:
             raise Complete
