@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 
@@ -30,6 +31,14 @@ class BuildWithTexts(build_py):
             place = target / path.relative_to("csrc")
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, place)
+
+
+class BuildAtOnce(build_ext):
+    """Compiles both modules at the same time."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
 
 
 HIT_PATH = ["private_files", "libraries", "own_code", "installed", "traces", "counter", "scalars", "buffers", "copies",
@@ -48,4 +57,4 @@ EXTENSIONS = {
 
 if os.environ.get("TINYTRACE_PURE", "0") == "1":
     EXTENSIONS = {}
-setup(cmdclass={"build_py": BuildWithTexts}, **EXTENSIONS)
+setup(cmdclass={"build_ext": BuildAtOnce, "build_py": BuildWithTexts}, **EXTENSIONS)

@@ -32,7 +32,7 @@ os.environ.setdefault("TINYTRACE_CACHE_DIR", str(ROOT / ".cache" / "tests"))
 
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 # What is drawn is the same in every run, so that a red test is red again. `search` draws anew each time.
-settings.register_profile("full", max_examples=40, deadline=None, derandomize=True, suppress_health_check=SLOW_IS_FINE)
+settings.register_profile("full", max_examples=30, deadline=None, derandomize=True, suppress_health_check=SLOW_IS_FINE)
 settings.register_profile("fast", max_examples=20, deadline=None, derandomize=True, suppress_health_check=SLOW_IS_FINE)
 settings.register_profile("quick", max_examples=7, deadline=None, derandomize=True, suppress_health_check=SLOW_IS_FINE)
 settings.register_profile("search", max_examples=200, deadline=None, suppress_health_check=SLOW_IS_FINE)

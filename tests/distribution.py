@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).parent.parent
 NEEDED = [ROOT / "csrc", ROOT / "tests", ROOT / "docs", ROOT / "tinytrace"]
@@ -81,9 +82,9 @@ def main() -> None:
         sdist, wheel = build(folder)
         if lacking := missing(sdist):
             sys.exit(f"{sdist.name} lacks {' '.join(lacking)}: add them to MANIFEST.in")
-        for archive in (sdist, wheel):
-            print(f"==> {archive.name} in a fresh environment", flush=True)
-            try_out(archive, folder / archive.suffix)
+        print(f"==> {sdist.name} and {wheel.name}, each in a fresh environment", flush=True)
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda archive: try_out(archive, folder / archive.suffix), (sdist, wheel)))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.examples import examples
 from tests.meanings import in_numpy
 from tinytrace import lax
 from tinytrace.codegen.ir.evaluation import KernelError
@@ -125,6 +126,7 @@ STEPS = {"cumsum": jnp.cumsum, "reverse": lambda y: y[::-1], "tanh": jnp.tanh,
 
 
 @pytest.mark.not_quick
+@examples(10)
 @given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6), st.booleans(), st.integers(2, 70))
 def test_drawn_programs_compute_row_by_row_what_they_compute_alone(names, keeps_sum, rows):
     def step(row):

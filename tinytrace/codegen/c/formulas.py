@@ -96,6 +96,14 @@ def spelled_formula(formula: Formula, operands: Callable[[Formula], Text]) -> Te
     raise AssertionError(f"a formula has no operation {formula.op}")
 
 
+def assigned(formula: Formula) -> str:
+    """Return the operator of `x op= y` if that is what a fold does; else nothing."""
+    match formula.op, *formula.args:
+        case "infix", str(symbol), Formula(op="operand", args=(0,)), Formula(op="operand", args=(1,)):
+            return symbol
+    return ""
+
+
 def _fused(a: Text, b: Text, c: Text, negated: str, end: str) -> Text:
     """Return `a * b + c`, `c - a * b` (negated: product) or `a * b - c` (negated: addend) with one rounding."""
     if negated == "product":

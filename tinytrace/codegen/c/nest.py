@@ -13,7 +13,7 @@ from tinytrace.codegen.c.clauses import chained, pragma_of
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.counters import counted, unrolling
 from tinytrace.codegen.c.equal_kernels import Counterparts, Pattern, pattern
-from tinytrace.codegen.c.formulas import Text, spelled_formula
+from tinytrace.codegen.c.formulas import Text, assigned, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
 from tinytrace.codegen.c.halves import moved, stored
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
@@ -48,7 +48,7 @@ from tinytrace.codegen.ir.statements import (
 )
 from tinytrace.codegen.passes.streaming_stores import is_streaming
 from tinytrace.core.dtypes import is_half
-from tinytrace.core.formulas import Formula, call_host, constant
+from tinytrace.core.formulas import call_host, constant
 from tinytrace.records import replace
 
 _PLAIN = frozenset(["axis", "literal", "local", "affine"])
@@ -199,7 +199,7 @@ class NestWriter:
             self.code.keep(value)
         target = self._place(place)
         half = not isinstance(place, Node) and is_half(dtype)
-        symbol = _assigned(operation.formula)
+        symbol = assigned(operation.formula)
         eqns = value.eqns | (place if isinstance(place, Node) else place[0]).eqns
         if symbol and not half:
             self.code.line(f"{target} {symbol}= {self.code.value(value)};", COMPUTE, eqns)
@@ -375,14 +375,6 @@ class NestWriter:
                 function = self.functions[number]
                 lines = [line.also(counterparts) for line in function.lines]
                 self.functions[number] = replace(function, lines=lines)
-
-
-def _assigned(formula: Formula) -> str:
-    """Return the operator of `x op= y` if that is what a fold does; else nothing."""
-    match formula.op, *formula.args:
-        case "infix", str(symbol), Formula(op="operand", args=(0,)), Formula(op="operand", args=(1,)):
-            return symbol
-    return ""
 
 
 def is_whole(loop: For) -> bool:
