@@ -33,7 +33,7 @@ static inline void tt_tiles_begin(void) {
 static inline void tt_tiles_end(void) { __asm__ volatile("tilerelease" : : : "memory"); }
 #endif
 
-/* tt: tt_sum_in_tiles; needs: tt_tiles_begin, tt_tiles_end */
+/* tt: tt_sum_in_tiles; needs:  */
 /* to: [32, 32] = the sums of `count` times 64 bytes of terms: of rows, and of columns, fours of bytes or pairs of
    bfloat16 side by side. Steps are bytes from one row to the next. */
 #if defined(__AMX_TILE__) && defined(__linux__)
@@ -85,7 +85,7 @@ static inline int tt_has_tiles_bf16(void) {
 #endif
 }
 
-/* tt: tt_product_bf16; needs: tt_sum_in_tiles */
+/* tt: tt_product_bf16; needs: tt_tiles_begin, tt_tiles_end, tt_sum_in_tiles */
 /* c: [m, n] = a: [m, k] times b: [k, n], in floats; ld* = elements from one row to the next. Only where
    tt_has_tiles_bf16. The instruction takes subnormal numbers for zero. */
 static inline void tt_product_bf16(const uint16_t *a, const uint16_t *b, float *c, int64_t m, int64_t n, int64_t k,
