@@ -152,10 +152,11 @@ static inline int tt_tiled_i8(const int8_t *a, const int8_t *b, int32_t *c, int6
             __builtin_memset(panel + packed * TT_COLUMNS, 0, (size_t)((padded - packed) * TT_COLUMNS));
             for (int64_t i = 0; i < m; i += 32)
                 for (int64_t v = 0; v < columns; v += 32) {
-                    int is_whole = !p && i + 32 <= m && v + 32 <= columns;
+                    int is_whole = i + 32 <= m && v + 32 <= columns;
                     int32_t *to = is_whole ? c + i * ldc + j + v : block;
                     int64_t step = is_whole ? 4 * ldc : 4 * 32;
-                    tt_sum_in_tiles(1, padded / 64, rows + i * padded, padded, panel + v * 4, 4 * TT_COLUMNS, to, step);
+                    tt_sum_in_tiles(1, padded / 64, rows + i * padded, padded, panel + v * 4, 4 * TT_COLUMNS, to, step,
+                                    p && is_whole);
                     for (int64_t row = 0; !is_whole && row < 32 && i + row < m; row++)
                         for (int64_t q = 0; q < 32 && v + q < columns; q++) {
                             int32_t *sum = c + (i + row) * ldc + j + v + q;

@@ -35,7 +35,7 @@ static inline void tt_tiles_end(void) { __asm__ volatile("tilerelease" : : : "me
 
 /* tt: tt_sum_in_tiles; needs:  */
 /* to: [32, 32] = the sums of `count` times 64 bytes of terms: of rows, and of columns, fours of bytes or pairs of
-   bfloat16 side by side. Steps are bytes from one row to the next. */
+   bfloat16 side by side; or these are added. Steps are bytes from one row to the next. */
 #if defined(__AMX_TILE__) && defined(__linux__)
 #define TT_TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t : : : "memory")
 #define TT_TILE_LOAD(t, from, step) \
@@ -45,11 +45,19 @@ static inline void tt_tiles_end(void) { __asm__ volatile("tilerelease" : : : "me
 #define TT_TILE_DOT(kind, sums, a, b) __asm__ volatile(kind " %%tmm" #b ", %%tmm" #a ", %%tmm" #sums : : :)
 static inline __attribute__((always_inline)) void tt_sum_in_tiles(const int of_bytes, int64_t count, const void *rows,
                                                                   int64_t row_step, const void *columns,
-                                                                  int64_t column_step, void *to, int64_t step) {
-    TT_TILE_ZERO(0);
-    TT_TILE_ZERO(1);
-    TT_TILE_ZERO(2);
-    TT_TILE_ZERO(3);
+                                                                  int64_t column_step, void *to, int64_t step,
+                                                                  int adds) {
+    if (adds) {
+        TT_TILE_LOAD(0, to, step);
+        TT_TILE_LOAD(1, (char *)to + 64, step);
+        TT_TILE_LOAD(2, (char *)to + 16 * step, step);
+        TT_TILE_LOAD(3, (char *)to + 16 * step + 64, step);
+    } else {
+        TT_TILE_ZERO(0);
+        TT_TILE_ZERO(1);
+        TT_TILE_ZERO(2);
+        TT_TILE_ZERO(3);
+    }
     for (int64_t g = 0; g < count; g++) {
         const char *left = (const char *)rows + 64 * g, *right = (const char *)columns + 16 * column_step * g;
         TT_TILE_LOAD(4, left, row_step);
@@ -120,10 +128,11 @@ static inline void tt_product_bf16(const uint16_t *a, const uint16_t *b, float *
                     rows = edge, row_step = padded;
                 }
                 for (int64_t v = 0; v < columns; v += 32) {
-                    int is_whole = !p && i + 32 <= m && v + 32 <= columns;
+                    int is_whole = i + 32 <= m && v + 32 <= columns;
                     float *to = is_whole ? c + i * ldc + j + v : block;
                     int64_t step = is_whole ? 4 * ldc : 4 * 32;
-                    tt_sum_in_tiles(0, padded / 32, rows, 2 * row_step, panel + v, 4 * COLUMNS, to, step);
+                    tt_sum_in_tiles(0, padded / 32, rows, 2 * row_step, panel + v, 4 * COLUMNS, to, step,
+                                    p && is_whole);
                     for (int64_t row = 0; !is_whole && row < 32 && i + row < m; row++)
                         for (int64_t q = 0; q < 32 && v + q < columns; q++) {
                             float *sum = c + (i + row) * ldc + j + v + q;
