@@ -11,6 +11,9 @@ PROJECT := pyproject.toml setup.py
 RUNTIME := $(wildcard csrc/*.c csrc/*.h csrc/*.inc csrc/*.py csrc/math/*.h)
 TINYTRACE_CACHE_DIR ?= $(CURDIR)/.cache/demo
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# The requirements of an extra, one a line. To install these alone compiles the package's C no second time.
+EXTRA := $(BIN)/python -c 'import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print("\n".join(project["optional-dependencies"][sys.argv[1]]))'
 
 # The tests that run compiled programs, and the settings under which they must be green besides the usual ones.
 COMPILED := $(addprefix tests/,api codegen control_flow csrc lax primitives random runtime seeds testing)
@@ -26,7 +29,7 @@ QUICK_WORKERS := $(shell expr $(CORES) + 1)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check array-api-tests jax-tests mutants lint exhaustive golden tutorials lab docs bench sweep scaling clean
+.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check array-api-tests jax-tests mutants lint exhaustive golden notebooks tutorials lab docs bench sweep scaling clean
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of"
@@ -62,11 +65,11 @@ dist-check: $(VENV)/.dev  ## build sdist and wheel, install each in a fresh envi
 
 array-api-tests: $(VENV)/.dev  ## run data-apis' tests of the array API standard; SRC=FOLDER where they are already
 	@echo "==> the tests of the array API standard"
-	@$(PIP) install --editable '.[dev,array-api]'
+	@$(PIP) install $$($(EXTRA) array-api)
 	@PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) $(BIN)/python -m tests.array_api.run $(SRC) $(ARRAY_API) -- array_api_tests -n auto --dist worksteal
 
 jax-tests: $(VENV)/.dev  ## run JAX 0.4.35's own tests: SRC=FOLDER with its tag jax-v0.4.35, FILES="lax_test nn_test" for some
-	@$(PIP) install --editable '.[dev,jax-tests]'
+	@$(PIP) install $$($(EXTRA) jax-tests)
 	@JAX_NUM_GENERATED_CASES=$${JAX_NUM_GENERATED_CASES:-3} $(BIN)/python -m tests.jax_tests.run $(SRC) $(FILES)
 
 mutants: $(VENV)/.dev  ## plant 350 faults in copies of the package and tell which of them no test catches (an hour)
@@ -87,11 +90,13 @@ golden: $(ORACLE)/.installed  ## ask JAX 0.4.35 for the expected texts again and
 		echo "$$maker ..."; $(ORACLE)/bin/python -m tests.goldens.$$maker || exit 1; done
 	@git --no-pager diff --stat -- tests/goldens
 
-tutorials: $(VENV)/.dev  ## execute the notebooks, which must show what they say they show, and the tests of the twelve steps
-	@echo "==> the tutorials"
+notebooks: $(VENV)/.dev  ## execute the notebooks, which must show what they say they show
+	@echo "==> the notebooks"
 	@$(BIN)/python tutorials/execute.py
 	@$(BIN)/python tutorials/execute.py --without compiler
 	@$(BIN)/python tutorials/execute.py --without extensions
+
+tutorials: notebooks  ## execute the notebooks, and run the tests of the twelve steps (`make test` does, too)
 	@echo "==> the twelve steps"
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal tutorials/build
 
@@ -135,17 +140,17 @@ $(VENV)/.installed: $(PROJECT) $(RUNTIME) | $(VENV)/bin/python
 
 $(VENV)/.dev: $(VENV)/.installed
 	@echo "==> installing the tools of the tests"
-	@$(PIP) install --editable '.[dev]'
+	@$(PIP) install $$($(EXTRA) dev)
 	@touch $@
 
 $(VENV)/.lab: $(VENV)/.installed
 	@echo "==> installing JupyterLab"
-	@$(PIP) install --editable '.[lab]'
+	@$(PIP) install $$($(EXTRA) lab)
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.installed
 	@echo "==> installing the tools of the documentation"
-	@$(PIP) install --editable '.[docs]'
+	@$(PIP) install $$($(EXTRA) docs)
 	@touch $@
 
 $(ORACLE)/.installed:
