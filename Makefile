@@ -93,7 +93,7 @@ golden: $(ORACLE)/.installed  ## ask JAX 0.4.35 for the expected texts again and
 notebooks: $(VENV)/.dev  ## execute the notebooks, which must show what they say they show
 	@echo "==> the notebooks"
 	@$(BIN)/python tutorials/execute.py
-	@$(BIN)/python tutorials/execute.py --without compiler
+	@$(BIN)/python tutorials/execute.py --without compiler tutorials/00_ten_minute_tour.ipynb tutorials/04_what_is_in_a_cache_key.ipynb
 	@$(BIN)/python tutorials/execute.py --without extensions
 
 tutorials: notebooks  ## execute the notebooks, and run the tests of the twelve steps (`make test` does, too)
