@@ -129,7 +129,7 @@ static inline __attribute__((always_inline)) void tt_tile_i8(const tt_term *word
 }
 
 /* tt: tt_tiled_i8; needs: tt_dot_i8, tt_pack_columns_i8, tt_has_tiles, tt_tiles_begin, tt_tiles_end, tt_sum_in_tiles */
-/* tt_product_i8 by such registers, two times two of them at a time; 0: this CPU or process has none. */
+/* tt_product_i8 by tile registers (tiles.h); 0: this CPU or process has none. */
 #if defined(__AMX_INT8__) && defined(__AVX512VNNI__) && defined(__linux__)
 static inline int tt_tiled_i8(const int8_t *a, const int8_t *b, int32_t *c, int64_t m, int64_t n, int64_t k,
                               int64_t lda, int64_t ldb, int64_t ldc) {

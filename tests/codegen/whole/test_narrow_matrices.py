@@ -1,5 +1,6 @@
 """Products of narrow matrices, however the operands lie, in C and as the kernels mean it: int8 exact and wrapping."""
 import ctypes
+import os
 import pathlib
 import platform
 import shutil
@@ -51,14 +52,14 @@ def test_products_of_bfloat16_are_added_in_floats(spec, left, right, result):
         np.testing.assert_allclose(got.astype(float), exact, rtol=4e-3 if result == jnp.bfloat16 else 1e-5, atol=1e-4)
 
 
-def test_products_of_bfloat16_have_the_bits_of_their_rows(monkeypatch):
+@pytest.mark.skipif("amx_bf16" not in pathlib.Path("/proc/cpuinfo").read_text() if os.path.exists("/proc/cpuinfo")
+                    else True, reason="without tile registers these are products of the BLAS")
+def test_products_of_bfloat16_have_the_bits_of_their_rows():
     """However many rows there are: blocks of rows do not show in results."""
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((300, 700)).astype(jnp.bfloat16), rng.standard_normal((700, 100)).astype(jnp.bfloat16)
     f = jax.jit(lambda a, b: jax.lax.dot(a, b, preferred_element_type=np.float32))
-    if "amx_bf16" in pathlib.Path("/proc/cpuinfo").read_text():
-        np.testing.assert_array_equal(f(a, b)[:64], f(a[:64], b))
-    np.testing.assert_array_equal(f(a, b), f(a, b))
+    np.testing.assert_array_equal(f(a, b)[:64], f(a[:64], b))
 
 
 @pytest.mark.parametrize("dtypes", [("float16", "float16"), ("bfloat16", "float32"), ("float16", "float32")])

@@ -15,10 +15,10 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
             #pragma omp simd
             for (int64_t i0 = 0; i0 < 992; i0++) {
                 const _Float16 a_i = ((_Float16 *)a)[992 * i0_strip + i0];
-                const _Float16 b = (float)(a_i * ((_Float16)2.0f));
-                const _Float16 c = (float)(b + ((_Float16)1.0f));
-                const _Float16 d = (float)(tt_max_f16(c, a_i));
-                ((_Float16 *)e)[992 * i0_strip + i0] = (float)(d * a_i);
+                const _Float16 b = a_i * ((_Float16)2.0f);
+                const _Float16 c = b + ((_Float16)1.0f);
+                const _Float16 d = tt_max_f16(c, a_i);
+                ((_Float16 *)e)[992 * i0_strip + i0] = d * a_i;
             }
         }
         #else

@@ -1,19 +1,24 @@
-"""What the functions that threads run take from their caller: arrays and variables, through an array of pointers."""
+"""What kernels are called in C by, and what functions that threads run take from their caller through pointers."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
 from tinytrace.codegen.c.lines import named
 from tinytrace.codegen.c.types import array_type, variable_type
-from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs, mentions
+from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs, mentions, name_of
 from tinytrace.codegen.ir.nodes import Node
 from tinytrace.codegen.ir.statements import Buffer, Declare, Row, nested
+
+
+def names_of(kernels: Sequence[Kernel]) -> set[str]:
+    """Return the C names of the arrays and variables of kernels."""
+    return _made(kernels) | {name_of(x) for x in mentions(kernels)}
 
 
 def captured_by(kernels: Sequence[Kernel]) -> tuple[list[Buffer], list[Node]]:
     """Return the arrays and variables of the program around them that kernels use (of statements: `captured`)."""
     made = _made(kernels)
-    used = {_name(x): x for x in mentions(kernels) if _name(x) not in made}
+    used = {name_of(x): x for x in mentions(kernels) if name_of(x) not in made}
     return [x for x in used.values() if isinstance(x, Buffer)], [x for x in used.values() if isinstance(x, Node)]
 
 
@@ -40,18 +45,14 @@ def _made(kernels: Sequence[Kernel]) -> set[str]:
     for kernel in kernels:
         for stmt in nested(kernel.body) if isinstance(kernel, Nest) else ():
             if isinstance(stmt, Declare):
-                found.add(_name(stmt.local))
+                found.add(name_of(stmt.local))
             elif isinstance(stmt, Row):
                 found.add(stmt.buffer.name)
         if isinstance(kernel, Repeat):
             arrays = [*kernel.private, *(view.buffer for view in kernel.views)]
             arrays += [b for pair in kernel.exchanges for b in (pair.before, pair.after)]
             found.update(buffer.name for buffer in arrays)
-            found.update([_name(kernel.iteration)] if kernel.iteration is not None else [])
+            found.update([name_of(kernel.iteration)] if kernel.iteration is not None else [])
         for program in inner_programs(kernel):
             found |= _made(program)
     return found
-
-
-def _name(x: Buffer | Node) -> str:
-    return x.name if isinstance(x, Buffer) else str(x.args[0])

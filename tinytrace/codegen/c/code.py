@@ -326,7 +326,7 @@ class Code:
         if is_half(node.dtype) and not self.float16.computes(node.dtype):
             # an exact result is a half already, as the greater of two is
             return (text, whole) if node.args[0].ulp == 0 else (rounded(text, node.dtype, is_plain(node)), True)
-        if node.dtype.itemsize < 4 and node.dtype != BOOL:
+        if node.dtype.itemsize < 4 and node.dtype != BOOL and not is_half(node.dtype):
             return f"({variable_type(node.dtype)})({text})", False
         return text, whole
 

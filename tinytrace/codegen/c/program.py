@@ -9,8 +9,8 @@ from tinytrace.codegen.c.equal_kernels import repeated
 from tinytrace.codegen.c.lines import COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.nest import NestWriter, is_spread
 from tinytrace.codegen.c.types import memory_type, row_declaration
-from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs
-from tinytrace.codegen.ir.statements import Buffer, Call, Declare, For, Row, nested
+from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat
+from tinytrace.codegen.ir.statements import Buffer, Call, For
 
 
 class ProgramWriter:
@@ -135,22 +135,3 @@ def _head(loop: Repeat) -> str:
     if loop.reverse:
         return f"for (int64_t {t} = {loop.length - 1}; {t} >= 0; {t}--)"
     return f"for (int64_t {t} = 0; {t} < {loop.length}; {t}++)"
-
-
-def names_of(kernels: Sequence[Kernel]) -> set[str]:
-    """Return the C names of the arrays and variables of kernels."""
-    found: set[str] = set()
-    for kernel in kernels:
-        found.update(buffer.name for buffer in (*kernel.reads, *kernel.writes))
-        for stmt in nested(kernel.body) if isinstance(kernel, Nest) else ():
-            if isinstance(stmt, Row):
-                found.add(stmt.buffer.name)
-            elif isinstance(stmt, Declare):
-                found.add(str(stmt.local.args[0]))
-        if isinstance(kernel, Repeat):
-            found.update(b.name for pair in kernel.exchanges for b in (pair.before, pair.after))
-            found.update(buffer.name for buffer in (*kernel.private, *(view.buffer for view in kernel.views)))
-            found.update([str(kernel.iteration.args[0])] if kernel.iteration is not None else [])
-        for program in inner_programs(kernel):
-            found |= names_of(program)
-    return found

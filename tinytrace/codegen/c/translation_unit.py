@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tinytrace.codegen.c.captures import names_of
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.lines import CALL, COMPUTE, COPY, CFunction, Line, named, names_in
 from tinytrace.codegen.c.nested_choices import against_jumps
-from tinytrace.codegen.c.program import ProgramWriter, names_of
+from tinytrace.codegen.c.program import ProgramWriter
 from tinytrace.codegen.c.short_rows import unrolled
 from tinytrace.codegen.c.split_compile import paragraphs, split_compile
 from tinytrace.codegen.c.types import memory_type

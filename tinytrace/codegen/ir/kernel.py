@@ -287,6 +287,11 @@ def mentions(kernels: Iterable[Kernel]) -> Iterator[Buffer | Node]:
             yield from mentions(program)
 
 
+def name_of(x: Buffer | Node) -> str:
+    """Return the name of an array or a variable."""
+    return x.name if isinstance(x, Buffer) else str(x.args[0])
+
+
 KernelT = TypeVar("KernelT", bound=Kernel)
 
 

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.ir.cost import WORTH_SPREADING, even_chunks, program_duration
 from tinytrace.codegen.ir.independence import shared_by_iterations
-from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs, mentions, with_programs
+from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs, mentions, name_of, with_programs
 from tinytrace.codegen.ir.merging import merge_places
-from tinytrace.codegen.ir.nodes import Node
 from tinytrace.codegen.ir.statements import Buffer, Call, For, nested
 from tinytrace.records import replace
 
@@ -26,7 +25,7 @@ MOST_ON_STACK = 1 << 17
 def spread_iterations(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose independent loops around programs have a grain, where that is worth it."""
     has_loops = any(map(inner_programs, kernels))
-    return _program(kernels, Counter(map(_name, mentions(kernels)))) if has_loops else list(kernels)
+    return _program(kernels, Counter(map(name_of, mentions(kernels)))) if has_loops else list(kernels)
 
 
 def _program(kernels: Sequence[Kernel], uses: Counter[str]) -> list[Kernel]:
@@ -45,7 +44,7 @@ def _spread(loop: Repeat, uses: Counter[str]) -> Repeat:
     total = program_duration([loop])
     if loop.iteration is None or loop.length < 2 or total < WORTH_SPREADING or not _stays_on_its_thread(loop.body):
         return loop
-    inside = Counter(map(_name, mentions([loop])))
+    inside = Counter(map(name_of, mentions([loop])))
     shared = shared_by_iterations(loop)
     own = [x for x in shared if isinstance(x, Buffer) and x.space == "workspace" and uses[x.name] == inside[x.name]]
     if len(own) < len(shared) or sum(buffer.nbytes for buffer in own) > MOST_ON_STACK:
@@ -66,7 +65,3 @@ def _stays_on_its_thread(kernels: Sequence[Kernel]) -> bool:
         if not all(map(_stays_on_its_thread, inner_programs(kernel))):
             return False
     return True
-
-
-def _name(x: Buffer | Node) -> str:
-    return x.name if isinstance(x, Buffer) else str(x.args[0])

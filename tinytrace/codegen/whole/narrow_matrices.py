@@ -1,4 +1,4 @@
-"""Products of narrow matrices: blocks of rows, each packed and multiplied by csrc/math/products.h.
+"""Products of narrow matrices: blocks of rows, each packed and multiplied by a function of csrc/math.
 
     for block: out[block] = a[block] @ b
 
@@ -25,7 +25,7 @@ from tinytrace.records import NamedTuple
 
 
 class Blocks(NamedTuple):
-    """A function of csrc/math/products.h that multiplies a block of rows."""
+    """A function of csrc/math that multiplies a block of rows."""
 
     function: str
     most_rows: int
@@ -37,6 +37,7 @@ class Blocks(NamedTuple):
 BYTES = Blocks("tt_product_i8", 128, np.int32)
 """TT_MOST_ROWS of csrc/math/products.h."""
 TILES = Blocks("tt_product_bf16", 256, np.float64)
+"""csrc/math/tiles.h: packing a matrix costs there as much as multiplying some tens of rows by it."""
 
 
 def rows_as_they_lie(operand: Operand) -> Matrix | None:
