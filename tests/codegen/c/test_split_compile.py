@@ -8,7 +8,8 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.codegen.c.lines import CFunction, Line
-from tinytrace.codegen.c.split_compile import LARGE, split_compile
+from tinytrace.codegen.c.split_compile import FUNCTION, LARGE, split_compile
+from tinytrace.records import replace
 from tinytrace.runtime import compiler
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.ladder import artifact_key
@@ -50,6 +51,30 @@ def test_parts_are_nearly_equal(sizes):
 @pytest.mark.parametrize("sizes", [[], [LARGE // 2], [10 * LARGE], [5, LARGE, 5], [20] * 5])
 def test_small_programs_and_single_functions_stay_whole(sizes):
     assert split_compile([function(f"f{k}", n) for k, n in enumerate(sizes)], ENTRY) is None
+
+
+def loops(name, count):
+    """A function of few lines and much work."""
+    lines = ["    for (int64_t i = begin; i < end; i++) {", "        ;", "    }"]
+    return CFunction(name, f"void {name}(void *ctx, int64_t begin, int64_t end)", [*map(Line.of, lines)] * count)
+
+
+def test_loops_are_more_work_than_their_lines():
+    text = "\n".join(split_compile([loops("f", 10), loops("g", 10), function("h", 2 * FUNCTION)], ENTRY))
+    first, second = text.split("#if TT_PART != ")[1:]
+    assert " f(" in first
+    assert " g(" in second
+
+
+def test_an_entry_that_is_not_optimised_is_little_work():
+    calls = replace(ENTRY, lines=[Line.of("    f();")] * 400)
+    functions = [loops("f", 10), loops("g", 10)]
+    text = "\n".join(split_compile(functions, replace(calls, as_written=True)))
+    first, second = text.split("#if TT_PART != ")[1:]
+    assert " g(" in second
+    text = "\n".join(split_compile(functions, calls))
+    first, second = text.split("#if TT_PART != ")[1:]
+    assert " g(" in first
 
 
 @pytest.mark.parametrize("part", [(), *compiler.PARTS])

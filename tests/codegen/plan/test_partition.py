@@ -21,3 +21,25 @@ def test_many_stages_are_one_kernel_where_that_saves_passes_over_memory(rows, ke
     expected, = in_numpy(layers, x)
     np.testing.assert_allclose(jax.jit(layers)(x), expected, rtol=1e-4, atol=1e-5)
     assert len(jax.jit(layers).lower(x).kernels) == kernels
+
+
+def dense(x, weights):
+    for w in weights:
+        x = jnp.tanh(x @ w)
+    return x
+
+
+def test_layers_are_equal_kernels_from_one_product_to_the_next():
+    rng = np.random.default_rng(0)
+    x, *weights = rng.standard_normal((13, 16, 16)).astype(np.float32) / 4
+    expected, = in_numpy(dense, x, weights)
+    np.testing.assert_allclose(jax.jit(dense)(x, weights), expected, rtol=1e-4, atol=1e-5)
+    lowered = jax.jit(dense).lower(x, weights)
+    assert len(lowered.kernels) == len(weights)
+    assert lowered.as_text().count("tt_tanh_f32(") == 2  # one function for the input, one in place
+
+
+def test_products_that_share_an_operand_are_one_loop():
+    x, w, v = np.ones((3, 8, 16), np.float32)
+    lowered = jax.jit(lambda x, w, v: (x @ w.T, x @ v.T)).lower(x, w, v)
+    assert len(lowered.kernels) == 1

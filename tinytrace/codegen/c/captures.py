@@ -7,7 +7,7 @@ from tinytrace.codegen.c.lines import named
 from tinytrace.codegen.c.types import array_type, variable_type
 from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs, mentions, name_of
 from tinytrace.codegen.ir.nodes import Node
-from tinytrace.codegen.ir.statements import Buffer, Declare, Row, nested
+from tinytrace.codegen.ir.statements import Buffer, Declare, Row
 
 
 def names_of(kernels: Sequence[Kernel]) -> set[str]:
@@ -43,7 +43,7 @@ def _made(kernels: Sequence[Kernel]) -> set[str]:
     """Return the names of the arrays and variables that exist in kernels alone."""
     found: set[str] = set()
     for kernel in kernels:
-        for stmt in nested(kernel.body) if isinstance(kernel, Nest) else ():
+        for stmt in kernel.statements if isinstance(kernel, Nest) else ():
             if isinstance(stmt, Declare):
                 found.add(name_of(stmt.local))
             elif isinstance(stmt, Row):

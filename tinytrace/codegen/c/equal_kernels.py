@@ -29,9 +29,7 @@ from tinytrace.codegen.ir.statements import (
     Stmt,
     Store,
     When,
-    captured,
     expressions,
-    nested,
 )
 from tinytrace.records import NamedTuple
 from tinytrace.util import lazy
@@ -99,12 +97,24 @@ def repeated(kernels: Sequence[Kernel]) -> dict[Nest, Pattern]:
     return {nest: found for nest, found in patterns.items() if counts[found.key] >= fewest}
 
 
+def distinct(kernels: Sequence[Kernel], functions: Mapping[Nest, Pattern]) -> list[Kernel]:
+    """Return the first of equal kernels each, and those that do not become functions."""
+    keys: set[tuple[Any, ...]] = set()
+    found: list[Kernel] = []
+    for kernel in kernels:
+        key = functions[kernel].key if isinstance(kernel, Nest) and kernel in functions else None
+        if key not in keys:
+            found.append(kernel)
+        keys.update([key] if key is not None else [])
+    return found
+
+
 def _runs_on_this_thread(nest: Nest) -> bool:
     """Is a kernel made of loops, and of the variables that they fold into?"""
     kinds = set(map(type, nest.body))
     return For in kinds and kinds <= {For, Row, Declare, Store, Combine} and not any(
         (isinstance(stmt, Call) and (stmt.procedure.uses_host or stmt.procedure.failure or stmt.then is not None))
-        or (isinstance(stmt, For) and stmt.grain) for stmt in nested(nest.body))
+        or (isinstance(stmt, For) and stmt.grain) for stmt in nest.statements)
 
 
 def _results(nests: Sequence[Nest], kernels: Sequence[Kernel]) -> dict[Nest, list[Node]]:
@@ -121,7 +131,7 @@ def _variables_read(kernels: Sequence[Kernel]) -> set[Node]:
         roots: list[Node] = []
         match kernel:
             case Nest():
-                found.update(captured(kernel.body)[1])
+                found.update(kernel.captured[1])
             case Choose(index=Node() as index):
                 roots = [index]
             case Repeat(wanted=Node() as wanted):

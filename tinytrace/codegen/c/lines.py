@@ -202,6 +202,8 @@ class CFunction:
     linkage: str = "static "
     attributes: Sequence[str] = ()
     """Lines before its head."""
+    as_written: bool = False
+    """Is it compiled without optimisation?"""
 
     @property
     def all_lines(self) -> list[Line]:

@@ -78,7 +78,7 @@ class NestWriter:
 
     def call_shared(self, nest: Nest, pattern: Pattern) -> None:
         """Write a call of the function that is this kernel and those that are equal to it."""
-        buffers, variables = captured(nest.body)
+        buffers, variables = nest.captured
         number = self._shared(pattern.key, pattern)
         if number is None:
             number = self._add_shared_function(nest, buffers, variables, pattern)

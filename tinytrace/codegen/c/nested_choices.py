@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.reductions import fold_of
-from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, Store, When, expressions, nested
+from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, Store, When, expressions
 from tinytrace.csources import has_choices, is_long
 
 STAY_CHOICES = '#pragma GCC optimize("no-tree-pre") /* choices of what was chosen do not become jumps */\n'
@@ -35,7 +35,7 @@ def _bodies(kernels: Sequence[Kernel]) -> Iterator[Sequence[Stmt]]:
     for kernel in kernels:
         if isinstance(kernel, Nest):
             yield kernel.body
-            yield from (stmt.body for stmt in nested(kernel.body) if isinstance(stmt, (For, When)))
+            yield from (stmt.body for stmt in kernel.statements if isinstance(stmt, (For, When)))
         else:
             for inner in inner_programs(kernel):
                 yield from _bodies(inner)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.c.captures import captured_by, packed, unpacked
 from tinytrace.codegen.c.code import Code
-from tinytrace.codegen.c.equal_kernels import repeated
+from tinytrace.codegen.c.equal_kernels import distinct, repeated
 from tinytrace.codegen.c.lines import COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.nest import NestWriter, is_spread
 from tinytrace.codegen.c.types import memory_type, row_declaration
@@ -23,10 +23,14 @@ class ProgramWriter:
         self._nests = NestWriter(code, self.functions, fuses)
         self.has_loops = False
         """Does the entry itself compute in loops?"""
+        self.distinct: list[Kernel] = []
+        """The kernels that are written: not those that call the function of an equal one."""
 
     def write(self, kernels: Sequence[Kernel], top: bool = True) -> None:
         """Write kernels in order, each with a comment that says what it is, where its loops are."""
         shared = repeated(kernels) if top else {}
+        if top:
+            self.distinct += distinct(kernels, shared)
         for kernel in kernels:
             heading = kernel.summary() if top else ""
             if kernel.equations and top:

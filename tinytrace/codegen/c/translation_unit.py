@@ -68,12 +68,13 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
         if name not in used and name not in names_in(code.lines):
             code.line(f"(void){name};")
     inside, standing = body.finished(writer.functions)
+    as_written = not writer.has_loops and _is_list_of_calls(inside)
     entry = CFunction("tt_entry", f"int32_t {named('tt_entry')}(void *const *buffers, const struct tt_host *host)",
                       [*code.lines, *inside, Line.of("    return TT_OK;")], standing, linkage="",
-                      attributes=AS_WRITTEN if not writer.has_loops and _is_list_of_calls(inside) else ())
+                      attributes=AS_WRITTEN if as_written else (), as_written=as_written)
     parts = split_compile(writer.functions, entry)
     lines = parts or paragraphs([function.all_lines for function in (*writer.functions, entry)])
-    pragmas = [*unrolled(kernels), *against_jumps(kernels)]
+    pragmas = [*unrolled(writer.distinct), *against_jumps(writer.distinct)]
     pragmas += [DEFINITION] if any(function.attributes for function in writer.functions) else []
     calls = names_in(lines)
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name in calls]

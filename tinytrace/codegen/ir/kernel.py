@@ -11,6 +11,7 @@ from its statements when it is asked for. A kernel prints itself with its equati
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 from tinytrace.codegen.ir.equations import Equation
@@ -21,13 +22,14 @@ from tinytrace.codegen.ir.statements import (
     For,
     Stmt,
     are_same,
+    captured,
     expressions,
     nested,
     operations,
     touched,
     written,
 )
-from tinytrace.records import dataclass, replace
+from tinytrace.records import NamedTuple, dataclass, replace
 from tinytrace.util import lazy
 
 
@@ -93,6 +95,21 @@ class Kernel:
         return type(self).__name__
 
 
+class Contents(NamedTuple):
+    """What a nest consists of, found in one walk: passes that have nothing to do there see it so."""
+
+    reads: dict[Buffer, None]
+    writes: dict[Buffer, None]
+    variables: set[Node]
+    """Those that are read."""
+    operators: set[str]
+    """The kinds of its nodes."""
+
+    def touches(self, about: Callable[[Buffer], bool]) -> bool:
+        """Is there such an array?"""
+        return any(map(about, chain(self.reads, self.writes)))
+
+
 @dataclass(frozen=True, eq=False)
 class Nest(Kernel):
     """Loops over elements."""
@@ -102,21 +119,41 @@ class Nest(Kernel):
     heading: str = ""
     """What kind of kernel it was before its loops were rewritten."""
 
-    @lazy
+    @property
     def accesses(self) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
+        return self.contents[:2]
+
+    @lazy
+    def contents(self) -> Contents:
+        """What it consists of."""
         reads: dict[Buffer, None] = {}
         writes: dict[Buffer, None] = {}
+        variables: set[Node] = set()
+        operators: set[str] = set()
         made: list[Buffer] = []  # by a product, before the loop that follows it row by row reads them
-        for stmt in nested(self.body):
+        for stmt in self.statements:
             for node in walk(expressions(stmt)):
+                operators.add(node.op)
                 if node.op == "load":
                     reads.setdefault(node.args[0])
+                elif node.op == "local":
+                    variables.add(node)
             changed = [place[0] for place in written(stmt) if not isinstance(place, Node)]
             writes.update(dict.fromkeys(changed))
             if isinstance(stmt, Call):
                 reads.update(dict.fromkeys(buffer for buffer in touched(stmt) if buffer not in changed))
                 made = changed if stmt.then is not None else []
-        return {buffer: None for buffer in reads if buffer not in made}, writes
+        return Contents({buffer: None for buffer in reads if buffer not in made}, writes, variables, operators)
+
+    @lazy
+    def statements(self) -> list[Stmt]:
+        """Every statement of it, outer ones first."""
+        return nested(self.body)
+
+    @lazy
+    def captured(self) -> tuple[list[Buffer], list[Node]]:
+        """The arrays and variables of the program around it that it uses."""
+        return captured(self.body)
 
     @property
     def flops(self) -> int:
@@ -129,7 +166,7 @@ class Nest(Kernel):
     def title(self) -> str:
         if self.heading:
             return self.heading
-        if any(isinstance(stmt, Call) for stmt in nested(self.body)):
+        if any(isinstance(stmt, Call) for stmt in self.statements):
             return "call"
         loops = [str(stmt.axis.args[1]) for stmt in self.body if isinstance(stmt, For)]
         return f"loop over {' and '.join(loops)}" if loops else "scalars"
@@ -270,7 +307,7 @@ def mentions(kernels: Iterable[Kernel]) -> Iterator[Buffer | Node]:
     """Yield the arrays and variables that are used, each as often as it is; stores into variables are not uses."""
     for kernel in kernels:
         roots: list[Node] = []
-        for stmt in nested(kernel.body) if isinstance(kernel, Nest) else ():
+        for stmt in kernel.statements if isinstance(kernel, Nest) else ():
             roots += expressions(stmt)
             yield from touched(stmt)
         if isinstance(kernel, Repeat):
@@ -298,18 +335,21 @@ KernelT = TypeVar("KernelT", bound=Kernel)
 def told(kernel: KernelT, **changes: Any) -> KernelT:
     """Return a kernel of which something else is told: its statements are the same, and so is what they touch."""
     result = replace(kernel, **changes)
-    if "accesses" in kernel.__dict__:
-        result.__dict__["accesses"] = kernel.accesses
+    found = kernel.__dict__
+    result.__dict__.update((name, found[name]) for name in ("accesses", "contents", "statements") if name in found)
     return result
 
 
 def map_bodies(kernels: Sequence[Kernel], change: Callable[[Sequence[Stmt]], Sequence[Stmt]],
-               keep_titles: bool = False) -> list[Kernel]:
+               keep_titles: bool = False, about: Callable[[Contents], bool] | None = None) -> list[Kernel]:
     """Return a program with the statements of every nest changed, those of programs inside it too.
 
     keep_titles: for changes that hide what a nest is: its heading says what it was.
+    about: for changes that have nothing to do in nests of other contents, which is quickly seen.
     """
     def changed(nest: Nest) -> Nest:
+        if about is not None and not about(nest.contents):
+            return nest
         result = nest.with_body(change(nest.body))
         return replace(result, heading=nest.title()) if keep_titles and result is not nest else result
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tinytrace.codegen.ir.arithmetic import rebuild
-from tinytrace.codegen.ir.nodes import Node, rewrite
+from tinytrace.codegen.ir.nodes import Node, rewrite, walk
 from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
@@ -18,6 +18,7 @@ from tinytrace.codegen.ir.statements import (
     Stmt,
     Store,
     When,
+    are_same,
     expressions,
     nested,
 )
@@ -32,38 +33,53 @@ class Replacement:
         self.arrays = arrays or {}
 
     def of(self, body: Sequence[Stmt]) -> list[Stmt]:
-        """Return `body` changed; the statements of `body` stay as they are."""
-        roots = list(dict.fromkeys(root for stmt in nested(body) for root in expressions(stmt)))
-        self._found = dict(zip(roots, rewrite(roots, dict(self.nodes), rebuild), strict=True))
-        return [self._stmt(stmt) for stmt in body]
+        """Return `body` changed, in new statements; those that do not change are the same."""
+        concerned = self.nodes.keys()
+        roots = {root: None for stmt in nested(body) for root in expressions(stmt)
+                 if not concerned.isdisjoint(walk([root]))}
+        self._found = dict(zip(roots, rewrite(list(roots), dict(self.nodes), rebuild), strict=True))
+        return self._body(body)
+
+    def _body(self, body: Sequence[Stmt]) -> list[Stmt]:
+        return list(map(self._stmt, body))
 
     def _stmt(self, stmt: Stmt) -> Stmt:
-        node = self._found
         match stmt:
             case For(axis, begin, end, body, simd, independent, grain):
-                inner = [self._stmt(s) for s in body]
-                return For(self.nodes.get(axis, axis), node[begin], node[end], inner, simd, independent, grain)
+                parts = self.nodes.get(axis, axis), self._node(begin), self._node(end)
+                inner = self._body(body)
+                if parts == (axis, begin, end) and are_same(inner, body):
+                    return stmt
+                return For(*parts, inner, simd, independent, grain)
             case Declare(local, value, fixed):
-                return Declare(self.nodes.get(local, local), node[value], fixed)
+                changed = self.nodes.get(local, local), self._node(value)
+                return stmt if changed == (local, value) else Declare(*changed, fixed)
             case Row(buffer):
-                return Row(self.arrays.get(buffer, buffer))
-            case Store(place, value, _):
-                return Store(self._place(place), node[value], stmt.eqns)
+                return Row(self.arrays[buffer]) if buffer in self.arrays else stmt
+            case Store(place, value, eqns):
+                moved = self._place(place), self._node(value)
+                return stmt if moved == (place, value) else Store(*moved, eqns)
             case Combine(place, op, value):
-                return Combine(self._place(place), op, node[value])
+                moved = self._place(place), self._node(value)
+                return stmt if moved == (place, value) else Combine(moved[0], op, moved[1])
             case Either(body=body, otherwise=otherwise):
-                return replace(stmt, body=[self._stmt(s) for s in body], otherwise=[self._stmt(s) for s in otherwise])
+                return replace(stmt, body=self._body(body), otherwise=self._body(otherwise))
             case Inclusive(local):
-                return Inclusive(self.nodes.get(local, local))
+                return Inclusive(self.nodes[local]) if local in self.nodes else stmt
             case When(guard, body):
-                return When(node[guard], [self._stmt(s) for s in body])
+                inner = self._body(body)
+                is_same = self._node(guard) is guard and are_same(inner, body)
+                return stmt if is_same else When(self._node(guard), inner)
             case Call(places=places, then=then):
-                moved = {name: self._place(place) for name, place in places.items()}
+                there = {name: self._place(place) for name, place in places.items()}
                 loop = self._stmt(then) if then is not None else None
-                return replace(stmt, places=moved, then=loop if isinstance(loop, For) else None)
+                return replace(stmt, places=there, then=loop if isinstance(loop, For) else None)
+
+    def _node(self, node: Node) -> Node:
+        return self._found.get(node, node)
 
     def _place(self, place: Place) -> Place:
         if isinstance(place, Node):
             return self.nodes.get(place, place)
         buffer, offset = place
-        return self.arrays.get(buffer, buffer), self._found[offset]
+        return self.arrays.get(buffer, buffer), self._node(offset)

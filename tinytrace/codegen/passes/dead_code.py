@@ -26,7 +26,15 @@ from tinytrace.codegen.ir.statements import (
 
 def remove_dead_code(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program without what makes variables and rows that nobody reads."""
-    return _program(kernels, set())
+    return list(kernels) if _is_all_read(kernels) else _program(kernels, set())
+
+
+def _is_all_read(kernels: Sequence[Kernel]) -> bool:
+    """Is every variable and row read somewhere, as is the rule? Only programs of nests are looked at."""
+    nests = [kernel for kernel in kernels if isinstance(kernel, Nest)]
+    read: set[object] = set().union(*(nest.contents.variables for nest in nests), *(nest.reads for nest in nests))
+    return len(nests) == len(kernels) and not any(
+        _is_idle(stmt, read | nest.contents.reads.keys()) for nest in nests for stmt in nest.statements)
 
 
 def _program(kernels: Sequence[Kernel], used: set[object]) -> list[Kernel]:

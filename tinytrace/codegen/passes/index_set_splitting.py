@@ -24,6 +24,7 @@ from tinytrace.codegen.ir.statements import (
 )
 from tinytrace.codegen.plan.lowering import WRITTEN_OUT
 
+COMPARISONS = "lt", "le", "eq"
 MOST_CUTS = 3
 FEWEST_ITERATIONS = 16
 """Shorter loops are not cut, unless they are so short that they are written out."""
@@ -33,7 +34,7 @@ MOST_OPERATIONS = 400
 
 def split_index_sets(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose loops are cut into segments where that removes guards."""
-    return map_bodies(kernels, split_at_guards)
+    return map_bodies(kernels, split_at_guards, about=lambda found: not found.operators.isdisjoint(COMPARISONS))
 
 
 def split_at_guards(body: Sequence[Stmt]) -> list[Stmt]:
@@ -77,7 +78,7 @@ def _segments(loop: For) -> list[Stmt]:
 
 def _changes(node: Node, axis: Node) -> list[int]:
     """Return where a guard on `axis` alone changes its value, as `axis` grows."""
-    if node.op not in ("lt", "le", "eq"):
+    if node.op not in COMPARISONS:
         return []
     constant, terms = terms_of(subtract(*node.args))
     if len(terms) != 1 or terms[0][0] is not axis or abs(terms[0][1]) != 1:

@@ -48,7 +48,8 @@ MOST = 4
 def read_narrow_elements_first(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose vectorised loops read no small elements from computed places."""
     taken: set[str] = set()
-    return map_bodies(kernels, lambda body: map_vector_loops(body, lambda loop: _split(loop, taken)), keep_titles=True)
+    return map_bodies(kernels, lambda body: map_vector_loops(body, lambda loop: _split(loop, taken)), keep_titles=True,
+                      about=lambda found: found.touches(lambda buffer: element_size(buffer.dtype) < NARROW))
 
 
 def _split(loop: For, taken: set[str]) -> list[Stmt]:

@@ -55,7 +55,11 @@ AHEAD = 4096
 
 def prefetch_rows(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose loops over rows of large arrays ask for the next row."""
-    return map_bodies(kernels, _asking, keep_titles=True)
+    return map_bodies(kernels, _asking, keep_titles=True, about=lambda found: found.touches(_is_large))
+
+
+def _is_large(buffer: Buffer) -> bool:
+    return buffer.nbytes >= min(LARGER_THAN_CACHES, LARGER_THAN_SECOND_CACHE)
 
 
 def _asking(body: Sequence[Stmt]) -> list[Stmt]:

@@ -26,7 +26,7 @@ LANES = 64
 
 def split_quotients(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose vectorised loops divide no index by what divides their extent."""
-    return map_bodies(kernels, _split)
+    return map_bodies(kernels, _split, about=lambda found: not found.operators.isdisjoint(("floordiv", "mod")))
 
 
 def _split(body: Sequence[Stmt]) -> list[Stmt]:

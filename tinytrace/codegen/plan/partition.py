@@ -29,7 +29,8 @@ ROW_BYTES = 256 * 1024
 """Stages share outer loops when what one iteration of them touches stays in a core's cache."""
 MOST_STAGES, SMALL = 4, 1 << 14
 """Arrays of so many bytes stay in the first-level cache: more stages than this save nothing, and a long function is
-slower than several short ones, which may be equal, and takes the compiler twice as long.
+slower than several short ones, which may be equal, and takes the compiler twice as long. Nor does a second product
+join: layers are equal from one product to the next, and equal kernels are compiled once.
 """
 MOST_WORK = 120
 """A root of more operations than this joins a group of more only if half of them are the same."""
@@ -53,6 +54,8 @@ class Root:
     """How the dimensions after `free` are folded; nothing: they are not, or there are none."""
     running: bool = False
     """Has the result the folded dimension too, and holds what is folded so far?"""
+    is_product: bool = False
+    """Is it a product of matrices?"""
     wide: bool = False
     """Is it dear enough to want vectorised loops of its own, and needed once per element only?"""
     place: Index = ()
@@ -226,7 +229,8 @@ class Grouping:
                 return (outer, k) if not multi or outer == group.outer or pays(group.stages, outer) else None
         if root.domain and not pays([*group.stages, [root]], outer):
             return None
-        if len(group.stages) >= MOST_STAGES and root.var.aval.nbytes <= SMALL:
+        is_long = len(group.stages) >= MOST_STAGES or (root.is_product and any(r.is_product for r in group.roots))
+        if is_long and root.var.aval.nbytes <= SMALL:
             return None
         if root.wide and outer == len(root.domain) < max(len(stage[0].domain) for stage in group.stages):
             return None  # there it would be computed one element at a time, between folds

@@ -97,7 +97,8 @@ def product_root(eqn: JaxprEqn, kind: Contraction, elements: Elements) -> Root:
     product = apply(operation, (converted(left, dtype), converted(right, dtype)))
     eqns = frozenset(eqn.ids) | elements.moved_by(lhs, left_at) | elements.moved_by(rhs, right_at)
     product.eqns |= eqns
-    return Root(var, eqn, domain, var.aval.ndim, product, "or" if dtype.kind == "b" else "sum", eqns=eqns)
+    return Root(var, eqn, domain, var.aval.ndim, product, "or" if dtype.kind == "b" else "sum",
+                is_product=True, eqns=eqns)
 
 
 def _operand_index(operand: Atom, batch_dims: tuple[int, ...], summed_dims: tuple[int, ...], batch: Index, free: Index,
