@@ -4,26 +4,27 @@
                                [--sizes 10 1000 100000] [--dtypes float32] [--calls un-jitted jitted] [--only TEXT]
                                [--draw 0.2] [--samples 12] [--seconds 280] [--out FOLDER]
 
-Each run measures until `--seconds` are over and says with which function the next begins (`--begin NAME`); results are
-kept in `sweep.json`, and the table and the heat map are those of all runs. A case gives the least of some samples, in
-each rival's own process, while the others are stopped; one that misses is measured again,
-by all rivals alike, for other users of the machine disturb. `--sizes 10000000` and `--dtypes float16 int8` take long:
-`--draw 0.2` takes a fifth of the functions, another fifth for another `--seed`.
+Each run measures until `--seconds` are over and says with which function the next begins (`--begin NAME`). A case is
+added to `sweep.jsonl` when it has been measured, so a run that is stopped loses nothing, and the table and the heat map
+are those of all runs. A case gives the least of some samples, in each rival's own process, while the others are
+stopped; one that misses is measured again, by all rivals alike, for other users of the machine disturb. `--sizes 10000000` and
+`--dtypes float16 int8` take long: `--draw 0.2` takes a fifth of the functions, another fifth for another `--seed`.
 """
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import os
 import pathlib
 import random
+import signal
 import sys
 import tempfile
 import time
 from typing import Any
 
 from run import ENDED, HERE, Worker
+from sweeping.measured import Case, Measured, Times
 from sweeping.reasons import reason_of
 
 MODULES = ("numpy", "lax", "nn", "numpy.linalg", "numpy.fft", "random", "scipy.special")
@@ -32,8 +33,6 @@ SKIPPED = {"save", "savez", "load", "fromfile", "fromfunction", "frompyfunc", "v
            "wrap_key_data"}
 TRIES, LONG = 3, 0.1
 """How often a case is measured that misses; one that takes so many seconds does not depend on chance."""
-Case = tuple[str, str, str, int, str, bool]
-Times = dict[str, float]
 
 
 def main() -> None:
@@ -54,21 +53,20 @@ def main() -> None:
     parser.add_argument("--out", type=pathlib.Path, default=HERE / "results")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    file = options.out / "sweep.json"
-    times = {tuple(case): found for case, found in json.loads(file.read_text())} if file.exists() else {}
+    measured = Measured(options.out / "sweep.jsonl")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what stops a run that takes too long
     with tempfile.TemporaryDirectory() as folder:
         pythons = dict(item.split("=", 1) for item in options.python)
         workers = {rival: Rival(rival, path, options.threads, folder) for rival, path in pythons.items()}
         try:
-            measure(options, workers, times)
+            measure(options, workers, measured)
         except KeyboardInterrupt:
             print("interrupted: what has been measured is kept")
         finally:
             for worker in workers.values():
                 worker.close()
-    file.write_text(json.dumps([[list(case), found] for case, found in times.items()]))
-    (options.out / "sweep.md").write_text(table(times))
-    (options.out / "sweep.svg").write_text(heat_map(times))
+    (options.out / "sweep.md").write_text(table(measured.times))
+    (options.out / "sweep.svg").write_text(heat_map(measured.times))
     print(f"wrote {options.out / 'sweep.md'} and {options.out / 'sweep.svg'}")
 
 
@@ -101,7 +99,7 @@ def public_names(modules: list[str]) -> list[tuple[str, str]]:
     return found
 
 
-def measure(options: Any, workers: dict[str, Rival], times: dict[Case, Times]) -> None:
+def measure(options: Any, workers: dict[str, Rival], measured: Measured) -> None:
     """Time every case of the chosen functions with every rival until the time is over."""
     begun = time.monotonic()
     number, parts = map(int, options.part.split("/"))
@@ -119,39 +117,39 @@ def measure(options: Any, workers: dict[str, Rival], times: dict[Case, Times]) -
             for size in options.sizes if choice else ():
                 for jitted in (call == "jitted" for call in options.calls):
                     case = (module, name, choice, size, dtype, jitted)
-                    times[case] = {}
-                    for _ in range(TRIES):
-                        measure_once(case, workers, options.samples, times)
-                        if not misses(case, times) or times[case]["tinytrace"] > LONG:
-                            break
-                    show(case, times)
+                    found = measure_case(case, workers, options.samples)
+                    measured.add(case, found)
+                    show(case, found)
 
 
-def measure_once(case: Case, workers: dict[str, Rival], samples: int, times: dict[Case, Times]) -> None:
-    """Let every rival run a case, and keep the least of its times; NumPy, which has no jit, runs it un-jitted."""
-    for rival, worker in workers.items():
-        seconds = worker.ask(case=(*case[:5], case[5] and rival != "numpy"), samples=samples).get("seconds")
-        if seconds is not None:
-            times[case][rival] = min(seconds, times[case].get(rival, seconds))
+def measure_case(case: Case, workers: dict[str, Rival], samples: int) -> Times:
+    """Return the least of the times that each rival takes; NumPy, which has no jit, runs the case un-jitted."""
+    found: Times = {}
+    for _ in range(TRIES):
+        for rival, worker in workers.items():
+            seconds = worker.ask(case=(*case[:5], case[5] and rival != "numpy"), samples=samples).get("seconds")
+            if seconds is not None:
+                found[rival] = min(seconds, found.get(rival, seconds))
+        if not misses(found) or found["tinytrace"] > LONG:
+            break
+    return found
 
 
-def misses(case: Case, times: dict[Case, Times]) -> bool:
+def misses(found: Times) -> bool:
     """Has a case missed what it is held to?"""
-    ours = times[case].get("tinytrace", 0.0)
-    return (ratio(case, times) or 0) > 2 or ours > 1.2 * times[case].get("jax", ours)
+    ours = found.get("tinytrace", 0.0)
+    return (ratio(found) or 0) > 2 or ours > 1.2 * found.get("jax", ours)
 
 
-def ratio(case: Case, times: dict[Case, Times]) -> float | None:
+def ratio(found: Times) -> float | None:
     """Return tinytrace's time over the best rival's."""
-    found = times[case]
     rivals = [found[rival] for rival in ("jax", "numpy") if rival in found]
     return found["tinytrace"] / min(rivals) if rivals and "tinytrace" in found else None
 
 
-def show(case: Case, times: dict[Case, Times]) -> None:
-    found = ratio(case, times)
-    if found is not None:
-        print(f"{found:8.2f}  {title(case)}  {_micro(times[case])}", file=sys.stderr, flush=True)
+def show(case: Case, found: Times) -> None:
+    if (over_best := ratio(found)) is not None:
+        print(f"{over_best:8.2f}  {title(case)}  {_micro(found)}", file=sys.stderr, flush=True)
 
 
 def title(case: Case) -> str:
@@ -165,12 +163,12 @@ def _micro(found: Times) -> str:
 
 def table(times: dict[Case, Times]) -> str:
     """Return the Markdown tables: the shares above 1.2, 2 and 3 by kind of case, and all cases, worst first."""
-    ratios = sorted(((found, case) for case in times if (found := ratio(case, times)) is not None), reverse=True)
+    ratios = sorted(((found, case) for case in times if (found := ratio(times[case])) is not None), reverse=True)
     lines = ["# The sweep", "", *_shares({case: found for found, case in ratios}, times), "",
              "| ratio | case | tinytrace, us | JAX | NumPy, SciPy | why it misses |", "|---|---|---|---|---|---|"]
     for found, case in ratios:
         cells = [times[case].get(rival) for rival in ("tinytrace", "jax", "numpy")]
-        why = reason_of(*case[:2]) if misses(case, times) else ""
+        why = reason_of(*case[:2], *case[3:]) if misses(times[case]) else ""
         lines.append(f"| {found:.2f} | {title(case)} | "
                      + " | ".join("" if x is None else f"{x * 1e6:.4g}" for x in cells) + f" | {why} |")
     return "\n".join(lines) + "\n"
@@ -202,7 +200,7 @@ def heat_map(times: dict[Case, Times]) -> str:
     """Return an SVG with a row for each function and a column for each size, un-jitted and jitted."""
     columns = sorted({case[3:] for case in times})
     rows = sorted({case[:2] for case in times})
-    known = {(case[:2], case[3:]): found for case in times if (found := ratio(case, times)) is not None}
+    known = {(case[:2], case[3:]): found for case in times if (found := ratio(times[case])) is not None}
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{260 + 24 * len(columns)}" '
              f'height="{30 + 12 * len(rows)}" font-family="sans-serif" font-size="9">']
     for i, row in enumerate(rows):

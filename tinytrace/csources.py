@@ -96,7 +96,7 @@ def linked_functions(text: str) -> dict[str, str]:
     linked to what was made of these texts once.
 
     >>> [name for name in linked_functions(math_functions({"tt_sin_f32": OFTEN}))]
-    ['tt_sin_mended_f32', 'tt_sin_f32']
+    ['tt_trig_mended_f32', 'tt_sin_f32']
     """
     return {name: _defined_alone(name) for name in _LINKED.findall(text)}
 

@@ -3,37 +3,55 @@ limits us. The table of the sweep prints them beside the cases; none is left out
 from __future__ import annotations
 
 import fnmatch
-
-VIEW = "jitted: from 1 MiB on elements that are reordered are copied, as JAX's are; NumPy shows its argument"
-REASONS = {
-    "numpy.empty": "NumPy leaves the memory as it is; here, as in JAX, it is zeros",
-    "numpy.empty_like": "NumPy leaves the memory as it is; here, as in JAX, it is zeros",
-    "numpy.asarray": "hands its argument back: a call of Python, in NumPy of C",
-    "numpy.array": "a copy of 4 KB: three calls of Python around it",
-    "lax.broadcast": "NumPy's function of this name makes an iterator and no array",
-    "random.*": "the samples are JAX's to the bit, a hash for each; NumPy's generator counts on",
-    "numpy.flip*": VIEW,
-    "numpy.moveaxis": VIEW,
-    "*.matrix_transpose": VIEW,
-    "numpy.partition": "both sides are sorted, as JAX's are; NumPy's are not",
-    "numpy.argpartition": "both sides are sorted, as JAX's are; NumPy's are not",
-    "numpy.unstack": "an Array is made for each row",
-    "*.trace": "the loop over the whole matrix is compiled; NumPy adds what a strided view shows",
-    "*.tan": "in double precision, within 1.5 ulp; NumPy's is within 3.4",
-    "*.cbrt": "in double precision, within 0.5 ulp; NumPy's is within 1.9",
-    "*.asinh": "in double precision, within 0.5 ulp; NumPy's is within 1",
-    "numpy.arcsinh": "in double precision, within 0.5 ulp; NumPy's is within 1",
-    "*.pow": "in double precision, within 0.5 ulp; NumPy's is within 1",
-    "numpy.power": "in double precision, within 0.5 ulp; NumPy's is within 1",
-}
-"""By the name of the function, in which `*` stands for anything."""
+import sys
+from dataclasses import dataclass
 
 
-def reason_of(module: str, name: str) -> str:
-    """Return what is known of a function that misses, "" if nothing is.
+@dataclass(frozen=True)
+class Reason:
+    """Why some cases miss, and which."""
 
-    >>> reason_of("numpy", "unstack")
+    why: str
+    names: str
+    """Functions, separated by blanks; `*` stands for anything."""
+    dtypes: str = "*"
+    """The same for dtypes."""
+    least: int = 0
+    most: int = sys.maxsize
+    calls: str = "*"
+    """`jitted` or `un-jitted`, where it is so for these alone."""
+
+    def holds(self, full_name: str, size: int, dtype: str, jitted: bool) -> bool:
+        """Is this the reason for a case?"""
+        return (any(fnmatch.fnmatchcase(full_name, pattern) for pattern in self.names.split())
+                and any(fnmatch.fnmatchcase(dtype, pattern) for pattern in self.dtypes.split())
+                and self.least <= size <= self.most and self.calls in ("*", "jitted" if jitted else "un-jitted"))
+
+
+REASONS = (
+    Reason("NumPy leaves the memory as it is; here, as in JAX, it is zeros", "numpy.empty numpy.empty_like"),
+    Reason("hands its argument back: a call of Python, in NumPy of C", "numpy.asarray", most=10_000),
+    Reason("a copy of 4 KB: three calls of Python around it", "numpy.array", most=10_000),
+    Reason("NumPy's function of this name makes an iterator and no array", "lax.broadcast"),
+    Reason("the samples are JAX's to the bit, a hash for each; NumPy's generator counts on", "random.*"),
+    Reason("from 1 MiB on elements that are reordered are copied, as JAX's are; NumPy shows its argument",
+           "numpy.flip* numpy.moveaxis *.matrix_transpose", least=100_000, calls="jitted"),
+    Reason("both sides are sorted, as JAX's are; NumPy's are not", "numpy.partition numpy.argpartition"),
+    Reason("an Array is made for each row", "numpy.unstack"),
+    Reason("the loop over the whole matrix is compiled; NumPy adds what a strided view shows", "*.trace"),
+    Reason("in double precision, within 0.5 ulp; NumPy's is within 1.9", "*.cbrt", "float32"),
+    Reason("in double precision, within 0.5 ulp; NumPy's is within 1", "*.asinh numpy.arcsinh *.pow numpy.power",
+           "float32"),
+)
+
+
+def reason_of(module: str, name: str, size: int, dtype: str, jitted: bool) -> str:
+    """Return what is known of a case that misses, "" if nothing is.
+
+    >>> reason_of("numpy", "unstack", 1000, "int8", False)
     'an Array is made for each row'
+    >>> reason_of("numpy", "tan", 1000, "float64", False)
+    ''
     """
-    full = f"{module}.{name}"
-    return next((reason for pattern, reason in REASONS.items() if fnmatch.fnmatchcase(full, pattern)), "")
+    full_name = f"{module}.{name}"
+    return next((reason.why for reason in REASONS if reason.holds(full_name, size, dtype, jitted)), "")

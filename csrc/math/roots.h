@@ -27,17 +27,23 @@ static inline double tt_cbrt_f64(double x) {
     return (size == 0.0) | !(size < __builtin_inf()) ? x : __builtin_copysign(t, x);
 }
 
-/* tt: tt_cbrt_f32; needs: tt_bits_f32, tt_float_f32; long */
-/* The same in double precision, rounded once: within 0.51 ulp. */
+/* tt: tt_cbrt_f32; needs: tt_bits_f32, tt_float_f32, tt_fma_f32, tt_fma_f64; long */
+/* Floats find y = 1 / cbrt(x), which takes no division: with h = 1 - x y**3, the rest of the series is y (1 + h / 3 +
+   2 h**2 / 9 + 14 h**3 / 81 + ...), four terms of it, then two. From x y**2 one step of Newton's method leads to the root
+   in double precision, which is rounded once: within 0.51 ulp. */
 static inline float tt_cbrt_f32(float x) {
     float size = __builtin_fabsf(x);
-    float scaled = size < 0x1p-126f ? size * 0x1p24f : size;
-    uint32_t guess = tt_bits_f32(scaled) / 3 + (size < 0x1p-126f ? 642849266u : 709958130u);
-    double t = tt_float_f32(guess), a = size;
-    for (int step = 0; step < 2; step++) {
-        double cube = t * t * t;
-        t = t * ((a + a + cube) / (a + cube + cube));
-    }
+    float a = size < 0x1p-126f ? size * 0x1p24f : size;
+    float y = tt_float_f32(0x54A21D2Au - tt_bits_f32(a) / 3);
+    float h = tt_fma_f32(-a * y, y * y, 1.0f);
+    float series = tt_fma_f32(h, tt_fma_f32(h, 0.17283951f, 0.22222222f), 0.33333334f);
+    y = tt_fma_f32(y * h, series, y);
+    h = tt_fma_f32(-a * y, y * y, 1.0f);
+    y = tt_fma_f32(y * h, 0.33333334f, y);
+    float square = y * y;
+    double t = a * square;
+    t = tt_fma_f64(tt_fma_f64(t * t, t, -(double)a), (double)(square * -0.33333334f), t);
+    t = size < 0x1p-126f ? t * 0x1p-8 : t;
     return (size == 0.0f) | !(size < __builtin_inff()) ? x : __builtin_copysignf((float)t, x);
 }
 
@@ -49,9 +55,12 @@ static inline double tt_rem_step(double r, double size, double inverse, double s
     return r - number * (size * scale);
 }
 
-/* tt: tt_rem_f32; needs: tt_rem_step; long */
-/* The remainder has the sign of x and is exact: a long division, 28 bits of the quotient at a time, which has vectors. */
+/* tt: tt_rem_f32; needs: tt_rem_step, tt_bits_f32; long */
+/* The remainder has the sign of x and is exact: a long division, 28 bits of the quotient at a time, which has vectors.
+   A power of two in the program's text divides exactly. */
 static inline float tt_rem_f32(float x, float y) {
+    if (__builtin_constant_p(y) && y >= 1.0f && y <= 0x1p64f && !(tt_bits_f32(y) & 0x007FFFFFu))
+        return __builtin_copysignf(x - __builtin_truncf(x * (1.0f / y)) * y, x);
     double size = __builtin_fabsf(y), inverse = 1.0 / size, r = __builtin_fabsf(x);
     r = tt_rem_step(r, size, inverse, 0x1p252);
     r = tt_rem_step(r, size, inverse, 0x1p224);
@@ -67,9 +76,13 @@ static inline float tt_rem_f32(float x, float y) {
     return (size == __builtin_inf()) & (__builtin_fabsf(x) < __builtin_inff()) ? x : __builtin_copysignf((float)r, x);
 }
 
-/* tt: tt_rem_f64; needs:  */
+/* tt: tt_rem_f64; needs: tt_bits_f64 */
 /* The same of doubles takes a wider type: the C library's. */
-static inline double tt_rem_f64(double x, double y) { return __builtin_fmod(x, y); }
+static inline double tt_rem_f64(double x, double y) {
+    if (__builtin_constant_p(y) && y >= 1.0 && y <= 0x1p64 && !(tt_bits_f64(y) & 0x000FFFFFFFFFFFFFu))
+        return __builtin_copysign(x - __builtin_trunc(x * (1.0 / y)) * y, x);
+    return __builtin_fmod(x, y);
+}
 
 /* tt: tt_nextafter_f32; needs: tt_bits_f32, tt_float_f32 */
 /* Floats of one sign are ordered as their bits; from zero the way leads to the smallest float of the sign of y. */

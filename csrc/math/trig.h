@@ -103,86 +103,9 @@ static inline float tt_sin_near_f32(float x, float shift) {
     return tt_float_f32(tt_bits_f32(tt_sin_rest_f32(r)) ^ sign ^ tt_bits_f32(t) << 31);
 }
 
-/* tt: tt_sin_mended_f32; needs: tt_sin_wide_f32; long */
-/* y = tt_sin_near_f32(x, shift) where that holds, elsewhere tt_sin_wide_f32(x, shift).
-
-   The wide function is hardly ever needed, but a loop with a branch in it is not vectorised. So the branch stands
-   behind a call: the compiler vectorises a call if the function has variants on 4, 8 and 16 floats, under the names of
-   the x86 vector ABI, and these here branch once for all of their elements. */
-#if defined(__x86_64__) && defined(__AVX2__) && defined(__FMA__) && !defined(__clang__)
-__attribute__((const, simd("notinbranch"), visibility("hidden")))
-float tt_sin_mended_f32(float y, float x, float shift);
-
-#ifndef TT_LINKED_MATH /* tt_sin_mended_f32: a program that is linked to them declares them alone */
-/* One by one, in a function of its own: with vectors it would be four times as fast, and most of what there is to
-   compile in a program with a sine. */
-static __attribute__((noinline, cold)) void tt_sin_mend_f32(float *y, const float *x, const float *shift, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        if (!(__builtin_fabsf(x[i]) < 0x1p17f)) y[i] = tt_sin_wide_f32(x[i], shift[i]);
-}
-
-float tt_sin_mended_1(float y, float x, float shift) __asm__("tt_sin_mended_f32");
-__attribute__((visibility("hidden"))) float tt_sin_mended_1(float y, float x, float shift) {
-    if (!(__builtin_fabsf(x) < 0x1p17f)) tt_sin_mend_f32(&y, &x, &shift, 1);
-    return y;
-}
-
-typedef float tt_f32x4 __attribute__((vector_size(16)));
-typedef int32_t tt_i32x4 __attribute__((vector_size(16)));
-union tt_far_4 { tt_i32x4 lanes; uint64_t words[2]; };
-
-tt_f32x4 tt_sin_mended_4(tt_f32x4 y, tt_f32x4 x, tt_f32x4 shift) __asm__("_ZGVbN4vvv_tt_sin_mended_f32");
-__attribute__((visibility("hidden"))) tt_f32x4 tt_sin_mended_4(tt_f32x4 y, tt_f32x4 x, tt_f32x4 shift) {
-    union tt_far_4 far = {((tt_i32x4)x & 0x7FFFFFFF) >= 0x48000000}; /* the bits of 2**17 */
-    if (__builtin_expect((far.words[0] | far.words[1]) != 0, 0))
-        tt_sin_mend_f32((float *)&y, (const float *)&x, (const float *)&shift, 4);
-    return y;
-}
-
-typedef float tt_f32x8 __attribute__((vector_size(32)));
-typedef int32_t tt_i32x8 __attribute__((vector_size(32)));
-union tt_far_8 { tt_i32x8 lanes; uint64_t words[4]; };
-
-tt_f32x8 tt_sin_mended_8(tt_f32x8 y, tt_f32x8 x, tt_f32x8 shift) __asm__("_ZGVdN8vvv_tt_sin_mended_f32");
-__attribute__((visibility("hidden"))) tt_f32x8 tt_sin_mended_8(tt_f32x8 y, tt_f32x8 x, tt_f32x8 shift) {
-    union tt_far_8 far = {((tt_i32x8)x & 0x7FFFFFFF) >= 0x48000000};
-    if (__builtin_expect((far.words[0] | far.words[1] | far.words[2] | far.words[3]) != 0, 0))
-        tt_sin_mend_f32((float *)&y, (const float *)&x, (const float *)&shift, 8);
-    return y;
-}
-#ifdef __AVX512F__
-typedef float tt_f32x16 __attribute__((vector_size(64)));
-typedef int32_t tt_i32x16 __attribute__((vector_size(64)));
-typedef int8_t tt_i8x16 __attribute__((vector_size(16)));
-union tt_far_16 { tt_i8x16 lanes; uint64_t words[2]; };
-
-tt_f32x16 tt_sin_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) __asm__("_ZGVeN16vvv_tt_sin_mended_f32");
-__attribute__((visibility("hidden"))) tt_f32x16 tt_sin_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) {
-    union tt_far_16 far = {__builtin_convertvector(((tt_i32x16)x & 0x7FFFFFFF) >= 0x48000000, tt_i8x16)};
-    if (__builtin_expect((far.words[0] | far.words[1]) != 0, 0))
-        tt_sin_mend_f32((float *)&y, (const float *)&x, (const float *)&shift, 16);
-    return y;
-}
-#endif
-#endif
-#else
-static inline float tt_sin_mended_f32(float y, float x, float shift) {
-    (void)y;
-    return tt_sin_wide_f32(x, shift);
-}
-#endif
-
-/* tt: tt_sin_f32; needs: tt_sin_mended_f32, tt_sin_near_f32; long */
-/* The result within 2 ulp. */
-static inline float tt_sin_f32(float x) { return tt_sin_mended_f32(tt_sin_near_f32(x, 0.0f), x, 0.0f); }
-
-/* tt: tt_cos_f32; needs: tt_sin_mended_f32, tt_sin_near_f32; long */
-/* The result within 2 ulp. */
-static inline float tt_cos_f32(float x) { return tt_sin_mended_f32(tt_sin_near_f32(x, 0.5f), x, 0.5f); }
-
-/* tt: tt_tan_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_quarter_turns_f32, tt_fma_f32; long */
-/* tan(k pi / 2 + r) is tan(r), or -1 / tan(r) for odd k. Degree 15, error 2**-29.3; the result within 2 ulp. */
-static inline float tt_tan_f32(float x) {
+/* tt: tt_tan_wide_f32; needs: tt_angle_f32, tt_bits_f32, tt_float_f32, tt_quarter_turns_f32, tt_fma_f32; long */
+/* tan(k pi / 2 + r) is tan(r), or -1 / tan(r) for odd k. Degree 15, error 2**-29.3. */
+static inline float tt_tan_wide_f32(float x) {
     struct tt_angle_f32 angle = tt_quarter_turns_f32(x);
     float r = angle.rest;
     float z = r * r;
@@ -197,3 +120,119 @@ static inline float tt_tan_f32(float x) {
     float y = (float)(angle.turns & 1 ? -1.0 / tangent : tangent);
     return tt_float_f32(tt_bits_f32(y) ^ (tt_bits_f32(x) & 0x80000000u));
 }
+
+/* tt: tt_tan_near_f32; needs: tt_bits_f32, tt_float_f32, tt_fma_f32; long */
+/* The same for |x| < 2**17, in floats: what is left of x, and its tangent, are each a float and what it lacks. */
+static inline float tt_tan_near_f32(float x) {
+    float size = __builtin_fabsf(x);
+    float t = tt_fma_f32(size, 0.636619747f, 12582912.0f);
+    float k = t - 12582912.0f;
+    float first = __builtin_fmaf(k, -0x1.921fb6p+0f, size);
+    float second = k * 0x1.777a5cp-25f, sum = first + second, part = sum - first;
+    float lack = __builtin_fmaf(k, 0x1.ee59dap-50f, __builtin_fmaf(k, 0x1.777a5cp-25f, -second));
+    lack = lack + ((first - (sum - part)) + (second - part));
+    float r = sum + lack;
+    lack = (sum - r) + lack;
+    float z = r * r;
+    float p = 0.0044484907f;
+    p = tt_fma_f32(p, z, -5.603306e-5f);
+    p = tt_fma_f32(p, z, 0.010950327f);
+    p = tt_fma_f32(p, z, 0.021237906f);
+    p = tt_fma_f32(p, z, 0.05406859f);
+    p = tt_fma_f32(p, z, 0.13332585f);
+    p = tt_fma_f32(p, z, 0.33333352f);
+    float rest = tt_fma_f32(p, r * z, tt_fma_f32(lack, z, lack));
+    float y = r + rest;
+    rest = (r - y) + rest;
+    float inverse = -1.0f / y;
+    float off = tt_fma_f32(inverse, rest, __builtin_fmaf(inverse, y, 1.0f));
+    y = tt_bits_f32(t) & 1 ? tt_fma_f32(inverse, off, inverse) : y;
+    return tt_float_f32(tt_bits_f32(y) ^ (tt_bits_f32(x) & 0x80000000u));
+}
+
+/* tt: tt_trig_wide_f32; needs: tt_sin_wide_f32, tt_tan_wide_f32; long */
+/* tt_sin_wide_f32(x, shift), or tan(x) when `shift` is 2. */
+static inline float tt_trig_wide_f32(float x, float shift) {
+    return shift == 2.0f ? tt_tan_wide_f32(x) : tt_sin_wide_f32(x, shift);
+}
+
+/* tt: tt_trig_mended_f32; needs: tt_trig_wide_f32; long */
+/* y, computed for |x| < 2**17, where that holds, elsewhere tt_trig_wide_f32(x, shift).
+
+   The wide function is hardly ever needed, but a loop with a branch in it is not vectorised. So the branch stands
+   behind a call: the compiler vectorises a call if the function has variants on 4, 8 and 16 floats, under the names of
+   the x86 vector ABI, and these here branch once for all of their elements. */
+#if defined(__x86_64__) && defined(__AVX2__) && defined(__FMA__) && !defined(__clang__)
+__attribute__((const, simd("notinbranch"), visibility("hidden")))
+float tt_trig_mended_f32(float y, float x, float shift);
+
+#ifndef TT_LINKED_MATH /* tt_trig_mended_f32: a program that is linked to them declares them alone */
+/* One by one, in a function of its own: with vectors it would be four times as fast, and most of what there is to
+   compile in a program with a sine. */
+static __attribute__((noinline, cold)) void tt_trig_mend_f32(float *y, const float *x, const float *shift, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (!(__builtin_fabsf(x[i]) < 0x1p17f)) y[i] = tt_trig_wide_f32(x[i], shift[i]);
+}
+
+float tt_trig_mended_1(float y, float x, float shift) __asm__("tt_trig_mended_f32");
+__attribute__((visibility("hidden"))) float tt_trig_mended_1(float y, float x, float shift) {
+    if (!(__builtin_fabsf(x) < 0x1p17f)) tt_trig_mend_f32(&y, &x, &shift, 1);
+    return y;
+}
+
+typedef float tt_f32x4 __attribute__((vector_size(16)));
+typedef int32_t tt_i32x4 __attribute__((vector_size(16)));
+union tt_far_4 { tt_i32x4 lanes; uint64_t words[2]; };
+
+tt_f32x4 tt_trig_mended_4(tt_f32x4 y, tt_f32x4 x, tt_f32x4 shift) __asm__("_ZGVbN4vvv_tt_trig_mended_f32");
+__attribute__((visibility("hidden"))) tt_f32x4 tt_trig_mended_4(tt_f32x4 y, tt_f32x4 x, tt_f32x4 shift) {
+    union tt_far_4 far = {((tt_i32x4)x & 0x7FFFFFFF) >= 0x48000000}; /* the bits of 2**17 */
+    if (__builtin_expect((far.words[0] | far.words[1]) != 0, 0))
+        tt_trig_mend_f32((float *)&y, (const float *)&x, (const float *)&shift, 4);
+    return y;
+}
+
+typedef float tt_f32x8 __attribute__((vector_size(32)));
+typedef int32_t tt_i32x8 __attribute__((vector_size(32)));
+union tt_far_8 { tt_i32x8 lanes; uint64_t words[4]; };
+
+tt_f32x8 tt_trig_mended_8(tt_f32x8 y, tt_f32x8 x, tt_f32x8 shift) __asm__("_ZGVdN8vvv_tt_trig_mended_f32");
+__attribute__((visibility("hidden"))) tt_f32x8 tt_trig_mended_8(tt_f32x8 y, tt_f32x8 x, tt_f32x8 shift) {
+    union tt_far_8 far = {((tt_i32x8)x & 0x7FFFFFFF) >= 0x48000000};
+    if (__builtin_expect((far.words[0] | far.words[1] | far.words[2] | far.words[3]) != 0, 0))
+        tt_trig_mend_f32((float *)&y, (const float *)&x, (const float *)&shift, 8);
+    return y;
+}
+#ifdef __AVX512F__
+typedef float tt_f32x16 __attribute__((vector_size(64)));
+typedef int32_t tt_i32x16 __attribute__((vector_size(64)));
+typedef int8_t tt_i8x16 __attribute__((vector_size(16)));
+union tt_far_16 { tt_i8x16 lanes; uint64_t words[2]; };
+
+tt_f32x16 tt_trig_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) __asm__("_ZGVeN16vvv_tt_trig_mended_f32");
+__attribute__((visibility("hidden"))) tt_f32x16 tt_trig_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) {
+    union tt_far_16 far = {__builtin_convertvector(((tt_i32x16)x & 0x7FFFFFFF) >= 0x48000000, tt_i8x16)};
+    if (__builtin_expect((far.words[0] | far.words[1]) != 0, 0))
+        tt_trig_mend_f32((float *)&y, (const float *)&x, (const float *)&shift, 16);
+    return y;
+}
+#endif
+#endif
+#else
+static inline float tt_trig_mended_f32(float y, float x, float shift) {
+    (void)y;
+    return tt_trig_wide_f32(x, shift);
+}
+#endif
+
+/* tt: tt_sin_f32; needs: tt_trig_mended_f32, tt_sin_near_f32; long */
+/* The result within 2 ulp. */
+static inline float tt_sin_f32(float x) { return tt_trig_mended_f32(tt_sin_near_f32(x, 0.0f), x, 0.0f); }
+
+/* tt: tt_cos_f32; needs: tt_trig_mended_f32, tt_sin_near_f32; long */
+/* The result within 2 ulp. */
+static inline float tt_cos_f32(float x) { return tt_trig_mended_f32(tt_sin_near_f32(x, 0.5f), x, 0.5f); }
+
+/* tt: tt_tan_f32; needs: tt_trig_mended_f32, tt_tan_near_f32; long */
+/* The result within 2 ulp. */
+static inline float tt_tan_f32(float x) { return tt_trig_mended_f32(tt_tan_near_f32(x), x, 2.0f); }

@@ -12,15 +12,14 @@ import numpy as np
 from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
 from tinytrace.api.library import library_jit
-from tinytrace.numpy.arithmetic import absolute
-from tinytrace.numpy.array_creation import ones_like, zeros_like
+from tinytrace.core.dtypes import FLOAT32, is_half
+from tinytrace.numpy.array_creation import ones_like
 from tinytrace.numpy.exponential import exp, log
 from tinytrace.numpy.promotion import ArrayLike, Value, broadcast_arrays, promote_args_inexact
 from tinytrace.numpy.searching import where
+from tinytrace.scipy.fitted_expi import fitted_expi
 from tinytrace.scipy.gamma_functions import digamma, gamma
 
-SERIES_OF_EXPI = 40.0
-"""Up to here the power series of `expi` is summed, from here on its asymptotic series."""
 TERMS = 100
 """Of the continued fraction of `expn`, whose error is exp(-4 * sqrt(TERMS * x)) of it."""
 
@@ -72,24 +71,9 @@ expi.defjvps(lambda x_dot, ans, x: exp(x) / x * x_dot)
 
 @library_jit()
 def _expi(x: Value) -> Value:
-    near = where(x <= SERIES_OF_EXPI, absolute(x), 1.0)
-
-    def add(k: Any, state: tuple[Value, Value]) -> tuple[Value, Value]:
-        power, total = state
-        k = lax.convert_element_type(k, x.dtype)
-        power = power * near / k
-        return power, total + power / k
-
-    series = lax.fori_loop(1, 140, add, (ones_like(x), zeros_like(x)))[1] + np.euler_gamma + log(near)
-    far = where(x > SERIES_OF_EXPI, x, 2 * SERIES_OF_EXPI)
-
-    def multiply(k: Any, total: Value) -> Value:  # 1 + 1/x (1 + 2/x (1 + 3/x ...))
-        return 1.0 + total * (lax.convert_element_type(40 - k, x.dtype) / far)
-
-    asymptotic = lax.fori_loop(0, 40, multiply, ones_like(x)) * (exp(far * 0.5) / far) * exp(far * 0.5)
-    positive = where(x > SERIES_OF_EXPI, asymptotic, series)
-    positive = where(x == np.inf, np.inf, where(x == 0, -np.inf, positive))
-    return where(x < 0, -_expn(ones_like(x), -x), where(x >= 0, positive, np.nan))
+    if is_half(x.dtype):
+        return lax.convert_element_type(fitted_expi(lax.convert_element_type(x, FLOAT32)), x.dtype)
+    return fitted_expi(x)
 
 
 @library_jit()

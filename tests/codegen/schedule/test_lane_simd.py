@@ -5,6 +5,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace.codegen.schedule.lane_simd import SHORT_ROWS
 
 
 @pytest.mark.parametrize("columns", [3, 16, 130])
@@ -38,3 +39,35 @@ def test_folds_of_columns_beside_something_else_in_one_loop(name, shape):
     x = (np.random.default_rng(0).integers(-40, 50, shape) / 8).astype(np.float32)
     for ours, expected in zip(jax.jit(lambda x: MIXED[name](jnp, x))(x), MIXED[name](np, x), strict=True):
         np.testing.assert_allclose(ours, expected, 1e-5, 1e-5)
+
+
+ROWS = {
+    "log_softmax": lambda x: jax.nn.log_softmax(x),
+    "softmax": lambda x: jax.nn.softmax(x),
+    "largest": lambda x: (x.max(-1), x.argmin(-1)),
+    "kept and returned": lambda x: (jnp.exp(x - x.max(-1, keepdims=True)), x.min(-1)),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("shape", [(64, 5), (150, 10), (3, 70, 7), (129, 31), (63, 10), (100, 8)])
+def test_short_rows_are_computed_together_and_are_those_of_one_row(name, shape):
+    """A lane each, also those that are left over; special values stay in their rows."""
+    def program(x):
+        return ROWS[name](x)
+
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    x[0], x[1, ..., 0], x[2, ..., -1] = -np.inf, np.nan, np.inf
+    run = jax.jit(program)
+    text, results = run.lower(x).as_text(), jax.tree.leaves(run(x))
+    one = [jax.tree.leaves(jax.jit(program)(x[k:k + 1])) for k in range(len(x))]
+    for k, result in enumerate(results):
+        np.testing.assert_allclose(result, np.concatenate([each[k] for each in one]), 2e-6, 2e-6)
+    rows, size = int(np.prod(shape[:-1])), shape[-1]
+    assert ("lane < 64" in text) == (rows >= 64 and size in SHORT_ROWS)
+
+
+def test_short_rows_that_are_only_added_are_read_one_after_the_other():
+    x = np.ones((1000, 10), np.float32)
+    assert "lane" not in jax.jit(lambda x: (x * x).sum(-1)).lower(x).as_text()
+    assert "lane" in jax.jit(lambda x: jnp.exp(x).sum(-1)).lower(x).as_text()

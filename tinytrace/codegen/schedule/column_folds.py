@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tinytrace.codegen.ir.arithmetic import rebuild
 from tinytrace.codegen.ir.nodes import Node, rewrite
 from tinytrace.codegen.ir.statements import Stmt
-from tinytrace.codegen.schedule.lane_simd import STREAM_LANES, LaneSimd, uses_again
+from tinytrace.codegen.schedule.lane_simd import STREAM_LANES, LaneSimd, are_short_rows, uses_again
 from tinytrace.codegen.schedule.split_reduction import SplitReduction, are_around, is_whole
 from tinytrace.codegen.schedule.tasks import StagePlan, variable
 from tinytrace.records import replace
@@ -24,6 +24,8 @@ ROW_BYTES = 16 * 1024
 
 def fold_columns(outer: Sequence[Node], stages: Sequence[StagePlan], suffix: str = "") -> list[Stmt]:
     """Return the loops of stages whose last outer axis becomes lanes; `suffix` is for names."""
+    if are_short_rows(outer, stages):
+        return LaneSimd(outer, stages, together=True).statements()
     folds = _folds(stages)
     rows = math.prod(a.args[1] for a in folds[0].inner)
     if rows < 2 * GROUP_ROWS or not _may_be_cut(folds) or uses_again(outer, stages):

@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import linear, rebuild
+from tinytrace.codegen.ir.cost import CALL, steps
 from tinytrace.codegen.ir.inserted_operations import add, converted
 from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, number, rewrite, walk
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
@@ -29,6 +30,10 @@ TILE_ROWS = 4
 """So many rows of that length fit in registers; more are shorter."""
 UNROLL = 4
 """Iterations of a loop over a sum's terms that done as one: a long row is then read and written a fourth as often."""
+SHORT_ROWS = frozenset(range(5, 32)) - {8, 16}
+"""Rows of so many elements are no whole vectors."""
+ROWS_TOGETHER = 64
+"""So many of them are computed together, an element of each by one lane."""
 GROUP = 64
 """So many of these are added to a row of their own first: sums of many terms lose fewer digits."""
 
@@ -37,12 +42,19 @@ class LaneSimd:
     """The loops of `stages` inside `outer`, whose last axis becomes lanes."""
 
     def __init__(self, outer: Sequence[Node], stages: Sequence[StagePlan], around: Sequence[Node] = (),
-                 lanes: int = STREAM_LANES) -> None:
-        """`around`: loops that are written around these.  lanes: the length of a row of what streams by."""
+                 lanes: int = STREAM_LANES, together: bool = False) -> None:
+        """Args:
+          around: loops that are written around these.
+          lanes: the length of a row of what streams by.
+          together: is each lane a short row (`are_short_rows`)?
+        """
         self.outer = outer
         self.stages = stages
-        self.tiled = uses_again([*around, *outer], stages)
-        self.lanes = _tile_lanes(stages) if self.tiled else lanes
+        stored = {buffer: None for stage in stages for task in stage.tasks for buffer, _ in task.targets}
+        self.held = [buffer for buffer in stored if together and buffer.space == "row"]
+        """The arrays on the stack in which elements of a row wait for later stages: each lane has its own."""
+        self.tiled = together or uses_again([*around, *outer], stages)
+        self.lanes = ROWS_TOGETHER if together else _tile_lanes(stages) if self.tiled else lanes
 
     def statements(self) -> list[Stmt]:
         last = self.outer[-1]
@@ -65,14 +77,25 @@ class LaneSimd:
         """Return the stages, with `position` in the place of the last outer axis."""
         rows = {task: Buffer(f"{task.name}_row", (lane.args[1],), accumulator_type(task.root.var.aval.dtype), "row",
                              task.root.eqns)
-                for stage in self.stages for task in stage.tasks if task.remembered or task.root.combine}
+                for stage in self.stages for task in stage.tasks
+                if task.root.combine or (task.remembered and not task.depth)}
+        wide = {buffer: replace(buffer, shape=(*buffer.shape, lane.args[1])) for buffer in self.held}
+
+        def of_lane(buffer: Buffer, offset: Node) -> tuple[Buffer, Node]:
+            if buffer not in wide:
+                return buffer, offset
+            return wide[buffer], linear(0, [(offset, lane.args[1]), (lane, 1)])
+
         changed = {self.outer[-1]: position} | {variable(task): _value(task, row, lane) for task, row in rows.items()}
-        body: list[Stmt] = []
+        for node in walk(computed(self.stages)) if wide else ():
+            if node.op == "load" and node.args[0] in wide:
+                changed[node] = load(*of_lane(*node.args[:2]), node.dtype)  # type: ignore[arg-type]
+        body: list[Stmt] = [Row(buffer) for buffer in wide.values()]
         for stage in self.stages:
             tasks = []
             for task in stage.tasks:
                 value, *offsets = rewrite([task.value, *(offset for _, offset in task.targets)], changed, rebuild)
-                targets = [(buffer, offset) for (buffer, _), offset in zip(task.targets, offsets, strict=True)]
+                targets = [of_lane(buffer, offset) for (buffer, _), offset in zip(task.targets, offsets, strict=True)]
                 tasks.append((replace(task, value=value, targets=targets), rows.get(task)))
             body += _Lanes(lane, tasks, self.tiled).loops(stage.inner, 0)
         return body
@@ -176,6 +199,22 @@ class _Lanes:
                 parts = [apply(add(row.dtype), (x, y)) for x, y in zip(parts[::2], parts[1::2], strict=True)]
             body.append(Combine((row, self.lane), "sum", parts[0]))
         return self._over(body)
+
+
+def are_short_rows(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
+    """Are rows short, and so many that lanes are better given a row each?
+
+    Of a row of ten a vector of eight takes most, and two elements come one by one, as does what is computed once a row.
+    Where that is no more than a sum, to read across rows would take longer. Rows of up to four elements have a pass.
+    """
+    sizes = [math.prod(a.args[1] for a in stage.inner) for stage in stages]
+    if not outer or outer[-1].args[1] < ROWS_TOGETHER or max(sizes) not in SHORT_ROWS:
+        return False
+    tasks = [task for stage in stages for task in stage.tasks]
+    dear = any(node.op == "apply" and steps(node.args[0]) >= CALL and not node.axes.isdisjoint(stage.inner)
+               for stage in stages for node in walk(task.value for task in stage.tasks))
+    return not any(task.root.running for task in tasks) and (
+        dear or any(task.root.combine not in ("", "sum") for task in tasks))
 
 
 def uses_again(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:

@@ -13,6 +13,7 @@ from tinytrace.codegen.ir.statements import Stmt
 from tinytrace.codegen.schedule.collapse import can_merge, merged
 from tinytrace.codegen.schedule.column_folds import fold_columns
 from tinytrace.codegen.schedule.inner_simd import BLOCK, MANY_BLOCKS, InnerSimd
+from tinytrace.codegen.schedule.lane_simd import are_short_rows
 from tinytrace.codegen.schedule.simd_axis import lanes_pay, packed
 from tinytrace.codegen.schedule.split_reduction import SplitReduction
 from tinytrace.codegen.schedule.split_scan import SplitScan, can_split_scan
@@ -89,8 +90,8 @@ class GroupLoops:
             return False
         tasks = [task for stage in self.stages for task in stage.tasks]
         if any((task.remembered and task.depth) or any(b.space == "row" for b, _ in task.targets) for task in tasks):
-            return False  # a row per lane would be needed
-        return lanes_pay(self.outer, self.stages)
+            return are_short_rows(self.outer, self.stages)  # a row per lane is needed
+        return are_short_rows(self.outer, self.stages) or lanes_pay(self.outer, self.stages)
 
 
 def _inner_simd(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
