@@ -7,8 +7,9 @@
 Each run measures until `--seconds` are over and says with which function the next begins (`--begin NAME`). A case is
 added to `sweep.jsonl` when it has been measured, so a run that is stopped loses nothing, and the table and the heat map
 are those of all runs. A case gives the least of some samples, in each rival's own process, while the others are
-stopped; one that misses is measured again, by all rivals alike, for other users of the machine disturb. `--sizes 10000000` and
-`--dtypes float16 int8` take long: `--draw 0.2` takes a fifth of the functions, another fifth for another `--seed`.
+stopped; one that misses is measured again, by all rivals alike, for other users of the machine disturb. `--sizes
+10000000` and `--dtypes float16 int8` take long: `--draw 0.2` takes a fifth of the functions, another fifth for another
+`--seed`.
 """
 from __future__ import annotations
 

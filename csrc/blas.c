@@ -12,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "blas.h"
+#include "epilogue.h"
 #include "lapack.h"
 #include "pool.h"
 #include "sizes.h"
 
-enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, LEAST_ELEMENTS = 16384, UNPACKED = 786432 };
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, UNPACKED = 786432 };
 enum { PANEL = 64, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26 };
 
 /* Does the BLAS multiply small matrices as they lie, with AVX-512? */
@@ -98,21 +99,6 @@ static struct block choose_packed_block(int64_t m, int64_t n, double work) {
     while (block_rows * block_columns < wanted) *(m / block_rows >= 128 ? &block_rows : &block_columns) *= 2;
     return (struct block){ceil_div(m, block_rows), ceil_div(n, block_columns)};
 }
-
-typedef void (*loop_body)(void *ctx, int64_t begin, int64_t end);
-
-/* What is done with rows of the result that are complete. */
-struct epilogue {
-    loop_body body;
-    void *ctx;
-    int64_t step; /* iterations of `body` per row */
-};
-
-static void run_epilogue(const struct epilogue *then, int64_t begin, int64_t end) {
-    if (then->body) then->body(then->ctx, then->step * begin, then->step * end);
-}
-
-static void run_epilogue_of_rows(void *ctx, int64_t begin, int64_t end) { run_epilogue(ctx, begin, end); }
 
 #define REAL float
 #define NAME(suffix) sgemm##suffix

@@ -6,6 +6,7 @@
 #include "blas.h"
 #include "fft.h"
 #include "lapack.h"
+#include "narrow.h"
 #include "pool.h"
 #include "select.h"
 #include "sort.h"
@@ -45,6 +46,12 @@ static const struct tt_host host = {
     .dgemm = tt_dgemm,
     .sgemm_then = tt_sgemm_then,
     .dgemm_then = tt_dgemm_then,
+    .sbgemm = tt_sbgemm,
+    .shgemm = tt_shgemm,
+    .sbgemm_then = tt_sbgemm_then,
+    .shgemm_then = tt_shgemm_then,
+    .i8gemm = tt_i8gemm,
+    .has_tiles = tt_has_tiles,
     .potrf = tt_potrf,
     .trsm = tt_trsm,
     .getrf = tt_getrf,

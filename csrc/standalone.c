@@ -31,6 +31,7 @@ static void tt_free(uintptr_t block, size_t size) { standalone_free((void *)bloc
 #include "tt_host.h"
 #include "pool.c"
 #include "blas.c"
+#include "narrow.c"
 #include "lapack.c"
 #include "sort.c"
 #include "select.c"
@@ -49,6 +50,12 @@ const struct tt_host tt_standalone_host = {
     .dgemm = tt_dgemm,
     .sgemm_then = tt_sgemm_then,
     .dgemm_then = tt_dgemm_then,
+    .sbgemm = tt_sbgemm,
+    .shgemm = tt_shgemm,
+    .sbgemm_then = tt_sbgemm_then,
+    .shgemm_then = tt_shgemm_then,
+    .i8gemm = tt_i8gemm,
+    .has_tiles = tt_has_tiles,
     .potrf = tt_potrf,
     .trsm = tt_trsm,
     .getrf = tt_getrf,

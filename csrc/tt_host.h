@@ -15,7 +15,7 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __SIZE_TYPE__ size_t;
 
 /* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
-enum { TT_HOST_ABI = 8 };
+enum { TT_HOST_ABI = 9 };
 
 /* What a program's entry returns. */
 enum {
@@ -58,6 +58,24 @@ struct tt_host {
     void (*dgemm_then)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, double alpha, const double *a,
                        int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc,
                        void (*then)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t step);
+
+    /* c = op(a) @ op(b), of bfloat16 (sbgemm) or float16 (shgemm), added up as floats; c has these, or, where `rounds` is
+       set, the operands' type. In other respects as above. */
+    void (*sbgemm)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a, int64_t lda,
+                   const uint16_t *b, int64_t ldb, int32_t rounds, void *c, int64_t ldc);
+    void (*shgemm)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a, int64_t lda,
+                   const uint16_t *b, int64_t ldb, int32_t rounds, void *c, int64_t ldc);
+    void (*sbgemm_then)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a,
+                        int64_t lda, const uint16_t *b, int64_t ldb, int32_t rounds, void *c, int64_t ldc,
+                        void (*then)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t step);
+    void (*shgemm_then)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a,
+                        int64_t lda, const uint16_t *b, int64_t ldb, int32_t rounds, void *c, int64_t ldc,
+                        void (*then)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t step);
+
+    /* The same of int8, added up in 32 bits, which wrap: fast where has_tiles, the registers for it. */
+    void (*i8gemm)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, const int8_t *a, int64_t lda,
+                   const int8_t *b, int64_t ldb, int32_t *c, int64_t ldc);
+    int32_t (*has_tiles)(void);
 
     /* Factorizations, under LAPACK's names, of `count` matrices that lie one after the other, row-major; `type` says
        what their elements are. They spread over the threads; the result does not depend on their number. Each returns

@@ -18,7 +18,9 @@ static inline int32_t vector_level(void) {
     if (level >= 0) return level;
     __builtin_cpu_init();
     level = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 3 : 0;
-    if (level && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) level = 4;
+    if (level && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw"))
+        level = 4;
     atomic_store(&found, level);
     return level;
 #else

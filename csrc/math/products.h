@@ -128,60 +128,10 @@ static inline __attribute__((always_inline)) void tt_tile_i8(const tt_term *word
         }
 }
 
-/* tt: tt_tiled_i8; needs: tt_dot_i8, tt_pack_columns_i8, tt_has_tiles, tt_tiles_begin, tt_tiles_end, tt_sum_in_tiles */
-/* tt_product_i8 by tile registers (tiles.h); 0: this CPU or process has none. */
-#if defined(__AMX_INT8__) && defined(__AVX512VNNI__) && defined(__linux__)
-static inline int tt_tiled_i8(const int8_t *a, const int8_t *b, int32_t *c, int64_t m, int64_t n, int64_t k,
-                              int64_t lda, int64_t ldb, int64_t ldc) {
-    int8_t rows[TT_MOST_ROWS * TT_DEPTH] __attribute__((aligned(64)));
-    int8_t panel[TT_DEPTH * TT_COLUMNS] __attribute__((aligned(64)));
-    int32_t block[32 * 32] __attribute__((aligned(64)));
-    if (!tt_has_tiles())
-        return 0;
-    tt_tiles_begin();
-    for (int64_t p = 0; p < k; p += TT_DEPTH) {
-        int64_t depth = k - p < TT_DEPTH ? k - p : TT_DEPTH, padded = (depth + 63) / 64 * 64;
-        for (int64_t i = 0; i < (m + 31) / 32 * 32; i++) {
-            int64_t there = i < m ? depth : 0;
-            __builtin_memcpy(rows + i * padded, a + (there ? i * lda + p : 0), (size_t)there);
-            __builtin_memset(rows + i * padded + there, 0, (size_t)(padded - there));
-        }
-        for (int64_t j = 0; j < n; j += TT_COLUMNS) {
-            int64_t columns = n - j < TT_COLUMNS ? n - j : TT_COLUMNS, packed = (depth + 3) / 4 * 4;
-            tt_pack_columns_i8(b + p * ldb + j, ldb, depth, columns, panel);
-            __builtin_memset(panel + packed * TT_COLUMNS, 0, (size_t)((padded - packed) * TT_COLUMNS));
-            for (int64_t i = 0; i < m; i += 32)
-                for (int64_t v = 0; v < columns; v += 32) {
-                    int is_whole = i + 32 <= m && v + 32 <= columns;
-                    int32_t *to = is_whole ? c + i * ldc + j + v : block;
-                    int64_t step = is_whole ? 4 * ldc : 4 * 32;
-                    tt_sum_in_tiles(1, padded / 64, rows + i * padded, padded, panel + v * 4, 4 * TT_COLUMNS, to, step,
-                                    p && is_whole);
-                    for (int64_t row = 0; !is_whole && row < 32 && i + row < m; row++)
-                        for (int64_t q = 0; q < 32 && v + q < columns; q++) {
-                            int32_t *sum = c + (i + row) * ldc + j + v + q;
-                            *sum = (p ? *sum : 0) + block[32 * row + q];
-                        }
-                }
-        }
-    }
-    tt_tiles_end();
-    return 1;
-}
-#else
-static inline int tt_tiled_i8(const int8_t *a, const int8_t *b, int32_t *c, int64_t m, int64_t n, int64_t k,
-                              int64_t lda, int64_t ldb, int64_t ldc) {
-    (void)a, (void)b, (void)c, (void)m, (void)n, (void)k, (void)lda, (void)ldb, (void)ldc;
-    return 0;
-}
-#endif
-
-/* tt: tt_product_i8; needs: tt_dot_i8, tt_pack_rows_i8, tt_pack_columns_i8, tt_tile_i8, tt_tiled_i8 */
+/* tt: tt_product_i8; needs: tt_dot_i8, tt_pack_rows_i8, tt_pack_columns_i8, tt_tile_i8 */
 /* c: [m, n] = a: [m, k] times b: [k, n], m <= TT_MOST_ROWS; ld* = elements from one row to the next. */
 static inline void tt_product_i8(const int8_t *a, const int8_t *b, int32_t *c, int64_t m, int64_t n, int64_t k,
                                  int64_t lda, int64_t ldb, int64_t ldc) {
-    if (m >= 16 && n >= 16 && k >= 64 && tt_tiled_i8(a, b, c, m, n, k, lda, ldb, ldc))
-        return;
     tt_term words[TT_MOST_ROWS * TT_DEPTH] __attribute__((aligned(64)));
     tt_term panel[TT_DEPTH * TT_COLUMNS] __attribute__((aligned(64)));
     int32_t tile[TT_ROWS * TT_COLUMNS] __attribute__((aligned(64)));

@@ -37,9 +37,9 @@ from tinytrace.codegen.passes import (
     threads,
     tiling,
 )
-from tinytrace.codegen.plan import products
 from tinytrace.codegen.schedule import column_folds, inner_simd
 from tinytrace.codegen.whole import gemm, panels, scatter
+from tinytrace.core import kinds
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.testing.strategies import programs_with_arguments
 
@@ -57,7 +57,7 @@ def small(monkeypatch):
         (streaming_stores, "LARGER_THAN_CACHES", 256), (prefetch, "LARGER_THAN_CACHES", 256), (prefetch, "LEAST", 16),
         (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "CHUNKS", 4), (scatter, "USES", 1),
         (inner_simd, "BLOCK", 16), (column_folds, "GROUP_ROWS", 8), (loop_fission, "LONG_CHAIN", 6),
-        (products, "SMALL_PRODUCT", 64), (products, "SMALL_IN_BATCH", 8), (gemm, "LEAST_GATHERED", 64),
+        (kinds, "SMALL_PRODUCT", 64), (kinds, "SMALL_IN_BATCH", 8), (gemm, "LEAST_GATHERED", 64),
         (panels, "PANEL", 96), (panels, "FEWEST", 4), (panels, "MOST", 8),
         (tiling, "FEWEST", 2), (tiling, "LARGE", 16), (tiling, "LANES", 4),
         (quotients, "LANES", 2), (half_strips, "FEWEST", 4), (half_strips, "LONGEST", 8), (strips, "VECTOR", 2),

@@ -60,5 +60,6 @@ class CSource(NamedTuple):
 
 
 _OF_LAPACK = frozenset({"potrf", "trsm", "getrf", "geqrf", "syevd", "gesdd", "geev", "gees", "gehrd", "orgqr", "sytrd"})
-_OF_BLAS = _OF_LAPACK | {"sgemm", "sgemm_then", "dgemm", "dgemm_then"}
+_OF_BLAS = _OF_LAPACK | {
+    name + then for name in ("sgemm", "dgemm", "sbgemm", "shgemm") for then in ("", "_then")}
 """Entries of the host."""

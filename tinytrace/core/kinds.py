@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import BFLOAT16
+from tinytrace.core.dtypes import FLOAT32, is_half
 from tinytrace.core.formulas import Formula
 from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinytrace.core.operations import Operation
@@ -199,6 +199,15 @@ class Contraction(NamedTuple):
 
 SMALL_PRODUCT = 16 * 1024
 """Matrix products of at most this many multiplications are loops of our own; larger ones go to the BLAS."""
+SMALL_IN_BATCH = 1024
+"""Of a batch, products of at most this many multiplications each are loops of our own: a call costs as much."""
+
+
+def is_small_product(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray, out: ShapedArray) -> bool:
+    """Is this a product, of a type that a library multiplies, that loops of our own do as well, or better?"""
+    count = out.size * math.prod(lhs.shape[a] for a in kind.lhs_contract)
+    batch = math.prod(lhs.shape[a] for a in kind.lhs_batch)
+    return count <= max(SMALL_PRODUCT, batch * SMALL_IN_BATCH) or is_product_with_vector(kind, lhs, rhs)
 
 
 def is_product_with_vector(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray) -> bool:
@@ -218,12 +227,10 @@ def is_product_of_bytes(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray, o
     return min(sizes) >= 16 and math.prod(sizes) > SMALL_PRODUCT
 
 
-def is_product_of_bfloat16(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray, out: ShapedArray) -> bool:
-    """Is this a product of matrices of bfloat16, large enough for tile registers, whose sums are floats?"""
-    if not lhs.dtype == rhs.dtype == BFLOAT16 or out.dtype != np.float32:
-        return False
-    sizes = _sizes(kind, lhs, rhs)
-    return min(sizes) >= 32 and math.prod(sizes) > 4 * SMALL_PRODUCT
+def is_product_of_halves(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray, out: ShapedArray) -> bool:
+    """Is this a product of float16 or bfloat16, not a small one, whose result has their type or that of its sums?"""
+    return is_half(lhs.dtype) and lhs.dtype == rhs.dtype and out.dtype in (lhs.dtype, FLOAT32) \
+        and not is_small_product(kind, lhs, rhs, out)
 
 
 def _sizes(kind: Contraction, lhs: ShapedArray, rhs: ShapedArray) -> tuple[int, int, int]:

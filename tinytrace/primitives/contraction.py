@@ -26,8 +26,8 @@ from tinytrace.core.kinds import (
     Call,
     Contraction,
     Kind,
-    is_product_of_bfloat16,
     is_product_of_bytes,
+    is_product_of_halves,
     is_product_with_vector,
 )
 from tinytrace.core.primitive import ALL
@@ -189,7 +189,7 @@ class DotGeneral(Bilinear):
         dtype = out_avals[0].dtype
         asked = dtype_of_algorithm(precision)
         if asked and any(aval.dtype != asked for aval in (*in_avals, *out_avals)):
-            return Call(recorded(functools.partial(_dot_in, dimension_numbers, asked, (asked, dtype)), in_avals))
+            return Call(recorded(functools.partial(_dot_in, dimension_numbers, asked, (dtype,)), in_avals))
         if is_complex(dtype):
             return self.program_on_parts(in_avals, {
                 "dimension_numbers": dimension_numbers, "precision": precision,
@@ -200,25 +200,22 @@ class DotGeneral(Bilinear):
         if wide == dtype:
             return kind
         steps = (dtype,) if is_float(dtype) else (np.dtype(np.int32), dtype)  # integers wrap
-        inside = out_avals[0].update(dtype=wide)
-        narrow = is_product_of_bfloat16(kind, in_avals[0], in_avals[1], inside)
-        return Call(recorded(functools.partial(_dot_in, dimension_numbers, None if narrow else wide, (wide, *steps)),
-                             in_avals))
+        return Call(recorded(functools.partial(_dot_in, dimension_numbers, wide, steps), in_avals))
 
 
 dot_general_p = DotGeneral()
 
 
 def _computed_in(lhs: ShapedArray, rhs: ShapedArray, out: ShapedArray, kind: Contraction) -> np.dtype[Any]:
-    """Return the type in which products are added up.
+    """Return the type in which products are added up, or their own where the product is a call that knows better.
 
-    For halves float32: the sum is rounded once. For a large product of small integers one of floats, as long as it
-    holds every sum exactly, in any order: the BLAS multiplies these faster than loops multiply integers. CPUs multiply
-    bytes faster still.
+    For halves float32: the sum is rounded once. Large products of these are such calls. For a large product of small
+    integers one of floats, as long as it holds every sum exactly, in any order: the BLAS multiplies these faster than
+    loops multiply integers. CPUs multiply bytes faster still.
     """
     dtype: Any = out.dtype
     if is_float(dtype):
-        return FLOAT32 if dtype.itemsize == 2 else dtype
+        return FLOAT32 if dtype.itemsize == 2 and not is_product_of_halves(kind, lhs, rhs, out) else dtype
     if dtype in (np.int8, np.int32) and is_product_of_bytes(kind, lhs, rhs, out.update(dtype=INT32)):
         return INT32
     depth = math.prod(lhs.shape[axis] for axis in kind.lhs_contract)
@@ -235,18 +232,15 @@ def _largest(dtype: Any) -> int:
     return 1 if dtype.kind == "b" else -int(np.iinfo(dtype).min) or int(np.iinfo(dtype).max)
 
 
-def _dot_in(numbers: DimensionNumbers, operands: np.dtype[Any] | None, steps: Sequence[Any], lhs: Any, rhs: Any) -> Any:
-    """Return a product in the first type of `steps`, converted to one type after the other.
-
-    operands: the type of its operands; None: that which they have.
-    """
+def _dot_in(numbers: DimensionNumbers, wide: np.dtype[Any], steps: Sequence[Any], lhs: Any, rhs: Any) -> Any:
+    """Return a product computed in the type `wide`, converted to one type after the other."""
     def converted(x: Any, new_dtype: Any) -> Any:
-        if new_dtype is None or aval_of(x).dtype == new_dtype:
+        if aval_of(x).dtype == new_dtype:
             return x
         return convert_element_type_p.bind(x, new_dtype=new_dtype, weak_type=False)
 
-    out = dot_general_p.bind(converted(lhs, operands), converted(rhs, operands), dimension_numbers=numbers,
-                             precision=None, preferred_element_type=steps[0])
+    out = dot_general_p.bind(converted(lhs, wide), converted(rhs, wide), dimension_numbers=numbers,
+                             precision=None, preferred_element_type=wide)
     return functools.reduce(converted, steps, out)
 
 

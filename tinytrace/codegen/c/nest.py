@@ -165,7 +165,7 @@ class NestWriter:
             case Call():
                 self._call(stmt)
             case Either(feature, first, second, is_asked=True):
-                with code.block(f"if ({named(feature)}())"):
+                with code.block(f"if ({HOST}->{named(feature)}())"):
                     self._body(first)
                 with code.block("else"):
                     self._body(second)

@@ -8,7 +8,7 @@
               | Inclusive local                      what is folded so far is read from here on, iteration by iteration
               | When guard: stmt*
               | Call procedure, place* [For]         of the BLAS, a hand-written routine or Python
-              | Either feature: stmt* else stmt*     two ways to the same, of which one is taken
+              | Either feature: stmt* else stmt*     two ways to the same bits, of which one is taken
     place   ::= local | buffer[offset]
 
 Expressions are those of `nodes`. All of these are values: passes make new ones and never change one.
@@ -143,16 +143,14 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Either:
-    """Two ways to the same: `body` where the CPU has a feature, else `otherwise`."""
+    """Two ways to the same bits: `body` where the CPU has a feature, else `otherwise`."""
 
     feature: str
-    """The macro by which the compiler says so, or the function that is asked when the program runs."""
+    """The macro by which the compiler says so, or the entry of the host that is asked when the program runs."""
     body: Sequence[Stmt]
     otherwise: Sequence[Stmt]
     is_asked: bool = False
-    """Is it a function? Then both ways are compiled."""
-    rounds_alike: bool = True
-    """Have both the same bits? The products of two libraries have not."""
+    """Is it an entry of the host? Then both ways are compiled."""
 
 
 Place: TypeAlias = "Node | tuple[Buffer, Node]"

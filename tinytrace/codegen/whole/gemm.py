@@ -12,7 +12,7 @@ from tinytrace.codegen.ir.procedures import Procedure
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.plan.elements import Index
 from tinytrace.codegen.plan.values import REPEATED
-from tinytrace.core.dtypes import DType
+from tinytrace.core.dtypes import DType, is_half
 from tinytrace.core.formulas import call_host, constant, place
 from tinytrace.core.jaxpr import Atom
 from tinytrace.records import NamedTuple
@@ -79,6 +79,24 @@ def gemm_of(dtype: DType, m: int, n: int, k: int, left: Matrix, right: Matrix, w
         out[...] = a @ b + out if adds else a @ b
 
     return Procedure(name, (call,), meaning)
+
+
+NARROW = {"float16": "shgemm", "bfloat16": "sbgemm", "int8": "i8gemm"}
+"""The entries of the host for products of narrow types."""
+
+
+def narrow_gemm_of(dtype: DType, out: DType, m: int, n: int, k: int, left: Matrix, right: Matrix) -> Procedure:
+    """Return the same of a narrow type. Halves are added up as floats and rounded once, if the result is of halves."""
+    rounds = [int(out == dtype)] if is_half(dtype) else []
+    call = call_host(NARROW[dtype.name], int(left.transposed), int(right.transposed), m, n, k, place("lhs"),
+                     left.stride, place("rhs"), right.stride, *rounds, place("out"), n)
+    wide = np.float32 if is_half(dtype) else np.int32
+
+    def meaning(places: dict[str, np.ndarray[Any, Any]]) -> None:
+        a, b = left.seen(places["lhs"], m, k), right.seen(places["rhs"], k, n)
+        places["out"][:m * n] = (a.astype(wide) @ b.astype(wide)).reshape(-1)
+
+    return Procedure(NARROW[dtype.name], (call,), meaning)
 
 
 def as_it_lies(operand: Operand, dtype: DType | None = None) -> Matrix | None:

@@ -1,4 +1,4 @@
-"""Matrix products by the host's BLAS: operands as they lie, transposed or not; anything else is copied first.
+"""Matrix products by the host: operands as they lie, transposed or not; anything else is copied first.
 
 Small products, and those with a vector, do not come here: they are loops (`plan/products.py`). What has the elements of
 an array again and again, as the windows of a convolution do, is copied a block at a time (`panels.py`).
@@ -12,18 +12,18 @@ import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear
 from tinytrace.codegen.ir.kernel import Kernel, Nest
-from tinytrace.codegen.ir.nodes import Node, load, number
+from tinytrace.codegen.ir.nodes import Node, number
 from tinytrace.codegen.ir.statements import Buffer, Call, Either, For, Place, Stmt
 from tinytrace.codegen.plan.elements import Index, domain_axes
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.schedule.collapse import merge_loops
 from tinytrace.codegen.schedule.copies import store_nest
-from tinytrace.codegen.whole.gemm import Matrix, Operand, as_it_lies, extent, gemm_of
-from tinytrace.codegen.whole.narrow_matrices import BYTES, TILES, product_in_blocks, rows_as_they_lie
+from tinytrace.codegen.whole.gemm import NARROW, Matrix, Operand, as_it_lies, extent, gemm_of, narrow_gemm_of
+from tinytrace.codegen.whole.matrices_of_bytes import product_of_bytes
 from tinytrace.codegen.whole.panels import product_in_panels
 from tinytrace.core.dtypes import DType
 from tinytrace.core.jaxpr import Atom, JaxprEqn
-from tinytrace.core.kinds import Contraction, is_product_of_bfloat16
+from tinytrace.core.kinds import Contraction, is_product_of_halves
 
 
 def product(scope: Scope, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
@@ -37,29 +37,31 @@ def product(scope: Scope, eqn: JaxprEqn, kind: Contraction) -> list[Kernel]:
     right = _operand(scope, rhs, axes, kind.rhs_batch, kind.rhs_contract, columns)
     sizes = _size(left.rows), _size(right.columns), _size(left.columns)
     before: list[Kernel] = []
+    body: list[Stmt]
+    wide, result = out.aval.dtype, scope.result_array(out)
+    if is_product_of_halves(kind, lhs.aval, rhs.aval, out.aval):
+        first, second = (as_it_lies(operand) or _copied(scope, operand, before) for operand in (left, right))
+        body = _by_host(axes, first, second, result, sizes)
+        return [*before, Nest(scope.equations(eqn), body=body)]
     if lhs.aval.dtype == np.int8:
-        first, second = (rows_as_they_lie(operand) or _copied(scope, operand, before) for operand in (left, right))
-        name = scope.unit.names.fresh("rows")
-        parts: list[Stmt] = product_in_blocks(BYTES, axes, first, second, scope.result_array(out), sizes, name)
-        return [*before, Nest(scope.equations(eqn), body=parts)]
-    wide = out.aval.dtype
-    if is_product_of_bfloat16(kind, lhs.aval, rhs.aval, out.aval):
-        either = _of_bfloat16(scope, axes, left, right, scope.result_array(out), sizes, before)
-        return [*before, Nest(scope.equations(eqn), body=[either])]
+        body = [_of_bytes(scope, axes, left, right, result, sizes, before)]
+        return [*before, Nest(scope.equations(eqn), body=body)]
     for k, (operand, other) in enumerate(((left, right), (right, left))):
         if as_it_lies(operand, wide) is None and operand.is_repeated:
             matrix = as_it_lies(other, wide) or _copied(scope, other, before, wide)
             name = scope.unit.names.fresh("panel")
-            panels = product_in_panels(operand, not k, matrix, scope.result_array(out), name)
+            panels = product_in_panels(operand, not k, matrix, result, name)
             return [*before, Nest(scope.equations(eqn), body=panels)]
     first, second = (as_it_lies(operand, wide) or _copied(scope, operand, before, wide) for operand in (left, right))
-    return [*before, Nest(scope.equations(eqn), body=_by_blas(axes, first, second, scope.result_array(out), sizes))]
+    return [*before, Nest(scope.equations(eqn), body=_by_host(axes, first, second, result, sizes))]
 
 
-def _by_blas(batch: Index, first: Matrix, second: Matrix, result: Buffer, sizes: tuple[int, int, int]) -> list[Stmt]:
+def _by_host(batch: Index, first: Matrix, second: Matrix, result: Buffer, sizes: tuple[int, int, int]) -> list[Stmt]:
     """Return the product of each batch as a call of the host."""
     m, n, k = sizes
-    gemm = gemm_of(result.dtype, m, n, k, first, second)
+    dtype = first.array.dtype
+    gemm = narrow_gemm_of(dtype, result.dtype, m, n, k, first, second) if dtype.name in NARROW else \
+        gemm_of(result.dtype, m, n, k, first, second)
     which = flat_offset(batch, tuple(map(extent, batch)))
     loops, offsets = merge_loops(batch, [first.offset, second.offset, linear(0, [(which, m * n)])])
     places: dict[str, Place] = {"lhs": (first.array, offsets[0]), "rhs": (second.array, offsets[1]),
@@ -70,22 +72,17 @@ def _by_blas(batch: Index, first: Matrix, second: Matrix, result: Buffer, sizes:
     return body
 
 
-def _of_bfloat16(scope: Scope, batch: Index, left: Operand, right: Operand, result: Buffer,
-                 sizes: tuple[int, int, int], before: list[Kernel]) -> Either:
-    """Return the product by tile registers where the CPU has them; else of operands that are converted to floats."""
-    rows = [rows_as_they_lie(operand) or _copied(scope, operand, before) for operand in (left, right)]
-    tiles = product_in_blocks(TILES, batch, rows[0], rows[1], result, sizes, scope.unit.names.fresh("rows"))
-    floats: list[Stmt] = []
-    wide: list[Matrix] = []
-    for operand, matrix in zip((left, right), rows, strict=True):
-        nests: list[Kernel] = []
-        value = operand.value
-        if value.op != "load" or value.args[0] is not matrix.array:  # it was copied
-            value = load(matrix.array, flat_offset(operand.axes, tuple(map(extent, operand.axes))), matrix.array.dtype)
-        wide.append(_copied(scope, operand._replace(value=value), nests, result.dtype))
-        floats += [stmt for nest in nests if isinstance(nest, Nest) for stmt in nest.body]
-    floats += _by_blas(batch, wide[0], wide[1], result, sizes)
-    return Either("tt_has_tiles_bf16", tiles, floats, is_asked=True, rounds_alike=False)
+def _of_bytes(scope: Scope, batch: Index, left: Operand, right: Operand, result: Buffer, sizes: tuple[int, int, int],
+              before: list[Kernel]) -> Either:
+    """Return the product by the host where it has tile registers; else in blocks, of operands that lie row by row."""
+    matrices = [as_it_lies(operand) or _copied(scope, operand, before) for operand in (left, right)]
+    rows: list[Matrix] = []
+    copies: list[Kernel] = []
+    for operand, matrix in zip((left, right), matrices, strict=True):
+        rows.append(_copied(scope, operand, copies) if matrix.transposed else matrix)
+    blocks = [stmt for copy in copies if isinstance(copy, Nest) for stmt in copy.body]
+    blocks += product_of_bytes(batch, rows[0], rows[1], result, sizes, scope.unit.names.fresh("rows"))
+    return Either("has_tiles", _by_host(batch, matrices[0], matrices[1], result, sizes), blocks, is_asked=True)
 
 
 def _size(axes: Index) -> int:
