@@ -12,6 +12,7 @@ OPERATIONS = {
     "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y, "/": lambda x, y: x / y,
     "max": jnp.maximum, "chosen": lambda x, y: jnp.where(x > y, -x, jnp.abs(y)),
     "twice": lambda x, y: (x * y + x) * y - x, "sqrt": lambda x, y: jnp.sqrt(x) * y,
+    "powers of two": lambda x, y: [x * 2, 2 * x + y, x * -(2.0**10), (x * 0.5) * y, -4 * (x * 1)],
     "result and more": lambda x, y: [z := x - y, z * z, -z],
 }
 
@@ -33,6 +34,15 @@ def test_every_number_is_rounded_as_operation_by_operation(name, dtype):
             numbers = ~np.isnan(step)
             assert np.array_equal(numbers, ~np.isnan(together))
         assert np.array_equal(step.view(np.uint16)[numbers], together.view(np.uint16)[numbers])
+
+
+def test_twice_a_bfloat16_is_not_rounded():
+    def rounded(function):
+        text = jax.jit(function).lower(np.zeros(100, ml_dtypes.bfloat16)).as_text()
+        return text.count("tt_round_plain_bf16(") + text.count("tt_plain_to_bf16(")
+
+    assert rounded(lambda x: x * 2) == rounded(lambda x: x * -(2.0**20)) == 0
+    assert rounded(lambda x: x * 3) == rounded(lambda x: x * 0.5) == rounded(lambda x: x * 2 + 1) == 1
 
 
 MOVES = {

@@ -13,7 +13,7 @@ from tinytrace.codegen.c.comments import NamesInC, PendingComment
 from tinytrace.codegen.c.formulas import Text, own_float16, spelled_operation
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
 from tinytrace.codegen.c.own_float16 import OwnFloat16
-from tinytrace.codegen.c.types import is_plain, rounded, variable_type
+from tinytrace.codegen.c.types import is_exact, is_plain, rounded, variable_type
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, value_of
@@ -325,7 +325,7 @@ class Code:
         text, whole, _ = self._formula(node)
         if is_half(node.dtype) and not self.float16.computes(node.dtype):
             # an exact result is a half already, as the greater of two is
-            return (text, whole) if node.args[0].ulp == 0 else (rounded(text, node.dtype, is_plain(node)), True)
+            return (text, whole) if is_exact(node) else (rounded(text, node.dtype, is_plain(node)), True)
         if node.dtype.itemsize < 4 and node.dtype != BOOL and not is_half(node.dtype):
             return f"({variable_type(node.dtype)})({text})", False
         return text, whole

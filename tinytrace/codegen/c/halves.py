@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.lines import named
-from tinytrace.codegen.c.types import is_plain, narrowed
+from tinytrace.codegen.c.types import is_exact, is_plain, narrowed
 from tinytrace.codegen.ir.nodes import Node, value_of
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import BOOL, is_half
@@ -16,8 +16,7 @@ def stored(code: Code, value: Node, text: str, array: Buffer) -> str:
     what = "exact" if _is_half_already(value) else "f32"
     if value.op == "apply" and code.name_of(value) is None:
         text = code.unrounded(value)
-        if value.args[0].ulp != 0:
-            what = "plain" if is_plain(value) else "f32"
+        what = what if is_exact(value) else "plain" if is_plain(value) else "f32"
     return text if array.wide else narrowed(text, array.dtype, what)
 
 
@@ -26,7 +25,7 @@ def _is_half_already(node: Node) -> bool:
     stack = [node]
     while stack:
         inner = stack.pop()
-        if inner.op == "apply" and inner.args[0].ulp == 0:
+        if inner.op == "apply" and is_exact(inner):
             stack += [child for child in inner.children if child.dtype != BOOL]
         elif inner.op not in ("load", "literal", "apply"):
             return False
