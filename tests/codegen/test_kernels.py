@@ -8,8 +8,10 @@ import tinytrace.numpy as jnp
 from tinytrace.codegen import checking
 from tinytrace.codegen.ir import interpreter
 from tinytrace.codegen.ir.evaluation import KernelError
+from tinytrace.codegen.passes import pipeline
 from tinytrace.codegen.passes.pipeline import PASSES
 from tinytrace.config import override
+from tinytrace.records import replace
 
 X = np.random.default_rng(0).normal(size=(40, 30)).astype(np.float32)
 
@@ -144,8 +146,15 @@ def test_each_pass_shows_what_it_changed():
 
 
 def test_passes_are_held_to_their_word_on_demand(monkeypatch):
+    """After each that makes new kernels."""
     seen = []
     monkeypatch.setattr(checking, "verify", lambda kernels: seen.append(kernels) or [])
+    passes = [list, copies, list, copies]
+    monkeypatch.setattr(pipeline, "PASSES", passes)
     with override("verify", True):
         assert jax.jit(lambda x: (x * 3).sum())(X).shape == ()
-    assert len(seen) == len(PASSES) + 1
+    assert len(seen) == 1 + passes.count(copies)
+
+
+def copies(kernels):
+    return list(map(replace, kernels))

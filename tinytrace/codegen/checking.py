@@ -1,6 +1,7 @@
 """Holds every pass to its word: kernels are well formed after it, and give what they gave before it.
 
-Used by tests and by `lower(debug=True)`. The inputs are numbers drawn with a fixed seed.
+Used by tests and by `lower(debug=True)`. What a pass leaves as it was is not looked at again. The inputs are numbers
+drawn with a fixed seed.
 """
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from tinytrace.codegen.ir.claims import Claim
 from tinytrace.codegen.ir.evaluation import Endless, KernelError
-from tinytrace.codegen.ir.statements import Buffer
+from tinytrace.codegen.ir.statements import Buffer, are_same
 from tinytrace.codegen.ir.verifier import verify
 from tinytrace.codegen.program import Kernels
 from tinytrace.core.storage import storage_type
@@ -31,13 +32,20 @@ class Checker:
         self.inputs = inputs
         self.unproven: list[Claim] = []
         """What has to hold of the last program and is not proven by ranges and strides."""
+        self.programs = 0
+        """How many programs it was shown: what a pass leaves as it was is none."""
         self.runs = 0
         """How often a program was run."""
+        self._last: Kernels | None = None
         self._expected: list[NDArray] | None = None
         self._ends = True
         """Do its loops end on these inputs? If not, it is only verified."""
 
     def __call__(self, name: str, kernels: Kernels) -> None:
+        if self._last is not None and are_same(self._last, kernels):
+            return
+        self._last = kernels
+        self.programs += 1
         try:
             self.unproven = verify(kernels)
             if self._is_worth_running(kernels):

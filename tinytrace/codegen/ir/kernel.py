@@ -287,8 +287,8 @@ def inner_programs(kernel: Kernel) -> list[Sequence[Kernel]]:
 
 
 def with_programs(kernel: Kernel, programs: Sequence[Sequence[Kernel]]) -> Kernel:
-    """Return a kernel with other programs inside it."""
-    if all(new is old for new, old in zip(programs, inner_programs(kernel), strict=True)):
+    """Return a kernel with other programs inside it: itself, if these consist of the same kernels."""
+    if all(map(are_same, programs, inner_programs(kernel))):
         return kernel
     if isinstance(kernel, Repeat):
         return replace(kernel, condition=programs[0], body=programs[1])

@@ -230,7 +230,7 @@ def with_body(owner: OwnerT, body: Sequence[Stmt]) -> OwnerT:
     return owner if are_same(body, owner.body) else replace(owner, body=body)
 
 
-def are_same(body: Sequence[Stmt], other: Sequence[Stmt]) -> bool:
+def are_same(body: Sequence[object], other: Sequence[object]) -> bool:
     """Do both consist of the same objects?"""
     return len(body) == len(other) and all(a is b for a, b in zip(body, other, strict=True))
 
