@@ -185,6 +185,7 @@ PUBLIC = [(module, name) for module, place in MODULES.items() for name in sorted
 NOT_PURE = {"empty", "empty_like", "save", "savez", "load", "fromfile", "fromfunction", "frompyfunc", "vectorize"}
 
 
+@functools.cache
 def candidates(dtype, size):
     """Argument lists, one of which most functions accept."""
     numbers = domains.Numbers(f"public {size}")
@@ -195,6 +196,7 @@ def candidates(dtype, size):
     return [tuple(map(jax.numpy.asarray, args)) for args in arrays]
 
 
+@functools.cache
 def accepted_arguments(function, dtype, size=7):
     """The first candidate that the function takes, un-jitted and jitted; None where there is none."""
     for args in candidates(dtype, size):
