@@ -8,13 +8,13 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.library import library_jit
-from tinytrace.core.array import Array, array_from_numpy
-from tinytrace.core.avals import ShapedArray
+from tinytrace.core.array import Array
 from tinytrace.core.dtypes import is_complex, is_inexact
 from tinytrace.core.storage_types import STORAGE_TYPES
 from tinytrace.core.trace import is_eager
 from tinytrace.numpy.array_creation import array, asarray, empty, full_like, ones, zeros
 from tinytrace.numpy.classification import isnan
+from tinytrace.numpy.concrete_sets import distinct, found_by_sorting
 from tinytrace.numpy.cumulative import cumsum, diff
 from tinytrace.numpy.joining import append, concatenate
 from tinytrace.numpy.positions import searchsorted
@@ -36,8 +36,6 @@ from tinytrace.numpy.sorting import lexsort, sort
 from tinytrace.primitives.elementwise import const_like
 from tinytrace.records import NamedTuple
 
-EARLY = 4096
-"""So many elements are looked at before all of them, for the first that is 0 or NaN."""
 _SIZE_HINT = ("To make jnp.unique() compatible with JIT and other transforms, you can specify a concrete value for the "
               "size argument, which will determine the output size.")
 
@@ -86,7 +84,7 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
     flat = axis is None
     if flat and size is None and equal_nan and not (return_index or return_inverse or return_counts) and \
             type(arr) is Array and is_eager() and arr.dtype.kind in "biuf" and arr.dtype not in STORAGE_TYPES:
-        return _distinct(arr._value.ravel())
+        return distinct(arr._value.ravel())
     arr, axis = (arr.flatten(), 0) if axis is None else (arr, canonicalize_axis(axis, arr.ndim))
     found = _Unique(arr, axis, equal_nan, size, fill_value)
     result = [found.values()]
@@ -98,20 +96,6 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
     if return_counts:
         result.append(found.counts())
     return result[0] if len(result) == 1 else tuple(result)
-
-
-def _distinct(x: np.ndarray[Any, Any]) -> Array:
-    """Return the distinct elements, sorted: NumPy finds them by hashing, in a tenth of the time that sorting all takes.
-
-    Of 0 and -0, and of NaNs, the first one stays, as in a stable order.
-    """
-    found = np.unique(x)
-    if x.dtype.kind == "f":
-        for is_it in (np.logical_not, np.isnan):
-            if (which := is_it(found)).any():
-                early = is_it(x[:EARLY])
-                found[which] = x[(early if early.any() else is_it(x)).argmax()]
-    return array_from_numpy(found, ShapedArray(found.shape, found.dtype))
 
 
 class _Unique:
@@ -240,6 +224,8 @@ def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = Fal
     See https://numpy.org/doc/stable/reference/generated/numpy.isin.html.
     """
     check_arraylike("isin", element, test_elements)
+    if method == "auto" and is_eager() and (found := found_by_sorting(element, test_elements, invert)) is not None:
+        return found
     result = _in1d(element, test_elements, invert=invert, method=method, assume_unique=assume_unique)
     return result.reshape(np.shape(element))
 
