@@ -10,7 +10,7 @@ from tinytrace.codegen.c.translation_unit import TranslationUnit, emit
 from tinytrace.codegen.csource import CSource
 from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import NO_EQNS, fresh_nodes, walk
-from tinytrace.codegen.ir.statements import Buffer, Home, expressions, nested
+from tinytrace.codegen.ir.statements import Buffer, Home, expressions
 from tinytrace.codegen.passes.donation import reuse_donated
 from tinytrace.codegen.passes.pipeline import run_passes
 from tinytrace.codegen.plan.unit import Callback, Unit
@@ -90,7 +90,7 @@ def _watched_passes(kernels: Kernels, watch: Callable[[str, Kernels], None]) -> 
 
 def _length(kernel: Kernel) -> int:
     """Return how many operations are written in a kernel, or equations, if these are more."""
-    body = nested(kernel.body) if isinstance(kernel, Nest) else ()
+    body = kernel.form.statements if isinstance(kernel, Nest) else ()
     written = walk(node for stmt in body for node in expressions(stmt))
     steps: list[int] = [node.args[0].flops for node in written if node.op == "apply"]
     return max(len(kernel.equations), sum(steps))

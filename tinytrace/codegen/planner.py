@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from tinytrace.codegen.ir.arithmetic import flat_offset
 from tinytrace.codegen.ir.cost import LOOP_OF_ITS_OWN
 from tinytrace.codegen.ir.kernel import Kernel, Nest, told
-from tinytrace.codegen.ir.nodes import NO_EQNS, Node, load, local, own_by, walk
+from tinytrace.codegen.ir.nodes import Node, load, local, own_by, walk
 from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.plan.elements import Index, domain_axes
+from tinytrace.codegen.plan.equal_groups import MANY, Outline
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map
 from tinytrace.codegen.plan.partition import Group, Grouping, Root
 from tinytrace.codegen.plan.products import is_small_product
@@ -37,6 +39,8 @@ class Planner(Scope):
         self.grouping = Grouping(self.values.is_cut)
         self._readers: dict[Var, set[tuple[Group, int]]] = {}
         self._last_effect: list[Group] = []
+        self._planned: dict[tuple[Any, ...], tuple[Outline, Nest]] = {}
+        """The kernels of groups, by what they have in common with equal ones."""
         for eqn, kind in zip(self.jaxpr.eqns, self.values.kinds, strict=True):
             self._collect(eqn, kind)
         for atom, target in zip(self.jaxpr.outvars, targets, strict=True):
@@ -111,8 +115,22 @@ class Planner(Scope):
             assert group.kind is not None
             eqns = frozenset(k for eqn in self.with_fused([group.whole]) for k in eqn.ids)
             return kernels_of_whole(self, group.whole, group.kind, eqns)
+        return [self._of_loops(group) if len(self.grouping.groups) < MANY else self._of_equal_loops(group)]
+
+    def _of_loops(self, group: Group) -> Nest:
         plan = GroupLoops(domain_axes(group.roots[0].domain[:group.outer]), self._stages(group))
-        return [self._described(Nest(body=plan.statements()), group)]
+        return self._described(Nest(body=plan.statements()), group)
+
+    def _of_equal_loops(self, group: Group) -> Nest:
+        """Return the kernel of a group: that of an equal one, for the arrays of this."""
+        roots = [(root, number) for number, roots in enumerate(group.stages) for root in roots]
+        outline = Outline(group, self, [self._use(root, group, number) for root, number in roots])
+        if outline.key not in self._planned:
+            self._planned[outline.key] = outline, self._of_loops(group)
+            return self._planned[outline.key][1]
+        for root, number in roots:
+            self._kept_in(root, group, number)
+        return self._described(outline.copy(*self._planned[outline.key], self.homes), group)
 
     def _described(self, kernel: Nest, group: Group) -> Nest:
         """Return a kernel that says which equations it is, and what they would have moved one by one."""
@@ -121,8 +139,8 @@ class Planner(Scope):
         saved = sum(2 * v.aval.nbytes for eqn in eqns for v in eqn.outvars
                     if v.aval.shape and self.unit.names[v] not in stored)
         return told(kernel, equations=self.shown(eqns), saved=saved,
-                    eqns=NO_EQNS.union(*(node.eqns for node in walk(root.value for root in group.roots)),
-                                       *(root.eqns for root in group.roots)))
+                    eqns=kernel.eqns.union(*(node.eqns for node in walk(root.value for root in group.roots)),
+                                           *(root.eqns for root in group.roots)))
 
     def _stages(self, group: Group) -> list[StagePlan]:
         stages: list[StagePlan] = []
@@ -159,22 +177,31 @@ class Planner(Scope):
         return load(home, flat_offset(at, var.aval.shape), var.aval.dtype)
 
     def _task(self, root: Root, value: Node, group: Group, stage: int) -> Task:
-        readers = self._readers.get(root.var, set())
-        outside = any(home is not group for home, _ in readers)
-        remembered = any(home is group and at != stage for home, at in readers)
+        buffers = self._kept_in(root, group, stage)
+        is_scalar = not root.var.aval.shape
         name = self.unit.names[root.var]
-        buffers = list(self.targets.get(root.var, []))
-        if not root.var.aval.shape:
-            self.homes[root.var] = local(name, root.var.aval.dtype)
-            remembered = True
-        elif outside and not buffers:
-            buffers = [Buffer(name, root.var.aval.shape, root.var.aval.dtype, "workspace")]
-        if buffers and root.var.aval.shape:
-            self.homes[root.var] = buffers[0]
-        if buffers and root.var.aval.shape:
-            name = f"{name}_i"
         targets = [(buffer, flat_offset(root.place, root.var.aval.shape)) for buffer in buffers]
-        return Task(root, value, targets, max(root.free - group.outer, 0), name, remembered)
+        return Task(root, value, targets, max(root.free - group.outer, 0),
+                    f"{name}_i" if buffers and not is_scalar else name,
+                    is_scalar or self._use(root, group, stage)[1])
+
+    def _use(self, root: Root, group: Group, stage: int) -> tuple[bool, bool]:
+        """Return whether other groups read the result of a root, and whether later stages do."""
+        readers = self._readers.get(root.var, set())
+        return any(home is not group for home, _ in readers), any(home is group and at != stage for home, at in readers)
+
+    def _kept_in(self, root: Root, group: Group, stage: int) -> list[Buffer]:
+        """Return the arrays that get the result of a root, which is at home in the first one, or in a variable."""
+        aval, name = root.var.aval, self.unit.names[root.var]
+        buffers = list(self.targets.get(root.var, []))
+        if not aval.shape:
+            self.homes[root.var] = local(name, aval.dtype)
+            return buffers
+        if not buffers and self._use(root, group, stage)[0]:
+            buffers = [Buffer(name, aval.shape, aval.dtype, "workspace")]
+        if buffers:
+            self.homes[root.var] = buffers[0]
+        return buffers
 
     def _row_or_variable(self, task: Task, group: Group) -> Home:
         """Return where later stages of the group find the result."""

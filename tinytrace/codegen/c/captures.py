@@ -5,14 +5,19 @@ from collections.abc import Collection, Sequence
 
 from tinytrace.codegen.c.lines import named
 from tinytrace.codegen.c.types import array_type, variable_type
-from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs, mentions, name_of
+from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs
 from tinytrace.codegen.ir.nodes import Node
+from tinytrace.codegen.ir.programs import mentions, name_of
 from tinytrace.codegen.ir.statements import Buffer, Declare, Row
 
 
 def names_of(kernels: Sequence[Kernel]) -> set[str]:
     """Return the C names of the arrays and variables of kernels."""
-    return _made(kernels) | {name_of(x) for x in mentions(kernels)}
+    used: list[Buffer | Node] = list(mentions(kernel for kernel in kernels if not isinstance(kernel, Nest)))
+    for kernel in kernels:
+        if isinstance(kernel, Nest):
+            used += [*kernel.reads, *kernel.writes, *kernel.contents.variables]
+    return _made(kernels).union(map(name_of, used))
 
 
 def captured_by(kernels: Sequence[Kernel]) -> tuple[list[Buffer], list[Node]]:
@@ -43,11 +48,10 @@ def _made(kernels: Sequence[Kernel]) -> set[str]:
     """Return the names of the arrays and variables that exist in kernels alone."""
     found: set[str] = set()
     for kernel in kernels:
-        for stmt in kernel.statements if isinstance(kernel, Nest) else ():
-            if isinstance(stmt, Declare):
-                found.add(name_of(stmt.local))
-            elif isinstance(stmt, Row):
-                found.add(stmt.buffer.name)
+        if isinstance(kernel, Nest):
+            made = [stmt.local if isinstance(stmt, Declare) else stmt.buffer
+                    for stmt in kernel.form.statements if isinstance(stmt, (Declare, Row))]
+            found.update(kernel.renamed(name_of(x)) for x in made)
         if isinstance(kernel, Repeat):
             arrays = [*kernel.private, *(view.buffer for view in kernel.views)]
             arrays += [b for pair in kernel.exchanges for b in (pair.before, pair.after)]

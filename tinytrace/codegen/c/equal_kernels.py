@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs
+from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Renamed, Repeat, inner_programs
 from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.renaming import Renaming
 from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
@@ -31,7 +32,7 @@ from tinytrace.codegen.ir.statements import (
     When,
     expressions,
 )
-from tinytrace.records import NamedTuple
+from tinytrace.records import dataclass, replace
 from tinytrace.util import lazy
 
 FEWEST = 3
@@ -40,33 +41,40 @@ MANY = 24
 """In a program of so many kernels every loop is a function: compilers take long functions badly."""
 
 
-class Pattern(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Pattern:
     """Statements with numbers for names."""
 
     key: tuple[Any, ...]
     """Equal for statements that are."""
-    eqns: tuple[frozenset[int], ...]
-    """The ids of the equations of their parts, in the same order for all that are equal."""
-    result: Node | None = None
+    result: Node | None
     """The variable of theirs that other kernels read, if there is one."""
+    eqns_of_form: tuple[frozenset[int], ...]
+    renaming: Renaming | None = None
+    """What makes of these equations those of the statements."""
+
+    @lazy
+    def eqns(self) -> tuple[frozenset[int], ...]:
+        """The ids of the equations of their parts, in the same order for all that are equal."""
+        return self.eqns_of_form if self.renaming is None else tuple(map(self.renaming.ids, self.eqns_of_form))
 
 
 class Counterparts(Mapping[int, frozenset[int]]):
     """For each equation of statements what it is among those of equal ones; found when somebody asks."""
 
     def __init__(self, first: Pattern) -> None:
-        self._first = first.eqns
-        self.others: list[tuple[frozenset[int], ...]] = []
+        self._first = first
+        self.others: list[Pattern] = []
 
     def add(self, other: Pattern) -> None:
         """Let `other` be one of the equal ones."""
-        self.others.append(other.eqns)
+        self.others.append(other)
 
     @lazy
     def _found(self) -> dict[int, frozenset[int]]:
         found: dict[int, set[int]] = {}
         for other in self.others:
-            for own, others in zip(self._first, other, strict=True):
+            for own, others in zip(self._first.eqns, other.eqns, strict=True):
                 if len(own) == len(others):
                     for k, j in zip(sorted(own), sorted(others), strict=True):
                         found.setdefault(k, set()).add(j)
@@ -92,7 +100,9 @@ def repeated(kernels: Sequence[Kernel]) -> dict[Nest, Pattern]:
     alike = Counter(map(_outline, nests))
     nests = [nest for nest in nests if alike[_outline(nest)] >= fewest]
     results = _results(nests, kernels)
-    patterns = {nest: pattern(nest.body, *results[nest]) for nest in nests if len(results[nest]) < 2}
+    known: dict[tuple[Nest, Node | None], Pattern] = {}
+    patterns = {nest: _pattern(nest, results[nest][0] if results[nest] else None, known)
+                for nest in nests if len(results[nest]) < 2}
     counts = Counter(found.key for found in patterns.values())
     return {nest: found for nest, found in patterns.items() if counts[found.key] >= fewest}
 
@@ -111,6 +121,7 @@ def distinct(kernels: Sequence[Kernel], functions: Mapping[Nest, Pattern]) -> li
 
 def _runs_on_this_thread(nest: Nest) -> bool:
     """Is a kernel made of loops, and of the variables that they fold into?"""
+    nest = nest.form
     kinds = set(map(type, nest.body))
     return For in kinds and kinds <= {For, Row, Declare, Store, Combine} and not any(
         (isinstance(stmt, Call) and (stmt.procedure.uses_host or stmt.procedure.failure or stmt.then is not None))
@@ -119,7 +130,7 @@ def _runs_on_this_thread(nest: Nest) -> bool:
 
 def _results(nests: Sequence[Nest], kernels: Sequence[Kernel]) -> dict[Nest, list[Node]]:
     """Return for each of these kernels of a program its variables that other kernels read."""
-    own = {nest: [stmt.local for stmt in nest.body if isinstance(stmt, Declare)] for nest in nests}
+    own = {nest: [_here(nest, stmt.local) for stmt in nest.form.body if isinstance(stmt, Declare)] for nest in nests}
     read = _variables_read(kernels) if any(own.values()) else set()
     return {nest: [x for x in variables if x in read] for nest, variables in own.items()}
 
@@ -142,9 +153,23 @@ def _variables_read(kernels: Sequence[Kernel]) -> set[Node]:
     return found
 
 
+def _here(nest: Nest, x: Node) -> Node:
+    """Return what stands in a nest for a variable of its form."""
+    return nest.body.renaming.variable(x) if isinstance(nest.body, Renamed) else x
+
+
 def _outline(nest: Nest) -> tuple[int, ...]:
     """Return what equal kernels have in common and is quickly found."""
-    return len(nest.equations), *(stmt.axis.args[1] if isinstance(stmt, For) else 0 for stmt in nest.body)
+    return len(nest.equations), *(stmt.axis.args[1] if isinstance(stmt, For) else 0 for stmt in nest.form.body)
+
+
+def _pattern(nest: Nest, result: Node | None, known: dict[tuple[Nest, Node | None], Pattern]) -> Pattern:
+    """Return the pattern of a nest, by that of its form."""
+    form, body = nest.form, nest.body
+    variables = [stmt.local for stmt in form.body if isinstance(stmt, Declare)] if result is not None else []
+    of_form = next((x for x in variables if _here(nest, x) is result), None)
+    found = known.get((form, of_form)) or known.setdefault((form, of_form), pattern(form.body, of_form))
+    return replace(found, result=result, renaming=body.renaming) if isinstance(body, Renamed) else found
 
 
 def pattern(body: Sequence[Stmt], result: Node | None = None) -> Pattern:
@@ -153,7 +178,7 @@ def pattern(body: Sequence[Stmt], result: Node | None = None) -> Pattern:
     found.add(body)
     if result is not None:
         found.add_result(result)
-    return Pattern(tuple(found.tokens), tuple(found.eqns), result)
+    return Pattern(tuple(found.tokens), result, tuple(found.eqns))
 
 
 class _Numbering:

@@ -384,7 +384,8 @@ def is_whole(loop: For) -> bool:
 
 def is_spread(nest: Nest) -> bool:
     """Is all of a kernel one loop that runs on several threads, and so becomes a function?"""
-    return len(nest.body) == 1 and isinstance(nest.body[0], For) and bool(nest.body[0].grain)
+    body = nest.form.body
+    return len(body) == 1 and isinstance(body[0], For) and bool(body[0].grain)
 
 
 def _certain(body: Iterable[Stmt]) -> list[Stmt]:

@@ -2,6 +2,7 @@
 
     program ::= kernel*
     kernel  ::= Nest stmt*                           loops over elements: `statements`
+              | Nest (Nest, renaming)                those of another one, with other arrays: `renaming`
               | Repeat program                       a loop around a program
               | Choose program*                      one of several programs
 
@@ -10,12 +11,13 @@ from its statements when it is asked for. A kernel prints itself with its equati
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, walk
+from tinytrace.codegen.ir.renaming import Renaming
 from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
@@ -109,6 +111,11 @@ class Contents(NamedTuple):
         """Is there such an array?"""
         return any(map(about, chain(self.reads, self.writes)))
 
+    def renamed(self, renaming: Renaming) -> Contents:
+        """Return what an equal nest consists of."""
+        reads, writes = ({renaming.array(b): None for b in found} for found in self[:2])
+        return Contents(reads, writes, set(map(renaming.variable, self.variables)), self.operators)
+
 
 @dataclass(frozen=True, eq=False)
 class Nest(Kernel):
@@ -123,9 +130,20 @@ class Nest(Kernel):
     def accesses(self) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
         return self.contents[:2]
 
+    @property
+    def form(self) -> Nest:
+        """The nest whose statements these are but for names: another one, or this."""
+        return self.body.original if isinstance(self.body, Renamed) else self
+
+    def renamed(self, name: str) -> str:
+        """Return what something of its form is called here."""
+        return self.body.renaming.name(name) if isinstance(self.body, Renamed) else name
+
     @lazy
     def contents(self) -> Contents:
         """What it consists of."""
+        if isinstance(self.body, Renamed):
+            return self.form.contents.renamed(self.body.renaming)
         reads: dict[Buffer, None] = {}
         writes: dict[Buffer, None] = {}
         variables: set[Node] = set()
@@ -153,23 +171,56 @@ class Nest(Kernel):
     @lazy
     def captured(self) -> tuple[list[Buffer], list[Node]]:
         """The arrays and variables of the program around it that it uses."""
+        if isinstance(self.body, Renamed):
+            buffers, variables = self.form.captured
+            return list(map(self.body.renaming.array, buffers)), list(map(self.body.renaming.variable, variables))
         return captured(self.body)
 
-    @property
+    @lazy
     def flops(self) -> int:
-        return operations(self.body)
+        return operations(self.body) if self.form is self else self.form.flops
 
     def with_body(self, body: Sequence[Stmt]) -> Nest:
         """Return the nest of other statements; itself when these are the same."""
-        return self if are_same(body, self.body) else replace(self, body=body)
+        return self if body is self.body or are_same(body, self.body) else replace(self, body=body)
 
     def title(self) -> str:
         if self.heading:
             return self.heading
+        if self.form is not self:
+            return self.form.title()
         if any(isinstance(stmt, Call) for stmt in self.statements):
             return "call"
         loops = [str(stmt.axis.args[1]) for stmt in self.body if isinstance(stmt, For)]
         return f"loop over {' and '.join(loops)}" if loops else "scalars"
+
+
+class Renamed(Sequence[Stmt]):
+    """The statements of a nest with other arrays, variables and equations; they are made when somebody reads them."""
+
+    def __init__(self, original: Nest, renaming: Renaming) -> None:
+        self.original = original
+        self.renaming = renaming
+
+    @lazy
+    def statements(self) -> list[Stmt]:
+        return self.renaming.of(self.original.body)
+
+    def behind(self, array: Buffer) -> Buffer:
+        """Return the array of the original that is this one here."""
+        return next((old for old, new in self.renaming.arrays.items() if new is array), array)
+
+    def __len__(self) -> int:
+        return len(self.original.body)
+
+    @overload
+    def __getitem__(self, k: int) -> Stmt: ...
+
+    @overload
+    def __getitem__(self, k: slice) -> list[Stmt]: ...
+
+    def __getitem__(self, k: int | slice) -> Stmt | list[Stmt]:
+        return self.statements[k]
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,32 +354,6 @@ def with_equations_in(kernel: Kernel, places: Mapping[str, str]) -> Kernel:
     return told(kernel, equations=equations)
 
 
-def mentions(kernels: Iterable[Kernel]) -> Iterator[Buffer | Node]:
-    """Yield the arrays and variables that are used, each as often as it is; stores into variables are not uses."""
-    for kernel in kernels:
-        roots: list[Node] = []
-        for stmt in kernel.statements if isinstance(kernel, Nest) else ():
-            roots += expressions(stmt)
-            yield from touched(stmt)
-        if isinstance(kernel, Repeat):
-            roots += [kernel.wanted] if kernel.wanted is not None else []
-            for pair in kernel.exchanges:
-                yield from {pair.first, pair.second, pair.result}
-            yield from (view.base for view in kernel.views)
-        elif isinstance(kernel, Choose) and kernel.index is not None:
-            roots.append(kernel.index)
-        for node in walk(roots):
-            if node.op in ("load", "local"):
-                yield node.args[0] if node.op == "load" else node
-        for program in inner_programs(kernel):
-            yield from mentions(program)
-
-
-def name_of(x: Buffer | Node) -> str:
-    """Return the name of an array or a variable."""
-    return x.name if isinstance(x, Buffer) else str(x.args[0])
-
-
 KernelT = TypeVar("KernelT", bound=Kernel)
 
 
@@ -338,29 +363,6 @@ def told(kernel: KernelT, **changes: Any) -> KernelT:
     found = kernel.__dict__
     result.__dict__.update((name, found[name]) for name in ("accesses", "contents", "statements") if name in found)
     return result
-
-
-def map_bodies(kernels: Sequence[Kernel], change: Callable[[Sequence[Stmt]], Sequence[Stmt]],
-               keep_titles: bool = False, about: Callable[[Contents], bool] | None = None) -> list[Kernel]:
-    """Return a program with the statements of every nest changed, those of programs inside it too.
-
-    keep_titles: for changes that hide what a nest is: its heading says what it was.
-    about: for changes that have nothing to do in nests of other contents, which is quickly seen.
-    """
-    def changed(nest: Nest) -> Nest:
-        if about is not None and not about(nest.contents):
-            return nest
-        result = nest.with_body(change(nest.body))
-        return replace(result, heading=nest.title()) if keep_titles and result is not nest else result
-
-    return map_nests(kernels, changed)
-
-
-def map_nests(kernels: Sequence[Kernel], change: Callable[[Nest], Nest]) -> list[Kernel]:
-    """Return a program with every nest changed, those of programs inside it too."""
-    return [change(kernel) if isinstance(kernel, Nest) else
-            with_programs(kernel, [map_nests(program, change) for program in inner_programs(kernel)])
-            for kernel in kernels]
 
 
 def _amount(x: float) -> str:

@@ -15,6 +15,7 @@ from tinytrace.codegen.ir.kernel import (
     Exchange,
     Kernel,
     Nest,
+    Renamed,
     Repeat,
     View,
     inner_programs,
@@ -27,29 +28,63 @@ from tinytrace.codegen.ir.statements import Buffer, Declare, For, Stmt, When, ex
 from tinytrace.records import replace
 
 Places = Mapping[Buffer, Buffer]
+Pairs = tuple[tuple[Buffer, Buffer], ...]
 
 
 def merge_places(kernels: Sequence[Kernel], places: Places) -> list[Kernel]:
     """Return a program in which `places[b]` stands for each array `b` in it."""
-    names = {old.name: new.name for old, new in places.items()}
-    return [_merged(kernel, places, names) for kernel in kernels] if places else list(kernels)
+    return _Merging(places).of(kernels) if places else list(kernels)
 
 
-def _merged(kernel: Kernel, places: Places, names: Mapping[str, str]) -> Kernel:
-    kernel = with_programs(kernel, [merge_places(program, places) for program in inner_programs(kernel)])
-    kernel = with_equations_in(kernel, names)
-    if isinstance(kernel, Nest):
-        accessed = {**kernel.accesses[0], **kernel.accesses[1]}
-        if accessed.keys().isdisjoint(places):
-            return kernel
-        shares = len({places.get(buffer, buffer) for buffer in accessed}) < len(accessed)
-        return replace(kernel, body=_merged_body(kernel.body, places, shares))
-    if isinstance(kernel, Repeat):
-        pairs = [Exchange(pair.before, pair.after, *(places.get(b, b) for b in (pair.first, pair.second, pair.result)))
-                 for pair in kernel.exchanges]
-        views = [View(view.buffer, places.get(view.base, view.base), view.step) for view in kernel.views]
-        return replace(kernel, exchanges=pairs, views=views, wanted=_node(kernel.wanted, places))
-    return replace(kernel, index=_node(kernel.index, places)) if isinstance(kernel, Choose) else kernel
+class _Merging:
+    """Puts places in the place of arrays, once in the nests that have their statements from one."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._names = {old.name: new.name for old, new in places.items()}
+        self._originals: dict[tuple[Nest, Pairs], Nest] = {}
+
+    def of(self, kernels: Sequence[Kernel]) -> list[Kernel]:
+        return list(map(self._merged, kernels))
+
+    def _merged(self, kernel: Kernel) -> Kernel:
+        places = self._places
+        kernel = with_programs(kernel, list(map(self.of, inner_programs(kernel))))
+        kernel = with_equations_in(kernel, self._names)
+        if isinstance(kernel, Nest):
+            return self._merged_nest(kernel)
+        if isinstance(kernel, Repeat):
+            pairs = [Exchange(pair.before, pair.after, *map(self._place, (pair.first, pair.second, pair.result)))
+                     for pair in kernel.exchanges]
+            views = [View(view.buffer, self._place(view.base), view.step) for view in kernel.views]
+            return replace(kernel, exchanges=pairs, views=views, wanted=_node(kernel.wanted, places))
+        return replace(kernel, index=_node(kernel.index, places)) if isinstance(kernel, Choose) else kernel
+
+    def _place(self, buffer: Buffer) -> Buffer:
+        return self._places.get(buffer, buffer)
+
+    def _merged_nest(self, nest: Nest) -> Nest:
+        accessed = {**nest.accesses[0], **nest.accesses[1]}
+        if accessed.keys().isdisjoint(self._places):
+            return nest
+        if isinstance(nest.body, Renamed):
+            return replace(nest, body=self._merged_copy(nest.body))
+        shares = len(set(map(self._place, accessed))) < len(accessed)
+        return replace(nest, body=_merged_body(nest.body, self._places, shares))
+
+    def _merged_copy(self, body: Renamed) -> Renamed:
+        """Return renamed statements; where two of their arrays get one place, so they do in the original."""
+        renaming = body.renaming.with_arrays(self._places)
+        first: dict[Buffer, Buffer] = {}
+        for old, new in renaming.arrays.items():
+            first.setdefault(new, old)
+        pairs = tuple((old, first[new]) for old, new in renaming.arrays.items() if first[new] is not old)
+        if not pairs:
+            return Renamed(body.original, renaming)
+        key = body.original, pairs
+        if key not in self._originals:
+            self._originals[key] = replace(body.original, body=_merged_body(body.original.body, dict(pairs), True))
+        return Renamed(self._originals[key], renaming.without(dict(pairs)))
 
 
 def _merged_body(body: Sequence[Stmt], places: Places, shares: bool) -> list[Stmt]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Repeat, inner_programs, with_programs
+from tinytrace.codegen.ir.kernel import Choose, Kernel, Nest, Renamed, Repeat, inner_programs, with_programs
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import (
     Call,
@@ -33,8 +33,16 @@ def _is_all_read(kernels: Sequence[Kernel]) -> bool:
     """Is every variable and row read somewhere, as is the rule? Only programs of nests are looked at."""
     nests = [kernel for kernel in kernels if isinstance(kernel, Nest)]
     read: set[object] = set().union(*(nest.contents.variables for nest in nests), *(nest.reads for nest in nests))
-    return len(nests) == len(kernels) and not any(
-        _is_idle(stmt, read | nest.contents.reads.keys()) for nest in nests for stmt in nest.statements)
+    return len(nests) == len(kernels) and not any(map(_is_in_vain, nests, [read] * len(nests)))
+
+
+def _is_in_vain(nest: Nest, read: set[object]) -> bool:
+    """Does a nest make anything that is not read, in a program that reads these variables?"""
+    form = nest.form
+    if isinstance(nest.body, Renamed):
+        made = [stmt.local for stmt in form.statements if isinstance(stmt, Declare)]
+        read = {x for x in made if nest.body.renaming.variable(x) in read}
+    return any(_is_idle(stmt, read | form.contents.reads.keys()) for stmt in form.statements)
 
 
 def _program(kernels: Sequence[Kernel], used: set[object]) -> list[Kernel]:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.kernel import Kernel
+from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.statements import For, Stmt, with_body
 
 

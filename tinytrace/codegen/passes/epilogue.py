@@ -28,7 +28,7 @@ def fuse_epilogues(kernels: Sequence[Kernel]) -> list[Kernel]:
     k = 0
     while k < len(waiting):
         product = waiting[k]
-        call = product.body[0] if isinstance(product, Nest) and len(product.body) == 1 else None
+        call = product.body[0] if isinstance(product, Nest) and _is_call(product.form) else None
         if isinstance(product, Nest) and isinstance(call, Call) and call.rows:
             for later in range(k + 1, min(k + 1 + FARTHEST, len(waiting))):
                 epilogue = _epilogue(product, call, waiting[later])
@@ -38,6 +38,10 @@ def fuse_epilogues(kernels: Sequence[Kernel]) -> list[Kernel]:
                     break
         k += 1
     return waiting
+
+
+def _is_call(nest: Nest) -> bool:
+    return len(nest.body) == 1 and isinstance(nest.body[0], Call)
 
 
 def _epilogue(product: Nest, call: Call, kernel: Kernel) -> For | None:

@@ -22,9 +22,10 @@ from collections.abc import Mapping, Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, rebuild, stride_along, subtract
 from tinytrace.codegen.ir.cost import DIVISION, steps
-from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, load, number, rewrite, walk
 from tinytrace.codegen.ir.procedures import narrow_halves, round_halves, widen_halves
+from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import (
     Buffer,

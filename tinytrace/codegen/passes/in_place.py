@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tinytrace.codegen.ir.kernel import Exchange, Kernel, Nest, Repeat, inner_programs, with_programs
+from tinytrace.codegen.ir.kernel import Exchange, Kernel, Nest, Renamed, Repeat, inner_programs, with_programs
 from tinytrace.codegen.ir.merging import merge_places
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Buffer, For, Stmt, Store, expressions, touched, written
@@ -57,6 +57,8 @@ def reads_before_writing(nest: Nest, old: Buffer, new: Buffer) -> bool:
 
     And is `new` not read again: its elements and those of `old` would be told apart by nothing.
     """
+    if isinstance(nest.body, Renamed):
+        return reads_before_writing(nest.form, *map(nest.body.behind, (old, new)))
     steps = list(_in_order(nest.body, ()))
     stores = [(k, stmt, loops) for k, (stmt, loops) in enumerate(steps)
               if any(not isinstance(place, Node) and place[0] is new for place in written(stmt))]
@@ -95,6 +97,8 @@ def _in_order(body: Sequence[Stmt], loops: tuple[For, ...]) -> Iterator[tuple[St
 def copies(kernel: Kernel, old: Buffer, new: Buffer) -> bool:
     """Does a kernel do nothing but copy `old` to `new`, element by element?"""
     body: Sequence[Stmt] = kernel.body if isinstance(kernel, Nest) else ()
+    if isinstance(kernel, Nest) and isinstance(body, Renamed):
+        return copies(kernel.form, *map(body.behind, (old, new)))
     while len(body) == 1 and isinstance(body[0], For):
         body = body[0].body
     if len(body) != 1 or not isinstance(body[0], Store) or isinstance(body[0].place, Node):

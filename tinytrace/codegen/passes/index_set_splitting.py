@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
-from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, axis_between, number, walk
+from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import (
     Call,

@@ -12,17 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, unflattened
-from tinytrace.codegen.ir.kernel import (
-    Exchange,
-    Kernel,
-    Nest,
-    Repeat,
-    inner_programs,
-    mentions,
-    with_equations_in,
-    with_programs,
-)
+from tinytrace.codegen.ir.kernel import Exchange, Kernel, Nest, Repeat, inner_programs, with_equations_in, with_programs
 from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
+from tinytrace.codegen.ir.programs import mentions
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Declare, For, Row, Stmt, Store, expressions, nested
 from tinytrace.codegen.passes.in_place import update_carries_in_place

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.ir.cost import WORTH_SPREADING, even_chunks, program_duration
 from tinytrace.codegen.ir.independence import shared_by_iterations
-from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs, mentions, name_of, with_programs
+from tinytrace.codegen.ir.kernel import Kernel, Nest, Repeat, inner_programs, with_programs
 from tinytrace.codegen.ir.merging import merge_places
+from tinytrace.codegen.ir.programs import mentions, name_of
 from tinytrace.codegen.ir.statements import Buffer, Call, For, nested
 from tinytrace.records import replace
 

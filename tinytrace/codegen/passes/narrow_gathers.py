@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, stride_along
 from tinytrace.codegen.ir.cost import steps
-from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, load, number, walk
+from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import (
     Buffer,

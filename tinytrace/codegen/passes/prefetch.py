@@ -25,9 +25,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from tinytrace.codegen.ir.arithmetic import add, compare, constant_of, linear, rebuild, stride_along
-from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, axis, number, rewrite, walk
 from tinytrace.codegen.ir.procedures import PREFETCH
+from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, linear
-from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, axis, number, walk
+from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import For, Stmt, Store, expressions, with_body
 from tinytrace.codegen.passes.streaming_stores import LARGER_THAN_CACHES

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, stride_along
-from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.statements import (
     Combine,
     Declare,

@@ -13,9 +13,10 @@ import math
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, linear, minimum, stride_along, subtract, terms_of
-from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, axis, axis_between, number, walk
 from tinytrace.codegen.ir.procedures import stream
+from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import (
     Buffer,

@@ -10,8 +10,9 @@ import math
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.cost import CHUNK, PRODUCT, WORTH_SPREADING, duration, even_chunks
-from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import walk
+from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.statements import Call, Either, For, Stmt, When, expressions, nested, operations
 from tinytrace.records import replace
 

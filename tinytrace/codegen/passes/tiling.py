@@ -27,8 +27,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, linear, minimum, rebuild, stride_along, subtract
-from tinytrace.codegen.ir.kernel import Kernel, map_bodies
+from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
+from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Declare, For, Row, Stmt, Store, expressions, touched, with_body
 from tinytrace.core.dtypes import element_size
