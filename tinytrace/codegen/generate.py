@@ -20,9 +20,9 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from tinytrace.records import NamedTuple
 
-LONG_KERNEL, LONG_PROGRAM = 200, 600
-"""From how many operations in one kernel, or in all of them, the compiler is told to be quick: -O2 takes half as long
-again."""
+LONG_KERNEL, LONG_PROGRAM, MANY_KERNELS = 200, 600, 24
+"""From how many operations in one kernel, or in all of them, or from how many kernels on, the compiler is told to be
+quick: -O2 takes half as long again."""
 
 
 class Generated(NamedTuple):
@@ -73,7 +73,7 @@ def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Ker
         unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory, unit.fuses)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
         lengths = list(map(_length, kernels))
-        quick = max(lengths, default=0) >= LONG_KERNEL or sum(lengths) >= LONG_PROGRAM
+        quick = max(lengths, default=0) >= LONG_KERNEL or sum(lengths) >= LONG_PROGRAM or len(lengths) >= MANY_KERNELS
         results = tuple(v.aval for v in jaxpr.outvars)
         source = CSource(unit_in_c.text, "tt_entry", tuple(avals), results, memory.nbytes, quick, unit_in_c.parts,
                          len(unit_in_c.preamble), unit_in_c.names)
