@@ -5,7 +5,11 @@
 #pragma GCC optimize("O3") /* loops over keys are made of vectors */
 #endif
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include "tt_host.h"
 #include "pool.h"
@@ -13,6 +17,7 @@
 #include "sort.h"
 #include "sort_keys.h"
 #include "tt_runtime.h"
+#include "vectors.h"
 
 enum {
     BLOCK = 64,              /* elements that are passed over at once */
@@ -99,13 +104,19 @@ static void merge_parts(const struct choice *c, int64_t line, void *values, int3
 
 enum {
     LONG_LINE = 4096, /* of so many elements not all are sorted: choosing takes less time than it saves */
-    TESTED = 1024,    /* of its elements, which tell a bound */
-    MARGIN = 64,      /* four standard deviations of a place among them */
+    TESTED = 2048,    /* of its elements, which tell a bound */
+    MARGIN = 90,      /* four standard deviations of a place among them */
+};
+
+/* How elements become keys: those bits of an element are turned, unless it is negative and `negative` is all ones. */
+struct turn {
+    uint64_t flip, negative;
 };
 
 /* One call. Values, or positions, that nobody reads are NULL. */
 struct many {
-    struct order order; /* descending: the smallest keys are wanted */
+    int32_t bytes;
+    struct turn turn;
     int64_t n, k;
     const char *in;
     char *values;
@@ -113,83 +124,73 @@ struct many {
     _Atomic int32_t status;
 };
 
-/* A line's keys, and of the smallest of them, `count` or all, where they are; each of the size of an element. */
+/* Of the smallest keys of a line, `count` or all, where they are unless it is NULL; then sorted, or their order. */
 struct chosen {
-    char *keys, *few, *sorted;
+    char *few, *sorted;
     uint32_t *places, *order;
     int64_t count;
 };
 
-#define CHOOSE(NAME, ITEM)                                                                                        \
-    /* At most about k keys are above it. */                                                                      \
-    static ITEM NAME##_bound(const ITEM *keys, int64_t n, int64_t k) {                                            \
-        ITEM sample[TESTED], sorted[TESTED];                                                                      \
-        int64_t rank = k * TESTED / n + MARGIN;                                                                   \
-        if (n < LONG_LINE || rank >= TESTED) return (ITEM)~(ITEM)0;                                               \
-        for (int64_t i = 0; i < TESTED; i++) sample[i] = keys[n / TESTED * i];                                    \
-        return tt_sort(sizeof(ITEM), 0, 1, TESTED, 1, sample, sorted) ? (ITEM)~(ITEM)0 : sorted[rank];            \
-    }                                                                                                             \
-                                                                                                                  \
-    static void NAME##_choose(const struct many *t, int64_t line, struct chosen *c) {                             \
-        const ITEM *in = (const ITEM *)t->in + line * t->n, sign = (ITEM)t->order.sign;                           \
-        ITEM *keys = (ITEM *)c->keys, *few = (ITEM *)c->few, flip = ~(t->order.kind & TT_SIGNED ? sign : 0);      \
-        if (t->order.kind & TT_FLOAT)                                                                             \
-            for (int64_t i = 0; i < t->n; i++)                                                                    \
-                keys[i] = ~(in[i] ^ ((0 - (in[i] >> (8 * sizeof(ITEM) - 1))) | sign));                            \
-        else                                                                                                      \
-            for (int64_t i = 0; i < t->n; i++) keys[i] = in[i] ^ flip;                                            \
-        ITEM bound = NAME##_bound(keys, t->n, t->k);                                                              \
-        c->count = 0;                                                                                             \
-        if (bound != (ITEM)~(ITEM)0)                                                                              \
-            for (int64_t i = 0; i < t->n; i++) {                                                                  \
-                few[c->count] = keys[i];                                                                          \
-                c->places[c->count] = (uint32_t)i;                                                                \
-                c->count += keys[i] <= bound;                                                                     \
-            }                                                                                                     \
-        if (c->count >= t->k) return;                                                                             \
-        c->few = c->keys, c->places = NULL, c->count = t->n;                                                      \
-    }                                                                                                             \
-                                                                                                                  \
-    static void NAME##_values(const struct many *t, int64_t line, const struct chosen *c) {                       \
-        const ITEM *keys = (const ITEM *)c->sorted, sign = (ITEM)t->order.sign;                                   \
-        ITEM *values = (ITEM *)t->values + line * t->k, flip = ~(t->order.kind & TT_SIGNED ? sign : 0);           \
-        if (t->order.kind & TT_FLOAT)                                                                             \
-            for (int64_t i = 0; i < t->k; i++) {                                                                  \
-                ITEM key = ~keys[i];                                                                              \
-                values[i] = key ^ (((key >> (8 * sizeof(ITEM) - 1)) - 1) | sign);                                 \
-            }                                                                                                     \
-        else                                                                                                      \
-            for (int64_t i = 0; i < t->k; i++) values[i] = keys[i] ^ flip;                                        \
+#if defined(__x86_64__)
+/* Sixteen keys a step. Whole vectors are stored: to store chosen lanes takes some CPUs a hundred cycles. */
+WITH_AVX512 static int64_t keep_in_vectors(const uint32_t *in, int64_t n, struct turn t, uint32_t bound, uint32_t *few,
+                                           uint32_t *places, int64_t *kept) {
+    const __m512i bounds = _mm512_set1_epi32((int32_t)bound), step = _mm512_set1_epi32(16);
+    const __m512i flip = _mm512_set1_epi32((int32_t)t.flip), negative = _mm512_set1_epi32((int32_t)t.negative);
+    __m512i place = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16, place = _mm512_add_epi32(place, step)) {
+        __m512i x = _mm512_loadu_si512(in + i), unturned = _mm512_and_si512(_mm512_srai_epi32(x, 31), negative);
+        __m512i keys = _mm512_xor_si512(x, _mm512_andnot_si512(unturned, flip));
+        __mmask16 which = _mm512_cmple_epu32_mask(keys, bounds);
+        _mm512_storeu_si512(few + *kept, _mm512_maskz_compress_epi32(which, keys));
+        if (places) _mm512_storeu_si512(places + *kept, _mm512_maskz_compress_epi32(which, place));
+        *kept += __builtin_popcount(which);
     }
-CHOOSE(chosen32, uint32_t)
-CHOOSE(chosen64, uint64_t)
+    return i;
+}
+#endif
 
-/* Positions are those of the order of keys; values are keys in order, turned back, where nobody asks for positions. */
-static int32_t sort_chosen(const struct many *t, int64_t line, struct chosen c) {
-    int32_t bytes = t->order.bytes, status;
-    (bytes == 4 ? chosen32_choose : chosen64_choose)(t, line, &c);
-    if (!t->positions) {
-        status = tt_sort(bytes, 0, 1, c.count, 1, c.few, c.sorted);
-        (bytes == 4 ? chosen32_values : chosen64_values)(t, line, &c);
-        return status;
-    }
-    status = tt_order(bytes, 0, 0, 1, c.count, 1, c.few, c.order);
-    for (int64_t i = 0; i < t->k && status == TT_OK; i++) {
-        uint32_t place = c.places ? c.places[c.order[i]] : c.order[i];
-        t->positions[line * t->k + i] = (int32_t)place;
-        if (t->values) put_bits(t->values, line * t->k + i, bytes, bits_at(t->in, line * t->n + place, bytes));
-    }
-    return status;
+/* NAME(keep) of choosing.inc for the first elements: how many those are. */
+static int64_t few32_wide(const uint32_t *in, int64_t n, struct turn t, uint32_t bound, uint32_t *few, uint32_t *places,
+                          int64_t *kept) {
+#if defined(__x86_64__)
+    if (vector_level() >= 4) return keep_in_vectors(in, n, t, bound, few, places, kept);
+#endif
+    (void)in, (void)n, (void)t, (void)bound, (void)few, (void)places, (void)kept;
+    return 0;
+}
+
+static int64_t few64_wide(const uint64_t *in, int64_t n, struct turn t, uint64_t bound, uint64_t *few, uint32_t *places,
+                          int64_t *kept) {
+    (void)in, (void)n, (void)t, (void)bound, (void)few, (void)places, (void)kept;
+    return 0;
+}
+
+#define NAME(suffix) few32_##suffix
+#define ITEM uint32_t
+#include "choosing.inc"
+#undef NAME
+#undef ITEM
+#define NAME(suffix) few64_##suffix
+#define ITEM uint64_t
+#include "choosing.inc"
+#undef NAME
+#undef ITEM
+
+static int32_t choose_line(const struct many *t, int64_t line, struct chosen c) {
+    if (t->bytes == 4) return (t->positions ? few32_put_positions : few32_put_values)(t, line, c);
+    return (t->positions ? few64_put_positions : few64_put_values)(t, line, c);
 }
 
 static void choose_many(void *ctx, int64_t begin, int64_t end) {
     struct many *t = ctx;
-    size_t keys = (size_t)(t->n * t->order.bytes), places = (size_t)t->n * sizeof(uint32_t), size = 3 * keys + 2 * places;
+    size_t keys = (size_t)(t->n * t->bytes), places = (size_t)t->n * sizeof(uint32_t), size = 2 * keys + 2 * places;
     char *block = (char *)tt_alloc(size);
     int32_t status = block ? TT_OK : TT_NO_MEMORY;
     for (int64_t line = begin; line < end && status == TT_OK; line++) {
-        uint32_t *at = (uint32_t *)(block + 3 * keys);
-        status = sort_chosen(t, line, (struct chosen){block, block + keys, block + 2 * keys, at, at + t->n, 0});
+        uint32_t *at = (uint32_t *)(block + 2 * keys);
+        status = choose_line(t, line, (struct chosen){block, block + keys, at, at + t->n, 0});
     }
     if (status != TT_OK) atomic_store(&t->status, status);
     if (block) tt_free((uintptr_t)block, size);
@@ -197,7 +198,9 @@ static void choose_many(void *ctx, int64_t begin, int64_t end) {
 
 static int32_t choose_by_order(const struct choice *c, int64_t lines, char *values, int32_t *positions) {
     if (c->order.bytes >= 4) {
-        struct many t = {c->order, c->n, c->k, c->in, values, positions, TT_OK};
+        uint64_t all = c->order.sign | (c->order.sign - 1), is_float = c->order.kind & TT_FLOAT ? all : 0;
+        struct turn turn = {c->order.kind & (TT_FLOAT | TT_SIGNED) ? all & ~c->order.sign : all, is_float};
+        struct many t = {c->order.bytes, turn, c->n, c->k, c->in, values, positions, TT_OK};
         tt_parallel_for(choose_many, &t, lines, ceil_div(ELEMENTS_OF_PART, c->n));
         return t.status;
     }

@@ -128,6 +128,21 @@ def test_many_of_the_largest_are_chosen_before_they_are_sorted(dtype, shape, k):
                 np.testing.assert_array_equal(got[1], want[1])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint32, np.float64, np.int64])
+def test_the_largest_of_a_mask_are_in_their_order(dtype):
+    """Lines with one value, two, and a third one at the end, which shows late; zeros of both signs."""
+    rng = np.random.default_rng(0)
+    with jax.enable_x64():
+        for low, high, last in ((0, 1, 1), (0, 1, 2), (3, 3, 3), (-1 if np.dtype(dtype).kind == "i" else -0.0, 0, 0)):
+            x = rng.choice(np.array([low, high], dtype), (2, 1000))
+            x[:, -1] = last
+            for k in (40, 700, 1000):
+                want = top_k_p.impl(x, k=k)
+                values, positions = jax.jit(lambda x, k=k: jax.lax.top_k(x, k))(x)
+                assert same_bits(values, want[0]), (low, high, k)
+                np.testing.assert_array_equal(positions, want[1])
+
+
 def test_a_result_that_nobody_reads_is_not_computed():
     program = jax.jit(lambda x: jax.numpy.partition(x, 500)).lower(np.ones(1000, np.float32))
     assert "->top_k(4, TT_FLOAT, 1, 1000, 499" in program.as_text()
