@@ -67,6 +67,7 @@ def gemm_of(dtype: DType, m: int, n: int, k: int, left: Matrix, right: Matrix, w
 
     width: from one row of the result to the next; 0: n.  adds: is it added to what is there?
     """
+    assert left.array.dtype == right.array.dtype == dtype, "the host multiplies matrices of one type"
     width = width or n
     name, one, zero = ("sgemm", "1.0f", "0.0f") if dtype == np.float32 else ("dgemm", "1.0", "0.0")
     call = call_host(name, int(left.transposed), int(right.transposed), m, n, k, constant(one), place("lhs"),
@@ -101,7 +102,7 @@ def narrow_gemm_of(dtype: DType, out: DType, m: int, n: int, k: int, left: Matri
 
 def as_it_lies(operand: Operand, dtype: DType | None = None) -> Matrix | None:
     """Return the matrix that an operand is without moving it, if BLAS can read it so; dtype: the type that it wants."""
-    if operand.value.op != "load" or dtype not in (None, operand.value.dtype):
+    if operand.value.op != "load" or (dtype is not None and operand.value.dtype != dtype):  # to NumPy None is float64
         return None
     rows, columns = operand.rows, operand.columns
     array, offset = operand.value.args
