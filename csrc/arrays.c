@@ -217,13 +217,13 @@ PyObject *array_filled(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     return array;
 }
 
-/* In vectors: without them 100,000 numbers take five times as long. */
+/* In vectors: without them 100,000 numbers take five times as long. Vectors of every CPU can add, not all multiply. */
 #if defined(__GNUC__) && !defined(__clang__)
 __attribute__((optimize("O3")))
 #endif
 static void count_words(uint32_t *to, uint32_t start, uint32_t step, Py_ssize_t count) {
-    for (Py_ssize_t i = 0; i < count; i++)
-        to[i] = start + step * (uint32_t)i;
+    for (Py_ssize_t i = 0; i < count; i++, start += step)
+        to[i] = start;
 }
 
 /* array_counted(aval, start, step, count, width): start, start + step, ..., integers of so many bytes, which hold them */
