@@ -38,7 +38,6 @@ REASONS = (
            "numpy.flip* numpy.moveaxis *.matrix_transpose", least=100_000, calls="jitted"),
     Reason("both sides are sorted, as JAX's are; NumPy's are not", "numpy.partition numpy.argpartition"),
     Reason("an Array is made for each row", "numpy.unstack"),
-    Reason("the loop over the whole matrix is compiled; NumPy adds what a strided view shows", "*.trace"),
     Reason("in double precision, within 0.5 ulp; NumPy's is within 1.9", "*.cbrt", "float32"),
     Reason("in double precision, within 0.5 ulp; NumPy's is within 1", "*.asinh numpy.arcsinh *.pow numpy.power",
            "float32"),

@@ -93,6 +93,7 @@ PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in 
     "across rows": (lambda x: x.T, f32(64, 128)),
     "a loop of rows": (lambda x: jax.lax.map(lambda row: jnp.cumsum(jnp.sin(row)) / row[0], x), f32(5, 40)),
     "a short axis": (lambda x: jnp.exp(x[:, None] * jnp.arange(3.0)), f32(100)),
+    "a trace": (lambda x: jnp.trace(x, 1), f32(9, 9)),
     "a narrow gather": (lambda x, i: x[i] * 3 + x * 2 - 1, jax.ShapeDtypeStruct((50,), np.int8), golden.i32(50)),
 }  # fmt: skip
 

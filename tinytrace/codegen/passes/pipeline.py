@@ -12,6 +12,7 @@ from tinytrace.codegen.passes.in_place import update_carries_in_place
 from tinytrace.codegen.passes.index_set_splitting import split_index_sets
 from tinytrace.codegen.passes.interchange import interchange_loops
 from tinytrace.codegen.passes.loop_threads import spread_iterations
+from tinytrace.codegen.passes.masked_folds import fold_one_iteration
 from tinytrace.codegen.passes.narrow_gathers import read_narrow_elements_first
 from tinytrace.codegen.passes.prefetch import prefetch_rows
 from tinytrace.codegen.passes.quotients import split_quotients
@@ -25,6 +26,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     drop_empty_loops,
     update_carries_in_place,
     interchange_loops,
+    fold_one_iteration,
     split_index_sets,
     split_quotients,
     remove_dead_code,
