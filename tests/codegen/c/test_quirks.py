@@ -8,8 +8,11 @@ import pathlib
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
+import tinytrace as jax
+import tinytrace.numpy as jnp
 from tests.compilers import installed
 from tinytrace.codegen.c.quirks import QUIRKS, switches
 from tinytrace.runtime.flags import family, own_flags
@@ -81,3 +84,9 @@ def test_lines_in_the_text_are_for_the_versions_that_are_named():
         lines = subprocess.run(["gcc", "-E", "-P", "-"], input="\n".join(quirk.in_text()), capture_output=True,
                                text=True, check=True).stdout  # fmt: skip
         assert bool(lines.strip()) == quirk.concerns(*family(identity("gcc")))
+
+
+def test_guards_ask_for_no_sign():
+    text = jax.jit(jnp.convolve).lower(np.ones(2000), np.ones(9)).as_text()
+    assert "(i2 + i3 >= 8" in text
+    assert "0 <= " not in text

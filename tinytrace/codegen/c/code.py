@@ -306,13 +306,22 @@ class Code:
         return f"{self._operand(args[0])} {_INFIX[node.op]} {self._operand(args[1])}", False
 
     def _compared(self, op: str, a: Node, b: Node) -> str:
-        """Return the text of `a < b` or `a <= b`: with one variable on the left, `i >= 1` and not `0 <= i - 1`."""
+        """Return the text of `a < b` or `a <= b`: with one variable on the left, `i >= 1` and not `0 <= i - 1`.
+
+        Nor is a difference held against 0, `i + j >= 8` and not `0 <= i + j - 8`: see SIGN_TESTS in quirks.py.
+        """
         constant, terms = terms_of(subtract(a, b))
-        if len(terms) != 1 or abs(terms[0][1]) != 1:
+        if len(terms) > 1 and {constant_of(a), constant_of(b)}.isdisjoint((0, -1)):
             return f"{self._operand(a)} {_INFIX[op]} {self._operand(b)}"
-        (node, factor), = terms
-        sign = _INFIX[op] if factor > 0 else _INFIX[op].replace("<", ">")
-        return f"{self._operand(node)} {sign} {-factor * constant}"
+        left, right = [(n, k) for n, k in terms if k > 0], [(n, -k) for n, k in terms if k < 0]
+        sign, rest = _INFIX[op], -constant
+        if not left:
+            left, right, sign, rest = right, left, sign.replace("<", ">"), constant
+        if not right and len(left) > 1 and rest == -(sign in ("<=", ">")):
+            left, right = left[:1], [(n, -k) for n, k in left[1:]]
+        if right and rest < 0:
+            return f"{self._sum(-rest, tuple(left))[0]} {sign} {self._sum(0, tuple(right))[0]}"
+        return f"{self._sum(0, tuple(left))[0]} {sign} {self._sum(rest, tuple(right))[0]}"
 
     def _operand(self, node: Node) -> str:
         text, whole = self._text(node)

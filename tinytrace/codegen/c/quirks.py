@@ -208,7 +208,38 @@ int main(void) {
 }
 """)
 
-QUIRKS = (SMALL_MAXIMA, LOST_LANES, GROUPED_LOADS, NEGATED_SUMS, PAIRED_PRODUCTS)
+SIGN_TESTS = Quirk(
+    "sign tests", "gcc", 12, None,
+    "A vectorised load under the condition that an integer as wide as its elements is not negative becomes a load "
+    "without a condition, and a choice by the sign: what lies before an array is read, and that may be nobody's. "
+    "`Code._compared` writes guards without differences: `i + j >= 8`.",
+    needs=("avx512vl", "-march=x86-64-v4"),
+    beside=("-mprefer-vector-width=256",),
+    words="i + j >= 8",
+    avoids="0 <= i + j - 8",
+    program="""
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <sys/mman.h>
+
+enum { N = 1024, BYTES = 1 << 16 };
+
+__attribute__((noipa)) void f(const double *restrict a, double *restrict out, int64_t j) {
+    #pragma omp simd
+    for (int64_t i = 0; i < N; i++)
+        out[i] = (SWITCH) ? a[i + j - 8] : 0.0;
+}
+
+int main(void) {
+    static double out[N];
+    char *pages = mmap(0, 2 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(pages, BYTES, PROT_NONE);
+    f((double *)(pages + BYTES), out, 0);
+    return 0;
+}
+""")
+
+QUIRKS = (SMALL_MAXIMA, LOST_LANES, GROUPED_LOADS, NEGATED_SUMS, PAIRED_PRODUCTS, SIGN_TESTS)
 
 
 def switches(compiler: str, version: int) -> tuple[str, ...]:
