@@ -190,6 +190,8 @@ class DotGeneral(Bilinear):
         asked = dtype_of_algorithm(precision)
         if asked and any(aval.dtype != asked for aval in (*in_avals, *out_avals)):
             return Call(recorded(functools.partial(_dot_in, dimension_numbers, asked, (dtype,)), in_avals))
+        if is_complex(dtype) and any(aval.dtype != dtype for aval in in_avals):
+            return Call(recorded(functools.partial(_dot_in, dimension_numbers, dtype, ()), in_avals))
         if is_complex(dtype):
             return self.program_on_parts(in_avals, {
                 "dimension_numbers": dimension_numbers, "precision": precision,

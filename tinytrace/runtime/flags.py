@@ -80,7 +80,7 @@ def family(identity: str) -> tuple[str, int]:
 def own_flags(identity: str) -> tuple[str, ...]:
     """Return the flags for a compiler that calls itself `identity`; those of gcc for one that is not known."""
     kind, version = family(identity)
-    return (*COMMON, *OWN[kind], *switches(kind, version))
+    return (*COMMON, *OWN[kind], *switches(kind, version, identity.rpartition(", ")[2]))
 
 
 def quick_flags(identity: str, quick: bool) -> tuple[str, ...]:

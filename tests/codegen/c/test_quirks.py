@@ -73,9 +73,15 @@ def test_an_entry_is_complete(quirk):
 
 
 def test_each_version_gets_the_switches_of_its_own_faults():
-    assert switches("clang", 16) == ()
-    assert switches("gcc", 11) == ()
-    assert set(switches("gcc", 12)) == {flag for quirk in QUIRKS for flag in quirk.flags} == set(switches("gcc", 0))
+    machine = "x86_64-linux-gnu"
+    assert switches("clang", 16, machine) == ()
+    assert switches("gcc", 10, machine) == ()
+    every = {flag for quirk in QUIRKS for flag in quirk.flags}
+    assert set(switches("gcc", 12, machine)) == every == set(switches("gcc", 0, machine))
+
+
+def test_a_machine_gets_no_flags_of_another_one():
+    assert {flag for flag in switches("gcc", 12, "aarch64-linux-gnu") if flag.startswith("-m")} == set()
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="asks gcc")

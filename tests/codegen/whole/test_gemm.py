@@ -1,4 +1,4 @@
-"""Products of matrices that the host computes: of every two types, as they lie and transposed."""
+"""Products of matrices of every two types, as they lie and transposed: by the host, and small ones by loops."""
 import itertools
 
 import numpy as np
@@ -13,7 +13,8 @@ STEPS = {"float16": 2.0 ** -10, "bfloat16": 2.0 ** -7, "float32": 2.0 ** -20, "f
 
 @pytest.mark.parametrize(("left", "right"), [*itertools.product([*FLOATS, "int8"], FLOATS), ("float64", "int32")])
 @pytest.mark.parametrize("asks", [None, "float64"])
-def test_products_of_two_types(left, right, asks):
+@pytest.mark.parametrize("size", [6, 96])
+def test_products_of_two_types(left, right, asks, size):
     """The law: a product is that of the elements as they are, in the type that both have in common."""
     views = [lambda x: x, lambda x: x.T, lambda x: x[::2, ::3]]
 
@@ -22,10 +23,32 @@ def test_products_of_two_types(left, right, asks):
 
     rng = np.random.default_rng(0)
     with jax.enable_x64(True):
-        a, b = (jnp.asarray(rng.integers(-8, 8, (96, 96)) / (8 if kind in FLOATS else 1), kind)
+        a, b = (jnp.asarray(rng.integers(-8, 8, (size, size)) / (8 if kind in FLOATS else 1), kind)
                 for kind in (left, right))
         for view, found in zip(views, jax.jit(program)(a, b), strict=True):
             wanted = np.asarray(view(a), np.float64) @ np.asarray(view(b).T, np.float64)
             assert found.dtype == (asks or jnp.promote_types(left, right))
             most = STEPS[str(found.dtype)] * np.abs(wanted).max()
             np.testing.assert_allclose(np.asarray(found, np.float64), wanted, atol=most)
+
+
+@pytest.mark.parametrize(("left", "right", "result"), [
+    ("int32", "uint32", "int64"), ("int8", "uint32", "int64"), ("uint8", "int8", "int16"), ("int32", "int32", "int64"),
+    ("uint32", "uint32", "uint64"), ("int16", "int16", "int32"), ("int64", "int8", "int64")])
+@pytest.mark.parametrize("size", [1, 6, 12, 50])
+def test_products_of_integers_wrap_in_the_type_of_the_result(left, right, result, size):
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(np.iinfo(kind).min, np.iinfo(kind).max, (size, size), kind) for kind in (left, right))
+    with jax.enable_x64(True):
+        found = jax.jit(lambda a, b: jnp.matmul(a, b, preferred_element_type=result))(a, b)
+    assert found.dtype == result
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(found, a.astype(result) @ b.astype(result))
+
+
+@pytest.mark.parametrize("size", [3, 50])
+def test_real_matrices_have_complex_products(size):
+    a, b = (jnp.arange(float(size * size)).reshape(size, size) % k for k in (5, 7))
+    found = jax.jit(lambda a, b: jnp.matmul(a, b, preferred_element_type=np.complex64))(a, b)
+    assert found.dtype == np.complex64
+    np.testing.assert_array_equal(found, np.asarray(a) @ np.asarray(b))

@@ -24,6 +24,7 @@ class Quirk(NamedTuple):
       needs: the processor's feature without which the fault does not show, and the flag that turns it on.
       beside: other flags under which the fault shows.
       flags: the switch, if it is flags.
+      machine: with what the names of the machines begin that know these flags; nothing: all do.
       line: the switch, if it is a line of C.
       words: the switch, if it is how something is written; `avoids`: the words in whose place it stands.
     """
@@ -37,6 +38,7 @@ class Quirk(NamedTuple):
     needs: tuple[str, str]
     beside: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    machine: str = ""
     line: str = ""
     words: str = ""
     avoids: str = ""
@@ -239,13 +241,56 @@ int main(void) {
 }
 """)
 
-QUIRKS = (SMALL_MAXIMA, LOST_LANES, GROUPED_LOADS, NEGATED_SUMS, PAIRED_PRODUCTS, SIGN_TESTS)
+UNALIGNED_ROWS = Quirk(
+    "unaligned rows", "gcc", 11, None,
+    "A function that calls nothing keeps its arrays below the stack pointer. Where it reads them through other "
+    "registers alone, they are thought to need no alignment, and a vector that wants it is a segmentation fault "
+    "(gcc's PR 109780).",
+    needs=("avx512vl", "-march=x86-64-v4"),
+    flags=("-mno-red-zone",),
+    machine="x86_64",
+    program="""
+#include <stdint.h>
+
+__attribute__((noipa)) void f(const int64_t *a, const int8_t *b, int64_t *c) {
+    for (int64_t i = 0; i < 6; i++) {
+        int64_t row[6];
+        #pragma omp simd
+        for (int64_t lane = 0; lane < 6; lane++)
+            row[lane] = 0;
+        for (int64_t k = 0; k < 6; k++) {
+            const int64_t x = a[6 * i + k];
+            #pragma omp simd
+            for (int64_t lane = 0; lane < 6; lane++)
+                row[lane] += x * b[6 * k + lane];
+        }
+        #pragma omp simd
+        for (int64_t lane = 0; lane < 6; lane++)
+            c[6 * i + lane] = row[lane];
+    }
+}
+
+int main(void) {
+    static int64_t a[36], c[36];
+    static int8_t b[36];
+    for (int i = 0; i < 36; i++)
+        a[i] = b[i] = 1;
+    f(a, b, c);
+    return c[35] != 6;
+}
+""")
+
+QUIRKS = (SMALL_MAXIMA, LOST_LANES, GROUPED_LOADS, NEGATED_SUMS, PAIRED_PRODUCTS, SIGN_TESTS,
+          UNALIGNED_ROWS)
 
 
-def switches(compiler: str, version: int) -> tuple[str, ...]:
-    """Return the flags that avoid the faults of a compiler's version.
+def switches(compiler: str, version: int, machine: str) -> tuple[str, ...]:
+    """Return the flags that avoid the faults of a compiler's version, for a machine.
 
-    >>> switches("gcc", 11), switches("gcc", 12)
+    >>> switches("gcc", 11, "aarch64-linux-gnu"), switches("gcc", 12, "aarch64-linux-gnu")
     ((), ('-fno-tree-slp-vectorize', '-fno-thread-jumps'))
+    >>> switches("gcc", 11, "x86_64-linux-gnu")
+    ('-mno-red-zone',)
     """
-    return tuple(flag for quirk in QUIRKS if quirk.concerns(compiler, version) for flag in quirk.flags)
+    return tuple(flag for quirk in QUIRKS if quirk.concerns(compiler, version) and machine.startswith(quirk.machine)
+                 for flag in quirk.flags)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tinytrace.codegen.ir.nodes import Node, apply
-from tinytrace.core.dtypes import BOOL, DType
-from tinytrace.core.formulas import Formula, choose, either, operand, product
+from tinytrace.core.dtypes import BOOL, DType, is_half
+from tinytrace.core.formulas import Formula, cast, choose, either, operand, product
 from tinytrace.core.monoids import monoids
 from tinytrace.core.operations import Operation, operation
 
@@ -59,6 +59,24 @@ def converted(node: Node, dtype: DType) -> Node:
 @functools.cache
 def _convert(source: DType, dtype: DType) -> Operation:
     return operation("convert", (source,), dtype, operand(0, source), lambda x: x.astype(dtype))
+
+
+def factor(node: Node, dtype: DType) -> Node:
+    """Return an element as a factor of a product of type `dtype`.
+
+    C multiplies in the types of the factors, whatever the product is added to: of two int32_t it is an int32_t.
+    """
+    if node.dtype is None or node.dtype == dtype or (is_half(node.dtype) and dtype != BOOL) or is_half(dtype):
+        return converted(node, dtype)
+    return apply(_factor(node.dtype, dtype), (node,))
+
+
+@functools.cache
+def _factor(source: DType, dtype: DType) -> Operation:
+    name = {"f4": "float", "f8": "double"}.get(f"{dtype.kind}{dtype.itemsize}", f"{dtype.name}_t")
+    x = operand(0, source)
+    return operation("factor", (source,), dtype, x.differs(0) if dtype == BOOL else cast(name, x),
+                     lambda x: x.astype(dtype))
 
 
 # --- choices and tests -------------------------------------------------------------------------------------------

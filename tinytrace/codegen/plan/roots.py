@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import linear
-from tinytrace.codegen.ir.inserted_operations import converted, fold_operation, mul, position_of
+from tinytrace.codegen.ir.inserted_operations import factor, fold_operation, mul, position_of
 from tinytrace.codegen.ir.nodes import Node, apply, cast, element, literal, number
 from tinytrace.codegen.plan.elements import Elements, Index, domain_axes
 from tinytrace.codegen.plan.lowering import Spread
@@ -94,7 +94,7 @@ def product_root(eqn: JaxprEqn, kind: Contraction, elements: Elements) -> Root:
     left, right = elements(lhs, left_at), elements(rhs, right_at)
     dtype = var.aval.dtype
     operation = fold_operation("and", dtype) if dtype.kind == "b" else mul(dtype)
-    product = apply(operation, (converted(left, dtype), converted(right, dtype)))
+    product = apply(operation, (factor(left, dtype), factor(right, dtype)))
     eqns = frozenset(eqn.ids) | elements.moved_by(lhs, left_at) | elements.moved_by(rhs, right_at)
     product.eqns |= eqns
     return Root(var, eqn, domain, var.aval.ndim, product, "or" if dtype.kind == "b" else "sum",
