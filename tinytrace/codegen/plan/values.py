@@ -149,8 +149,8 @@ class Values:
                 shape = domain_order(x.aval, kind)
                 _merge_same(reads.setdefault(x, {}), {(shape, self.level[x]): 1})
             elif isinstance(kind, Contraction):
-                gathered = None if is_small_product(kind, eqn) else self._repeated_by_moves(x)
-                if gathered is not None:
+                gathered = self._repeated_by_moves(x)
+                if gathered is not None and (not is_small_product(kind, eqn) or self.is_view(x, gathered)):
                     self.kept.update([gathered] if gathered in self.producers else [])
                 elif self.cost[x] or not self.is_view(x):
                     self.kept.add(x)
@@ -183,11 +183,13 @@ class Values:
         A product gathers such an operand a block at a time (`whole/matmul.py`); the array is kept.
         """
         found: Var | None = None
-        source: Atom = x
+        source = x
         while source in self.producers and isinstance(self.producers[source].kind, IndexMap):
-            source, *others = self.producers[source].eqn.invars
-            if not isinstance(source, Var) or any(isinstance(other, Var) for other in others):
+            operands = self.producers[source].eqn.invars
+            moved = [operand for operand in operands if isinstance(operand, Var)]
+            if len(moved) != 1 or moved[0] is not operands[0]:
                 break
+            source = moved[0]
             if REPEATED * source.aval.size <= x.aval.size and (found is None or self.is_view(found, source)):
                 found = source
         return found

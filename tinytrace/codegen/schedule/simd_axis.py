@@ -20,6 +20,8 @@ MOST_PACKED = 1 << 16
 """Elements of a packed operand: it stays in a core's cache."""
 SHORT_FOLD = 128
 """Folding fewer elements than this side by side leaves more work to the end of the fold than to the fold."""
+FEWEST_LANES = 16
+"""Lanes that are no more than a choice: where the fold itself reads neighbours, fewer results are not worth them."""
 
 
 def lanes_pay(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
@@ -32,9 +34,12 @@ def lanes_pay(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
             lane_jumps += _jumps(node, lane) and not _is_packable(node, outer, stage)
     if any(task.root.running for stage in stages for task in stage.tasks):
         return not lane_jumps  # folds one after the other wait for each other
+    if lane_jumps or lane_jumps < inner_jumps:
+        return lane_jumps < inner_jumps
     short = max(stage.inner[-1].args[1] for stage in stages if stage.inner) < SHORT_FOLD
-    again = any(_is_packable(node, outer, stage) for stage in stages for node in _inner_loads(stage))
-    return lane_jumps < inner_jumps or (not lane_jumps and short and again and lane.args[1] >= 16)
+    again = any((short and _is_packable(node, outer, stage)) or _slides(node, lane, stage)
+                for stage in stages for node in _inner_loads(stage))
+    return again and lane.args[1] >= FEWEST_LANES
 
 
 def packed(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
@@ -59,6 +64,11 @@ def _inner_loads(stage: StagePlan) -> list[Node]:
     """Return the loads that the inner loops of a stage repeat."""
     inner = frozenset(stage.inner)
     return [node for node in walk(computed([stage])) if node.op == "load" and inner & node.axes]
+
+
+def _slides(node: Node, lane: Node, stage: StagePlan) -> bool:
+    """Does a load move a window by one for the next lane, so that both read neighbours?"""
+    return stride_along(node.args[1], lane) == stride_along(node.args[1], stage.inner[-1]) == 1
 
 
 def _jumps(node: Node, a: Node) -> bool:
