@@ -1,4 +1,6 @@
 """The NumPy meaning of select_n: small and large arrays take different ways to what `np.where` says."""
+import re
+
 import numpy as np
 import pytest
 
@@ -35,3 +37,14 @@ def test_an_index_chooses_one_of_two_as_a_condition_does(jitted):
     np.testing.assert_array_equal(f(which, np.zeros(5, np.float32), np.ones(5, np.float32)), [0, 1, 1, 0, 1])
     three = [np.full(3, k, np.float32) for k in range(3)]
     np.testing.assert_array_equal(f(np.int32([2, 1, 0]), *three), [2, 1, 0])
+
+
+@pytest.mark.parametrize("which", [np.array([True, False] * 2000), np.arange(4000, dtype=np.int32) % 3])
+def test_complex_numbers_are_chosen_by_their_parts(which):
+    """A choice between complex numbers would stop vectors; and each part keeps its bits."""
+    cases = [np.full(4000, complex(k, -0.0), np.complex64) for k in range(2 if which.dtype == bool else 3)]
+    select = jax.jit(lambda which, *cases: lax.select_n(which, *[-x for x in cases]))
+    text = select.lower(which, *cases).as_text()
+    assert re.search(r"\[i0\] = __builtin_complex\(.* \? ", text)
+    want = np.choose(which.astype(int), [-x for x in cases])
+    assert np.asarray(select(which, *cases)).tobytes() == want.tobytes()
