@@ -52,6 +52,14 @@ def test_compiled_and_interpreted_results_agree(case):
 
 
 @pytest.mark.not_quick
+@examples(60, fast=20)
+@given(programs_with_arguments(contraction=True, large=True))
+def test_compiled_and_interpreted_results_of_large_arrays_agree(case):
+    program, arguments = case
+    assert complaints(program, jax.jit(program.function())(*arguments), interpret(program, arguments)) == []
+
+
+@pytest.mark.not_quick
 @EXAMPLES
 @given(programs_with_arguments())
 def test_eval_jaxpr_is_the_function(case):

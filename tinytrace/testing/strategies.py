@@ -38,6 +38,8 @@ from tinytrace.testing.transformed import KINDS, Transformation
 from tinytrace.testing.values import Dtype, Shape
 
 ALL_DTYPES = ("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "float32")
+MOST_DRAWN = 125
+"""Elements of an array that are drawn one by one."""
 _INPUT_DTYPES = (*["float32"] * 4, "int32", "int32", "bool", "uint8")
 
 
@@ -48,9 +50,13 @@ def dtypes(names: tuple[str, ...] = ALL_DTYPES) -> st.SearchStrategy[Dtype]:
     return st.sampled_from([BFLOAT16 if name == "bfloat16" else np.dtype(name) for name in names])
 
 
-def shapes(max_dims: int = 3, max_side: int = 5) -> st.SearchStrategy[Shape]:
-    """Shapes, with sides of 0 and 1 among them."""
-    sides = [*range(1, max_side + 1)] * 2 + [0]  # seldom 0: of nothing, everything is true
+SIDES_OF_KERNELS = (1, 2, 3, 6, 8, 9, 12, 17, 31, 33, 64)
+"""Sides on both sides of where loops become others: rows by lanes, whole vectors and a rest, calls of the host."""
+
+
+def shapes(max_dims: int = 3, max_side: int = 5, large: bool = False) -> st.SearchStrategy[Shape]:
+    """Shapes, with sides of 0 and 1 among them; or `large` ones, with SIDES_OF_KERNELS."""
+    sides = SIDES_OF_KERNELS if large else [*range(1, max_side + 1)] * 2 + [0]  # seldom 0: of nothing, all is true
     ranks = st.sampled_from([0, *[rank for rank in range(1, max_dims + 1) for _ in range(2)]])
     return ranks.flatmap(lambda rank: st.tuples(*[st.sampled_from(sides)] * rank))
 
@@ -74,9 +80,14 @@ def arrays(dtype: Dtype | str | None = None, shape: Shape | None = None, bound: 
 
 @functools.cache
 def _filled(dtype: Dtype, shape: Shape, bound: float) -> st.SearchStrategy[Any]:
-    """Arrays whose elements are drawn one by one, and, as often, arrays in which hardly two elements are equal."""
-    drawn = hnp.arrays(dtype, shape, elements=elements(dtype, bound), fill=st.nothing()).map(asarray)
-    return drawn | st.integers(0, 20).map(lambda first: asarray(_varied(dtype, shape, bound, first)))
+    """Arrays whose elements are drawn one by one, and, as often, arrays in which hardly two elements are equal.
+
+    Of many elements, which take long to draw, there are the latter alone.
+    """
+    varied = st.integers(0, 20).map(lambda first: asarray(_varied(dtype, shape, bound, first)))
+    if math.prod(shape) > MOST_DRAWN:
+        return varied
+    return hnp.arrays(dtype, shape, elements=elements(dtype, bound), fill=st.nothing()).map(asarray) | varied
 
 
 def _varied(dtype: Dtype, shape: Shape, bound: float, first: int) -> Any:
@@ -170,7 +181,7 @@ def transformations(max_size: int = 2) -> st.SearchStrategy[Transformation]:
 
 @st.composite
 def programs(draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8, contraction: bool = False,
-             steps: Sequence[Step] = PURE_STEPS, tame: bool = False) -> Program:
+             steps: Sequence[Step] = PURE_STEPS, tame: bool = False, large: bool = False) -> Program:
     """Random programs over `jnp` and `lax`, well typed, every result used.
 
     Half of the float inputs are tame (between -4 and 4), so that functions with rounding can be followed; the others
@@ -180,31 +191,32 @@ def programs(draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8, contracti
     Args:
       steps: the families of operations, `tinytrace.testing.steps.ALL_STEPS` for calls of the host too.
       tame: whether all float inputs are tame.
+      large: whether the inputs are large, so that kernels are those of vectors and of the host.
     """
-    return draw_program(draw, steps, _inputs(max_inputs, tame), max_steps, contraction)
+    return draw_program(draw, steps, _inputs(max_inputs, tame, large), max_steps, contraction)
 
 
 @functools.cache
-def _inputs(most: int, tame: bool) -> st.SearchStrategy[list[tuple[Shape, Dtype, bool]]]:
+def _inputs(most: int, tame: bool, large: bool) -> st.SearchStrategy[list[tuple[Shape, Dtype, bool]]]:
     """Shape, dtype, and whether it is tame, of each input of a program."""
-    kinds = st.tuples(shapes(), dtypes(_INPUT_DTYPES), st.just(True) if tame else st.booleans())
+    kinds = st.tuples(shapes(large=large), dtypes(_INPUT_DTYPES), st.just(True) if tame else st.booleans())
     return st.lists(kinds, min_size=1, max_size=most)
 
 
 @st.composite
 def cases(draw: st.DrawFn, max_inputs: int = 3, max_steps: int = 8, contraction: bool = False,
-          steps: Sequence[Step] = PURE_STEPS, tame: bool = False) -> Case:
+          steps: Sequence[Step] = PURE_STEPS, tame: bool = False, large: bool = False) -> Case:
     """Random programs with arguments: `program, arguments = case`; printed, a Python text that runs."""
-    program = draw(programs(max_inputs, max_steps, contraction, steps, tame))
+    program = draw(programs(max_inputs, max_steps, contraction, steps, tame, large))
     case = Case(program, [draw(_filled(value.dtype, value.shape, value.bound)) for value in program.inputs])
     last_drawn[:] = [case]
     return case
 
 
-def programs_with_arguments(max_inputs: int = 3, max_steps: int = 8, contraction: bool = False
+def programs_with_arguments(max_inputs: int = 3, max_steps: int = 8, contraction: bool = False, large: bool = False
                             ) -> st.SearchStrategy[Case]:
     """Cases of the steps that most programs consist of: those that need nothing but loops in C."""
-    return cases(max_inputs, max_steps, contraction, CORE_STEPS)
+    return cases(max_inputs, max_steps, contraction, CORE_STEPS, large=large)
 
 
 last_drawn: list[Case] = []
