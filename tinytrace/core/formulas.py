@@ -149,16 +149,27 @@ def call_host(entry: str, *args: FormulaLike) -> Formula:
 
 def complex_of(re: Formula, im: Formula) -> Formula:
     """Return the complex number with these parts: floats of one type."""
-    return call_named("__builtin_complex", re, im)
+    return call_named(_OF_PARTS, re, im)
+
+
+_OF_PARTS = "__builtin_complex"
+
+
+def _has_parts(x: Formula) -> bool:
+    return x.op == "call" and bool(x.args[0] == _OF_PARTS)
 
 
 def real_part(x: Formula) -> Formula:
     """Return the real part of a complex number."""
+    if _has_parts(x):
+        return x.args[1]  # type: ignore[no-any-return]
     return Formula("prefix", ("__real__ ", x), None if x.dtype is None else part_dtype(x.dtype))
 
 
 def imaginary_part(x: Formula) -> Formula:
     """Return the imaginary part of a complex number."""
+    if _has_parts(x):
+        return x.args[2]  # type: ignore[no-any-return]
     return Formula("prefix", ("__imag__ ", x), None if x.dtype is None else part_dtype(x.dtype))
 
 
@@ -187,9 +198,16 @@ def cast(c_type: str, x: FormulaLike) -> Formula:
     return Formula("cast", (c_type, x), x.dtype)
 
 
-def choose(guard: Formula, if_true: FormulaLike, if_false: FormulaLike) -> Formula:
-    """Return `if_true` where `guard` holds, else `if_false`: C evaluates the chosen one only."""
-    return Formula("choose", (guard, as_formula(if_true), as_formula(if_false)), guard.dtype)
+def choose(guard: Formula, if_true: FormulaLike, if_false: FormulaLike, whole: bool = False) -> Formula:
+    """Return `if_true` where `guard` holds, else `if_false`: C evaluates the chosen one only.
+
+    Complex numbers are chosen by their parts, for a choice between complex numbers stops vectors. `whole`: not so, for
+    folds of one after the other, where a jump that is foreseen takes less time than to wait for two choices.
+    """
+    x, y = as_formula(if_true), as_formula(if_false)
+    if not whole and any(_has_parts(z) or (z.dtype is not None and z.dtype.kind == "c") for z in (x, y)):
+        return complex_of(*[choose(guard, part(x), part(y)) for part in (real_part, imaginary_part)])
+    return Formula("choose", (guard, x, y), guard.dtype)
 
 
 def either(a: Formula, b: Formula) -> Formula:

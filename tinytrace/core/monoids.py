@@ -101,9 +101,9 @@ monoid("logsumexp", "logaddexp", lambda x, y: call("logaddexp", x, y), np.logadd
 
 # max and min are right for numbers; nan_max and nan_min keep a NaN that they have, for then neither comparison holds
 # for a number, and take one that comes.
-monoid("max", "fold_max", lambda x, y: choose(follows(y, x), y, x), np.fmax, _lowest, clause="max",
+monoid("max", "fold_max", lambda x, y: choose(follows(y, x), y, x, whole=True), np.fmax, _lowest, clause="max",
        of_two=lambda x, y: np.where(y > x, y, x))
-monoid("min", "fold_min", lambda x, y: choose(follows(x, y), y, x), np.fmin, _highest, clause="min",
+monoid("min", "fold_min", lambda x, y: choose(follows(x, y), y, x, whole=True), np.fmin, _highest, clause="min",
        of_two=lambda x, y: np.where(y < x, y, x))
 monoid("nan_max", "nan_max", lambda x, y: choose(either(y > x, y.differs(y)), y, x), np.maximum, _lowest)
 monoid("nan_min", "nan_min", lambda x, y: choose(either(y < x, y.differs(y)), y, x), np.minimum, _highest)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import BOOL, DType, dtype_of, is_complex, is_integer
-from tinytrace.core.formulas import Formula, call, choose, complex_of, imaginary_part, operand, real_part
+from tinytrace.core.dtypes import BOOL, DType, dtype_of, is_integer
+from tinytrace.core.formulas import Formula, call, choose, operand
 from tinytrace.core.kinds import Kind, Scalar
 from tinytrace.core.operations import operation
 from tinytrace.core.primitive import Primitive
@@ -139,22 +139,13 @@ class SelectN(Primitive):
         which, *cases = in_avals
         dtypes = tuple(aval.dtype for aval in in_avals)
         number, *choices = (operand(k, dtype) for k, dtype in enumerate(dtypes))
-        if is_complex(cases[0].dtype):  # by its parts: a choice between complex numbers stops vectors
-            chosen = complex_of(*[_chosen(which.dtype, number, list(map(part, choices)))
-                                  for part in (real_part, imaginary_part)])
+        if which.dtype == BOOL and len(cases) == 2:
+            chosen = choose(number, choices[1], choices[0])
         else:
-            chosen = _chosen(which.dtype, number, choices)
+            chosen = choices[-1]
+            for k in range(len(cases) - 1, 0, -1):  # from the last case back: the first test that holds decides
+                chosen = choose(number < k, choices[k - 1], chosen)
         return Scalar(operation(self.name, dtypes, cases[0].dtype, chosen, self.impl, 0))
-
-
-def _chosen(dtype: DType, number: Formula, choices: Sequence[Formula]) -> Formula:
-    """Return the choice number `number`, the last one for all that are greater."""
-    if dtype == BOOL and len(choices) == 2:
-        return choose(number, choices[1], choices[0])
-    chosen = choices[-1]
-    for k in range(len(choices) - 1, 0, -1):  # from the last case back: the first test that holds decides
-        chosen = choose(number < k, choices[k - 1], chosen)
-    return chosen
 
 
 class Clamp(Elementwise):
