@@ -1,11 +1,13 @@
 """Convolution over any number of spatial dimensions, with strides, dilations and groups: conv_general_dilated.
 
 It is a matrix product of the windows of the image with the kernel, and so are both of its transposes; where each
-channel has kernels of its own it is a sum of shifted images (`convolution_by_taps`). An image is padded first, where it
-lies: nothing that reads windows asks whether one hangs over, and the code generator gathers them a block at a time.
+channel has kernels of its own it is a sum of shifted images (`convolution_by_taps`), and of an image with holes it is
+several (`convolution_by_phases`). An image is padded first, where it lies: nothing that reads windows asks whether one
+hangs over, and the code generator gathers them a block at a time.
 """
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +21,12 @@ from tinytrace.primitives.broadcasting import broadcast_in_dim
 from tinytrace.primitives.checks import check_same_dtypes, inserted, remaining, without
 from tinytrace.primitives.composite import Composite
 from tinytrace.primitives.contraction import Bilinear, dot_general
+from tinytrace.primitives.convolution_by_phases import (
+    MUCH_WORK,
+    convolved_by_phases,
+    dimension_with_phases,
+    phases,
+)
 from tinytrace.primitives.convolution_by_taps import is_short, summed_over_taps
 from tinytrace.primitives.convolution_dimensions import ConvDimensionNumbers, conv_dimension_numbers
 from tinytrace.primitives.creation import full
@@ -148,6 +156,19 @@ class ConvGeneralDilated(Composite, Bilinear):
         lhs_spec, rhs_spec, out_spec = dimension_numbers
         kernel = transpose(rhs, rhs_spec)
         features, depth, *taps = np.shape(kernel)
+        axis = dimension_with_phases(window_strides, lhs_dilation, rhs_dilation, taps)
+        if axis is not None:
+            sizes = [np.shape(lhs)[k] for k in lhs_spec[2:]]
+            places = window_counts(tuple(sizes), tuple(taps), window_strides, padding, lhs_dilation, rhs_dilation)
+            if math.prod([np.shape(lhs)[lhs_spec[0]], features, depth, *places, *taps]) >= MUCH_WORK:
+                def convolve(part: Any, pads: tuple[int, int]) -> Any:
+                    return conv_general_dilated(
+                        lhs, part, window_strides, _with(padding, axis, pads), _with(lhs_dilation, axis, 1),
+                        rhs_dilation, dimension_numbers, feature_group_count, batch_group_count, precision,
+                        preferred_element_type)
+
+                found = phases(sizes[axis], taps[axis], padding[axis][0], places[axis], lhs_dilation[axis])
+                return convolved_by_phases(convolve, rhs, rhs_spec[2 + axis], out_spec[2 + axis], found, places[axis])
         if (*padding, *lhs_dilation) != ((0, 0),) * len(padding) + (1,) * len(padding):
             around = dict(zip(lhs_spec[2:], zip(padding, lhs_dilation, strict=True), strict=True))
             config = [around.get(axis, ((0, 0), 1)) for axis in range(len(lhs_spec))]
@@ -239,6 +260,11 @@ class ConvGeneralDilated(Composite, Bilinear):
 
 
 conv_general_dilated_p = ConvGeneralDilated()
+
+
+def _with(items: Sequence[Any], k: int, item: Any) -> tuple[Any, ...]:
+    """Return items with another k-th one."""
+    return *items[:k], item, *items[k + 1:]
 
 
 def _transposed_image(ct: Any, lhs: ShapedArray, rhs: Any, *, window_strides: Ints, padding: Pads, lhs_dilation: Ints,
