@@ -24,7 +24,7 @@ def counterexample(claim: Claim) -> str:
     "unknown" when the solver does not tell.
     """
     solver = z3.Solver()
-    solver.set("timeout", 5000)
+    solver.set("timeout", 30_000)
     if isinstance(claim, Access):
         offset = _Terms(solver).of(claim)
         solver.add(z3.Or(offset < 0, offset + claim.size > max(claim.buffer.size, 1)))
