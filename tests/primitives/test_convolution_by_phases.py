@@ -10,7 +10,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.examples import examples
 from tinytrace import lax
-from tinytrace.primitives import convolution
+from tinytrace.primitives import convolution_by_phases
 from tinytrace.primitives.convolution_by_phases import MUCH_WORK, phases
 
 small = st.integers(1, 5)
@@ -32,13 +32,13 @@ def test_results_are_those_of_the_image_with_holes(dimensions, groups, channels_
         image, kernel = np.moveaxis(image, 1, -1), np.moveaxis(kernel, (0, 1), (-1, -2))
 
     def convolved(least):
-        before, convolution.MUCH_WORK = convolution.MUCH_WORK, least
+        before, convolution_by_phases.MUCH_WORK = MUCH_WORK, least
         try:
             return jax.jit(lambda x, w: lax.conv_general_dilated(
                 x, w, (1,) * len(sizes), list(zip(low, high, strict=True)), holes, None, numbers, *groups))(
                     image.astype(np.float32), kernel.astype(np.float32))
         finally:
-            convolution.MUCH_WORK = before
+            convolution_by_phases.MUCH_WORK = before
 
     np.testing.assert_array_equal(convolved(0), convolved(1 << 60))  # numbers are whole: sums are exact in any order
 

@@ -7,7 +7,6 @@ hangs over, and the code generator gathers them a block at a time.
 """
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -21,12 +20,7 @@ from tinytrace.primitives.broadcasting import broadcast_in_dim
 from tinytrace.primitives.checks import check_same_dtypes, inserted, remaining, without
 from tinytrace.primitives.composite import Composite
 from tinytrace.primitives.contraction import Bilinear, dot_general
-from tinytrace.primitives.convolution_by_phases import (
-    MUCH_WORK,
-    convolved_by_phases,
-    dimension_with_phases,
-    phases,
-)
+from tinytrace.primitives.convolution_by_phases import convolved_by_phases, phases_of
 from tinytrace.primitives.convolution_by_taps import is_short, summed_over_taps
 from tinytrace.primitives.convolution_dimensions import ConvDimensionNumbers, conv_dimension_numbers
 from tinytrace.primitives.creation import full
@@ -150,25 +144,17 @@ class ConvGeneralDilated(Composite, Bilinear):
         return ShapedArray(tuple(shape[k] for k in inverse_permutation(out_spec)), dtype,
                            lhs.weak_type and rhs.weak_type)
 
-    def program(self, lhs: Any, rhs: Any, *, window_strides: Ints, padding: Pads, lhs_dilation: Ints,
-                rhs_dilation: Ints, dimension_numbers: ConvDimensionNumbers, feature_group_count: int,
-                batch_group_count: int, precision: Any, preferred_element_type: np.dtype[Any] | None) -> Any:
+    def program(self, lhs: Any, rhs: Any, **params: Any) -> Any:
+        found = phases_of(np.shape(lhs), np.shape(rhs), **params)
+        return self._of_windows(lhs, rhs, **params) if found is None else \
+            convolved_by_phases(conv_general_dilated, lhs, rhs, found, params)
+
+    def _of_windows(self, lhs: Any, rhs: Any, *, window_strides: Ints, padding: Pads, lhs_dilation: Ints,
+                    rhs_dilation: Ints, dimension_numbers: ConvDimensionNumbers, feature_group_count: int,
+                    batch_group_count: int, precision: Any, preferred_element_type: np.dtype[Any] | None) -> Any:
         lhs_spec, rhs_spec, out_spec = dimension_numbers
         kernel = transpose(rhs, rhs_spec)
         features, depth, *taps = np.shape(kernel)
-        axis = dimension_with_phases(window_strides, lhs_dilation, rhs_dilation, taps)
-        if axis is not None:
-            sizes = [np.shape(lhs)[k] for k in lhs_spec[2:]]
-            places = window_counts(tuple(sizes), tuple(taps), window_strides, padding, lhs_dilation, rhs_dilation)
-            if math.prod([np.shape(lhs)[lhs_spec[0]], features, depth, *places, *taps]) >= MUCH_WORK:
-                def convolve(part: Any, pads: tuple[int, int]) -> Any:
-                    return conv_general_dilated(
-                        lhs, part, window_strides, _with(padding, axis, pads), _with(lhs_dilation, axis, 1),
-                        rhs_dilation, dimension_numbers, feature_group_count, batch_group_count, precision,
-                        preferred_element_type)
-
-                found = phases(sizes[axis], taps[axis], padding[axis][0], places[axis], lhs_dilation[axis])
-                return convolved_by_phases(convolve, rhs, rhs_spec[2 + axis], out_spec[2 + axis], found, places[axis])
         if (*padding, *lhs_dilation) != ((0, 0),) * len(padding) + (1,) * len(padding):
             around = dict(zip(lhs_spec[2:], zip(padding, lhs_dilation, strict=True), strict=True))
             config = [around.get(axis, ((0, 0), 1)) for axis in range(len(lhs_spec))]
@@ -260,11 +246,6 @@ class ConvGeneralDilated(Composite, Bilinear):
 
 
 conv_general_dilated_p = ConvGeneralDilated()
-
-
-def _with(items: Sequence[Any], k: int, item: Any) -> tuple[Any, ...]:
-    """Return items with another k-th one."""
-    return *items[:k], item, *items[k + 1:]
 
 
 def _transposed_image(ct: Any, lhs: ShapedArray, rhs: Any, *, window_strides: Ints, padding: Pads, lhs_dilation: Ints,

@@ -11,14 +11,16 @@ d-th part of the work. The gradient of a convolution with strides is one of thes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tinytrace.primitives.concatenation import concatenate
+from tinytrace.primitives.convolution_dimensions import ConvDimensionNumbers
 from tinytrace.primitives.shaping import reshape
 from tinytrace.primitives.slicing import slice as slice_
+from tinytrace.primitives.windows import Ints, Pads, window_counts
 from tinytrace.records import NamedTuple
 
 MUCH_WORK = 1 << 18
@@ -32,19 +34,40 @@ class Phase(NamedTuple):
     pads: tuple[int, int]
 
 
-def dimension_with_phases(strides: Sequence[int], holes: Sequence[int], steps: Sequence[int],
-                          taps: Sequence[int]) -> int | None:
-    """Return the first dimension of the image that is dilated and convolved place by place, if there is one."""
-    return next((k for k, (stride, hole, step, count) in enumerate(zip(strides, holes, steps, taps, strict=True))
-                 if hole > 1 and stride == step == 1 and count >= hole), None)
+class Phases(NamedTuple):
+    """The convolutions along a dimension of the image, and how many results they have together."""
+
+    axis: int
+    each: list[Phase]
+    places: int
 
 
-def convolved_by_phases(convolve: Callable[[Any, tuple[int, int]], Any], kernel: Any, tap_axis: int, out_axis: int,
-                        found: Sequence[Phase], places: int) -> Any:
-    """Return what `convolve(taps, pads)` gives for each phase, side by side along `out_axis`."""
-    taps = np.shape(kernel)[tap_axis]
-    parts = [convolve(_part(kernel, tap_axis, taps, phase.first, len(found)), phase.pads) for phase in found]
-    return _interleaved(parts, out_axis, places)
+def phases_of(image: Sequence[int], kernel: Sequence[int], *, window_strides: Ints, padding: Pads, lhs_dilation: Ints,
+              rhs_dilation: Ints, dimension_numbers: ConvDimensionNumbers, **others: Any) -> Phases | None:
+    """Return the phases of the first dimension that is dilated and convolved place by place, where that is worth it."""
+    lhs_spec, rhs_spec, _ = dimension_numbers
+    sizes, taps = [image[k] for k in lhs_spec[2:]], [kernel[k] for k in rhs_spec[2:]]
+    axis = next((k for k, step in enumerate(lhs_dilation)
+                 if step > 1 and window_strides[k] == rhs_dilation[k] == 1 and taps[k] >= step), None)
+    if axis is None:
+        return None
+    places = window_counts(tuple(sizes), tuple(taps), window_strides, padding, lhs_dilation, rhs_dilation)
+    if image[lhs_spec[0]] * math.prod(places) * math.prod(kernel) < MUCH_WORK:
+        return None
+    return Phases(axis, phases(sizes[axis], taps[axis], padding[axis][0], places[axis], lhs_dilation[axis]),
+                  places[axis])
+
+
+def convolved_by_phases(convolve: Callable[..., Any], image: Any, kernel: Any, found: Phases,
+                        params: Mapping[str, Any]) -> Any:
+    """Return what `convolve(image, kernel, **params)` is: of a part of the kernel for each phase, side by side."""
+    _, rhs_spec, out_spec = params["dimension_numbers"]
+    tap_axis, (axis, each, places) = rhs_spec[2 + found.axis], found
+    holes = _with(params["lhs_dilation"], axis, 1)
+    parts = [convolve(image, _part(kernel, tap_axis, np.shape(kernel)[tap_axis], phase.first, len(each)),
+                      **{**params, "padding": _with(params["padding"], axis, phase.pads), "lhs_dilation": holes})
+             for phase in each]
+    return _interleaved(parts, out_spec[2 + axis], places)
 
 
 def phases(size: int, taps: int, low: int, places: int, step: int) -> list[Phase]:
@@ -78,3 +101,8 @@ def _part(x: Any, axis: int, count: int, start: int = 0, step: int = 1) -> Any:
     starts = [start if k == axis else 0 for k in range(len(shape))]
     limits = [count if k == axis else size for k, size in enumerate(shape)]
     return slice_(x, tuple(starts), tuple(limits), tuple(step if k == axis else 1 for k in range(len(shape))))
+
+
+def _with(items: Sequence[Any], k: int, item: Any) -> tuple[Any, ...]:
+    """Return items with another k-th one."""
+    return *items[:k], item, *items[k + 1:]

@@ -14,6 +14,7 @@ from tinytrace.codegen.c.formulas import Text, own_float16, spelled_operation
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
 from tinytrace.codegen.c.own_float16 import OwnFloat16
 from tinytrace.codegen.c.types import is_exact, is_plain, rounded, variable_type
+from tinytrace.codegen.c.variable_names import variable_name
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, value_of
@@ -179,12 +180,12 @@ class Code:
         chosen = self._chosen_loads(needed if user is None else [*needed, user])
         for node in needed:
             if (self._wants_name(node) or node in chosen) and node not in self._known:
-                self._declare(node, _wish(node))
+                self._declare(node, variable_name(node))
 
     def keep(self, node: Node, wish: str = "") -> None:
         """Make a variable that holds `node`."""
         self.prepare(node.certain, node)
-        self._declare(node, wish or _wish(node))
+        self._declare(node, wish or variable_name(node))
 
     def _declare(self, node: Node, wish: str) -> None:
         name = self.fresh(wish)
@@ -393,17 +394,3 @@ def _is_no_sum(node: Node) -> bool:
 
 
 _INFIX = {"mul": "*", "lt": "<", "le": "<=", "eq": "==", "and": "&&", "or": "||"}
-
-_WISHES = {"cast": "converted", "index": "position", "where": "chosen", "apply": "value"}
-"""What variables are called that hold no value of the jaxpr; none of these words is soon a letter, as `at` is."""
-
-
-def _wish(node: Node) -> str:
-    if node.hint:
-        return node.hint
-    if node.op == "load":
-        buffer: Buffer = node.args[0]
-        return f"{buffer.name}_i"
-    return _WISHES.get(node.op, "index")
-
-
