@@ -25,6 +25,7 @@ from tinytrace.config import (
     numpy_dtype_promotion,
     numpy_rank_promotion,
     trace_context,
+    x64_enabled,
 )
 
 
@@ -200,3 +201,21 @@ def test_disable_jit_takes_its_argument_by_name():
 def test_rank_promotion_is_warned_of():
     with numpy_rank_promotion("warn"), pytest.warns(UserWarning, match=r"rank promotion for add on shapes \(2, 3\) "):
         jnp.zeros((2, 3)) + jnp.zeros(3)
+
+
+def test_what_is_read_in_less_time_is_the_same():
+    """While nobody overrides, the process's values are read; a thread's own ones count where they are."""
+    def seen():
+        return x64_enabled(), config.checks_results
+
+    assert seen() == (config.enable_x64, False)
+    with enable_x64(not config.enable_x64):
+        assert seen() == (config.enable_x64, False)
+        with debug_nans(True):
+            assert seen() == (config.enable_x64, True)
+    config.update("jax_debug_infs", True)
+    try:
+        assert seen() == (config.enable_x64, True)
+    finally:
+        config.update("jax_debug_infs", False)
+    assert seen() == (config.enable_x64, False)

@@ -138,6 +138,8 @@ class Config(threading.local):
     @property
     def checks_results(self) -> bool:
         """Whether results are looked at for NaNs or infinities: then no call is answered by what was learnt."""
+        if not _overrides:  # a thread's own values take 100 ns each to read, those of the process 10
+            return Config.debug_nans or Config.debug_infs
         return self.debug_nans or self.debug_infs
 
     def update(self, name: str, value: Any) -> None:
@@ -229,6 +231,11 @@ def trace_context() -> tuple[Any, ...]:
     """
     # Called at every dispatch: while nobody overrides anything, one shared tuple is the answer.
     return _process_context if not _overrides else _read_context()
+
+
+def x64_enabled() -> bool:
+    """Return `config.enable_x64`, in a tenth of the time while no thread overrides anything."""
+    return config.enable_x64 if _overrides else Config.enable_x64
 
 
 def _read_context() -> tuple[Any, ...]:

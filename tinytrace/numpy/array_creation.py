@@ -211,7 +211,8 @@ def zeros(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.zeros.html.
     """
-    return devices.created_at(_filled("zeros", shape, 0, dtype), device)
+    filled = _filled("zeros", shape, 0, dtype)
+    return filled if device is None else devices.created_at(filled, device)
 
 
 def ones(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
@@ -222,7 +223,8 @@ def ones(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ones.html.
     """
-    return devices.created_at(_filled("ones", shape, 1, dtype), device)
+    filled = _filled("ones", shape, 1, dtype)
+    return filled if device is None else devices.created_at(filled, device)
 
 
 def empty(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
@@ -233,18 +235,19 @@ def empty(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.empty.html.
     """
-    return devices.created_at(_filled("empty", shape, 0, dtype), device)
+    filled = _filled("empty", shape, 0, dtype)
+    return filled if device is None else devices.created_at(filled, device)
 
 
 def _filled(function: str, shape: Any, value: int, dtype: Any) -> Value:
+    if (found := small_and_filled(shape, value, dtype)) is not None:
+        return found
     if isinstance(shape, types.GeneratorType):
         raise TypeError("expected sequence object with len >= 0 or a single integer")
     if isinstance(dtype, int) and isinstance(shape, int):
         raise TypeError(f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write "
                         f"`jax.numpy.{function}({shape}, {dtype})` when you meant "
                         f"`jax.numpy.{function}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?")
-    if (found := small_and_filled(shape, value, dtype)) is not None:
-        return found
     shape, dtype = shape_tuple(shape), user_dtype(dtype, function) or float_dtype()
     if is_eager() and not isinstance(dtype, KeyType) and min(shape, default=0) >= 0:
         filled = np.full(shape, value, dtype) if value else np.zeros(shape, dtype)
@@ -261,7 +264,7 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: 
     See https://numpy.org/doc/stable/reference/generated/numpy.full.html.
     """
     if device is None and dtype is None and type(fill_value) in (int, float, bool):
-        return lax.full(shape_tuple(shape), fill_value)
+        return lax.full(shape if type(shape) is tuple else shape_tuple(shape), fill_value)
     dtype = user_dtype(dtype, "full")
     check_arraylike("full", fill_value)
     if np.ndim(fill_value) == 0:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace._dispatch import array_filled
-from tinytrace.config import config
+from tinytrace.config import config, x64_enabled
 from tinytrace.core.array import Array, array_of_own
 from tinytrace.core.avals import ShapedArray, canonicalize_shape
 from tinytrace.core.dtypes import (
@@ -128,7 +128,7 @@ def full_aval(shape: Any, dtype: Any, kind: type) -> ShapedArray | None:
         return None
     if dtype is not None and type(dtype) is not type and not isinstance(dtype, np.dtype):
         return None
-    return _full_aval(shape, dtype, kind, config.enable_x64)
+    return _full_aval(shape, dtype, kind, x64_enabled())
 
 
 @functools.lru_cache(maxsize=4096)
@@ -148,10 +148,16 @@ def _is_plain(kind: type, dtype: DType) -> bool:
 
 def full_of_number(x: float, aval: ShapedArray) -> Any:
     """Return an array of this type in which each element is `x`; where nothing is traced."""
-    element, size = _element(x, aval.dtype), aval.size
+    size = aval.size
     if size > SMALL:  # one element, for as long as nobody needs more
-        return array_of_own(repeated(element, aval.shape), aval)
-    return array_filled(aval, element.tobytes(), size)
+        return array_of_own(repeated(_element(x, aval.dtype), aval.shape), aval)
+    return array_filled(aval, _element_bytes(x, aval.dtype) if x else _element(x, aval.dtype).tobytes(), size)
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _element_bytes(x: float, dtype: DType) -> bytes:
+    """Return the bytes of a number that is not 0: 0 and -0 are equal."""
+    return _element(x, dtype).tobytes()  # type: ignore[no-any-return]
 
 
 def _element(x: float, dtype: DType) -> Any:
@@ -168,7 +174,7 @@ def small_and_filled(shape: Any, x: int, dtype: Any) -> Any:
     is_plain = type(shape) is int or (type(shape) is tuple and _ONLY_INT.issuperset(map(type, shape)))
     if not is_plain or not (dtype is None or type(dtype) is type or isinstance(dtype, np.dtype)) or not is_eager():
         return None
-    found = _as_filled(shape, x, dtype, config.enable_x64)
+    found = _as_filled(shape, x, dtype, x64_enabled())
     return found and array_filled(*found)
 
 
