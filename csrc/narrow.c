@@ -1,5 +1,5 @@
-/* Products of narrow matrices by the CPU's registers for tiles, where it has them (tiles.h); else those of float16 and
-   bfloat16 as floats, by the BLAS. Either way the result does not depend on the number of threads. */
+/* Products of narrow matrices by tiles, where the CPU has registers or vectors for them (tiles.h); else those of float16
+   and bfloat16 as floats, by the BLAS. Either way the result does not depend on the number of threads. */
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 
 enum { WIDENED_AT_ONCE = 4096, LEAST_WIDENED = 1 << 16 };
 
-int32_t tt_set_tiles_hidden(int32_t yes) { return atomic_exchange(&tiles_are_hidden, yes); }
+int32_t tt_set_tiles_hidden(int32_t what) { return atomic_exchange(&tiles_hidden, what); }
 
 /* --- as floats --------------------------------------------------------------------------------------------------- */
 

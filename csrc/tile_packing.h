@@ -1,4 +1,5 @@
-/* Tile registers (AMX), 16 rows of 64 bytes: may they be used, and matrices packed as their instructions want them.
+/* Tile registers (AMX), 16 rows of 64 bytes: may they be used, and matrices packed as their instructions want them, and
+   those for vectors of bfloat16 (dot_vectors.h).
 
    32 rows of the first operand of a product, or columns of the second, make a group; of each group 64 bytes of each one's
    terms are two tiles, one after the other. A float16 becomes two bfloat16, of which it is the sum. */
@@ -10,11 +11,12 @@
 #include "pool.h"
 #include "sizes.h"
 #include "tt_runtime.h"
+#include "vectors.h"
 
 enum element { HALF, BRAIN, BYTE }; /* float16, bfloat16, int8 */
 
-/* For tests: as if the CPU had none. */
-static _Atomic int32_t tiles_are_hidden;
+/* For tests: 1 as if the CPU had no such registers, 2 nor vectors that multiply tiles. */
+static _Atomic int32_t tiles_hidden;
 
 #if defined(__x86_64__) && defined(__linux__) && (__GNUC__ >= 11 || __clang_major__ >= 12)
 #define KNOWS_TILES /* does the compiler? */
@@ -25,7 +27,7 @@ static _Atomic int32_t tiles_are_hidden;
 #include <unistd.h>
 
 #define WITH_TILES __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
-#define WITH_ROUNDING __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")))
+#define WITH_DOTS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")))
 #define TILE_WORDS static inline __attribute__((always_inline, target("avx512f,avx512bw,avx512vl,avx512dq")))
 
 enum {
@@ -56,7 +58,7 @@ int32_t tt_has_tiles(void) {
         has = ask_for_tiles();
         atomic_store_explicit(&found, has, memory_order_relaxed);
     }
-    return has && !atomic_load_explicit(&tiles_are_hidden, memory_order_relaxed);
+    return has && !atomic_load_explicit(&tiles_hidden, memory_order_relaxed);
 }
 
 /* --- packing ----------------------------------------------------------------------------------------------------- */
@@ -70,12 +72,23 @@ struct packing {
     _Atomic uint32_t least, largest;   /* twice the bits of the absolute values; least: of those that are not 0, minus 1 */
 };
 
+/* How groups of a first operand lie, packed or where they were: bytes from a row of a tile to the next, from one tile of a
+   group to the other, to the next terms, from a group to the next. */
+struct group_steps {
+    int64_t row, second, next, group;
+};
+
+/* What of a group's 32 rows and columns there is, and how many terms its sums have. */
+struct extent {
+    int64_t rows, columns, terms;
+};
+
 /* Bytes of an element, and how many are in a tile's row. */
-TILE_WORDS int64_t bytes_of(enum element type) { return type == BYTE ? 1 : 2; }
-TILE_WORDS int64_t terms_of(enum element type) { return ROW / bytes_of(type); }
+ALWAYS_INLINE int64_t bytes_of(enum element type) { return type == BYTE ? 1 : 2; }
+ALWAYS_INLINE int64_t terms_of(enum element type) { return ROW / bytes_of(type); }
 
 /* Bytes of a group's two tiles, of each of the parts that its elements have. */
-TILE_WORDS int64_t pair_of(enum element type) { return type == HALF ? 2 * PAIR : PAIR; }
+ALWAYS_INLINE int64_t pair_of(enum element type) { return type == HALF ? 2 * PAIR : PAIR; }
 
 TILE_WORDS uint64_t first_bits(int64_t count) { return count >= 64 ? ~0ull : count <= 0 ? 0 : (1ull << count) - 1; }
 

@@ -24,9 +24,9 @@ int32_t tt_blas_loaded(void);
 /* For tests: cut products as for a BLAS that multiplies small matrices as they lie, or not; what was so before. */
 int32_t tt_blas_set_unpacked(int32_t yes);
 
-/* narrow.c: products of narrow types. For tests: as if the CPU had no registers for tiles, or not; what was so
-   before. */
-int32_t tt_set_tiles_hidden(int32_t yes);
+/* narrow.c: products of narrow types. For tests: as if the CPU had no registers for tiles (1), nor vectors for them (2);
+   what was so before. */
+int32_t tt_set_tiles_hidden(int32_t what);
 
 /* lapack.c: factorizations go through the LAPACK of the same library, or to Python. For tests: as if it had none, or
    not; what was so before. */

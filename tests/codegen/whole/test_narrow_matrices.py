@@ -23,10 +23,10 @@ SPECS = [
 ]
 
 
-@pytest.fixture(params=["tiles", "no tiles"])
+@pytest.fixture(params=["tiles", "vectors", "neither"])
 def hidden(request):
-    """As on this CPU, and as on one that has no tile registers."""
-    before = lib.tt_set_tiles_hidden(request.param == "no tiles")
+    """As on this CPU, on one without tile registers, and on one without vectors of bfloat16 as well."""
+    before = lib.tt_set_tiles_hidden(["tiles", "vectors", "neither"].index(request.param))
     yield
     lib.tt_set_tiles_hidden(before)
 
