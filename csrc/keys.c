@@ -142,10 +142,20 @@ static int read_dict(Key *key, PyObject *x) {
     return !left && end_node(key);
 }
 
+/* 1, 1.0 and True are equal, and so are tuples of them: types tell them apart. */
+static int push_types(Key *key, PyObject *x) {
+    if (!push(key, (PyObject *)Py_TYPE(x)))
+        return 0;
+    for (Py_ssize_t i = 0, n = PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) : 0; i < n; i++)
+        if (!push_types(key, PyTuple_GET_ITEM(x, i)))
+            return 0;
+    return 1;
+}
+
 static int read_static(Key *key, PyObject *x) {
     if (PyFloat_Check(x) && isnan(PyFloat_AS_DOUBLE(x))) /* nan equals nothing, itself included */
         return 0;
-    if (!push(key, (PyObject *)Py_TYPE(x)))
+    if (!push_types(key, x))
         return 0;
     return PyList_CheckExact(x) ? push_new(key, PyList_AsTuple(x)) : push(key, x); /* `axes=[0, 1]` */
 }
