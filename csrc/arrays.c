@@ -2,6 +2,7 @@
    mean). */
 
 #include "arrays.h"
+#include "copies.h"
 #include "installed.h"
 #include "views.h"
 #include <string.h>
@@ -114,11 +115,26 @@ static PyObject *array_looked_at(PyObject *self, void *unused) {
     return PyBool_FromLong(array_is_looked_at((Array *)self));
 }
 
+/* What Python sees may be handed on, to somebody who writes to it: that is a block of the array's own, never memory that
+   arrays share. */
+static int leave_shared_memory(Array *array) {
+    PyObject *view = array->view;
+    if (!view || Py_TYPE(view) != numpy_type || !is_shared_memory(elements_of_view(view)))
+        return 1;
+    PyObject *block = block_of_view(view);
+    if (block)
+        array_settle(array, block);
+    Py_XDECREF(block);
+    return block != NULL;
+}
+
 static PyObject *array_value(PyObject *self, void *unused) {
     Array *array = (Array *)self;
     (void)unused;
     if (array->seen)
         return Py_NewRef(array->seen);
+    if (!leave_shared_memory(array))
+        return NULL;
     PyObject *aval = Py_NewRef(array->aval), *buffer = Py_NewRef(array->buffer ? array->buffer : Py_None);
     PyObject *view = Py_NewRef(array->view ? array->view : Py_None);
     PyObject *seen = buffer != Py_None                ? view_of_buffer(aval, buffer)
@@ -190,16 +206,6 @@ PyObject *array_of(PyObject *aval, PyObject *buffer) {
     return (PyObject *)array;
 }
 
-/* The bytes of `element`, over and over: what is there already is copied behind itself. */
-static void fill(char *to, size_t nbytes, const char *element, size_t width) {
-    size_t done = width < nbytes ? width : nbytes;
-    memcpy(to, element, done);
-    for (size_t more; done < nbytes; done += more) {
-        more = done < nbytes - done ? done : nbytes - done;
-        memcpy(to + done, to, more);
-    }
-}
-
 /* array_filled(aval, element, count): an array of so many elements, each of which is these bytes */
 PyObject *array_filled(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     (void)module;
@@ -211,7 +217,8 @@ PyObject *array_filled(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     PyObject *buffer = buffer_of((size_t)(width * count));
     if (!buffer)
         return NULL;
-    fill((char *)((Buffer *)buffer)->address, (size_t)(width * count), PyBytes_AS_STRING(args[1]), (size_t)width);
+    fill_elements((char *)((Buffer *)buffer)->address, (size_t)(width * count), PyBytes_AS_STRING(args[1]),
+                  (size_t)width);
     PyObject *array = array_of(args[0], buffer);
     Py_DECREF(buffer);
     return array;

@@ -7,7 +7,7 @@
 #include "copies.h"
 #include <string.h>
 
-enum { MOST_AXES = 64, TILE = 32, WIDEST = 16 };
+enum { MOST_AXES = 64, TILE = 32, WIDEST = 16, NEAR = 1 << 13 };
 
 typedef struct {
     int ndim, near; /* near: the axis whose elements are neighbours in memory */
@@ -17,6 +17,16 @@ typedef struct {
 } Copy;
 
 /* Functions whose names end in `_of` are written out at each call, where `width` is a constant. */
+
+void fill_elements(char *to, size_t nbytes, const char *element, size_t width) {
+    size_t done = width < nbytes ? width : nbytes, more = done;
+    memcpy(to, element, done);
+    for (; done < nbytes; done += more) { /* what is there already, as far as it stays in the first cache */
+        more = done < NEAR ? done : more;
+        more = more < nbytes - done ? more : nbytes - done;
+        memcpy(to + done, to, more);
+    }
+}
 
 /* --- along the last axis --------------------------------------------------------------------------------------- */
 
@@ -29,6 +39,8 @@ static inline __attribute__((always_inline)) void copy_row_of(char *to, const ch
 static void copy_row(char *to, const char *from, ptrdiff_t n, ptrdiff_t stride, size_t width) {
     if (stride == (ptrdiff_t)width)
         memcpy(to, from, (size_t)n * width);
+    else if (stride == 0)
+        fill_elements(to, (size_t)n * width, from, width);
     else if (width == 4)
         copy_row_of(to, from, n, stride, 4);
     else if (width == 8)
@@ -97,18 +109,21 @@ static ptrdiff_t distance(ptrdiff_t stride) { return stride < 0 ? -stride : stri
 void copy_strided(char *to, const char *from, int ndim, const ptrdiff_t *dims, const ptrdiff_t *strides, size_t width) {
     Copy c = {.ndim = ndim, .near = ndim - 1, .dims = dims, .strides = strides, .width = width};
     ptrdiff_t step = (ptrdiff_t)width;
-    if (ndim == 0)
-        memcpy(to, from, width);
+    int is_moving = 0;
     for (int axis = ndim - 1; axis >= 0; axis--) {
         if (!dims[axis])
             return;
         c.steps[axis] = step;
         step *= dims[axis];
+        is_moving |= dims[axis] > 1 && strides[axis];
     }
-    if (width <= WIDEST && ndim > 0 && dims[ndim - 1] > 1)
+    if (!is_moving) {
+        fill_elements(to, (size_t)step, from, width);
+        return;
+    }
+    if (width <= WIDEST && dims[ndim - 1] > 1)
         for (int axis = 0; axis < ndim - 1; axis++)
             if (dims[axis] > 1 && strides[axis] && distance(strides[axis]) < distance(strides[c.near]))
                 c.near = axis;
-    if (ndim > 0)
-        copy_from_axis(&c, 0, to, from);
+    copy_from_axis(&c, 0, to, from);
 }

@@ -284,6 +284,8 @@ static PyMethodDef functions[] = {
     {"set_node_kinds", set_node_kinds, METH_O, "set_node_kinds(kinds): class -> how such a node of a tree is taken apart"},
     {"set_numpy", set_numpy, METH_VARARGS, 
      "set_numpy(asarray, quiet_context, set_quicksorts): what eager calls need of NumPy, and who takes its quicksorts"},
+    {"set_shared_memory", set_shared_memory, METH_VARARGS,
+     "set_shared_memory(address, nbytes): where elements are that arrays share until somebody looks at them"},
     {"set_raise_status", set_raise_status, METH_O, "set_raise_status(function): called with a status that is not 0"},
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},
     {"held_by", held_by, METH_VARARGS, "held_by(module, package, deep): a number for what a module holds"},

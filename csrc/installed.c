@@ -8,6 +8,7 @@ int32_t (*program_call)(uintptr_t, uintptr_t *);
 int32_t (*program_call_on_blocks)(uintptr_t, uintptr_t *, const size_t *, int32_t, int64_t, int64_t);
 PyTypeObject *array_type, *numpy_type;
 PyObject *read_only_view, *raise_status;
+uintptr_t shared_memory, shared_bytes;
 
 PyObject *set_pool(PyObject *module, PyObject *args) {
     unsigned long long alloc, release, call, on_blocks;
@@ -31,6 +32,16 @@ PyObject *set_array_types(PyObject *module, PyObject *args) {
     Py_XSETREF(array_type, (PyTypeObject *)Py_NewRef(own));
     Py_XSETREF(numpy_type, (PyTypeObject *)Py_NewRef(numpy));
     Py_XSETREF(read_only_view, Py_NewRef(view));
+    Py_RETURN_NONE;
+}
+
+PyObject *set_shared_memory(PyObject *module, PyObject *args) {
+    unsigned long long address, nbytes;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "KK", &address, &nbytes))
+        return NULL;
+    shared_memory = (uintptr_t)address;
+    shared_bytes = (uintptr_t)nbytes;
     Py_RETURN_NONE;
 }
 

@@ -15,8 +15,13 @@ extern PyTypeObject *numpy_type; /* numpy.ndarray */
 extern PyObject *read_only_view; /* (aval, buffer or None, view or None) -> what Python sees of an Array */
 extern PyObject *raise_status;   /* called with a program's non-zero status */
 
+extern uintptr_t shared_memory, shared_bytes; /* where elements are that arrays share, and how many bytes of them */
+
+static inline int is_shared_memory(uintptr_t address) { return address - shared_memory < shared_bytes; }
+
 PyObject *set_pool(PyObject *module, PyObject *args);
 PyObject *set_array_types(PyObject *module, PyObject *args);
+PyObject *set_shared_memory(PyObject *module, PyObject *args);
 PyObject *set_raise_status(PyObject *module, PyObject *function);
 
 #endif

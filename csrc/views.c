@@ -2,6 +2,7 @@
 
 #include "views.h"
 #include "buffers.h"
+#include "copies.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL tinytrace_numpy
 #include <numpy/arrayobject.h>
@@ -49,6 +50,15 @@ int is_held_by_others(PyObject *view) {
 }
 
 uintptr_t elements_of_view(PyObject *view) { return (uintptr_t)PyArray_DATA((PyArrayObject *)view); }
+
+PyObject *block_of_view(PyObject *view) {
+    PyArrayObject *x = (PyArrayObject *)view;
+    PyObject *block = buffer_of((size_t)PyArray_NBYTES(x));
+    if (block)
+        copy_strided((char *)((Buffer *)block)->address, PyArray_DATA(x), PyArray_NDIM(x), PyArray_DIMS(x),
+                     PyArray_STRIDES(x), (size_t)PyArray_ITEMSIZE(x));
+    return block;
+}
 
 PyObject *view_of_view(PyObject *view) {
     PyArrayObject *x = (PyArrayObject *)view;

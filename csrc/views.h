@@ -13,8 +13,9 @@ PyObject *view_of_buffer(PyObject *aval, PyObject *buffer);
 /* Is a NumPy array that the caller has a reference to somebody else's too, or one that sees the same memory? */
 int is_held_by_others(PyObject *view);
 
-/* Where the elements of a NumPy array lie. */
+/* Where the elements of a NumPy array lie; and their copy, in order, in a new block. */
 uintptr_t elements_of_view(PyObject *view);
+PyObject *block_of_view(PyObject *view);
 
 /* The same elements as a NumPy array that cannot be made writeable; a new reference, or None during the import. */
 PyObject *view_of_view(PyObject *view);

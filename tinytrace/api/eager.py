@@ -32,6 +32,7 @@ from tinytrace.api.jit import JitFunction
 from tinytrace.api.jit_cache import StaticValue, TracedFunction
 from tinytrace.api.loaded_code import cache_of_programs
 from tinytrace.api.nan_checks import find_nan
+from tinytrace.api.one_number import entry_of_number
 from tinytrace.api.program import shared_program
 from tinytrace.api.recipes import calls_in_budget, is_short_loop, makes_views, numpy_call, numpy_entry
 from tinytrace.api.signatures import not_an_array
@@ -144,8 +145,7 @@ class EagerPrimitive(FastCallable):
     """An operation as it is called outside of traces, its parameters as keyword arguments."""
 
     def __init__(self, primitive: Primitive) -> None:
-        self.primitive = primitive
-        self.elementwise = isinstance(primitive, Elementwise)
+        self.primitive, self.elementwise = primitive, isinstance(primitive, Elementwise)
         self.static_places: tuple[int, ...] = ()
         self._configure(EagerPrimitive._first_call, (), None)
 
@@ -244,8 +244,8 @@ def _call_of(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None, 
     """Return how calls of a program are answered, under the settings of `context`: the rule of this page."""
     in_order = order == tuple(range(len(order)))
     cheaply, compiler = not (repeated and is_large(closed)), _has_compiler()
-    entry: FastEntry | EagerEntry | None = None
-    if in_order and (not compiler or (cheaply and not often and has_one_answer(closed.jaxpr))):
+    entry: FastEntry | EagerEntry | None = entry_of_number(closed, unflatten)
+    if entry is None and in_order and (not compiler or (cheaply and not often and has_one_answer(closed.jaxpr))):
         entry = numpy_entry(closed, leaf_types, unflatten, may_be_compiled=compiler)
     if entry is None and compiler and cheaply and (found := on_blocks(closed)):
         on_any = shared_program(found.jaxpr).entry_on_blocks(*_entry_arguments(found, order), unflatten)

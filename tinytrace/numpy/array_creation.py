@@ -1,7 +1,6 @@
 """Arrays from values: array, asarray, zeros, ones, full, and copies of another array's shape."""
 from __future__ import annotations
 
-import types
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +15,6 @@ from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import (
     BOOL,
     FLOAT0,
-    KeyType,
     canonicalize_dtype,
     dtype_of,
     is_complex,
@@ -26,6 +24,7 @@ from tinytrace.core.dtypes import (
 from tinytrace.core.placements import placed_as
 from tinytrace.core.trace import Tracer, is_eager
 from tinytrace.core.trees import tree_leaves, tree_map
+from tinytrace.numpy import filled
 from tinytrace.numpy.promotion import (
     ArrayLike,
     DTypeLike,
@@ -40,7 +39,6 @@ from tinytrace.numpy.promotion import (
     with_array,
 )
 from tinytrace.primitives.conversion import copy as lax_copy
-from tinytrace.primitives.creation import small_and_filled
 from tinytrace.primitives.elementwise import const_like
 from tinytrace.primitives.placement import device_put
 
@@ -211,8 +209,8 @@ def zeros(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.zeros.html.
     """
-    filled = _filled("zeros", shape, 0, dtype)
-    return filled if device is None else devices.created_at(filled, device)
+    result = filled.zeros(shape, dtype)
+    return result if device is None else devices.created_at(result, device)
 
 
 def ones(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
@@ -223,8 +221,8 @@ def ones(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.ones.html.
     """
-    filled = _filled("ones", shape, 1, dtype)
-    return filled if device is None else devices.created_at(filled, device)
+    result = filled.ones(shape, dtype)
+    return result if device is None else devices.created_at(result, device)
 
 
 def empty(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
@@ -235,24 +233,8 @@ def empty(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
 
     See https://numpy.org/doc/stable/reference/generated/numpy.empty.html.
     """
-    filled = _filled("empty", shape, 0, dtype)
-    return filled if device is None else devices.created_at(filled, device)
-
-
-def _filled(function: str, shape: Any, value: int, dtype: Any) -> Value:
-    if (found := small_and_filled(shape, value, dtype)) is not None:
-        return found
-    if isinstance(shape, types.GeneratorType):
-        raise TypeError("expected sequence object with len >= 0 or a single integer")
-    if isinstance(dtype, int) and isinstance(shape, int):
-        raise TypeError(f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write "
-                        f"`jax.numpy.{function}({shape}, {dtype})` when you meant "
-                        f"`jax.numpy.{function}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?")
-    shape, dtype = shape_tuple(shape), user_dtype(dtype, function) or float_dtype()
-    if is_eager() and not isinstance(dtype, KeyType) and min(shape, default=0) >= 0:
-        filled = np.full(shape, value, dtype) if value else np.zeros(shape, dtype)
-        return array_of_own(filled, ShapedArray(shape, dtype))
-    return lax.full(shape, value, dtype)
+    result = filled.empty(shape, dtype)
+    return result if device is None else devices.created_at(result, device)
 
 
 def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: Any = None) -> Value:

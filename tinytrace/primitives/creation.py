@@ -167,25 +167,6 @@ def _element(x: float, dtype: DType) -> Any:
     return np.asarray(x, dtype) if type(x) is float else np.asarray(x).astype(dtype)
 
 
-def small_and_filled(shape: Any, x: int, dtype: Any) -> Any:
-    """Return a small array of float32 or `dtype` in which each element is `x`; None where something is traced, it is
-    large, or there is more to be said of the arguments.
-    """
-    is_plain = type(shape) is int or (type(shape) is tuple and _ONLY_INT.issuperset(map(type, shape)))
-    if not is_plain or not (dtype is None or type(dtype) is type or isinstance(dtype, np.dtype)) or not is_eager():
-        return None
-    found = _as_filled(shape, x, dtype, x64_enabled())
-    return found and array_filled(*found)
-
-
-@functools.lru_cache(maxsize=4096)
-def _as_filled(shape: Any, x: int, dtype: Any, x64: bool) -> tuple[ShapedArray, bytes, int] | None:
-    aval = full_aval(shape, canonicalize_dtype(float) if dtype is None else dtype, int)
-    if aval is None or aval.size > SMALL:
-        return None
-    return aval, np.asarray(x).astype(aval.dtype).tobytes(), aval.size
-
-
 def _full_of_keys(fill_value: Any, shape: tuple[int, ...], wanted: KeyType) -> Any:
     """Return keys all equal to a key, or of which each word is a number."""
     if isinstance(dtype_of(fill_value), KeyType):

@@ -294,6 +294,10 @@ def set_node_kinds(kinds: dict[type, Any], /) -> None:
     """Learn nothing: trees are taken apart in Python."""
 
 
+def set_shared_memory(address: int, nbytes: int, /) -> None:
+    """Note nothing: no call is learnt, so no array shares memory."""
+
+
 def set_raise_status(function: Callable[[int], Any], /) -> None:
     """Take what is called when a program fails: none runs."""
 
