@@ -154,12 +154,20 @@ def test_a_new_shape_of_an_elementwise_call_is_not_traced(monkeypatch):
     for call in calls.values():
         call(x[:4])
     monkeypatch.setattr(eager.EagerFunction, "_traced", None)
-    monkeypatch.setattr(eager, "_program_of", None)
+    monkeypatch.setattr(eager, "operation_program", None)
     for name, call in calls.items():
         for a, result in zip(arrays, wanted[name], strict=True):
             for again in (call(a), call(a)):
                 assert again.aval is result.aval, name
                 assert np.array_equal(again, result), name
+
+
+def test_a_known_operation_looks_at_no_setting(monkeypatch):
+    x = jnp.arange(5.0)
+    calls = [lambda: lax.abs(x), lambda: lax.add(x, x), lambda: lax.reduce_max_p.bind(x, axes=(0,)), lambda: lax.square(x)]
+    before = [call().tolist() for call in calls for _ in range(3)][::3]
+    monkeypatch.setattr(eager, "config", None)
+    assert [call().tolist() for call in calls] == before
 
 
 def test_functions_of_any_shape_tell_static_values_apart():

@@ -27,12 +27,13 @@ from tinytrace._dispatch import EagerEntry, FastCallable, FastEntry, call_entry,
 from tinytrace.api.any_shape import SCALARS, AnyShape, NumPyFirst, on_block, types_and_shape
 from tinytrace.api.blocks import on_blocks
 from tinytrace.api.concrete import as_array
-from tinytrace.api.exactness import has_one_answer, kind_or_none
+from tinytrace.api.exactness import has_one_answer
 from tinytrace.api.jit import JitFunction
 from tinytrace.api.jit_cache import StaticValue, TracedFunction
 from tinytrace.api.loaded_code import cache_of_programs
 from tinytrace.api.nan_checks import find_nan
 from tinytrace.api.one_number import entry_of_number
+from tinytrace.api.operation_programs import operation_program
 from tinytrace.api.program import shared_program
 from tinytrace.api.recipes import calls_in_budget, is_short_loop, makes_views, numpy_call, numpy_entry
 from tinytrace.api.signatures import not_an_array
@@ -41,19 +42,15 @@ from tinytrace.control_flow.pjit import pjit_p
 from tinytrace.core import views
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
-from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.jaxpr import ClosedJaxpr
-from tinytrace.core.kinds import HostCall
 from tinytrace.core.primitive import Primitive
-from tinytrace.core.structure import typed_items
-from tinytrace.core.trace import apply_primitive, install_executor, refuse_tracer
+from tinytrace.core.trace import EvalTrace, apply_primitive, install_executor, refuse_tracer
 from tinytrace.errors import name_program
 from tinytrace.primitives.elementwise import Elementwise
 from tinytrace.pure import PURE
 from tinytrace.records import NamedTuple
 from tinytrace.runtime.failures import CompileError
 from tinytrace.tracebacks import boundary, shorten
-from tinytrace.transforms.staging import one_equation
 
 LARGE = 1 << 20
 """Bytes of the largest array from which on a program of its own, on all threads, is worth a compiler's time."""
@@ -150,6 +147,11 @@ class EagerPrimitive(FastCallable):
         self._configure(EagerPrimitive._first_call, (), None)
 
     def _first_call(self, *args: Any, **params: Any) -> Any:
+        if config.debug_key_reuse:  # no call is known then: each comes here
+            return views.key_reuse.call_primitive(self.primitive, args, params, lambda: self._call(args, params))
+        return self._call(args, params)
+
+    def _call(self, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.elementwise:
             result = _at_any_shape(self, args, params, _primitive_at_any_shape)
             if result is not NotImplemented:
@@ -163,7 +165,7 @@ class EagerPrimitive(FastCallable):
         primitive, epoch = self.primitive, current_epoch()
         for arg in args:
             refuse_tracer(arg)
-        closed = _program_of(primitive, tuple(map(aval_of, args)), params)
+        closed = operation_program(primitive, tuple(map(aval_of, args)), params)
         if closed is None or (primitive.compiled_eagerly and config.disable_jit):
             return apply_primitive(primitive, args, params)
         call = _best_call(closed, list if primitive.multiple_results else None, tuple(map(_leaf_type, args)),
@@ -180,14 +182,12 @@ class EagerPrimitive(FastCallable):
 
 
 @boundary
-def execute(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+def execute(_: EvalTrace, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Run one operation outside of any trace."""
     try:
         call = _primitives.get(primitive)
         if call is None:
             call = _primitives.setdefault(primitive, EagerPrimitive(primitive))
-        if config.debug_key_reuse:
-            return views.key_reuse.call_primitive(primitive, args, params, lambda: call(*args, **params))
         return call(*args, **params)
     except Exception as error:
         wrong = next((i for i, x in enumerate(args) if not is_valid_type(x)), None)
@@ -333,7 +333,7 @@ def _primitive_at_any_shape(function: EagerPrimitive, types: tuple[Any, ...],
                             items: tuple[tuple[str, StaticValue], ...], context: Hashable) -> AnyShape | None:
     primitive, args = function.primitive, tuple(map(on_block, types))
     try:
-        closed = _program_of(primitive, tuple(map(aval_of, args)), {name: x.value for name, x in items})
+        closed = operation_program(primitive, tuple(map(aval_of, args)), {name: x.value for name, x in items})
     except Exception:  # said by the call that is made of it
         return None
     return None if closed is None else _any_shape(closed, list if primitive.multiple_results else None,
@@ -368,33 +368,3 @@ def _any_shape(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
         return numpy[2] is not None and is_short_loop(closed.jaxpr, avals[0])
 
     return AnyShape(out_avals, width, NumPyFirst(answer, is_best, compiled))
-
-
-# --- operations as programs --------------------------------------------------------------------------------------
-
-def _program_of(primitive: Primitive, avals: tuple[ShapedArray, ...], params: dict[str, Any]) -> ClosedJaxpr | None:
-    """Return the program of one operation; None for what has an effect, or is done by Python, however it is run."""
-    key = typed_items(params)
-    try:
-        hash(key)
-    except TypeError:
-        return _new_program(primitive, avals, params)
-    return _remembered_program(primitive, avals, tuple(params.items()), (key, trace_context()))
-
-
-@cache_of_programs(1024)
-def _remembered_program(primitive: Primitive, avals: tuple[ShapedArray, ...], items: tuple[tuple[str, Any], ...],
-                        context: Hashable) -> ClosedJaxpr | None:
-    return _new_program(primitive, avals, dict(items))
-
-
-def _new_program(primitive: Primitive, avals: tuple[ShapedArray, ...], params: dict[str, Any]) -> ClosedJaxpr | None:
-    if primitive is pjit_p:
-        return params["jaxpr"]  # type: ignore[no-any-return]
-    if primitive.compiled_eagerly:
-        return one_equation(primitive, avals, params)
-    if primitive.effects(*avals, **params) or any(aval.dtype == FLOAT0 for aval in avals):
-        return None
-    primitive.abstract_eval(*avals, **params)  # refuses what does not fit, also where no equation is written
-    closed = one_equation(primitive, avals, params)
-    return None if any(isinstance(kind_or_none(eqn), HostCall | None) for eqn in closed.eqns) else closed

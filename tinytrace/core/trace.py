@@ -212,7 +212,7 @@ class EvalTrace(Trace):
     name = "EvalTrace"
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        return _executor[0](primitive, args, params)
+        return apply_primitive(primitive, args, params)
 
 
 class Interpreter(EvalTrace):
@@ -299,12 +299,9 @@ def is_interpreting() -> bool:
 
 # --- inversions: what higher layers install, once, at import ---------------------------------------------------
 
-_executor: list[Callable[[Primitive, Sequence[Any], dict[str, Any]], Any]] = [apply_primitive]
-
-
-def install_executor(executor: Callable[[Primitive, Sequence[Any], dict[str, Any]], Any]) -> None:
-    """Let `api` decide who computes an operation that is met outside of a trace."""
-    _executor[0] = executor
+def install_executor(executor: Callable[[EvalTrace, Primitive, Sequence[Any], dict[str, Any]], Any]) -> None:
+    """Let `api` decide who computes an operation that is met outside of a trace: `process_primitive` of the bottom."""
+    setattr(EvalTrace, EvalTrace.process_primitive.__name__, executor)
 
 
 def install_methods(table: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from tinytrace.api.eager import execute
 from tinytrace.core.avals import ShapedArray, abstract_type_of
 from tinytrace.core.dtypes import canonicalize_dtype as canonicalize_dtype
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.trace import bottom_trace
 from tinytrace.lib.xla_bridge import Backend as Backend
 from tinytrace.util import absent_names
 
@@ -24,7 +25,7 @@ def apply_primitive(primitive: Primitive, *args: Any, **params: Any) -> Any:
     >>> twice_p.bind(4.0)
     Array(8., dtype=float32, weak_type=True)
     """
-    return execute(primitive, args, params)
+    return execute(bottom_trace, primitive, args, params)
 
 
 def abstractify(x: Any) -> ShapedArray:
