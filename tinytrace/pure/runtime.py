@@ -86,6 +86,11 @@ class _Library:
         for k, (x, y, z) in enumerate(zip(a.flat, b.flat, c.flat, strict=True)):
             out.flat[k] = _fused(float(x), float(y), float(z))
 
+    def tt_sort(self, size: int, kind: int, outer: int, n: int, inner: int, x: Any, out: Any) -> int:
+        """Put the elements of `x` into `out`, in rising order, NaN last; returns that nothing failed."""
+        out[...] = np.sort(x, kind="stable")
+        return 0
+
     def tt_source_count(self) -> int:
         """Return how many texts there are."""
         return len(_texts())

@@ -1,0 +1,29 @@
+"""Sorting by the host of programs, of arrays whose length no program was compiled for."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinytrace._runtime import ffi, lib
+from tinytrace.runtime.status import raise_status
+
+_KINDS = {"b": 0, "u": 0, "i": 1, "f": 2}
+"""How elements compare: TT_SIGNED and TT_FLOAT of csrc/tt_host.h."""
+
+
+def sorted_values(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the elements of `x` in rising order, as `lax.sort` does; x has one axis and real numbers of NumPy's own types.
+
+    The order is stable, which shows in the signs of zeros, and NaN comes last.
+
+    >>> sorted_values(np.array([3.0, np.nan, -1.0]))
+    array([-1.,  3., nan])
+    """
+    x = np.ascontiguousarray(x)
+    out = np.empty_like(x)
+    status = lib.tt_sort(x.itemsize, _KINDS[x.dtype.kind], 1, x.size, 1, ffi.from_buffer("char[]", x),
+                         ffi.from_buffer("char[]", out))
+    if status:
+        raise_status(status)
+    return out
