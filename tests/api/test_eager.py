@@ -164,7 +164,8 @@ def test_a_new_shape_of_an_elementwise_call_is_not_traced(monkeypatch):
 
 def test_a_known_operation_looks_at_no_setting(monkeypatch):
     x = jnp.arange(5.0)
-    calls = [lambda: lax.abs(x), lambda: lax.add(x, x), lambda: lax.reduce_max_p.bind(x, axes=(0,)), lambda: lax.square(x)]
+    calls = [lambda: lax.abs(x), lambda: lax.add(x, x), lambda: lax.reduce_max_p.bind(x, axes=(0,)),
+             lambda: lax.square(x)]
     before = [call().tolist() for call in calls for _ in range(3)][::3]
     monkeypatch.setattr(eager, "config", None)
     assert [call().tolist() for call in calls] == before

@@ -13,7 +13,7 @@ _KINDS = {"b": 0, "u": 0, "i": 1, "f": 2}
 
 
 def sorted_values(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the elements of `x` in rising order, as `lax.sort` does; x has one axis and real numbers of NumPy's own types.
+    """Return the elements of `x`, real numbers of NumPy's own types along one axis, in rising order as `lax.sort` does.
 
     The order is stable, which shows in the signs of zeros, and NaN comes last.
 
