@@ -257,6 +257,22 @@ PyObject *array_counted(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     return array;
 }
 
+/* array_copied(array): another array with a block of its own; Python says of a deleted one that it is. */
+PyObject *array_copied(PyObject *module, PyObject *array) {
+    (void)module;
+    if (Py_TYPE(array) != array_type)
+        return PyErr_Format(PyExc_TypeError, "array_copied takes an Array, got %R", array);
+    PyObject *buffer = ((Array *)array)->buffer, *elements = buffer ? NULL : array_elements((Array *)array), *copy = NULL;
+    if (buffer && (copy = buffer_of(((Buffer *)buffer)->nbytes)))
+        memcpy((void *)((Buffer *)copy)->address, (void *)((Buffer *)buffer)->address, ((Buffer *)buffer)->nbytes);
+    else if (elements)
+        copy = block_of_view(elements);
+    Py_XDECREF(elements);
+    PyObject *result = copy ? array_of(((Array *)array)->aval, copy) : NULL;
+    Py_XDECREF(copy);
+    return result;
+}
+
 /* array_of_view(aval, view): what ArrayBase(...) does for the result of a NumPy operation, at a quarter of its cost */
 PyObject *array_of_view(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     (void)module;

@@ -25,6 +25,7 @@ extern PySequenceMethods array_sequence;
 PyObject *array_of(PyObject *aval, PyObject *buffer);
 PyObject *array_of_view(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *array_filled(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *array_copied(PyObject *module, PyObject *array);
 PyObject *array_counted(PyObject *module, PyObject *const *args, Py_ssize_t n);
 
 /* What NumPy computes with: the view, or what Python sees. */

@@ -151,6 +151,21 @@ def test_bounds_of_slices_may_be_numbers_of_any_kind(kind):
         np.testing.assert_array_equal(jnp.asarray(x)[index], x[index])
 
 
+def test_copies_of_arrays_have_memory_of_their_own_however_often_they_are_made():
+    key, placed = jax.random.key(1), jax.device_put(jnp.arange(3.0), jax.devices()[0])
+    seen = np.asarray(jnp.arange(6).reshape(2, 3)).T
+    for x in (jnp.arange(5), jnp.zeros(5), jnp.float32(2), jnp.ones((3, 4)).T, jnp.arange(100_000), key, placed,
+              jnp.array(seen), jnp.zeros((0, 3)), jnp.array(1.5)):
+        for copied in [jnp.array(x) for _ in range(3)] + [jnp.copy(x) for _ in range(3)]:
+            assert copied.aval == x.aval
+            assert copied.committed == x.committed
+            if x.dtype == key.dtype:
+                assert jax.random.key_data(copied).tolist() == jax.random.key_data(x).tolist()
+                continue
+            assert not np.shares_memory(np.asarray(copied), np.asarray(x))
+            assert np.asarray(copied).tolist() == np.asarray(x).tolist()
+
+
 def test_a_copy_outlives_its_array():
     x = jax.numpy.arange(3.0)
     copies = copy.copy(x), copy.deepcopy(x), jax.numpy.array(x), jax.numpy.copy(x)

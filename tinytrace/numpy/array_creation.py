@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace import lax
+from tinytrace._dispatch import FastCallable, array_copied, current_epoch
 from tinytrace.api import devices
 from tinytrace.api.library import remembered
 from tinytrace.core.array import Array, array_from_host, array_of_own
@@ -81,11 +82,28 @@ def array(object: Any, dtype: DTypeLike = None, copy: bool = True, order: str | 
 
 
 _copied = remembered()(lax_copy)
+COPIED_AT_ONCE = 1 << 16
+"""Bytes of the largest array for whose copy nobody is asked; the copy of a larger one lets other threads run."""
+
+
+class _Copies(FastCallable):
+    """Copies of arrays, those of small ones in C once their type is known."""
+
+    def __init__(self) -> None:
+        self._configure(_Copies._first_call, (), ())
+
+    def _first_call(self, x: Array) -> Value:
+        if is_eager() and x.nbytes <= COPIED_AT_ONCE:
+            self._learn((x,), {}, array_copied, current_epoch())
+        return _copied(x)
+
+
+_copies = _Copies()
 
 
 def placed_copy(x: Array) -> Value:
     """Return a copy that lies where `x` does, a tracer while tracing."""
-    copied = _copied(x)
+    copied = _copies(x)
     return placed_as(copied, x) if type(copied) is Array else copied
 
 
@@ -148,7 +166,7 @@ def asarray(a: Any, dtype: DTypeLike = None, order: str | None = None, *, copy: 
 
     See https://numpy.org/doc/stable/reference/generated/numpy.asarray.html.
     """
-    if type(a) is Array and dtype is None and not copy and order in (None, "K") and device is None:
+    if dtype is None and type(a) is Array and order is None and copy is None and device is None:
         return a
     if dtype is None and device is None and order in (None, "K") and is_eager() \
             and (type(a) is float or (type(a) is int and -2 ** 31 <= a < 2 ** 31)):

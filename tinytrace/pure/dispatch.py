@@ -87,6 +87,11 @@ class ArrayBase:
         return _hooks.getitem(self, index)
 
 
+def array_copied(array: ArrayBase, /) -> Any:
+    """Return another array with elements of its own."""
+    return _hooks.array(array.aval, None, np.array(array._value))
+
+
 def array_counted(aval: Any, start: int, step: int, count: int, width: int, /) -> Any:
     """Return an array of the integers start, start + step, ..., of so many bytes."""
     elements = np.array(range(start, start + step * count, step), aval.dtype)
