@@ -7,6 +7,48 @@
 #include "views.h"
 #include <string.h>
 
+static Array ring = {.before = &ring, .after = &ring};
+
+/* A new Array without elements. Python's collector, which would visit each of them again and again, has nothing to find
+   in one: no object that an Array holds leads back to it. */
+static Array *array_made(PyTypeObject *type) {
+    int is_visited = type != array_type; /* a subclass may have attributes */
+    Array *array = is_visited ? (Array *)type->tp_alloc(type, 0) : PyObject_GC_New(Array, type);
+    if (!array)
+        return NULL;
+    if (!is_visited) {
+        array->aval = array->buffer = array->view = array->seen = array->weakrefs = NULL;
+        array->row = NULL;
+    }
+    array->before = ring.before;
+    array->after = &ring;
+    ring.before->after = array;
+    ring.before = array;
+    return array;
+}
+
+/* live_arrays(): the Arrays that have elements, newest first */
+PyObject *live_arrays(PyObject *module, PyObject *nothing) {
+    size_t count = 0, found = 0;
+    (void)module, (void)nothing;
+    for (Array *each = ring.before; each != &ring; each = each->before)
+        count++;
+    PyObject **arrays = PyMem_Calloc(count + 1, sizeof *arrays); /* making a list may run Python code */
+    if (!arrays)
+        return PyErr_NoMemory();
+    for (Array *each = ring.before; each != &ring; each = each->before)
+        if (Py_TYPE(each) == array_type && Py_REFCNT(each) > 0 && (each->buffer || each->view))
+            arrays[found++] = Py_NewRef(each);
+    PyObject *list = PyList_New((Py_ssize_t)found);
+    for (size_t i = 0; i < found; i++)
+        if (list)
+            PyList_SET_ITEM(list, (Py_ssize_t)i, arrays[i]);
+        else
+            Py_DECREF(arrays[i]);
+    PyMem_Free(arrays);
+    return list;
+}
+
 /* A given object, NULL for None. */
 static PyObject *or_null(PyObject *x) { return x == Py_None ? NULL : Py_NewRef(x); }
 
@@ -20,7 +62,7 @@ static PyObject *array_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return PyErr_Format(PyExc_TypeError, "an Array's elements are in a Buffer or a NumPy array, got %R", buffer);
     if (buffer == Py_None && !PyObject_TypeCheck(view, numpy_type))
         return PyErr_Format(PyExc_TypeError, "an Array needs elements: a Buffer or a NumPy array, got %R", view);
-    Array *array = (Array *)type->tp_alloc(type, 0);
+    Array *array = array_made(type);
     if (!array)
         return NULL;
     array->aval = Py_NewRef(aval);
@@ -36,6 +78,8 @@ static int array_init(PyObject *self, PyObject *args, PyObject *kwargs) {
 
 static void array_dealloc(PyObject *self) {
     Array *array = (Array *)self;
+    array->before->after = array->after;
+    array->after->before = array->before;
     if (array->weakrefs)
         PyObject_ClearWeakRefs(self);
     Py_XDECREF(array->aval);
@@ -43,6 +87,16 @@ static void array_dealloc(PyObject *self) {
     Py_XDECREF(array->view);
     Py_XDECREF(array->seen);
     Py_TYPE(self)->tp_free(self); /* the subclass's own deallocator, which called this one, gives its type back */
+}
+
+PyObject *array_make_view(Array *array) {
+    PyObject *whole = array->view, *view = view_of_row(whole, array->row);
+    if (!view)
+        return NULL;
+    array->view = view;
+    array->row = NULL;
+    Py_DECREF(whole); /* the view has it */
+    return view;
 }
 
 int array_is_looked_at(Array *array) { return array->seen && is_held_by_others(array->seen); }
@@ -53,6 +107,7 @@ void array_settle(Array *array, PyObject *buffer) {
     PyObject *view = array->view, *seen = array_is_looked_at(array) ? NULL : array->seen;
     array->buffer = Py_NewRef(buffer);
     array->view = NULL;
+    array->row = NULL;
     if (seen) /* what somebody holds stays what Python sees */
         array->seen = NULL;
     Py_XDECREF(view); /* may run Python code: everything is in place */
@@ -71,6 +126,7 @@ static PyObject *array_settle_method(PyObject *self, PyObject *buffer) {
 void array_delete(Array *array) {
     PyObject *buffer = array->buffer, *view = array->view, *seen = array->seen;
     array->buffer = array->view = array->seen = NULL;
+    array->row = NULL;
     Py_XDECREF(buffer); /* may run Python code: everything is in place */
     Py_XDECREF(view);
     Py_XDECREF(seen);
@@ -86,7 +142,7 @@ int array_owns(Array *array, Py_ssize_t borrowed) {
 }
 
 PyObject *array_again(Array *array, PyObject *aval) {
-    Array *again = (Array *)array_type->tp_alloc(array_type, 0);
+    Array *again = array_made(array_type);
     if (!again)
         return NULL;
     if (!array->buffer && !array->view) { /* what was given up by that allocation deleted it */
@@ -96,6 +152,7 @@ PyObject *array_again(Array *array, PyObject *aval) {
     again->aval = Py_NewRef(aval);
     again->buffer = Py_XNewRef(array->buffer);
     again->view = Py_XNewRef(array->view);
+    again->row = array->row;
     return (PyObject *)again;
 }
 
@@ -103,6 +160,12 @@ static PyObject *array_delete_method(PyObject *self, PyObject *nothing) {
     (void)nothing;
     array_delete((Array *)self);
     Py_RETURN_NONE;
+}
+
+static PyObject *array_get_view(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *view = array_view((Array *)self);
+    return view || PyErr_Occurred() ? Py_XNewRef(view) : Py_NewRef(Py_None);
 }
 
 static PyObject *array_deleted(PyObject *self, void *unused) {
@@ -118,7 +181,9 @@ static PyObject *array_looked_at(PyObject *self, void *unused) {
 /* What Python sees may be handed on, to somebody who writes to it: that is a block of the array's own, never memory that
    arrays share. */
 static int leave_shared_memory(Array *array) {
-    PyObject *view = array->view;
+    PyObject *view = array_view(array);
+    if (!view && PyErr_Occurred())
+        return 0;
     if (!view || Py_TYPE(view) != numpy_type || !is_shared_memory(elements_of_view(view)))
         return 1;
     PyObject *block = block_of_view(view);
@@ -136,7 +201,7 @@ static PyObject *array_value(PyObject *self, void *unused) {
     if (!leave_shared_memory(array))
         return NULL;
     PyObject *aval = Py_NewRef(array->aval), *buffer = Py_NewRef(array->buffer ? array->buffer : Py_None);
-    PyObject *view = Py_NewRef(array->view ? array->view : Py_None);
+    PyObject *view = Py_NewRef(array->view ? array->view : Py_None); /* all of it: there is no row any more */
     PyObject *seen = buffer != Py_None                ? view_of_buffer(aval, buffer)
                      : Py_TYPE(view) == numpy_type ? view_of_view(view)
                                                    : Py_NewRef(Py_None);
@@ -151,7 +216,7 @@ static PyObject *array_value(PyObject *self, void *unused) {
 }
 
 PyObject *array_elements(Array *array) {
-    return array->view ? Py_NewRef(array->view) : array_value((PyObject *)array, NULL);
+    return array->view ? Py_XNewRef(array_view(array)) : array_value((PyObject *)array, NULL);
 }
 
 /* memoryview(array): NumPy describes the elements. */
@@ -172,11 +237,11 @@ static PyBufferProcs array_buffer = {.bf_getbuffer = array_getbuffer};
 static PyMemberDef array_members[] = {
     {"aval", T_OBJECT_EX, offsetof(Array, aval), READONLY, "the type of the array"},
     {"_buffer", T_OBJECT, offsetof(Array, buffer), READONLY, "the pooled block, None while the elements are NumPy's"},
-    {"_view", T_OBJECT, offsetof(Array, view), READONLY, "the NumPy array that holds the elements, or None"},
     {NULL, 0, 0, 0, NULL}};
 
 static PyGetSetDef array_getset[] = {
     {"_value", array_value, NULL, "the elements as a NumPy array that cannot be written (no copy)", NULL},
+    {"_view", array_get_view, NULL, "the NumPy array that holds the elements, or None", NULL},
     {"_deleted", array_deleted, NULL, "has it no elements any more?", NULL},
     {"_looked_at", array_looked_at, NULL, "does somebody hold what `_value` gave?", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
@@ -198,11 +263,21 @@ PyTypeObject ArrayBaseType = {
     .tp_weaklistoffset = offsetof(Array, weakrefs)};
 
 PyObject *array_of(PyObject *aval, PyObject *buffer) {
-    Array *array = (Array *)array_type->tp_alloc(array_type, 0);
+    Array *array = array_made(array_type);
     if (!array)
         return NULL;
     array->aval = Py_NewRef(aval);
     array->buffer = Py_NewRef(buffer);
+    return (PyObject *)array;
+}
+
+PyObject *array_of_row(PyObject *aval, PyObject *view, char *row) {
+    Array *array = array_made(array_type);
+    if (!array)
+        return NULL;
+    array->aval = Py_NewRef(aval);
+    array->view = Py_NewRef(view);
+    array->row = row;
     return (PyObject *)array;
 }
 
@@ -280,7 +355,7 @@ PyObject *array_of_view(PyObject *module, PyObject *const *args, Py_ssize_t n) {
         return PyErr_Format(PyExc_TypeError, "array_of_view takes 2 arguments, got %zd", n);
     if (!PyObject_TypeCheck(args[1], numpy_type))
         return PyErr_Format(PyExc_TypeError, "array_of_view takes a NumPy array, got %R", args[1]);
-    Array *array = (Array *)array_type->tp_alloc(array_type, 0);
+    Array *array = array_made(array_type);
     if (!array)
         return NULL;
     array->aval = Py_NewRef(args[0]);

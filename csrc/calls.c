@@ -7,6 +7,7 @@
 #include "entry.h"
 #include "installed.h"
 #include "scalars.h"
+#include "views.h"
 #include <string.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/ndarraytypes.h>
@@ -53,10 +54,22 @@ static uintptr_t copy_elements(PyObject *x, const struct input *in, PyObject **b
     return to;
 }
 
+/* The elements of a row that lie in order. */
+static int copy_row(const Array *array, const struct input *in, PyObject **buffer) {
+    Py_ssize_t size;
+    const char *from = PyArray_TYPE((PyArrayObject *)array->view) == in->type
+                           ? elements_in_order(array->view, array->row, &size) : NULL;
+    if (!from || (size_t)size != in->size || !(*buffer = buffer_of(in->nbytes)))
+        return 0;
+    memcpy((void *)((Buffer *)*buffer)->address, from, in->nbytes);
+    return 1;
+}
+
 /* An Array; one whose elements are NumPy's gets a block for good. */
 static uintptr_t array_address(Array *array, const struct input *in, PyObject **pin) {
-    PyObject *view = array->view, *buffer = NULL;
-    if (!array->buffer && view && Py_TYPE(view) == numpy_type && copy_elements(view, in, &buffer))
+    PyObject *buffer = NULL;
+    if (!array->buffer && array->view && Py_TYPE(array->view) == numpy_type
+        && ((array->row && copy_row(array, in, &buffer)) || (array_view(array) && copy_elements(array->view, in, &buffer))))
         array_settle(array, buffer);
     Py_XDECREF(buffer);
     if (!array->buffer)

@@ -270,6 +270,7 @@ static PyMethodDef functions[] = {
     {"set_pool", set_pool, METH_VARARGS, "set_pool(alloc, free, call): the addresses of the runtime's functions"},
     {"set_array_types", set_array_types, METH_VARARGS,
      "set_array_types(Array, ndarray, read_only_view): what results are made as, and how Python sees them"},
+    {"live_arrays", live_arrays, METH_NOARGS, "live_arrays(): the Arrays that have elements, newest first"},
     {"array_copied", array_copied, METH_O, "array_copied(array): another array with a block of its own"},
     {"array_counted", (PyCFunction)(void (*)(void))array_counted, METH_FASTCALL,
      "array_counted(aval, start, step, count, width): start, start + step, ..., integers of so many bytes"},

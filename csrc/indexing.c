@@ -120,7 +120,9 @@ static PyObject *part_of(PyObject *self, PyObject *index) {
     int is_tuple = PyTuple_CheckExact(index);
     if (read_entries(&part, x, is_tuple ? &PyTuple_GET_ITEM(index, 0) : &index, is_tuple ? PyTuple_GET_SIZE(index) : 1)) {
         PyObject *aval = aval_of_part(((Array *)self)->aval, &part), *piece = NULL;
-        if (aval)
+        if (aval && PyLong_CheckExact(index))
+            result = array_of_row(aval, view, part.data);
+        else if (aval)
             piece = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(x)), part.ndim,
                                          part.dims, part.strides, part.data, 0, NULL);
         if (piece && PyArray_SetBaseObject((PyArrayObject *)piece, Py_NewRef(view)) == 0)
@@ -147,19 +149,6 @@ PyObject *array_item(PyObject *self, Py_ssize_t i) {
     return result;
 }
 
-/* The i-th part along the first axis of what `view` holds, which is no scalar. */
-static PyObject *row_of(PyObject *view, PyObject *aval, Py_ssize_t i) {
-    PyArrayObject *x = (PyArrayObject *)view;
-    PyObject *result = NULL;
-    PyObject *row = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(x)), PyArray_NDIM(x) - 1,
-                                         PyArray_DIMS(x) + 1, PyArray_STRIDES(x) + 1,
-                                         PyArray_BYTES(x) + i * PyArray_STRIDE(x, 0), 0, NULL);
-    if (row && PyArray_SetBaseObject((PyArrayObject *)row, Py_NewRef(view)) == 0)
-        result = array_of_view(NULL, (PyObject *[]){aval, row}, 2);
-    Py_XDECREF(row);
-    return result;
-}
-
 /* rows(array, aval, start, stop) */
 PyObject *rows(PyObject *module, PyObject *args) {
     PyObject *array, *aval;
@@ -174,7 +163,8 @@ PyObject *rows(PyObject *module, PyObject *args) {
     else if (view)
         PyErr_Format(PyExc_IndexError, "there are no rows from %zd to %zd", start, stop);
     for (Py_ssize_t i = start; list && i < stop; i++) {
-        PyObject *row = row_of(view, aval, i);
+        char *at = PyArray_BYTES((PyArrayObject *)view) + i * PyArray_STRIDE((PyArrayObject *)view, 0);
+        PyObject *row = array_of_row(aval, view, at);
         if (row)
             PyList_SET_ITEM(list, i - start, row);
         else

@@ -8,6 +8,7 @@
 #include "installed.h"
 #include "own_loops.h"
 #include "scalars.h"
+#include "views.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL tinytrace_numpy
 #define PY_UFUNC_UNIQUE_SYMBOL tinytrace_ufunc
@@ -83,17 +84,14 @@ int loop_of(PyObject *which, PyObject *aval, Loop *loop) {
 
 /* Where the elements of an Array are: as many as of the result, or one. NULL when NumPy must look at it. */
 static char *elements_of(Array *array, int type, Py_ssize_t width, Py_ssize_t count, Py_ssize_t *stride) {
-    PyArrayObject *view = (PyArrayObject *)array->view;
+    PyObject *view = array->view;
     char *elements = NULL;
     Py_ssize_t size = 0;
     if (array->buffer) {
         elements = (char *)((Buffer *)array->buffer)->address;
         size = (Py_ssize_t)((Buffer *)array->buffer)->nbytes / width;
-    } else if (view && Py_TYPE(view) == numpy_type && PyArray_TYPE(view) == type
-               && PyArray_CHKFLAGS(view, NPY_ARRAY_CARRAY_RO) && PyArray_ISNBO(PyArray_DESCR(view)->byteorder)) {
-        elements = PyArray_DATA(view);
-        size = PyArray_SIZE(view);
-    }
+    } else if (view && Py_TYPE(view) == numpy_type && PyArray_TYPE((PyArrayObject *)view) == type)
+        elements = elements_in_order(view, array->row, &size);
     *stride = size == count ? width : 0;
     return size == count || size == 1 ? elements : NULL;
 }
@@ -152,8 +150,9 @@ static void run_rows(const Loop *loop, char **addresses, const Py_ssize_t *strid
 }
 
 static int is_scattered(PyObject *leaf) {
-    PyArrayObject *view = Py_TYPE(leaf) == array_type ? (PyArrayObject *)((Array *)leaf)->view : NULL;
-    return view && Py_TYPE(view) == numpy_type && !PyArray_CHKFLAGS(view, NPY_ARRAY_C_CONTIGUOUS);
+    PyObject *view = Py_TYPE(leaf) == array_type ? ((Array *)leaf)->view : NULL;
+    Py_ssize_t size;
+    return view && Py_TYPE(view) == numpy_type && !elements_in_order(view, ((Array *)leaf)->row, &size);
 }
 
 /* Elements that do not lie in order, as those of `x.T`, are copied, once: whoever reads them again finds them in order. */

@@ -51,6 +51,23 @@ int is_held_by_others(PyObject *view) {
 
 uintptr_t elements_of_view(PyObject *view) { return (uintptr_t)PyArray_DATA((PyArrayObject *)view); }
 
+PyObject *view_of_row(PyObject *view, char *row) {
+    PyArrayObject *x = (PyArrayObject *)view;
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(x)), PyArray_NDIM(x) - 1,
+                                          PyArray_DIMS(x) + 1, PyArray_STRIDES(x) + 1, row, 0, NULL);
+    if (made && PyArray_SetBaseObject((PyArrayObject *)made, Py_NewRef(view)) < 0)
+        Py_CLEAR(made);
+    return made;
+}
+
+char *elements_in_order(PyObject *view, char *row, Py_ssize_t *size) {
+    PyArrayObject *x = (PyArrayObject *)view;
+    if (!PyArray_CHKFLAGS(x, NPY_ARRAY_CARRAY_RO) || !PyArray_ISNBO(PyArray_DESCR(x)->byteorder))
+        return NULL;
+    *size = row ? PyArray_SIZE(x) / PyArray_DIM(x, 0) : PyArray_SIZE(x);
+    return row ? row : PyArray_DATA(x);
+}
+
 PyObject *block_of_view(PyObject *view) {
     PyArrayObject *x = (PyArrayObject *)view;
     PyObject *block = buffer_of((size_t)PyArray_NBYTES(x));

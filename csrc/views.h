@@ -17,6 +17,13 @@ int is_held_by_others(PyObject *view);
 uintptr_t elements_of_view(PyObject *view);
 PyObject *block_of_view(PyObject *view);
 
+/* The row that begins at `row` of what a NumPy array holds, along its first axis; a new reference. */
+PyObject *view_of_row(PyObject *view, char *row);
+
+/* Where the elements lie of a NumPy array, or of its row that begins at `row`, and how many; NULL where they do not lie in
+   order. */
+char *elements_in_order(PyObject *view, char *row, Py_ssize_t *size);
+
 /* The same elements as a NumPy array that cannot be made writeable; a new reference, or None during the import. */
 PyObject *view_of_view(PyObject *view);
 

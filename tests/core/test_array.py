@@ -3,6 +3,7 @@ import copy
 import ctypes
 import gc
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.core import array
+from tinytrace.pure import PURE
 
 
 @pytest.mark.parametrize(("make", "text"), [
@@ -173,3 +175,82 @@ def test_a_copy_outlives_its_array():
     assert [y.tolist() for y in copies] == [[0, 1, 2]] * 4
     with pytest.raises(RuntimeError, match="deleted"):
         copy.copy(x)
+
+
+def rows_in_every_way(x):
+    """The parts of an array along its first axis, as arrays that nobody has looked at."""
+    yield from ([x[i] for i in range(len(x))], list(x), list(jnp.unstack(x)), [x[i - len(x)] for i in range(len(x))])
+
+
+@pytest.mark.parametrize("make", [
+    lambda: jnp.arange(6.0), lambda: jnp.arange(12).reshape(3, 4), lambda: jnp.arange(12.0).reshape(3, 4).T,
+    lambda: jnp.arange(24.0).reshape(2, 3, 4)[:, ::-1], lambda: jnp.arange(24.0).reshape(2, 3, 4)[1],
+    lambda: jnp.zeros((5, 2)), lambda: jnp.ones((3, 0)), lambda: jnp.array(np.arange(4, dtype=np.int8))[::-1],
+])
+def test_rows_are_what_numpy_shows_whatever_is_done_with_them_first(make):
+    expected = np.array(make())
+    uses = {
+        "numpy": np.asarray, "again": lambda row: np.asarray(jax.jit(lambda x: x)(row)),
+        "copied": lambda row: np.asarray(jnp.array(row)), "operation": lambda row: np.asarray(row + row) // 2,
+        "operation of another": lambda row: np.asarray(jnp.where(row == row, row, row)),
+        "program": lambda row: np.asarray(jax.jit(lambda x: x * 3)(row)) // 3, "view": lambda row: row._view,
+        "block": lambda row: np.asarray(row) if row.address else None, "pickled": lambda row: pickle.loads(
+            pickle.dumps(row)), "reshaped": lambda row: np.asarray(row.reshape(-1)).reshape(row.shape),
+        "broadcast": lambda row: np.asarray(jnp.broadcast_to(row, (2, *row.shape)))[1],
+    }
+    for use in uses.values():
+        for rows in rows_in_every_way(make()):
+            gc.collect()
+            for row, wanted in zip(rows, expected, strict=True):
+                assert (row.shape, row.dtype) == (wanted.shape, wanted.dtype)
+                assert np.asarray(use(row)).tolist() == wanted.tolist()
+                assert [np.asarray(part).tolist() for part in row] == wanted.tolist() if row.ndim else True
+
+
+def test_rows_outlive_their_array_and_are_deleted_alone():
+    x = jax.jit(lambda x: x + 1)(jnp.arange(12.0).reshape(3, 4))
+    rows, again, gone = list(x), x[1], x[2]
+    gone.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        np.asarray(gone)
+    donated = jax.jit(lambda x: x * 0, donate_argnums=0)(x)
+    for _ in range(20):
+        jax.jit(lambda x: x * 0)(jnp.arange(12.0).reshape(3, 4))
+    assert [row.tolist() for row in rows] == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
+    assert again.tolist() == [5, 6, 7, 8]
+    assert not donated.any()
+
+
+@pytest.mark.skipif(PURE, reason="without C the collector visits every object of Python")
+def test_the_collector_does_not_visit_arrays():
+    for x in (jnp.arange(3), jnp.zeros(3), jnp.arange(3)[1], np.float32(1) + jnp.ones(2), jax.random.key(0)):
+        assert not gc.is_tracked(x)
+
+
+def test_live_arrays_are_those_with_elements_newest_first():
+    before = {id(x) for x in jax.live_arrays()}
+    mine = [jnp.arange(3) + k for k in range(4)] + [jnp.arange(5)[2]]
+    mine[1].delete()
+    del mine[2]
+    found = [id(x) for x in jax.live_arrays() if id(x) not in before]
+    mine_found = [number for number in found if number in set(map(id, mine))]
+    assert set(mine_found) == {id(x) for x in mine if not x.is_deleted()}
+    if not PURE:
+        assert mine_found == [id(x) for x in reversed(mine) if not x.is_deleted()]
+
+
+def test_arrays_are_listed_while_threads_make_and_drop_them():
+    stop = []
+
+    def churn():
+        while not stop:
+            list(jnp.arange(50))
+
+    threads = [threading.Thread(target=churn) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(200):
+        assert all(isinstance(x, jax.Array) for x in jax.live_arrays())
+    stop.append(1)
+    for thread in threads:
+        thread.join()

@@ -214,10 +214,13 @@ class Array(ArrayBase):
         if not self.aval.shape:
             raise TypeError("iteration over a 0-d array")
         self._check_not_deleted()
-        aval = self.aval.update(shape=self.aval.shape[1:])
         stop = int(self.aval.shape[0])
         return itertools.chain.from_iterable(
-            _dispatch.rows(self, aval, i, min(i + ITERATED, stop)) for i in range(0, stop, ITERATED))
+            self._rows(i, min(i + ITERATED, stop)) for i in range(0, stop, ITERATED))
+
+    def _rows(self, start: int, stop: int) -> list[Array]:
+        """Return parts along the first axis; each becomes an array of NumPy's, or a block, when it is needed."""
+        return _dispatch.rows(self, self.aval.update(shape=self.aval.shape[1:]), start, stop)
 
     def __bool__(self) -> bool:
         if self.aval.size == 0:

@@ -313,7 +313,8 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Value, ...]:
     See https://numpy.org/doc/stable/reference/generated/numpy.unstack.html.
     """
     if type(x) is Array and x.ndim and is_eager() and not config.checks_results:  # views: no program has to make them
-        return tuple(moveaxis(x, axis, 0))
+        moved = moveaxis(x, axis, 0)
+        return tuple(moved._rows(0, len(moved)))
     return _unstacked(x, axis=axis)
 
 

@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -85,6 +86,11 @@ class ArrayBase:
 
     def __getitem__(self, index: Any, /) -> Any:
         return _hooks.getitem(self, index)
+
+
+def live_arrays() -> list[Any]:
+    """Return the Arrays that have elements; the collector knows them here, but those that are frozen."""
+    return [x for x in gc.get_objects() if type(x) is _hooks.array and not x._deleted]
 
 
 def array_copied(array: ArrayBase, /) -> Any:
