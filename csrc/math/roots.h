@@ -27,24 +27,29 @@ static inline double tt_cbrt_f64(double x) {
     return (size == 0.0) | !(size < __builtin_inf()) ? x : __builtin_copysign(t, x);
 }
 
-/* tt: tt_cbrt_f32; needs: tt_bits_f32, tt_float_f32, tt_fma_f32, tt_fma_f64; long */
+/* tt: tt_cbrt_f32; needs: tt_bits_f32, tt_float_f32, tt_fma_f32; long */
 /* Floats find y = 1 / cbrt(x), which takes no division: with h = 1 - x y**3, the rest of the series is y (1 + h / 3 +
-   2 h**2 / 9 + 14 h**3 / 81 + ...), four terms of it, then two. From x y**2 one step of Newton's method leads to the root
-   in double precision, which is rounded once: within 0.51 ulp. */
+   2 h**2 / 9 + 14 h**3 / 81 + ...), four terms of it, then two. From t = x y**2 one step of Newton's method leads to the
+   root; it wants x - t**3 exactly, which takes fused products, or doubles. Rounded once: within 0.51 ulp. */
 static inline float tt_cbrt_f32(float x) {
     float size = __builtin_fabsf(x);
-    float a = size < 0x1p-126f ? size * 0x1p24f : size;
-    float y = tt_float_f32(0x54A21D2Au - tt_bits_f32(a) / 3);
+    float a = size < 0x1p-90f ? size * 0x1p60f : size; /* so that what is left over is no subnormal number */
+    float y = tt_float_f32(0x54A21D2Au - (uint32_t)(int32_t)((float)(int32_t)tt_bits_f32(a) * 0.33333334f));
     float h = tt_fma_f32(-a * y, y * y, 1.0f);
     float series = tt_fma_f32(h, tt_fma_f32(h, 0.17283951f, 0.22222222f), 0.33333334f);
     y = tt_fma_f32(y * h, series, y);
     h = tt_fma_f32(-a * y, y * y, 1.0f);
     y = tt_fma_f32(y * h, 0.33333334f, y);
-    float square = y * y;
-    double t = a * square;
-    t = tt_fma_f64(tt_fma_f64(t * t, t, -(double)a), (double)(square * -0.33333334f), t);
-    t = size < 0x1p-126f ? t * 0x1p-8 : t;
-    return (size == 0.0f) | !(size < __builtin_inff()) ? x : __builtin_copysignf((float)t, x);
+    float inverse_square = y * y, t = a * inverse_square;
+#if defined __FP_FAST_FMAF || defined __FMA__
+    float square = t * t, rest = __builtin_fmaf(-square, t, a);
+    rest = __builtin_fmaf(-__builtin_fmaf(t, t, -square), t, rest);
+#else
+    float rest = (float)(a - (double)t * t * t);
+#endif
+    t = tt_fma_f32(rest, inverse_square * 0.33333334f, t);
+    t = size < 0x1p-90f ? t * 0x1p-20f : t;
+    return (size == 0.0f) | !(size < __builtin_inff()) ? x : __builtin_copysignf(t, x);
 }
 
 /* tt: tt_rem_step; needs:  */
