@@ -14,6 +14,8 @@
 #include "traces.h"
 
 static long long epoch;                                 /* what was learnt for an earlier epoch is out of date */
+static PyTypeObject CallableType;
+static PyObject *shorten;                               /* called with what a known call raised */
 static int paused;                                      /* settings are overridden somewhere: everything is a miss */
 
 /* --- FastCallable --------------------------------------------------------------------------------------------- */
@@ -23,8 +25,11 @@ typedef struct Callable {
     PyObject *table; /* key -> entry; NULL while nothing is known */
     PyObject *miss;  /* miss(self, *args, **kwargs) answers what the table does not */
     PyObject *static_names, *attributes, *weakrefs;
-    uint64_t static_bits; /* which positional arguments are static */
+    struct Callable *known; /* whose table answers: its own, where this is NULL */
+    uint64_t static_bits;   /* which positional arguments are static */
     int enabled;
+    int is_front;    /* it stands in front of `miss`, which is called as if it were not there */
+    int hands_back;  /* an Array alone is its own answer */
     struct Callable *before, *after; /* all of them, in a ring */
 } Callable;
 
@@ -73,6 +78,8 @@ static PyObject *call_miss(Callable *self, PyObject *args, PyObject *kwargs) {
     Py_ssize_t n = PyTuple_GET_SIZE(args);
     if (!self->miss)
         return PyErr_Format(PyExc_TypeError, "a %s that is not configured cannot be called", Py_TYPE(self)->tp_name);
+    if (self->is_front)
+        return PyObject_Call(self->miss, args, kwargs);
     PyObject *all = PyTuple_New(n + 1), *miss = Py_NewRef(self->miss), *result = NULL;
     if (all) {
         PyTuple_SET_ITEM(all, 0, Py_NewRef(self));
@@ -85,9 +92,26 @@ static PyObject *call_miss(Callable *self, PyObject *args, PyObject *kwargs) {
     return result;
 }
 
+/* Lets Python shorten the traceback of what a known call raised, as the function behind a front does of what it raises. */
+static void shorten_error(void) {
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    if (traceback)
+        PyException_SetTraceback(error, traceback);
+    Py_XDECREF(shorten ? PyObject_CallOneArg(shorten, error) : NULL);
+    PyErr_Clear();
+    Py_XSETREF(traceback, PyException_GetTraceback(error));
+    PyErr_Restore(type, error, traceback);
+}
+
 static PyObject *callable_call(PyObject *object, PyObject *args, PyObject *kwargs) {
-    Callable *self = (Callable *)object;
-    PyObject *result = may_be_fast(self) ? answer(self, args, kwargs) : NULL;
+    Callable *self = (Callable *)object, *known = self->known ? self->known : self;
+    if (self->hands_back && !kwargs && PyTuple_GET_SIZE(args) == 1 && Py_TYPE(PyTuple_GET_ITEM(args, 0)) == array_type)
+        return Py_NewRef(PyTuple_GET_ITEM(args, 0));
+    PyObject *result = may_be_fast(known) ? answer(known, args, kwargs) : NULL;
+    if (!result && PyErr_Occurred() && self->is_front)
+        shorten_error();
     return result || PyErr_Occurred() ? result : call_miss(self, args, kwargs);
 }
 
@@ -161,6 +185,25 @@ static PyObject *callable_configure(PyObject *object, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* _stand_before(function, hands_back=False): calls that are not known are the function's */
+static PyObject *callable_stand_before(PyObject *object, PyObject *args) {
+    Callable *self = (Callable *)object;
+    PyObject *function;
+    if (!PyArg_ParseTuple(args, "O|p", &function, &self->hands_back))
+        return NULL;
+    self->is_front = 1;
+    Py_XSETREF(self->miss, Py_NewRef(function));
+    Py_RETURN_NONE;
+}
+
+/* _know_by(other): what is known is in the table of another callable */
+static PyObject *callable_know_by(PyObject *object, PyObject *other) {
+    if (!PyObject_TypeCheck(other, &CallableType))
+        return PyErr_Format(PyExc_TypeError, "expected a FastCallable, got %R", other);
+    Py_XSETREF(((Callable *)object)->known, (Callable *)Py_NewRef(other));
+    Py_RETURN_NONE;
+}
+
 static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     (void)args, (void)kwargs;
     Callable *self = (Callable *)type->tp_alloc(type, 0);
@@ -177,6 +220,7 @@ static int callable_traverse(PyObject *object, visitproc visit, void *arg) {
     Callable *self = (Callable *)object;
     Py_VISIT(self->table);
     Py_VISIT(self->miss);
+    Py_VISIT(self->known);
     Py_VISIT(self->static_names);
     Py_VISIT(self->attributes);
     return 0;
@@ -187,6 +231,7 @@ static int callable_clear(PyObject *object) {
     self->enabled = 0;
     Py_CLEAR(self->table);
     Py_CLEAR(self->miss);
+    Py_CLEAR(self->known);
     Py_CLEAR(self->attributes);
     return 0;
 }
@@ -226,6 +271,10 @@ static PyObject *forget(PyObject *module, PyObject *nothing) {
 static PyMethodDef callable_methods[] = {
     {"_configure", callable_configure, METH_VARARGS,
      "_configure(miss, static_positions, static_names): miss(self, *args, **kwargs) answers what is not known"},
+    {"_stand_before", callable_stand_before, METH_VARARGS,
+     "_stand_before(function, hands_back=False): function(*args, **kwargs) answers what is not known; hands_back: an Array\n"
+     "alone is its own answer"},
+    {"_know_by", callable_know_by, METH_O, "_know_by(other): what another callable knows is known"},
     {"_learn", callable_learn, METH_VARARGS,
      "_learn(args, kwargs, entry, epoch): answer such calls with `entry` from now on, unless the epoch has ended"},
     {NULL, NULL, 0, NULL}};
@@ -249,6 +298,12 @@ static PyObject *set_paused(PyObject *module, PyObject *on) {
     if (truth < 0)
         return NULL;
     paused = truth;
+    Py_RETURN_NONE;
+}
+
+static PyObject *set_shorten(PyObject *module, PyObject *function) {
+    (void)module;
+    Py_XSETREF(shorten, Py_NewRef(function));
     Py_RETURN_NONE;
 }
 
@@ -289,6 +344,7 @@ static PyMethodDef functions[] = {
     {"set_shared_memory", set_shared_memory, METH_VARARGS,
      "set_shared_memory(address, nbytes): where elements are that arrays share until somebody looks at them"},
     {"set_raise_status", set_raise_status, METH_O, "set_raise_status(function): called with a status that is not 0"},
+    {"set_shorten", set_shorten, METH_O, "set_shorten(function): called with what a known call of a front raised"},
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},
     {"held_by", held_by, METH_VARARGS, "held_by(module, package, deep): a number for what a module holds"},
     {"read_private", read_private, METH_VARARGS,

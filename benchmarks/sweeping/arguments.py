@@ -84,6 +84,7 @@ BY_NAME: dict[str, Arguments] = {
     "full": lambda n, d: ((n,), 2.0),
     "linspace": lambda n, d: (0.0, 1.0, n),
     "reshape": lambda n, d: (_rows(n, d), (-1,)),
+    "broadcast": lambda n, d: (numbers(10, d), (max(1, n // 10),)),
     "broadcast_to": lambda n, d: (numbers(10, d), (max(1, n // 10), 10)),
     "concatenate": lambda n, d: ([_x(n, d), _y(n, d)],),
     "stack": lambda n, d: ([_x(n, d), _y(n, d)],),

@@ -32,7 +32,6 @@ REASONS = (
     Reason("NumPy leaves the memory as it is; here, as in JAX, it is zeros", "numpy.empty numpy.empty_like"),
     Reason("hands its argument back: a call of Python, or of a jitted function, in NumPy of C", "numpy.asarray"),
     Reason("a copy of 4 KB: three calls of Python around it", "numpy.array", most=10_000),
-    Reason("NumPy's function of this name makes an iterator and no array", "lax.broadcast"),
     Reason("the samples are JAX's to the bit, a hash for each; NumPy's generator counts on", "random.*"),
     Reason("from 1 MiB on elements that are reordered are copied, as JAX's are; NumPy shows its argument",
            "numpy.flip* numpy.moveaxis *.matrix_transpose", least=100_000, calls="jitted"),

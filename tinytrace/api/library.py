@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
+from tinytrace._dispatch import FastCallable, set_shorten
 from tinytrace.api.devices import device_put
 from tinytrace.api.eager import EagerFunction
 from tinytrace.api.jit import jit
 from tinytrace.core.array import Array
 from tinytrace.core.avals import aval_of
 from tinytrace.core.compile_time import CompileTimeTrace
+from tinytrace.core.moving import CarriedFunction, by_reference
 from tinytrace.core.trace import Trace, bottom_trace, current_trace
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.tracebacks import boundary, shorten
@@ -70,6 +73,7 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
                 if trace is bottom_trace:
                     if eager is None:
                         eager = EagerFunction(plain, staged(), elementwise=elementwise, is_one_program=True)
+                        front._know_by(eager)
                     return eager(*args, **kwargs)
                 if type(trace) is CompileTimeTrace:
                     return trace.call(call, args, kwargs)
@@ -84,7 +88,8 @@ def library_jit(*static_argnames: str, static_argnums: tuple[int, ...] | None = 
                 shorten(error)
                 raise
 
-        return of_library(call)  # type: ignore[return-value]
+        front = LibraryFunction(of_library(call))
+        return front  # type: ignore[return-value]
 
     return decorate
 
@@ -119,6 +124,7 @@ def inline_jit(*static_argnames: str, elementwise: bool = False) -> Callable[[F]
                 if trace is bottom_trace:
                     if eager is None:
                         eager = EagerFunction(plain, staged(), elementwise=elementwise, is_one_program=True)
+                        front._know_by(eager)
                     return eager(*args, **kwargs)
                 if type(trace) is DynamicJaxprTrace:
                     trace.inlined += 1
@@ -139,7 +145,8 @@ def inline_jit(*static_argnames: str, elementwise: bool = False) -> Callable[[F]
                 shorten(error)
                 raise
 
-        return of_library(call)  # type: ignore[return-value]
+        front = LibraryFunction(of_library(call))
+        return front  # type: ignore[return-value]
 
     return decorate
 
@@ -174,14 +181,67 @@ def remembered(*static_argnames: str, static_argnums: tuple[int, ...] | None = N
                 if eager is None:
                     jitted = jit(function, static_argnums=static_argnums, static_argnames=static_argnames)
                     eager = EagerFunction(function, jitted, arrays_alone=not numbers, elementwise=elementwise)
+                    front._know_by(eager)
                 return eager(*args, **kwargs)
             except Exception as error:
                 shorten(error)
                 raise
 
-        return of_library(call)  # type: ignore[return-value]
+        front = LibraryFunction(of_library(call))
+        return front  # type: ignore[return-value]
 
     return decorate
+
+
+def hands_back(function: F) -> F:
+    """Decorate a function that gives an Array, as its only argument, back as it is: no Python runs for that."""
+    return LibraryFunction(function, hands_back=True)  # type: ignore[return-value]
+
+
+def known_by(known: FastCallable) -> Callable[[F], F]:
+    """Decorate a function whose calls are known by another callable, which learns them as they are made."""
+
+    def decorate(function: F) -> F:
+        front = LibraryFunction(function)
+        front._know_by(known)
+        return front  # type: ignore[return-value]
+
+    return decorate
+
+
+class LibraryFunction(FastCallable):
+    """A library function as users have it: calls that are known are answered in C, all others by the function behind.
+
+    hands_back: does it give an Array, as its only argument, back as it is?
+    """
+
+    def __init__(self, function: Callable[..., Any], hands_back: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self._stand_before(function, hands_back)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return repr(vars(self)["__wrapped__"])
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return by_reference(self) or (LibraryFunction, (CarriedFunction(vars(self)["__wrapped__"]),))
+
+    def __copy__(self) -> LibraryFunction:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LibraryFunction:
+        return self
+
+
+@boundary
+def _shorten(error: Exception) -> None:
+    if isinstance(error, Exception):
+        shorten(error)
+
+
+set_shorten(_shorten)
 
 
 def of_library(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -217,4 +277,4 @@ def _as_array(x: Any) -> Any:
     return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
-__all__ = ["inline_jit", "is_staging", "library_jit", "remembered"]
+__all__ = ["LibraryFunction", "hands_back", "inline_jit", "is_staging", "known_by", "library_jit", "remembered"]

@@ -10,7 +10,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace._dispatch import FastCallable, array_copied, current_epoch
 from tinytrace.api import devices
-from tinytrace.api.library import remembered
+from tinytrace.api.library import hands_back, known_by, remembered
 from tinytrace.core.array import Array, array_from_host, array_of_own
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import (
@@ -157,6 +157,7 @@ def concatenated(arrays: Sequence[Value], axis: int) -> Value:
     return arrays[0]
 
 
+@hands_back
 def asarray(a: Any, dtype: DTypeLike = None, order: str | None = None, *, copy: bool | None = None,
             device: Any = None) -> Value:
     """Return `a` as an array; an array of the right dtype is returned as it is.
@@ -218,6 +219,7 @@ def _real_part_converted(x: Value, dtype: Any) -> Value:
 
 # --- filled arrays ---------------------------------------------------------------------------------------------
 
+@known_by(filled.zeros)
 def zeros(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
     """Return zeros.
 
@@ -231,6 +233,7 @@ def zeros(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
     return result if device is None else devices.created_at(result, device)
 
 
+@known_by(filled.ones)
 def ones(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
     """Return ones.
 
@@ -243,6 +246,7 @@ def ones(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
     return result if device is None else devices.created_at(result, device)
 
 
+@known_by(filled.empty)
 def empty(shape: Any, dtype: DTypeLike = None, *, device: Any = None) -> Value:
     """Return zeros: no memory is left undefined here.
 

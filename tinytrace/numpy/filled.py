@@ -26,7 +26,7 @@ class Filled(FastCallable):
 
     def __init__(self, name: str, number: int) -> None:
         self.name, self.number = name, number
-        self._configure(Filled._first_call, (0, 1), ())
+        self._configure(Filled._first_call, (0, 1), ("dtype",))
 
     def _first_call(self, shape: Any, dtype: Any) -> Value:
         epoch = current_epoch()
@@ -34,8 +34,14 @@ class Filled(FastCallable):
         if aval is None:
             return self._of_any(shape, dtype)
         if (entry := number_entry(self.number, aval)) is not None:
-            self._learn((shape, dtype), {}, entry, epoch)
+            for args, kwargs in self._ways(shape, dtype):
+                self._learn(args, kwargs, entry, epoch)
         return full_of_number(self.number, aval)
+
+    @staticmethod
+    def _ways(shape: Any, dtype: Any) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+        """Return the positional and keyword arguments by which users ask for these."""
+        return [((shape, dtype), {}), ((shape,), {"dtype": dtype}), *([((shape,), {})] if dtype is None else [])]
 
     def _of_any(self, shape: Any, dtype: Any) -> Value:
         """Answer while something is traced, or for what must be looked at, or refused."""

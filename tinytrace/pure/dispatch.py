@@ -247,6 +247,12 @@ class FastCallable:
                    static_names: tuple[str, ...] | None, /) -> None:
         self._miss = miss.__get__(self)
 
+    def _stand_before(self, function: Callable[..., Any], hands_back: bool = False, /) -> None:
+        self._miss = function
+
+    def _know_by(self, other: FastCallable, /) -> None:
+        """Know nothing."""
+
     def _learn(self, args: tuple[Any, ...], kwargs: dict[str, Any], entry: Any, epoch: int = 0, /) -> bool:
         """Learn nothing: the function's own cache, in Python, answers."""
         return False
@@ -311,6 +317,10 @@ def set_shared_memory(address: int, nbytes: int, /) -> None:
 
 def set_raise_status(function: Callable[[int], Any], /) -> None:
     """Take what is called when a program fails: none runs."""
+
+
+def set_shorten(function: Callable[[Exception], None], /) -> None:
+    """Take what shortens tracebacks of known calls: there are none."""
 
 
 def set_paused(on: bool, /) -> None:
