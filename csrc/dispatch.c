@@ -14,9 +14,13 @@
 #include "traces.h"
 
 static long long epoch;                                 /* what was learnt for an earlier epoch is out of date */
+<<<<<<< HEAD
 static PyTypeObject CallableType;
 static PyObject *shorten;                               /* called with what a known call raised */
 static int paused;                                      /* settings are overridden somewhere: everything is a miss */
+=======
+static int paused;                                      /* somebody sees all calls: everything is a miss */
+>>>>>>> e90e52c (Known calls under overridden settings are answered without Python)
 
 /* --- FastCallable --------------------------------------------------------------------------------------------- */
 
@@ -38,7 +42,7 @@ enum { MOST_ENTRIES = 4096 }; /* of one table */
 static Callable ring = {.before = &ring, .after = &ring};
 
 static inline int may_be_fast(Callable *self) {
-    return self->table && !paused && self->enabled && at_bottom();
+    return self->table && !paused && !calls_are_pythons() && self->enabled && at_bottom();
 }
 
 static PyObject *run(PyObject *entry, PyObject **leaves, Py_ssize_t n, PyObject *args, PyObject *kwargs) {
@@ -138,8 +142,8 @@ static PyObject *callable_learn(PyObject *object, PyObject *arguments) {
     Key key;
     if (!PyArg_ParseTuple(arguments, "O!O!O|L", &PyTuple_Type, &args, &PyDict_Type, &kwargs, &entry, &begun))
         return NULL;
-    /* An answer under overridden settings, or under those of an earlier epoch, is no answer under others. */
-    if (!self->enabled || paused || begun != epoch)
+    /* An answer under settings of an earlier epoch is no answer under others. */
+    if (!self->enabled || paused || calls_are_pythons() || begun != epoch)
         Py_RETURN_FALSE;
     PyObject *tuple = key_of(self->static_names, self->static_bits, args, PyDict_GET_SIZE(kwargs) ? kwargs : NULL, &key);
     objects_clear(&key.leaves);
@@ -346,6 +350,7 @@ static PyMethodDef functions[] = {
     {"set_raise_status", set_raise_status, METH_O, "set_raise_status(function): called with a status that is not 0"},
     {"set_shorten", set_shorten, METH_O, "set_shorten(function): called with what a known call of a front raised"},
     {"set_paused", set_paused, METH_O, "set_paused(on): while on, every call is a miss"},
+    {"set_context", set_context, METH_O, "set_context(context): what stands for this thread's own settings in keys"},
     {"held_by", held_by, METH_VARARGS, "held_by(module, package, deep): a number for what a module holds"},
     {"read_private", read_private, METH_VARARGS,
      "read_private(folders, files, owner, other_owner): the bytes of files that only these can have written"},

@@ -48,6 +48,22 @@ static __attribute__((cold, noinline)) int objects_grow(struct objects *self) {
     return 1;
 }
 
+static _Thread_local PyObject *context; /* owned: stands for the settings that this thread overrides; NULL: none */
+static _Thread_local int has_no_keys;
+
+int calls_are_pythons(void) { return has_no_keys; }
+
+/* set_context(context): what stands for this thread's own settings from now on, None for those of the process, or False:
+   its calls are Python's */
+PyObject *set_context(PyObject *module, PyObject *given) {
+    PyObject *before = context;
+    (void)module;
+    has_no_keys = given == Py_False;
+    context = given == Py_False || given == Py_None ? NULL : Py_NewRef(given);
+    Py_XDECREF(before);
+    Py_RETURN_NONE;
+}
+
 static PyObject *node_kinds, *reader_name; /* class -> its kind; "reader" */
 
 /* set_node_kinds(kinds) */
@@ -281,7 +297,7 @@ PyObject *key_of(PyObject *static_names, uint64_t static_bits, PyObject *args, P
     objects_init(&key->leaves);
     key->depth = key->ran_python = 0;
     Py_INCREF(static_names);
-    int has_key = read_call(static_names, static_bits, args, kwargs, key);
+    int has_key = (!context || push(key, context)) && read_call(static_names, static_bits, args, kwargs, key);
     Py_DECREF(static_names);
     if (!has_key)
         drop_exception(); /* what a node's function raises, Python finds again and says better */

@@ -21,6 +21,10 @@ typedef struct {
    exception, when it has none here. All of static_names are plain strings. */
 PyObject *key_of(PyObject *static_names, uint64_t static_bits, PyObject *args, PyObject *kwargs, Key *key);
 void objects_clear(struct objects *self);
+
+/* Are the calls of this thread Python's? */
+int calls_are_pythons(void);
+PyObject *set_context(PyObject *module, PyObject *context);
 PyObject *set_node_kinds(PyObject *module, PyObject *kinds);
 
 #endif

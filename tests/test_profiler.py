@@ -64,7 +64,7 @@ def test_nothing_is_left_behind(tmp_path):
     with pytest.raises(TypeError, match="incompatible shapes"), profiler.trace(tmp_path):
         jax.jit(jnp.add)(X, np.ones(2))
     assert JitFunction.observer is None
-    assert sys.modules[trace_context.__module__]._overrides == 0  # calls are answered without Python again
+    assert sys.modules[trace_context.__module__]._watchers == 0  # calls are answered without Python again
     assert f(X).tolist() == [4, 2, 3]
     assert f._cache_size() == 1
     assert not profiler.TraceAnnotation.is_enabled()

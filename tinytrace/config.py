@@ -20,46 +20,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import Any
 
 from tinytrace._dispatch import forget, set_paused
-
-_TRUE, _FALSE = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")
-
-
-def env_bool(variable: str, default: bool) -> bool:
-    """Read a truth value from an environment variable.
-
-    Raises: ValueError if the variable is set to something that is no truth value.
-    """
-    text = os.environ.get(variable, str(default)).lower()
-    if text not in _TRUE + _FALSE:
-        raise ValueError(f"invalid truth value {text!r} for environment {variable!r}: use one of {_TRUE + _FALSE}")
-    return text in _TRUE
-
-
-def env_int(variable: str, default: int) -> int:
-    """Read an integer from an environment variable; ValueError names the variable if it holds none."""
-    text = os.environ.get(variable, str(default))
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"invalid integer {text!r} for environment {variable!r}") from None
-
-
-def env_choice(variable: str, default: str, choices: tuple[str, ...]) -> str:
-    """Read one of `choices` from an environment variable; ValueError names the variable and the choices."""
-    text = os.environ.get(variable, default)
-    if text not in choices:
-        raise ValueError(f"invalid value {text!r} for environment {variable!r}: use one of {list(choices)}")
-    return text
-
+from tinytrace.call_contexts import PAUSING, enter_context, leave_context
+from tinytrace.environment import env_bool, env_choice, env_int, env_optional
 
 PRECISIONS = ("default", "high", "highest", "bfloat16", "tensorfloat32", "float32")
 PRNG_IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")
 GUARDS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
-def env_optional(variable: str, choices: tuple[str, ...]) -> str | None:
-    """Read one of `choices` from an environment variable; None when it is not set."""
-    return env_choice(variable, "", ("", *choices)) or None
-
-
 TRACEBACK_FILTERING = ("off", "tracebackhide", "remove_frames", "auto", "quiet_remove_frames")
 
 
@@ -217,7 +183,7 @@ SETTLED: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
 }
 """JAX's settings that have one value here: what it reads, what may be written (None: anything), and why no more."""
 _lock = threading.Lock()
-_overrides = 0  # context managers open now, over all threads
+_overrides = _watchers = 0  # context managers, and those who see all calls, over all threads
 _process_context: tuple[Any, ...] = ()
 
 
@@ -245,8 +211,8 @@ def _publish() -> None:
 
 
 def _pause() -> None:
-    """Let Python see every call while a thread overrides settings, or while settings make each call a special case."""
-    set_paused(any((_overrides, Config.disable_jit, Config.debug_nans, Config.debug_infs, Config.debug_key_reuse)))
+    """Let Python see every call while somebody watches, or while settings make each call a special case."""
+    set_paused(_watchers > 0 or any(getattr(Config, name) for name in PAUSING))
 
 
 _publish()
@@ -254,7 +220,10 @@ _publish()
 
 def let_python_see_calls(on: bool) -> None:
     """Answer no call without Python, in any thread, until this is called once more: somebody watches."""
-    _count_overrides(1 if on else -1)
+    global _watchers
+    with _lock:
+        _watchers += 1 if on else -1
+        _pause()
 
 
 def override(name: str, value: Any) -> AbstractContextManager[None]:
@@ -267,24 +236,27 @@ def override(name: str, value: Any) -> AbstractContextManager[None]:
 @contextmanager
 def _override(name: str, value: Any) -> Iterator[None]:
     here = config.__dict__  # this thread's overrides: what threading.local gives each thread
+    leave_context()
     had_override, before = name in here, here.get(name)
     _count_overrides(+1)
     here[name] = value
+    enter_context(here)
     try:
         yield
     finally:
+        leave_context()  # a Ctrl-C that comes now makes calls slow, not wrong
         if had_override:
             here[name] = before
         else:
             del here[name]
         _count_overrides(-1)
+        enter_context(here)
 
 
 def _count_overrides(step: int) -> None:
     global _overrides
     with _lock:
         _overrides += step
-        _pause()
 
 
 def _field(name: str) -> str:

@@ -8,7 +8,8 @@ on this page.
 """
 
 LAYERS: list[tuple[str, str]] = [
-    ("errors config util records events layers csources pure tracebacks own_code _runtime _dispatch",
+    ("errors config call_contexts environment util records events layers csources pure tracebacks own_code _runtime "
+     "_dispatch",
      "what needs nothing; _runtime, _dispatch: csrc/, or pure"),
     ("core", "the language: dtypes, avals, trees, trace, primitive, jaxpr, check, print"),
     ("primitives", "one family per file; a primitive is one room with all of its rules"),

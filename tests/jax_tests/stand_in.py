@@ -24,9 +24,10 @@ import numpy as np
 import tinytrace
 from tests.jax_tests.counterparts import COUNTERPARTS, NEWER_UFUNCS
 from tinytrace import as_jax, errors, events, missing
-from tinytrace.config import config, env_bool, override
+from tinytrace.config import config, override
 from tinytrace.core.array import Array
 from tinytrace.core.dtypes import canonicalize_dtype, dtype_of, is_weak, result_type_and_weak, scalar_type_of
+from tinytrace.environment import env_bool
 
 OF_JAX = ("jax._src.test_util", "jax._src.public_test_util", "jax._src.internal_test_util", "jax._src.lax_reference")
 """Modules of JAX's that help to test, and hold nothing of what is tested."""

@@ -327,6 +327,10 @@ def set_paused(on: bool, /) -> None:
     """Make every call a miss: each is one."""
 
 
+def set_context(context: object, /) -> None:
+    """Take what stands for a thread's own settings: there are no keys that it would be in."""
+
+
 def calls_counted() -> int:
     """Return how many calls all counters have counted."""
     return HitCounter.total

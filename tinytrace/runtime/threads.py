@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tinytrace._runtime import lib
-from tinytrace.config import env_int
+from tinytrace.environment import env_int
 
 
 def set_num_threads(threads: int) -> None:
