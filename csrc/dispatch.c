@@ -14,13 +14,9 @@
 #include "traces.h"
 
 static long long epoch;                                 /* what was learnt for an earlier epoch is out of date */
-<<<<<<< HEAD
 static PyTypeObject CallableType;
 static PyObject *shorten;                               /* called with what a known call raised */
-static int paused;                                      /* settings are overridden somewhere: everything is a miss */
-=======
 static int paused;                                      /* somebody sees all calls: everything is a miss */
->>>>>>> e90e52c (Known calls under overridden settings are answered without Python)
 
 /* --- FastCallable --------------------------------------------------------------------------------------------- */
 
