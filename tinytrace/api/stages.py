@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tinytrace import codegen
-from tinytrace._dispatch import call_entry
-from tinytrace.api.concrete import as_array
+from tinytrace.api.compiled_calls import CompiledCalls
 from tinytrace.api.donation import donation_of
 from tinytrace.api.placed_calls import (
     NO_PLACES,
     Places,
     shardings_of_arguments,
     shardings_of_results,
-    with_shardings,
 )
 from tinytrace.api.program import Program
 from tinytrace.api.shapes import ShapeDtypeStruct
@@ -28,12 +26,10 @@ from tinytrace.codegen.csource import CSource
 from tinytrace.control_flow.effects import refuse_unlowerable
 from tinytrace.core import views
 from tinytrace.core.array import CPU
-from tinytrace.core.avals import ShapedArray, aval_of, is_valid_type
+from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr
 from tinytrace.core.notebook import ShowsItself
-from tinytrace.core.trace import Tracer
-from tinytrace.core.tree_paths import equality_errors_pytreedef
-from tinytrace.core.trees import PyTreeDef, tree_flatten
+from tinytrace.core.trees import PyTreeDef
 from tinytrace.records import dataclass
 from tinytrace.util import counted
 
@@ -244,18 +240,14 @@ class Compiled(_Stage):
     def __init__(self, traced: Traced, program: Program) -> None:
         super().__init__(traced, program)
         self.executable: Executable | None = program.executable
+        self._calls = CompiledCalls(program, traced.in_tree, traced.out_tree, traced.arg_names, traced.donation,
+                                    traced.places.outs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _compiled, (self._traced, self._program.exact)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves, tree = tree_flatten((args, kwargs))
-        if tree != self._traced.in_tree:
-            raise TypeError(_tree_mismatch(self._traced.in_tree, tree))
-        avals = [_aval_of(leaf) for leaf in leaves]
-        self._check(avals)
-        result, places = self._run(leaves, avals), self._traced.places.outs
-        return result if places is None else with_shardings(result, places)
+        return self._calls(*args, **kwargs)
 
     @property
     def input_shardings(self) -> Any:
@@ -270,30 +262,6 @@ class Compiled(_Stage):
         places = shardings_of_results(self.out_tree, self._traced.places.outs)
         return self.out_tree.unflatten([views.sharding.SingleDeviceSharding(CPU) if place is None else place
                                         for place in places])
-
-    def _run(self, leaves: list[Any], avals: list[ShapedArray]) -> Any:
-        donation, unflatten = self._traced.donation, self._traced.out_tree.unflatten
-        donation.check(leaves)
-        if donation.given:
-            entry = self._program.fast_entry((), range(len(leaves)), unflatten, None, donation.given)
-            result = NotImplemented if entry is None else call_entry(entry, *leaves)
-            if result is not NotImplemented:
-                return result
-            donation.check(leaves)
-        arrays = [as_array(x, aval) for x, aval in zip(leaves, avals, strict=True)]
-        results = self._program.call_separately(arrays)
-        donation.delete(leaves)
-        return unflatten(results)
-
-    def _check(self, avals: list[ShapedArray]) -> None:
-        names = self._traced.arg_names
-        wrong = [f"Argument '{names[i] if i < len(names) else i}' compiled with "
-                 f"{_type_text(want)} and called with {_type_text(got)}"
-                 for i, (want, got) in enumerate(zip(self._program.in_avals, avals, strict=True))
-                 if (want.shape, want.dtype) != (got.shape, got.dtype)]
-        if wrong:
-            raise TypeError("Argument types differ from the types for which this computation was compiled. "
-                            "The mismatches are:\n" + "\n".join(wrong))
 
     def as_text(self) -> str:
         return self._program.source.text
@@ -324,24 +292,3 @@ def _lowered(traced: Traced, exact: bool) -> Lowered:
 def _compiled(traced: Traced, exact: bool) -> Compiled:
     """Return a pickled stage: its machine code is that of the same C, in memory or on disk, if it was compiled here."""
     return _lowered(traced, exact).compile()
-
-
-def _aval_of(leaf: Any) -> ShapedArray:
-    if isinstance(leaf, Tracer):
-        raise TypeError("Cannot apply JAX transformations to a function lowered and compiled for a particular "
-                        f"signature. Detected argument of Tracer type {type(leaf)}.")
-    if not is_valid_type(leaf):
-        raise TypeError(f"Argument '{leaf}' of type '{type(leaf)}' is not a valid JAX type")
-    return aval_of(leaf)
-
-
-def _tree_mismatch(compiled_for: PyTreeDef, called_with: PyTreeDef) -> str:
-    differences = [f"    * at {''.join(map(str, [('args', 'kwargs')[path[0].idx], *path[1:]]))}, seen {thing1} but now "
-                   f"given {thing2}, so {explanation}"
-                   for path, thing1, thing2, explanation in equality_errors_pytreedef(compiled_for, called_with)]
-    return ("Function compiled with input pytree does not match the input pytree it was called with. There are "
-            f"{len(differences)} mismatches, including:\n" + "\n".join(differences))
-
-
-def _type_text(aval: ShapedArray) -> str:
-    return f"{aval.dtype.name}[{','.join(map(str, aval.shape))}]"
