@@ -249,7 +249,25 @@ def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     >>> tree_leaves([1, (2, None), {"a": 3}])
     [1, 2, 3]
     """
-    return tree_flatten(tree, is_leaf)[0]
+    if is_leaf is not None:
+        return tree_flatten(tree, is_leaf)[0]
+    leaves: list[Any] = []
+    _append_leaves(leaves, tree)
+    return leaves
+
+
+def _append_leaves(leaves: list[Any], tree: Any) -> None:
+    """What `flatten_into` does, without a structure."""
+    kind = KINDS[type(tree)]
+    if kind is None:
+        leaves.append(tree)
+        return
+    children, _ = kind.flatten(tree)
+    if LEAF_TYPES.issuperset(map(type, children)):
+        leaves.extend(children)
+        return
+    for child in children:
+        _append_leaves(leaves, child)
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
