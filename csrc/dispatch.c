@@ -5,6 +5,7 @@
 #include "counter.h"
 #include "eager.h"
 #include "entry.h"
+#include "guards.h"
 #include "indexing.h"
 #include "installed.h"
 #include "keys.h"
@@ -65,10 +66,11 @@ static PyObject *answer(Callable *self, PyObject *args, PyObject *kwargs) {
     PyObject *tuple = key_of(self->static_names, self->static_bits, args, kwargs, &key), *result = NULL;
     int is_known = tuple && (key.ran_python ? may_be_fast(self) : self->table != NULL);
     PyObject *entry = is_known ? look_up(self, tuple) : (Py_XDECREF(tuple), NULL);
-    if (entry) {
-        result = run(entry, key.leaves.items, key.leaves.next - key.leaves.items, args, kwargs);
-        Py_DECREF(entry);
+    PyObject *known = entry && Py_TYPE(entry) == &GuardedType ? entry_behind(entry) : entry;
+    if (known) {
+        result = run(known, key.leaves.items, key.leaves.next - key.leaves.items, args, kwargs);
     }
+    Py_XDECREF(entry);
     objects_clear(&key.leaves);
     return result;
 }
@@ -363,7 +365,7 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "tinytrace.
                                     .m_size = -1, .m_methods = functions};
 
 PyMODINIT_FUNC PyInit__dispatch(void) {
-    PyTypeObject *types[] = {&BufferType, &ArrayBaseType, &EntryType, &HitCounterType, &EagerType, &CallableType,
+    PyTypeObject *types[] = {&BufferType, &ArrayBaseType, &EntryType, &HitCounterType, &EagerType, &GuardedType, &CallableType,
                              &TraceStateType, &TraceScopeType};
     PyObject *self = PyModule_Create(&module);
     array_mapping.mp_subscript = array_subscript;

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tinytrace import api, events
-from tinytrace._dispatch import EagerEntry, FastCallable, current_epoch, forget, set_raise_status
+from tinytrace._dispatch import EagerEntry, FastCallable, Guarded, current_epoch, forget, set_raise_status
 from tinytrace.api.devices import devices
 from tinytrace.api.donation import NO_DONATION, Donation, donated_leaves, donation_of
 from tinytrace.api.first_calls import note_first_call
@@ -44,7 +44,7 @@ from tinytrace.api.signatures import (
     signature_of,
 )
 from tinytrace.api.stages import Lowered, Traced
-from tinytrace.api.static_state import has_changed
+from tinytrace.api.static_state import Guards, guards_of, has_changed
 from tinytrace.api.traced_calls import TracedCalls, reading_order
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.effects import refuse_unlowerable
@@ -144,7 +144,9 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         leaves, tree = tree_flatten(dynamic)
         key = LookupKey(tree, tuple(map(leaf_key, leaves)), statics, trace_context())
         call = self._cache.calls.get(key)
+        guards = guards_of(statics) if call is not None and call.record.traced.states is not None else None
         if call is None or has_changed(call.record.traced.states, statics):
+            guards = None  # their state is that before the trace
             call = self._compile(key, args, kwargs, leaves)
             if self._options.background:
                 call.program.compile_in_background()
@@ -165,7 +167,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         self._cache.calls[key] = call
         if self._places.outs is not None:  # the hit path knows of no places
             return with_shardings(result, self._places.outs)
-        self._teach(args, kwargs, dynamic, tree, call, epoch)
+        self._teach(args, kwargs, dynamic, tree, call, guards, epoch)
         return result
 
     def _watching_keys(self, call: CompiledCall, leaves: list[Any]) -> Any:
@@ -204,15 +206,19 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         return donation_of(traced.closed.jaxpr, flags, self._options.keep_unused)
 
     def _teach(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, tree: PyTreeDef,
-               call: CompiledCall, epoch: int) -> None:
-        """Let the hit path answer such calls itself from now on, unless settings have changed since `epoch`."""
-        if config.checks_results or call.record.traced.states is not None:
+               call: CompiledCall, guards: Guards, epoch: int) -> None:
+        """Let the hit path answer such calls itself from now on, unless settings have changed since `epoch`.
+
+        guards: what must stay in static values that may change; None where that cannot be told.
+        """
+        may_change = call.record.traced.states is not None
+        if config.checks_results or (may_change and guards is None):
             return
         places = {leaf: place for place, leaf in enumerate(reading_order(dynamic, tree))}
         if len(places) == tree.num_leaves:
             entry = self._view_entry(call, places) or call.fast_entry([places[i] for i in range(len(places))])
             if entry is not None:
-                self._learn(args, kwargs, entry, epoch)
+                self._learn(args, kwargs, Guarded(entry, guards) if may_change and guards else entry, epoch)
 
     def _view_entry(self, call: CompiledCall, places: dict[int, int]) -> EagerEntry | None:
         """Return what answers calls whose results show their arguments, which are Arrays and stay."""

@@ -2,7 +2,8 @@
 
 A static value stands in the key of a call by its `__hash__` and `__eq__`. An object that is hashed by identity, or
 badly, stays the same key when its attributes change, and its program would be a stale answer. So calls with a static
-value that can change never take the hit path in C, and a state that has changed is a miss, with a warning.
+value that can change take the hit path in C only while its dicts and lists hold the same objects (csrc/guards.c), and a
+state that has changed is a miss, with a warning.
 
 Numbers, texts, types, functions, enumerations, frozen dataclasses and tuples of these cannot change: they cost nothing.
 """
@@ -31,6 +32,11 @@ _FIXED = frozenset([int, float, complex, bool, str, bytes, type(None), type(...)
 _FIXED_BASES = (type, enum.Enum, np.dtype, np.generic, np.ufunc, FastCallable)
 _DEEPEST, _WIDEST, _MOST, _LARGEST = 4, 1000, 10_000, 1 << 16  # levels, items of one, values, bytes of an array
 
+Guard: TypeAlias = "tuple[dict[Any, Any] | list[Any], tuple[Any, ...], Any]"
+"""A container, what it holds (of a dict keys and values by turns), and whose `__dict__` it is, else None."""
+Guards: TypeAlias = "tuple[Guard, ...] | None"
+"""While containers hold the same objects, no state changes. None: it may, all the same."""
+
 
 class StaleStaticWarning(UserWarning):
     """A static argument has changed since a function was traced with it; the function is traced again."""
@@ -58,6 +64,12 @@ def changes(before: States, statics: Sequence[tuple[int | str, Any]]) -> Iterato
             for name in dict.fromkeys([*fields, *others]):
                 if fields.get(name) != others.get(name):
                     yield place, name, _shown(fields.get(name)), _shown(others.get(name))
+
+
+def guards_of(statics: Sequence[tuple[int | str, Any]]) -> Guards:
+    """Return the containers that hold what `states_of` looks at."""
+    watch = _Watch()
+    return tuple(watch.guards) if all(watch.covers(item.value, 0) for _, item in statics) else None
 
 
 def warn_of_change(name: str, before: States, statics: Sequence[tuple[int | str, Any]]) -> None:
@@ -136,6 +148,41 @@ class _Look:
         if isinstance(value, np.ndarray) and value.nbytes <= _LARGEST and not value.dtype.hasobject:
             return _Same(value), value.shape, value.dtype.str, value.tobytes()
         return _Same(value), self.state(value, depth)
+
+
+class _Watch:
+    """The dicts and lists on the way of a `_Look`. Whatever else can change is covered by none."""
+
+    def __init__(self) -> None:
+        self.guards: list[Guard] = []
+        self.left = _MOST
+
+    def covers(self, value: Any, depth: int) -> bool:
+        """Take in what a look at `value` sees; is that all in dicts and lists?"""
+        kind = type(value)
+        self.left -= 1
+        if kind in _FIXED or isinstance(value, _FIXED_BASES):
+            return True
+        if depth > _DEEPEST or self.left < 0 or isinstance(value, (set, frozenset, np.ndarray)):
+            return False
+        if kind is types.MethodType:
+            return self.covers(value.__self__, depth)
+        if kind is list or kind is dict:
+            return self._covers_items(value, depth)
+        if isinstance(value, tuple):
+            return len(value) <= _WIDEST and all(self.covers(item, depth + 1) for item in value)
+        if any("__slots__" in base.__dict__ for base in kind.__mro__):
+            return False
+        fields = getattr(value, "__dict__", None)
+        return fields is None or (type(fields) is dict and self._covers_items(fields, depth, value))
+
+    def _covers_items(self, container: dict[Any, Any] | list[Any], depth: int, owner: Any = None) -> bool:
+        if len(container) > _WIDEST:
+            return False
+        items = list(container.values() if isinstance(container, dict) else container)
+        held = items if isinstance(container, list) else [x for pair in container.items() for x in pair]
+        self.guards.append((container, tuple(held), owner))
+        return all(self.covers(item, depth + 1) for item in items)
 
 
 def _joined(states: list[tuple[str, Any]]) -> Any:

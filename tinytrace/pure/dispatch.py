@@ -190,6 +190,13 @@ class FastEntry:
         self.fields = fields
 
 
+class Guarded:
+    """What answers calls as long as some containers hold what they held: nothing does."""
+
+    def __init__(self, *fields: Any) -> None:
+        self.fields = fields
+
+
 class HitCounter:
     """How often one call was a hit, and the number of the last one among all calls."""
 
