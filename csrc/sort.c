@@ -34,6 +34,7 @@ enum {
     TILE = 16,          /* lines next to each other that are read together */
     PIECE = 1 << 15,    /* elements that a thread takes at once: at least */
     MOST_RANGES = 16, SAMPLED = 256, /* of keys, which are sorted side by side; items for each, to choose its bounds */
+    IN_A_NETWORK = 2048, MERGED = 8192, /* bytes of items that networks sort in a quicksort of AVX-512; of four such pieces */
     GATHERED = 1024,    /* items of which those of a range are put together at once */
 };
 
@@ -90,14 +91,15 @@ static int32_t compresses_slowly(void) {
 #endif
 
 /* NumPy's quicksorts have vectors of AVX-512 and AVX2 (x86-simd-sort); those without are slower than radix.inc, and so is
-   AVX2's for many long items. Zen 4 uses them for what networks sort, and little more. */
+   AVX2's for many long items. Zen 4 uses them for what networks sort, and merges that. */
 void tt_set_quicksorts(uintptr_t u32, uintptr_t u64) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     int32_t is_wide = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     int32_t is_slow = is_wide && compresses_slowly();
-    u32_most_quick = is_slow ? MANY / 2 : is_wide || __builtin_cpu_supports("avx2") ? INT64_MAX : 0;
-    u64_most_quick = is_slow ? MANY / 16 : is_wide ? INT64_MAX : __builtin_cpu_supports("avx2") ? MANY : 0;
+    u32_most_quick = is_slow ? IN_A_NETWORK / 4 : is_wide || __builtin_cpu_supports("avx2") ? INT64_MAX : 0;
+    u64_most_quick = is_slow ? IN_A_NETWORK / 8 : is_wide ? INT64_MAX : __builtin_cpu_supports("avx2") ? MANY : 0;
+    u32_most_merged = is_slow ? MERGED / 4 : 0, u64_most_merged = is_slow ? MERGED / 8 : 0;
 #endif
     u32_quicksort = (quicksort_function)u32;
     u64_quicksort = (quicksort_function)u64;

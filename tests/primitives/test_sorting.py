@@ -194,7 +194,7 @@ def test_the_number_of_threads_is_not_seen():
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("n", [41, 1000, 5000, 150_001])
+@pytest.mark.parametrize("n", [41, 257, 513, 1000, 1025, 2047, 5000, 150_001])
 def test_a_quicksort_of_the_host_gives_what_distributing_gives(distributed, n, threads):
     x = [elements(np.float32, (n,), kind) for kind in ("few", "close", "any")]
     x += [np.sort(x[2])[::-1].copy(), elements(np.int32, (n,), "any"), elements(np.float16, (n,), "any"),
