@@ -158,9 +158,16 @@ static int read_dict(Key *key, PyObject *x) {
     return !left && end_node(key);
 }
 
-/* 1, 1.0 and True are equal, and so are tuples of them: types tell them apart. */
+static int is_minus_zero(double x) { return x == 0 && signbit(x); }
+
+/* 1, 1.0 and True are equal, and so are tuples of them: types tell them apart. So are 0.0 and -0.0, which has a mark;
+   complex numbers with it are Python's. */
 static int push_types(Key *key, PyObject *x) {
     if (!push(key, (PyObject *)Py_TYPE(x)))
+        return 0;
+    if (PyFloat_Check(x) && is_minus_zero(PyFloat_AS_DOUBLE(x)) && !push(key, Py_Ellipsis))
+        return 0;
+    if (PyComplex_Check(x) && (is_minus_zero(PyComplex_RealAsDouble(x)) || is_minus_zero(PyComplex_ImagAsDouble(x))))
         return 0;
     for (Py_ssize_t i = 0, n = PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) : 0; i < n; i++)
         if (!push_types(key, PyTuple_GET_ITEM(x, i)))

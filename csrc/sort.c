@@ -26,15 +26,14 @@ enum {
     FEW = 40,           /* up to so many items are sorted by insertion */
     SOME = 512, MANY = 4096, /* from so many on digits are wider */
     SPARE_BITS = 8, FEWER_SPARE = 4, /* so many more than log2(n) bits nearly decide; below a first digit fewer do */
-    WIDEST = 11,        /* bits of a digit, whose lines stay in the second-level cache */
-    FAR = 1 << 21,      /* bytes that do not */
+    WIDEST = 11, FAR = 1 << 21, /* bits of a digit, whose lines stay in the second-level cache; bytes that do not */
     FIRST = 8, AHEAD = 128, /* of more than that: bits of the first digit, bytes that are asked for ahead */
     PARTS = 16, LEAST_PART = 1 << 15, /* of a line: at most so many, of at least so many items */
     PLACES = 1 << 16,   /* counts: PARTS << WIDEST for the parts of a line, or one of each value of two bytes */
     TILE = 16,          /* lines next to each other that are read together */
     PIECE = 1 << 15,    /* elements that a thread takes at once: at least */
     MOST_RANGES = 16, SAMPLED = 256, /* of keys, which are sorted side by side; items for each, to choose its bounds */
-    IN_A_NETWORK = 2048, MERGED = 8192, /* bytes of items that networks sort in a quicksort of AVX-512; of four such pieces */
+    IN_A_NETWORK = 2048, MERGED = 8192, /* bytes that networks sort in a quicksort of AVX-512; four such pieces */
     GATHERED = 1024,    /* items of which those of a range are put together at once */
 };
 
@@ -101,8 +100,7 @@ void tt_set_quicksorts(uintptr_t u32, uintptr_t u64) {
     u64_most_quick = is_slow ? IN_A_NETWORK / 8 : is_wide ? INT64_MAX : __builtin_cpu_supports("avx2") ? MANY : 0;
     u32_most_merged = is_slow ? MERGED / 4 : 0, u64_most_merged = is_slow ? MERGED / 8 : 0;
 #endif
-    u32_quicksort = (quicksort_function)u32;
-    u64_quicksort = (quicksort_function)u64;
+    u32_quicksort = (quicksort_function)u32, u64_quicksort = (quicksort_function)u64;
 }
 
 /* --- values alone -------------------------------------------------------------------------------------------------- */

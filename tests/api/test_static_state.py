@@ -70,6 +70,19 @@ def test_an_equal_object_in_its_place_is_looked_at_and_costs_no_trace():
     assert f.jitted._cache_size() == 1
 
 
+def test_why_tells_what_a_call_does_where_a_state_comes_back():
+    f = jax.jit(lambda x, c: x * c.n, static_argnums=1)
+    c = Layer()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StaleStaticWarning)
+        for n, hit in ((2, False), (2, True), (2, True), (3, False), (2, False), (2, True), (3, False), (3, True)):
+            c.n = n
+            assert f.why(X, c).hit is hit
+            traces = f.why(X, c).cost.traces
+            assert f(X, c).tolist() == [n] * 3
+            assert traces is not hit
+
+
 @pytest.mark.parametrize("held", [np.arange(3), {1, 2}, frozenset([1]), type("Slots", (), {"__slots__": ("n",)})(),
                                   list(range(2000))], ids=lambda held: type(held).__name__)
 def test_what_no_dict_or_list_tells_is_looked_at_by_python(held):

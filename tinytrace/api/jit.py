@@ -44,7 +44,7 @@ from tinytrace.api.signatures import (
     signature_of,
 )
 from tinytrace.api.stages import Lowered, Traced
-from tinytrace.api.static_state import Guards, guards_of, has_changed
+from tinytrace.api.static_state import NEVER, Guards, guards_of, has_changed
 from tinytrace.api.traced_calls import TracedCalls, reading_order
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.effects import refuse_unlowerable
@@ -146,8 +146,8 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         call = self._cache.calls.get(key)
         guards = guards_of(statics) if call is not None and call.record.traced.states is not None else None
         if call is None or has_changed(call.record.traced.states, statics):
-            guards = None  # their state is that before the trace
             call = self._compile(key, args, kwargs, leaves)
+            guards = NEVER if call.record.traced.states is not None else None  # what was learnt before is forgotten
             if self._options.background:
                 call.program.compile_in_background()
         else:

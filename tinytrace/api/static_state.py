@@ -37,6 +37,9 @@ Guard: TypeAlias = "tuple[dict[Any, Any] | list[Any], tuple[Any, ...], Any]"
 Guards: TypeAlias = "tuple[Guard, ...] | None"
 """While containers hold the same objects, no state changes. None: it may, all the same."""
 
+NEVER: Guards = (([], (None,), None),)
+"""An empty list that holds something."""
+
 
 class StaleStaticWarning(UserWarning):
     """A static argument has changed since a function was traced with it; the function is traced again."""
@@ -67,7 +70,7 @@ def changes(before: States, statics: Sequence[tuple[int | str, Any]]) -> Iterato
 
 
 def guards_of(statics: Sequence[tuple[int | str, Any]]) -> Guards:
-    """Return the containers that hold what `states_of` looks at."""
+    """Return the containers that hold what `states_of` looks at, and what they hold now."""
     watch = _Watch()
     return tuple(watch.guards) if all(watch.covers(item.value, 0) for _, item in statics) else None
 
