@@ -6,7 +6,8 @@
 #include "buffers.h"
 
 /* An Array. Its elements are in `buffer`, which is set once and stays, or as long as that is NULL in `view`: all of it, or
-   one of its rows, which is made a NumPy array when one is needed (`array_view`). Both are NULL when it is deleted. Whoever reads the elements owns a reference to the buffer or the view while he does. */
+   one of its rows, which is made a NumPy array when one is needed (`array_view`). Both are NULL when it is deleted. Whoever
+   reads the elements owns a reference to the buffer or the view while he does. */
 typedef struct Array {
     PyObject_HEAD
     PyObject *aval;
