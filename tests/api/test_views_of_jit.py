@@ -114,3 +114,9 @@ def test_numpy_answers_nothing_that_computes():
     for function in (jnp.sin, lambda x: (x.T, x + 1), lambda x: x):
         closed = jax.make_jaxpr(function)(matrix(100))
         assert recipes.view_entry(closed, list, None) is None
+
+
+def test_what_the_trace_left_dead_is_not_called():
+    f, x = jax.jit(lambda x: (jnp.sort(x), x.T)[1]), matrix(100)
+    y, = known(f, x)
+    assert shares(x, y)

@@ -21,6 +21,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.numpy_calls import to_numpy
+from tinytrace.passes.dce import dce
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
 from tinytrace.records import NamedTuple
@@ -65,7 +66,10 @@ def view_entry(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
     large argument is shown as a whole or not at all, for as long as there is a view its memory stays.
     """
     sizes = [aval.nbytes for aval in (*closed.in_avals, *closed.out_avals)]
-    if max(sizes, default=0) < SHOWN or len(closed.out_avals) > MOST_SHOWN or not makes_views(closed.jaxpr):
+    if max(sizes, default=0) < SHOWN or len(closed.out_avals) > MOST_SHOWN:
+        return None
+    closed = dce(closed)  # what the trace left dead would be called each time
+    if not makes_views(closed.jaxpr):
         return None
     in_order = _in_order(closed.jaxpr, [True] * len(closed.in_avals))
     if max(sizes) >= REORDERED and not (in_order and all(in_order)):
