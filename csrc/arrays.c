@@ -308,6 +308,15 @@ static void count_words(uint32_t *to, uint32_t start, uint32_t step, Py_ssize_t 
         to[i] = start;
 }
 
+/* The same for integers of 64 bits. */
+#if defined(__GNUC__) && !defined(__clang__)
+__attribute__((optimize("O3")))
+#endif
+static void count_long_words(uint64_t *to, uint64_t start, uint64_t step, Py_ssize_t count) {
+    for (Py_ssize_t i = 0; i < count; i++, start += step)
+        to[i] = start;
+}
+
 /* array_counted(aval, start, step, count, width): start, start + step, ..., integers of so many bytes, which hold them */
 PyObject *array_counted(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     (void)module;
@@ -325,8 +334,8 @@ PyObject *array_counted(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     void *to = (void *)((Buffer *)buffer)->address;
     if (width == 4)
         count_words(to, (uint32_t)start, (uint32_t)step, count);
-    for (Py_ssize_t i = 0; width == 8 && i < count; i++)
-        ((int64_t *)to)[i] = start + step * i;
+    else
+        count_long_words(to, (uint64_t)start, (uint64_t)step, count);
     PyObject *array = array_of(args[0], buffer);
     Py_DECREF(buffer);
     return array;

@@ -3,7 +3,8 @@
    |x| = k pi/2 + r. Up to 2**28, k pi/2 is subtracted in three parts by fused multiply-adds, of which the first is
    exact. Beyond, |x| = M 2**e with a whole M, and the window of 2/pi that decides |x| 2/pi modulo 4 is cut out of a
    table of its bits: 192 bits from the position that e gives. Their product with M, in fixed point, has k in its two
-   highest bits (M. Payne, R. Hanek, "Radian Reduction for Trigonometric Functions", 1983). */
+   highest bits (M. Payne, R. Hanek, "Radian Reduction for Trigonometric Functions", 1983). As for floats, a function
+   is computed for |x| < 2**28, and mended where that does not hold. */
 
 /* tt: tt_two_over_pi; needs:  */
 /* The bits of 2/pi behind the point, after 64 zeros. */
@@ -55,9 +56,9 @@ static inline struct tt_angle_f64 tt_far_turns_f64(double x) {
     return (struct tt_angle_f64){sum, error - (sum - rest), turns};
 }
 
-/* tt: tt_quarter_turns_f64; needs: tt_angle_f64, tt_bits_f64, tt_far_turns_f64, tt_fma_f64 */
-/* |x| = turns pi / 2 + rest; NaN for an infinite x. */
-static inline struct tt_angle_f64 tt_quarter_turns_f64(double x) {
+/* tt: tt_near_turns_f64; needs: tt_angle_f64, tt_bits_f64, tt_fma_f64 */
+/* |x| = turns pi / 2 + rest, for |x| < 2**28. */
+static inline struct tt_angle_f64 tt_near_turns_f64(double x) {
     double size = __builtin_fabs(x);
     double t = tt_fma_f64(size, 0.6366197723675814, 6755399441055744.0);
     double k = t - 6755399441055744.0;
@@ -65,11 +66,18 @@ static inline struct tt_angle_f64 tt_quarter_turns_f64(double x) {
     double rest = __builtin_fma(-k, 0x1.1a62633145c07p-54, first);
     double error = tt_fma_f64(k, 0x1.f1976b7ed8fbcp-110, __builtin_fma(-k, 0x1.1a62633145c07p-54, first - rest));
     double sum = rest + error;
-    struct tt_angle_f64 far = tt_far_turns_f64(size);
+    return (struct tt_angle_f64){sum, error - (sum - rest), tt_bits_f64(t)};
+}
+
+/* tt: tt_quarter_turns_f64; needs: tt_angle_f64, tt_near_turns_f64, tt_far_turns_f64 */
+/* |x| = turns pi / 2 + rest; NaN for an infinite x. */
+static inline struct tt_angle_f64 tt_quarter_turns_f64(double x) {
+    double size = __builtin_fabs(x);
+    struct tt_angle_f64 near = tt_near_turns_f64(size), far = tt_far_turns_f64(size);
     return (struct tt_angle_f64){
-        (size < 0x1p28 ? sum : far.rest) + (size - size),
-        size < 0x1p28 ? error - (sum - rest) : far.error,
-        size < 0x1p28 ? tt_bits_f64(t) : far.turns,
+        (size < 0x1p28 ? near.rest : far.rest) + (size - size),
+        size < 0x1p28 ? near.error : far.error,
+        size < 0x1p28 ? near.turns : far.turns,
     };
 }
 
@@ -97,25 +105,9 @@ static inline double tt_sin_turned_f64(double r, uint64_t turns) {
     return tt_float_f64(tt_bits_f64(y) ^ turns >> 1 << 63);
 }
 
-/* tt: tt_sin_f64; needs: tt_angle_f64, tt_bits_f64, tt_float_f64, tt_quarter_turns_f64, tt_sin_turned_f64; long */
-/* The result within 1 ulp. */
-static inline double tt_sin_f64(double x) {
-    struct tt_angle_f64 angle = tt_quarter_turns_f64(x);
-    double y = tt_sin_turned_f64(angle.rest, angle.turns);
-    return tt_float_f64(tt_bits_f64(y) ^ (tt_bits_f64(x) & 0x8000000000000000u));
-}
-
-/* tt: tt_cos_f64; needs: tt_angle_f64, tt_quarter_turns_f64, tt_sin_turned_f64; long */
-/* The result within 1 ulp. */
-static inline double tt_cos_f64(double x) {
-    struct tt_angle_f64 angle = tt_quarter_turns_f64(x);
-    return tt_sin_turned_f64(angle.rest, angle.turns + 1);
-}
-
-/* tt: tt_tan_f64; needs: tt_angle_f64, tt_bits_f64, tt_float_f64, tt_quarter_turns_f64, tt_fma_f64; long */
-/* sin / cos, each as a sum of two doubles, so that only the last step rounds. The result within 1 ulp. */
-static inline double tt_tan_f64(double x) {
-    struct tt_angle_f64 angle = tt_quarter_turns_f64(x);
+/* tt: tt_tan_turned_f64; needs: tt_angle_f64, tt_fma_f64 */
+/* tan(turns pi / 2 + rest): sin / cos, each as a sum of two doubles, so that only the last step rounds. */
+static inline double tt_tan_turned_f64(struct tt_angle_f64 angle) {
     double r = angle.rest;
     double z = r * r;
     double p = 1.58959436374344e-10;
@@ -143,6 +135,98 @@ static inline double tt_tan_f64(double x) {
     double under = odd ? sine : cosine, under_tail = odd ? sine_tail : cosine_tail;
     double inverse = 1.0 / under;
     double quotient = over * inverse;
-    double y = tt_fma_f64(__builtin_fma(-quotient, under, over) + tt_fma_f64(-quotient, under_tail, over_tail), inverse, quotient);
+    return tt_fma_f64(__builtin_fma(-quotient, under, over) + tt_fma_f64(-quotient, under_tail, over_tail), inverse, quotient);
+}
+
+/* tt: tt_trig_turned_f64; needs: tt_angle_f64, tt_bits_f64, tt_float_f64, tt_sin_turned_f64, tt_tan_turned_f64 */
+/* The sine of x for `which` 0, its cosine for 1, its tangent for 2; |x| is the angle. */
+static inline double tt_trig_turned_f64(double x, struct tt_angle_f64 angle, double which) {
+    if (which == 1.0) return tt_sin_turned_f64(angle.rest, angle.turns + 1);
+    double y = which == 0.0 ? tt_sin_turned_f64(angle.rest, angle.turns) : tt_tan_turned_f64(angle);
     return tt_float_f64(tt_bits_f64(y) ^ (tt_bits_f64(x) & 0x8000000000000000u));
 }
+
+/* tt: tt_trig_wide_f64; needs: tt_quarter_turns_f64, tt_trig_turned_f64; long */
+static inline double tt_trig_wide_f64(double x, double which) {
+    return tt_trig_turned_f64(x, tt_quarter_turns_f64(x), which);
+}
+
+/* tt: tt_trig_near_f64; needs: tt_near_turns_f64, tt_trig_turned_f64; long */
+/* The same for |x| < 2**28. */
+static inline double tt_trig_near_f64(double x, double which) {
+    return tt_trig_turned_f64(x, tt_near_turns_f64(x), which);
+}
+
+/* tt: tt_trig_mended_f64; needs: tt_trig_wide_f64; long */
+/* y, computed for |x| < 2**28, where that holds, elsewhere tt_trig_wide_f64(x, which); why: see tt_trig_mended_f32. */
+#if defined(__x86_64__) && defined(__AVX2__) && defined(__FMA__) && !defined(__clang__)
+__attribute__((const, simd("notinbranch"), visibility("hidden")))
+double tt_trig_mended_f64(double y, double x, double which);
+
+#ifndef TT_LINKED_MATH /* tt_trig_mended_f64: a program that is linked to them declares them alone */
+static __attribute__((noinline, cold)) void tt_trig_mend_f64(double *y, const double *x, const double *which,
+                                                             int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (!(__builtin_fabs(x[i]) < 0x1p28)) y[i] = tt_trig_wide_f64(x[i], which[i]);
+}
+
+double tt_trig_mended_f64_1(double y, double x, double which) __asm__("tt_trig_mended_f64");
+__attribute__((visibility("hidden"))) double tt_trig_mended_f64_1(double y, double x, double which) {
+    if (!(__builtin_fabs(x) < 0x1p28)) tt_trig_mend_f64(&y, &x, &which, 1);
+    return y;
+}
+
+typedef double tt_f64x2 __attribute__((vector_size(16)));
+typedef int64_t tt_i64x2 __attribute__((vector_size(16)));
+
+tt_f64x2 tt_trig_mended_f64_2(tt_f64x2 y, tt_f64x2 x, tt_f64x2 which) __asm__("_ZGVbN2vvv_tt_trig_mended_f64");
+__attribute__((visibility("hidden"))) tt_f64x2 tt_trig_mended_f64_2(tt_f64x2 y, tt_f64x2 x, tt_f64x2 which) {
+    tt_i64x2 far = ((tt_i64x2)x & 0x7FFFFFFFFFFFFFFF) >= 0x41B0000000000000; /* the bits of 2**28 */
+    if (__builtin_expect((far[0] | far[1]) != 0, 0))
+        tt_trig_mend_f64((double *)&y, (const double *)&x, (const double *)&which, 2);
+    return y;
+}
+
+typedef double tt_f64x4 __attribute__((vector_size(32)));
+typedef int64_t tt_i64x4 __attribute__((vector_size(32)));
+
+tt_f64x4 tt_trig_mended_f64_4(tt_f64x4 y, tt_f64x4 x, tt_f64x4 which) __asm__("_ZGVdN4vvv_tt_trig_mended_f64");
+__attribute__((visibility("hidden"))) tt_f64x4 tt_trig_mended_f64_4(tt_f64x4 y, tt_f64x4 x, tt_f64x4 which) {
+    tt_i64x4 far = ((tt_i64x4)x & 0x7FFFFFFFFFFFFFFF) >= 0x41B0000000000000;
+    if (__builtin_expect((far[0] | far[1] | far[2] | far[3]) != 0, 0))
+        tt_trig_mend_f64((double *)&y, (const double *)&x, (const double *)&which, 4);
+    return y;
+}
+#ifdef __AVX512F__
+typedef double tt_f64x8 __attribute__((vector_size(64)));
+typedef int64_t tt_i64x8 __attribute__((vector_size(64)));
+typedef int8_t tt_i8x8 __attribute__((vector_size(8)));
+union tt_far_f64_8 { tt_i8x8 lanes; uint64_t word; };
+
+tt_f64x8 tt_trig_mended_f64_8(tt_f64x8 y, tt_f64x8 x, tt_f64x8 which) __asm__("_ZGVeN8vvv_tt_trig_mended_f64");
+__attribute__((visibility("hidden"))) tt_f64x8 tt_trig_mended_f64_8(tt_f64x8 y, tt_f64x8 x, tt_f64x8 which) {
+    union tt_far_f64_8 far = {__builtin_convertvector(((tt_i64x8)x & 0x7FFFFFFFFFFFFFFF) >= 0x41B0000000000000, tt_i8x8)};
+    if (__builtin_expect(far.word != 0, 0))
+        tt_trig_mend_f64((double *)&y, (const double *)&x, (const double *)&which, 8);
+    return y;
+}
+#endif
+#endif
+#else
+static inline double tt_trig_mended_f64(double y, double x, double which) {
+    (void)y;
+    return tt_trig_wide_f64(x, which);
+}
+#endif
+
+/* tt: tt_sin_f64; needs: tt_trig_mended_f64, tt_trig_near_f64; long */
+/* The result within 1 ulp. */
+static inline double tt_sin_f64(double x) { return tt_trig_mended_f64(tt_trig_near_f64(x, 0.0), x, 0.0); }
+
+/* tt: tt_cos_f64; needs: tt_trig_mended_f64, tt_trig_near_f64; long */
+/* The result within 1 ulp. */
+static inline double tt_cos_f64(double x) { return tt_trig_mended_f64(tt_trig_near_f64(x, 1.0), x, 1.0); }
+
+/* tt: tt_tan_f64; needs: tt_trig_mended_f64, tt_trig_near_f64; long */
+/* The result within 1 ulp. */
+static inline double tt_tan_f64(double x) { return tt_trig_mended_f64(tt_trig_near_f64(x, 2.0), x, 2.0); }

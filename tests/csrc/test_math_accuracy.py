@@ -190,13 +190,17 @@ def test_of_two_operands(name, dtype):
         check(got, function(x.astype(wider), y.astype(wider)), x, 2)
 
 
-def test_sine_of_large_angles():
-    """Beyond 2**17 the inlined path of the sine is left; here vectors have none, one or only such elements."""
+@pytest.mark.parametrize(("dtype", "near", "largest"), [(np.float32, 2.0**17, 3.4e38), (np.float64, 2.0**28, 1.7e308)])
+def test_sine_of_large_angles(dtype, near, largest):
+    """Beyond `near` the inlined path of the sine is left; here vectors have none, one or only such elements."""
+    if dtype == np.float64 and not WIDE:
+        pytest.skip("long double is no wider than double here")
+    wider = {np.float32: np.float64, np.float64: np.longdouble}[dtype]
     rng = np.random.default_rng(0)
-    x = rng.uniform(-10, 10, 4099).astype(np.float32)
-    x[::37] = np.exp(rng.uniform(np.log(2.0**17), np.log(3.4e38), len(x[::37])))
-    x[1000:1100] = np.exp(rng.uniform(np.log(2.0**17), np.log(3.4e38), 100))
+    x = rng.uniform(-10, 10, 4099).astype(dtype)
+    x[::37] = np.exp(rng.uniform(np.log(near), np.log(largest), len(x[::37])))
+    x[1000:1100] = np.exp(rng.uniform(np.log(near), np.log(largest), 100))
     x[[5, 2048, 4098]] = np.inf, -np.inf, np.nan
-    with np.errstate(all="ignore"):
+    with enable_x64(dtype == np.float64), np.errstate(all="ignore"):
         for function, wide in ((lax.sin, np.sin), (lax.cos, np.cos), (lax.tan, np.tan)):
-            check(np.asarray(jax.jit(function)(x)), wide(x.astype(np.float64)), x, 2)
+            check(np.asarray(jax.jit(function)(x)), wide(x.astype(wider)), x, 2)

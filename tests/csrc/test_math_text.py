@@ -71,8 +71,8 @@ SIGNATURE = re.compile(rf"^static inline ({NUMBER}) (tt_\w+)\(((?:{NUMBER} \w+(?
 
 REPORTS = {"gcc": ("-fopt-info-vec-optimized", r"<stdin>:(\d+):\d+: optimized: loop vectorized"),
            "clang": ("-Rpass=loop-vectorize", r"<stdin>:(\d+):\d+: remark: vectorized loop")}
-WITHOUT_AVX512 = re.compile(r"int|_turns_f64|_(sin|cos|tan)_f64")
-"""What is no loop of vectors on other CPUs: whole numbers, and angles, which take products of 64 bits and a table."""
+WITHOUT_AVX512 = re.compile(r"int|_turns_f64|_wide_f64")
+"""What is no loop of vectors on other CPUs: whole numbers; large angles, which take products of 64 bits and a table."""
 
 
 @pytest.mark.slow
