@@ -11,6 +11,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <immintrin.h>
+#define WITH_WIDE __attribute__((target("avx512f")))
 #endif
 #include <stdatomic.h>
 #include <stdint.h>
@@ -34,7 +36,7 @@ enum {
     PIECE = 1 << 15,    /* elements that a thread takes at once: at least */
     MOST_RANGES = 16, SAMPLED = 256, /* of keys, which are sorted side by side; items for each, to choose its bounds */
     IN_A_NETWORK = 2048, MERGED = 8192, /* bytes that networks sort in a quicksort of AVX-512; four such pieces */
-    GATHERED = 1024,    /* items of which those of a range are put together at once */
+    GATHERED = 1024, GATHERED_BEYOND = 16, /* items of which those of a range are put together at once; of a vector behind */
 };
 
 /* NumPy's function that sorts n items in place; the last argument is not read. */
@@ -44,6 +46,8 @@ struct pair {
     uint64_t key;
     uint64_t position;
 };
+
+static int32_t can_be_wide, gathers_wide; /* has the CPU vectors that put chosen items side by side, and are they used? */
 
 static int32_t ceil_of(int32_t a, int32_t b) { return (a + b - 1) / b; }
 
@@ -58,19 +62,45 @@ static void accumulate(int64_t *counts, int64_t parts, int32_t digits) {
         }
 }
 
+/* Copies the elements to `out`, those that are NaN behind the others; how many others there are. */
+static int64_t copy_nan_last(const void *in, void *out, int64_t n, struct order o) {
+    int64_t nans = 0, place = 0;
+    if (o.kind & TT_FLOAT)
+        for (int64_t i = 0; i < n; i++) nans += (bits_at(in, i, o.bytes) & ~o.sign) > o.infinity;
+    if (!nans) {
+        memcpy(out, in, (size_t)(n * o.bytes));
+        return n;
+    }
+    for (int64_t i = 0, last = n - nans; i < n; i++) {
+        uint64_t bits = bits_at(in, i, o.bytes);
+        put_bits(out, (bits & ~o.sign) > o.infinity ? last++ : place++, o.bytes, bits);
+    }
+    return place;
+}
+
 #define NAME(suffix) u32_##suffix
 #define ITEM uint32_t
+#define WIDE(name) _mm512_##name##_epi32
+#define WIDE_AT_MOST _mm512_cmple_epu32_mask
 #define KEY(item) (item)
 #include "radix.inc"
 #include "quicksort.inc"
+#include "sort_values.inc"
 #undef NAME
 #undef ITEM
+#undef WIDE
+#undef WIDE_AT_MOST
 #define NAME(suffix) u64_##suffix
 #define ITEM uint64_t
+#define WIDE(name) _mm512_##name##_epi64
+#define WIDE_AT_MOST _mm512_cmple_epu64_mask
 #include "radix.inc"
 #include "quicksort.inc"
+#include "sort_values.inc"
 #undef NAME
 #undef ITEM
+#undef WIDE
+#undef WIDE_AT_MOST
 #undef KEY
 #define NAME(suffix) pair_##suffix
 #define ITEM struct pair
@@ -96,6 +126,7 @@ void tt_set_quicksorts(uintptr_t u32, uintptr_t u64) {
     __builtin_cpu_init();
     int32_t is_wide = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     int32_t is_slow = is_wide && compresses_slowly();
+    can_be_wide = gathers_wide = is_wide;
     u32_most_quick = is_slow ? IN_A_NETWORK / 4 : is_wide || __builtin_cpu_supports("avx2") ? INT64_MAX : 0;
     u64_most_quick = is_slow ? IN_A_NETWORK / 8 : is_wide ? INT64_MAX : __builtin_cpu_supports("avx2") ? MANY : 0;
     u32_most_merged = is_slow ? MERGED / 4 : 0, u64_most_merged = is_slow ? MERGED / 8 : 0;
@@ -103,23 +134,13 @@ void tt_set_quicksorts(uintptr_t u32, uintptr_t u64) {
     u32_quicksort = (quicksort_function)u32, u64_quicksort = (quicksort_function)u64;
 }
 
-/* --- values alone -------------------------------------------------------------------------------------------------- */
-
-/* Copies the elements to `out`, those that are NaN behind the others; how many others there are. */
-static int64_t copy_nan_last(const void *in, void *out, int64_t n, struct order o) {
-    int64_t nans = 0, place = 0;
-    if (o.kind & TT_FLOAT)
-        for (int64_t i = 0; i < n; i++) nans += (bits_at(in, i, o.bytes) & ~o.sign) > o.infinity;
-    if (!nans) {
-        memcpy(out, in, (size_t)(n * o.bytes));
-        return n;
-    }
-    for (int64_t i = 0, last = n - nans; i < n; i++) {
-        uint64_t bits = bits_at(in, i, o.bytes);
-        put_bits(out, (bits & ~o.sign) > o.infinity ? last++ : place++, o.bytes, bits);
-    }
-    return place;
+int32_t tt_sort_set_wide(int32_t yes) {
+    int32_t before = gathers_wide;
+    gathers_wide = yes && can_be_wide;
+    return before;
 }
+
+/* --- values alone -------------------------------------------------------------------------------------------------- */
 
 /* -0 and 0 are equal and keep their order, but have been sorted as different keys. */
 static void restore_zeros(const void *in, void *out, int64_t n, int64_t sorted, struct order o) {
@@ -149,30 +170,6 @@ static void sort_by_counting(void *x, int64_t n, int64_t *counts, struct order o
     }
 }
 
-/* How many elements are sorted: all but NaNs. Keys are those of sort_keys.h, without comparisons. */
-#define SORT_VALUES(NAME, ITEM)                                                                                   \
-    static int64_t NAME##_values(const void *in, void *out, void *other, int64_t *counts, int64_t n,              \
-                                 struct order o) {                                                                \
-        enum { TOP = 8 * sizeof(ITEM) - 1 };                                                                      \
-        const ITEM *from = in, *keys;                                                                             \
-        ITEM *x = out, sign = (ITEM)1 << TOP, infinity = (ITEM)o.infinity, above = 0;                             \
-        if (o.kind & TT_FLOAT) {                                                                                  \
-            for (int64_t i = 0; i < n; i++) above |= infinity - (from[i] & ~sign);                                \
-            if (above & sign) n = copy_nan_last(in, out, n, o), from = x;                                         \
-            for (int64_t i = 0; i < n; i++) x[i] = from[i] ^ ((0 - (from[i] >> TOP)) | sign);                     \
-        } else {                                                                                                  \
-            for (int64_t i = 0; i < n; i++) x[i] = from[i] ^ (o.kind & TT_SIGNED ? sign : 0);                     \
-        }                                                                                                         \
-        keys = NAME##_sort_whole(x, other, counts, n, 0);                                                         \
-        if (o.kind & TT_FLOAT)                                                                                    \
-            for (int64_t i = 0; i < n; i++) x[i] = keys[i] ^ (((keys[i] >> TOP) - 1) | sign);                     \
-        else                                                                                                      \
-            for (int64_t i = 0; i < n; i++) x[i] = keys[i] ^ (o.kind & TT_SIGNED ? sign : 0);                     \
-        return n;                                                                                                 \
-    }
-SORT_VALUES(u32, uint32_t)
-SORT_VALUES(u64, uint64_t)
-
 /* Two bytes are sorted as four, whose upper ones are never looked at: they are the same everywhere. */
 static void sort_widened(void *x, uint32_t *items, int64_t *counts, int64_t n, struct order o) {
     uint32_t all = (uint32_t)(2 * o.sign - 1), sign = (uint32_t)o.sign;
@@ -194,7 +191,7 @@ static void sort_line(const void *in, void *out, int64_t n, struct order o, void
                                     : copy_nan_last(in, out, n, o);
     if (o.bytes < 4 && sorted < (o.bytes == 1 ? 4 * FEW : 4 * MANY)) sort_widened(out, other, counts, sorted, o);
     else if (o.bytes < 4) sort_by_counting(out, sorted, counts, o);
-    if (o.kind & TT_FLOAT) restore_zeros(in, out, n, sorted, o);
+    if (o.kind & TT_FLOAT && !(o.kind & TT_ZEROS_BY_SIGN)) restore_zeros(in, out, n, sorted, o);
 }
 
 /* --- arrays: lines and tiles of them -------------------------------------------------------------------------------- */

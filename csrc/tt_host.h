@@ -33,8 +33,9 @@ enum { TT_F32, TT_F64, TT_C64, TT_C128 };
 enum { TT_FFT, TT_IFFT, TT_RFFT, TT_IRFFT };
 
 /* How elements that are sorted compare; unsigned ones have none of these. BRAIN: bfloat16, and not the other float of two
-   bytes. TOTAL: IEEE 754's order of all floats, from -NaN over -0 and 0 to NaN; without it NaN is last and -0 is 0. */
-enum { TT_SIGNED = 1, TT_FLOAT = 2, TT_BRAIN = 4, TT_TOTAL = 8, TT_DESCENDING = 16 };
+   bytes. TOTAL: IEEE 754's order of all floats, from -NaN over -0 and 0 to NaN; without it NaN is last and -0 is 0.
+   ZEROS_BY_SIGN: values that are sorted alone have -0 before 0, not in their order. */
+enum { TT_SIGNED = 1, TT_FLOAT = 2, TT_BRAIN = 4, TT_TOTAL = 8, TT_DESCENDING = 16, TT_ZEROS_BY_SIGN = 32 };
 
 struct tt_host {
     /* Runs body(ctx, begin, end) over [0, n) in chunks, on several threads when there is more than one chunk.

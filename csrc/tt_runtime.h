@@ -36,6 +36,8 @@ int32_t tt_lapack_set_vectors(int32_t level);
 
 /* sort.c: sorts unsigned integers of 32 and 64 bits with these functions, where the CPU has vectors for them; 0: none. */
 void tt_set_quicksorts(uintptr_t u32, uintptr_t u64);
+/* For tests: with vectors for choosing items, if the CPU has them, or not; what was so before. */
+int32_t tt_sort_set_wide(int32_t yes);
 /* struct tt_host's, for arrays of any length. */
 int32_t tt_sort(int32_t bytes, int32_t kind, int64_t outer, int64_t n, int64_t inner, const void *in, void *out);
 

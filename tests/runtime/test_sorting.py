@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinytrace import lax
+from tinytrace._runtime import lib
 from tinytrace.experimental import enable_x64
 from tinytrace.runtime.sorting import sorted_values
 from tinytrace.runtime.threads import num_threads, set_num_threads
@@ -25,6 +26,28 @@ def test_values_are_sorted_as_by_programs(dtype):
         assert sorted_values(x).tobytes() == expected.tobytes()
 
     law()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_zeros_are_in_their_order_or_by_their_sign(dtype):
+    x = np.tile(np.array([1, 0.0, np.nan, -0.0, -1], dtype), 100)
+    zeros, by_sign = sorted_values(x)[100:300], sorted_values(x, zeros_by_sign=True)[100:300]
+    assert np.array_equal(np.signbit(zeros), [False, True] * 100)
+    assert np.array_equal(np.signbit(by_sign), [True] * 100 + [False] * 100)
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+@pytest.mark.parametrize("values", [7, 1 << 31])
+def test_ranges_are_gathered_alike_with_vectors_and_without(dtype, values):
+    x = np.random.default_rng(0).integers(0, values, 300_003).astype(dtype)
+    before, answers = num_threads(), set()
+    for threads, is_wide in ((2, 1), (5, 1), (5, 0)):
+        set_num_threads(threads)
+        was = lib.tt_sort_set_wide(is_wide)
+        answers.add(sorted_values(x).tobytes())
+        lib.tt_sort_set_wide(was)
+    set_num_threads(before)
+    assert answers == {np.sort(x).tobytes()}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64])

@@ -24,7 +24,12 @@ def distinct(x: np.ndarray[Any, Any]) -> Array:
 
     Of 0 and -0, and of NaNs, the first one stays, as in a stable order.
     """
-    found = _distinct_of_sorted(sorted_values(x)) if x.size >= MANY else _distinct_by_hashing(x)
+    found = _distinct_of_sorted(sorted_values(x, zeros_by_sign=True)) if x.size >= MANY else np.unique(x)
+    if x.dtype.kind == "f":
+        for is_it in (np.logical_not, np.isnan):
+            if (which := is_it(found)).any():
+                early = is_it(x[:EARLY])
+                found[which] = x[(early if early.any() else is_it(x)).argmax()]
     return array_from_numpy(found, ShapedArray(found.shape, found.dtype))
 
 
@@ -34,16 +39,6 @@ def _distinct_of_sorted(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if x[-1] != x[-1]:
         is_new[np.searchsorted(x, np.nan) + 1:] = False
     return x[is_new]
-
-
-def _distinct_by_hashing(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    found = np.unique(x)
-    if x.dtype.kind == "f":
-        for is_it in (np.logical_not, np.isnan):
-            if (which := is_it(found)).any():
-                early = is_it(x[:EARLY])
-                found[which] = x[(early if early.any() else is_it(x)).argmax()]
-    return found
 
 
 def found_by_sorting(element: ArrayLike, test_elements: ArrayLike, invert: bool) -> Array | None:

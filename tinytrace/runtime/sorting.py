@@ -10,20 +10,21 @@ from tinytrace.runtime.status import raise_status
 
 _KINDS = {"b": 0, "u": 0, "i": 1, "f": 2}
 """How elements compare: TT_SIGNED and TT_FLOAT of csrc/tt_host.h."""
+_ZEROS_BY_SIGN = 32
 
 
-def sorted_values(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def sorted_values(x: np.ndarray[Any, Any], zeros_by_sign: bool = False) -> np.ndarray[Any, Any]:
     """Return the elements of `x`, real numbers of NumPy's own types along one axis, in rising order as `lax.sort` does.
 
-    The order is stable, which shows in the signs of zeros, and NaN comes last.
+    The order is stable, which shows in the signs of zeros, and NaN comes last.  zeros_by_sign: -0 is less than 0.
 
     >>> sorted_values(np.array([3.0, np.nan, -1.0]))
     array([-1.,  3., nan])
     """
     x = np.ascontiguousarray(x)
     out = np.empty_like(x)
-    status = lib.tt_sort(x.itemsize, _KINDS[x.dtype.kind], 1, x.size, 1, ffi.from_buffer("char[]", x),
-                         ffi.from_buffer("char[]", out))
+    kind = _KINDS[x.dtype.kind] | _ZEROS_BY_SIGN * zeros_by_sign
+    status = lib.tt_sort(x.itemsize, kind, 1, x.size, 1, ffi.from_buffer("char[]", x), ffi.from_buffer("char[]", out))
     if status:
         raise_status(status)
     return out
