@@ -14,6 +14,7 @@ import pytest
 import tinytrace as jax
 from tests.examples import QUICK
 from tests.primitives import domains
+from tests.primitives.test_registry import bound
 from tinytrace import lax
 from tinytrace.api.blocks import on_blocks
 from tinytrace.core.dtypes import is_float
@@ -88,28 +89,53 @@ def numbers_for(primitive, sample, size):
 
 @pytest.mark.parametrize("primitive", ELEMENTWISE, ids=lambda p: p.name)
 def test_elementwise_primitives(primitive):
-    """With every dtype and several sizes, all of which one jitted program does."""
+    """With every dtype and several sizes, and parts of one array, all of which one jitted program does."""
     samples = {s.args[0].dtype: s for s in domains.samples(primitive.name)[::-1]}.values()
     functions = [functools.partial(primitive.bind, **sample.params) for sample in samples for _ in SIZES]
     lists = [numbers_for(primitive, sample, size) for sample in samples for size in SIZES]
-    jitted = jax.jit(lambda lists: [function(*args) for function, args in zip(functions, lists, strict=True)])
-    for function, args, expected in zip(functions, lists, jitted(lists), strict=True):
+    operation, wholes = functools.partial(primitive.bind, **domains.samples(primitive.name)[0].params), parts(primitive)
+    jitted = jax.jit(lambda lists, wholes: ([function(*args) for function, args in zip(functions, lists, strict=True)],
+                                            [operation(*args) for args in wholes]))
+    results, pieces = jitted(lists, wholes)
+    for function, args, expected in zip(functions, lists, results, strict=True):
         compare(function, args, expected)
+    if wholes:
+        check_places(operation, wholes, pieces)
+
+
+PARTS = (slice(292, 300), slice(285, 300), slice(0, 3), slice(17, 300), 297)
+
+
+def parts(primitive):
+    """Operands of 300 elements, and parts of them; none where operands are not all of one kind."""
+    if primitive.name in SHAPED:
+        return []
+    many = [jax.numpy.asarray(x) for x in operands(primitive, dtypes_of(primitive)[0], 300)]
+    return [many, *([x[part] for x in many] for part in PARTS)]
+
+
+def check_places(operation, lists, pieces):
+    """In vectors, in what is left over, in a block that is filled up, in a scalar: an element has the same bits."""
+    whole = np.asarray(pieces[0])
+    for part, few, piece in zip(PARTS, lists[1:], pieces[1:], strict=True):
+        assert bits(operation(*few)) == bits(piece) == bits(whole[part])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("primitive", ELEMENTWISE, ids=lambda p: p.name)
 def test_elementwise_primitives_on_many_elements(primitive):
-    """With the first dtype and another one, which is another for each primitive: each needs a compiler."""
+    """With the first dtype and another one, which is another for each primitive: each is more for the compiler."""
     size = MILLION // 10 if primitive.name in COSTLY else MILLION
     samples = list({s.args[0].dtype: s for s in domains.samples(primitive.name)[::-1]}.values())[::-1]
     turn = 1 + len(primitive.name) % max(len(samples) - 1, 1)
-    for sample in [samples[0], *samples[turn:turn + 1]]:
-        args = (numbers_for(primitive, sample, size) if primitive.name in SHAPED else
-                [many(sample.args[0].dtype, *domains.INTERVALS.get(primitive.name, (-3.0, 3.0)), size, k)
-                 for k in range(len(sample.args))])
-        function = functools.partial(primitive.bind, **sample.params)
-        compare(function, args, jax.jit(function)(*args))
+    tried = [samples[0], *samples[turn:turn + 1]]
+    functions = [functools.partial(primitive.bind, **sample.params) for sample in tried]
+    lists = [numbers_for(primitive, sample, size) if primitive.name in SHAPED else
+             [many(sample.args[0].dtype, *domains.INTERVALS.get(primitive.name, (-3.0, 3.0)), size, k)
+              for k in range(len(sample.args))] for sample in tried]
+    jitted = jax.jit(lambda lists: [function(*args) for function, args in zip(functions, lists, strict=True)])
+    for function, args, expected in zip(functions, lists, jitted(lists), strict=True):
+        compare(function, args, expected)
 
 
 @functools.lru_cache(64)
@@ -132,27 +158,15 @@ SHAPED = {"polygamma", "convert_element_type", "bitcast_convert_type", "integer_
 
 @pytest.mark.parametrize("primitive", HELD_TO_SAMPLES, ids=lambda p: p.name)
 def test_all_other_primitives(primitive):
-    for sample in domains.samples(primitive.name)[:2 if QUICK else None]:
-        check(primitive.bind, *map(jax.numpy.asarray, sample.args), **sample.params)
+    """All samples are one jitted program, the one that the registry's law is about: a compiler is started once."""
+    samples = domains.samples(primitive.name)[:2 if QUICK else None]
+    jitted = jax.jit(lambda lists: [bound(primitive, sample, xs) for sample, xs in zip(samples, lists, strict=True)])
+    for sample, expected in zip(samples, jitted([sample.args for sample in samples]), strict=True):
+        args = map(jax.numpy.asarray, sample.args)
+        compare(functools.partial(primitive.bind, **sample.params), list(args), expected)
 
 
-# --- sizes and threads -------------------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("primitive", ELEMENTWISE, ids=lambda p: p.name)
-def test_an_element_does_not_depend_on_its_place(primitive):
-    """In vectors, in what is left over, in a block that is filled up, in a scalar: the same bits."""
-    if primitive.name in SHAPED:
-        return
-    many = [jax.numpy.asarray(x) for x in operands(primitive, dtypes_of(primitive)[0], 300)]
-    operation = functools.partial(primitive.bind, **domains.samples(primitive.name)[0].params)
-    lists = [many, *([x[part] for x in many] for part in PARTS)]
-    whole, *pieces = jax.jit(lambda lists: [operation(*args) for args in lists])(lists)
-    for part, few, piece in zip(PARTS, lists[1:], pieces, strict=True):
-        assert bits(operation(*few)) == bits(piece) == bits(whole[part])
-
-
-PARTS = (slice(292, 300), slice(285, 300), slice(0, 3), slice(17, 300), 297)
-
+# --- threads -----------------------------------------------------------------------------------------------------
 
 THREADED = """
 import hashlib, numpy as np, tinytrace as jax, tinytrace.numpy as jnp
@@ -213,23 +227,19 @@ def accepted_arguments(function, dtype, size=7):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("module", "name"), PUBLIC, ids=lambda x: x)
 def test_public_functions(module, name):
+    """With few elements; with many, too, where a function runs on blocks, for all others run the program of `jit`."""
     function = getattr(MODULES[module], name)
     args = accepted_arguments(function, F32)
-    if args is not None and name not in NOT_PURE:
-        check(function, *args)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("module", "name"), PUBLIC, ids=lambda x: x)
-def test_elementwise_public_functions_of_many_elements(module, name):
-    """They run on blocks where they are not jitted; all others run the very program that `jit` makes."""
-    function = getattr(MODULES[module], name)
-    args = accepted_arguments(function, F32)
-    if args is None or name in NOT_PURE or on_blocks(jax.make_jaxpr(function)(*args)) is None:
+    if args is None or name in NOT_PURE:
         return
-    args = next(many for few, many in zip(candidates(F32, 7), candidates(F32, 1000), strict=True)
+    if on_blocks(jax.make_jaxpr(function)(*args)) is None:
+        check(function, *args)
+        return
+    many = next(many for few, many in zip(candidates(F32, 7), candidates(F32, 1000), strict=True)
                 if [x.aval for x in few] == [x.aval for x in args])
-    check(function, *args)
+    jitted = jax.jit(lambda lists: [function(*args) for args in lists])  # both sizes: one run of the compiler
+    for arguments, expected in zip((args, many), jitted((args, many)), strict=True):
+        compare(function, arguments, expected)
 
 
 @pytest.mark.slow
