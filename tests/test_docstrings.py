@@ -47,7 +47,8 @@ def test_examples(name):
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner(CloseEnough(), optionflags=FLAGS)
     for test in doctest.DocTestFinder(exclude_empty=True).find(module, extraglobs=NAMES):
-        runner.run(test)
+        if test.examples:  # to run none takes 2 ms: a debugger is prepared, which looks for each file that was imported
+            runner.run(test)
     assert runner.failures == 0
 
 

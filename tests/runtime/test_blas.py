@@ -18,6 +18,14 @@ from tinytrace.runtime.ladder import load
 from tinytrace.runtime.threads import num_threads, set_num_threads
 
 
+@pytest.fixture
+def store_folder():
+    """The store of all tests serves: what is loaded here calls the host, and is the same text for many tests."""
+    before = num_threads()
+    yield
+    set_num_threads(before)
+
+
 def product(real: str) -> CSource:
     """buffers: the integers trans_a trans_b m n k lda ldb ldc; the numbers alpha beta; a, b, c."""
     text = f"""{host_source()}

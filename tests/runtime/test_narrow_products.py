@@ -18,6 +18,14 @@ TYPES = {"shgemm": np.float16, "sbgemm": ml_dtypes.bfloat16, "i8gemm": np.int8}
 FLAGS = st.booleans()
 
 
+@pytest.fixture
+def store_folder():
+    """The store of all tests serves: what is loaded here calls the host, and is the same text for many tests."""
+    before = num_threads()
+    yield
+    set_num_threads(before)
+
+
 def program(entry: str) -> CSource:
     """buffers: the integers trans_a trans_b m n k lda ldb rounds ldc; a, b, c."""
     rounds = "" if entry == "i8gemm" else " (int32_t)s[7],"

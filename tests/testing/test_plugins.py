@@ -13,17 +13,17 @@ import sys
 import hypothesis
 assert "tinytrace" not in sys.modules
 import tinytrace as jax
-from hypothesis import find, settings, strategies as st
+from hypothesis import Phase, find, settings, strategies as st
 assert "tinytrace.testing.strategies" not in sys.modules
 assert type(jax.__spec__.loader).__name__ == "SourceFileLoader", jax.__spec__
-quick = settings(max_examples=50, database=None)
+quick = settings(max_examples=50, database=None, phases=[Phase.generate])  # nothing is made smaller
 assert isinstance(find(st.from_type(jax.Array), lambda x: x.ndim == 1, settings=quick), jax.Array)
 print(find(st.from_type(jax.core.ClosedJaxpr), lambda closed: True, settings=quick))
 """
 
 TESTS = """
 import tinytrace as jax, tinytrace.numpy as jnp
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from tinytrace.testing import cases
 double = jax.jit(lambda x: x * 2)
 
@@ -40,7 +40,7 @@ def test_goldens(golden_jaxpr, golden_c):
     golden_jaxpr("double.txt", double, 1.0)
     golden_c("double.c", double, 1.0)
 
-@settings(max_examples=5, database=None)
+@settings(max_examples=5, database=None, phases=[Phase.generate])
 @given(cases(1, 1))
 def test_fails(case):
     assert not case
