@@ -196,21 +196,42 @@ static void choose_many(void *ctx, int64_t begin, int64_t end) {
     if (block) tt_free((uintptr_t)block, size);
 }
 
+static int32_t choose_in_words(const struct choice *c, int64_t lines, char *values, int32_t *positions) {
+    uint64_t all = c->order.sign | (c->order.sign - 1), is_float = c->order.kind & TT_FLOAT ? all : 0;
+    struct turn turn = {c->order.kind & (TT_FLOAT | TT_SIGNED) ? all & ~c->order.sign : all, is_float};
+    struct many t = {c->order.bytes, turn, c->n, c->k, c->in, values, positions, TT_OK};
+    tt_parallel_for(choose_many, &t, lines, ceil_div(ELEMENTS_OF_PART, c->n));
+    return t.status;
+}
+
+static void widen(const void *from, int32_t bytes, int64_t n, uint32_t *to) {
+    if (bytes == 2)
+        for (int64_t i = 0; i < n; i++) to[i] = (uint32_t)((const uint16_t *)from)[i] << 16;
+    else
+        for (int64_t i = 0; i < n; i++) to[i] = (uint32_t)((const uint8_t *)from)[i] << 24;
+}
+
+static void narrow(const uint32_t *from, int64_t n, void *to, int32_t bytes) {
+    if (bytes == 2)
+        for (int64_t i = 0; i < n; i++) ((uint16_t *)to)[i] = (uint16_t)(from[i] >> 16);
+    else
+        for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i] = (uint8_t)(from[i] >> 24);
+}
+
+/* Elements of one and two bytes compare as the highest bytes of words. */
 static int32_t choose_by_order(const struct choice *c, int64_t lines, char *values, int32_t *positions) {
-    if (c->order.bytes >= 4) {
-        uint64_t all = c->order.sign | (c->order.sign - 1), is_float = c->order.kind & TT_FLOAT ? all : 0;
-        struct turn turn = {c->order.kind & (TT_FLOAT | TT_SIGNED) ? all & ~c->order.sign : all, is_float};
-        struct many t = {c->order.bytes, turn, c->n, c->k, c->in, values, positions, TT_OK};
-        tt_parallel_for(choose_many, &t, lines, ceil_div(ELEMENTS_OF_PART, c->n));
-        return t.status;
-    }
-    size_t size = (size_t)(lines * c->n) * sizeof(uint32_t);
-    uint32_t *order = (uint32_t *)tt_alloc(size);
-    if (!order) return TT_NO_MEMORY;
-    int32_t status = tt_order(c->order.bytes, c->order.kind, 0, lines, c->n, 1, c->in, order);
-    for (int64_t i = 0; i < lines * c->k && status == TT_OK; i++)
-        put_result(c, i / c->k, i % c->k, order[i / c->k * c->n + i % c->k], values, positions);
-    tt_free((uintptr_t)order, size);
+    if (c->order.bytes >= 4) return choose_in_words(c, lines, values, positions);
+    int64_t all = lines * c->n, chosen = values ? lines * c->k : 0;
+    size_t size = (size_t)(all + chosen) * sizeof(uint32_t);
+    uint32_t *words = (uint32_t *)tt_alloc(size);
+    if (!words) return TT_NO_MEMORY;
+    widen(c->in, c->order.bytes, all, words);
+    struct choice wide = *c;
+    wide.order = order_of(4, c->order.kind);
+    wide.in = (const char *)words;
+    int32_t status = choose_in_words(&wide, lines, values ? (char *)(words + all) : NULL, positions);
+    narrow(words + all, chosen, values, c->order.bytes);
+    tt_free((uintptr_t)words, size);
     return status;
 }
 

@@ -171,12 +171,17 @@ static inline float tt_nextafter_bf16(float x, float y) {
     return (x != x) | (y != y) ? x + y : result;
 }
 
-/* tt: tt_nextafter_f16; needs: tt_f16_to_f32, tt_f32_to_f16; long */
-/* As tt_nextafter_f32, on the bits of the float16 that x is. */
+/* tt: tt_nextafter_f16; needs: tt_bits_f32, tt_float_f32; long */
+/* As tt_nextafter_f32, in steps of a float16's last bit: of the smallest one below 2**-14; beyond 65504 lies infinity. */
 static inline float tt_nextafter_f16(float x, float y) {
-    uint32_t bits = tt_f32_to_f16(x), away = (x < y) == (x > 0.0f);
-    uint32_t next = x == 0.0f ? (tt_f32_to_f16(y) & 0x8000u) | 1u : away ? bits + 1u : bits - 1u;
-    float result = x == y ? y : tt_f16_to_f32((uint16_t)next);
+    float size = __builtin_fabsf(x);
+    size = size > 65536.0f ? 65536.0f : size;
+    uint32_t away = (x == 0.0f) | ((x < y) == (x > 0.0f));
+    float step = away ? 0x1p-24f : -0x1p-24f;
+    float next = tt_float_f32(tt_bits_f32(size) + (away ? 0x2000u : -0x2000u));
+    next = size + step < 0x1p-14f ? size + step : next;
+    next = next >= 65536.0f ? __builtin_inff() : next;
+    float result = x == y ? y : __builtin_copysignf(next, x == 0.0f ? y : x);
     return (x != x) | (y != y) ? x + y : result;
 }
 

@@ -78,6 +78,11 @@ class Operation:
         return self.formula.op == "operand"
 
     @property
+    def is_copy(self) -> bool:
+        """Is the result the operand?"""
+        return self.is_conversion and self.operands == (self.result,)
+
+    @property
     def is_exact(self) -> bool:
         """Is the result the same wherever it is computed: exact, or rounded once?"""
         return self.ulp is not None and self.ulp <= 0.5

@@ -30,5 +30,43 @@ def test_windows_of_small_products_are_nowhere_in_memory(name, dtype):
         np.testing.assert_array_equal(got, want)
 
 
+def joined(x):
+    return jnp.concatenate([jnp.sin(x) / x, jnp.exp(x)])
+
+
+@pytest.mark.parametrize(("function", "is_kept"), [
+    (joined, False), (lambda x: jnp.pad(jnp.exp(x) / x, 3), False),
+    (lambda x: jnp.stack([jnp.sin(x), jnp.cos(x)]), False),
+    (lambda x: jnp.concatenate([jnp.sin(x)] * 2), True), (lambda x: jnp.concatenate([jnp.sin(x[:9]), x]), True),
+    (lambda x: jnp.tile(jnp.sin(x), (3, 1)), True), (lambda x: joined(x)[jnp.arange(5000) % 7], True),
+])
+def test_what_is_joined_is_computed_where_it_goes_unless_it_is_needed_again(function, is_kept):
+    x = np.linspace(0.1, 3, 1000, dtype=np.float32)
+    assert (generated(function, x).source.workspace > 0) == is_kept
+    checked(function, x, inputs=[x])
+    for got, want in zip(jax.tree.leaves(jax.jit(function)(x)), in_numpy(function, x), strict=True):
+        np.testing.assert_allclose(got, want, 1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64, np.int8])
+def test_a_copy_is_read_where_its_operand_is(dtype):
+    x = np.arange(100).astype(dtype)
+    text = jax.jit(jnp.copy).lower(x).as_text()
+    assert "b[i0] = a[i0];" in text or "((uint64_t *)b)[i0] = ((const uint64_t *)a)[i0];" in text
+    np.testing.assert_array_equal(jax.jit(lambda x: jnp.copy(x) + x)(x), x + x)
+
+
+@pytest.mark.parametrize("fold", ["sum", "max", "any"])
+def test_rows_of_eight_integers_are_written_out(fold):
+    def of_rows(x):
+        return getattr(x.reshape(-1, 8) * 2, fold)(1)
+
+    x = np.arange(1000, dtype=np.int32) % 7
+    source = generated(of_rows, x).source
+    assert source.workspace == 0
+    assert "reduction" not in source.text
+    np.testing.assert_array_equal(jax.jit(of_rows)(x), of_rows(x))
+
+
 def test_what_has_no_operand_is_no_window():
     assert jax.jit(lambda: jnp.arange(4.0) @ jnp.arange(4.0))() == 14

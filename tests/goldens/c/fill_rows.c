@@ -17,14 +17,12 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         /* e:i32[] = add c 1
          * f:i32[] = sub c 1
          * g:bool[] = lt f 0
-         * h:i32[] = convert_element_type[new_dtype=int32 weak_type=False] f
-         * i:i32[] = add h 100
+         * i:i32[] = add (convert_element_type f) 100
          * j:i32[] = select_n g f i
          */
         const int32_t e = c + 1;
         const int32_t f = c - 1;
-        const int32_t h = f;
-        const int32_t i = h + 100;
+        const int32_t i = f + 100;
         const uint8_t g = f < 0;
         const int32_t j = g ? i : f;
         /* m:f32[50] = sin (squeeze (dynamic_slice d j 0)) */
@@ -37,13 +35,11 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         }
         /* n:bool[] = lt c 0
          * o:i32[] = add c 100
-         * p:i32[] = select_n n c o
-         * q:i32[] = convert_element_type[new_dtype=int32 weak_type=False] p
+         * q:i32[] = convert_element_type[new_dtype=int32 weak_type=False] (select_n n c o)
          */
-        const uint8_t n = c < 0;
         const int32_t o = c + 100;
-        const int32_t p = n ? o : c;
-        const int32_t q = p;
+        const uint8_t n = c < 0;
+        const int32_t q = n ? o : c;
         /* d:f32[100,50] = scatter[indices_are_sorted=True unique_indices=True update_consts=() update_jaxpr=None] d (broadcast_in_dim q) m */
         const int64_t position_i = (int64_t)q;
         if (position_i >= 0 && position_i <= 99) {

@@ -96,6 +96,12 @@ def is_nan(dtype: DType) -> Operation:
 
 
 @functools.cache
+def is_set(dtype: DType) -> Operation:
+    """Return `x != 0`, the truth value of a flag."""
+    return operation("is_set", (dtype,), BOOL, operand(0, dtype).differs(0), lambda x: x != 0)
+
+
+@functools.cache
 def finite_or_zero(dtype: DType) -> Operation:
     """Return x, or 0 for an infinity or NaN."""
     x = operand(0, dtype)

@@ -23,10 +23,9 @@ from tinytrace.codegen.ir.statements import (
     nested,
     with_body,
 )
-from tinytrace.codegen.plan.lowering import WRITTEN_OUT
+from tinytrace.codegen.plan.lowering import MOST_CUTS, WRITTEN_OUT
 
 COMPARISONS = "lt", "le", "eq"
-MOST_CUTS = 3
 FEWEST_ITERATIONS = 16
 """Shorter loops are not cut, unless they are so short that they are written out."""
 MOST_OPERATIONS = 400

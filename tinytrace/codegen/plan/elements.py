@@ -98,7 +98,8 @@ class Elements:
         node = self.leaf(var, index)
         if node is None:
             node, eqns = self._by_equation(var, index, missing)
-            if not isinstance(self.producers[var].kind, Scalar):
+            kind = self.producers[var].kind
+            if not isinstance(kind, Scalar) or kind.operation.is_copy:
                 self._moved[var, index] = eqns
         return node
 
@@ -141,6 +142,8 @@ class Elements:
                     eqns |= self._moved[request]
         if missing:
             return local("", var.aval.dtype), eqns
+        if operation.is_copy and operands[0].dtype == var.aval.dtype:
+            return operands[0], eqns
         node = apply(operation, operands)
         node.hint = node.hint or self.names.get(var, "")
         node.eqns |= eqns

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tinytrace.codegen.ir.arithmetic import constant_of, index_of, terms_of
 from tinytrace.codegen.ir.nodes import Node, axis
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import is_complex
+from tinytrace.core.dtypes import is_complex, is_inexact
 from tinytrace.core.jaxpr import JaxprEqn, Var
 from tinytrace.core.kinds import (
     Contraction,
@@ -30,6 +30,10 @@ from tinytrace.records import NamedTuple
 
 WRITTEN_OUT = 4
 """Dimensions of at most this size are written out: no loop runs over them."""
+ROW_WRITTEN_OUT = 8
+"""The same for rows of integers, which are no faster as a vector whose lanes are to be added."""
+MOST_CUTS = 3
+"""A loop is cut at so many places at most, where what it computes changes: `passes/index_set_splitting.py`."""
 LONG = 16
 """A sum of fewer terms than this is not worth spreading."""
 PART = 4
@@ -76,8 +80,9 @@ def is_map(kind: Lowered, eqn: JaxprEqn) -> bool:
 
 def is_short(kind: Reduction, eqn: JaxprEqn) -> bool:
     """Is this a reduction of so few elements that it is written out?"""
-    shape = eqn.invars[0].aval.shape
-    return 0 < math.prod(shape[a] for a in kind.axes) <= WRITTEN_OUT and not kind.combine.startswith("arg")
+    operand = eqn.invars[0].aval
+    most = WRITTEN_OUT if is_inexact(operand.dtype) or operand.ndim - 1 not in kind.axes else ROW_WRITTEN_OUT
+    return 0 < math.prod(operand.shape[a] for a in kind.axes) <= most and not kind.combine.startswith("arg")
 
 
 def _spread(eqn: JaxprEqn, kind: Reduction) -> Spread | None:

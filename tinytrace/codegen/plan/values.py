@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from tinytrace.codegen.ir.arithmetic import flat_offset, stride_along
+from tinytrace.codegen.ir.arithmetic import flat_offset, stride_along, terms_of
 from tinytrace.codegen.ir.cost import REMEMBERING, steps
 from tinytrace.codegen.ir.nodes import Node, load, local
 from tinytrace.codegen.plan.chain_splitting import ends_of_chains
@@ -26,9 +26,10 @@ from tinytrace.codegen.plan.elements import (
     reader,
     wrapped,
 )
-from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map, lowered, window
+from tinytrace.codegen.plan.lowering import MOST_CUTS, Lowered, Spread, Window, is_map, lowered, window
 from tinytrace.codegen.plan.products import is_small_product
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import is_inexact
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Var
 from tinytrace.core.kinds import Contraction, Gather, IndexMap, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
 
@@ -36,6 +37,8 @@ REPEATED = 2
 """An operand that has each element of an array so often, or oftener, is not copied as a whole."""
 MOST_GUARDED = 12
 """What asks for each element whether there is one, as a pad does, is kept when it is read in more places."""
+LONG_ROW = 64
+"""Elements of what is joined that are computed where they go: a loop over so many is worth cutting from the others."""
 FOLD = 4
 """Steps that a fold counts, besides those of what it folds."""
 
@@ -171,7 +174,8 @@ class Values:
             if isinstance(kind, (Scalar, Window)) and x.aval.shape == eqn.outvars[0].aval.shape:
                 _merge_same(here, loops)
                 continue
-            times = x.aval.size // max(eqn.outvars[0].aval.size, 1) if isinstance(kind, Reduction) else 1
+            is_row = isinstance(kind, Reduction) and is_inexact(x.aval.dtype)  # of integers few are worth a vector
+            times = x.aval.size // max(eqn.outvars[0].aval.size, 1) if is_row else 1
             for loop, count in loops.items():
                 _count(here, loop, count * max(times, 1))
             if self.cost[x] >= REMEMBERING and _needs_again(eqn, kind, x):
@@ -248,7 +252,15 @@ def _needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
         kind.element(wrapped(axes), reader(eqn, read))
     elif isinstance(kind, Scalar):
         found.extend(aligned(axes, eqn.outvars[0].aval, x.aval))
-    return any(last in node.axes for node in found)
+    return any(last in node.axes for node in found) and not _is_joined(eqn, axes, found, x)
+
+
+def _is_joined(eqn: JaxprEqn, axes: Index, at: list[Node], x: Var) -> bool:
+    """Is each element of `x` one element of the result, in rows so long that the loop over the result is cut?"""
+    if len(eqn.invars) > MOST_CUTS + 1 or len(at) != x.aval.ndim or x.aval.shape[-1] < LONG_ROW:
+        return False
+    alone = {terms[0][0] for _, terms in map(terms_of, at) if len(terms) == 1 and abs(terms[0][1]) == 1}
+    return all(i in alone for i in axes if i.op == "axis")
 
 
 def _count(reads: Reads, loop: Place, times: int = 1) -> None:

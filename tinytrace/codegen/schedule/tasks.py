@@ -6,12 +6,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import rebuild
-from tinytrace.codegen.ir.inserted_operations import converted, is_nan, select
-from tinytrace.codegen.ir.nodes import Node, apply, literal, local, rewrite
+from tinytrace.codegen.ir.inserted_operations import converted, is_nan, is_set, select
+from tinytrace.codegen.ir.nodes import Node, apply, literal, local, rewrite, walk
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.codegen.plan.partition import Root
-from tinytrace.core.dtypes import DType
+from tinytrace.core.dtypes import BOOL, DType
 from tinytrace.records import dataclass
 
 
@@ -68,14 +68,21 @@ def _local(task: Task, name: str, dtype: DType) -> Node:
 def folds(task: Task) -> list[tuple[Node, str, Node]]:
     """Return (variable, operation, element) for each variable that a loop folds into."""
     root, dtype = task.root, task.root.var.aval.dtype
-    wide = accumulator_type(dtype)
+    wide = _flag_type(task.value) if dtype == BOOL and not root.running else accumulator_type(dtype)
     if propagating(root.combine, wide) == root.combine or root.running:
         name = task.name if wide == dtype else f"{task.name}_{root.combine}"
-        return [(_local(task, name, wide), propagating(root.combine, wide), task.value)]
+        value = converted(task.value, wide) if dtype == BOOL else task.value
+        return [(_local(task, name, wide), propagating(root.combine, wide), value)]
     nan_seen = apply(is_nan(wide), (task.value,))
     assert nan_seen.dtype is not None
     return [(_local(task, f"{task.name}_{root.combine}", wide), root.combine, task.value),
             (_local(task, f"{task.name}_nan", nan_seen.dtype), "or", nan_seen)]
+
+
+def _flag_type(value: Node) -> DType:
+    """Return an integer as wide as what a truth value is made of: a vector has as many flags as elements."""
+    sizes = [node.dtype.itemsize for node in walk([value]) if node.op == "load" and node.dtype is not None]
+    return np.dtype(f"i{max(sizes)}") if sizes and 1 < max(sizes) <= 8 else BOOL
 
 
 def result_of(task: Task) -> Node:
@@ -87,7 +94,7 @@ def result_of(task: Task) -> Node:
     if others:
         assert others[0].dtype is not None
         first = apply(select(wide, others[0].dtype), (others[0], literal(np.nan, wide), first))
-    return converted(first, dtype)
+    return apply(is_set(wide), (first,)) if dtype == BOOL and wide != BOOL else converted(first, dtype)
 
 
 def start_of(x: Node, op: str) -> Node:
