@@ -35,9 +35,17 @@ def written_by(low, equation):
 
 @examples(200, fast=40)
 @given(programs_with_arguments())
-def test_every_equation_leads_to_c_or_says_why_not(case):
+def test_of_drawn_programs(case):
+    """Most of the time goes into drawing and lowering them, so each is held to all laws."""
     program, arguments = case
     low = lowered(program.function(), *arguments)
+    every_equation_leads_to_c_or_says_why_not(low)
+    every_statement_leads_to_an_equation_or_is_scaffolding(low)
+    functions_stand_where_the_map_says(low)
+    json_is_the_map(low)
+
+
+def every_equation_leads_to_c_or_says_why_not(low):
     source = low.source_map
     reasons = {e.id: e.reason for e in source.equations}
     assert all(bool(reasons[e.id]) != bool(source.c_of(e)) for e in source.equations)
@@ -74,11 +82,7 @@ def kind_of(eqn):
     return eqn.primitive.lower([x.aval for x in eqn.invars], [v.aval for v in eqn.outvars], **eqn.params)
 
 
-@examples(200, fast=40)
-@given(programs_with_arguments())
-def test_every_statement_leads_to_an_equation_or_is_scaffolding(case):
-    program, arguments = case
-    low = lowered(program.function(), *arguments)
+def every_statement_leads_to_an_equation_or_is_scaffolding(low):
     source, lines = low.source_map, low.as_text(full=True).split("\n")
     known = {place.line for place in source.places}
     for number, line in enumerate(lines[source.first_line - 1:], source.first_line):
@@ -103,12 +107,8 @@ def check_is_whole(line, place):
     assert not (text[-1:].isidentifier() and after[:1].isidentifier()), (text, line)
 
 
-@examples(200, fast=40)
-@given(programs_with_arguments())
-def test_functions_stand_where_the_map_says(case):
+def functions_stand_where_the_map_says(low):
     """An operation that is a function of csrc/math is called at one of its equation's places."""
-    program, arguments = case
-    low = lowered(program.function(), *arguments)
     source = low.source_map
     for eqn in low.jaxpr.jaxpr.eqns:
         kind = kind_of(eqn)
@@ -119,11 +119,8 @@ def test_functions_stand_where_the_map_says(case):
                     all(any(name in text for text in texts) for name in kind.operation.calls), eqn
 
 
-@examples(100, fast=20)
-@given(programs_with_arguments())
-def test_json_is_the_map(case):
-    program, arguments = case
-    source = lowered(program.function(), *arguments).source_map
+def json_is_the_map(low):
+    source = low.source_map
     assert SourceMap.from_json(source.to_json()) == source
     assert json.loads(source.to_json())["version"] == 1
 

@@ -217,10 +217,9 @@ def test_triangular_systems_are_solved_from_each_side(level, dtype):
         with enable_x64(True):
             for n, k in ((70, 7), (70, 8), (33, 64), (129, 100)):
                 a = matrices(n, n, dtype=dtype) / n + np.eye(n, dtype=dtype)
-                for left, lower, across, unit in np.ndindex(2, 2, 2, 2):
-                    b = matrices(*((n, k) if left else (k, n)), dtype=dtype)
-                    x = np.asarray(linalg.triangular_solve(a, b, left_side=bool(left), lower=bool(lower),
-                                                           transpose_a=bool(across), unit_diagonal=bool(unit)))
+                sides = list(np.ndindex(2, 2, 2, 2))
+                right = [matrices(*((n, k) if left else (k, n)), dtype=dtype) for left, *_ in sides]
+                for (left, lower, across, unit), b, x in zip(sides, right, solved(a, right), strict=True):
                     t = np.tril(a) if lower else np.triu(a)
                     if unit:
                         np.fill_diagonal(t, 1)
@@ -228,6 +227,14 @@ def test_triangular_systems_are_solved_from_each_side(level, dtype):
                     np.testing.assert_allclose(t @ x if left else x @ t, b, atol=1e-5 if dtype == "float32" else 1e-13)
     finally:
         lib.tt_lapack_set_vectors(before)
+
+
+@jax.jit
+def solved(a, right):
+    """The solutions from each side, of each triangle, transposed or not, with ones on the diagonal or without."""
+    return [linalg.triangular_solve(a, b, left_side=bool(left), lower=bool(lower), transpose_a=bool(across),
+                                    unit_diagonal=bool(unit))
+            for (left, lower, across, unit), b in zip(np.ndindex(2, 2, 2, 2), right, strict=True)]
 
 
 def test_a_zero_on_the_diagonal_divides():

@@ -164,11 +164,12 @@ def test_places_of_a_sorted_line_are_selected(dtype):
         seen = np.full(shape, 3).astype(dtype)
         seen.reshape(-1)[1::3] = 2
         few, any_ = elements(dtype, shape, "few"), elements(dtype, shape, "any")
+        parts = ((0, 1), (n // 2, 2), (n - 10, 10), (n // 3, n // 8), (0, n), (5, 0))
+        selected = jax.jit(lambda x, parts=parts: [order_statistics_p.bind(x, first=first, count=count)
+                                                   for first, count in parts])
         for x in (few, any_, np.sort(any_), seen):
             want = sort_p.impl(x, dimension=x.ndim - 1, is_stable=True, num_keys=1)[0]
-            for first, count in ((0, 1), (n // 2, 2), (n - 10, 10), (n // 3, n // 8), (0, n), (5, 0)):
-                got = jax.jit(lambda x, at: order_statistics_p.bind(x, first=at[0], count=at[1]),
-                              static_argnums=1)(x, (first, count))
+            for (first, count), got in zip(parts, selected(x), strict=True):
                 assert same_bits(got, want[..., first:first + count]), (shape, first, count)
 
 
