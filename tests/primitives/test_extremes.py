@@ -137,6 +137,23 @@ def test_integer_powers(power):
                 np.testing.assert_array_equal(out, expected, str(x.dtype))
 
 
+@pytest.mark.parametrize("dtype", [domains.F16, domains.F32, domains.F64])
+def test_the_greater_and_lesser_of_an_element_and_a_known_number(dtype):
+    """The compiler decides them by one comparison; signs of zeros, infinities and NaN are those of two arrays."""
+    x = np.concatenate([[0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 6e-8], np.linspace(-9, 9, 99)]).astype(dtype)
+    bits = f"u{dtype.itemsize}"
+    with enable_x64(dtype == domains.F64):
+        for number in (0.0, -0.0, 1.0, -6.0, np.inf, -np.inf, np.nan):
+            number = np.asarray(number, dtype)
+            for function in (lax.max, lax.min):
+                out = np.asarray(jax.jit(lambda x, f=function, y=number: f(x, y))(x))
+                other = np.asarray(jax.jit(lambda x, f=function, y=number: f(y, x))(x))
+                want = np.asarray(jax.jit(function)(x, np.full(x.shape, number)))
+                for found in (out, other):
+                    same = (found.view(bits) == want.view(bits)) | (np.isnan(found) & np.isnan(want))
+                    assert same.all(), (number, x[~same], found[~same])
+
+
 @pytest.mark.parametrize("dtype", [domains.F16, domains.BF16])
 def test_the_next_half_after_each(dtype):
     x = np.arange(1 << 16, dtype=np.uint16).view(dtype)
