@@ -60,7 +60,7 @@ sanitize: $(VENV)/.dev  ## run compiled programs under the address, undefined be
 test-compilers: $(VENV)/.dev  ## run what runs compiled programs with each gcc and clang that is installed (minutes)
 	@$(BIN)/python -m tests.compilers
 
-dist-check: $(VENV)/.dev  ## build sdist and wheel, install each in a fresh environment, run compiled functions there
+dist-check: $(VENV)/.dev  ## build the sdist, make and install the wheel in a fresh environment, run compiled functions there
 	@$(BIN)/python -m tests.distribution
 
 array-api-tests: $(VENV)/.dev  ## run data-apis' tests of the array API standard; SRC=FOLDER where they are already

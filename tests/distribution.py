@@ -1,7 +1,7 @@
 """Installs what a release would hand out: `make dist-check`.
 
-Builds the sdist, and out of it the wheel; installs each of them in a fresh virtual environment, in which nothing of
-this folder is, and runs compiled functions there. A file that the sdist lacks, an undeclared dependency, a text
+Builds the sdist; in a fresh virtual environment, in which nothing of this folder is, makes the wheel out of it, as pip
+does to install an sdist, installs that and runs compiled functions. So the package's C is compiled once. A file that the sdist lacks, an undeclared dependency, a text
 that is not embedded in the extension module shows here and nowhere else: all other tests run on the folder itself.
 """
 
@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).parent.parent
 NEEDED = [ROOT / "csrc", ROOT / "tests", ROOT / "docs", ROOT / "tinytrace"]
@@ -44,14 +43,14 @@ print("  compiled and agree:", *(function.__name__ for function in wanted), "fro
 '''
 
 
-def build(folder: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
-    """Build both in `folder`, the wheel from the sdist; return their paths."""
-    command = [sys.executable, "-m", "build", "--outdir", folder, ROOT]
+def build(folder: pathlib.Path) -> pathlib.Path:
+    """Build the sdist in `folder` and return its path."""
+    command = [sys.executable, "-m", "build", "--sdist", "--outdir", folder, ROOT]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         sys.exit(f"{done.stdout}\nthe build failed with status {done.returncode}")
-    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
-    return sdist, wheel
+    sdist, = folder.glob("*.tar.gz")
+    return sdist
 
 
 def missing(sdist: pathlib.Path) -> list[str]:
@@ -63,11 +62,15 @@ def missing(sdist: pathlib.Path) -> list[str]:
     return sorted(sources - inside)
 
 
-def try_out(archive: pathlib.Path, folder: pathlib.Path) -> None:
-    """Install `archive` in a fresh environment inside `folder` and run PROGRAM with it: warnings are errors."""
-    python = folder / "bin" / "python"
+def try_out(sdist: pathlib.Path, folder: pathlib.Path) -> None:
+    """In a fresh environment in `folder` make the wheel, install it and run PROGRAM with it: warnings are errors."""
+    python, wheels = folder / "bin" / "python", folder / "wheels"
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    subprocess.run([python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", archive], check=True)
+    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", wheels, sdist], check=True)
+    wheel, = wheels.iterdir()
+    print(f"==> {wheel.name}, made of {sdist.name} in a fresh environment", flush=True)
+    subprocess.run([*pip, "install", wheel], check=True)
     unset = ("PYTHONPATH", "PYTHONHOME")
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     environment |= {"TINYTRACE_STRICT": "1", "TINYTRACE_CACHE_DIR": str(folder / "cache")}
@@ -79,12 +82,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         print("==> building", flush=True)
-        sdist, wheel = build(folder)
+        sdist = build(folder)
         if lacking := missing(sdist):
             sys.exit(f"{sdist.name} lacks {' '.join(lacking)}: add them to MANIFEST.in")
-        print(f"==> {sdist.name} and {wheel.name}, each in a fresh environment", flush=True)
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda archive: try_out(archive, folder / archive.suffix), (sdist, wheel)))
+        try_out(sdist, folder / "environment")
 
 
 if __name__ == "__main__":

@@ -119,6 +119,7 @@ def test_a_block_has_as_many_bytes_whatever_the_width_of_its_elements(dtype):
     assert max(aval.nbytes for aval in (*blocks.in_avals, *blocks.out_avals)) == BLOCK_BYTES
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
 def test_the_last_block_begins_among_the_others(dtype):
     sizes = (1, 2, 63, 64, 65, 127, 128, 129, 255, 257, 511, 513, 1000, 4097)
