@@ -1,8 +1,9 @@
 """Installs what a release would hand out: `make dist-check`.
 
 Builds the sdist; in a fresh virtual environment, in which nothing of this folder is, makes the wheel out of it, as pip
-does to install an sdist, installs that and runs compiled functions. So the package's C is compiled once. A file that the sdist lacks, an undeclared dependency, a text
-that is not embedded in the extension module shows here and nowhere else: all other tests run on the folder itself.
+does to install an sdist, installs that and runs compiled functions. So the package's C is compiled once. A file that
+the sdist lacks, an undeclared dependency, a text that is not embedded in the extension module shows here and nowhere
+else: all other tests run on the folder itself.
 """
 
 from __future__ import annotations
