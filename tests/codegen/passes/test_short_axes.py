@@ -33,6 +33,20 @@ def test_the_loop_around_a_short_axis_is_the_vectorised_one():
     assert [line.split(" (")[0] for line in loops] == ["#pragma omp simd", "for", "#pragma GCC unroll 3", "for"]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_are_converted_in_strips_and_short_axes_written_out(dtype):
+    def function(x):
+        return jnp.exp(x[:, None] - jnp.arange(3).astype(x.dtype)).sum(1)
+
+    x = jnp.linspace(0, 3, 1003).astype(dtype)
+    text = jax.jit(function).lower(x).as_text()
+    assert "i1" not in text
+    assert dtype != "float16" or "tt_widen_f16" in text
+    with jax.disable_jit():
+        want = np.asarray(function(x)).astype(np.float32)
+    np.testing.assert_allclose(np.asarray(jax.jit(function)(x)).astype(np.float32), want, 2e-2)
+
+
 @pytest.mark.parametrize("function", [
     lambda x: jnp.exp(x[:, None] * jnp.arange(5.0)),  # not that short
     lambda x: jnp.exp(x[:32, None] * jnp.arange(3.0)),  # of too few

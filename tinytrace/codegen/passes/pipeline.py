@@ -38,8 +38,8 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     stream_results,
     prefetch_rows,
     read_narrow_elements_first,
-    round_in_strips,
     vectorise_around_short_axes,
+    round_in_strips,
 ]
 
 

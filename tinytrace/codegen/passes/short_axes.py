@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, stride_along
 from tinytrace.codegen.ir.kernel import Kernel
-from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.nodes import Node, number, walk
 from tinytrace.codegen.ir.programs import map_bodies
+from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import (
     Combine,
     Declare,
@@ -26,6 +27,7 @@ from tinytrace.codegen.ir.statements import (
     nested,
     with_body,
 )
+from tinytrace.codegen.passes.strips import without_variables
 from tinytrace.core.dtypes import is_half
 from tinytrace.records import replace
 
@@ -44,14 +46,31 @@ def _changed(body: Sequence[Stmt]) -> list[Stmt]:
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For) and not stmt.simd:
-            stmt = replace(stmt, body=_plain(stmt.body), simd=True) if _is_around_short(stmt) \
-                else with_body(stmt, _changed(stmt.body))
+            inner = (_written_out if _converts_halves(stmt) else _plain)(stmt.body) if _is_around_short(stmt) else []
+            stmt = replace(stmt, body=inner, simd=True) if inner else with_body(stmt, _changed(stmt.body))
         result.append(stmt)
     return result
 
 
 def _plain(body: Sequence[Stmt]) -> list[Stmt]:
     return [replace(stmt, body=_plain(stmt.body), simd=False) if isinstance(stmt, For) else stmt for stmt in body]
+
+
+def _converts_halves(loop: For) -> bool:
+    roots = [root for stmt in nested(loop.body) for root in expressions(stmt)]
+    return any(node.dtype is not None and is_half(node.dtype) for node in walk(roots))
+
+
+def _written_out(body: Sequence[Stmt]) -> list[Stmt]:
+    """Return stores without loops and variables, of which strips of halves are made; nothing if there is more."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For):
+            for k in range(int(stmt.axis.args[1])):
+                result += Replacement({stmt.axis: number(k)}).of(stmt.body)
+        else:
+            result.append(stmt)
+    return _written_out(result) if any(isinstance(stmt, For) for stmt in result) else without_variables(result)
 
 
 def _is_around_short(loop: For) -> bool:
@@ -76,11 +95,11 @@ def _reads_in_any_case(inside: Sequence[Stmt]) -> bool:
 
 
 def _elements_are_near(loop: For, inside: Sequence[Stmt]) -> bool:
-    """Are all elements few places from those of the next iteration? Those of two bytes have loops of their own."""
+    """Are all elements few places from those of the next iteration? Halves are converted where they are neighbours."""
     own = {stmt.buffer for stmt in inside if isinstance(stmt, Row)}
     places = [stmt.place for stmt in inside if isinstance(stmt, (Store, Combine)) and not isinstance(stmt.place, Node)]
     roots = [root for stmt in inside for root in expressions(stmt)]
     places += [node.args[:2] for node in walk(roots) if node.op == "load"]
-    strides = [0 if buffer in own else stride_along(offset, loop.axis) for buffer, offset in places]
-    return not any(is_half(buffer.dtype) for buffer, _ in places) \
-        and all(stride is not None and 0 <= stride <= SHORT for stride in strides)
+    strides = [(0 if buffer in own else stride_along(offset, loop.axis), 1 if is_half(buffer.dtype) else SHORT)
+               for buffer, offset in places]
+    return all(stride is not None and 0 <= stride <= most for stride, most in strides)
