@@ -156,7 +156,8 @@ def test_its_makefile_builds_it(tmp_path):
     fun, args = PROGRAMS["mlp_step"]
     exported = jax.export_c(fun)(*args)
     exported.save(tmp_path)
-    planned = subprocess.run(["make", "-n", "CC=gcc", "tt_host.o"], cwd=tmp_path, capture_output=True, text=True)
+    planned = subprocess.run(["make", "-n", "--no-print-directory", "CC=gcc", "tt_host.o"], cwd=tmp_path,
+                             capture_output=True, text=True)
     assert planned.stdout == f"gcc {HOST_FLAGS} -DTT_BLAS='\"{blas_path()}\"' -c tt_host.c\n"
     shutil.copy(host_object(tmp_path, "gcc"), tmp_path / "tt_host.o")  # so it was made: not once more, for seconds
     done = subprocess.run(["make", "-s", "CC=gcc"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
