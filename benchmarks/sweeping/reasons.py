@@ -36,7 +36,7 @@ REASONS = (
     Reason("both sides are sorted, as JAX's are; NumPy's are not", "numpy.partition numpy.argpartition"),
     Reason("an Array is made for each row", "numpy.unstack"),
     Reason("a quotient, rounded once; JAX's programs multiply by the rounded reciprocal of a known number",
-           "numpy.linspace numpy.fft.*fftfreq nn.hard_*", "float*", least=10_000),
+           "numpy.linspace numpy.fft.*fftfreq nn.hard_s*", "float*", least=10_000),
     Reason("the memory is made zeros, as in JAX; NumPy leaves it as it is", "numpy.empty numpy.empty_like",
            calls="jitted"),
     Reason("all pairs are compared, as JAX does, which the sweep does not wait for", "numpy.isin", least=10_000,

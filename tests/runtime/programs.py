@@ -11,14 +11,24 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from tinytrace.codegen.csource import CSource
 from tinytrace.core.avals import ShapedArray
 from tinytrace.csources import host_source
 from tinytrace.runtime.executable import Executable
+from tinytrace.runtime.threads import num_threads, set_num_threads
 
 ENTRY = "int32_t tt_entry(void *const *buffers, const struct tt_host *host)"
 F32 = ShapedArray((16,), np.dtype("float32"))
+
+
+@pytest.fixture
+def shared_store():
+    """As `store_folder` of a module whose programs are the same text in many tests: the store of all tests serves."""
+    before = num_threads()
+    yield
+    set_num_threads(before)
 
 
 def program(body: str, helpers: str = "") -> CSource:

@@ -10,20 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.runtime.programs import in_child
+from tests.runtime.programs import in_child, shared_store
 from tinytrace._runtime import lib
 from tinytrace.codegen.csource import CSource
 from tinytrace.csources import host_source
 from tinytrace.runtime.ladder import load
 from tinytrace.runtime.threads import num_threads, set_num_threads
 
-
-@pytest.fixture
-def store_folder():
-    """The store of all tests serves: what is loaded here calls the host, and is the same text for many tests."""
-    before = num_threads()
-    yield
-    set_num_threads(before)
+store_folder = shared_store
 
 
 def product(real: str) -> CSource:

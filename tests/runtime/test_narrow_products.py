@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.runtime.programs import in_child
+from tests.runtime.programs import in_child, shared_store
 from tinytrace._runtime import lib
 from tinytrace.codegen.csource import CSource
 from tinytrace.csources import host_source
@@ -18,12 +18,7 @@ TYPES = {"shgemm": np.float16, "sbgemm": ml_dtypes.bfloat16, "i8gemm": np.int8}
 FLAGS = st.booleans()
 
 
-@pytest.fixture
-def store_folder():
-    """The store of all tests serves: what is loaded here calls the host, and is the same text for many tests."""
-    before = num_threads()
-    yield
-    set_num_threads(before)
+store_folder = shared_store
 
 
 def program(entry: str) -> CSource:

@@ -9,8 +9,8 @@ from tinytrace._runtime import ffi, lib
 from tinytrace.runtime.status import raise_status
 
 _KINDS = {"b": 0, "u": 0, "i": 1, "f": 2}
-"""How elements compare: TT_SIGNED and TT_FLOAT of csrc/tt_host.h."""
 _ZEROS_BY_SIGN = 32
+"""How elements compare: TT_SIGNED, TT_FLOAT and TT_ZEROS_BY_SIGN of csrc/tt_host.h."""
 
 
 def sorted_values(x: np.ndarray[Any, Any], zeros_by_sign: bool = False) -> np.ndarray[Any, Any]:
