@@ -6,6 +6,7 @@
 #include "blas.h"
 #include "fft.h"
 #include "lapack.h"
+#include "members.h"
 #include "narrow.h"
 #include "pool.h"
 #include "select.h"
@@ -68,6 +69,7 @@ static const struct tt_host host = {
     .order = tt_order,
     .take = tt_take,
     .top_k = tt_top_k,
+    .is_member = tt_is_member,
     .fft = tt_fft,
     .alloc = host_alloc,
     .free = host_free,

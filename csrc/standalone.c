@@ -36,6 +36,7 @@ static void tt_free(uintptr_t block, size_t size) { standalone_free((void *)bloc
 #include "sort.c"
 #include "select.c"
 #include "top_k.c"
+#include "members.c"
 #include "fft.c"
 
 /* An exported program has no callbacks: export_c refuses those that do. */
@@ -72,6 +73,7 @@ const struct tt_host tt_standalone_host = {
     .order = tt_order,
     .take = tt_take,
     .top_k = tt_top_k,
+    .is_member = tt_is_member,
     .fft = tt_fft,
     .alloc = standalone_alloc,
     .free = standalone_free,

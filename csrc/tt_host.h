@@ -15,7 +15,7 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __SIZE_TYPE__ size_t;
 
 /* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
-enum { TT_HOST_ABI = 9 };
+enum { TT_HOST_ABI = 10 };
 
 /* What a program's entry returns. */
 enum {
@@ -131,6 +131,11 @@ struct tt_host {
                     void *out);
     int32_t (*top_k)(int32_t bytes, int32_t kind, int64_t lines, int64_t n, int64_t k, const void *in, void *values,
                      int32_t *positions);
+
+    /* Says for each of `lines` lines of n which of its elements are among the m that belong to the line: elements of so many
+       parts of `bytes` bytes, which compare as for sorting, but that NaN equals nothing. Returns a status. */
+    int32_t (*is_member)(int32_t bytes, int32_t kind, int32_t parts, int64_t lines, int64_t n, int64_t m, const void *x,
+                         const void *y, uint8_t *out);
 
     /* Discrete Fourier transforms of `lines` arrays [a, b, c] over these axes, those back divided by a * b * c; real numbers
        have `bytes`. c counts the real numbers where there are some, on whose other side there are c / 2 + 1. They spread

@@ -111,8 +111,8 @@ WAITING = {"infeed", "outfeed"}
 """What waits until somebody else feeds the program, or takes what it hands out."""
 
 
-OF_LONG_LINES = {"order_statistics"}
-"""What a pass makes of the sort of a line that is longer than those that are drawn."""
+OF_LONG_LINES = {"is_member", "order_statistics"}
+"""What a pass makes of lines, of a sort or of a comparison, that are longer than those that are drawn."""
 
 
 class Complete(Exception):
