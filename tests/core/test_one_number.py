@@ -19,6 +19,8 @@ MAKERS = {
     "zeros_like": lambda: jnp.zeros_like(GIVEN), "ones_like": lambda: jnp.ones_like(GIVEN),
     "empty_like": lambda: jnp.empty_like(GIVEN), "one element": lambda: jnp.zeros((1, 1)),
     "large": lambda: jnp.zeros((300, 1000)), "bytes": lambda: jnp.ones((4, 5), np.int8),
+    "jitted": lambda: jax.jit(jnp.zeros_like)(GIVEN),
+    "one of two": lambda: jax.jit(lambda x: (x + 1, jnp.zeros_like(x)))(GIVEN)[1],
 }
 GIVEN = np.float32([[1, 2], [3, 4]])
 PARTS = {

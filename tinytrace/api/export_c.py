@@ -96,7 +96,7 @@ def export_c(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..
 
 def _exported(traced: Traced, name: str) -> ExportedC:
     # As `jit` does it: arrays that the function closes over are the first inputs.
-    program = Program(ClosedJaxpr(hoist_consts(traced.jaxpr.jaxpr), []))
+    program = Program(ClosedJaxpr(hoist_consts(traced.jaxpr.jaxpr), []), share_numbers=False)
     standalone = _standalone(program, traced, name)
     heading = f"{name}: made by tinytrace from {traced.fun_name}; the Makefile says how it is built."
     files = {f"{name}.h": standalone.header(heading), f"{name}.c": standalone.program(heading)}

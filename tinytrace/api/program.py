@@ -1,9 +1,9 @@
 """From a jaxpr to something that runs: simplify, fuse, emit, compile, and call with addresses.
 
 A `Program` is what one ClosedJaxpr becomes. It computes only what needs computing: outputs that are inputs are handed
-through, literal outputs are made once, inputs that nobody reads are never touched. Without a compiler it is
-interpreted; the answers are the same. `shared_program` finds the Program of an equal jaxpr: a fresh lambda costs its
-tracing.
+through, literal outputs are made once, outputs that are one number everywhere are one element in memory, inputs that
+nobody reads are never touched (`api/outputs.py`). Without a compiler it is interpreted; the answers are the same.
+`shared_program` finds the Program of an equal jaxpr: a fresh lambda costs its tracing.
 """
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from tinytrace.api.equal_programs import EqualProgram, equal_to, forget_programs
 from tinytrace.api.host_calls import HostCalls
 from tinytrace.api.loaded_code import note_loaded
 from tinytrace.api.lowered_before import USUAL, find_again, is_new, is_worth_it, name_of, remember
+from tinytrace.api.outputs import constant_of, outputs_of
 from tinytrace.api.steps import Steps
 from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
 from tinytrace.core.array import Array, array_from_host, copy_of_block
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import DType
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
+from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var, eval_jaxpr
 from tinytrace.core.tangents import without_float0
 from tinytrace.core.trace import interpreting
 from tinytrace.core.typecheck import check_jaxpr
@@ -54,7 +55,7 @@ class Program:
 
     @uncollected
     def __init__(self, closed: ClosedJaxpr, exact: bool | None = None, steps: Steps | None = None,
-                 debug: bool = False, donated: frozenset[int] = frozenset()) -> None:
+                 debug: bool = False, donated: frozenset[int] = frozenset(), share_numbers: bool = True) -> None:
         self._steps = steps
         self.donated = donated
         """The inputs, by number, whose places results may take."""
@@ -85,22 +86,18 @@ class Program:
         self._lowering: Lowering | None = None
         self._again: list[tuple[Lowering, Found] | None] = []
         """What an earlier process made of it, once that was looked for and until it is taken."""
-        self._plan_outputs()
+        self._plan_outputs(share_numbers)
 
-    def _plan_outputs(self) -> None:
+    def _plan_outputs(self, share_numbers: bool) -> None:
         """Decide where each output comes from: an input, a constant, or the kernels."""
         jaxpr = self.jaxpr.jaxpr
-        inputs = {v: i for i, v in enumerate(jaxpr.invars)}
-        consts = dict(zip(jaxpr.constvars, self.jaxpr.consts, strict=True))
-        computed: dict[Var, int] = {}
-        self.outputs = [_output_source(atom, aval, inputs, consts, computed)
-                         for atom, aval in zip(jaxpr.outvars, self.out_avals, strict=True)]
-        used = {v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var)}
+        self.outputs, computed, eqns = outputs_of(self.jaxpr, self.out_avals, share_numbers)
+        used = {v for eqn in eqns for v in eqn.invars if isinstance(v, Var)}
         self.kept = [i for i, v in enumerate(jaxpr.invars) if v in used]
-        kept_consts = [(v, c) for v, c in consts.items() if v in used]
+        kept_consts = [(v, c) for v, c in zip(jaxpr.constvars, self.jaxpr.consts, strict=True) if v in used]
         self.consts = [held(c, v.aval) for v, c in kept_consts]
         invars = [v for v, _ in kept_consts] + [jaxpr.invars[i] for i in self.kept]
-        self.kernel_jaxpr = ClosedJaxpr(Jaxpr([], invars, list(computed), jaxpr.eqns), [])
+        self.kernel_jaxpr = ClosedJaxpr(Jaxpr([], invars, list(computed), eqns), [])
         self._computed_avals = [v.aval.strip_weak_type() for v in computed]
         handed = {index for source, index, _ in self.outputs if source == FROM_LEAF}
         self._reusable = frozenset(len(kept_consts) + k for k, i in enumerate(self.kept)
@@ -259,8 +256,10 @@ class Program:
         """Return the outputs: what the kernels computed, inputs and constants."""
         results = []
         for (source, index, constant), aval in zip(self.outputs, self.out_avals, strict=True):
-            value = constant if source == CONSTANT else (computed if source == FROM_KERNEL else args)[index]
-            results.append(held(value, aval) if source == CONSTANT else as_array(value, aval))
+            if source == CONSTANT:
+                results.append(constant_of(index, constant, aval))
+            else:
+                results.append(as_array((computed if source == FROM_KERNEL else args)[index], aval))
         return results
 
     def call_separately(self, args: Sequence[Array], run: Run | None = None) -> list[Array]:
@@ -380,18 +379,6 @@ def known_program(jaxpr: Jaxpr, donated: frozenset[int] = frozenset()) -> Progra
     """Return the program that `shared_program` would find, None if it would make one."""
     equal = equal_to(ClosedJaxpr(hoist_consts(jaxpr), []), donated)
     return None if equal is None else programs.get(equal)
-
-
-def _output_source(atom: Atom, aval: ShapedArray, inputs: dict[Var, int], consts: dict[Var, Any],
-                   computed: dict[Var, int]) -> tuple[int, int, Array | None]:
-    """Return (source, index, constant) of one output: an input handed through, a constant, or a kernel's result."""
-    if isinstance(atom, Literal):
-        return CONSTANT, 0, as_array(atom.val, aval)
-    if atom in inputs:
-        return FROM_LEAF, inputs[atom], None
-    if atom in consts:
-        return CONSTANT, 0, as_array(consts[atom], aval)
-    return FROM_KERNEL, computed.setdefault(atom, len(computed)), None
 
 
 def _type_number(dtype: DType) -> int:
