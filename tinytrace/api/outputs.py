@@ -14,7 +14,7 @@ from tinytrace.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var
 from tinytrace.records import NamedTuple
 
 Output: TypeAlias = tuple[int, int, "Array | None"]
-"""(source, index, constant): FROM_LEAF, which input; FROM_KERNEL, which result; CONSTANT, 0 or ONE_NUMBER, the array."""
+"""(source, index, constant): FROM_LEAF, which input; FROM_KERNEL, which result; CONSTANT, 0 or ONE_NUMBER, an array."""
 ONE_NUMBER = 1
 """The elements of a constant are one in memory: whoever writes to them has made them his own."""
 
