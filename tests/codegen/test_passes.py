@@ -30,6 +30,7 @@ from tinytrace.codegen.passes import (
     loop_fission,
     loop_threads,
     narrow_gathers,
+    parallel_folds,
     pipeline,
     prefetch,
     quotients,
@@ -63,6 +64,7 @@ def small(monkeypatch):
         (tiling, "FEWEST", 2), (tiling, "LARGE", 16), (tiling, "LANES", 4),
         (quotients, "LANES", 2), (half_strips, "FEWEST", 4), (half_strips, "LONGEST", 8), (strips, "VECTOR", 2),
         (narrow_gathers, "FEWEST", 4), (narrow_gathers, "LONGEST", 8), (narrow_gathers, "WORTH", 1),
+        (parallel_folds, "FEWEST", 4), (parallel_folds, "ALIGNED", 1),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
 

@@ -60,3 +60,8 @@ def test_short_chains_and_short_loops_are_not_cut():
 def test_what_is_guarded_is_not_computed_before():
     padded = text_of(lambda x: jnp.sin(jnp.exp(jnp.cos(jnp.log(jnp.pad(x, 4500))))))
     assert "_row[i0] = a[" not in padded
+
+
+def test_roots_and_maxima_are_short():
+    assert "_row" not in text_of(lambda x: jnp.hypot(x, 1 - x))
+    assert "_row" not in text_of(lambda x: jnp.maximum(jnp.sqrt(jnp.maximum(jnp.abs(x - 1) / 3, 0.5)) / 7, 0.1))

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinytrace.codegen.ir.cost import DIVISION, steps
+from tinytrace.codegen.ir.cost import CALL, DIVISION, steps
 from tinytrace.codegen.ir.nodes import Node, load, walk
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Stmt, Store
 from tinytrace.core.dtypes import FLOAT16
+from tinytrace.csources import is_long
 
 LONG_CHAIN = 30
 """Steps, each on the result of the one before, from which a loop is cut; side by side they need no cut."""
+SHORT_CALL = 2
+"""Of which each call of a function of a few instructions counts so many: a maximum, a root, a sign."""
 MOST_CROSSING = 4
 """Values that one loop may leave to the next; each is stored and loaded."""
 
@@ -53,7 +56,11 @@ def _row_name(node: Node, others: Sequence[Node]) -> str:
 
 
 def _weight(node: Node) -> int:
-    return steps(node.args[0]) if node.op == "apply" else 0
+    """Return about how many instructions a value takes: `steps` counts all calls as long ones."""
+    if node.op != "apply":
+        return 0
+    short = sum(not is_long(name) for name in node.args[0].calls)
+    return steps(node.args[0]) - (CALL - SHORT_CALL) * short
 
 
 def _crossing(nodes: Sequence[Node], depth: dict[Node, int], limit: int) -> list[Node]:

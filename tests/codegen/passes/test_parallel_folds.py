@@ -1,0 +1,56 @@
+"""Loops of maxima fold into several variables: the same bits, and no loop whose order is somebody's business."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+from tinytrace import numpy as jnp
+
+FOLDS = {
+    "max": jnp.max, "min": jnp.min, "ptp": jnp.ptp, "nanmax": jnp.nanmax, "argmax": jnp.argmax, "argmin": jnp.argmin,
+    "largest size": lambda x: jnp.abs(x).max(), "rows": lambda x: jnp.max(jnp.stack([x, x]), 1),
+}
+
+
+def text_of(function, n=5000, dtype=np.float32):
+    return jax.jit(function).lower(jax.ShapeDtypeStruct((n,), dtype)).as_text().partition("tt_entry")[2]
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
+@pytest.mark.parametrize("n", [511, 512, 1001, 100_003])
+def test_the_extreme_is_found_wherever_it_lies(name, dtype, n):
+    function = jax.jit(FOLDS[name])
+    random = np.random.default_rng(n)
+    for place in (0, n // 4 - 1, n // 2, 4 * (n // 64 * 16) - 1, n - 1):
+        x = random.integers(10, 100, n).astype(dtype)
+        x[place] = 3 if "min" in name else 120
+        with jax.disable_jit():
+            want = np.asarray(FOLDS[name](jnp.asarray(x)))
+        np.testing.assert_array_equal(np.asarray(function(x)), want)
+
+
+@pytest.mark.parametrize("place", [0, 300, 999, 1002])
+def test_a_nan_is_seen_in_every_part(place):
+    x = np.arange(1003, dtype=np.float32)
+    x[place] = np.nan
+    assert np.isnan(jax.jit(jnp.max)(x))
+    assert jax.jit(jnp.argmax)(x) == place
+
+
+def test_there_are_four_variables():
+    text = text_of(jnp.max, 100_000)
+    assert "reduction(max: b_max, b_max_1, b_max_2, b_max_3)" in text
+    assert "a[i0 + 74976]" in text  # the last of four parts, which begins where a vector does
+    assert "for (int64_t i0 = 0; i0 < 32; i0++)" in text
+
+
+@pytest.mark.parametrize("function", [
+    jnp.sum,  # the order of a sum is seen
+    lambda x: jnp.max(x[:500]),  # too short
+    lambda x: jnp.max(jnp.exp(x)),  # has enough to do meanwhile
+    lambda x: jnp.any(x > 0),  # waits one cycle
+], ids=["sum", "short", "long", "or"])
+def test_other_loops_stay(function):
+    assert "_3" not in text_of(function)

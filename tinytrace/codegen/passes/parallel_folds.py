@@ -1,0 +1,91 @@
+"""Maxima wait for each other in one variable, so a loop folds into several, each over a part of the elements.
+
+    for i < 1000: m = max(m, x[i])    is    for i < 240: { m = max(m, x[i]);  m_1 = max(m_1, x[240 + i]);
+                                                            m_2 = max(m_2, x[480 + i]);  m_3 = max(m_3, x[720 + i]) }
+                                            for i < 40: m = max(m, x[960 + i])
+                                            m = max(m, m_1);  m = max(m, m_2);  m = max(m, m_3)
+
+A CPU begins two maxima in each cycle, but the next one in the same variable has to wait four; a loop that does little
+else waits most of its time. Only where the order of a fold is nobody's business: maxima, minima, and, or; never sums of
+floats.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinytrace.codegen.ir.arithmetic import constant_of, linear
+from tinytrace.codegen.ir.cost import steps
+from tinytrace.codegen.ir.kernel import Kernel
+from tinytrace.codegen.ir.nodes import Node, axis, literal, local, number, walk
+from tinytrace.codegen.ir.programs import map_bodies
+from tinytrace.codegen.ir.reductions import identity
+from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, expressions
+from tinytrace.codegen.passes.strips import map_vector_loops, without_variables
+
+PARTS = 4
+"""Variables in the place of one."""
+FEWEST = 512
+"""Iterations from which the parts are longer than what ends them."""
+ALIGNED = 16
+"""Parts have a multiple of so many elements: they begin where vectors do."""
+MOST_STEPS = 8
+"""A loop that computes more than this waits for no fold."""
+SLOW, ANY_ORDER = {"max", "min"}, {"max", "min", "and", "or"}
+
+
+def fold_side_by_side(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program whose loops of maxima have several of each."""
+    return map_bodies(kernels, lambda body: map_vector_loops(body, _in_parts), keep_titles=True)
+
+
+def _in_parts(loop: For) -> list[Stmt]:
+    extent = int(loop.axis.args[1])
+    if extent < FEWEST or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
+        return [loop]
+    folds = [stmt for stmt in without_variables(loop.body) if isinstance(stmt, Combine)]
+    if not _wait(folds, loop):
+        return [loop]
+    size, name = extent // PARTS // ALIGNED * ALIGNED, str(loop.axis.args[0])
+    places = [fold.place for fold in folds if isinstance(fold.place, Node)]
+    variables = [[_part(place, k) if k else place for place in places] for k in range(PARTS)]
+    lane, rest = axis(name, size), axis(name, extent - PARTS * size)
+    body = [Combine(variable, fold.op, fold.value) for k in range(PARTS)
+            for variable, fold in zip(variables[k], _at(folds, loop, k * size, lane), strict=True)]
+    result: list[Stmt] = [Declare(variable, _start(variable, fold.op)) for k in range(1, PARTS)
+                          for variable, fold in zip(variables[k], folds, strict=True)]
+    result.append(For(lane, number(0), number(size), body, True, loop.independent))
+    if rest.args[1]:
+        left = _at(folds, loop, PARTS * size, rest)
+        result.append(For(rest, number(0), number(rest.args[1]), left, True, loop.independent))
+    return [*result, *(Combine(place, fold.op, variables[k][j]) for k in range(1, PARTS)
+                       for j, (place, fold) in enumerate(zip(places, folds, strict=True)))]
+
+
+def _wait(folds: Sequence[Combine], loop: For) -> bool:
+    """Does a loop fold in any order, and is there little else to do meanwhile?"""
+    variables = [fold.place for fold in folds]
+    nodes = walk(root for fold in folds for root in expressions(fold))
+    return (bool(folds) and len({*variables}) == len(loop.body) - sum(isinstance(s, Declare) for s in loop.body)
+            and all(isinstance(variable, Node) for variable in variables)
+            and SLOW.intersection(fold.op for fold in folds) != set()
+            and ANY_ORDER.issuperset(fold.op for fold in folds)
+            and not any(node in variables or node.op == "where" for node in nodes)
+            and len(folds) + sum(steps(node.args[0]) for node in nodes if node.op == "apply") <= MOST_STEPS)
+
+
+def _at(folds: Sequence[Combine], loop: For, begin: int, lane: Node) -> list[Combine]:
+    """Return the folds of the elements from `begin` on."""
+    moved = Replacement({loop.axis: linear(begin, [(lane, 1)])}).of(folds)
+    return [stmt for stmt in moved if isinstance(stmt, Combine)]
+
+
+def _part(variable: Node, k: int) -> Node:
+    part = local(f"{variable.args[0]}_{k}", variable.dtype)
+    part.eqns |= variable.eqns
+    return part
+
+
+def _start(variable: Node, op: str) -> Node:
+    assert variable.dtype is not None
+    return literal(identity(op, variable.dtype), variable.dtype)
