@@ -22,8 +22,8 @@ from tinytrace.runtime.flags import own_flags, tuned
 TARGETS = {
     "x86-64-v2": (128, ["-march=x86-64-v2"]), "haswell": (256, ["-march=haswell"]), "znver3": (256, ["-march=znver3"]),
     "znver4": (512, ["-march=znver3", *(f"-mavx512{part}" for part in ("f", "vl", "bw", "dq", "cd"))]),  # for gcc 12
-    "skylake-avx512": (256, ["-march=skylake-avx512"]),
-    "sapphirerapids": (512, tuned(("-march=sapphirerapids", "-mavx512vbmi2"), "x86_64 GenuineIntel 6 143", 0)),
+    "skylake-avx512": (512, tuned(("-march=skylake-avx512", "-mavx512vl"), "x86_64 GenuineIntel 6 85", 0)),
+    "sapphirerapids": (512, tuned(("-march=sapphirerapids", "-mavx512vl"), "x86_64 GenuineIntel 6 143", 0)),
 }  # fmt: skip
 NARROWEST = {"skylake-avx512": 256, "sapphirerapids": 256}
 PLAIN = "void plain(const {0} *a, {0} *restrict b, long n) {{ for (long i = 0; i < n; i++) b[i] = a[i] * a[i] + 1; }}"

@@ -1,9 +1,9 @@
 """How wide a function's vectors are, where CPUs have more than one width.
 
-Intel's CPUs with AVX-512 from Ice Lake on get vectors of 512 bits, as AMD's do (`runtime/flags.py`): sums, maxima and
-functions take 0.7 to 0.9 of the time that they take with 256 bits, the choice of Intel's older ones. Functions that
-only move elements, or whose loops are short and leave much over, take 1.1 of it: those say that they are narrow. The
-width is never chosen where it would be seen: a sum in vectors adds as many partial sums as there are lanes.
+Intel's CPUs with AVX-512 get vectors of 512 bits, as AMD's do (`runtime/flags.py`): sums, maxima and functions take
+0.55 to 0.9 of the time that they take with 256 bits, which is what gcc would give them. Functions that only move
+elements, or whose loops are short and leave much over, take 1.1 of it: those say that they are narrow. The width is
+never chosen where it would be seen: a sum in vectors adds as many partial sums as there are lanes.
 """
 from __future__ import annotations
 
