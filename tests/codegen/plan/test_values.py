@@ -30,6 +30,19 @@ def test_windows_of_small_products_are_nowhere_in_memory(name, dtype):
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize(("function", "shapes", "is_kept"), [
+    (jnp.dot, ((70,), (70, 60)), False), (jnp.dot, ((60, 70), (70,)), False),
+    (lambda x, y: jnp.einsum("bij,bj->bi", x, y), ((5, 20, 30), (5, 30)), False),
+    (lambda x, y: x @ (y + 1).real, ((70,), (70, 60)), False), (lambda x, y: (x + 1) @ y, ((9, 8), (8, 7)), True),
+    (lambda x, y: x @ jnp.exp(y), ((70,), (70, 60)), False), (lambda x, y: x @ jnp.sin(y), ((9, 8), (8, 7)), True)])
+def test_a_matrix_that_is_needed_once_by_a_product_is_nowhere_in_memory(function, shapes, is_kept):
+    args = [np.random.default_rng(0).integers(-9, 9, shape).astype(np.complex64) for shape in shapes]
+    assert (generated(function, *args).source.workspace > max(x.nbytes for x in args) / 2) == is_kept
+    checked(function, *args, inputs=args)
+    for got, want in zip(jax.tree.leaves(jax.jit(function)(*args)), in_numpy(function, *args), strict=True):
+        np.testing.assert_allclose(got, want, 1e-5)
+
+
 def joined(x):
     return jnp.concatenate([jnp.sin(x) / x, jnp.exp(x)])
 

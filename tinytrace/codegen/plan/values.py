@@ -151,6 +151,8 @@ class Values:
             if isinstance(kind, (Reduction, Scan1D)):
                 shape = domain_order(x.aval, kind)
                 _merge_same(reads.setdefault(x, {}), {(shape, self.level[x]): 1})
+            elif isinstance(kind, Contraction) and _needs_once(eqn, kind, x):
+                _merge_same(reads.setdefault(x, {}), {(_product_domain(eqn, kind), self.level[x]): 1})
             elif isinstance(kind, Contraction):
                 gathered = self._repeated_by_moves(x)
                 if gathered is not None and (not is_small_product(kind, eqn) or self.is_view(x, gathered)):
@@ -261,6 +263,17 @@ def _is_joined(eqn: JaxprEqn, axes: Index, at: list[Node], x: Var) -> bool:
         return False
     alone = {terms[0][0] for _, terms in map(terms_of, at) if len(terms) == 1 and abs(terms[0][1]) == 1}
     return all(i in alone for i in axes if i.op == "axis")
+
+
+def _product_domain(eqn: JaxprEqn, kind: Contraction) -> tuple[int, ...]:
+    """Return the loop extents of a product that is a loop: the dimensions of the result, then those that are summed."""
+    lhs = eqn.invars[0].aval
+    return (*eqn.outvars[0].aval.shape, *(lhs.shape[a] for a in kind.lhs_contract))
+
+
+def _needs_once(eqn: JaxprEqn, kind: Contraction, x: Var) -> bool:
+    """Does a product need each element of `x` once, as one with a vector needs those of the matrix, and in a loop?"""
+    return x.aval.size == math.prod(_product_domain(eqn, kind)) and is_small_product(kind, eqn)
 
 
 def _count(reads: Reads, loop: Place, times: int = 1) -> None:
