@@ -18,7 +18,7 @@ static Array *array_made(PyTypeObject *type) {
         return NULL;
     if (!is_visited) {
         array->aval = array->buffer = array->view = array->seen = array->weakrefs = NULL;
-        array->row = NULL;
+        array->part = NULL;
     }
     array->before = ring.before;
     array->after = &ring;
@@ -90,11 +90,11 @@ static void array_dealloc(PyObject *self) {
 }
 
 PyObject *array_make_view(Array *array) {
-    PyObject *whole = array->view, *view = view_of_row(whole, array->row);
+    PyObject *whole = array->view, *view = view_of_part(whole, array->part, array->rows);
     if (!view)
         return NULL;
     array->view = view;
-    array->row = NULL;
+    array->part = NULL;
     Py_DECREF(whole); /* the view has it */
     return view;
 }
@@ -107,7 +107,7 @@ void array_settle(Array *array, PyObject *buffer) {
     PyObject *view = array->view, *seen = array_is_looked_at(array) ? NULL : array->seen;
     array->buffer = Py_NewRef(buffer);
     array->view = NULL;
-    array->row = NULL;
+    array->part = NULL;
     if (seen) /* what somebody holds stays what Python sees */
         array->seen = NULL;
     Py_XDECREF(view); /* may run Python code: everything is in place */
@@ -126,7 +126,7 @@ static PyObject *array_settle_method(PyObject *self, PyObject *buffer) {
 void array_delete(Array *array) {
     PyObject *buffer = array->buffer, *view = array->view, *seen = array->seen;
     array->buffer = array->view = array->seen = NULL;
-    array->row = NULL;
+    array->part = NULL;
     Py_XDECREF(buffer); /* may run Python code: everything is in place */
     Py_XDECREF(view);
     Py_XDECREF(seen);
@@ -152,7 +152,8 @@ PyObject *array_again(Array *array, PyObject *aval) {
     again->aval = Py_NewRef(aval);
     again->buffer = Py_XNewRef(array->buffer);
     again->view = Py_XNewRef(array->view);
-    again->row = array->row;
+    again->part = array->part;
+    again->rows = array->rows;
     return (PyObject *)again;
 }
 
@@ -201,7 +202,7 @@ static PyObject *array_value(PyObject *self, void *unused) {
     if (!leave_shared_memory(array))
         return NULL;
     PyObject *aval = Py_NewRef(array->aval), *buffer = Py_NewRef(array->buffer ? array->buffer : Py_None);
-    PyObject *view = Py_NewRef(array->view ? array->view : Py_None); /* all of it: there is no row any more */
+    PyObject *view = Py_NewRef(array->view ? array->view : Py_None); /* all of it: there is no part any more */
     PyObject *seen = buffer != Py_None                ? view_of_buffer(aval, buffer)
                      : Py_TYPE(view) == numpy_type ? view_of_view(view)
                                                    : Py_NewRef(Py_None);
@@ -271,13 +272,14 @@ PyObject *array_of(PyObject *aval, PyObject *buffer) {
     return (PyObject *)array;
 }
 
-PyObject *array_of_row(PyObject *aval, PyObject *view, char *row) {
+PyObject *array_of_part(PyObject *aval, PyObject *view, char *part, Py_ssize_t rows) {
     Array *array = array_made(array_type);
     if (!array)
         return NULL;
     array->aval = Py_NewRef(aval);
     array->view = Py_NewRef(view);
-    array->row = row;
+    array->part = part;
+    array->rows = rows;
     return (PyObject *)array;
 }
 

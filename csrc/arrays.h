@@ -6,14 +6,15 @@
 #include "buffers.h"
 
 /* An Array. Its elements are in `buffer`, which is set once and stays, or as long as that is NULL in `view`: all of it, or
-   one of its rows, which is made a NumPy array when one is needed (`array_view`). Both are NULL when it is deleted. Whoever
+   rows of it, which are made a NumPy array when one is needed (`array_view`). Both are NULL when it is deleted. Whoever
    reads the elements owns a reference to the buffer or the view while he does. */
 typedef struct Array {
     PyObject_HEAD
     PyObject *aval;
     PyObject *buffer; /* a Buffer, or NULL */
     PyObject *view;   /* the NumPy array that holds the elements, or NULL */
-    char *row;        /* where the row begins of `view`, along its first axis, that the elements are; NULL: it is all of it */
+    char *part;       /* where the rows of `view` begin, along its first axis, that the elements are; NULL: it is all of it */
+    Py_ssize_t rows;  /* how many; ONE_ROW: one, without that axis */
     PyObject *seen;   /* what Python sees of them, which cannot be written; NULL until somebody looks */
     PyObject *weakrefs;
     struct Array *before, *after; /* all of them, in a ring */
@@ -32,12 +33,12 @@ PyObject *live_arrays(PyObject *module, PyObject *nothing);
 PyObject *array_copied(PyObject *module, PyObject *array);
 PyObject *array_counted(PyObject *module, PyObject *const *args, Py_ssize_t n);
 
-/* The Array of the row that begins at `row` of what a NumPy array holds. */
-PyObject *array_of_row(PyObject *aval, PyObject *view, char *row);
+/* The Array of the rows that begin at `part` of what a NumPy array holds. */
+PyObject *array_of_part(PyObject *aval, PyObject *view, char *part, Py_ssize_t rows);
 
 /* The NumPy array that holds the elements, borrowed; NULL, without an exception where none does. */
 PyObject *array_make_view(Array *array);
-static inline PyObject *array_view(Array *array) { return array->row ? array_make_view(array) : array->view; }
+static inline PyObject *array_view(Array *array) { return array->part ? array_make_view(array) : array->view; }
 
 /* What NumPy computes with: the view, or what Python sees. */
 PyObject *array_elements(Array *array);

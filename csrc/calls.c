@@ -54,11 +54,11 @@ static uintptr_t copy_elements(PyObject *x, const struct input *in, PyObject **b
     return to;
 }
 
-/* The elements of a row that lie in order. */
-static int copy_row(const Array *array, const struct input *in, PyObject **buffer) {
+/* The elements of rows that lie in order. */
+static int copy_rows(const Array *array, const struct input *in, PyObject **buffer) {
     Py_ssize_t size;
     const char *from = PyArray_TYPE((PyArrayObject *)array->view) == in->type
-                           ? elements_in_order(array->view, array->row, &size) : NULL;
+                           ? elements_in_order(array->view, array->part, array->rows, &size) : NULL;
     if (!from || (size_t)size != in->size || !(*buffer = buffer_of(in->nbytes)))
         return 0;
     memcpy((void *)((Buffer *)*buffer)->address, from, in->nbytes);
@@ -69,7 +69,7 @@ static int copy_row(const Array *array, const struct input *in, PyObject **buffe
 static uintptr_t array_address(Array *array, const struct input *in, PyObject **pin) {
     PyObject *buffer = NULL;
     if (!array->buffer && array->view && Py_TYPE(array->view) == numpy_type
-        && ((array->row && copy_row(array, in, &buffer)) || (array_view(array) && copy_elements(array->view, in, &buffer))))
+        && ((array->part && copy_rows(array, in, &buffer)) || (array_view(array) && copy_elements(array->view, in, &buffer))))
         array_settle(array, buffer);
     Py_XDECREF(buffer);
     if (!array->buffer)

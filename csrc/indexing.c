@@ -5,6 +5,8 @@
 #include "arrays.h"
 #include "installed.h"
 #include "traces.h"
+#include "views.h"
+#include <string.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL tinytrace_numpy
 #define NO_IMPORT_ARRAY
@@ -21,6 +23,13 @@ struct part {
     int ndim, axis; /* of the part; how many axes of the array are dealt with */
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
 };
+
+enum { REMEMBERED_AXES = 4 };
+static struct {
+    PyObject *of, *aval; /* the latest answer, aval of an array and of its part: most parts are like the one before */
+    int ndim;
+    npy_intp dims[REMEMBERED_AXES];
+} latest;
 
 /* Each returns 1, or 0 where the index is Python's to understand. */
 static int at_position(struct part *part, PyArrayObject *x, PyObject *index) {
@@ -85,8 +94,27 @@ static int read_entries(struct part *part, PyArrayObject *x, PyObject **entries,
     return whole_axes(part, x, PyArray_NDIM(x));
 }
 
+static PyObject *look_up_aval(PyObject *aval, const struct part *part);
+
 /* The aval of a part of an array; a new reference. */
 static PyObject *aval_of_part(PyObject *aval, const struct part *part) {
+    size_t bytes = (size_t)part->ndim * sizeof *part->dims;
+    if (aval == latest.of && part->ndim == latest.ndim && !memcmp(part->dims, latest.dims, bytes))
+        return Py_NewRef(latest.aval);
+    PyObject *found = look_up_aval(aval, part);
+    if (found && part->ndim <= REMEMBERED_AXES) {
+        latest.ndim = part->ndim;
+        memcpy(latest.dims, part->dims, bytes);
+        PyObject *of = latest.of, *before = latest.aval;
+        latest.of = Py_NewRef(aval), latest.aval = Py_NewRef(found);
+        Py_XDECREF(of); /* may run Python code: everything is in place */
+        Py_XDECREF(before);
+    }
+    return found;
+}
+
+/* The same from the table, or by Python. */
+static PyObject *look_up_aval(PyObject *aval, const struct part *part) {
     PyObject *shape = PyTuple_New(part->ndim);
     for (int i = 0; shape && i < part->ndim; i++) {
         PyObject *size = PyLong_FromSsize_t(part->dims[i]);
@@ -110,6 +138,11 @@ static PyObject *aval_of_part(PyObject *aval, const struct part *part) {
     return found;
 }
 
+/* Is a part, made by one entry, rows of a NumPy array that follow one another? */
+static int is_rows(const struct part *part, PyArrayObject *x) {
+    return part->ndim == PyArray_NDIM(x) && part->dims[0] > 0 && part->strides[0] == PyArray_STRIDE(x, 0);
+}
+
 /* NULL without an exception where the index is Python's. */
 static PyObject *part_of(PyObject *self, PyObject *index) {
     PyObject *view = array_elements((Array *)self), *result = NULL;
@@ -121,7 +154,9 @@ static PyObject *part_of(PyObject *self, PyObject *index) {
     if (read_entries(&part, x, is_tuple ? &PyTuple_GET_ITEM(index, 0) : &index, is_tuple ? PyTuple_GET_SIZE(index) : 1)) {
         PyObject *aval = aval_of_part(((Array *)self)->aval, &part), *piece = NULL;
         if (aval && PyLong_CheckExact(index))
-            result = array_of_row(aval, view, part.data);
+            result = array_of_part(aval, view, part.data, ONE_ROW);
+        else if (aval && PySlice_Check(index) && is_rows(&part, x))
+            result = array_of_part(aval, view, part.data, part.dims[0]);
         else if (aval)
             piece = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(x)), part.ndim,
                                          part.dims, part.strides, part.data, 0, NULL);
@@ -164,7 +199,7 @@ PyObject *rows(PyObject *module, PyObject *args) {
         PyErr_Format(PyExc_IndexError, "there are no rows from %zd to %zd", start, stop);
     for (Py_ssize_t i = start; list && i < stop; i++) {
         char *at = PyArray_BYTES((PyArrayObject *)view) + i * PyArray_STRIDE((PyArrayObject *)view, 0);
-        PyObject *row = array_of_row(aval, view, at);
+        PyObject *row = array_of_part(aval, view, at, ONE_ROW);
         if (row)
             PyList_SET_ITEM(list, i - start, row);
         else

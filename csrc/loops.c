@@ -91,7 +91,7 @@ static char *elements_of(Array *array, int type, Py_ssize_t width, Py_ssize_t co
         elements = (char *)((Buffer *)array->buffer)->address;
         size = (Py_ssize_t)((Buffer *)array->buffer)->nbytes / width;
     } else if (view && Py_TYPE(view) == numpy_type && PyArray_TYPE((PyArrayObject *)view) == type)
-        elements = elements_in_order(view, array->row, &size);
+        elements = elements_in_order(view, array->part, array->rows, &size);
     *stride = size == count ? width : 0;
     return size == count || size == 1 ? elements : NULL;
 }
@@ -152,7 +152,7 @@ static void run_rows(const Loop *loop, char **addresses, const Py_ssize_t *strid
 static int is_scattered(PyObject *leaf) {
     PyObject *view = Py_TYPE(leaf) == array_type ? ((Array *)leaf)->view : NULL;
     Py_ssize_t size;
-    return view && Py_TYPE(view) == numpy_type && !elements_in_order(view, ((Array *)leaf)->row, &size);
+    return view && Py_TYPE(view) == numpy_type && !elements_in_order(view, ((Array *)leaf)->part, ((Array *)leaf)->rows, &size);
 }
 
 /* Elements that do not lie in order, as those of `x.T`, are copied, once: whoever reads them again finds them in order. */

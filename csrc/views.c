@@ -3,6 +3,7 @@
 #include "views.h"
 #include "buffers.h"
 #include "copies.h"
+#include <string.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL tinytrace_numpy
 #include <numpy/arrayobject.h>
@@ -51,21 +52,25 @@ int is_held_by_others(PyObject *view) {
 
 uintptr_t elements_of_view(PyObject *view) { return (uintptr_t)PyArray_DATA((PyArrayObject *)view); }
 
-PyObject *view_of_row(PyObject *view, char *row) {
+PyObject *view_of_part(PyObject *view, char *part, Py_ssize_t rows) {
     PyArrayObject *x = (PyArrayObject *)view;
-    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(x)), PyArray_NDIM(x) - 1,
-                                          PyArray_DIMS(x) + 1, PyArray_STRIDES(x) + 1, row, 0, NULL);
+    int first = rows == ONE_ROW, ndim = PyArray_NDIM(x);
+    npy_intp dims[NPY_MAXDIMS];
+    memcpy(dims, PyArray_DIMS(x), (size_t)ndim * sizeof *dims);
+    dims[0] = rows;
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(x)), ndim - first,
+                                          dims + first, PyArray_STRIDES(x) + first, part, 0, NULL);
     if (made && PyArray_SetBaseObject((PyArrayObject *)made, Py_NewRef(view)) < 0)
         Py_CLEAR(made);
     return made;
 }
 
-char *elements_in_order(PyObject *view, char *row, Py_ssize_t *size) {
+char *elements_in_order(PyObject *view, char *part, Py_ssize_t rows, Py_ssize_t *size) {
     PyArrayObject *x = (PyArrayObject *)view;
     if (!PyArray_CHKFLAGS(x, NPY_ARRAY_CARRAY_RO) || !PyArray_ISNBO(PyArray_DESCR(x)->byteorder))
         return NULL;
-    *size = row ? PyArray_SIZE(x) / PyArray_DIM(x, 0) : PyArray_SIZE(x);
-    return row ? row : PyArray_DATA(x);
+    *size = part ? PyArray_SIZE(x) / PyArray_DIM(x, 0) * (rows == ONE_ROW ? 1 : rows) : PyArray_SIZE(x);
+    return part ? part : PyArray_DATA(x);
 }
 
 PyObject *block_of_view(PyObject *view) {

@@ -17,12 +17,14 @@ int is_held_by_others(PyObject *view);
 uintptr_t elements_of_view(PyObject *view);
 PyObject *block_of_view(PyObject *view);
 
-/* The row that begins at `row` of what a NumPy array holds, along its first axis; a new reference. */
-PyObject *view_of_row(PyObject *view, char *row);
+/* The rows that begin at `part` of what a NumPy array holds, along its first axis, as many as `rows` says or ONE_ROW, which
+   then is no axis; a new reference. */
+enum { ONE_ROW = -1 };
+PyObject *view_of_part(PyObject *view, char *part, Py_ssize_t rows);
 
-/* Where the elements lie of a NumPy array, or of its row that begins at `row`, and how many; NULL where they do not lie in
-   order. */
-char *elements_in_order(PyObject *view, char *row, Py_ssize_t *size);
+/* Where the elements lie of a NumPy array, or of its rows that begin at `part`, and how many; NULL where they do not lie
+   in order. */
+char *elements_in_order(PyObject *view, char *part, Py_ssize_t rows, Py_ssize_t *size);
 
 /* The same elements as a NumPy array that cannot be made writeable; a new reference, or None during the import. */
 PyObject *view_of_view(PyObject *view);

@@ -54,7 +54,31 @@ static inline void tt_threefry_words(uint64_t key, uint32_t *restrict out, int64
     }
 }
 
-/* tt: tt_random_words; needs: tt_threefry, tt_threefry_words */
+/* tt: tt_threefry_four; needs: tt_threefry */
+/* Four words of each key, which are two keys: stored side by side, vectors are zipped, not scattered. */
+static inline void tt_threefry_four(const uint64_t *restrict key, uint32_t *restrict out, int64_t keys) {
+    #pragma omp simd
+    for (int64_t k = 0; k < keys; k++) {
+        uint32_t a0 = 0, a1 = 2, b0 = 1, b1 = 3;
+        tt_threefry(key[k], &a0, &a1), tt_threefry(key[k], &b0, &b1);
+        out[4 * k] = a0, out[4 * k + 1] = b0, out[4 * k + 2] = a1, out[4 * k + 3] = b1;
+    }
+}
+
+/* tt: tt_threefry_six; needs: tt_threefry */
+/* Six words of each key, which are three keys: stored as numbers of 64 bits, three of which compilers can zip. */
+static inline void tt_threefry_six(const uint64_t *restrict key, uint64_t *restrict out, int64_t keys) {
+    #pragma omp simd
+    for (int64_t k = 0; k < keys; k++) {
+        uint32_t a0 = 0, a1 = 3, b0 = 1, b1 = 4, c0 = 2, c1 = 5;
+        tt_threefry(key[k], &a0, &a1), tt_threefry(key[k], &b0, &b1), tt_threefry(key[k], &c0, &c1);
+        out[3 * k] = (uint64_t)b0 << 32 | a0;
+        out[3 * k + 1] = (uint64_t)a1 << 32 | c0;
+        out[3 * k + 2] = (uint64_t)c1 << 32 | b1;
+    }
+}
+
+/* tt: tt_random_words; needs: tt_threefry, tt_threefry_words, tt_threefry_four, tt_threefry_six */
 /* For each of `keys` keys, n words; of many keys vectors hash the same counters with one key each. Hashing is arithmetic:
    it takes all the bits of a vector that the CPU has, which gcc does not on every one (vector_width.py). */
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
@@ -63,6 +87,14 @@ __attribute__((noinline, target("prefer-vector-width=512")))
 static void tt_random_words(const uint64_t *restrict key, uint32_t *restrict out, int64_t keys, int64_t n) {
     if (keys < n) {
         for (int64_t k = 0; k < keys; k++) tt_threefry_words(key[k], out + k * n, n);
+        return;
+    }
+    if (n == 4) {
+        tt_threefry_four(key, out, keys);
+        return;
+    }
+    if (n == 6 && (uintptr_t)out % 8 == 0) {
+        tt_threefry_six(key, (uint64_t *)out, keys);
         return;
     }
     const int64_t half = n / 2, odd = n % 2;

@@ -177,9 +177,21 @@ def test_a_copy_outlives_its_array():
         copy.copy(x)
 
 
+SLICES = [slice(1, 3), slice(None), slice(2, 2), slice(-2, None), slice(None, None, 2), slice(3, None, -1), slice(9)]
+
+
 def rows_in_every_way(x):
     """The parts of an array along its first axis, as arrays that nobody has looked at."""
     yield from ([x[i] for i in range(len(x))], list(x), list(jnp.unstack(x)), [x[i - len(x)] for i in range(len(x))])
+
+
+def parts_in_every_way(x):
+    """Lists of parts that nobody has looked at, and what they are by NumPy."""
+    expected = np.array(x)
+    for rows in rows_in_every_way(x):
+        yield rows, list(expected)
+    yield [x[k] for k in SLICES], [expected[k] for k in SLICES]
+    yield [x[1:][k] for k in SLICES], [expected[1:][k] for k in SLICES]
 
 
 @pytest.mark.parametrize("make", [
@@ -188,7 +200,6 @@ def rows_in_every_way(x):
     lambda: jnp.zeros((5, 2)), lambda: jnp.ones((3, 0)), lambda: jnp.array(np.arange(4, dtype=np.int8))[::-1],
 ])
 def test_rows_are_what_numpy_shows_whatever_is_done_with_them_first(make):
-    expected = np.array(make())
     uses = {
         "numpy": np.asarray, "again": lambda row: np.asarray(jax.jit(lambda x: x)(row)),
         "copied": lambda row: np.asarray(jnp.array(row)), "operation": lambda row: np.asarray(row + row) // 2,
@@ -199,7 +210,7 @@ def test_rows_are_what_numpy_shows_whatever_is_done_with_them_first(make):
         "broadcast": lambda row: np.asarray(jnp.broadcast_to(row, (2, *row.shape)))[1],
     }
     for use in uses.values():
-        for rows in rows_in_every_way(make()):
+        for rows, expected in parts_in_every_way(make()):
             gc.collect()
             for row, wanted in zip(rows, expected, strict=True):
                 assert (row.shape, row.dtype) == (wanted.shape, wanted.dtype)
@@ -209,7 +220,7 @@ def test_rows_are_what_numpy_shows_whatever_is_done_with_them_first(make):
 
 def test_rows_outlive_their_array_and_are_deleted_alone():
     x = jax.jit(lambda x: x + 1)(jnp.arange(12.0).reshape(3, 4))
-    rows, again, gone = list(x), x[1], x[2]
+    rows, again, gone, slices = list(x), x[1], x[2], [x[1:], x[:2][1:]]
     gone.delete()
     with pytest.raises(RuntimeError, match="deleted"):
         np.asarray(gone)
@@ -217,7 +228,7 @@ def test_rows_outlive_their_array_and_are_deleted_alone():
     for _ in range(20):
         jax.jit(lambda x: x * 0)(jnp.arange(12.0).reshape(3, 4))
     assert [row.tolist() for row in rows] == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
-    assert again.tolist() == [5, 6, 7, 8]
+    assert again.tolist() == slices[0][0].tolist() == slices[1][0].tolist() == [5, 6, 7, 8]
     assert not donated.any()
 
 

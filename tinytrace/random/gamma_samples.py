@@ -215,8 +215,12 @@ class RandomGamma(Primitive):
 
 random_gamma_p = RandomGamma()
 
-BLOCK = 64
-"""Samples that are drawn side by side, until the last one is accepted: vectors are full, and few wait."""
+TOGETHER = 64
+"""Samples that are drawn side by side: vectors are full."""
+BLOCK = 16 * TOGETHER
+"""Samples among which those that are rejected wait for one another: what they need stays in the first-level cache."""
+FEW = 16
+"""Fewer than this are drawn one by one."""
 
 
 def _sampler(keys: ShapedArray, a: ShapedArray, log_space: bool) -> ClosedJaxpr:
@@ -224,14 +228,18 @@ def _sampler(keys: ShapedArray, a: ShapedArray, log_space: bool) -> ClosedJaxpr:
     def sample(keys: Any, a: Any) -> Any:
         each = split_typed(keys, math.prod(a.shape[keys.ndim:]))
         pairs = lax.reshape(each, (a.size,)), lax.reshape(a, (a.size,))
-        if a.size < BLOCK or keys.dtype is not KEY_FRY:  # bits of other generators depend on who is drawn with whom
+        if a.size < FEW or keys.dtype is not KEY_FRY:  # bits of other generators depend on who is drawn with whom
             return lax.reshape(lax.map(one, pairs), a.shape)
-        missing = -a.size % BLOCK  # the last block draws some samples again
-        blocks = tuple(jnp.concatenate([x, x[:missing]]).reshape(-1, BLOCK) for x in pairs)
-        return lax.reshape(lax.map(vmap(one), blocks).reshape(-1)[:a.size], a.shape)
+        size = a.size if a.size < TOGETHER else min(-(-a.size // TOGETHER) * TOGETHER, BLOCK)
+        missing = -a.size % size  # the last block draws some samples again
+        blocks = tuple(jnp.concatenate([x, x[:missing]]).reshape(-1, size) for x in pairs)
+        return lax.reshape(lax.map(block, blocks).reshape(-1)[:a.size], a.shape)
 
     def one(pair: Any) -> Any:
         return _gamma_one(pair[0], pair[1], log_space)
+
+    def block(pair: Any) -> Any:
+        return _gamma_block(pair[0], pair[1], log_space)
 
     structs = [ShapeDtypeStruct(aval.shape, aval.dtype) for aval in (keys, a)]
     program: ClosedJaxpr = make_jaxpr(sample)(*structs)
@@ -243,38 +251,76 @@ def _gamma_one(key: Any, alpha: Any, log_space: bool) -> Any:
 
     Source: G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables" (2000).
     """
-    zero, one, third = const_like(alpha, 0), const_like(alpha, 1), const_like(alpha, 1 / 3)
-    dtype = alpha.dtype
-    is_large = lax.ge(alpha, one)
-    d = lax.sub(lax.select(is_large, alpha, lax.add(alpha, one)), third)
-    c = lax.div(third, lax.sqrt(d))
-
-    def positive_cube(key: Any) -> tuple[Any, Any]:
-        def draw(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-            key, subkey = split_typed(state[0])
-            x = normal(subkey, (), dtype)
-            return key, x, lax.add(one, lax.mul(x, c))
-
-        _, x, v = lax.while_loop(lambda state: lax.le(state[2], zero), draw, (key, zero, const_like(alpha, -1)))
-        return lax.mul(x, x), lax.mul(lax.mul(v, v), v)
-
-    def rejected(state: tuple[Any, Any, Any, Any]) -> Any:
-        _, x2, v, u = state
-        outside = lax.ge(u, lax.sub(one, lax.mul(const_like(alpha, 0.0331), lax.mul(x2, x2))))
-        bound = lax.add(lax.mul(x2, const_like(alpha, 0.5)), lax.mul(d, lax.add(lax.sub(one, v), lax.log(v))))
-        return lax.bitwise_and(outside, lax.ge(lax.log(u), bound))
-
-    def draw(state: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
-        key, cube_key, u_key = split_typed(state[0], 3)
-        return key, *positive_cube(cube_key), uniform(u_key, (), dtype)
-
     key, subkey = split_typed(key)
-    _, _, v, _ = lax.while_loop(rejected, draw, (key, zero, one, const_like(alpha, 2)))  # what starts is rejected
+    d, c = _scales(alpha)
+    start = key, const_like(alpha, 1), jnp.bool_(True)
+    _, v, _ = lax.while_loop(lambda state: state[2], lambda state: _attempt(state[0], d, c), start)
+    return _sample_of(v, subkey, alpha, d, log_space)
+
+
+def _gamma_block(keys: Any, alpha: Any, log_space: bool) -> Any:
+    """Return samples f32[n], n a multiple of what is drawn together: those that are rejected wait for the next turn."""
+    size = alpha.size
+    together = min(size, TOGETHER)
+    pairs = vmap(split_typed)(keys)
+    d, c = _scales(alpha)
+    waiting, lanes = lax.iota(np.int32, size), lax.iota(np.int32, together)
+
+    def draw(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Draw for `waiting[begin:begin + together]`, of which those before `end` need it; `kept` wait again."""
+        keys, v, waiting, begin, end, kept = state
+        chosen = lax.dynamic_slice(waiting, (begin,), (together,))
+        taken = (x.at[chosen].get(mode="promise_in_bounds") for x in (keys, d, c))
+        next_keys, cubes, rejected = vmap(_attempt)(*taken)
+        needed = lax.lt(begin + lanes, end)
+        rejected = rejected & needed
+        drawn, again = jnp.where(needed, chosen, size), jnp.where(rejected, chosen, size)  # else nobody's places
+        v, keys = v.at[drawn].set(cubes, mode="drop"), keys.at[again].set(next_keys, mode="drop")
+        behind = jnp.where(rejected, kept + jnp.cumsum(rejected) - 1, size)
+        waiting = waiting.at[behind].set(chosen, mode="drop")
+        kept, begin = kept + jnp.sum(rejected), begin + together
+        is_over = lax.ge(begin, end)
+        zero = const_like(begin, 0)
+        return (keys, v, waiting, lax.select(is_over, zero, begin), lax.select(is_over, kept, end),
+                lax.select(is_over, zero, kept))
+
+    start = pairs[:, 0], alpha, waiting, np.int32(0), np.int32(size), np.int32(0)
+    v = lax.while_loop(lambda state: lax.gt(state[4], np.int32(0)), draw, start)[1]
+    return vmap(partial(_sample_of, log_space=log_space))(v, pairs[:, 1], alpha, d)
+
+
+def _scales(alpha: Any) -> tuple[Any, Any]:
+    """Return `d` and `c` of the paper, for exponents of at least 1."""
+    one, third = const_like(alpha, 1), const_like(alpha, 1 / 3)
+    d = lax.sub(lax.select(lax.ge(alpha, one), alpha, lax.add(alpha, one)), third)
+    return d, lax.div(third, lax.sqrt(d))
+
+
+def _attempt(key: Any, d: Any, c: Any) -> tuple[Any, Any, Any]:
+    """Return the key of the next attempt, v, and whether that is rejected."""
+    key, cube_key, u_key = split_typed(key, 3)
+    dtype, zero, one = c.dtype, const_like(c, 0), const_like(c, 1)
+
+    def draw(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        key, subkey = split_typed(state[0])
+        x = normal(subkey, (), dtype)
+        return key, x, lax.add(one, lax.mul(x, c))
+
+    _, x, v = lax.while_loop(lambda state: lax.le(state[2], zero), draw, (cube_key, zero, const_like(c, -1)))
+    x2, v, u = lax.mul(x, x), lax.mul(lax.mul(v, v), v), uniform(u_key, (), dtype)
+    outside = lax.ge(u, lax.sub(one, lax.mul(const_like(c, 0.0331), lax.mul(x2, x2))))
+    bound = lax.add(lax.mul(x2, const_like(c, 0.5)), lax.mul(d, lax.add(lax.sub(one, v), lax.log(v))))
+    return key, v, lax.bitwise_and(outside, lax.ge(lax.log(u), bound))
+
+
+def _sample_of(v: Any, key: Any, alpha: Any, d: Any, log_space: bool) -> Any:
+    one, dtype = const_like(alpha, 1), alpha.dtype
+    is_large = lax.ge(alpha, one)
     if log_space:
-        log_u = lax.neg(exponential(subkey, (), dtype))
-        log_shrunk = lax.select(is_large | (log_u == 0), zero, lax.mul(log_u, lax.div(one, alpha)))
+        log_u = lax.neg(exponential(key, (), dtype))
+        log_shrunk = lax.select(is_large | (log_u == 0), const_like(alpha, 0), lax.mul(log_u, lax.div(one, alpha)))
         return lax.add(lax.add(lax.log(d), lax.log(v)), log_shrunk)
-    shrunk = lax.pow(1 - uniform(subkey, (), dtype), lax.div(one, alpha))
+    shrunk = lax.pow(1 - uniform(key, (), dtype), lax.div(one, alpha))
     return lax.mul(lax.mul(d, v), lax.select(is_large, one, shrunk))
 
 
