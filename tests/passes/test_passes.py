@@ -220,3 +220,17 @@ def test_a_product_that_is_read_transposed_is_made_so():
     assert names(closed) == ["dot_general", "transpose"]
     batched = traced(lambda a: jnp.einsum("bij,bjk->bki", a, a), np.ones((2, 3, 3), np.float32))
     assert names(simplify(batched)) == ["dot_general"]
+
+
+def test_fold_computes_with_arrays_full_of_a_number():
+    def function(y):
+        span = jnp.full((1,), 10, np.uint32) - jnp.full((1,), 3, np.uint32)
+        return jax.lax.rem(y, jax.lax.broadcast_in_dim(span, y.shape, (0,)))
+
+    closed = simplify(traced(function, np.arange(9, dtype=np.uint32)))
+    assert names(closed) == ["broadcast_in_dim", "rem"]
+    assert closed.eqns[0].invars[0].val == 7
+
+
+def test_fold_leaves_what_is_rounded_by_a_library():
+    assert "sin" in names(simplify(traced(lambda y: y + jnp.sin(jnp.full((3,), 2.0)), np.ones(3, np.float32))))

@@ -1,24 +1,39 @@
-"""Constant folding: an equation on numbers alone is computed now, by its own NumPy meaning."""
+"""Constant folding: an equation on numbers alone is computed now, by its own NumPy meaning.
+
+An array that is one number everywhere is such a number, where every element is computed alike and rounded once at most:
+
+    b:u64[1] = broadcast_in_dim 10;  c:u64[1] = broadcast_in_dim 0
+    d:u64[1] = sub b c                                                     d:u64[1] = broadcast_in_dim 10
+    e:u64[9] = broadcast_in_dim[shape=(9,)] d                              e:u64[9] = broadcast_in_dim[shape=(9,)] 10
+
+So what is divided by it is divided by a number that the compiler knows.
+"""
 from __future__ import annotations
 
 import numpy as np
 
 from tinytrace.core.dtypes import FLOAT0, KeyType
-from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, subjaxprs
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinytrace.core.kinds import Scalar, kind_of
 from tinytrace.passes.substitution import Substitution
+from tinytrace.primitives.broadcasting import broadcast_in_dim_p
 
 
 def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Return `closed` with scalar equations of literals replaced by their values."""
+    """Return `closed` with equations on literals, and on arrays full of one, replaced by their values."""
     replaced = Substitution()
+    full: dict[Atom, Literal] = {}
     eqns: list[JaxprEqn] = []
     for eqn in closed.jaxpr.eqns:
         eqn = replaced.in_equation(eqn)
         value = _value_of(eqn)
-        if value is None:
-            eqns.append(eqn)
-        else:
+        if value is not None:
             replaced.update([(eqn.outvars[0], value)])
+            continue
+        eqn = _filled(eqn, full)
+        if eqn.primitive is broadcast_in_dim_p and isinstance(eqn.invars[0], Literal):
+            full[eqn.outvars[0]] = eqn.invars[0]
+        eqns.append(eqn)
     outvars = [replaced[x] for x in closed.jaxpr.outvars]
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
 
@@ -39,3 +54,16 @@ def _value_of(eqn: JaxprEqn) -> Literal | None:
         operands = [np.asarray(x.val, x.aval.dtype) for x in eqn.invars if isinstance(x, Literal)]
         result = np.asarray(eqn.primitive.impl(*operands, **eqn.params), aval.dtype)
     return Literal(result[()], aval)
+
+
+def _filled(eqn: JaxprEqn, full: dict[Atom, Literal]) -> JaxprEqn:
+    """Return the equation that fills an array with the number that all elements of the result are; else `eqn`."""
+    numbers = [x if isinstance(x, Literal) else full.get(x) for x in eqn.invars]
+    aval = eqn.outvars[0].aval if len(eqn.outvars) == 1 and None not in numbers and eqn.invars else None
+    if aval is None or not aval.shape or full.keys().isdisjoint(eqn.invars):
+        return eqn
+    number = numbers[0] if eqn.primitive is broadcast_in_dim_p else None
+    if number is None and isinstance(kind := kind_of(eqn), Scalar) and kind.operation.is_exact:
+        number = _value_of(eqn.replace(invars=numbers, outvars=[Var(aval.update(shape=()))]))
+    filling = {"shape": aval.shape, "broadcast_dimensions": ()}
+    return eqn if number is None else eqn.replace(primitive=broadcast_in_dim_p, invars=[number], params=filling)
