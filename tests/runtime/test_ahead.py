@@ -8,6 +8,7 @@ import signal
 import pytest
 
 import tinytrace as jax
+import tinytrace.numpy as jnp
 from tests.runtime.programs import has_ended
 from tinytrace import codegen
 from tinytrace.api import lowered_before
@@ -60,12 +61,12 @@ def test_it_does_not_where_programs_are_found_on_disk(started):
 
 
 def test_one_that_was_started_for_nothing_ends():
-    with ladder.compiler_ahead(True) as ahead:
-        pid = ahead._pid
-        assert not has_ended(pid)
-    assert has_ended(pid)
-    with ladder.compiler_ahead(False) as ahead:
-        assert ahead is None
+    with ladder.Headstart() as ahead:
+        ahead.start(quick=True, parts=2)
+        pids = [one._pid for one in ahead.given]
+        assert len(pids) == 2
+        assert not any(map(has_ended, pids))
+    assert all(map(has_ended, pids))
 
 
 def test_an_error_while_the_c_is_written_ends_it(started, monkeypatch):
@@ -98,7 +99,38 @@ def test_another_form_of_the_compiler_than_was_thought_of(started):
     """A loop of very many steps is compiled with less effort."""
     source = jax.jit(lambda x: x + 2.5).lower(2.0).compile()._program.source
     started.clear()
-    with ladder.compiler_ahead(True) as ahead:
-        found = ladder.find(source._replace(text=source.text + " ", quick=True), ahead=ahead)
+    with ladder.Headstart() as ahead:
+        ahead.start()
+        found = ladder.find(source._replace(text=source.text + " ", quick=True), ahead=ahead.given)
     assert found.origin == "compiler"
     assert started == ["cc1", "cc1", "as", "ld"]
+
+
+def layers(count, number):
+    weights = [jnp.full((n, n + 1), number) for n in range(2, 2 + count)]
+    for w in weights:
+        yield lambda x, w=w: (x @ w) * 0.5
+
+
+@pytest.mark.parametrize(("large", "then"), [
+    (1, ["as", "as", "ld"]),  # two parts
+    (1e9, ["as", "ld"]),  # one, and the other one was started for nothing
+])
+def test_of_a_large_program_it_starts_when_there_are_kernels(started, monkeypatch, large, then):
+    def f(x):
+        for k in range(40):
+            x = x * (k + 1.5) + x * x
+        for layer in layers(24, 0.1 + large):
+            x = layer(x)
+        return x
+
+    emit = codegen.generate.emit
+
+    def noted(*args, **kwargs):
+        started.append("C")
+        return emit(*args, **kwargs)
+    monkeypatch.setattr(codegen.generate, "emit", noted)
+    monkeypatch.setattr(codegen.c.split_compile, "LARGE", large)
+    result = jax.jit(f)(jnp.ones((2, 2)))
+    assert started == ["cc1", "cc1", "C", *then]
+    assert jnp.allclose(result, f(jnp.ones((2, 2))))

@@ -106,24 +106,22 @@ class Program:
     @lazy
     def generated(self) -> Generated:
         """The kernels and the C text."""
-        generated = self._generate()
-        self.seconds.update(generated.seconds)
-        return generated
+        return self._generate()
 
     @uncollected
-    def _generate(self) -> Generated:
-        if self._steps is None and not self._debug:
-            return codegen.generate.generate(self.kernel_jaxpr, exact=self.exact, donated=self._reusable)
+    def _generate(self, before_emit: Callable[[bool, int], None] | None = None) -> Generated:
         checker = codegen.checking.Checker() if self._debug else None
 
         def watch(name: str, kernels: Kernels) -> None:
             self._see(name, kernels)
             if checker is not None:
                 checker(name, kernels)
-
-        generated = codegen.generate.generate(self.kernel_jaxpr, exact=self.exact, watch=watch, donated=self._reusable)
+        is_watched = self._steps is not None or self._debug
+        generated = codegen.generate.generate(self.kernel_jaxpr, self.exact, watch if is_watched else None,
+                                              self._reusable, before_emit)
         if checker is not None:
             checker.finish(generated.kernels)
+        self.seconds.update(generated.seconds)
         return generated
 
     def _see(self, name: str, form: ClosedJaxpr | Kernels) -> None:
@@ -211,15 +209,18 @@ class Program:
             self._lowering, found = again
             return found
         is_known = "generated" in self.__dict__ or self._steps is not None or self._debug
-        is_small = not is_known and len(self.kernel_jaxpr.eqns) <= USUAL
-        with runtime.ladder.compiler_ahead(is_small and is_new(self._name)) as ahead:  # ready when the C is written
+        with runtime.ladder.Headstart() as ahead:  # the compiler is ready when the C is written
+            if not is_known and is_new(self._name):
+                if is_small := len(self.kernel_jaxpr.eqns) <= USUAL:
+                    ahead.start()
+                self.__dict__.setdefault("generated", self._generate(None if is_small else ahead.start))
             name = "" if is_known or self.generated.constants or self.generated.callbacks else self._name
 
             def described() -> str:  # while the compiler is at work
                 remember(name, self.lowering)
                 return str(self.kernel_jaxpr)
 
-            found = runtime.ladder.find(self.source, described, ahead)
+            found = runtime.ladder.find(self.source, described, ahead.given)
         if found.origin != "compiler":
             remember(name, self.lowering)
         return found

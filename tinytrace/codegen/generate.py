@@ -8,7 +8,7 @@ from typing import Any
 
 from tinytrace.codegen.c.translation_unit import TranslationUnit, emit
 from tinytrace.codegen.csource import CSource
-from tinytrace.codegen.ir.kernel import Kernel, Nest
+from tinytrace.codegen.ir.kernel import Kernel, Nest, Renamed
 from tinytrace.codegen.ir.nodes import NO_EQNS, fresh_nodes, walk
 from tinytrace.codegen.ir.statements import Buffer, Home, expressions
 from tinytrace.codegen.passes.donation import reuse_donated
@@ -23,6 +23,9 @@ from tinytrace.records import NamedTuple
 LONG_KERNEL, LONG_PROGRAM, MANY_KERNELS = 200, 600, 24
 """From how many operations in one kernel, or in all of them, or from how many kernels on, the compiler is told to be
 quick: -O2 takes half as long again."""
+
+SPLIT = 4
+"""Programs of so many functions are mostly compiled in two parts, see c/split_compile.py."""
 
 
 class Generated(NamedTuple):
@@ -45,12 +48,15 @@ class Generated(NamedTuple):
 
 
 def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Kernels], None] | None = None,
-             donated: frozenset[int] = frozenset()) -> Generated:
+             donated: frozenset[int] = frozenset(),
+             before_emit: Callable[[bool, int], None] | None = None) -> Generated:
     """Return the kernels and the C of a program; its closed-over constants are the first inputs of the C entry.
 
     closed: any jaxpr whose equations can be lowered.  exact: no product is fused with a sum.
     watch: sees the kernels as they are planned and after each pass, with its name.
     donated: the inputs, by number, whose places results may take.
+    before_emit: told, once there are kernels, whether the compiler will be told to be quick, and of how many parts the
+      program may be.
     """
     begun = time.perf_counter()
     with fresh_nodes():
@@ -68,12 +74,13 @@ def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Ker
         kernels = Kernels(in_places, arrays, outputs, [*unit.constants.values(), *ids], shared)
         kernels = kernels.replaced(_watched_passes(kernels, watch) if watch is not None else run_passes(kernels))
         memory = kernels.memory()
+        quick = _is_quick(kernels)
         planned_at = time.perf_counter()
+        if before_emit is not None:
+            before_emit(quick, 2 if _functions(kernels) >= SPLIT else 1)
         hidden = unit.hidden_inputs()
         unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory, unit.fuses)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
-        lengths = list(map(_length, kernels))
-        quick = max(lengths, default=0) >= LONG_KERNEL or sum(lengths) >= LONG_PROGRAM or len(lengths) >= MANY_KERNELS
         results = tuple(v.aval for v in jaxpr.outvars)
         source = CSource(unit_in_c.text, "tt_entry", tuple(avals), results, memory.nbytes, quick, unit_in_c.parts,
                          len(unit_in_c.preamble), unit_in_c.names)
@@ -86,6 +93,16 @@ def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Ker
 def _watched_passes(kernels: Kernels, watch: Callable[[str, Kernels], None]) -> list[Kernel]:
     watch("plan", kernels)
     return run_passes(kernels, lambda name, changed: watch(name, kernels.replaced(changed)))
+
+
+def _is_quick(kernels: Kernels) -> bool:
+    lengths = list(map(_length, kernels))
+    return max(lengths, default=0) >= LONG_KERNEL or sum(lengths) >= LONG_PROGRAM or len(lengths) >= MANY_KERNELS
+
+
+def _functions(kernels: Kernels) -> int:
+    """Return how many functions of C the kernels become, at most."""
+    return sum(not (isinstance(kernel, Nest) and isinstance(kernel.body, Renamed)) for kernel in kernels)
 
 
 def _length(kernel: Kernel) -> int:

@@ -16,7 +16,7 @@ from tinytrace.codegen.ir.kernel import Kernel, Nest, told
 from tinytrace.codegen.ir.nodes import Node, load, local, own_by, walk
 from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.plan.elements import Index, domain_axes
-from tinytrace.codegen.plan.equal_groups import MANY, Outline
+from tinytrace.codegen.plan.equal_groups import LONG, MANY, Outline
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map
 from tinytrace.codegen.plan.partition import Group, Grouping, Root
 from tinytrace.codegen.plan.products import is_small_product
@@ -115,7 +115,8 @@ class Planner(Scope):
             assert group.kind is not None
             eqns = frozenset(k for eqn in self.with_fused([group.whole]) for k in eqn.ids)
             return kernels_of_whole(self, group.whole, group.kind, eqns)
-        return [self._of_loops(group) if len(self.grouping.groups) < MANY else self._of_equal_loops(group)]
+        is_long = len(self.grouping.groups) >= MANY or len(self.jaxpr.eqns) >= LONG
+        return [self._of_equal_loops(group) if is_long else self._of_loops(group)]
 
     def _of_loops(self, group: Group) -> Nest:
         plan = GroupLoops(domain_axes(group.roots[0].domain[:group.outer]), self._stages(group))

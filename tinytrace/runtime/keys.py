@@ -5,8 +5,8 @@ No path, time, process id or environment enters it. Equal keys mean equal C for 
 
 from __future__ import annotations
 
-import hashlib
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -15,6 +15,15 @@ from tinytrace.core import views
 from tinytrace.core.key_diff import KeyDiff, KeyRow
 from tinytrace.records import dataclass
 from tinytrace.util import lazy
+
+# Python's own module, as `random` does: hashlib loads OpenSSL, which takes as long as twenty modules of ours.
+try:
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256 as _sha256  # type: ignore[import-not-found, unused-ignore]
+    else:
+        from _sha256 import sha256 as _sha256  # type: ignore[import-not-found, unused-ignore]
+except ImportError:
+    from hashlib import sha256 as _sha256
 
 
 @dataclass(frozen=True)
@@ -90,4 +99,4 @@ def _only(mine: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 
 def sha256(data: bytes) -> str:
     """The sha256 of some bytes, in hex."""
-    return hashlib.sha256(data).hexdigest()
+    return str(_sha256(data).hexdigest())

@@ -7,7 +7,6 @@ wrapper cannot all be seen from outside, so a wrapper is asked for its version b
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import shlex
@@ -19,6 +18,7 @@ from tinytrace.records import NamedTuple
 from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler, run_compiler, which
 from tinytrace.runtime.failures import CompileError, TimeLimitError
 from tinytrace.runtime.flags import EVERY, LINK, NATIVE, family, own_flags, tuned
+from tinytrace.runtime.keys import sha256
 from tinytrace.runtime.process import TIME_IS_UP, idle
 
 _SAMPLE = 1 << 16  # bytes at the start and at the end of a program that its digest is of
@@ -193,11 +193,11 @@ def _stamp(path: str) -> list[int] | None:
 
 def _digest(paths: Sequence[str]) -> str:
     """A digest of what programs are: their sizes, starts (where linkers note what they made) and ends."""
-    digest = hashlib.sha256()
+    samples = []
     for path in paths:
         with suppress(OSError), open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            digest.update(b"%d\n" % size + file.read(_SAMPLE))
+            samples.append(b"%d\n" % size + file.read(_SAMPLE))
             file.seek(max(0, size - _SAMPLE))
-            digest.update(file.read(_SAMPLE))
-    return digest.hexdigest()[:12]
+            samples.append(file.read(_SAMPLE))
+    return sha256(b"".join(samples))[:12]

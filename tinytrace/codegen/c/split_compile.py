@@ -1,13 +1,12 @@
 """Large programs are compiled in two parts at the same time: one text, of which each compiler process sees a half.
 
     gcc kernel.c                    all of it
-    gcc -DTT_PART=1 kernel.c        the first half of the functions
+    gcc -DTT_PART=1 kernel.c        some of the functions, half of the work
     gcc -DTT_PART=2 kernel.c        the others, and the entry
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Sequence, Set
 
 from tinytrace.codegen.c.lines import COMMENT, CFunction, Line
 from tinytrace.records import replace
@@ -18,7 +17,9 @@ SMALLEST = 0.2
 """What part of the work the smaller half must have."""
 FUNCTION, LOOP = 20, 10
 """What a function, and what a loop, adds to its lines, by a fit to 220 functions compiled alone: gcc rewrites loops."""
-AS_WRITTEN = 0.15
+INLINED = 15
+"""What the call of a math function adds, whose lines become the caller's."""
+AS_WRITTEN = 0.23
 """The work of a line that is not optimised."""
 
 _HIDDEN = '__attribute__((visibility("hidden"))) '
@@ -26,24 +27,31 @@ _HIDDEN = '__attribute__((visibility("hidden"))) '
 
 def split_compile(functions: Sequence[CFunction], entry: CFunction) -> list[Line] | None:
     """Return the lines of a program whose entry calls these functions, in two parts; None when one is better."""
-    ends = list(accumulate(map(_work, (*functions, entry))))
-    count = min(range(1, len(ends) + 1), key=lambda k: abs(2 * ends[k - 1] - ends[-1]))
-    smaller = min(ends[count - 1], ends[-1] - ends[count - 1])
-    if ends[-1] < LARGE or smaller < SMALLEST * ends[-1]:
+    own = {function.name for function in functions}
+    work = [_work(function, own) for function in functions]
+    parts: tuple[list[int], list[int]] = [], []
+    totals = [0.0, _work(entry, own)]
+    for k in sorted(range(len(work)), key=work.__getitem__, reverse=True):  # each goes where less is, the largest first
+        side = totals[1] < totals[0]
+        parts[side].append(k)
+        totals[side] += work[k]
+    if sum(totals) < LARGE or min(totals) < SMALLEST * sum(totals):
         return None
     heads = [Line.of("/* A large program: two compilers take one part each, TT_PART says which. */", role=COMMENT),
              *(Line.of(f"{_HIDDEN}{function.head};") for function in functions)]
-    texts = [*(replace(function, linkage="").all_lines for function in functions), entry.all_lines]
-    return paragraphs([heads, _line("#if TT_PART != 2"), *texts[:count], _line("#endif"), _line("#if TT_PART != 1"),
-                       *texts[count:], _line("#endif")])
+    first, second = ([replace(functions[k], linkage="").all_lines for k in sorted(part)] for part in parts)
+    return paragraphs([heads, _line("#if TT_PART != 2"), *first, _line("#endif"), _line("#if TT_PART != 1"), *second,
+                       entry.all_lines, _line("#endif")])
 
 
-def _work(function: CFunction) -> float:
-    """Return what it takes to compile a function, in lines of C."""
+def _work(function: CFunction, own: Set[str]) -> float:
+    """Return what it takes to compile a function, in lines of C; own: functions that are not inlined."""
     if function.as_written:
         return AS_WRITTEN * function.size
     loops = sum("for (" in line for line in function.lines)
-    return FUNCTION + function.size + LOOP * loops
+    inlined = sum(name.startswith("tt_") and not name.startswith("tt_fma_") and name not in own
+                  for line in function.lines for name in line.names)
+    return FUNCTION + function.size + LOOP * loops + INLINED * inlined
 
 
 def paragraphs(texts: Sequence[Sequence[Line]]) -> list[Line]:

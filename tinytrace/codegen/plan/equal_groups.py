@@ -21,8 +21,8 @@ from tinytrace.codegen.plan.scope import Scope
 from tinytrace.core.jaxpr import Var
 from tinytrace.records import replace
 
-MANY = 24
-"""In a program of so many groups equal ones are looked for."""
+MANY, LONG = 24, 400
+"""In a program of so many groups, or equations, equal ones are looked for."""
 
 
 class Outline:
