@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from tinytrace.core.dtypes import DType, is_inexact
+from tinytrace.core.dtypes import DType, is_half, is_inexact
 from tinytrace.core.formulas import Formula, parts
 
 LAWS: Final = {
@@ -81,6 +81,18 @@ class Operation:
     def is_copy(self) -> bool:
         """Is the result the operand?"""
         return self.is_conversion and self.operands == (self.result,)
+
+    @property
+    def sign_bit(self) -> str:
+        """What C does to the bits of a two-byte float, if that is all the operation does: clear or flip its sign."""
+        if self.operands != (self.result,) or not is_half(self.result):
+            return ""
+        match self.formula:
+            case Formula(op="call", args=("tt_abs_f32", Formula(op="operand"))):
+                return "& 0x7FFF"
+            case Formula(op="prefix", args=("-", Formula(op="operand"))):
+                return "^ 0x8000"
+        return ""
 
     @property
     def is_exact(self) -> bool:

@@ -13,6 +13,7 @@ OPERATIONS = {
     "max": jnp.maximum, "chosen": lambda x, y: jnp.where(x > y, -x, jnp.abs(y)),
     "twice": lambda x, y: (x * y + x) * y - x, "sqrt": lambda x, y: jnp.sqrt(x) * y,
     "powers of two": lambda x, y: [x * 2, 2 * x + y, x * -(2.0**10), (x * 0.5) * y, -4 * (x * 1)],
+    "signs": lambda x, y: [-x, jnp.abs(x), -jnp.abs(y), jnp.abs(jnp.where(x > y, -x, y)), jnp.abs(x)[::-1]],
     "result and more": lambda x, y: [z := x - y, z * z, -z],
 }
 
@@ -75,3 +76,12 @@ def test_what_is_moved_is_not_converted():
     x = jax.ShapeDtypeStruct((50, 60), np.float16)
     for move in (lambda x: x[:, ::2], lambda x: x.T[::-1], lambda x: jnp.concatenate([x, x])):
         assert "to_f" not in jax.jit(move).lower(x).as_text().split("for (", 1)[1]
+
+
+def test_a_sign_is_a_bit():
+    x = jax.ShapeDtypeStruct((5000,), np.float16)
+    for signed in (jnp.abs, jnp.negative, lambda x: -jnp.abs(x[::-1])):
+        text = jax.jit(signed).lower(x).as_text().split("for (", 1)[1]
+        assert "f32" not in text
+        assert "0x" in text
+    assert "f32" in jax.jit(lambda x: jnp.abs(x) + 1).lower(x).as_text()

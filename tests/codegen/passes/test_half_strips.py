@@ -37,6 +37,8 @@ PROGRAMS = {
     "backwards": (lambda x: x[::-1] * x + 1, X),
     "strides": (lambda x: x[::3] * x[:1000] + 1, X),
     "a padded edge": (lambda x: jnp.pad(x, 3) * 2, X),
+    "between edges": (jnp.gradient, EVERY),
+    "between others": (lambda x: jnp.concatenate([x * x, (x[:-2] + x[2:]) * x[1:-1], x + 1]), X),
     "rows": (lambda x: x * x[0] + x[:, :1], SQUARE),
     "transposed": (lambda x: x.T * x.T + 1, SQUARE),
     "a loop": (lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y * x + i, x), X),
@@ -98,11 +100,17 @@ def test_what_is_cut():
         return [text.count(f"{name}(") for name in ("tt_widen_f16", "tt_round_strip_f16", "tt_narrow_f16")]
 
     assert calls(lambda x, y: x * y + x, (1000,), (1000,)) == [2, 1, 1]
-    assert calls(lambda x: -x, (1000,)) == [1, 0, 1]
+    assert calls(lambda x: -x, (1000,)) == [0, 0, 0]
+    assert calls(lambda x: x + 0, (1000,)) == [1, 0, 1]
     assert calls(lambda x: x.sum(), (1000,)) == [1, 0, 0]
     assert calls(lambda x: x + 1, (100,)) == [0, 0, 0]
     assert calls(lambda x: x.astype(np.float32), (1000,)) == [0, 0, 0]
     assert calls(lambda x: x * 3 + 1, (1000,), dtype=jnp.bfloat16) == [0, 0, 0]
+
+
+def test_what_is_cut_may_begin_anywhere():
+    text = jax.jit(jnp.gradient).lower(X).as_text()
+    assert "tt_widen_f16(a_strip, (a + (992 * i0_strip + 2)), 992);" in text
 
 
 def test_strips_that_are_read_no_more_are_used_again():

@@ -47,6 +47,17 @@ def test_halves_are_converted_in_strips_and_short_axes_written_out(dtype):
     np.testing.assert_allclose(np.asarray(jax.jit(function)(x)).astype(np.float32), want, 2e-2)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_that_are_folded_or_lie_apart_are_in_vectors_too(name, dtype):
+    x = jnp.asarray(np.random.default_rng(5).standard_normal((1003, 4), np.float32)).astype(dtype)
+    text = jax.jit(PROGRAMS[name]).lower(x).as_text().partition("tt_entry")[2]
+    assert name == "cumsum" or "_strip" in text or "simd\n    for (int64_t i0 = 0; i0 < 1003; i0++)" in text
+    with jax.disable_jit():
+        want = np.asarray(PROGRAMS[name](x)).astype(np.float32)
+    np.testing.assert_allclose(np.asarray(jax.jit(PROGRAMS[name])(x)).astype(np.float32), want, 4e-2, 1e-3)
+
+
 @pytest.mark.parametrize("function", [
     lambda x: jnp.exp(x[:, None] * jnp.arange(5.0)),  # not that short
     lambda x: jnp.exp(x[:32, None] * jnp.arange(3.0)),  # of too few

@@ -33,11 +33,14 @@ def _is_half_already(node: Node) -> bool:
 
 
 def moved(code: Code, value: Node, array: Buffer) -> str | None:
-    """Return the bits of a value that is read and stored; None if something is computed."""
-    is_new = value.op in ("load", "where") and code.name_of(value) is None
+    """Return the bits of a value that is read and stored, perhaps with another sign; None if something is computed."""
+    is_new = value.op in ("load", "where", "apply") and code.name_of(value) is None
     if not is_half(array.dtype) or array.wide or not is_new or not _is_moved(code, value):
         return None
-    code.prepare(value.certain, value)
+    inner = value
+    while inner.op == "apply" and code.name_of(inner) is None:
+        inner = inner.args[1]
+    code.prepare(inner.certain, inner)
     return _bits(code, value)
 
 
@@ -46,6 +49,8 @@ def _is_moved(code: Code, node: Node) -> bool:
         return True
     if node.op == "where":
         return not code.is_large(node) and all(_is_moved(code, side) for side in node.args[1:])
+    if node.op == "apply":
+        return bool(node.args[0].sign_bit) and _is_moved(code, node.args[1])
     return node.op == "load" and not node.args[0].wide
 
 
@@ -61,4 +66,8 @@ def _bits(code: Code, node: Node) -> str:
             guard, *sides = node.args
             if_true, if_false = (f"({text})" if "?" in (text := _bits(code, side)) else text for side in sides)
             return f"{code.operand(guard)} ? {if_true} : {if_false}"
+        case "apply":
+            inner, text = node.args[1], _bits(code, node.args[1])
+            is_word = inner.op not in ("where", "apply") or code.name_of(inner) is not None
+            return f"{text if is_word else f'({text})'} {node.args[0].sign_bit}"
     return f"0x{int.from_bytes(value_of(node).tobytes(), 'little'):04X}"

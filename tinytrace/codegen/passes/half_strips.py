@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from tinytrace.codegen.ir.arithmetic import constant_of, rebuild, stride_along, subtract
+from tinytrace.codegen.ir.arithmetic import rebuild, stride_along, subtract
 from tinytrace.codegen.ir.cost import DIVISION, steps
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, load, number, rewrite, walk
@@ -42,6 +42,7 @@ from tinytrace.codegen.ir.statements import (
 from tinytrace.codegen.passes.strips import (
     folds_into_variables,
     fresh_name,
+    from_zero,
     in_strips,
     map_vector_loops,
     without_variables,
@@ -72,13 +73,14 @@ def round_in_strips(kernels: Sequence[Kernel]) -> list[Kernel]:
 
 
 def _cut(loop: For, taken: set[str]) -> list[Stmt]:
-    extent = int(loop.axis.args[1])
-    if extent < FEWEST or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
+    whole = from_zero(loop)
+    if whole is None or whole.axis.args[1] < FEWEST:
         return [loop]
-    body = without_variables(loop.body)
-    phases = _Phases(loop, body, loop.axis)
+    body = without_variables(whole.body)
+    phases = _Phases(whole, body, whole.axis)
     if not phases.pay():
         return [loop]
+    loop = whole
     longest = max(FEWEST, min(LONGEST_FOLD if phases.folds else LONGEST, CACHED // phases.strips))
 
     def inside(part: Sequence[Stmt], lane: Node, size: int) -> list[Stmt]:
@@ -142,7 +144,8 @@ class _Phases:
         """May the loop be cut, and is there something to convert?"""
         applied = [node for node in self.nodes if node.op == "apply"]
         halves = [node for node in self.kept if node.dtype == FLOAT16]
-        computes = any(FLOAT16 in node.args[0].operands and not node.args[0].is_conversion for node in applied)
+        computes = any(FLOAT16 in node.args[0].operands and not (node.args[0].is_conversion or node.args[0].sign_bit)
+                       for node in applied)
         if not halves or len(self.kept) > MOST or not (computes or self.folds) \
                 or any(node.op == "where" for node in self.nodes):
             return False

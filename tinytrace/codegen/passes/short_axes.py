@@ -46,7 +46,9 @@ def _changed(body: Sequence[Stmt]) -> list[Stmt]:
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For) and not stmt.simd:
-            inner = (_written_out if _converts_halves(stmt) else _plain)(stmt.body) if _is_around_short(stmt) else []
+            inner: list[Stmt] = []
+            if _is_around_short(stmt):
+                inner = (_converts_halves(stmt) and _written_out(stmt.body)) or _plain(stmt.body)
             stmt = replace(stmt, body=inner, simd=True) if inner else with_body(stmt, _changed(stmt.body))
         result.append(stmt)
     return result
@@ -62,7 +64,10 @@ def _converts_halves(loop: For) -> bool:
 
 
 def _written_out(body: Sequence[Stmt]) -> list[Stmt]:
-    """Return stores without loops and variables, of which strips of halves are made; nothing if there is more."""
+    """Return stores without loops and variables, of which strips of halves are made; nothing if there is more.
+
+    Halves that are folded, or that lie apart, are converted by integer operations, which become vectors too.
+    """
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For):
@@ -95,11 +100,10 @@ def _reads_in_any_case(inside: Sequence[Stmt]) -> bool:
 
 
 def _elements_are_near(loop: For, inside: Sequence[Stmt]) -> bool:
-    """Are all elements few places from those of the next iteration? Halves are converted where they are neighbours."""
+    """Are all elements few places from those of the next iteration?"""
     own = {stmt.buffer for stmt in inside if isinstance(stmt, Row)}
     places = [stmt.place for stmt in inside if isinstance(stmt, (Store, Combine)) and not isinstance(stmt.place, Node)]
     roots = [root for stmt in inside for root in expressions(stmt)]
     places += [node.args[:2] for node in walk(roots) if node.op == "load"]
-    strides = [(0 if buffer in own else stride_along(offset, loop.axis), 1 if is_half(buffer.dtype) else SHORT)
-               for buffer, offset in places]
-    return all(stride is not None and 0 <= stride <= most for stride, most in strides)
+    strides = [0 if buffer in own else stride_along(offset, loop.axis) for buffer, offset in places]
+    return all(stride is not None and 0 <= stride <= SHORT for stride in strides)

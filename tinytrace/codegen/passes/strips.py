@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tinytrace.codegen.ir.arithmetic import linear
+from tinytrace.codegen.ir.arithmetic import constant_of, linear
 from tinytrace.codegen.ir.nodes import Node, axis, number
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Call, Combine, Declare, For, Stmt, Store, When, with_body
@@ -43,6 +43,21 @@ def without_variables(body: Sequence[Stmt]) -> list[Stmt]:
         else:
             return []
     return result
+
+
+def from_zero(loop: For) -> For | None:
+    """Return a loop between two numbers as one that counts from 0, all values of its axis; None for other loops.
+
+        for i in [1, 9): y[i] = x[i - 1]    is    for i < 8: y[1 + i] = x[i]
+    """
+    begin, end = constant_of(loop.begin), constant_of(loop.end)
+    if begin is None or end is None:
+        return None
+    if (begin, end) == (0, loop.axis.args[1]):
+        return loop
+    lane = axis(str(loop.axis.args[0]), end - begin)
+    body = Replacement({loop.axis: linear(begin, [(lane, 1)])}).of(loop.body)
+    return replace(loop, axis=lane, begin=number(0), end=number(end - begin), body=body)
 
 
 def folds_into_variables(body: Sequence[Stmt]) -> bool:
