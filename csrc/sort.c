@@ -36,6 +36,7 @@ enum {
     PIECE = 1 << 15,    /* elements that a thread takes at once: at least */
     MOST_RANGES = 16, SAMPLED = 256, /* of keys, which are sorted side by side; items for each, to choose its bounds */
     IN_A_NETWORK = 2048, MERGED = 8192, /* bytes that networks sort in a quicksort of AVX-512; four such pieces */
+    LOOKED_AT = 64,     /* items that tell how many digits there are */
     GATHERED = 1024, GATHERED_BEYOND = 16, /* items of which those of a range are put together at once; of a vector behind */
 };
 

@@ -171,6 +171,7 @@ def isrealobj(x: Any) -> bool:
 
 # --- parts of a complex number ---------------------------------------------------------------------------------
 
+@remembered(elementwise=True)
 def real(val: ArrayLike, /) -> Value:
     """Return the real part: of real numbers `val` itself.
 
@@ -198,6 +199,7 @@ def imag(val: ArrayLike, /) -> Value:
     return lax.imag(val) if iscomplexobj(val) else lax.full_like(val, 0)
 
 
+@remembered(elementwise=True)
 def conjugate(x: ArrayLike, /) -> Value:
     """Return the complex conjugate: of real numbers `x` itself.
 
@@ -210,6 +212,7 @@ def conjugate(x: ArrayLike, /) -> Value:
     return lax.conj(x) if iscomplexobj(x) else as_array(x)
 
 
+@remembered(elementwise=True)
 def conj(x: ArrayLike, /) -> Value:
     """Another name of `conjugate`.
 

@@ -310,6 +310,7 @@ def _kept_indices(removed: Value, size: int) -> Value:
     return kept + (kept[None, :] >= removed[:, None]).sum(0)
 
 
+@remembered("axis")
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Value:
     """Return `arr` with `values` put in before the elements at `obj` along `axis`.
 
