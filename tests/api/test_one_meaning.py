@@ -212,14 +212,14 @@ def candidates(dtype, size):
 
 @functools.cache
 def accepted_arguments(function, dtype, size=7):
-    """The first candidate that the function takes, un-jitted and jitted; None where there is none."""
+    """The first candidate that the function takes when it is traced, and so un-jitted; None where there is none."""
     for args in candidates(dtype, size):
+        results = []
         try:
-            leaves = jax.tree.leaves(function(*args))
-            jax.make_jaxpr(function)(*args)
+            jax.make_jaxpr(lambda *xs: results.extend(jax.tree.leaves(function(*xs))))(*args)  # noqa: B023 (called here)
         except Exception:
             continue
-        if leaves and all(isinstance(leaf, jax.Array) for leaf in leaves):
+        if results and all(isinstance(result, jax.Array) for result in results):
             return args
     return None
 
