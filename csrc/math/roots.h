@@ -82,10 +82,18 @@ static inline float tt_rem_f32(float x, float y) {
 }
 
 /* tt: tt_rem_f64; needs: tt_bits_f64 */
-/* The same of doubles takes a wider type: the C library's. */
+/* The same of doubles takes a wider type: the C library's. Up to 2**52 the quotient's whole part is at hand, or is one too
+   many, and what it leaves is exact. */
 static inline double tt_rem_f64(double x, double y) {
     if (__builtin_constant_p(y) && y >= 1.0 && y <= 0x1p64 && !(tt_bits_f64(y) & 0x000FFFFFFFFFFFFFu))
         return __builtin_copysign(x - __builtin_trunc(x * (1.0 / y)) * y, x);
+#if defined __FP_FAST_FMA || defined __FMA__
+    double size = __builtin_fabs(y), over = __builtin_fabs(x);
+    if (over < size * 0x1p52 && size < __builtin_inf()) {
+        double r = __builtin_fma(-__builtin_trunc(over / size), size, over);
+        return __builtin_copysign(r < 0.0 ? r + size : r, x);
+    }
+#endif
     return __builtin_fmod(x, y);
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tinytrace as jax
+import tinytrace.numpy as jnp
 from tests.csrc import exhaustive
 from tinytrace import lax
 from tinytrace.config import enable_x64
@@ -134,6 +135,34 @@ def test_float64_against_numpy(name):
     with enable_x64():
         got = np.asarray(jax.jit(getattr(lax, name))(x))
     np.testing.assert_allclose(got, getattr(special_values, name)(x), 3e-15, absolute)
+
+
+def test_remainders_of_doubles_are_exact():
+    rng = np.random.default_rng(0)
+    y = np.ldexp(rng.uniform(1, 2, 20000), rng.integers(-1080, 1020, 20000))
+    number = np.floor(np.ldexp(rng.uniform(1, 2, 20000), rng.integers(0, 60, 20000)))
+    edges = np.array([0.0, 1.0, 5e-324, 2.2250738585072014e-308, 2.0**52, 2.0**53, 1.7e308, np.inf, np.nan])
+    with np.errstate(all="ignore"):
+        x = np.concatenate([y * number, np.nextafter(y * number, 0), np.nextafter(y * number, np.inf), y[::-1]])
+        x, y = np.append(x, np.repeat(edges, len(edges))), np.append(np.tile(y, 4), np.tile(edges, len(edges)))
+        x, y = np.concatenate([x, -x]), np.concatenate([y, y])
+        with enable_x64():
+            got, want = np.asarray(jax.jit(lax.rem)(x, y)), np.fmod(x, y)
+    numbers = ~np.isnan(want)
+    assert np.array_equal(numbers, ~np.isnan(got))
+    assert got[numbers].tobytes() == want[numbers].tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_erfc_of_every_half(dtype):
+    x = np.arange(1 << 16, dtype=np.uint16).view(jnp.dtype(dtype))
+    x = x[~np.isnan(x.astype(np.float32))]
+    want = np.array([math.erfc(v) for v in x.astype(np.float64)]).astype(x.dtype)
+    got = np.asarray(jax.jit(lax.erfc)(x))
+    steps = np.abs(got.view(np.int16).astype(int) - want.view(np.int16))
+    assert np.count_nonzero(steps) <= 2
+    assert steps.max() <= 1
+    assert np.isnan(np.asarray(lax.erfc(jnp.full(3, np.nan, dtype)), np.float32)).all()
 
 
 @pytest.mark.parametrize(("name", "bound"), [("erf", 4), ("erfc", 6), ("lgamma", 6)])

@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinytrace.core.dtypes import dtype_of
+from tinytrace.core.dtypes import dtype_of, is_half
+from tinytrace.core.formulas import Formula, call, call_named
 from tinytrace.primitives import special_values
 from tinytrace.primitives.arithmetic import abs, add, mul, reciprocal, square, sub
 from tinytrace.primitives.comparison import gt
@@ -212,11 +213,15 @@ def _unsupported(message: str) -> Callable[..., NoReturn]:
     return rule
 
 
+def _erfc(x: Formula) -> Formula:
+    return call_named("tt_erfc_short_f32", x) if x.dtype is not None and is_half(x.dtype) else call("erfc", x)
+
+
 # --- rooms -----------------------------------------------------------------------------------------------------
 
 erf_p = Elementwise("erf", FLOAT, special_values.erf, function("erf"), _bell(2 / math.sqrt(math.pi)),
                     ulp=(2.5, 3), laws="monotone odd")
-erfc_p = Elementwise("erfc", FLOAT, special_values.erfc, function("erfc"), _bell(-2 / math.sqrt(math.pi)),
+erfc_p = Elementwise("erfc", FLOAT, special_values.erfc, _erfc, _bell(-2 / math.sqrt(math.pi)),
                      ulp=(0.51, 5))
 erf_inv_p = Elementwise("erf_inv", FLOAT, special_values.erf_inv, function("erf_inv"),
                         lambda g, out, x: mul(const_like(x, math.sqrt(math.pi) / 2), mul(g, exp(square(out)))),
