@@ -13,7 +13,7 @@ from tests.runtime.programs import has_ended
 from tinytrace import codegen
 from tinytrace.api import lowered_before
 from tinytrace.api.equal_programs import forget_programs
-from tinytrace.runtime import compiler, ladder, process
+from tinytrace.runtime import compiler, discovery, ladder, process
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def test_it_does_not_where_programs_are_found_on_disk(started):
 
 
 def test_one_that_was_started_for_nothing_ends():
-    with ladder.Headstart() as ahead:
+    with discovery.Headstart() as ahead:
         ahead.start(quick=True, parts=2)
         pids = [one._pid for one in ahead.given]
         assert len(pids) == 2
@@ -99,7 +99,7 @@ def test_another_form_of_the_compiler_than_was_thought_of(started):
     """A loop of very many steps is compiled with less effort."""
     source = jax.jit(lambda x: x + 2.5).lower(2.0).compile()._program.source
     started.clear()
-    with ladder.Headstart() as ahead:
+    with discovery.Headstart() as ahead:
         ahead.start()
         found = ladder.find(source._replace(text=source.text + " ", quick=True), ahead=ahead.given)
     assert found.origin == "compiler"

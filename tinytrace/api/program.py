@@ -209,7 +209,7 @@ class Program:
             self._lowering, found = again
             return found
         is_known = "generated" in self.__dict__ or self._steps is not None or self._debug
-        with runtime.ladder.Headstart() as ahead:  # the compiler is ready when the C is written
+        with runtime.discovery.Headstart() as ahead:  # the compiler is ready when the C is written
             if not is_known and is_new(self._name):
                 if is_small := len(self.kernel_jaxpr.eqns) <= USUAL:
                     ahead.start()

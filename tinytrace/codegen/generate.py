@@ -8,9 +8,10 @@ from typing import Any
 
 from tinytrace.codegen.c.translation_unit import TranslationUnit, emit
 from tinytrace.codegen.csource import CSource
-from tinytrace.codegen.ir.kernel import Kernel, Nest, Renamed
-from tinytrace.codegen.ir.nodes import NO_EQNS, fresh_nodes, walk
-from tinytrace.codegen.ir.statements import Buffer, Home, expressions
+from tinytrace.codegen.effort import is_long, likely_parts
+from tinytrace.codegen.ir.kernel import Kernel
+from tinytrace.codegen.ir.nodes import NO_EQNS, fresh_nodes
+from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.passes.donation import reuse_donated
 from tinytrace.codegen.passes.pipeline import run_passes
 from tinytrace.codegen.plan.unit import Callback, Unit
@@ -19,13 +20,6 @@ from tinytrace.codegen.program import Kernels
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from tinytrace.records import NamedTuple
-
-LONG_KERNEL, LONG_PROGRAM, MANY_KERNELS = 200, 600, 24
-"""From how many operations in one kernel, or in all of them, or from how many kernels on, the compiler is told to be
-quick: -O2 takes half as long again."""
-
-SPLIT = 4
-"""Programs of so many functions are mostly compiled in two parts, see c/split_compile.py."""
 
 
 class Generated(NamedTuple):
@@ -74,10 +68,10 @@ def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Ker
         kernels = Kernels(in_places, arrays, outputs, [*unit.constants.values(), *ids], shared)
         kernels = kernels.replaced(_watched_passes(kernels, watch) if watch is not None else run_passes(kernels))
         memory = kernels.memory()
-        quick = _is_quick(kernels)
+        quick = is_long(kernels)
         planned_at = time.perf_counter()
         if before_emit is not None:
-            before_emit(quick, 2 if _functions(kernels) >= SPLIT else 1)
+            before_emit(quick, likely_parts(kernels))
         hidden = unit.hidden_inputs()
         unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory, unit.fuses)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
@@ -93,24 +87,6 @@ def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Ker
 def _watched_passes(kernels: Kernels, watch: Callable[[str, Kernels], None]) -> list[Kernel]:
     watch("plan", kernels)
     return run_passes(kernels, lambda name, changed: watch(name, kernels.replaced(changed)))
-
-
-def _is_quick(kernels: Kernels) -> bool:
-    lengths = list(map(_length, kernels))
-    return max(lengths, default=0) >= LONG_KERNEL or sum(lengths) >= LONG_PROGRAM or len(lengths) >= MANY_KERNELS
-
-
-def _functions(kernels: Kernels) -> int:
-    """Return how many functions of C the kernels become, at most."""
-    return sum(not (isinstance(kernel, Nest) and isinstance(kernel.body, Renamed)) for kernel in kernels)
-
-
-def _length(kernel: Kernel) -> int:
-    """Return how many operations are written in a kernel, or equations, if these are more."""
-    body = kernel.form.statements if isinstance(kernel, Nest) else ()
-    written = walk(node for stmt in body for node in expressions(stmt))
-    steps: list[int] = [node.args[0].flops for node in written if node.op == "apply"]
-    return max(len(kernel.equations), sum(steps))
 
 
 def _output_arrays(jaxpr: Jaxpr, unit: Unit) -> list[Buffer]:

@@ -12,8 +12,10 @@ from tinytrace.runtime.compiler import Compiler, find_command
 from tinytrace.runtime.failures import CompileError, Step, TimeLimitError, printable
 from tinytrace.runtime.places import open_store
 from tinytrace.runtime.probe import Known, note_name, probe
+from tinytrace.runtime.process import Ahead
 from tinytrace.runtime.shared_store import SharedStore
 from tinytrace.runtime.store import Store, StoreUnusableError
+from tinytrace.runtime.worker import run_apart
 
 _stores: dict[str, Store | str] = {}
 """By the directory that is configured: its store, or why there is none."""
@@ -160,3 +162,34 @@ def _probe(store: Store | None, command: tuple[str, ...], steps: list[Step], pul
 def _acquire(lock: threading.Lock, pulse: Callable[[], None]) -> None:
     while not lock.acquire(timeout=0.1):
         pulse()
+
+
+class Headstart:
+    """The compiler, started before there is a text: it gets ready meanwhile, a third of what a small compile takes.
+
+        with Headstart() as ahead:
+            ahead.start()
+            ladder.find(source, ahead=ahead.given)
+    """
+
+    def __init__(self) -> None:
+        self.given: tuple[Ahead, ...] = ()
+        """What was started. It ends with the `with`, if it was given no text."""
+
+    def start(self, quick: bool = False, parts: int = 1) -> None:
+        """Start the compiler for a text of so many parts; nothing is started where nobody would gain."""
+        compiler = noted_compiler(current_store([]))
+        self.given = compiler.ahead(quick, parts) if compiler is not None else ()
+        with suppress(OSError, ValueError):  # the search tells of it
+            run_apart(self._start)
+
+    def _start(self, pulse: Callable[[], None]) -> None:
+        for one in self.given:
+            one.start()
+
+    def __enter__(self) -> Headstart:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for one in self.given:
+            one.close()

@@ -94,42 +94,11 @@ def load(source: CSource) -> Executable:
     return find(source).executable
 
 
-class Headstart:
-    """The compiler, started before there is a text: it gets ready meanwhile, a third of what a small compile takes.
-
-        with Headstart() as ahead:
-            ahead.start()
-            find(source, ahead=ahead.given)
-    """
-
-    def __init__(self) -> None:
-        self.given: tuple[Ahead, ...] = ()
-        """What was started. It ends with the `with`, if it was given no text."""
-
-    def start(self, quick: bool = False, parts: int = 1) -> None:
-        """Start the compiler for a text of so many parts; nothing is started where nobody would gain."""
-        compiler = noted_compiler(current_store([]))
-        self.given = compiler.ahead(quick, parts) if compiler is not None else ()
-        with suppress(OSError, ValueError):  # the search tells of it
-            run_apart(self._start)
-
-    def _start(self, pulse: Callable[[], None]) -> None:
-        for one in self.given:
-            one.start()
-
-    def __enter__(self) -> Headstart:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for one in self.given:
-            one.close()
-
-
 def find(source: CSource, describe: Callable[[], str] = str, ahead: Sequence[Ahead] = ()) -> Found:
     """The loaded program of a C source: from memory, from disk, or compiled now. Threads that ask for one share it.
 
     describe: says, for those who look at the store, what the source was made of; asked only when it is compiled.
-    ahead: see `Headstart`.
+    ahead: see `discovery.Headstart`.
 
     Raises: NoCompiler if it cannot be compiled, after announcing why (once per process);
       StrictError instead of any step down when TINYTRACE_STRICT=1.
