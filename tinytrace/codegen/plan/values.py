@@ -151,12 +151,13 @@ class Values:
             if isinstance(kind, (Reduction, Scan1D)):
                 shape = domain_order(x.aval, kind)
                 _merge_same(reads.setdefault(x, {}), {(shape, self.level[x]): 1})
-            elif isinstance(kind, Contraction) and _needs_once(eqn, kind, x):
-                _merge_same(reads.setdefault(x, {}), {(_product_domain(eqn, kind), self.level[x]): 1})
             elif isinstance(kind, Contraction):
                 gathered = self._repeated_by_moves(x)
                 if gathered is not None and (not is_small_product(kind, eqn) or self.is_view(x, gathered)):
                     self.kept.update([gathered] if gathered in self.producers else [])
+                elif _needs_once(eqn, kind, x):
+                    self.kept.update(self._moved_behind(x))
+                    _merge_same(reads.setdefault(x, {}), {(_product_domain(eqn, kind), self.level[x]): 1})
                 elif self.cost[x] or not self.is_view(x):
                     self.kept.add(x)
             elif isinstance(kind, Loop) and x in first_values(eqn, kind):
@@ -199,6 +200,11 @@ class Values:
             if REPEATED * source.aval.size <= x.aval.size and (found is None or self.is_view(found, source)):
                 found = source
         return found
+
+    def _moved_behind(self, x: Var) -> list[Var]:
+        """Return the arrays of whose elements, moved and repeated as by windows, an operation makes `x`."""
+        made = self._made(self.producers[x].eqn.invars) if isinstance(self.producers[x].kind, Scalar) else [x]
+        return [source for y in made if (source := self._repeated_by_moves(y)) in self.producers and source is not None]
 
     def is_view(self, x: Var, of: Var | None = None) -> bool:
         """Does `x` show elements of one array (that is `of`) at regular distances, as a transpose or a slice does?"""
