@@ -8,7 +8,6 @@ import signal
 import pytest
 
 import tinytrace as jax
-import tinytrace.numpy as jnp
 from tests.runtime.programs import has_ended
 from tinytrace import codegen
 from tinytrace.api import lowered_before
@@ -104,33 +103,3 @@ def test_another_form_of_the_compiler_than_was_thought_of(started):
         found = ladder.find(source._replace(text=source.text + " ", quick=True), ahead=ahead.given)
     assert found.origin == "compiler"
     assert started == ["cc1", "cc1", "as", "ld"]
-
-
-def layers(count, number):
-    weights = [jnp.full((n, n + 1), number) for n in range(2, 2 + count)]
-    for w in weights:
-        yield lambda x, w=w: (x @ w) * 0.5
-
-
-@pytest.mark.parametrize(("large", "then"), [
-    (1, ["as", "as", "ld"]),  # two parts
-    (1e9, ["as", "ld"]),  # one, and the other one was started for nothing
-])
-def test_of_a_large_program_it_starts_when_there_are_kernels(started, monkeypatch, large, then):
-    def f(x):
-        for k in range(40):
-            x = x * (k + 1.5) + x * x
-        for layer in layers(24, 0.1 + large):
-            x = layer(x)
-        return x
-
-    emit = codegen.generate.emit
-
-    def noted(*args, **kwargs):
-        started.append("C")
-        return emit(*args, **kwargs)
-    monkeypatch.setattr(codegen.generate, "emit", noted)
-    monkeypatch.setattr(codegen.c.split_compile, "LARGE", large)
-    result = jax.jit(f)(jnp.ones((2, 2)))
-    assert started == ["cc1", "cc1", "C", *then]
-    assert jnp.allclose(result, f(jnp.ones((2, 2))))

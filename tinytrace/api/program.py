@@ -109,7 +109,7 @@ class Program:
         return self._generate()
 
     @uncollected
-    def _generate(self, before_emit: Callable[[bool, int], None] | None = None) -> Generated:
+    def _generate(self) -> Generated:
         checker = codegen.checking.Checker() if self._debug else None
 
         def watch(name: str, kernels: Kernels) -> None:
@@ -118,7 +118,7 @@ class Program:
                 checker(name, kernels)
         is_watched = self._steps is not None or self._debug
         generated = codegen.generate.generate(self.kernel_jaxpr, self.exact, watch if is_watched else None,
-                                              self._reusable, before_emit)
+                                              self._reusable)
         if checker is not None:
             checker.finish(generated.kernels)
         self.seconds.update(generated.seconds)
@@ -210,10 +210,8 @@ class Program:
             return found
         is_known = "generated" in self.__dict__ or self._steps is not None or self._debug
         with runtime.discovery.Headstart() as ahead:  # the compiler is ready when the C is written
-            if not is_known and is_new(self._name):
-                if is_small := len(self.kernel_jaxpr.eqns) <= USUAL:
-                    ahead.start()
-                self.__dict__.setdefault("generated", self._generate(None if is_small else ahead.start))
+            if not is_known and len(self.kernel_jaxpr.eqns) <= USUAL and is_new(self._name):
+                ahead.start()
             name = "" if is_known or self.generated.constants or self.generated.callbacks else self._name
 
             def described() -> str:  # while the compiler is at work

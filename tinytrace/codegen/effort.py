@@ -3,27 +3,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinytrace.codegen.ir.kernel import Kernel, Nest, Renamed
+from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import walk
 from tinytrace.codegen.ir.statements import expressions
 
 LONG_KERNEL, LONG_PROGRAM, MANY_KERNELS = 200, 600, 24
 """From how many operations in one kernel, or in all of them, or from how many kernels on, the compiler is told to be
 quick: -O2 takes half as long again."""
-SPLIT = 4
-"""Programs of so many functions are mostly compiled in two parts, see c/split_compile.py."""
 
 
 def is_long(kernels: Sequence[Kernel]) -> bool:
     """Is the compiler told to be quick?"""
     lengths = list(map(_length, kernels))
     return max(lengths, default=0) >= LONG_KERNEL or sum(lengths) >= LONG_PROGRAM or len(lengths) >= MANY_KERNELS
-
-
-def likely_parts(kernels: Sequence[Kernel]) -> int:
-    """Return in how many parts the program is probably compiled; copies of a kernel become no function of their own."""
-    functions = sum(not (isinstance(kernel, Nest) and isinstance(kernel.body, Renamed)) for kernel in kernels)
-    return 2 if functions >= SPLIT else 1
 
 
 def _length(kernel: Kernel) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tinytrace.codegen.c.translation_unit import TranslationUnit, emit
 from tinytrace.codegen.csource import CSource
-from tinytrace.codegen.effort import is_long, likely_parts
+from tinytrace.codegen.effort import is_long
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import NO_EQNS, fresh_nodes
 from tinytrace.codegen.ir.statements import Buffer, Home
@@ -42,15 +42,12 @@ class Generated(NamedTuple):
 
 
 def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Kernels], None] | None = None,
-             donated: frozenset[int] = frozenset(),
-             before_emit: Callable[[bool, int], None] | None = None) -> Generated:
+             donated: frozenset[int] = frozenset()) -> Generated:
     """Return the kernels and the C of a program; its closed-over constants are the first inputs of the C entry.
 
     closed: any jaxpr whose equations can be lowered.  exact: no product is fused with a sum.
     watch: sees the kernels as they are planned and after each pass, with its name.
     donated: the inputs, by number, whose places results may take.
-    before_emit: told, once there are kernels, whether the compiler will be told to be quick, and of how many parts the
-      program may be.
     """
     begun = time.perf_counter()
     with fresh_nodes():
@@ -70,8 +67,6 @@ def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Ker
         memory = kernels.memory()
         quick = is_long(kernels)
         planned_at = time.perf_counter()
-        if before_emit is not None:
-            before_emit(quick, likely_parts(kernels))
         hidden = unit.hidden_inputs()
         unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory, unit.fuses)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
