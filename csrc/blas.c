@@ -16,12 +16,17 @@
 #include "lapack.h"
 #include "pool.h"
 #include "sizes.h"
+#include "vectors.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, UNPACKED = 786432 };
-enum { LINE = 64, TOGETHER = 16, PANEL = 64, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26 };
+enum { LINE = 64, TOGETHER = 16, PANEL = 64, STRIP = 14, STRIPS = 4, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26 };
 
-/* Does the BLAS multiply small matrices as they lie, with AVX-512? */
-static int32_t has_unpacked;
+/* Does the BLAS multiply small matrices as they lie, with AVX-512? Is our own kernel faster at large ones (as with
+   OpenBLAS 0.3.34 on a Cascade Lake, where it reaches 70 % of what a core can do, our kernel 80)? */
+static int32_t has_unpacked, has_microkernel;
 
 /* What one call of the BLAS computes: a part of a block, from a part of the sums. What it reads of the first operand is
    read again for the next columns, so the sums are cut once more, after `reach` terms, lest the caches lose it. */
@@ -59,6 +64,13 @@ static int32_t is_in_panels(int32_t trans_a, int32_t trans_b, int64_t m, int64_t
     return !trans_a && m >= 128 && k >= 128;
 }
 
+/* Our own kernel copies both operands, which pays where many columns are multiplied by the first one; if that is
+   transposed, it is copied for free, and OpenBLAS reads it badly. */
+static int32_t is_for_microkernel(int32_t trans_a, int64_t m, int64_t n, int64_t k, size_t size) {
+    if (!has_microkernel || k < 64) return 0;
+    return trans_a ? m >= 256 && n >= 64 : size == sizeof(float) && m >= 128 && n >= 384;
+}
+
 /* An odd number of blocks would leave one of two threads idle in the end. */
 static int64_t rows_in_even_parts(int64_t m, int64_t wanted) {
     int64_t rows = round_up(even_share(m, wanted), 8);
@@ -86,13 +98,13 @@ static struct tile choose_tile(int32_t trans_b, struct block block, int64_t k) {
 }
 
 /* Every block reads all panels: 128 rows compute long enough with each. */
-static struct block choose_panelled_block(int64_t m, int64_t n) {
-    return (struct block){rows_in_even_parts(m, least(128, ceil_div(m, 2))), round_up(n, PANEL)};
+static struct block choose_panelled_block(int64_t m, int64_t n, int64_t panel) {
+    return (struct block){rows_in_even_parts(m, least(128, ceil_div(m, 2))), round_up(n, panel)};
 }
 
-static struct tile choose_panelled_tile(int64_t k) {
+static struct tile choose_panelled_tile(int64_t k, int64_t panel) {
     int64_t reach = even_share(k, 1024);
-    return (struct tile){32, PANEL, even_share(reach, 384), reach};
+    return (struct tile){32, panel, even_share(reach, 384), reach};
 }
 
 /* Each packed block packs its operands anew: a product of 1024^3 takes 2 % more in blocks of 256 x 512, and 7 % more in
@@ -105,18 +117,26 @@ static struct block choose_packed_block(int64_t m, int64_t n, double work) {
 }
 
 #define REAL float
+#define INTEGER int32_t
+#define PERMUTE(A, PLACES, B) _mm512_permutex2var_ps((__m512)A, (__m512i)PLACES, (__m512)B)
 #define NAME(suffix) sgemm##suffix
 #define ENTRY(suffix) tt_sgemm##suffix
 #include "gemm.inc"
 #undef REAL
+#undef INTEGER
+#undef PERMUTE
 #undef NAME
 #undef ENTRY
 
 #define REAL double
+#define INTEGER int64_t
+#define PERMUTE(A, PLACES, B) _mm512_permutex2var_pd((__m512d)A, (__m512i)PLACES, (__m512d)B)
 #define NAME(suffix) dgemm##suffix
 #define ENTRY(suffix) tt_dgemm##suffix
 #include "gemm.inc"
 #undef REAL
+#undef INTEGER
+#undef PERMUTE
 #undef NAME
 #undef ENTRY
 
@@ -155,6 +175,7 @@ static int32_t open_once(const char *path) {
     if (!set_num_threads || !sgemm || !dgemm) return -1;
     set_num_threads(1);
     has_unpacked = core && is_wide(core());
+    has_microkernel = has_unpacked && vector_level() == 4 && !strcmp(core(), "SkylakeX");
     tt_lapack_find(library, blas_function);
     sgemm_blas = sgemm;
     dgemm_blas = dgemm;
@@ -178,9 +199,9 @@ __attribute__((constructor)) static void survive_fork_of_blas(void) {
     pthread_atfork(stop_opening, go_on_opening, go_on_opening);
 }
 
-int32_t tt_blas_set_unpacked(int32_t yes) {
-    int32_t before = has_unpacked;
-    has_unpacked = yes;
+int32_t tt_blas_set_way(int32_t way) {
+    int32_t before = has_unpacked + 2 * has_microkernel;
+    has_unpacked = way & 1;
+    has_microkernel = way >> 1 && vector_level() == 4;
     return before;
 }
-

@@ -21,8 +21,9 @@ int32_t tt_workers_started(void);
 /* blas.c: matrix products go through the BLAS at this path, or through plain C loops. 0 means loaded. */
 int32_t tt_blas_open(const char *path);
 int32_t tt_blas_loaded(void);
-/* For tests: cut products as for a BLAS that multiplies small matrices as they lie, or not; what was so before. */
-int32_t tt_blas_set_unpacked(int32_t yes);
+/* For tests: cut products as for a BLAS that multiplies small matrices as they lie (1) or not (0), with our own kernel where
+   the CPU has its vectors (3); what was so before. */
+int32_t tt_blas_set_way(int32_t way);
 
 /* narrow.c: products of narrow types. For tests: as if the CPU had no registers for tiles (1), nor vectors for them (2);
    what was so before. */

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.runtime.programs import in_child, shared_store
@@ -59,12 +59,13 @@ def check(dtype, *args, **kwargs):
     np.testing.assert_allclose(ours, wanted, rtol=0, atol=np.finfo(dtype).eps * 64 * (k + 1) ** 0.5)
 
 
-@pytest.fixture(params=["packed", "unpacked"])
+@pytest.fixture(params=["packed", "unpacked", "microkernel"])
 def cut(request):
-    """Products cut as for a BLAS that packs its operands always, and for one that multiplies small ones as they lie."""
-    before = lib.tt_blas_set_unpacked(request.param == "unpacked")
+    """Products cut as for a BLAS that packs its operands always, for one that multiplies small ones as they lie, and for
+    our own kernel, where the CPU has its vectors."""
+    before = lib.tt_blas_set_way({"packed": 0, "unpacked": 1, "microkernel": 3}[request.param])
     yield
-    lib.tt_blas_set_unpacked(before)
+    lib.tt_blas_set_way(before)
 
 
 SMALL = st.integers(0, 9)
@@ -90,6 +91,30 @@ def test_products_of_several_blocks(dtype, trans_a, trans_b):
 @pytest.mark.usefixtures("cut")
 def test_products_of_several_tiles(dtype, trans_a, trans_b, shape):
     check(dtype, trans_a, trans_b, *shape, 1.5, 0.5, 3)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+@pytest.mark.parametrize("pad", [0, 3])
+@given(dtype=st.sampled_from([np.float32, np.float64]), trans_a=st.booleans(), trans_b=st.booleans(),
+       m=st.integers(128, 420), n=st.integers(64, 500), k=st.integers(64, 1100))  # fmt: skip
+@settings(max_examples=25)
+def test_products_of_our_own_kernel(dtype, trans_a, trans_b, m, n, k, beta, pad):
+    """Strips of every number of rows, columns that fill no panel, sums of one part and of several."""
+    before = lib.tt_blas_set_way(3)
+    check(dtype, trans_a, trans_b, m, n, k, 1.0, beta, pad)
+    lib.tt_blas_set_way(before)
+
+
+@pytest.mark.usefixtures("cut")
+def test_products_of_nan_and_infinity():
+    """What fills the last panel and the rest of a vector does not reach the result."""
+    a, b = np.full((300, 400), np.inf, np.float32), np.ones((400, 401), np.float32)
+    b[:, 7] = 0
+    c = np.zeros((300, 401), np.float32)
+    sizes, factors = np.array([0, 0, 300, 401, 400, 400, 401, 401], np.int64), np.array([1, 0], np.float32)
+    load(product("float"))([array.ctypes.data for array in (sizes, factors, a, b, c)])
+    assert np.isnan(c[:, 7]).all()
+    assert np.isinf(np.delete(c, 7, 1)).all()
 
 
 def test_beta_0_ignores_what_was_there():
