@@ -119,7 +119,7 @@ class Standalone(NamedTuple):
 
     def program(self, heading: str) -> str:
         """Return the .c file."""
-        parts = ["\n".join(comment(heading)), _SILENCE,
+        parts = ["\n".join(comment(heading)), _SILENCE, _WIDE,
                  f'#include "{self.name}.h"\n#include <stdlib.h>\n#include <string.h>\n']
         if self.source is not None:
             parts += [self._renaming(self.source.names), self.source.text]
@@ -211,6 +211,10 @@ _OLD_CLANG = """\
 #define _Float16 __fp16 /* it stores and converts, and that is all that is done with it */
 #endif"""
 
+_WIDE = """#if defined(__AVX512VL__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512") /* as the jitted call is compiled: sums are added in the same order */
+#endif
+"""
 _SILENCE = """\
 #pragma GCC diagnostic ignored "-Wunknown-pragmas" /* of OpenMP and of gcc, where they are not asked for */
 #ifdef __clang__
