@@ -61,8 +61,8 @@ def check(dtype, *args, **kwargs):
 
 @pytest.fixture(params=["packed", "unpacked", "microkernel"])
 def cut(request):
-    """Products cut as for a BLAS that packs its operands always, for one that multiplies small ones as they lie, and for
-    our own kernel, where the CPU has its vectors."""
+    """Products cut as for a BLAS that packs its operands always, for one that multiplies small ones as they lie, and
+    for our own kernel, where the CPU has its vectors."""
     before = lib.tt_blas_set_way({"packed": 0, "unpacked": 1, "microkernel": 3}[request.param])
     yield
     lib.tt_blas_set_way(before)
