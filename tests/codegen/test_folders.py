@@ -6,8 +6,8 @@ import pathlib
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
-ORDER = ["csource", "ir", "memory", "program", "checking", "plan", "schedule", "whole", "planner", "passes", "c",
-         "source_map", "generate"]  # fmt: skip
+ORDER = ["csource", "ir", "effort", "memory", "program", "checking", "plan", "schedule", "whole", "planner", "passes",
+         "c", "source_map", "generate"]  # fmt: skip
 FILES = sorted((ROOT / "tinytrace" / "codegen").rglob("*.py"))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import tinytrace as jax
 from tests.runtime.programs import adder, answer, expected, script
-from tinytrace.codegen.generate import LONG_KERNEL
+from tinytrace.codegen.effort import LONG_KERNEL
 from tinytrace.config import config
 from tinytrace.csources import math_functions
 from tinytrace.runtime import probe as probing
