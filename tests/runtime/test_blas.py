@@ -101,8 +101,10 @@ def test_products_of_several_tiles(dtype, trans_a, trans_b, shape):
 def test_products_of_our_own_kernel(dtype, trans_a, trans_b, m, n, k, beta, pad):
     """Strips of every number of rows, columns that fill no panel, sums of one part and of several."""
     before = lib.tt_blas_set_way(3)
-    check(dtype, trans_a, trans_b, m, n, k, 1.0, beta, pad)
-    lib.tt_blas_set_way(before)
+    try:
+        check(dtype, trans_a, trans_b, m, n, k, 1.0, beta, pad)
+    finally:
+        lib.tt_blas_set_way(before)
 
 
 @pytest.mark.usefixtures("cut")

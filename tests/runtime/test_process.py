@@ -179,7 +179,7 @@ def test_a_command_that_was_started_before_is_given_its_input(sort_ahead, tmp_pa
     file = tmp_path / "in"
     file.write_text("b\na\n")
     assert sort_ahead.can_be_given(str(file))
-    assert run_together([[["sort"], ["tr", "a-z", "A-Z"]]], str(file), ahead=[sort_ahead]) == Finished(0, "A\nB\n")
+    assert run_together([[["sort"], ["tr", "a-z", "A-Z"]]], str(file), ahead=sort_ahead) == Finished(0, "A\nB\n")
     assert not sort_ahead.can_be_given(str(file))
 
 
@@ -204,7 +204,7 @@ def test_one_that_ends_too_early_fails_as_any(tmp_path):
     with contextlib.closing(Ahead(["sh", "-c", "exit 3"])) as ahead:
         ahead.start()
         os.waitid(os.P_PID, ahead._pid, os.WEXITED | os.WNOWAIT)
-        assert run_together([[["sh"], ["cat"]]], __file__, ahead=[ahead]) == Finished(3, "")
+        assert run_together([[["sh"], ["cat"]]], __file__, ahead=ahead) == Finished(3, "")
 
 
 def test_one_that_cannot_be_started_waits_for_nothing():
@@ -227,6 +227,6 @@ def test_a_forked_child_holds_no_end_of_it(sort_ahead, tmp_path):
         os.read(reader, 1)
         os._exit(0)
     os.close(reader)
-    assert run_together([[["sort"], ["cat"]]], str(file), timeout=10, ahead=[sort_ahead]) == Finished(0, "a\n")
+    assert run_together([[["sort"], ["cat"]]], str(file), timeout=10, ahead=sort_ahead) == Finished(0, "a\n")
     os.close(writer)
     os.waitpid(child, 0)

@@ -218,7 +218,7 @@ random_gamma_p = RandomGamma()
 TOGETHER = 64
 """Samples that are drawn side by side: vectors are full."""
 BLOCK = 16 * TOGETHER
-"""Samples among which those that are rejected wait for one another: what they need stays in the first-level cache."""
+"""Samples among which those that are rejected wait for one another: the last turns, which fill no vector, are few."""
 FEW = 16
 """Fewer than this are drawn one by one."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -69,15 +69,12 @@ class Compiler(NamedTuple):
     def _own_flags(self, quick: bool) -> tuple[str, ...]:
         return (*own_flags(self.identity), *quick_flags(self.identity, quick), *self.target, *LINK, *SUPPORT)
 
-    def ahead(self, quick: bool = False, parts: int = 1) -> tuple[Ahead, ...]:
-        """What may be started before there is a text, of so many parts; nothing where that would not be sooner."""
-        if not self.stages or not _has_two_cores():
-            return ()
-        argv = (*_from_pipe(self.stages[0]), LINKED, *quick_flags(self.identity, quick))
-        return tuple(Ahead((*argv, *part)) for part in (PARTS if parts > 1 else ((),)))
+    def ahead(self) -> Ahead | None:
+        """What may be started before there is a text, for a small program; None where that would not be sooner."""
+        return Ahead((*_from_pipe(self.stages[0]), LINKED)) if self.stages and _has_two_cores() else None
 
     def compile(self, folder: str, quick: bool = False, parts: bool = False, pulse: Callable[[], None] = idle,
-                ahead: Sequence[Ahead] = (), cores: int = 0) -> tuple[Pipeline, ...]:
+                ahead: Ahead | None = None, cores: int = 0) -> tuple[Pipeline, ...]:
         """Compile kernel.c in `folder` to kernel.so there; its two parts at the same time, if there are two cores.
 
         Returns: what was run, now or for an earlier program that is linked to the same functions, with the names of
@@ -107,7 +104,7 @@ class Compiler(NamedTuple):
         return (driver,)
 
     def _run_stages(self, folder: str, options: tuple[str, ...], parts: tuple[tuple[str, ...], ...],
-                    pulse: Callable[[], None], ahead: Sequence[Ahead]) -> tuple[Pipeline, ...]:
+                    pulse: Callable[[], None], ahead: Ahead | None) -> tuple[Pipeline, ...]:
         """Run the stages one by one; nothing is returned when one of them fails, and the driver has the last word."""
         proper, assembler, linker = self.stages
         proper = (*proper, LINKED, *options)
@@ -117,12 +114,12 @@ class Compiler(NamedTuple):
         math = MathObjects(folder, proper, linked_functions(_read(folder, SOURCE)))
         files = (*objects, *math.files)
         try:
-            met = [one for one, pipeline in zip(ahead, compiling, strict=False)
-                   if _is_for(one, pipeline.commands[0]) and one.can_be_given(os.path.join(folder, SOURCE))]
+            is_met = ahead is not None and len(parts) == 1 and ahead.argv == compiling[0].commands[0] and \
+                ahead.can_be_given(os.path.join(folder, SOURCE))
             math.write()
             making = {code: Pipeline("", (argv, (*assembler, "-o", code))) for code, argv in math.commands().items()}
             running = (*compiling, *(making[code] for code in math.missing()))
-            if not _run_to_end(folder, running, files, pulse, met if len(met) == len(compiling) else ()):
+            if not _run_to_end(folder, running, files, pulse, ahead if is_met else None):
                 return ()
             math.keep()
             linked = (*objects, *math.objects)
@@ -160,7 +157,7 @@ class Compiler(NamedTuple):
 
 
 def _run_to_end(folder: str, pipelines: tuple[Pipeline, ...], files: tuple[str, ...], pulse: Callable[[], None],
-                ahead: Sequence[Ahead] = ()) -> bool:
+                ahead: Ahead | None = None) -> bool:
     """Run stages: do they end well?
 
     Raises: TimeLimitError when they take too long, for the driver would need as long.
@@ -183,11 +180,6 @@ def _from_pipe(proper: tuple[str, ...]) -> tuple[str, ...]:
 _PIPE = "/dev/stdin"
 
 
-def _is_for(ahead: Ahead, argv: tuple[str, ...]) -> bool:
-    """Was it started as this command, or for the first part of a text that became one in no parts?"""
-    return ahead.argv in (argv, (*argv, *PARTS[0]))
-
-
 def _needs_support(objects: Iterable[str]) -> bool:
     """May objects call the compiler's helpers, whose names begin with __? To open their archive takes half a ms."""
     for name in objects:
@@ -198,7 +190,7 @@ def _needs_support(objects: Iterable[str]) -> bool:
 
 
 def _run_in(folder: str, pipelines: tuple[Pipeline, ...], files: tuple[str, ...], pulse: Callable[[], None],
-            ahead: Sequence[Ahead] = ()) -> Finished:
+            ahead: Ahead | None = None) -> Finished:
     """Run commands on the files of a folder, where their temporary files are too and go with it."""
     stdin = os.path.join(folder, pipelines[0].stdin) if pipelines[0].stdin else os.devnull
     named = {LIBRARY, *files}
@@ -255,7 +247,7 @@ def which(name: str) -> str | None:
 
 
 def run_compiler(*pipelines: tuple[tuple[str, ...], ...], stdin: str = os.devnull, pulse: Callable[[], None] = idle,
-                 variables: Mapping[str, str] | None = None, ahead: Sequence[Ahead] = ()) -> Finished:
+                 variables: Mapping[str, str] | None = None, ahead: Ahead | None = None) -> Finished:
     """Run pipelines of the compiler's commands within its time limit.
 
     Raises: CompileError if one cannot be started.

@@ -173,23 +173,20 @@ class Headstart:
     """
 
     def __init__(self) -> None:
-        self.given: tuple[Ahead, ...] = ()
+        self.given: Ahead | None = None
         """What was started. It ends with the `with`, if it was given no text."""
 
-    def start(self, quick: bool = False, parts: int = 1) -> None:
-        """Start the compiler for a text of so many parts; nothing is started where nobody would gain."""
+    def start(self) -> None:
+        """Start the compiler for a small text; nothing is started where nobody would gain."""
         compiler = noted_compiler(current_store([]))
-        self.given = compiler.ahead(quick, parts) if compiler is not None else ()
-        with suppress(OSError, ValueError):  # the search tells of it
-            run_apart(self._start)
-
-    def _start(self, pulse: Callable[[], None]) -> None:
-        for one in self.given:
-            one.start()
+        ahead = self.given = compiler.ahead() if compiler is not None else None
+        if ahead is not None:
+            with suppress(OSError, ValueError):  # the search tells of it
+                run_apart(lambda pulse: ahead.start())
 
     def __enter__(self) -> Headstart:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for one in self.given:
-            one.close()
+        if self.given is not None:
+            self.given.close()

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields
 
@@ -94,7 +94,7 @@ def load(source: CSource) -> Executable:
     return find(source).executable
 
 
-def find(source: CSource, describe: Callable[[], str] = str, ahead: Sequence[Ahead] = ()) -> Found:
+def find(source: CSource, describe: Callable[[], str] = str, ahead: Ahead | None = None) -> Found:
     """The loaded program of a C source: from memory, from disk, or compiled now. Threads that ask for one share it.
 
     describe: says, for those who look at the store, what the source was made of; asked only when it is compiled.
@@ -216,7 +216,7 @@ class _Search:
     """The way to one program that is not known to be in memory; `steps` gets the steps down that are taken."""
 
     def __init__(self, source: CSource, store: Store | None, steps: list[Step], pulse: Callable[[], None],
-                 describe: Callable[[], str], ahead: Sequence[Ahead]) -> None:
+                 describe: Callable[[], str], ahead: Ahead | None) -> None:
         self.ahead = ahead
         self.source, self.store, self.steps, self.pulse, self.describe = source, store, steps, pulse, describe
         self.commands: tuple[Pipeline, ...] = ()

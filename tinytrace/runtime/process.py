@@ -65,13 +65,13 @@ def run(*commands: Sequence[str], stdin: str = os.devnull, timeout: float = 60.0
 
 def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.devnull, timeout: float = 60.0,
                  task: str = "", pulse: Callable[[], None] = idle,
-                 variables: Mapping[str, str] | None = None, ahead: Sequence[Ahead] = ()) -> Finished:
+                 variables: Mapping[str, str] | None = None, ahead: Ahead | None = None) -> Finished:
     """Run several pipelines at the same time, each as `run` does, and all of them on the same file.
 
     Args:
       pulse: called every now and then; what it raises ends the commands and passes on.
       variables: what their environment has besides this process's.
-      ahead: the first commands of the first pipelines that were started before; they get their input now.
+      ahead: the first command of the first pipeline, if it was started before; it gets its input now.
     """
     watch = _Watch(timeout, _Progress(task), pulse)
     environment = _environment(variables)
@@ -82,8 +82,9 @@ def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.d
         with unforkable:
             reader, writer = map(_above_standard, os.pipe())
             try:
-                for k, commands in enumerate(pipelines):
-                    _start(commands, stdin, writer, environment, pids, ahead[k] if k < len(ahead) else None)
+                for commands in pipelines:
+                    _start(commands, stdin, writer, environment, pids, ahead)
+                    ahead = None
             finally:
                 os.close(writer)
         output, stopped = _read_to_end(reader, pids, watch)

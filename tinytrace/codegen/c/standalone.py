@@ -211,6 +211,7 @@ _OLD_CLANG = """\
 #define _Float16 __fp16 /* it stores and converts, and that is all that is done with it */
 #endif"""
 
+# What `runtime/flags.py` asks for on the command line of a jitted call.
 _WIDE = """#if defined(__AVX512VL__) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512") /* as the jitted call is compiled: sums are added in the same order */
 #endif
