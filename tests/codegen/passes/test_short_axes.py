@@ -66,3 +66,18 @@ def test_halves_that_are_folded_or_lie_apart_are_in_vectors_too(name, dtype):
 ], ids=["long", "few", "far", "halves"])
 def test_other_loops_stay(function):
     assert "#pragma GCC unroll" not in jax.jit(function).lower(np.ones(5000, np.float32)).as_text()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint16"])
+@pytest.mark.parametrize("columns", [5, 10, 16, 17])
+def test_up_to_sixteen_elements_are_unrolled_where_the_place_says_what_is_chosen(dtype, columns):
+    def powers(x):
+        return jnp.vander(x, columns)
+
+    x = np.random.default_rng(columns).integers(0, 100, 1003).astype(dtype)
+    text = jax.jit(powers).lower(x).as_text()
+    assert (f"#pragma GCC unroll {columns}" in text) == (columns < 17)
+    want = np.ones((1003, columns), dtype)
+    for k in range(columns - 2, -1, -1):
+        want[:, k] = want[:, k + 1] * x
+    np.testing.assert_array_equal(np.asarray(jax.jit(powers)(x)), want)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from tinytrace.codegen.ir.cost import CHAIN, steps
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive, expressions
-from tinytrace.codegen.passes.short_axes import SHORT
+from tinytrace.codegen.passes.short_axes import LONGEST
 from tinytrace.core.dtypes import is_complex
 from tinytrace.core.monoids import monoids
 
@@ -14,7 +14,7 @@ def pragma_of(loop: For, is_inside_vectors: bool) -> str:
 
     is_inside_vectors: is the loop around it the vectorised one? Then a short one must be gone before vectors are made.
     """
-    if is_inside_vectors and not loop.simd and int(loop.axis.args[1]) <= SHORT:
+    if is_inside_vectors and not loop.simd and int(loop.axis.args[1]) <= LONGEST:
         return f"#pragma GCC unroll {max(2, int(loop.axis.args[1]))}"
     clause = reduction_clause(loop) if loop.simd else None
     return "" if clause is None else f"#pragma omp simd{clause}"

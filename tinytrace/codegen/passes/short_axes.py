@@ -6,12 +6,16 @@ A vector has 8 or 16 lanes, of which an axis of two elements fills two, and call
 `i`. Compilers unroll the short loops, and the vectors are over `i`: side by side, or at distances of a few elements,
 which are exchanged within a few vectors. That holds for loops whose iterations are independent and do nothing but
 compute; where elements lie farther apart, each lane would fetch a cache line of its own.
+
+Up to 16 elements are short where much of what is computed depends on the place in the row alone, as the bits of an
+exponent in `x[:, None] ** iota(10)` do: of what is unrolled compilers compute that, and choose what it chooses.
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, stride_along
+from tinytrace.codegen.ir.cost import steps
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, number, walk
 from tinytrace.codegen.ir.programs import map_bodies
@@ -33,6 +37,8 @@ from tinytrace.records import replace
 
 SHORT = 4
 """Iterations of all loops inside together, and elements from one iteration to the next: at most."""
+LONGEST, ENOUGH = 16, 6
+"""The same where of each element so many steps are known when the loops are unrolled."""
 FEWEST = 64
 """Iterations of the loop that is to carry the vectors: a few vectors of them."""
 
@@ -81,10 +87,23 @@ def _written_out(body: Sequence[Stmt]) -> list[Stmt]:
 def _is_around_short(loop: For) -> bool:
     inside = nested(loop.body)
     loops = [stmt for stmt in inside if isinstance(stmt, For)]
+    most = LONGEST if SHORT < _iterations(loop.body) <= LONGEST and _known_steps(loops) >= ENOUGH else SHORT
     return loop.independent and int(loop.axis.args[1]) >= FEWEST and any(stmt.simd for stmt in loops) \
         and all(isinstance(stmt, (For, Declare, Row, Store, Combine)) for stmt in inside) \
         and all(constant_of(stmt.begin) == 0 and constant_of(stmt.end) == stmt.axis.args[1] for stmt in loops) \
-        and _iterations(loop.body) <= SHORT and _reads_in_any_case(inside) and _elements_are_near(loop, inside)
+        and _iterations(loop.body) <= most and _reads_in_any_case(inside) and _elements_are_near(loop, inside, most)
+
+
+def _known_steps(loops: Sequence[For]) -> int:
+    """Return the steps of an element that depend on nothing but the loops' counters."""
+    axes = {loop.axis for loop in loops}
+    inside = walk(root for loop in loops for stmt in nested(loop.body) for root in expressions(stmt))
+    varying: set[Node] = set()
+    for node in inside:  # what is inside an expression comes before it
+        if node.op in ("load", "local") or (node.op == "axis" and node not in axes) \
+                or not varying.isdisjoint(node.children):
+            varying.add(node)
+    return sum(steps(node.args[0]) for node in inside if node.op == "apply" and node.axes and node not in varying)
 
 
 def _iterations(body: Sequence[Stmt]) -> int:
@@ -99,11 +118,11 @@ def _reads_in_any_case(inside: Sequence[Stmt]) -> bool:
     return set(walk(roots, certain=True)).issuperset(node for node in walk(roots) if node.op == "load")
 
 
-def _elements_are_near(loop: For, inside: Sequence[Stmt]) -> bool:
+def _elements_are_near(loop: For, inside: Sequence[Stmt], most: int) -> bool:
     """Are all elements few places from those of the next iteration?"""
     own = {stmt.buffer for stmt in inside if isinstance(stmt, Row)}
     places = [stmt.place for stmt in inside if isinstance(stmt, (Store, Combine)) and not isinstance(stmt.place, Node)]
     roots = [root for stmt in inside for root in expressions(stmt)]
     places += [node.args[:2] for node in walk(roots) if node.op == "load"]
     strides = [0 if buffer in own else stride_along(offset, loop.axis) for buffer, offset in places]
-    return all(stride is not None and 0 <= stride <= SHORT for stride in strides)
+    return all(stride is not None and 0 <= stride <= most for stride in strides)

@@ -29,8 +29,8 @@ from tinytrace.codegen.plan.elements import (
 from tinytrace.codegen.plan.lowering import MOST_CUTS, Lowered, Spread, Window, is_map, lowered, window
 from tinytrace.codegen.plan.products import is_small_product
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import is_inexact
-from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Var
+from tinytrace.core.dtypes import is_discrete, is_inexact
+from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Contraction, Gather, IndexMap, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
 
 REPEATED = 2
@@ -39,6 +39,10 @@ MOST_GUARDED = 12
 """What asks for each element whether there is one, as a pad does, is kept when it is read in more places."""
 LONG_ROW = 64
 """Elements of what is joined that are computed where they go: a loop over so many is worth cutting from the others."""
+WRITTEN_OUT = 16
+"""Iterations of an innermost loop that compilers write out, and compute what depends on its counter alone."""
+SHIFTS = ("tt_shl_", "tt_shr_", "tt_sar_")
+"""Functions of csrc/math that are a comparison and one instruction."""
 FOLD = 4
 """Steps that a fold counts, besides those of what it folds."""
 
@@ -70,6 +74,8 @@ class Values:
         """How many folds and whole operations lie behind a value, one after the other."""
         self.cost: dict[Var, int] = {}
         """Simple operations per element, when everything behind it that can be is written out."""
+        self.positional: set[Var] = set()
+        """Values whose elements are integers made of their places alone, by simple operations."""
         self._rate()
         self.ends = ends_of_chains(jaxpr.eqns, self._operations(), list(map(_own_cost, self.kinds, jaxpr.eqns)),
                                    self.cost, REMEMBERING)
@@ -118,6 +124,8 @@ class Values:
             for v in (*eqn.outvars, *(kind.parts if isinstance(kind, Spread) else ())):
                 level[v] = deepest + (not maps)
                 cost[v] = total if v.aval.shape else 0  # scalars are kept
+            if maps and _is_simple(kind, eqn) and all(type(x) is Literal or x in self.positional for x in eqn.invars):
+                self.positional.update(eqn.outvars)
 
     def _choose_kept(self) -> None:
         """Walk from the results to the inputs, counting for each value in how many loops, and where, it is read."""
@@ -181,8 +189,12 @@ class Values:
             times = x.aval.size // max(eqn.outvars[0].aval.size, 1) if is_row else 1
             for loop, count in loops.items():
                 _count(here, loop, count * max(times, 1))
-            if self.cost[x] >= REMEMBERING and _needs_again(eqn, kind, x):
+            if self.cost[x] >= REMEMBERING and _needs_again(eqn, kind, x) and not self._is_written_out(eqn, x):
                 self.kept.add(x)
+
+    def _is_written_out(self, eqn: JaxprEqn, x: Var) -> bool:
+        """Does `x` depend on the place in a row alone, of so few that compilers write them out and compute it then?"""
+        return x in self.positional and eqn.outvars[0].aval.shape[-1] <= WRITTEN_OUT
 
     def _repeated_by_moves(self, x: Var) -> Var | None:
         """Return the array that `x` has elements of again and again, moved only, as windows of an image are; or None.
@@ -299,6 +311,14 @@ def domain_order(operand: ShapedArray, kind: Reduction | Scan1D) -> tuple[int, .
     folded = kind.axes if isinstance(kind, Reduction) else (kind.axis,)
     shape = operand.shape
     return (*(size for a, size in enumerate(shape) if a not in folded), *(shape[a] for a in folded))
+
+
+def _is_simple(kind: Lowered, eqn: JaxprEqn) -> bool:
+    """Does an equation that is written out make integers or truth values, by no function but a shift?"""
+    if not all(is_discrete(v.aval.dtype) for v in eqn.outvars):
+        return False
+    return not isinstance(kind, Scalar) or (not kind.operation.divisions
+                                            and all(name.startswith(SHIFTS) for name in kind.operation.calls))
 
 
 def _own_cost(kind: Lowered, eqn: JaxprEqn) -> int:

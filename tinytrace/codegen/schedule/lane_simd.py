@@ -212,6 +212,7 @@ def are_short_rows(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
         return False
     tasks = [task for stage in stages for task in stage.tasks]
     dear = any(node.op == "apply" and steps(node.args[0]) >= CALL and not node.axes.isdisjoint(stage.inner)
+               and any(x.op == "load" or x.op == "local" or x in outer for x in walk([node]))
                for stage in stages for node in walk(task.value for task in stage.tasks))
     return not any(task.root.running for task in tasks) and (
         dear or any(task.root.combine not in ("", "sum") for task in tasks))
