@@ -50,15 +50,17 @@ def test_bits_of_each_width_are_those_of_the_compiled_program(dtype):
             np.testing.assert_array_equal(compiled, interpreted)
 
 
-@pytest.mark.parametrize("n", [20, 64, 200, 2500])
-def test_gamma_samples_that_are_drawn_side_by_side_are_those_drawn_alone(n, monkeypatch):
+@pytest.mark.parametrize(("n", "wide"), [(20, False), (64, False), (200, False), (200, True), (2500, False)])
+def test_gamma_samples_that_are_drawn_side_by_side_are_those_drawn_alone(n, wide, monkeypatch):
     def draw(key):
         return jax.random.gamma(key, jax.numpy.linspace(0.3, 9, n)), jax.random.loggamma(key, 0.5, (n,))
 
-    key = jax.random.key(3)
-    together = jax.jit(draw)(key)
-    monkeypatch.setattr(gamma_samples, "FEW", n + 1)
-    jax.clear_caches()
-    for a, b in zip(together, jax.jit(draw)(key), strict=True):
-        np.testing.assert_array_equal(a, b)
-    jax.clear_caches()
+    with enable_x64(wide):
+        key = jax.random.key(3)
+        together = jax.jit(draw)(key)
+        monkeypatch.setattr(gamma_samples, "FEW", n + 1)
+        jax.clear_caches()
+        for a, b in zip(together, jax.jit(draw)(key), strict=True):
+            assert a.dtype == ("float64" if wide else "float32")
+            np.testing.assert_array_equal(a, b)
+        jax.clear_caches()

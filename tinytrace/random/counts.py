@@ -9,6 +9,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace import numpy as jnp
 from tinytrace.api.jit import jit
+from tinytrace.api.library import remembered
 from tinytrace.core.dtypes import DType, is_integer
 from tinytrace.numpy.promotion import check_arraylike, promote_dtypes_inexact
 from tinytrace.random.arguments import Shape, float_dtype, optional_shape, sample_shape, user_dtype
@@ -32,6 +33,7 @@ def geometric(key: Any, p: Any, shape: Shape | None = None, dtype: Any = int) ->
     return _geometric(typed, p, optional_shape(shape), canonical)
 
 
+@remembered("shape", "dtype", numbers=True)
 def poisson(key: Any, lam: Any, shape: Shape | None = None, dtype: Any = int) -> Any:
     """Return samples of the Poisson distribution with mean `lam`.
 

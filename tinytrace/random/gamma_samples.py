@@ -11,6 +11,7 @@ import numpy as np
 from tinytrace import lax
 from tinytrace import numpy as jnp
 from tinytrace.api.jit import jit
+from tinytrace.api.library import remembered
 from tinytrace.api.make_jaxpr import make_jaxpr
 from tinytrace.api.shapes import ShapeDtypeStruct
 from tinytrace.api.vmapping import vmap
@@ -56,6 +57,7 @@ def loggamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = float) -
     return _gamma(typed, a, shape=optional_shape(shape), dtype=float_dtype("gamma", dtype), log_space=True)
 
 
+@remembered("shape", "dtype", numbers=True)
 def beta(key: Any, a: Any, b: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Return samples of the beta distribution on [0, 1] with exponents `a - 1` and `b - 1`.
 
@@ -276,9 +278,9 @@ def _gamma_block(keys: Any, alpha: Any, log_space: bool) -> Any:
         rejected = rejected & needed
         drawn, again = jnp.where(needed, chosen, size), jnp.where(rejected, chosen, size)  # else nobody's places
         v, keys = v.at[drawn].set(cubes, mode="drop"), keys.at[again].set(next_keys, mode="drop")
-        behind = jnp.where(rejected, kept + jnp.cumsum(rejected) - 1, size)
+        behind = jnp.where(rejected, kept + jnp.cumsum(rejected, dtype=np.int32) - 1, size)
         waiting = waiting.at[behind].set(chosen, mode="drop")
-        kept, begin = kept + jnp.sum(rejected), begin + together
+        kept, begin = kept + jnp.sum(rejected, dtype=np.int32), begin + together
         is_over = lax.ge(begin, end)
         zero = const_like(begin, 0)
         return (keys, v, waiting, lax.select(is_over, zero, begin), lax.select(is_over, kept, end),
