@@ -73,6 +73,94 @@ static inline int64_t tt_rem_i64(int64_t x, int64_t y) { return x - tt_div_i64(x
 /* tt: tt_rem_u64; needs: tt_div_u64 */
 static inline uint64_t tt_rem_u64(uint64_t x, uint64_t y) { return x - tt_div_u64(x, y) * y; }
 
+/* tt: tt_reciprocal_u32; needs:  */
+/* What divides by `y` without dividing: 2**width * (2**bits - y) / y + 1, for the least 2**bits that is not below `y`. T.
+   Granlund and P. L. Montgomery, "Division by invariant integers using multiplication" (1994). 0 is taken for 1. */
+static inline uint32_t tt_reciprocal_u32(uint32_t y) {
+    uint32_t divisor = y == 0 ? 1 : y, bits = divisor == 1 ? 0 : 32 - (uint32_t)__builtin_clz(divisor - 1);
+    return (uint32_t)(((((uint64_t)1 << bits) - divisor) << 32) / divisor) + 1;
+}
+
+/* tt: tt_reciprocal_u64; needs:  */
+static inline uint64_t tt_reciprocal_u64(uint64_t y) {
+    uint64_t divisor = y == 0 ? 1 : y, bits = divisor == 1 ? 0 : 64 - (uint64_t)__builtin_clzll(divisor - 1);
+    uint64_t rest = (bits == 64 ? 0 : (uint64_t)1 << bits) - divisor, quotient = 0;
+#ifdef __SIZEOF_INT128__
+    quotient = (uint64_t)(((unsigned __int128)rest << 64) / divisor);
+#else
+    for (int32_t k = 0; k < 64; k++) {
+        uint64_t fits = (rest >> 63) | (2 * rest >= divisor);
+        rest = 2 * rest - (fits ? divisor : 0);
+        quotient = 2 * quotient + fits;
+    }
+#endif
+    return quotient + 1;
+}
+
+/* tt: tt_reciprocal_i32; needs: tt_reciprocal_u32 */
+static inline uint32_t tt_reciprocal_i32(int32_t y) { return tt_reciprocal_u32(y < 0 ? -(uint32_t)y : (uint32_t)y); }
+
+/* tt: tt_reciprocal_i64; needs: tt_reciprocal_u64 */
+static inline uint64_t tt_reciprocal_i64(int64_t y) { return tt_reciprocal_u64(y < 0 ? -(uint64_t)y : (uint64_t)y); }
+
+/* tt: tt_share_u32; needs:  */
+/* The quotient of `x` and `y`, whose reciprocal is given, or of `x` and 1. */
+static inline uint32_t tt_share_u32(uint32_t x, uint32_t y, uint32_t reciprocal) {
+    uint32_t shift = y <= 1 ? 0 : 31 - (uint32_t)__builtin_clz(y - 1), half = y > 1;
+    uint32_t high = (uint32_t)((uint64_t)x * reciprocal >> 32);
+    return (((x - high) >> half) + high) >> shift;
+}
+
+/* tt: tt_share_u64; needs:  */
+/* Vectors of 64 bits have products since AVX-512; else one instruction gives the high half of one product. */
+static inline uint64_t tt_share_u64(uint64_t x, uint64_t y, uint64_t reciprocal) {
+    uint64_t shift = y <= 1 ? 0 : 63 - (uint64_t)__builtin_clzll(y - 1), half = y > 1;
+#if defined(__SIZEOF_INT128__) && !defined(__AVX512DQ__)
+    uint64_t high = (uint64_t)((unsigned __int128)x * reciprocal >> 64);
+#else
+    uint64_t a = (uint32_t)x, b = x >> 32, c = (uint32_t)reciprocal, d = reciprocal >> 32;
+    uint64_t middle = (a * c >> 32) + (uint32_t)(b * c) + a * d;
+    uint64_t high = b * d + (b * c >> 32) + (middle >> 32);
+#endif
+    return (((x - high) >> half) + high) >> shift;
+}
+
+/* tt: tt_div_by_u32; needs: tt_share_u32 */
+static inline uint32_t tt_div_by_u32(uint32_t x, uint32_t y, uint32_t reciprocal) {
+    return y == 0 ? 0xFFFFFFFFu : tt_share_u32(x, y, reciprocal);
+}
+
+/* tt: tt_div_by_u64; needs: tt_share_u64 */
+static inline uint64_t tt_div_by_u64(uint64_t x, uint64_t y, uint64_t reciprocal) {
+    return y == 0 ? ~(uint64_t)0 : tt_share_u64(x, y, reciprocal);
+}
+
+/* tt: tt_div_by_i32; needs: tt_share_u32 */
+static inline int32_t tt_div_by_i32(int32_t x, int32_t y, uint32_t reciprocal) {
+    uint32_t sign_x = (uint32_t)(x >> 31), sign_y = (uint32_t)(y >> 31), sign = sign_x ^ sign_y;
+    uint32_t size = tt_share_u32(((uint32_t)x ^ sign_x) - sign_x, ((uint32_t)y ^ sign_y) - sign_y, reciprocal);
+    return y == 0 ? -1 : (int32_t)((size ^ sign) - sign);
+}
+
+/* tt: tt_div_by_i64; needs: tt_share_u64 */
+static inline int64_t tt_div_by_i64(int64_t x, int64_t y, uint64_t reciprocal) {
+    uint64_t sign_x = x < 0 ? ~(uint64_t)0 : 0, sign_y = y < 0 ? ~(uint64_t)0 : 0, sign = sign_x ^ sign_y;
+    uint64_t size = tt_share_u64(((uint64_t)x ^ sign_x) - sign_x, ((uint64_t)y ^ sign_y) - sign_y, reciprocal);
+    return y == 0 ? -1 : (int64_t)((size ^ sign) - sign);
+}
+
+/* tt: tt_rem_by_u32; needs: tt_div_by_u32 */
+static inline uint32_t tt_rem_by_u32(uint32_t x, uint32_t y, uint32_t reciprocal) { return x - tt_div_by_u32(x, y, reciprocal) * y; }
+
+/* tt: tt_rem_by_u64; needs: tt_div_by_u64 */
+static inline uint64_t tt_rem_by_u64(uint64_t x, uint64_t y, uint64_t reciprocal) { return x - tt_div_by_u64(x, y, reciprocal) * y; }
+
+/* tt: tt_rem_by_i32; needs: tt_div_by_i32 */
+static inline int32_t tt_rem_by_i32(int32_t x, int32_t y, uint32_t reciprocal) { return x - tt_div_by_i32(x, y, reciprocal) * y; }
+
+/* tt: tt_rem_by_i64; needs: tt_div_by_i64 */
+static inline int64_t tt_rem_by_i64(int64_t x, int64_t y, uint64_t reciprocal) { return x - tt_div_by_i64(x, y, reciprocal) * y; }
+
 /* tt: tt_shl_i32; needs:  */
 /* Shifts take the width of the type (8, 16 or 32): distances outside [0, width) leave no bit of the number, only its
    sign where `sar` (shift arithmetic right) keeps that. */

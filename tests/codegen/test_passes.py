@@ -23,7 +23,9 @@ from tinytrace.codegen.checking import Checker
 from tinytrace.codegen.generate import generate
 from tinytrace.codegen.ir import cost
 from tinytrace.codegen.ir.evaluation import KernelError
-from tinytrace.codegen.ir.statements import For, are_same
+from tinytrace.codegen.ir.nodes import walk
+from tinytrace.codegen.ir.rewriting import Replacement
+from tinytrace.codegen.ir.statements import For, are_same, expressions, nested
 from tinytrace.codegen.ir.verifier import accesses
 from tinytrace.codegen.passes import (
     half_strips,
@@ -34,6 +36,7 @@ from tinytrace.codegen.passes import (
     pipeline,
     prefetch,
     quotients,
+    repeated_divisors,
     streaming_stores,
     strips,
     threads,
@@ -64,7 +67,7 @@ def small(monkeypatch):
         (tiling, "FEWEST", 2), (tiling, "LARGE", 16), (tiling, "LANES", 4),
         (quotients, "LANES", 2), (half_strips, "FEWEST", 4), (half_strips, "LONGEST", 8), (strips, "VECTOR", 2),
         (narrow_gathers, "FEWEST", 4), (narrow_gathers, "LONGEST", 8), (narrow_gathers, "WORTH", 1),
-        (parallel_folds, "FEWEST", 4), (parallel_folds, "ALIGNED", 1),
+        (parallel_folds, "FEWEST", 4), (parallel_folds, "ALIGNED", 1), (repeated_divisors, "FEWEST", 4),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
 
@@ -96,6 +99,9 @@ PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in 
     "a loop of rows": (lambda x: jax.lax.map(lambda row: jnp.cumsum(jnp.sin(row)) / row[0], x), f32(5, 40)),
     "a short axis": (lambda x: jnp.exp(x[:, None] * jnp.arange(3.0)), f32(100)),
     "a trace": (lambda x: jnp.trace(x, 1), f32(9, 9)),
+    "a divisor": (lambda x, y: x // y[2] + x % y[3], golden.i32(30), golden.i32(5)),
+    "powers": (lambda x: jnp.vander(x, 6), golden.i32(100)),
+    "a product of complex numbers": (jnp.prod, jax.ShapeDtypeStruct((200,), np.complex64)),
     "a narrow gather": (lambda x, i: x[i] * 3 + x * 2 - 1, jax.ShapeDtypeStruct((50,), np.int8), golden.i32(50)),
 }  # fmt: skip
 
@@ -187,6 +193,19 @@ def test_a_pass_that_loses_a_kernel_is_found(monkeypatch):
     fault(monkeypatch, "reuse_temporaries", lambda kernels: kernels[1:])
     with pytest.raises(KernelError, match="after reuse_temporaries"):
         checked(lambda x: jnp.cumsum(x.sum(0)) * x, np.ones((5, 4), np.float32))
+
+
+def test_quotients_by_the_reciprocal_of_something_else_are_found(monkeypatch):
+    def halved(kernels):
+        body = kernels[-1].body
+        found = {node: node.args[1] for stmt in nested(body) for node in walk(expressions(stmt))
+                 if node.op == "apply" and node.args[0].name == "rem_by"}
+        assert found
+        return [*kernels[:-1], kernels[-1].with_body(Replacement(found).of(body))]
+
+    fault(monkeypatch, "multiply_by_reciprocals", halved)
+    with pytest.raises(KernelError, match="after multiply_by_reciprocals"):
+        checked(lambda x, y: jax.lax.rem(x, y[0]), np.arange(100), np.array([7, 9]))
 
 
 def test_a_pass_that_cuts_a_loop_short_is_found(monkeypatch):

@@ -54,3 +54,25 @@ def test_there_are_four_variables():
 ], ids=["sum", "short", "long", "or"])
 def test_other_loops_stay(function):
     assert "_3" not in text_of(function)
+
+
+@pytest.mark.parametrize("n", [511, 512, 575, 10_007])
+def test_products_of_complex_numbers_have_64_lanes(n):
+    angles = np.random.default_rng(n).uniform(-3, 3, n)
+    x = np.exp(1j * angles).astype(np.complex64)
+    got = jax.jit(jnp.prod)(x)
+    np.testing.assert_allclose(got, np.exp(1j * angles.sum()), rtol=0, atol=1e-5)
+    assert ("b_lanes[64]" in text_of(jnp.prod, n, np.complex64)) == (n >= 512)
+    assert got == jnp.prod(jnp.asarray(x))
+    for place in (0, n // 2, n - 1):
+        assert jax.jit(jnp.prod)(np.where(np.arange(n) == place, 3j, np.complex64(1))) == 3j
+
+
+def test_products_of_several_things_have_lanes_each():
+    def both(x):
+        return jnp.prod(x), jnp.prod(x * 2j)
+
+    x = np.exp(1j * np.arange(1000)).astype(np.complex64) / np.complex64(np.sqrt(2))
+    with jax.disable_jit():
+        want = both(jnp.asarray(x))
+    np.testing.assert_allclose(np.stack(jax.jit(both)(x)), np.stack(want), rtol=1e-4)

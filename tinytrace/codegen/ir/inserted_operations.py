@@ -12,7 +12,7 @@ import numpy as np
 
 from tinytrace.codegen.ir.nodes import Node, apply
 from tinytrace.core.dtypes import BOOL, DType, is_half
-from tinytrace.core.formulas import Formula, cast, choose, either, operand, product
+from tinytrace.core.formulas import Formula, call, cast, choose, either, operand, product
 from tinytrace.core.monoids import monoids
 from tinytrace.core.operations import Operation, operation
 
@@ -46,6 +46,30 @@ def div(dtype: DType) -> Operation:
 def neg(dtype: DType) -> Operation:
     """Return `-x`."""
     return operation("neg", (dtype,), dtype, -operand(0, dtype), np.negative, laws=("odd", "involution"))
+
+
+@functools.cache
+def reciprocal(dtype: DType) -> Operation:
+    """Return what an integer is divided by y with, by products: `tt_reciprocal_u32` in csrc/math tells it."""
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    return operation("reciprocal", (dtype,), unsigned, call("reciprocal", operand(0, dtype)),
+                     lambda y: np.array([_reciprocal(int(v), 8 * dtype.itemsize) for v in np.ravel(y)],
+                                        unsigned).reshape(np.shape(y)), 0)
+
+
+def _reciprocal(y: int, width: int) -> int:
+    divisor = abs(y) or 1
+    bits = (divisor - 1).bit_length()
+    return (((1 << bits) - divisor) << width) // divisor + 1
+
+
+@functools.cache
+def divided(plain: Operation) -> Operation:
+    """Return the quotient or remainder `plain` of x and y, by the reciprocal of y, which is the third operand."""
+    x, y = (operand(k, dtype) for k, dtype in enumerate(plain.operands))
+    by = operand(2, np.dtype(f"u{plain.result.itemsize}"))
+    return operation(f"{plain.name}_by", (*plain.operands, np.dtype(f"u{plain.result.itemsize}")), plain.result,
+                     call(f"{plain.name}_by", x, y, by), lambda x, y, by: plain.numpy(x, y), 0)
 
 
 def converted(node: Node, dtype: DType) -> Node:

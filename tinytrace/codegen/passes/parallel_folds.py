@@ -8,6 +8,13 @@
 A CPU begins two maxima in each cycle, but the next one in the same variable has to wait four; a loop that does little
 else waits most of its time. Only where the order of a fold is nobody's business: maxima, minima, and, or; never sums of
 floats.
+
+Products of complex numbers, of which compilers make no vectors where they are folded, are those of 64 lanes:
+
+    for i < 1000: p *= x[i]    is    for j < 64: p_lanes[j] = 1
+                                     for k < 15: for j < 64 simd: p_lanes[j] *= x[64 * k + j]
+                                     for i < 40: p *= x[960 + i]
+                                     for j < 64: p *= p_lanes[j]
 """
 from __future__ import annotations
 
@@ -16,12 +23,13 @@ from collections.abc import Sequence
 from tinytrace.codegen.ir.arithmetic import constant_of, linear
 from tinytrace.codegen.ir.cost import steps
 from tinytrace.codegen.ir.kernel import Kernel
-from tinytrace.codegen.ir.nodes import Node, axis, literal, local, number, walk
+from tinytrace.codegen.ir.nodes import Node, axis, literal, load, local, number, walk
 from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.reductions import identity
 from tinytrace.codegen.ir.rewriting import Replacement
-from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, expressions
+from tinytrace.codegen.ir.statements import Buffer, Combine, Declare, For, Row, Stmt, Store, expressions
 from tinytrace.codegen.passes.strips import map_vector_loops, without_variables
+from tinytrace.core.dtypes import is_complex
 
 PARTS = 4
 """Variables in the place of one."""
@@ -29,6 +37,8 @@ FEWEST = 512
 """Iterations from which the parts are longer than what ends them."""
 ALIGNED = 16
 """Parts have a multiple of so many elements: they begin where vectors do."""
+LANES = 64
+"""Products of complex numbers: eight vectors of 512 bits, none of which waits for another."""
 MOST_STEPS = 8
 """A loop that computes more than this waits for no fold."""
 SLOW, ANY_ORDER = {"max", "min"}, {"max", "min", "and", "or"}
@@ -44,6 +54,8 @@ def _in_parts(loop: For) -> list[Stmt]:
     if extent < FEWEST or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
         return [loop]
     folds = [stmt for stmt in without_variables(loop.body) if isinstance(stmt, Combine)]
+    if _are_complex_products(folds, loop):
+        return _in_lanes(loop, folds)
     if not _wait(folds, loop):
         return [loop]
     size, name = extent // PARTS // ALIGNED * ALIGNED, str(loop.axis.args[0])
@@ -60,6 +72,34 @@ def _in_parts(loop: For) -> list[Stmt]:
         result.append(For(rest, number(0), number(rest.args[1]), left, True, loop.independent))
     return [*result, *(Combine(place, fold.op, variables[k][j]) for k in range(1, PARTS)
                        for j, (place, fold) in enumerate(zip(places, folds, strict=True)))]
+
+
+def _are_complex_products(folds: Sequence[Combine], loop: For) -> bool:
+    return bool(folds) and len(folds) == len(loop.body) and all(
+        fold.op == "prod" and isinstance(fold.place, Node) and fold.value.dtype == fold.place.dtype
+        and fold.value.dtype is not None and is_complex(fold.value.dtype) for fold in folds)
+
+
+def _in_lanes(loop: For, folds: Sequence[Combine]) -> list[Stmt]:
+    """Return a loop that multiplies complex numbers as one of lanes, each of which has its own product."""
+    extent, name = int(loop.axis.args[1]), str(loop.axis.args[0])
+    blocks = extent // LANES
+    block, lane, rest = axis(name, blocks), axis("lane", LANES), axis(name, extent - LANES * blocks)
+    rows = [Buffer(f"{fold.place.args[0]}_lanes", (LANES,), fold.place.dtype, "row", fold.place.eqns)
+            for fold in folds if isinstance(fold.place, Node) and fold.place.dtype is not None]
+
+    def over_lanes(body: list[Stmt], simd: bool = True) -> For:
+        return For(lane, number(0), number(LANES), body, simd)
+
+    moved = Replacement({loop.axis: linear(0, [(block, LANES), (lane, 1)])}).of(folds)
+    inside: list[Stmt] = [Combine((row, lane), fold.op, fold.value) for row, fold in zip(rows, moved, strict=True)
+                          if isinstance(fold, Combine)]
+    last = Replacement({loop.axis: linear(LANES * blocks, [(rest, 1)])}).of(folds) if rest.args[1] else []
+    return [*map(Row, rows), over_lanes([Store((row, lane), literal(1, row.dtype)) for row in rows]),
+            For(block, number(0), number(blocks), [over_lanes(inside)]),
+            *([For(rest, number(0), number(rest.args[1]), last)] if last else []),
+            over_lanes([Combine(fold.place, fold.op, load(row, lane, row.dtype))
+                        for row, fold in zip(rows, folds, strict=True)], simd=False)]
 
 
 def _wait(folds: Sequence[Combine], loop: For) -> bool:

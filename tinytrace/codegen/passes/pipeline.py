@@ -17,6 +17,7 @@ from tinytrace.codegen.passes.narrow_gathers import read_narrow_elements_first
 from tinytrace.codegen.passes.parallel_folds import fold_side_by_side
 from tinytrace.codegen.passes.prefetch import prefetch_rows
 from tinytrace.codegen.passes.quotients import split_quotients
+from tinytrace.codegen.passes.repeated_divisors import multiply_by_reciprocals
 from tinytrace.codegen.passes.reuse import reuse_temporaries
 from tinytrace.codegen.passes.short_axes import vectorise_around_short_axes
 from tinytrace.codegen.passes.streaming_stores import stream_results
@@ -40,6 +41,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     prefetch_rows,
     read_narrow_elements_first,
     vectorise_around_short_axes,
+    multiply_by_reciprocals,
     round_in_strips,
     fold_side_by_side,
 ]
