@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -12,7 +14,10 @@ from tests.runtime.programs import has_ended
 from tinytrace import codegen
 from tinytrace.api import lowered_before
 from tinytrace.api.equal_programs import forget_programs
+from tinytrace.config import config
 from tinytrace.runtime import compiler, discovery, ladder, process
+from tinytrace.runtime.failures import CompileError
+from tinytrace.runtime.probe import probe
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +53,7 @@ def test_the_compiler_starts_before_there_is_a_text(started, monkeypatch):
         return generate(*args, **kwargs)
     monkeypatch.setattr(codegen.generate, "generate", noted)
     assert first_call(1.5) == 3.0
-    assert started == ["cc1", "C", "as", "ld"]
+    assert started == ["cc1", "C", "ld", "as"]
 
 
 def test_it_does_not_where_programs_are_found_on_disk(started):
@@ -101,4 +106,69 @@ def test_another_form_of_the_compiler_than_was_thought_of(started):
         ahead.start()
         found = ladder.find(source._replace(text=source.text + " ", quick=True), ahead=ahead.given)
     assert found.origin == "compiler"
-    assert started == ["cc1", "cc1", "as", "ld"]
+    assert started == ["cc1", "ld", "cc1", "as"]
+
+
+EARLY = """
+import sys
+import tinytrace as jax
+from tinytrace.runtime import compiler, process
+compiler._has_two_cores = lambda: True
+start = process._spawned
+
+def noted(argv, *args):
+    seen.append((argv[0].rpartition("/")[2], "tinytrace.codegen.generate" in sys.modules))
+    return start(argv, *args)
+process._spawned, seen = noted, []
+jax.jit(lambda x: x + float(sys.argv[1]))(2.0)
+print(*seen[:1])
+"""
+
+
+@pytest.mark.not_quick
+def test_the_compiler_starts_before_what_writes_the_text_is_imported():
+    for number, known in [("1.25", "('cc1', False)"), ("1.25", "")]:  # not where the program is found on disk
+        done = subprocess.run([sys.executable, "-c", EARLY, number + str(os.getpid())], capture_output=True, text=True,
+                              env={**os.environ, "TINYTRACE_CACHE_DIR": config.cache_dir})
+        assert (done.stdout.strip(), done.stderr) == (known, "")
+
+
+@pytest.fixture
+def found(tmp_path):
+    found = probe(compiler.find_command()).compiler
+    if not found.stages:
+        pytest.skip("only a compiler whose stages are run alone starts its linker before")
+    (tmp_path / "kernel.c").write_text(jax.jit(lambda x: x + 2.5).lower(2.0).source.text)
+    return found
+
+
+def test_a_linker_that_was_started_before_makes_the_same_library(found, tmp_path, started, monkeypatch):
+    libraries, commands = [], []
+    for has_two in (True, False):
+        monkeypatch.setattr(compiler, "_has_two_cores", lambda has_two=has_two: has_two)
+        commands.append(found.compile(str(tmp_path)))
+        libraries.append((tmp_path / "kernel.so").read_bytes())
+        (tmp_path / "kernel.so").unlink()
+    assert libraries[0] == libraries[1]
+    assert commands[0] == commands[1]
+    assert started == ["ld", "cc1", "as", "cc1", "as", "ld"]
+    assert [path.name for path in tmp_path.iterdir() if path.name != "store"] == ["kernel.c"]
+
+
+def test_a_linker_that_wants_no_list_of_versions_links_when_there_are_objects(found, tmp_path, started):
+    linker = tmp_path / "linker"
+    linker.write_text(f'#!/bin/sh\ncase "$*" in *version-script*) exit 1;; esac\nexec {found.stages[2][0]} "$@"\n')
+    linker.chmod(0o700)
+    *others, (_, *options) = found.stages
+    compiler_ = found._replace(stages=(*others, (str(linker), *options)))
+    compiler_.compile(str(tmp_path))
+    assert (tmp_path / "kernel.so").exists()
+    assert started == ["linker", "cc1", "as", "linker"]
+
+
+def test_a_linker_that_was_started_for_nothing_ends(found, tmp_path, started):
+    (tmp_path / "kernel.c").write_text("no C")
+    with pytest.raises(CompileError):
+        found.compile(str(tmp_path))
+    assert started == ["ld", "cc1", "as", "gcc"]
+    assert not process._waiting

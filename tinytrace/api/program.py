@@ -44,6 +44,7 @@ from tinytrace.util import is_imported, lazy, uncollected
 if TYPE_CHECKING:
     from tinytrace.codegen.generate import Generated
     from tinytrace.codegen.program import Kernels
+    from tinytrace.runtime.discovery import Headstart
     from tinytrace.runtime.executable import Executable
     from tinytrace.runtime.ladder import Found
     from tinytrace.runtime.lowerings import Lowering
@@ -164,19 +165,30 @@ class Program:
     def _code(self) -> Executable | None:
         """Return the machine code if this call can have it: none is there while it is made in the background, and in a
         signal's handler that interrupts the first import of the compiler."""
-        if "executable" not in self.__dict__ and (self.is_compiling() or not self._can_be_loaded()):
-            return None
-        return self.executable
+        if "executable" not in self.__dict__ and not self.is_compiling() and is_imported(lambda: runtime.ladder.find):
+            with runtime.discovery.Headstart() as ahead:
+                if self._can_be_loaded(ahead):
+                    self.__dict__.setdefault("executable", self._load(ahead))
+        return self.__dict__.get("executable")
 
-    def _can_be_loaded(self) -> bool:
-        return is_imported(lambda: runtime.ladder.find) and (
-            self._looked_for() is not None or is_imported(lambda: codegen.generate.generate))
+    def _can_be_loaded(self, ahead: Headstart) -> bool:
+        if self._looked_for() is None:
+            self._begin(ahead)  # to import what lowers takes as long as the compiler to get ready
+            return is_imported(lambda: codegen.generate.generate)
+        return True
+
+    def _begin(self, ahead: Headstart) -> None:
+        is_asked = ahead.given is None and self._is_unseen() and "generated" not in self.__dict__ and not PURE
+        if is_asked and len(self.kernel_jaxpr.eqns) <= USUAL and is_new(self._name):
+            ahead.start()
+
+    def _is_unseen(self) -> bool:
+        return self._steps is None and not self._debug
 
     def _looked_for(self) -> tuple[Lowering, Found] | None:
         """Return what an earlier process made of this program; not where its own lowering is looked at."""
         if not self._again:
-            is_seen = self._steps is not None or self._debug or "generated" in self.__dict__
-            is_asked = not is_seen and is_worth_it(self.kernel_jaxpr.jaxpr)
+            is_asked = self._is_unseen() and "generated" not in self.__dict__ and is_worth_it(self.kernel_jaxpr.jaxpr)
             self._again = [find_again(self._name) if is_asked else None]
         return self._again[0]
 
@@ -184,14 +196,14 @@ class Program:
     def _name(self) -> str:
         return name_of(self.kernel_jaxpr.jaxpr, self.exact, self._reusable)
 
-    def _load(self) -> Executable | None:
+    def _load(self, ahead: Headstart | None = None) -> Executable | None:
         if not self.kernel_jaxpr.jaxpr.eqns:
             self.origin = "nothing"
             return None
         try:
             if PURE:
                 raise NoCompiler("tinytrace runs without its C extensions")
-            found = self._found()
+            found = self._found(ahead)
         except NoCompiler:
             self.origin = "interpreter"
             events.tell("load", self.origin)
@@ -203,22 +215,21 @@ class Program:
         note_loaded(self, found.executable.size)
         return found.executable
 
-    def _found(self) -> Found:
+    def _found(self, ahead: Headstart | None) -> Found:
         again, self._again = self._looked_for(), []
         if again is not None:
             self._lowering, found = again
             return found
-        is_known = "generated" in self.__dict__ or self._steps is not None or self._debug
-        with runtime.discovery.Headstart() as ahead:  # the compiler is ready when the C is written
-            if not is_known and len(self.kernel_jaxpr.eqns) <= USUAL and is_new(self._name):
-                ahead.start()
+        is_known = "generated" in self.__dict__ or not self._is_unseen()
+        with ahead or runtime.discovery.Headstart() as begun:
+            self._begin(begun)
             name = "" if is_known or self.generated.constants or self.generated.callbacks else self._name
 
             def described() -> str:  # while the compiler is at work
                 remember(name, self.lowering)
                 return str(self.kernel_jaxpr)
 
-            found = runtime.ladder.find(self.source, described, ahead.given)
+            found = runtime.ladder.find(self.source, described, begun.given)
         if found.origin != "compiler":
             remember(name, self.lowering)
         return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 from tinytrace.config import config
@@ -112,19 +112,23 @@ class Compiler(NamedTuple):
         compiling = tuple(Pipeline(SOURCE, ((*_from_pipe(proper), *part), (*assembler, "-o", code)))
                           for part, code in zip(parts, objects, strict=True))
         math = MathObjects(folder, proper, linked_functions(_read(folder, SOURCE)))
-        files = (*objects, *math.files)
+        files = (*objects, *math.files, _VERSIONS)
         try:
             is_met = ahead is not None and len(parts) == 1 and ahead.argv == compiling[0].commands[0] and \
                 ahead.can_be_given(os.path.join(folder, SOURCE))
             math.write()
             making = {code: Pipeline("", (argv, (*assembler, "-o", code))) for code, argv in math.commands().items()}
             running = (*compiling, *(making[code] for code in math.missing()))
-            if not _run_to_end(folder, running, files, pulse, ahead if is_met else None):
-                return ()
-            math.keep()
             linked = (*objects, *math.objects)
-            support = (self.support,) if _needs_support(os.path.join(folder, code) for code in linked) else ()
-            linking = Pipeline("", ((*linker, "-o", LIBRARY, *linked, *support),))
+            linking = Pipeline("", ((*linker, "-o", LIBRARY, *linked),))
+            with closing(_Linker(folder, linking.commands[0], files)) as waiting:
+                if not _run_to_end(folder, running, files, pulse, ahead if is_met else None):
+                    return ()
+                math.keep()
+                if _needs_support(os.path.join(folder, code) for code in linked):
+                    linking = Pipeline("", ((*linking.commands[0], self.support),))
+                elif waiting.has_linked(pulse):
+                    return (*compiling, *making.values(), linking)
             has_run = _run_to_end(folder, (linking,), files, pulse) and os.path.exists(os.path.join(folder, LIBRARY))
             return (*compiling, *making.values(), linking) if has_run else ()
         except TimeLimitError:
@@ -178,6 +182,32 @@ def _from_pipe(proper: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _PIPE = "/dev/stdin"
+_VERSIONS = "kernel.map"
+
+
+class _Linker:
+    """The linker, started while the compiler is at work: when there are objects, it has ready what takes it half of its
+    time. It reads a list of versions before it opens any object, and waits for it; an empty one changes nothing."""
+
+    def __init__(self, folder: str, argv: tuple[str, ...], files: tuple[str, ...]) -> None:
+        self._library, self._script = os.path.join(folder, LIBRARY), os.path.join(folder, _VERSIONS)
+        self._ahead = Ahead((argv[0], "--version-script", _PIPE, *_placed(folder, argv[1:], files)))
+        if os.path.exists(_PIPE) and _has_two_cores():
+            with suppress(OSError, ValueError):  # who links when there are objects tells of it
+                self._ahead.start()
+
+    def has_linked(self, pulse: Callable[[], None]) -> bool:
+        """Let it link: is there a library? Where it did not start, or wants no such list, there is none."""
+        with open(self._script, "x", encoding="ascii") as file:
+            file.write("{};\n")
+        if not self._ahead.can_be_given(self._script):
+            return False
+        finished = run_compiler((self._ahead.argv,), stdin=self._script, pulse=pulse, ahead=self._ahead)
+        return not finished.status and os.path.exists(self._library)
+
+    def close(self) -> None:
+        """End it, if it still waits."""
+        self._ahead.close()
 
 
 def _needs_support(objects: Iterable[str]) -> bool:
@@ -193,10 +223,13 @@ def _run_in(folder: str, pipelines: tuple[Pipeline, ...], files: tuple[str, ...]
             ahead: Ahead | None = None) -> Finished:
     """Run commands on the files of a folder, where their temporary files are too and go with it."""
     stdin = os.path.join(folder, pipelines[0].stdin) if pipelines[0].stdin else os.devnull
-    named = {LIBRARY, *files}
-    argvs = [tuple(tuple(os.path.join(folder, word) if word in named else word for word in argv)
-                   for argv in pipeline.commands) for pipeline in pipelines]
+    argvs = [tuple(_placed(folder, argv, files) for argv in pipeline.commands) for pipeline in pipelines]
     return run_compiler(*argvs, stdin=stdin, pulse=pulse, variables={"TMPDIR": folder}, ahead=ahead)
+
+
+def _placed(folder: str, argv: tuple[str, ...], files: tuple[str, ...]) -> tuple[str, ...]:
+    """A command with the names of files as they are in a folder."""
+    return tuple(os.path.join(folder, word) if word == LIBRARY or word in files else word for word in argv)
 
 
 def _read(folder: str, name: str) -> str:

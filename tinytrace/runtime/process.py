@@ -102,9 +102,10 @@ def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.d
 
 
 class Ahead:
-    """The first of several commands, started before its input is known; its output is the next one's input.
+    """The first of some commands, started before its input is known; its output is the next one's input.
 
-    What it prints as errors is lost. Who makes one closes it, whether it was given its input or not.
+    What it prints as errors is lost, and of a last one all that it prints. Who makes one closes it, whether it was
+    given its input or not.
     """
 
     LARGEST = 1 << 16
@@ -183,6 +184,8 @@ def _start(commands: Sequence[Sequence[str]], stdin: str, printed: int, environm
            pids: list[int], ahead: Ahead | None) -> None:
     if ahead is not None:
         source, commands = ahead.given(stdin, pids), commands[1:]
+        if not commands:
+            os.close(source)
     else:
         source = _above_standard(os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
     for number, argv in enumerate(commands, 1):
