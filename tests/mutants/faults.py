@@ -20,8 +20,9 @@ GROUPS = {  # how many of a sample of 350 are planted where
 
 SPEED_ONLY = {  # functions whose results say which of two right programs is run, by path; "" stands for all
     "tinytrace/codegen/ir/cost.py": ("",),
-    "csrc/blas.c": ("is_unpacked", "is_in_panels", "is_for_microkernel", "rows_in_even_parts", "choose_unpacked_block",
-                    "choose_tile", "choose_panelled_block", "choose_panelled_tile", "choose_packed_block"),
+    "csrc/blas.c": ("is_unpacked", "is_in_panels", "is_for_microkernel", "is_for_strips", "rows_in_even_parts",
+                    "choose_unpacked_block", "choose_tile", "choose_panelled_block", "choose_panelled_tile",
+                    "choose_packed_block"),
     "csrc/tiles.h": ("choose_tiled_block", "reach_of", "has_full_groups"),
     "csrc/pool.c": ("wait_step", "leave_callers_core", "read_cores"),
 }  # fmt: skip

@@ -96,15 +96,32 @@ def test_products_of_several_tiles(dtype, trans_a, trans_b, shape):
 @pytest.mark.parametrize("beta", [0.0, 0.5])
 @pytest.mark.parametrize("pad", [0, 3])
 @given(dtype=st.sampled_from([np.float32, np.float64]), trans_a=st.booleans(), trans_b=st.booleans(),
-       m=st.integers(128, 420), n=st.integers(64, 500), k=st.integers(64, 1100))  # fmt: skip
-@settings(max_examples=25)
+       m=st.integers(14, 420), n=st.integers(32, 500), k=st.integers(64, 1100))  # fmt: skip
+@settings(max_examples=40)
 def test_products_of_our_own_kernel(dtype, trans_a, trans_b, m, n, k, beta, pad):
-    """Strips of every number of rows, columns that fill no panel, sums of one part and of several."""
+    """Strips of every number of rows, columns that fill no panel, sums of one part and of several; operands that are
+    copied, and others that are read as they lie."""
     before = lib.tt_blas_set_way(3)
     try:
         check(dtype, trans_a, trans_b, m, n, k, 1.0, beta, pad)
     finally:
         lib.tt_blas_set_way(before)
+
+
+@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize(("m", "n", "k", "lda"), [(56, 64, 192, 64), (300, 400, 200, 3), (20, 40, 900, 50),
+                                                   (9, 5, 7, 2)])  # fmt: skip
+@pytest.mark.usefixtures("cut")
+def test_rows_that_overlap(real, m, n, k, lda):
+    """Windows of an image's row are a matrix whose rows overlap; to a BLAS, which refuses it, it is given in parts."""
+    dtype = np.float32 if real == "float" else np.float64
+    rng = np.random.default_rng(m)
+    image, b = rng.standard_normal(m * lda + k).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+    c, windows = np.zeros((m, n), dtype), np.lib.stride_tricks.sliding_window_view(image, k)[::lda][:m]
+    sizes, factors = np.array([0, 0, m, n, k, lda, n, n], np.int64), np.array([1, 0], dtype)
+    load(product(real))([array.ctypes.data for array in (sizes, factors, image, b, c)])
+    wanted = windows.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(c, wanted, atol=k * np.finfo(dtype).eps * 10)
 
 
 @pytest.mark.usefixtures("cut")

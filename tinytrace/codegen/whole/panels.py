@@ -100,15 +100,20 @@ class _Block:
         return self._in_panels() if stride is None else self._as_it_lies(stride)
 
     def _as_it_lies(self, stride: int) -> list[Stmt]:
-        """Return the products of rows of the image and one tap each, and sums of these: no panel is needed."""
-        *taps, channels = map(extent, self.summed)
+        """Return the products of rows of the image and one tap each, and sums of these: no panel is needed.
+
+        Taps that lie one after the other in a row of the image, with all their channels, are one with more terms.
+        """
+        merged = _terms_in_order(self.operand.value, self.summed)
+        taps, channels = list(map(extent, self.summed[:-merged])), math.prod(map(extent, self.summed[-merged:]))
         *lines, m = self.part.length, *self.part.whole
         count = math.prod(taps)
         step = axis(f"{self.name}_step", count - 1)
         stmts: list[Stmt] = []
         for tap, adds in (number(0), False), *([(add(step, number(1)), True)] if count > 1 else ()):
             line = domain_axes(lines)
-            places = (*self.part.index(self.piece, (*line, number(0))), *unflattened(tap, taps), number(0))
+            firsts = [*unflattened(tap, taps), *[number(0)] * merged]
+            places = (*self.part.index(self.piece, (*line, number(0))), *firsts)
             changed = self.at | dict(zip((*self.free, *self.summed), places, strict=True))
             value, = rewrite([self.operand.value], {a: new for a, new in changed.items() if a.op == "axis"}, rebuild)
             array, offset = value.args
@@ -189,6 +194,16 @@ def _stride_of_rows(operand: Operand, features: int) -> int | None:
     reads = channels.op == "axis" and stride_along(offset, channels) == 1 and stride is not None \
         and stride >= extent(channels) >= max(features, LEAST_CHANNELS) and extent(row) >= LEAST_IN_ROW
     return stride if reads else None
+
+
+def _terms_in_order(value: Node, terms: Sequence[Node]) -> int:
+    """Return how many of the last dimensions of a sum's terms lie in memory as one: channels, and taps beside them."""
+    count, step = 1, extent(terms[-1])
+    while count < len(terms) and terms[-count - 1].op == "axis" and \
+            stride_along(value.args[1], terms[-count - 1]) == step:
+        count += 1
+        step *= extent(terms[-count])
+    return count
 
 
 def _is_read_along(value: Node, free: Sequence[Node], terms: Sequence[Node], otherwise: bool) -> bool:
