@@ -72,6 +72,8 @@ def test_who_gives_a_view_away_leaves_the_argument_as_it_was(name):
 @pytest.mark.parametrize(("function", "n", "is_view"), [
     (jnp.ravel, 600, True), (jnp.transpose, 600, False), (jnp.flip, 600, False), (jnp.transpose, 500, True),
     (lambda x: x[:5], 600, False), (lambda x: x[:5], 500, True), (jnp.ravel, 50, False),
+    (lambda x: x[300:], 600, True), (lambda x: x[301:], 600, False), (lambda x: x[:, 300:], 600, False),
+    (lambda x: x[::2], 600, False), (lambda x: x[100:].ravel(), 600, True), (lambda x: x[300:].T, 600, False),
     (lambda x: jnp.broadcast_to(x, (5, *x.shape)), 300, False), (lambda x: x.T.ravel(), 100, False),
     (lambda x: x + 1, 100, False)])
 def test_large_reorders_parts_of_large_arrays_and_small_arrays_are_copied(function, n, is_view):
@@ -79,6 +81,14 @@ def test_large_reorders_parts_of_large_arrays_and_small_arrays_are_copied(functi
     x = matrix(n)
     y, = known(jax.jit(function), x)
     assert shares(x, y) == is_view
+
+
+def test_the_halves_of_a_large_array_are_shown_and_quarters_are_copied():
+    x = matrix(600)
+    for parts, is_view in ((2, True), (4, False)):
+        pieces = known(jax.jit(lambda x, parts=parts: jnp.split(x, parts)), x)
+        assert [shares(x, y) for y in pieces] == [is_view] * parts
+        assert np.array_equal(np.concatenate(pieces), np.asarray(x))
 
 
 def test_a_donated_argument_is_not_shown_and_numpys_is_not_seen_to_change():

@@ -24,6 +24,7 @@ from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.passes.dce import dce
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
+from tinytrace.primitives.slicing import slice_p
 from tinytrace.records import NamedTuple
 from tinytrace.util import cache_by_jaxpr_anywhere
 
@@ -63,16 +64,17 @@ def view_entry(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
     """Return the call of a program on Arrays whose results show what they are given; None where a copy is better.
 
     Nobody can tell a view: Arrays are never written to, and one that somebody looks at is not donated but copied.  A
-    large argument is shown as a whole or not at all, for as long as there is a view its memory stays.
+    large argument is shown in one piece, half of it at least: for as long as there is a view all of its memory stays.
     """
-    sizes = [aval.nbytes for aval in (*closed.in_avals, *closed.out_avals)]
-    if max(sizes, default=0) < SHOWN or len(closed.out_avals) > MOST_SHOWN:
+    largest = max((aval.nbytes for aval in (*closed.in_avals, *closed.out_avals)), default=0)
+    if largest < SHOWN or len(closed.out_avals) > MOST_SHOWN:
         return None
     closed = dce(closed)  # what the trace left dead would be called each time
     if not makes_views(closed.jaxpr):
         return None
     in_order = _in_order(closed.jaxpr, [True] * len(closed.in_avals))
-    if max(sizes) >= REORDERED and not (in_order and all(in_order)):
+    if largest >= REORDERED and not (in_order and all(in_order)
+                                     and all(2 * aval.nbytes >= largest for aval in closed.out_avals)):
         return None
     found = numpy_call(closed, [Array] * len(closed.in_avals), unflatten is None)
     return found and EagerEntry(*found, tuple(closed.out_avals), unflatten, -1, counter)
@@ -113,12 +115,20 @@ def _in_order(jaxpr: Jaxpr, inputs: Sequence[bool]) -> list[bool] | None:
         elif not is_view(eqn) or _may_copy(eqn, operands[0]):
             return None
         else:
-            same_size = eqn.invars[0].aval.size == eqn.outvars[0].aval.size
-            results = [operands[0] and same_size and eqn.primitive not in (rev_p, transpose_p)]
+            is_whole = eqn.invars[0].aval.size == eqn.outvars[0].aval.size and eqn.primitive not in (rev_p, transpose_p)
+            results = [operands[0] and (is_whole or _is_piece(eqn))]
         if results is None:
             return None
         order.update(zip(eqn.outvars, results, strict=True))
     return [order.get(x, False) for x in jaxpr.outvars]
+
+
+def _is_piece(eqn: JaxprEqn) -> bool:
+    """Is a slice some neighbouring rows?"""
+    if eqn.primitive is not slice_p or set(eqn.params["strides"] or [1]) != {1}:
+        return False
+    before, after = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
+    return before[1:] == after[1:]
 
 
 def _may_copy(eqn: JaxprEqn, is_in_order: bool) -> bool:
