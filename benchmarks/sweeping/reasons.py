@@ -40,7 +40,7 @@ REASONS = (
     Reason("an Array is made for each row", "numpy.unstack"),
     Reason("a quotient, rounded once; JAX's programs multiply by the rounded reciprocal of a known number",
            "numpy.linspace numpy.fft.*fftfreq nn.hard_s*", "float*", least=10_000),
-    Reason("a call of a program, and a new Array on the same memory; NumPy answers with its argument or what it has at hand",
+    Reason("a call of a program, and an Array of its own; NumPy answers with its argument or what it has at hand",
            "numpy.asarray numpy.shape", calls="jitted"),
     Reason("in double precision, within 0.5 ulp; NumPy's is within 1", "*.asinh numpy.arcsinh *.pow numpy.power",
            "float32"),
