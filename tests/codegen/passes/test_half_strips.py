@@ -1,4 +1,5 @@
 """Loops over float16 that are cut into strips, each rounded as a whole, give the bits that one loop gives."""
+import re
 import sys
 
 import numpy as np
@@ -27,6 +28,8 @@ def many_values(x):
 PROGRAMS = {
     "every number": (lambda x: jnp.maximum(x * 2 + 1, x) * x - x, EVERY),
     "every number beside its neighbour": (lambda x: x[1:] * x[:-1] + x[1:], EVERY),
+    "twice and a little": (lambda x: [y := x * 2, (y + 16) * x, (x * 2 - 16) * x, (16 - x * 2) * x], EVERY),
+    "four times and twice": (lambda x: (x * 4 + 1, x * 2 + 17, x * 2 - x, (x * -2 + 1) * (x * 2)), EVERY),
     "exact operations": (lambda x: (-x, jnp.abs(x), jnp.maximum(x, 1), x > 0), EVERY),
     "a rest": (lambda x: (x + 1) * x, X[:2999]),
     "results that are used": (lambda x: [y := x * x, z := y + x, z * y - x, z], X),
@@ -99,28 +102,53 @@ def test_what_is_cut():
         text = text_of(*args, **kwargs)
         return [text.count(f"{name}(") for name in ("tt_widen_f16", "tt_round_strip_f16", "tt_narrow_f16")]
 
-    assert calls(lambda x, y: x * y + x, (1000,), (1000,)) == [2, 1, 1]
+    assert calls(lambda x, y: x * y + x, (1024,), (1024,)) == [2, 1, 1]
+    assert calls(lambda x, y: x * y + x, (1000,), (1000,)) == [4, 2, 2]  # 15 strips in registers, and a rest
+    assert calls(lambda x, y: jnp.exp(x) * y, (1000,), (1000,)) == [2, 1, 1]
     assert calls(lambda x: -x, (1000,)) == [0, 0, 0]
-    assert calls(lambda x: x + 0, (1000,)) == [1, 0, 1]
+    assert calls(lambda x: x + 0, (1024,)) == [1, 0, 1]
     assert calls(lambda x: x.sum(), (1000,)) == [1, 0, 0]
     assert calls(lambda x: x + 1, (100,)) == [0, 0, 0]
     assert calls(lambda x: x.astype(np.float32), (1000,)) == [0, 0, 0]
     assert calls(lambda x: x * 3 + 1, (1000,), dtype=jnp.bfloat16) == [0, 0, 0]
 
 
+def test_products_by_powers_of_two_are_rounded_with_the_sum():
+    def roundings(function):
+        return text_of(function, (1024,)).count("tt_round_strip_f16(")
+
+    assert roundings(lambda x: (x * 2 + 1) * x) == 1
+    assert roundings(lambda x: (x * 2 - 16) * x) == 1
+    assert roundings(lambda x: (x * 2 - 17) * x) == 2
+    assert roundings(lambda x: (x * 3 + 1) * x) == 2
+    assert roundings(lambda x: (x * 0.5 + 1) * x) == 2
+    assert roundings(lambda x: (x * 2 + x) * x) == 2
+
+
+def test_too_large_a_sum_is_found(monkeypatch):
+    """A planted fault: 65536, which is infinite, and -100 are 65436 where the product is not rounded."""
+    def bits_now():
+        return bits(lambda x: (x * 2 - 100) * 0.5, EVERY)
+
+    right = bits_now()
+    monkeypatch.setattr(half_strips, "UNSEEN", 100)
+    assert bits_now() != right
+    jax.clear_caches()
+
+
 def test_what_is_cut_may_begin_anywhere():
     text = jax.jit(jnp.gradient).lower(X).as_text()
-    assert "tt_widen_f16(a_strip, (a + (992 * i0_strip + 2)), 992);" in text
+    assert "tt_widen_f16(a_strip, (a + (992 * i0_strip + 64 * i0_block + 2)), 64);" in text
 
 
 def test_strips_that_are_read_no_more_are_used_again():
     text = text_of(lambda x: ((((x + 1) * 2 + 1) * 3 + 1) * 5 + 1) * 7, (1000,))
-    assert text.count("_strip[1000];") == 2
+    assert text.count("_strip[64];") == 2
 
 
 def test_strips_of_several_kernels_have_names_of_their_own():
     text = text_of(lambda x: (x * x.sum() + 1) * (x * x).max(), (1000,))
-    names = [line.split()[1] for line in text.splitlines() if "_strip" in line and line.endswith("[1000];")]
+    names = re.findall(r"float (\w+)\[\d+\];", text)
     assert len(names) > 3
     assert len(set(names)) == len(names)
     same = np.asarray(jax.jit(lambda x: (x * x.sum() + 1) * (x * x).max())(X[:1000]))

@@ -7,10 +7,8 @@ compare whole ones alone: all else is written on their parts (`primitives/on_com
 """
 from __future__ import annotations
 
-import math
-
 from tinytrace.codegen.c.lines import named
-from tinytrace.codegen.ir.nodes import Node, value_of
+from tinytrace.codegen.ir.nodes import Node, is_power_of_two_times
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import BFLOAT16, FLOAT0, FLOAT16, DType, KeyType, is_half, short_name
 from tinytrace.core.storage_types import STORAGE_TYPES
@@ -73,15 +71,7 @@ def is_exact(node: Node) -> bool:
 
     Twice is one more in the exponent, of which bfloat16 has as many as the floats that C computes with.
     """
-    operation, *operands = node.args
-    if node.dtype == BFLOAT16 and operation.factors is not None and set(operation.operands) == {BFLOAT16}:
-        factors = [operands[k] for k in operation.factors]
-        return any(x.op == "literal" and _is_power_of_two(abs(float(value_of(x)))) for x in factors)
-    return bool(operation.ulp == 0)
-
-
-def _is_power_of_two(x: float) -> bool:
-    return 1 <= x < math.inf and math.frexp(x)[0] == 0.5
+    return bool(node.args[0].ulp == 0) or (node.dtype == BFLOAT16 and is_power_of_two_times(node))
 
 
 def is_plain(node: Node) -> bool:

@@ -12,18 +12,23 @@ A CPU converts a vector of float16 in one instruction, but compilers (gcc 12) ma
 stands, and a rounding written with integers takes nine operations. What widens, rounds and narrows a strip is a
 function of csrc/math/halves.h, with the instruction where the CPU has it. Strips stay in the first-level cache.
 
-A CPU that computes with float16 itself takes such a strip as it stands, if it is made of sums, products, quotients and
-choices of the greater or lesser: both ways are written, and the compiler takes one.
+What is made of sums, products, quotients and choices of the greater or lesser is cut into strips of four vectors: these
+stay in registers from the first loop to the last (`c/short_rows.py`), and while one waits for a conversion the others
+go on. A CPU that computes with float16 itself takes such a loop as it stands: both ways are written, and the compiler
+takes one.
+
+A product by a power of two is exact unless it is too large, and then so is the sum that is made of it: `x * 2 + 1` is
+rounded once.
 """
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from tinytrace.codegen.ir.arithmetic import rebuild, stride_along, subtract
+from tinytrace.codegen.ir.arithmetic import linear, rebuild, stride_along, subtract
 from tinytrace.codegen.ir.cost import DIVISION, steps
 from tinytrace.codegen.ir.kernel import Kernel
-from tinytrace.codegen.ir.nodes import Node, load, number, rewrite, walk
+from tinytrace.codegen.ir.nodes import Node, axis, is_power_of_two_times, load, number, rewrite, value_of, walk
 from tinytrace.codegen.ir.procedures import narrow_halves, round_halves, widen_halves
 from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
@@ -60,6 +65,10 @@ LONGEST, LONGEST_FOLD = 1024, 2048
 """Elements of a strip; a loop that folds into a variable is not cut, for its terms would be added in another order."""
 CACHED = 6144
 """Elements of all strips together: they wait in the first-level cache."""
+REGISTERS = 64
+"""Elements of a strip that stays in registers: four vectors of 512 bits."""
+UNSEEN = 16
+"""What is added to a number too large for float16, 65536 or more, and leaves it so: 65520 is rounded to infinity."""
 MOST = 24
 """Values of a loop that are kept in strips."""
 MOST_REPEATED = 2
@@ -85,13 +94,27 @@ def _cut(loop: For, taken: set[str]) -> list[Stmt]:
 
     def inside(part: Sequence[Stmt], lane: Node, size: int) -> list[Stmt]:
         phases = _Phases(loop, part, lane)
-        strips = phases.statements(size, taken)
         if not phases.are_own_operations():
-            return strips
+            return phases.statements(size, taken)
         whole = For(lane, number(0), number(size), part, True, loop.independent)
-        return [Either(OWN, [whole], strips)]
+        return [Either(OWN, [whole], _in_registers(whole, taken))]
 
     return in_strips(loop, body, longest, inside)
+
+
+def _in_registers(loop: For, taken: set[str]) -> list[Stmt]:
+    """Return a loop over a strip as one over strips that stay in registers, and what is left over."""
+    size, name = int(loop.axis.args[1]), str(loop.axis.args[0])
+    blocks, rest = divmod(size, REGISTERS)
+    block = axis(f"{name}_block", blocks)
+
+    def part(length: int, place: Callable[[Node], Node]) -> list[Stmt]:
+        lane = axis(name, length)
+        return _Phases(loop, Replacement({loop.axis: place(lane)}).of(loop.body), lane).statements(length, taken)
+
+    inside = part(REGISTERS, lambda lane: linear(0, [(block, REGISTERS), (lane, 1)]))
+    result: list[Stmt] = [For(block, number(0), number(blocks), inside, independent=loop.independent)]
+    return result + (part(rest, lambda lane: linear(size - rest, [(lane, 1)])) if rest else [])
 
 
 class _Phases:
@@ -203,9 +226,17 @@ class _Phases:
             body += Replacement(readings).of(self.left.get(k, []))
             result.append(For(self.lane, number(0), number(size), body, True, self.loop.independent))
             result += [Call(round_halves(size), {"strip": (rows[node], number(0))}, ("strip",))
-                       for node in made if _is_rounded(node) and node in self.read]
+                       for node in made if _is_rounded(node) and node in self.read and not self._is_rounded_later(node)]
             result += self._narrowings(made, rows, size)
         return result
+
+    def _is_rounded_later(self, node: Node) -> bool:
+        """Is a product exact, or so large that the sums made of it are infinite either way?"""
+        others = {root for stmt in self.body if stmt not in self.narrowed for root in expressions(stmt)}
+        return is_power_of_two_times(node) and node not in others and all(
+            reader.op == "apply" and reader.dtype == FLOAT16 and reader.args[0].name in ("add", "sub")
+            and any(x.op == "literal" and abs(float(value_of(x))) <= UNSEEN for x in reader.children)
+            for reader in self.nodes if node in reader.children)
 
     def _narrowings(self, made: Sequence[Node], rows: Mapping[Node, Buffer], size: int) -> list[Stmt]:
         """Return what stores the results among some values."""
