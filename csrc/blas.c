@@ -22,7 +22,7 @@
 #endif
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, UNPACKED = 786432 };
-enum { LINE = 64, TOGETHER = 16, PANEL = 64, STRIP_ROWS = 14, STRIPS_AT_ONCE = 4, AHEAD = 8,
+enum { LINE = 64, TOGETHER = 16, PANEL = 64, STRIP_ROWS = 14, STRIPS_AT_ONCE = 4, TERMS_AHEAD = 8,
        FIRST_LEVEL = 1 << 15, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26 };
 
 /* Does the BLAS multiply small matrices as they lie, with AVX-512? Is our own kernel faster at large ones (as with

@@ -198,8 +198,8 @@ class _Linker:
 
     def has_linked(self, pulse: Callable[[], None]) -> bool:
         """Let it link: is there a library? Where it did not start, or wants no such list, there is none."""
-        with open(self._script, "x", encoding="ascii") as file:
-            file.write("{};\n")
+        with open(self._script, "xb") as file:  # a codec would be imported, which may wait for ever
+            file.write(b"{};\n")
         if not self._ahead.can_be_given(self._script):
             return False
         finished = run_compiler((self._ahead.argv,), stdin=self._script, pulse=pulse, ahead=self._ahead)

@@ -23,27 +23,48 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         }
         #else
         {
-            float a_strip[992];
-            float b_strip[992];
-            float c_strip[992];
-            tt_widen_f16(a_strip, (a + (992 * i0_strip)), 992);
-            #pragma omp simd
-            for (int64_t i0 = 0; i0 < 992; i0++) {
-                b_strip[i0] = a_strip[i0] * 2.0f;
+            for (int64_t i0_block = 0; i0_block < 15; i0_block++) {
+                float a_strip[64];
+                float b_strip[64];
+                float c_strip[64];
+                tt_widen_f16(a_strip, (a + (992 * i0_strip + 64 * i0_block)), 64);
+                #pragma omp simd
+                for (int64_t i0 = 0; i0 < 64; i0++) {
+                    b_strip[i0] = a_strip[i0] * 2.0f;
+                }
+                #pragma omp simd
+                for (int64_t i0 = 0; i0 < 64; i0++) {
+                    c_strip[i0] = b_strip[i0] + 1.0f;
+                }
+                tt_round_strip_f16(c_strip, 64);
+                #pragma omp simd
+                for (int64_t i0 = 0; i0 < 64; i0++) {
+                    const float a_strip_i = a_strip[i0];
+                    const float d = tt_max_f32(c_strip[i0], a_strip_i);
+                    b_strip[i0] = d * a_strip_i;
+                }
+                tt_narrow_f16((e + (992 * i0_strip + 64 * i0_block)), b_strip, 64);
             }
-            tt_round_strip_f16(b_strip, 992);
+            float a_strip_1[32];
+            float b_strip_1[32];
+            float c_strip_1[32];
+            tt_widen_f16(a_strip_1, (a + (992 * i0_strip + 960)), 32);
             #pragma omp simd
-            for (int64_t i0 = 0; i0 < 992; i0++) {
-                c_strip[i0] = b_strip[i0] + 1.0f;
+            for (int64_t i0 = 0; i0 < 32; i0++) {
+                b_strip_1[i0] = a_strip_1[i0] * 2.0f;
             }
-            tt_round_strip_f16(c_strip, 992);
             #pragma omp simd
-            for (int64_t i0 = 0; i0 < 992; i0++) {
-                const float a_strip_i = a_strip[i0];
-                const float d = tt_max_f32(c_strip[i0], a_strip_i);
-                b_strip[i0] = d * a_strip_i;
+            for (int64_t i0 = 0; i0 < 32; i0++) {
+                c_strip_1[i0] = b_strip_1[i0] + 1.0f;
             }
-            tt_narrow_f16((e + (992 * i0_strip)), b_strip, 992);
+            tt_round_strip_f16(c_strip_1, 32);
+            #pragma omp simd
+            for (int64_t i0 = 0; i0 < 32; i0++) {
+                const float a_strip_1_i = a_strip_1[i0];
+                const float d = tt_max_f32(c_strip_1[i0], a_strip_1_i);
+                b_strip_1[i0] = d * a_strip_1_i;
+            }
+            tt_narrow_f16((e + (992 * i0_strip + 960)), b_strip_1, 32);
         }
         #endif
     }

@@ -8,7 +8,8 @@ compare whole ones alone: all else is written on their parts (`primitives/on_com
 from __future__ import annotations
 
 from tinytrace.codegen.c.lines import named
-from tinytrace.codegen.ir.nodes import Node, is_power_of_two_times
+from tinytrace.codegen.ir.exact import is_power_of_two_times
+from tinytrace.codegen.ir.nodes import Node
 from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import BFLOAT16, FLOAT0, FLOAT16, DType, KeyType, is_half, short_name
 from tinytrace.core.storage_types import STORAGE_TYPES

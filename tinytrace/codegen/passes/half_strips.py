@@ -27,8 +27,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tinytrace.codegen.ir.arithmetic import linear, rebuild, stride_along, subtract
 from tinytrace.codegen.ir.cost import DIVISION, steps
+from tinytrace.codegen.ir.exact import is_power_of_two_times
 from tinytrace.codegen.ir.kernel import Kernel
-from tinytrace.codegen.ir.nodes import Node, axis, is_power_of_two_times, load, number, rewrite, value_of, walk
+from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, value_of, walk
 from tinytrace.codegen.ir.procedures import narrow_halves, round_halves, widen_halves
 from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
