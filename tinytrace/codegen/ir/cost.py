@@ -26,6 +26,11 @@ LOOP_OF_ITS_OWN = 12
 REMEMBERING = 12
 """Steps that are worth writing an element to memory and reading it again."""
 
+SHIFTS = ("tt_shl_", "tt_shr_", "tt_sar_")
+"""Functions of csrc/math that are a comparison and one instruction."""
+WRITTEN_OUT = 16
+"""Iterations of an innermost loop that compilers write out, and compute what depends on its counter alone."""
+
 CHAIN = 4
 """Steps that vectors take in about the time in which one addition waits for the one before it."""
 
@@ -53,6 +58,11 @@ MOST_CHUNKS = 64
 def steps(operation: Operation) -> int:
     """Return the work of an operation on one element."""
     return max(1, operation.flops, CALL * len(operation.calls) + DIVISION * operation.divisions)
+
+
+def is_simple(operation: Operation) -> bool:
+    """Does an operation divide nothing, and call no function but a shift?"""
+    return not operation.divisions and all(name.startswith(SHIFTS) for name in operation.calls)
 
 
 def duration(body: Sequence[Stmt], times: float = 1.0) -> float:

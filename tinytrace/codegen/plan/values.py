@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, stride_along, terms_of
-from tinytrace.codegen.ir.cost import REMEMBERING, steps
+from tinytrace.codegen.ir.cost import REMEMBERING, WRITTEN_OUT, is_simple, steps
 from tinytrace.codegen.ir.nodes import Node, load, local
 from tinytrace.codegen.plan.chain_splitting import ends_of_chains
 from tinytrace.codegen.plan.elements import (
@@ -39,10 +39,6 @@ MOST_GUARDED = 12
 """What asks for each element whether there is one, as a pad does, is kept when it is read in more places."""
 LONG_ROW = 64
 """Elements of what is joined that are computed where they go: a loop over so many is worth cutting from the others."""
-WRITTEN_OUT = 16
-"""Iterations of an innermost loop that compilers write out, and compute what depends on its counter alone."""
-SHIFTS = ("tt_shl_", "tt_shr_", "tt_sar_")
-"""Functions of csrc/math that are a comparison and one instruction."""
 FOLD = 4
 """Steps that a fold counts, besides those of what it folds."""
 
@@ -315,10 +311,8 @@ def domain_order(operand: ShapedArray, kind: Reduction | Scan1D) -> tuple[int, .
 
 def _is_simple(kind: Lowered, eqn: JaxprEqn) -> bool:
     """Does an equation that is written out make integers or truth values, by no function but a shift?"""
-    if not all(is_discrete(v.aval.dtype) for v in eqn.outvars):
-        return False
-    return not isinstance(kind, Scalar) or (not kind.operation.divisions
-                                            and all(name.startswith(SHIFTS) for name in kind.operation.calls))
+    moves_or_is_simple = not isinstance(kind, Scalar) or is_simple(kind.operation)
+    return moves_or_is_simple and all(is_discrete(v.aval.dtype) for v in eqn.outvars)
 
 
 def _own_cost(kind: Lowered, eqn: JaxprEqn) -> int:
