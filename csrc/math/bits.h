@@ -36,6 +36,25 @@ static inline double tt_exponent_f64(uint64_t bits) {
     return tt_float_f64((bits ^ 0x8000000000000000u) >> 52 | 0x4330000000000000u) - 4503599627372544.0;
 }
 
+/* tt: tt_complex_of_word; needs: tt_float_f32 */
+/* A complex number that was read as a word, see tinytrace/codegen/c/threes.py: what is at the lower address is real. */
+static inline float _Complex tt_complex_of_word(uint64_t word) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = word << 32 | word >> 32;
+#endif
+    return __builtin_complex(tt_float_f32((uint32_t)word), tt_float_f32((uint32_t)(word >> 32)));
+}
+
+/* tt: tt_word_of_complex; needs: tt_bits_f32 */
+static inline uint64_t tt_word_of_complex(float _Complex z) {
+    uint64_t first = tt_bits_f32(__real__ z), second = tt_bits_f32(__imag__ z);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return first << 32 | second;
+#else
+    return second << 32 | first;
+#endif
+}
+
 /* tt: tt_abs_f32; needs:  */
 static inline float tt_abs_f32(float x) { return __builtin_fabsf(x); }
 

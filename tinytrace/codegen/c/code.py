@@ -13,6 +13,7 @@ from tinytrace.codegen.c.comments import NamesInC, PendingComment
 from tinytrace.codegen.c.formulas import Text, own_float16, spelled_operation
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
 from tinytrace.codegen.c.own_float16 import OwnFloat16
+from tinytrace.codegen.c.threes import element
 from tinytrace.codegen.c.types import is_exact, is_plain, rounded, variable_type
 from tinytrace.codegen.c.variable_names import variable_name
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
@@ -45,6 +46,8 @@ class Code:
         """For each open block what it has added to `_known`, and what was there before."""
         self._taken: list[set[str]] = [set(self.reserved)]
         self.float16 = OwnFloat16()
+        self.loop: Node | None = None
+        """The axis of the innermost loop that is written."""
         self.uses: dict[Node, int] = defaultdict(int)
         """How often each expression of the current kernel is used."""
 
@@ -283,7 +286,7 @@ class Code:
             case "affine":
                 return self._sum(*args)
             case "load":
-                text = f"{named(args[0].name)}[{self._text(args[1])[0]}]"
+                text = element(args[0], args[1], self._text(args[1])[0], self.loop)
                 return text if args[0].wide else self.float16.element(text, args[0]), True
             case "apply":
                 return self._apply(node)

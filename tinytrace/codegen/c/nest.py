@@ -155,7 +155,8 @@ class NestWriter:
                     code.line(f"{place.args[0]} = {text};", COPY, place.eqns | value.eqns | eqns)
                 else:
                     target = self._place(place) if bits else code.float16.target(self._place(place), place[0])
-                    line = as_word(code, place, value) or f"{target} = {bits or stored(code, value, text, place[0])}"
+                    word = as_word(code, place, value, text)
+                    line = word or f"{target} = {bits or stored(code, value, text, place[0])}"
                     code.line(f"{line};", COPY, value.eqns | place[0].eqns | eqns)
             case Combine(place, op, value):
                 self._combine(place, op, value)
@@ -252,10 +253,11 @@ class NestWriter:
         with code.block(head):
             for line in (*GROUPED_LOADS.in_text(), *lines) if one_by_one else lines:
                 code.line(line)
-            around = self.is_inside_vectors, self.chained
+            around = self.is_inside_vectors, self.chained, code.loop
             self.is_inside_vectors, self.chained = self.is_inside_vectors or loop.simd, chained(loop)
+            code.loop = loop.axis
             self._iteration(loop.body)
-            self.is_inside_vectors, self.chained = around
+            self.is_inside_vectors, self.chained, code.loop = around
 
     def _iteration(self, body: Sequence[Stmt]) -> None:
         """Write the body of a loop; in a running fold, what comes before the fold is read and what comes after."""
@@ -343,7 +345,7 @@ class NestWriter:
         writer._hoist(loop)
         if loop.simd:
             inner.line("#pragma omp simd")
-        writer.is_inside_vectors = loop.simd
+        writer.is_inside_vectors, inner.loop = loop.simd, loop.axis
         first = constant_of(loop.begin)
         shift = f" + {first}" if first else ""
         begin, end = f"begin{shift}", f"end{shift}"

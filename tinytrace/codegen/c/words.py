@@ -9,15 +9,21 @@ import numpy as np
 
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.lines import named
+from tinytrace.codegen.c.threes import lie_in_threes
 from tinytrace.codegen.ir.nodes import Node
 from tinytrace.codegen.ir.statements import Buffer
 
 MOVED_AS_WORDS = np.dtype(np.complex64)
 
 
-def as_word(code: Code, place: tuple[Buffer, Node], value: Node) -> str:
-    """Return the assignment of an element that is read and stored; nothing if that is not all, or not of this type."""
+def as_word(code: Code, place: tuple[Buffer, Node], value: Node, text: str) -> str:
+    """Return the assignment of an element that is read and stored; nothing if that is not all, or not of this type.
+
+    Every third place is a word's too, whatever its value is, of which `text` is the C (`threes.py`).
+    """
     to, at = place
+    if lie_in_threes(*place, code.loop) and not (value.op == "load" and code.name_of(value) is None):
+        return f"((uint64_t *){named(to.name)})[{code.value(at)}] = {named('tt_word_of_complex')}({text})"
     if to.dtype != MOVED_AS_WORDS or value.op != "load" or value.dtype != to.dtype or code.name_of(value) is not None \
             or code.uses[value] > 1:
         return ""

@@ -1,0 +1,31 @@
+"""Complex numbers of eight bytes at every third place are read and stored as words, whatever is computed with them.
+
+    o[3*i] = a[3*i + 1] * b[3*i + 2]     (a cross product; points in space)
+
+Six floats of an iteration lie side by side. Compilers exchange lanes of groups of two, four, eight, and of three, but
+not of six: such a loop has no vectors. Of words there are three, and a word is cut in two without leaving its lane.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from tinytrace.codegen.c.lines import named
+from tinytrace.codegen.ir.arithmetic import stride_along
+from tinytrace.codegen.ir.nodes import Node
+from tinytrace.codegen.ir.statements import Buffer
+
+CUT_IN_TWO = np.dtype(np.complex64)
+
+
+def lie_in_threes(array: Buffer, offset: Node, loop: Node | None) -> bool:
+    """Are elements of two floats three places apart from one iteration to the next?"""
+    return array.dtype == CUT_IN_TWO and loop is not None and stride_along(offset, loop) == 3
+
+
+def element(array: Buffer, offset: Node, text: str, loop: Node | None) -> str:
+    """Return the element at `offset`, whose text is given, as it is read in a loop along the axis `loop`."""
+    name = named(array.name)
+    if lie_in_threes(array, offset, loop):
+        return f"{named('tt_complex_of_word')}(((const uint64_t *){name})[{text}])"
+    return f"{name}[{text}]"
+
