@@ -10,6 +10,7 @@ import signal
 import sys
 
 import pytest
+from _pytest.assertion import rewrite  # pytest has no public name for it
 from hypothesis import HealthCheck, settings
 
 from tests import quick
@@ -68,7 +69,31 @@ def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells let background commands ignore
     if not hasattr(config, "workerinput"):  # pytest's own bytecode of the package is not that of child processes
         compileall.compile_dir(ROOT / "tinytrace", quiet=2, workers=0)
+        if getattr(config.option, "numprocesses", None):
+            make_bytecode_of_tests(config)
     gc.set_threshold(5000, 10, 50)  # with Python's own, a twentieth of the time goes into looking at what is in use
+
+
+def make_bytecode_of_tests(config):
+    """By one child for each core; otherwise each process of pytest-xdist rewrites the asserts of all tests."""
+    paths = [path for place in config.getini("testpaths") for path in sorted((ROOT / place).rglob("test_*.py"))]
+    cores = os.cpu_count() or 1
+    children = []
+    for core in range(cores):
+        if child := os.fork():
+            children.append(child)
+            continue
+        try:
+            for path in paths[core::cores]:
+                kept = rewrite.get_cache_dir(path) / (path.stem + rewrite.PYC_TAIL)
+                kept.parent.mkdir(exist_ok=True)
+                if rewrite._read_pyc(path, kept) is None:
+                    source, code = rewrite._rewrite_test(path, config)
+                    rewrite._write_pyc(config.stash[rewrite.assertstate_key], code, source, kept)
+        finally:  # whatever does not succeed here, pytest does where it imports the test
+            os._exit(0)
+    for child in children:
+        os.waitpid(child, 0)
 
 
 @pytest.hookimpl(wrapper=True)
