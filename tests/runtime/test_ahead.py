@@ -109,6 +109,17 @@ def test_another_form_of_the_compiler_than_was_thought_of(started):
     assert started == ["cc1", "ld", "cc1", "as"]
 
 
+def test_it_has_the_text_before_the_disk_is_looked_at(monkeypatch):
+    def noted(*args, **kwargs):
+        told.extend(ahead._told for ahead in process._waiting)
+        return find(*args, **kwargs)
+    told: list[bytes] = []
+    find = ladder.find
+    monkeypatch.setattr(ladder, "find", noted)
+    assert first_call(1.75) == 3.5
+    assert [b"1.75" in text for text in told] == [True]
+
+
 EARLY = """
 import sys
 import tinytrace as jax

@@ -1,5 +1,6 @@
 """Math functions that are compiled once and linked: the same bits, once in a process, and never a reason to fail."""
 
+import shutil
 import subprocess
 
 import numpy as np
@@ -11,9 +12,10 @@ from tinytrace import csources
 from tinytrace.csources import OFTEN, linked_functions, math_functions
 from tinytrace.records import replace
 from tinytrace.runtime import compiler as compilers
-from tinytrace.runtime import linked_math
+from tinytrace.runtime import discovery, ladder, linked_math
 from tinytrace.runtime.compiler import find_command
 from tinytrace.runtime.executable import Executable
+from tinytrace.runtime.kept_math import MathOnDisk
 from tinytrace.runtime.ladder import artifact_key
 from tinytrace.runtime.probe import probe
 
@@ -85,6 +87,76 @@ def test_each_is_compiled_once_in_a_process(found, tmp_path, monkeypatch):
     assert commands[0] == commands[1]  # what is linked was made by these commands, now or before
     assert "tt_sin_f32.o" in str(commands[0][-1])
     assert [path.name for path in sorted((tmp_path / "1").iterdir())] == ["kernel.c", "kernel.so"]
+
+
+@pytest.fixture
+def compiled_functions(found, monkeypatch):
+    """The functions that were compiled since, by name."""
+    names = []
+
+    def run(folder, pipelines, *args):
+        names.extend(word[:-2] for each in pipelines for argv in each.commands for word in argv if word.endswith(".c")
+                     and word.startswith("tt_"))
+        return run_in(folder, pipelines, *args)
+
+    run_in = compilers._run_in
+    monkeypatch.setattr(compilers, "_run_in", run)
+    return names
+
+
+def first_call(x, k):
+    """The results of a program that no store knows, in what may be a new process."""
+    linked_math._kept.clear()
+    return [np.asarray(y) for y in jax.jit(lambda x: waves(x + k))(x)]
+
+
+def test_a_later_process_finds_them_on_disk(compiled_functions, store_folder):
+    x = np.float32([1, 2])
+    expected = first_call(x, 0.25)
+    made = sorted(compiled_functions)
+    assert "tt_sin_f32" in made
+    assert len(list(store_folder.glob("*/math/*"))) == len(made)
+    compiled_functions.clear()
+    first_call(x, 0.5)
+    assert compiled_functions == []
+    for file in store_folder.glob("*/entries"):
+        shutil.rmtree(file)
+    ladder.clear_memory()
+    for one, two in zip(first_call(x, 0.25), expected, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_one_that_was_damaged_is_compiled_again(compiled_functions, store_folder):
+    first_call(np.float32([1, 2]), 0.25)
+    made = sorted(compiled_functions)
+    for file in store_folder.glob("*/math/*"):
+        data = file.read_bytes()
+        file.write_bytes(data[:100] + bytes([data[100] ^ 1]) + data[101:])
+    for missing in (made, []):
+        compiled_functions.clear()
+        first_call(np.float32([1, 2]), 0.5 + len(missing))
+        assert sorted(compiled_functions) == missing
+
+
+def test_another_compiler_makes_its_own(found, store_folder):
+    store = discovery.current_store([])
+    kept = MathOnDisk(store, found)
+    kept.remember("command and text", b"\x7fELF\n\n")
+    assert kept.recall("command and text") == b"\x7fELF\n\n"
+    assert kept.recall("another text") is None
+    for other in (replace(found, identity="another"), replace(found, cpu="another")):
+        assert MathOnDisk(store, other).recall("command and text") is None
+    store.clear()
+    assert kept.recall("command and text") is None
+
+
+def test_where_nothing_can_be_kept_each_process_compiles_them(compiled_functions, store_folder):
+    discovery.current_store([])
+    (next(store_folder.iterdir()) / "math").write_text("in its place")
+    for k in (3.25, 3.5):
+        compiled_functions.clear()
+        first_call(np.float32([1, 2]), k)
+        assert "tt_sin_f32" in compiled_functions
 
 
 def test_where_one_cannot_be_compiled_the_program_defines_it(found, tmp_path, monkeypatch):

@@ -200,6 +200,34 @@ def test_an_input_is_as_large_as_a_pipe(sort_ahead, tmp_path):
     assert not sort_ahead.can_be_given(str(file))
 
 
+def test_one_is_told_its_input_before_it_has_a_place(sort_ahead, tmp_path):
+    """Its output may be larger than what a pipe holds, and waits for who reads it."""
+    file = tmp_path / "in"
+    lines = b"".join(b"%d\n" % k for k in range(10_000))
+    file.write_bytes(lines)
+    sort_ahead.tell(lines)
+    sort_ahead.tell(b"something else")  # nobody hears that any more
+    assert sort_ahead.can_be_given(str(file))
+    finished = run_together([[["sort"], ["wc", "-l"]]], str(file), ahead=sort_ahead)
+    assert finished == Finished(0, "10000\n")
+
+
+def test_one_that_was_told_something_else_is_not_taken(sort_ahead, tmp_path):
+    file = tmp_path / "in"
+    file.write_text("b\na\n")
+    sort_ahead.tell(b"c\n")
+    assert not sort_ahead.can_be_given(str(file))
+    sort_ahead.close()
+    assert not sort_ahead.can_be_given(str(file))
+
+
+def test_one_that_has_ended_may_be_told_something():
+    with contextlib.closing(Ahead(["true"])) as ahead:
+        ahead.start()
+        os.waitid(os.P_PID, ahead._pid, os.WEXITED | os.WNOWAIT)
+        ahead.tell(b"a")
+
+
 def test_one_that_ends_too_early_fails_as_any(tmp_path):
     with contextlib.closing(Ahead(["sh", "-c", "exit 3"])) as ahead:
         ahead.start()

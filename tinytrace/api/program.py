@@ -229,6 +229,7 @@ class Program:
                 remember(name, self.lowering)
                 return str(self.kernel_jaxpr)
 
+            begun.tell(self.source)
             found = runtime.ladder.find(self.source, described, begun.given)
         if found.origin != "compiler":
             remember(name, self.lowering)

@@ -17,7 +17,7 @@ from tinytrace.csources import linked_functions
 from tinytrace.records import NamedTuple
 from tinytrace.runtime.failures import CompileError, TimeLimitError
 from tinytrace.runtime.flags import LINK, NATIVE, SUPPORT, own_flags, quick_flags, remedy_for
-from tinytrace.runtime.linked_math import LINKED, MathObjects
+from tinytrace.runtime.linked_math import LINKED, KeptMath, MathObjects
 from tinytrace.runtime.process import TIME_IS_UP, Ahead, Finished, idle, run_together
 
 SOURCE, LIBRARY = "kernel.c", "kernel.so"
@@ -74,7 +74,7 @@ class Compiler(NamedTuple):
         return Ahead((*_from_pipe(self.stages[0]), LINKED)) if self.stages and _has_two_cores() else None
 
     def compile(self, folder: str, quick: bool = False, parts: bool = False, pulse: Callable[[], None] = idle,
-                ahead: Ahead | None = None, cores: int = 0) -> tuple[Pipeline, ...]:
+                ahead: Ahead | None = None, kept: KeptMath | None = None, cores: int = 0) -> tuple[Pipeline, ...]:
         """Compile kernel.c in `folder` to kernel.so there; its two parts at the same time, if there are two cores.
 
         Returns: what was run, now or for an earlier program that is linked to the same functions, with the names of
@@ -83,13 +83,14 @@ class Compiler(NamedTuple):
         Args:
           pulse: called every now and then; what it raises stops the compiler.
           ahead: what was started before, and is given the text if it is for such.
+          kept: the math functions that earlier processes have compiled.
           cores: how many cores to compile for, 0 for those that there are.
 
         Raises: CompileError with the command and its output when it fails, TimeLimitError when it takes too long.
         """
         options = quick_flags(self.identity, quick)
         pieces = PARTS if parts and (cores > 1 if cores else _has_two_cores()) else ((),)
-        if self.stages and (ran := self._run_stages(folder, options, pieces, pulse, ahead)):
+        if self.stages and (ran := self._run_stages(folder, options, pieces, pulse, ahead, kept)):
             return ran
         driver = Pipeline(SOURCE, ((*self.command, "-x", "c", "-", *self._own_flags(quick), "-o", LIBRARY),))
         finished = _run_in(folder, (driver,), (), pulse)
@@ -104,14 +105,14 @@ class Compiler(NamedTuple):
         return (driver,)
 
     def _run_stages(self, folder: str, options: tuple[str, ...], parts: tuple[tuple[str, ...], ...],
-                    pulse: Callable[[], None], ahead: Ahead | None) -> tuple[Pipeline, ...]:
+                    pulse: Callable[[], None], ahead: Ahead | None, kept: KeptMath | None) -> tuple[Pipeline, ...]:
         """Run the stages one by one; nothing is returned when one of them fails, and the driver has the last word."""
         proper, assembler, linker = self.stages
         proper = (*proper, LINKED, *options)
         objects = _OBJECTS[:len(parts)]
         compiling = tuple(Pipeline(SOURCE, ((*_from_pipe(proper), *part), (*assembler, "-o", code)))
                           for part, code in zip(parts, objects, strict=True))
-        math = MathObjects(folder, proper, linked_functions(_read(folder, SOURCE)))
+        math = MathObjects(folder, proper, linked_functions(_read(folder, SOURCE)), kept)
         files = (*objects, *math.files, _VERSIONS)
         try:
             is_met = ahead is not None and len(parts) == 1 and ahead.argv == compiling[0].commands[0] and \

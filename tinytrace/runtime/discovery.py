@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
 from tinytrace.runtime.compiler import Compiler, find_command
 from tinytrace.runtime.failures import CompileError, Step, TimeLimitError, printable
@@ -169,6 +170,7 @@ class Headstart:
 
         with Headstart() as ahead:
             ahead.start()
+            ahead.tell(source)
             ladder.find(source, ahead=ahead.given)
     """
 
@@ -183,6 +185,11 @@ class Headstart:
         if ahead is not None:
             with suppress(OSError, ValueError):  # the search tells of it
                 run_apart(lambda pulse: ahead.start())
+
+    def tell(self, source: CSource) -> None:
+        """Let it compile a text, if it is for such, while the disk is looked at for what may be there already."""
+        if self.given is not None and not source.quick and not source.parts:
+            self.given.tell(source.text.encode())
 
     def __enter__(self) -> Headstart:
         return self

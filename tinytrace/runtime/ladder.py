@@ -33,6 +33,7 @@ from tinytrace.runtime.discovery import (
 )
 from tinytrace.runtime.executable import Executable
 from tinytrace.runtime.failures import CompileError, NoCompiler, Step, TimeLimitError, step_down
+from tinytrace.runtime.kept_math import MathOnDisk
 from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.locks import Turn
 from tinytrace.runtime.lowerings import Lowering
@@ -97,8 +98,7 @@ def load(source: CSource) -> Executable:
 def find(source: CSource, describe: Callable[[], str] = str, ahead: Ahead | None = None) -> Found:
     """The loaded program of a C source: from memory, from disk, or compiled now. Threads that ask for one share it.
 
-    describe: says, for those who look at the store, what the source was made of; asked only when it is compiled.
-    ahead: see `discovery.Headstart`.
+    describe: says what the source was made of, for the store; asked only when it is compiled.  ahead: see `Headstart`.
 
     Raises: NoCompiler if it cannot be compiled, after announcing why (once per process);
       StrictError instead of any step down when TINYTRACE_STRICT=1.
@@ -173,9 +173,8 @@ def _loaded(key: ArtifactKey, symbol: str, entry: Entry, origin: str) -> Found |
 
 def artifact_key(source: CSource | Lowering, compiler: Compiler) -> ArtifactKey:
     """The key of what a compiler makes of a source."""
-    flags = compiler.flags(source.quick)
     digest = source.digest if isinstance(source, Lowering) else sha256(source.text.encode())
-    return ArtifactKey(digest, compiler.identity, flags, lib.tt_host_abi(), compiler.cpu)
+    return ArtifactKey(digest, compiler.identity, compiler.flags(source.quick), lib.tt_host_abi(), compiler.cpu)
 
 
 def clear_memory() -> None:
@@ -279,8 +278,7 @@ class _Search:
                 except FileNotFoundError:
                     pass  # somebody removes the store at this moment
                 except OSError as error:
-                    reason = f"the cache directory {self.store.given} cannot be written: {error}"
-                    self.steps.append(memory_only(reason))
+                    self.steps.append(memory_only(f"the cache directory {self.store.given} cannot be written: {error}"))
         _remember(found.executable)
         return found
 
@@ -327,7 +325,8 @@ class _Search:
                 self._described()  # now, while the compiler is at work
 
         write_file(os.path.join(folder, SOURCE), self.source.text.encode())
-        self.commands = compiler.compile(folder, self.source.quick, self.source.parts, pulse, self.ahead)
+        math = MathOnDisk(self.store, compiler) if self.store else None
+        self.commands = compiler.compile(folder, self.source.quick, self.source.parts, pulse, self.ahead, math)
         return read_library(folder)
 
 

@@ -1,14 +1,15 @@
-"""Math functions that are compiled once in a process, and linked to the programs that call them.
+"""Math functions that are compiled once, and linked to the programs that call them.
 
 A program with a sine takes a compiler 80 ms, 50 of them for the sine. Where the compiler's stages are run one by one
 programs declare such functions (`csources.linked_functions`), and get their objects from here. They are made beside
-the first program that needs them, and kept in memory: on disk they would be one more thing that can be wrong.
+the first program that needs them, and kept in memory, and for later processes in the store (`KeptMath`).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 LINKED = "-DTT_LINKED_MATH"
 """Told to the compiler where a program declares what it is linked to; else a program defines all that it calls."""
@@ -17,16 +18,32 @@ _kept: dict[tuple[tuple[str, ...], str], bytes] = {}
 """Objects by what made them: command and text. There are as many as there are functions and sets of flags."""
 
 
+class KeptMath(Protocol):
+    """Where objects are kept from one process to the next."""
+
+    def recall(self, made_from: str) -> bytes | None:
+        """The object that was made from something, None if there is none that can be trusted."""
+
+    def remember(self, made_from: str, data: bytes) -> None:
+        """Keep an object, if that is possible."""
+
+
 class MathObjects:
     """The objects that a program is linked to, in the folder where it is compiled.
 
     Args:
       proper: the argv of the compiler proper, which reads from stdin, "-", and is told so once.
       texts: the functions by name, each as a text that defines it.
+      kept: what earlier processes have made.
     """
 
-    def __init__(self, folder: str, proper: Sequence[str], texts: Mapping[str, str]) -> None:
-        self._folder, self._proper, self._texts = folder, tuple(proper), texts
+    def __init__(self, folder: str, proper: Sequence[str], texts: Mapping[str, str],
+                 kept: KeptMath | None = None) -> None:
+        self._folder, self._proper, self._texts, self._kept_on_disk = folder, tuple(proper), texts, kept
+        for name, text in texts.items():
+            made = (self._proper, text)
+            if kept and made not in _kept and (data := kept.recall(self._made_from(name))) is not None:
+                _kept[made] = data
         self._missing = [name for name, text in texts.items() if (self._proper, text) not in _kept]
         self.objects = tuple(f"{name}.o" for name in texts)
         self.files = (*self.objects, *(f"{name}.c" for name in self._missing))
@@ -59,7 +76,12 @@ class MathObjects:
         """
         for name in self._missing:
             with open(os.path.join(self._folder, f"{name}.o"), "rb") as file:
-                _kept[self._proper, self._texts[name]] = file.read()
+                _kept[self._proper, self._texts[name]] = data = file.read()
+            if self._kept_on_disk:
+                self._kept_on_disk.remember(self._made_from(name), data)
+
+    def _made_from(self, name: str) -> str:
+        return "\0".join((*self._proper, self._texts[name]))
 
     def _write(self, name: str, data: bytes) -> None:
         with open(os.path.join(self._folder, name), "xb") as file:

@@ -4,19 +4,17 @@
                             the code that lowers): which C it became, and what a caller must know of that C
 
 The C itself, and the object, are an entry of the store as ever, found by the same `ArtifactKey`. What is remembered
-here is believed only whole, as everything in the store; without it a program is lowered, and found by its C.
+here is believed only whole (`kept_files.py`); without it a program is lowered, and found by its C.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 
-from tinytrace._dispatch import read_private
 from tinytrace.codegen.csource import CSource
 from tinytrace.records import NamedTuple
+from tinytrace.runtime import kept_files
 from tinytrace.runtime.keys import sha256
 from tinytrace.runtime.store import Store, parse_json
 from tinytrace.runtime.store_layout import LOWERED
@@ -54,42 +52,20 @@ def name_of(code: str, form: bytes) -> str:
 
 
 def recall(store: Store, name: str) -> Lowering | None:
-    """What was remembered under a name, None if that is nothing.
-
-    What is there and is not what was written is removed, as far as that is possible, and remembered anew.
-    """
+    """What was remembered under a name, None if that is nothing."""
     try:
-        (data,) = read_private((os.fsencode(store.root), LOWERED.encode()), ((name.encode(), LARGEST),),
-                               os.geteuid(), os.geteuid())
-        told, _, check = data.rpartition(b"\n")
-        if check != _check(name, told):
-            _remove(store, name)
-            return None
-        digest, symbol, workspace, quick, needs_blas, reused = parse_json(told)
+        digest, symbol, workspace, quick, needs_blas, reused = parse_json(
+            kept_files.recall(store, LOWERED, name, LARGEST) or b"")
         return Lowering(digest, symbol, workspace, quick, needs_blas, tuple((k, i) for k, i in reused))
-    except (OSError, ValueError, TypeError):
+    except (ValueError, TypeError):
         return None
 
 
 def is_there(store: Store, name: str) -> bool:
     """Does something lie there under a name?"""
-    return os.path.lexists(os.path.join(store.root, LOWERED, name))
+    return kept_files.is_there(store, LOWERED, name)
 
 
 def remember(store: Store, name: str, lowering: Lowering) -> None:
-    """Remember a lowering, unless it is there, or cannot be written: then the next process lowers again.
-
-    The file is written in its place, once: who reads it meanwhile finds it cut short, and that is nothing.
-    """
-    told = json.dumps(lowering).encode()
-    with suppress(OSError), store.folder() as root, root.made(LOWERED) as folder:
-        folder.write(name, told + b"\n" + _check(name, told))
-
-
-def _remove(store: Store, name: str) -> None:
-    with suppress(OSError), store.folder() as root, root.inner(LOWERED) as folder:
-        folder.unlink(name)
-
-
-def _check(name: str, told: bytes) -> bytes:
-    return sha256(name.encode() + told).encode()
+    """Remember a lowering, unless it is there, or cannot be written: then the next process lowers again."""
+    kept_files.remember(store, LOWERED, name, json.dumps(lowering).encode())

@@ -115,6 +115,7 @@ class Ahead:
         self.argv = tuple(argv)
         self._pid = 0
         self._ends: list[int] = []
+        self._told: bytes | None = None
 
     def start(self) -> None:
         """Start it.
@@ -134,18 +135,28 @@ class Ahead:
                 self._ends.append(ours)
                 self._pid = _spawned(self.argv, _environment(), (source, output, error))
 
+    def tell(self, data: bytes) -> None:
+        """Give it its input, if it is waiting and that is not too large; where its output goes is said later."""
+        if not self._pid or self._told is not None or len(data) > self.LARGEST:
+            return
+        self._told, rest = data, memoryview(data)
+        with suppress(BrokenPipeError):  # it has ended, and its status tells why
+            while rest:
+                rest = rest[os.write(self._ends[0], rest):]
+        os.close(self._ends.pop(0))
+
     def given(self, stdin: str, pids: list[int]) -> int:
-        """Give it a file that is not too large; from now on it is one of `pids`. Returns: where its output is read."""
+        """Give it a file that it can be given; from now on it is one of `pids`. Returns: where its output is read."""
+        self.tell(_bytes_of(stdin))
         pids.append(self._pid)
         self._pid = 0
-        with open(stdin, "rb") as file, suppress(BrokenPipeError):  # it has ended, and its status tells why
-            os.write(self._ends[0], file.read())
-        os.close(self._ends.pop(0))
         return self._ends.pop()
 
     def can_be_given(self, stdin: str) -> bool:
-        """Is it waiting, and the file not too large?"""
-        return self._pid != 0 and os.path.getsize(stdin) <= self.LARGEST
+        """Is it waiting, and the file not too large? If it was told something, is it that?"""
+        if not self._pid or os.path.getsize(stdin) > self.LARGEST:
+            return False
+        return self._told is None or self._told == _bytes_of(stdin)
 
     def close(self) -> None:
         """End it, if it was given nothing."""
@@ -163,6 +174,11 @@ class Ahead:
         """Let go of it in a child, to which it does not belong."""
         self._pid = 0
         self._close_ends()
+
+
+def _bytes_of(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 _waiting: set[Ahead] = set()

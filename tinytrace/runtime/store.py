@@ -13,6 +13,7 @@
         compilers/<digest>.json                     what a compiler said of itself
         failed/<digest>.c                           a C text that did not compile
         lowered/<digest>                            which C a program became: lowerings.py
+        math/<digest>                               a math function's object: kept_math.py
         aside/                                      what lay in the place of an entry and was none
         swept                                       its age is the time since the last sweep
 

@@ -18,11 +18,11 @@ META = "meta.json"
 JAXPR = "program.jaxpr"
 ENTRY_FILES = (SOURCE, LIBRARY, META, JAXPR)
 ENTRIES, LOCKS, BUILDING, COMPILERS, FAILED, ASIDE = "entries", "locks", "building", "compilers", "failed", "aside"
-LOWERED = "lowered"
+LOWERED, MATH = "lowered", "math"
 SWEPT = "swept"
 LARGEST_OBJECT = 1 << 28
 """Bytes of a library that is read at all."""
-LAYOUT = frozenset([MARKER, ENTRIES, LOCKS, BUILDING, COMPILERS, FAILED, ASIDE, LOWERED, SWEPT])
+LAYOUT = frozenset([MARKER, ENTRIES, LOCKS, BUILDING, COMPILERS, FAILED, ASIDE, LOWERED, MATH, SWEPT])
 
 IS_SHARD = re.compile(r"[0-9a-f]{2}").fullmatch
 IS_DIGEST = re.compile(r"[0-9a-f]{64}").fullmatch

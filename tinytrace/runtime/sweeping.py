@@ -27,6 +27,7 @@ from tinytrace.runtime.store_layout import (
     IS_SHARD,
     LOCKS,
     LOWERED,
+    MATH,
     SWEPT,
 )  # fmt: skip
 
@@ -34,6 +35,7 @@ _SWEEP_AFTER = 3600.0  # seconds from one sweep to the next
 _KEPT_NOTES = 64  # compilers that are remembered
 _KEPT_FAILURES = 32  # C texts that did not compile
 _KEPT_LOWERINGS = 16384  # programs of which it is known which C they become, a quarter of a kilobyte each
+_KEPT_MATH = 512  # math functions with a compiler's flags, some 5 kilobytes each
 
 
 def remove_leftovers(root: Folder) -> None:
@@ -76,6 +78,7 @@ def sweep(root: Folder, limit: int) -> None:
     _keep_newest(root, COMPILERS, IS_NOTE, _KEPT_NOTES)
     _keep_newest(root, FAILED, IS_FAILURE, _KEPT_FAILURES)
     _keep_newest(root, LOWERED, IS_DIGEST, _KEPT_LOWERINGS)
+    _keep_newest(root, MATH, IS_DIGEST, _KEPT_MATH)
 
 
 def clear(root: Folder) -> None:
@@ -85,6 +88,7 @@ def clear(root: Folder) -> None:
     _keep_newest(root, COMPILERS, IS_NOTE, 0)
     _keep_newest(root, FAILED, IS_FAILURE, 0)
     _keep_newest(root, LOWERED, IS_DIGEST, 0)
+    _keep_newest(root, MATH, IS_DIGEST, 0)
 
 
 def _use(shard: Folder, name: str, now: float) -> tuple[float, int, str]:
