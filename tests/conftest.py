@@ -109,6 +109,22 @@ def pytest_collection():
 def pytest_collection_modifyitems(config, items):
     if config.option.shuffle is not None:
         random.Random(config.option.shuffle).shuffle(items)
+    elif hasattr(config, "workerinput"):
+        items[:] = slow_files_first(items, config.workerinput["workercount"])
+
+
+def slow_files_first(items, processes):
+    """Files with slow tests come first among those with which each process of pytest-xdist begins.
+
+    At the end processes take tests from each other, but never the last two: who has two slow ones is waited for.
+    """
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    ordered, left = [], list(items)
+    for process in range(processes):
+        count = len(left) // (processes - process)
+        part, left = left[:count], left[count:]
+        ordered += sorted(part, key=lambda item: item.path not in slow)
+    return ordered
 
 
 def pytest_collection_finish(session):

@@ -1,4 +1,7 @@
-"""What `make test-fast` leaves out is bounded: of each file and of each law of primitives it runs something."""
+"""What `make test-fast` leaves out is bounded: of each file and of each law of primitives it runs something.
+
+And in which order a whole run takes the files.
+"""
 
 import collections
 import subprocess
@@ -7,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, slow_files_first
 from tests.primitives import domains
 from tests.quick import QUICKLY, quick_cases
 
@@ -41,6 +44,17 @@ def test_slow_cases_are_left_out_before_it_chooses():
     assert quick_cases([slow, not_quick, plain], set()) == [plain]
     assert quick_cases([slow, plain, plain], {"every_case"}) == [plain, plain]
     assert quick_cases([slow, slow], set()) == [slow]  # the mark of the case then leaves out the test
+
+
+def test_each_process_begins_with_the_files_of_slow_tests():
+    def test_of(path, *marks):
+        return SimpleNamespace(path=path, get_closest_marker=lambda name: name in marks or None)
+
+    quick = [test_of("a"), test_of("a"), test_of("b")]
+    of_slow_file = [test_of("c"), test_of("c", "slow")]
+    assert slow_files_first([*quick, *of_slow_file], 1) == [*of_slow_file, *quick]
+    first, second = [*quick[:2], of_slow_file[0]], [of_slow_file[1], quick[2], *quick[:2]]
+    assert slow_files_first([*first, *second], 2) == [first[2], *quick[:2], *second]
 
 
 @pytest.mark.slow
