@@ -26,7 +26,8 @@ COMMON = ("-std=gnu11", "-O2", "-fwrapv", "-fno-strict-aliasing", "-fno-math-err
 # clang warns of pragmas that are gcc's alone, and of vectors that a loop asked for and does not get.
 OWN = {
     "gcc": ("-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "-fno-tree-sink",
-            "--param=max-inline-insns-single=2000", "--param=large-unit-insns=50000"),
+            "--param=max-inline-insns-single=2000", "--param=large-function-insns=50000",
+            "--param=large-unit-insns=50000"),
     "clang": ("-mllvm", "-inlinehint-threshold=4000", "-Wno-unknown-pragmas", "-Wno-pass-failed"),
 }
 

@@ -101,6 +101,18 @@ def test_hot_loops_are_as_wide_as_plain_ones(target):
 
 
 @pytest.mark.slow
+def test_functions_of_csrc_are_inlined_however_long_the_entry_is():
+    """One that is called has no vectors, nor has its loop."""
+    command = shutil.which("gcc")
+    if command is None or "clang" in subprocess.run([command, "--version"], capture_output=True, text=True).stdout:
+        pytest.skip("there is no gcc to ask")
+    x = jax.ShapeDtypeStruct((1000,), np.float16)
+    text = generated(jax.scipy.special.hyp1f1, x, x, x).source.text
+    assert "tt_rem_f32(" in text
+    assert not re.findall(r"\bcall\s+tt_\w+", assembled(command, ["-march=x86-64-v3"], text))
+
+
+@pytest.mark.slow
 def test_hot_loops_on_arm():
     command = shutil.which("aarch64-linux-gnu-gcc")
     if command is None:
