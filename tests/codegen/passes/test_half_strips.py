@@ -25,6 +25,21 @@ def many_values(x):
     return sum(values) * values[0]
 
 
+@jax.vmap
+def counted_by_each(x):
+    def step(state):
+        k, y, z = state
+        return k + 1, (y + k) / (x * x + 1), z * y + (k + 1).astype(x.dtype)
+
+    return jax.lax.while_loop(lambda state: (state[0] < 9) & (jnp.abs(state[1]) < 2), step, (1, x, x))
+
+
+def counted_twice(x):
+    """A counter that is read behind a rounding and in front of one."""
+    k = jnp.arange(x.size, dtype=np.int32)
+    return jax.lax.fori_loop(0, 4, lambda _, s: (s[0] + 1, (s[1] * s[0] + s[0]) * x), (k, x))
+
+
 PROGRAMS = {
     "every number": (lambda x: jnp.maximum(x * 2 + 1, x) * x - x, EVERY),
     "every number beside its neighbour": (lambda x: x[1:] * x[:-1] + x[1:], EVERY),
@@ -45,6 +60,8 @@ PROGRAMS = {
     "rows": (lambda x: x * x[0] + x[:, :1], SQUARE),
     "transposed": (lambda x: x.T * x.T + 1, SQUARE),
     "a loop": (lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y * x + i, x), X),
+    "counters": (counted_by_each, X),
+    "counters that are read late": (counted_twice, X),
     "a scan": (lambda x: jax.lax.scan(lambda c, y: (c * y + y, c - y), x[0], x), SQUARE),
     "a gradient": (jax.grad(lambda x: (jnp.tanh(x * x) * x).sum()), X),
     "a product of matrices": (lambda x: jax.nn.relu(x @ x.T + 1) * 2, SQUARE[:, :200]),
@@ -134,6 +151,12 @@ def test_too_large_a_sum_is_found(monkeypatch):
     monkeypatch.setattr(half_strips, "UNSEEN", 100)
     assert bits_now() != right
     jax.clear_caches()
+
+
+def test_a_counter_of_each_element_may_be_where_its_loop_reads_it():
+    text = text_of(counted_by_each, (992,))  # two strips and no rest
+    assert text.count("tt_round_f16(") == 0
+    assert text.count("tt_round_strip_f16(") > 2
 
 
 def test_what_is_cut_may_begin_anywhere():

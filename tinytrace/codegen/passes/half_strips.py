@@ -173,13 +173,27 @@ class _Phases:
         if not halves or len(self.kept) > MOST or not (computes or self.folds) \
                 or any(node.op == "where" for node in self.nodes):
             return False
-        written = {stmt.place[0].name for stmt in self.body
-                   if isinstance(stmt, (Store, Combine)) and isinstance(stmt.place, tuple)}
-        late = {node.args[0].name for node in self.nodes if node.op == "load" and not self._is_widened(node)}
         kept = set(self.kept)
         work = sum(node in self.made.get(k, ()) or node not in kept
                    for k in self._loops() for node in self._cone(k) if node.op == "apply")
-        return not written & late and work <= MOST_REPEATED * len(applied)
+        return self._reads_in_time() and work <= MOST_REPEATED * len(applied)
+
+    def _reads_in_time(self) -> bool:
+        """Is nothing read that a loop before has overwritten?
+
+        A counter that every element has is read and written at one place, and by one loop alone.
+        """
+        written: dict[str, list[tuple[Node | None, int]]] = {}
+        for stmt in self.body:
+            if isinstance(stmt, (Store, Combine)) and isinstance(stmt.place, tuple):
+                is_changed_here = isinstance(stmt, Store) and stmt not in self.narrowed
+                loop = max(self.level[root] for root in expressions(stmt)) if is_changed_here else -1
+                written.setdefault(stmt.place[0].name, []).append((stmt.place[1] if is_changed_here else None, loop))
+        late = [node for node in self.nodes if node.op == "load" and not self._is_widened(node)]
+        cones = {k: self._cone(k) for k in self._loops()} if late and written else {}
+        return all(written[node.args[0].name] == [(node.args[1], k)]
+                   for node in late if node.args[0].name in written
+                   for k, cone in cones.items() if node in cone)
 
     def are_own_operations(self) -> bool:
         """Is all that is computed what a CPU with float16 does in one operation each, rounded once?"""
