@@ -22,12 +22,14 @@
 #endif
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, UNPACKED = 786432 };
-enum { LINE = 64, TOGETHER = 16, PANEL = 64, STRIP_ROWS = 14, STRIPS_AT_ONCE = 4, TERMS_AHEAD = 8,
+enum { LINE = 64, TOGETHER = 16, PANEL = 64, STRIP_ROWS = 14, FEW_ROWS = 32, STRIPS_AT_ONCE = 4, TERMS_AHEAD = 8,
        FIRST_LEVEL = 1 << 15, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26 };
 
 /* Does the BLAS multiply small matrices as they lie, with AVX-512? Is our own kernel faster at large ones (as with
    OpenBLAS 0.3.34 on a Cascade Lake, where it reaches 70 % of what a core can do, our kernel 80)? */
 static int32_t has_unpacked, has_microkernel;
+/* Has the BLAS narrower vectors than the CPU and our own kernel? It has where it does not know the CPU, or is told to. */
+static int32_t is_narrow;
 
 /* What one call of the BLAS computes: a part of a block, from a part of the sums. What it reads of the first operand is
    read again for the next columns, so the sums are cut once more, after `reach` terms, lest the caches lose it. */
@@ -66,21 +68,27 @@ static int32_t is_in_panels(int32_t trans_a, int32_t trans_b, int64_t m, int64_t
 }
 
 /* Our own kernel copies both operands, which pays where many columns are multiplied by the first one; if that is
-   transposed, it is copied for free, and OpenBLAS reads it badly. */
+   transposed, it is copied for free, and OpenBLAS reads it badly. Against half the vectors it is always worth it. */
 static int32_t is_for_microkernel(int32_t trans_a, int64_t m, int64_t n, int64_t k, size_t size) {
-    if (!has_microkernel || k < 64) return 0;
+    if (!has_microkernel) return 0;
+    if (is_narrow) return m >= FEW_ROWS && n >= 32 && k >= 32;
+    if (k < 64) return 0;
     return trans_a ? m >= 256 && n >= 64 : size == sizeof(float) && m >= 128 && n >= 384;
 }
 
 /* Where operands lie well, nothing is copied: of a second operand that the first-level cache does not hold, but the
    second-level one does, our kernel reads each line once for STRIP_ROWS rows (0.7 to 0.9 of OpenBLAS's time). Rows that
-   are a large power of two apart throw each other out of the caches. */
+   are a large power of two apart throw each other out of the caches. For few rows to copy a large second operand takes
+   longer than to multiply by it (16 x 1024 by 1024 x 1024: 0.6 of OpenBLAS's time, 8 x 2048 by 2048 x 2048 0.4). */
 static int32_t is_for_strips(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
                              size_t size) {
     const double bytes = (double)n * (double)k * (double)size;
     const int32_t is_long = k > 256, lies_apart = lda * (int64_t)size % 2048 || (trans_a && !is_long);
-    return has_microkernel && !trans_b && m >= STRIP_ROWS && n >= 32 && k >= 64 && bytes > FIRST_LEVEL &&
-           bytes <= SECOND_LEVEL && lies_apart && (!is_long || ldb * (int64_t)size % 2048);
+    if (!has_microkernel || trans_b) return 0;
+    if (is_narrow && (bytes <= FIRST_LEVEL || m < FEW_ROWS)) return m >= 4 && n >= 16 && k >= 16;
+    if (n < 32 || k < 64) return 0;
+    if (bytes > SECOND_LEVEL) return m >= 8 && m < FEW_ROWS;
+    return m >= STRIP_ROWS && bytes > FIRST_LEVEL && lies_apart && (!is_long || ldb * (int64_t)size % 2048);
 }
 
 /* An odd number of blocks would leave one of two threads idle in the end. */
@@ -199,7 +207,8 @@ static int32_t open_once(const char *path) {
     if (!set_num_threads || !sgemm || !dgemm) return -1;
     set_num_threads(1);
     has_unpacked = core && is_wide(core());
-    has_microkernel = has_unpacked && vector_level() == 4 && !strcmp(core(), "SkylakeX");
+    is_narrow = !has_unpacked && vector_level() == 4;
+    has_microkernel = is_narrow || (vector_level() == 4 && !strcmp(core(), "SkylakeX"));
     tt_lapack_find(library, blas_function);
     sgemm_blas = sgemm;
     dgemm_blas = dgemm;
@@ -224,8 +233,9 @@ __attribute__((constructor)) static void survive_fork_of_blas(void) {
 }
 
 int32_t tt_blas_set_way(int32_t way) {
-    int32_t before = has_unpacked + 2 * has_microkernel;
+    int32_t before = has_unpacked + 2 * has_microkernel + 4 * is_narrow;
     has_unpacked = way & 1;
-    has_microkernel = way >> 1 && vector_level() == 4;
+    has_microkernel = way >> 1 & 1 && vector_level() == 4;
+    is_narrow = way >> 2 && has_microkernel;
     return before;
 }

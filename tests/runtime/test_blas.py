@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from tests.runtime.programs import in_child, shared_store
 from tinytrace._runtime import lib
 from tinytrace.codegen.csource import CSource
 from tinytrace.csources import host_source
+from tinytrace.runtime.blas import provide_blas
 from tinytrace.runtime.ladder import load
 from tinytrace.runtime.threads import num_threads, set_num_threads
 
@@ -59,11 +63,15 @@ def check(dtype, *args, **kwargs):
     np.testing.assert_allclose(ours, wanted, rtol=0, atol=np.finfo(dtype).eps * 64 * (k + 1) ** 0.5)
 
 
-@pytest.fixture(params=["packed", "unpacked", "microkernel"])
+provide_blas()  # now: it says how products are cut, which tests change for themselves
+WAYS = {"packed": 0, "unpacked": 1, "microkernel": 3, "narrow": 6}
+
+
+@pytest.fixture(params=WAYS)
 def cut(request):
-    """Products cut as for a BLAS that packs its operands always, for one that multiplies small ones as they lie, and
-    for our own kernel, where the CPU has its vectors."""
-    before = lib.tt_blas_set_way({"packed": 0, "unpacked": 1, "microkernel": 3}[request.param])
+    """Products cut as for a BLAS that packs its operands always, for one that multiplies small ones as they lie, for
+    our own kernel beside it, where the CPU has its vectors, and for that beside a BLAS with narrower vectors."""
+    before = lib.tt_blas_set_way(WAYS[request.param])
     yield
     lib.tt_blas_set_way(before)
 
@@ -95,17 +103,46 @@ def test_products_of_several_tiles(dtype, trans_a, trans_b, shape):
 
 @pytest.mark.parametrize("beta", [0.0, 0.5])
 @pytest.mark.parametrize("pad", [0, 3])
-@given(dtype=st.sampled_from([np.float32, np.float64]), trans_a=st.booleans(), trans_b=st.booleans(),
-       m=st.integers(14, 420), n=st.integers(32, 500), k=st.integers(64, 1100))  # fmt: skip
-@settings(max_examples=40)
-def test_products_of_our_own_kernel(dtype, trans_a, trans_b, m, n, k, beta, pad):
+@given(way=st.sampled_from(["microkernel", "narrow"]), dtype=st.sampled_from([np.float32, np.float64]),
+       trans_a=st.booleans(), trans_b=st.booleans(), m=st.integers(4, 40) | st.integers(14, 420),
+       n=st.integers(16, 500), k=st.integers(16, 1100))  # fmt: skip
+@settings(max_examples=60)
+def test_products_of_our_own_kernel(way, dtype, trans_a, trans_b, m, n, k, beta, pad):
     """Strips of every number of rows, columns that fill no panel, sums of one part and of several; operands that are
     copied, and others that are read as they lie."""
-    before = lib.tt_blas_set_way(3)
+    before = lib.tt_blas_set_way(WAYS[way])
     try:
         check(dtype, trans_a, trans_b, m, n, k, 1.0, beta, pad)
     finally:
         lib.tt_blas_set_way(before)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("trans_a", [0, 1])
+@pytest.mark.parametrize("rows", [7, 8, 15, 31, 32])
+@pytest.mark.usefixtures("cut")
+def test_few_rows_by_a_matrix_that_no_cache_of_a_core_holds(dtype, trans_a, rows):
+    check(dtype, trans_a, 0, rows, 650, 700, 1.0, 0.0, 3)
+
+
+NARROW = """
+import sys
+from tinytrace._runtime import lib
+from tinytrace.runtime.blas import provide_blas
+provide_blas()
+print(lib.tt_blas_set_way(0))
+"""
+
+
+def test_a_blas_with_narrower_vectors_than_the_cpu_has_is_noticed():
+    """Told so, or where it does not know the CPU: the products that our kernel can take it takes then."""
+    flags = Path("/proc/cpuinfo").read_text() if sys.platform == "linux" else ""
+    is_wide = all(name in flags for name in ("avx512vl", "avx512dq", "avx512bw"))
+    if platform.machine() != "x86_64" or "avx2" not in flags:
+        pytest.skip("the core is asked for by a name that this CPU has none of")
+    environment = {**os.environ, "OPENBLAS_CORETYPE": "Haswell"}
+    told = subprocess.run([sys.executable, "-c", NARROW], env=environment, capture_output=True, text=True, check=True)
+    assert int(told.stdout) == (WAYS["narrow"] if is_wide else WAYS["packed"])
 
 
 @pytest.mark.parametrize("real", ["float", "double"])
