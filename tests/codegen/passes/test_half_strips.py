@@ -60,6 +60,7 @@ PROGRAMS = {
     "rows": (lambda x: x * x[0] + x[:, :1], SQUARE),
     "transposed": (lambda x: x.T * x.T + 1, SQUARE),
     "a loop": (lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y * x + i, x), X),
+    "points": (lambda x: jnp.cross(x.reshape(-1, 3), x[::-1].reshape(-1, 3)), X),
     "counters": (counted_by_each, X),
     "counters that are read late": (counted_twice, X),
     "a scan": (lambda x: jax.lax.scan(lambda c, y: (c * y + y, c - y), x[0], x), SQUARE),
@@ -157,6 +158,13 @@ def test_a_counter_of_each_element_may_be_where_its_loop_reads_it():
     text = text_of(counted_by_each, (992,))  # two strips and no rest
     assert text.count("tt_round_f16(") == 0
     assert text.count("tt_round_strip_f16(") > 2
+
+
+def test_what_is_stored_side_by_side_is_rounded_in_strips():
+    """A short axis that has been written out leaves a loop without vectors of its own."""
+    text = text_of(jnp.cross, (992, 3), (992, 3))
+    assert text.count("tt_round_strip_f16(") >= 6
+    assert text_of(lambda x, y: jnp.stack([x * y, x + y, x - y], 1), (992,), (992,)).count("tt_round_f16(") == 0
 
 
 def test_what_is_cut_may_begin_anywhere():

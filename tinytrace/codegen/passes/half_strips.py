@@ -138,8 +138,10 @@ class _Phases:
         self.read = set(readers)
         """The values of which something else is made than a result that is narrowed."""
         results = {stmt.value for stmt in self.narrowed}
+        apart = {stmt.value for stmt in others if isinstance(stmt, Store) and isinstance(stmt.place, tuple)
+                 and stmt.place[0].dtype == FLOAT16 and readers[stmt.value] == 1}  # the store rounds them
         self.kept = [node for node in self.nodes if lane in node.axes and (
-            node in results or self._is_widened(node) or _is_rounded(node)
+            node in results or self._is_widened(node) or (_is_rounded(node) and node not in apart)
             or (readers[node] > 1 and node.op == "apply" and steps(node.args[0]) >= DIVISION))]
         kept = set(self.kept)
         self.level: dict[Node, int] = {}

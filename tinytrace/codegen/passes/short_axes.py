@@ -7,6 +7,9 @@ A vector has 8 or 16 lanes, of which an axis of two elements fills two, and call
 which are exchanged within a few vectors. That holds for loops whose iterations are independent and do nothing but
 compute; where elements lie farther apart, each lane would fetch a cache line of its own.
 
+A short axis whose place decides what is computed, as in a cross product, may have been written out before. For float16
+such a loop becomes a vectorised one, whose roundings are strips then (`half_strips.py`); of others compilers make one.
+
 Up to 16 elements are short where much of what is computed depends on the place in the row alone, as the bits of an
 exponent in `x[:, None] ** iota(10)` do: of what is unrolled compilers compute that, and choose what it chooses.
 """
@@ -55,6 +58,8 @@ def _changed(body: Sequence[Stmt]) -> list[Stmt]:
             inner: list[Stmt] = []
             if _is_around_short(stmt):
                 inner = (_converts_halves(stmt) and _written_out(stmt.body)) or _plain(stmt.body)
+            elif _was_around_short(stmt) and _converts_halves(stmt):
+                inner = _written_out(stmt.body)
             stmt = replace(stmt, body=inner, simd=True) if inner else with_body(stmt, _changed(stmt.body))
         result.append(stmt)
     return result
@@ -92,6 +97,15 @@ def _is_around_short(loop: For) -> bool:
         and all(isinstance(stmt, (For, Declare, Row, Store, Combine)) for stmt in inside) \
         and all(constant_of(stmt.begin) == 0 and constant_of(stmt.end) == stmt.axis.args[1] for stmt in loops) \
         and _iterations(loop.body) <= most and _reads_in_any_case(inside) and _elements_are_near(loop, inside, most)
+
+
+def _was_around_short(loop: For) -> bool:
+    """Are there stores side by side in a loop, which were the iterations of a short one (`index_set_splitting`)?"""
+    places = [stmt.place[1] for stmt in loop.body if isinstance(stmt, Store) and not isinstance(stmt.place, Node)]
+    return loop.independent and int(loop.axis.args[1]) >= FEWEST and 1 < len(places) <= SHORT \
+        and len(places) == len(loop.body) and _reads_in_any_case(loop.body) \
+        and all(stride_along(place, loop.axis) == len(places) for place in places) \
+        and _elements_are_near(loop, loop.body, SHORT)
 
 
 def _known_steps(loops: Sequence[For]) -> int:
