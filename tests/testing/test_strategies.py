@@ -98,8 +98,10 @@ def test_every_primitive_is_drawn_within_2000_jaxprs(monkeypatch):
     @settings(max_examples=2000, database=None, derandomize=True, phases=[Phase.generate], deadline=None)
     @given(jaxprs())
     def draw(closed):
-        for form in (closed, fuse_multiply_add(simplify(closed))) if next(drawn) % 4 == 0 else (closed,):
-            seen.update(eqn.primitive.name for eqn in form.jaxpr.walk())
+        names = {eqn.primitive.name for eqn in closed.jaxpr.walk()}
+        seen.update(names)
+        if next(drawn) % 4 == 0 and "custom_lin" not in names:  # whoever lowers that is told that there is no jvp
+            seen.update(eqn.primitive.name for eqn in fuse_multiply_add(simplify(closed)).jaxpr.walk())
         if wanted <= seen:
             raise Complete
     with contextlib.suppress(Complete):
