@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import importlib.util
+import linecache
 import math
 import pkgutil
 import re
@@ -42,12 +43,18 @@ class CloseEnough(doctest.OutputChecker):
         return super().check_output(want, got, optionflags)
 
 
+@pytest.fixture
+def runner(monkeypatch):
+    """What runs examples. It prepares a debugger for each text, which asks the disk for each file that was imported."""
+    monkeypatch.setattr(linecache, "checkcache", lambda filename=None: None)
+    return doctest.DocTestRunner(CloseEnough(), optionflags=FLAGS)
+
+
 @pytest.mark.parametrize("name", MODULES)
-def test_examples(name):
+def test_examples(name, runner):
     module = importlib.import_module(name)
-    runner = doctest.DocTestRunner(CloseEnough(), optionflags=FLAGS)
     for test in doctest.DocTestFinder(exclude_empty=True).find(module, extraglobs=NAMES):
-        if test.examples:  # to run none takes 2 ms: a debugger is prepared, which looks for each file that was imported
+        if test.examples:
             runner.run(test)
     assert runner.failures == 0
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import tinytrace as jax
-from tests.test_docstrings import FLAGS, NAMES, CloseEnough
+from tests.test_docstrings import NAMES, runner  # noqa: F401 (a fixture)
 
 NAMESPACES = {
     "jax.numpy": jax.numpy, "jax.numpy.linalg": jax.numpy.linalg, "jax.numpy.fft": jax.numpy.fft, "jax.nn": jax.nn,
@@ -28,12 +28,11 @@ FUNCTIONS = dict(public_functions())
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_examples(name):
+def test_examples(name, runner):  # noqa: F811
     doc = inspect.getdoc(FUNCTIONS[name])
     assert doc, f"{name} has no docstring"
     names = vars(sys.modules[FUNCTIONS[name].__module__]) | NAMES
     test = doctest.DocTestParser().get_doctest(doc, names, name, None, 0)
-    runner = doctest.DocTestRunner(CloseEnough(), optionflags=FLAGS)
     runner.run(test)
     assert runner.failures == 0
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Sequence
@@ -159,12 +160,18 @@ def _definitions() -> dict[str, _Definition]:
         if name.startswith(package) and any(isinstance(value, Primitive) for value in vars(module).values()):
             source = inspect.getsource(module)
             lines = source.splitlines()
-            for statement in ast.parse(source).body:
+            for statement in _statements(source):
                 primitive = _made_by(statement, vars(module))
                 if primitive is not None:
                     text = "\n".join(lines[statement.lineno - 1:statement.end_lineno])
                     found[primitive.name] = _Definition(name.rsplit(".", 1)[1], text)
     return found
+
+
+@functools.cache
+def _statements(source: str) -> list[ast.stmt]:
+    """Return the statements of a module; to parse all of them takes a quarter of a second."""
+    return ast.parse(source).body
 
 
 def _made_by(statement: ast.stmt, namespace: dict[str, Any]) -> Primitive | None:
