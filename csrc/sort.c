@@ -305,15 +305,7 @@ static void order_short(const void *in, uint32_t *positions, int32_t is_refined,
     tt_parallel_for(read_positions, &s, n, PIECE);
 }
 
-static void order_long(const void *in, uint32_t *positions, int32_t is_refined, int64_t n, struct order o,
-                       struct pair *items, int64_t *counts) {
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t position = is_refined ? positions[i] : (uint32_t)i;
-        items[i] = (struct pair){key_of(bits_at(in, position, 8), o), position};
-    }
-    items = pair_sort(items, items + n, counts, n, 0, SPARE_BITS);
-    for (int64_t i = 0; i < n; i++) positions[i] = (uint32_t)items[i].position;
-}
+#include "long_keys.inc"
 
 static void order_tiles(void *ctx, int64_t begin, int64_t end) {
     struct sorting *s = ctx;

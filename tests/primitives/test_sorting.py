@@ -102,6 +102,30 @@ def test_long_elements():
             np.testing.assert_array_equal(order, want[1])
 
 
+LONG = {
+    "one number": lambda n: np.full(n, 7),
+    "upper bits decide": lambda n: np.random.default_rng(0).integers(-2 ** 62, 2 ** 62, n),
+    "what room there is decides": lambda n: np.random.default_rng(0).integers(0, 2 ** 40, n) - 5,
+    "some neighbours are equal above": lambda n: np.random.default_rng(0).integers(0, n, n) * 2 ** 44 - np.arange(n),
+    "upper bits tell nothing": lambda n: np.append(np.random.default_rng(0).integers(0, 1000, n - 1), 2 ** 62),
+    "all equal above, in order": lambda n: np.append(np.arange(n - 1), 2 ** 62),
+    "all equal above, the other way": lambda n: np.append(np.arange(n - 1)[::-1], 2 ** 62),
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 39, 1000, 70_000])
+@pytest.mark.parametrize("kind", LONG)
+def test_keys_and_positions_that_one_number_does_not_hold(kind, n):
+    x = LONG[kind](n).astype(np.int64)
+    with jax.enable_x64():
+        run = jax.jit(lambda x, y, z: (jax.numpy.argsort(x), jax.numpy.argsort(y), jax.lax.top_k(z, n * 2 // 3)[1]))
+        doubles = x.view(np.float64)  # subnormal numbers, infinities and NaN among them
+        ints, floats, largest = run(x, doubles, x)
+        np.testing.assert_array_equal(ints, np.argsort(x, kind="stable"))
+        np.testing.assert_array_equal(floats, np.argsort(np.where(doubles == 0, 0, doubles), kind="stable"))
+        np.testing.assert_array_equal(largest, np.argsort(~x, kind="stable")[:n * 2 // 3])
+
+
 @pytest.mark.parametrize("k", [0, 1, 32, 33])
 def test_the_largest_are_in_total_order(k):
     for shape in ((2, 50), (70_000,)):
