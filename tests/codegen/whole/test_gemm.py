@@ -52,3 +52,18 @@ def test_real_matrices_have_complex_products(size):
     found = jax.jit(lambda a, b: jnp.matmul(a, b, preferred_element_type=np.complex64))(a, b)
     assert found.dtype == np.complex64
     np.testing.assert_array_equal(found, np.asarray(a) @ np.asarray(b))
+
+
+@pytest.mark.parametrize(("product", "flags"), [(lambda m: m @ m.T, "0, 1"), (lambda m: m.T @ m, "1, 0")])
+@pytest.mark.parametrize(("dtype", "call"), [("float32", "sgemm"), ("float16", "shgemm")])
+def test_what_a_program_has_made_is_transposed_by_the_product(product, flags, dtype, call):
+    def program(x):
+        return product(jnp.exp(x))
+
+    text = jax.jit(program).lower(jax.ShapeDtypeStruct((120, 130), dtype)).as_text()
+    assert f"host->{call}({flags}, " in text
+    assert "= transpose" not in text
+    x = np.random.default_rng(0).uniform(-1, 1, (120, 130)).astype(dtype)
+    want = product(np.exp(x.astype(np.float64)))
+    found = np.asarray(jax.jit(program)(x), np.float64)
+    np.testing.assert_allclose(found, want, rtol=1e-2 if dtype == "float16" else 1e-5)

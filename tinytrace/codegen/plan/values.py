@@ -151,7 +151,8 @@ class Values:
         return isinstance(kind, IndexMap) and all(x.aval.size < eqn.outvars[0].aval.size for x in made)
 
     def _read_by_fold(self, eqn: JaxprEqn, kind: Lowered, reads: dict[Var, Reads]) -> None:
-        for x in self._made(eqn.invars):
+        made = self._made(eqn.invars)
+        for x in sorted(made, key=self._is_moved) if isinstance(kind, Contraction) else made:
             if isinstance(kind, (Reduction, Scan1D)):
                 shape = domain_order(x.aval, kind)
                 _merge_same(reads.setdefault(x, {}), {(shape, self.level[x]): 1})
@@ -162,7 +163,7 @@ class Values:
                 elif _needs_once(eqn, kind, x):
                     self.kept.update(self._moved_behind(x))
                     _merge_same(reads.setdefault(x, {}), {(_product_domain(eqn, kind), self.level[x]): 1})
-                elif self.cost[x] or not self.is_view(x):
+                elif not self.is_view(x):  # a transpose of what is kept is one: `m @ m.T`
                     self.kept.add(x)
             elif isinstance(kind, Loop) and x in first_values(eqn, kind):
                 _count(reads.setdefault(x, {}), (x.aval.shape, id(eqn)))
@@ -224,6 +225,9 @@ class Values:
         axes = domain_axes(x.aval.shape)
         node = Elements(self.producers, leaf, {})(x, axes)
         return node.op == "load" and all(stride_along(node.args[1], axis) is not None for axis in axes)
+
+    def _is_moved(self, x: Var) -> bool:
+        return isinstance(self.producers[x].kind, IndexMap)
 
     def _made(self, atoms: Iterable[Atom]) -> list[Var]:
         return [x for x in dict.fromkeys(atoms) if isinstance(x, Var) and x in self.producers]
