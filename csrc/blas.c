@@ -42,7 +42,6 @@ struct block {
 };
 
 static int64_t even_share(int64_t whole, int64_t part) { return ceil_div(whole, ceil_div(whole, part)); }
-static int64_t round_up(int64_t x, int64_t unit) { return ceil_div(x, unit) * unit; }
 
 /* OpenBLAS multiplies small matrices (up to 10**6 multiply-adds) as they lie and reaches 98 % of what the cores can do;
    larger ones it packs first and reaches 90 %. So we ask it for small ones, as long as the second operand, which every

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tt_host.h"
+#include "blas.h"
 #include "lapack.h"
 #include "matrices.h"
 #include "pool.h"
@@ -81,6 +82,7 @@ static const void *minus_one(int32_t type) { return is_double(type) ? (const voi
 #include "kernels.inc"
 #include "triangles.inc"
 #include "blocks.inc"
+#include "qr.inc"
 #include "factor.inc"
 
 /* LAPACK counts in 32 bits: rows, columns, and elements of workspaces, some of which grow with the square of a matrix. */

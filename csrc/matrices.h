@@ -77,10 +77,15 @@ static void transpose_columns(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* out[j, i] = in[i, j] */
-static inline void transpose(int32_t type, const void *in, void *out, int64_t rows, int64_t columns) {
-    struct transposition t = {in, out, columns, rows, rows, columns, size_of(type)};
+static inline void transpose_to(int32_t type, const void *in, int64_t in_step, void *out, int64_t out_step, int64_t rows,
+                                int64_t columns) {
+    struct transposition t = {in, out, in_step, out_step, rows, columns, size_of(type)};
     if (!rows || !columns) return;
     tt_parallel_for(transpose_columns, &t, ceil_div(columns, SIDE), ceil_div(ELEMENTS_PER_PIECE, SIDE * rows));
+}
+
+static inline void transpose(int32_t type, const void *in, void *out, int64_t rows, int64_t columns) {
+    transpose_to(type, in, columns, out, rows, rows, columns);
 }
 
 /* The same for a part of a matrix, on this thread. */

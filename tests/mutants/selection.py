@@ -41,7 +41,8 @@ BY_PATH = {
     "csrc/epilogue.h": ["tests/runtime/test_blas.py", "tests/codegen/passes/test_epilogue.py"],
     **{f"csrc/{name}": ["tests/primitives/test_lapack.py", "tests/primitives/test_linear_algebra.py"]
        for name in ("lapack.c", "factor.inc", "blocks.inc", "routines.inc", "matrices.h",
-                    "triangles.inc", "kernels.inc", "substitution.inc", "pivoting.inc")},
+                    "triangles.inc", "kernels.inc", "substitution.inc", "pivoting.inc", "qr.inc",
+                    "reflections.inc")},
     "csrc/call.c": ["tests/runtime/test_executable.py", "tests/runtime/test_interrupts.py", "tests/api/test_jit.py"],
     "csrc/pool.c": ["tests/runtime/test_threads.py", "tests/runtime/test_fork.py", "tests/runtime/test_blas.py"],
     "csrc/": ["tests/api/test_dispatch.py", "tests/core/test_array.py", "tests/api/test_eager.py", "tests/api",

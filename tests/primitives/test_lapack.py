@@ -209,6 +209,59 @@ def exchanged(count, pivots):
     return rows
 
 
+def check_qr(a, full, scale=1.0):
+    """It is one, and LAPACK's, which NumPy calls: the same signs, whatever the elements' size."""
+    m, n = a.shape
+    wide, k = np.finfo(a.dtype).eps * 50 * max(m, n) ** 0.5, min(m, n)
+    q, r = (np.asarray(x).astype(np.float64) for x in linalg.qr(a, full_matrices=full))
+    assert q.shape == (m, m if full else k)
+    np.testing.assert_allclose(q.T @ q, np.eye(q.shape[1]), atol=wide)
+    np.testing.assert_allclose(q @ (r / scale), a.astype(np.float64) / scale, atol=wide)
+    assert not np.tril(r, -1).any()
+    np.testing.assert_array_equal(np.sign(np.diagonal(r)), np.sign(np.diagonal(np.linalg.qr(a.astype(np.float64))[1])))
+
+
+@pytest.mark.not_quick
+@pytest.mark.parametrize("level", [4, 3, 0], ids=lambda level: f"vectors of level {level}")
+@pytest.mark.parametrize("shape", [(33, 33), (64, 40), (40, 64), (65, 97), (130, 70), (257, 129), (300, 1), (1, 300),
+                                   (500, 33)], ids=str)  # fmt: skip
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_reflections_of_columns_make_the_whole(level, shape, full, dtype):
+    before = lib.tt_lapack_set_vectors(level)
+    try:
+        with enable_x64(True):
+            for scale in (1.0, 2.0 ** -100, 2.0 ** 100):
+                check_qr(matrices(*shape, dtype=dtype) * np.dtype(dtype).type(scale), full, scale)
+    finally:
+        lib.tt_lapack_set_vectors(before)
+
+
+def test_columns_of_reflections_that_are_none():
+    """Zeros, columns that others make up, and a triangle: nothing is below the diagonal."""
+    a = matrices(70, 50)
+    a[:, 20], a[:, 33] = 0, a[:, 5]
+    q, r = map(np.asarray, linalg.qr(a))
+    np.testing.assert_allclose(q @ r, a, atol=1e-4)
+    triangle = np.triu(matrices(50, 50))
+    q, r = map(np.asarray, linalg.qr(triangle))
+    np.testing.assert_array_equal(q, np.eye(50))
+    np.testing.assert_array_equal(r, triangle)
+    q, r = map(np.asarray, linalg.qr(np.zeros((40, 40), np.float32)))
+    np.testing.assert_array_equal(q, np.eye(40))
+    assert not r.any()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_reflections_of_what_is_no_number_are_none(bad):
+    a = matrices(90, 60)
+    a[70, 40] = bad
+    q, r = map(np.asarray, linalg.qr(a, full_matrices=False))
+    assert np.isnan(q[:, 40:]).all()
+    assert np.isnan(np.diagonal(r)[40:]).all()
+    np.testing.assert_allclose(r[:40, :40], np.asarray(linalg.qr(a[:, :40], full_matrices=False)[1]), atol=1e-5)
+
+
 @pytest.mark.parametrize("k", [100, 129])
 def test_a_column_of_zeros_ends_no_elimination(k):
     a = matrices(200, 200)
