@@ -1,19 +1,14 @@
-/* Matrix products: a BLAS found at run time, called single-threaded on blocks of the result that our pool shares out.
+/* Matrix products: a BLAS found at run time (openblas.c), called single-threaded on blocks of the result that our pool
+   shares out.
 
    The BLAS keeps no threads of its own: two pools on one machine fight. Blocks depend on the shape only, so results
    do not depend on the number of threads. Without a BLAS, plain C loops give the same answers, slower. */
 
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <pthread.h>
 #include <limits.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "blas.h"
 #include "epilogue.h"
-#include "lapack.h"
 #include "pool.h"
 #include "sizes.h"
 #include "vectors.h"
@@ -181,54 +176,19 @@ static int32_t is_wide(const char *core) {
 
 int32_t tt_blas_loaded(void) { return sgemm_blas && dgemm_blas; }
 
-/* A function of the BLAS: scipy's build has a prefix before its names. */
-static void *blas_function(void *library, const char *name) {
-    char prefixed[64];
-    snprintf(prefixed, sizeof prefixed, "scipy_%s", name);
-    void *found = dlsym(library, prefixed);
-    return found ? found : dlsym(library, name);
-}
-
-static int32_t open_once(const char *path) {
-    if (tt_blas_loaded()) return 0;
-    const char *before = getenv("OPENBLAS_NUM_THREADS");
-    char *saved = before ? strdup(before) : NULL;
-    setenv("OPENBLAS_NUM_THREADS", "1", 1); /* read while it loads: it then starts no threads */
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (saved) setenv("OPENBLAS_NUM_THREADS", saved, 1);
-    else unsetenv("OPENBLAS_NUM_THREADS");
-    free(saved);
-    if (!library) return -1;
-    void (*set_num_threads)(int) = (void (*)(int))blas_function(library, "openblas_set_num_threads");
-    sgemm_function sgemm = (sgemm_function)blas_function(library, "cblas_sgemm");
-    dgemm_function dgemm = (dgemm_function)blas_function(library, "cblas_dgemm");
-    char *(*core)(void) = (char *(*)(void))blas_function(library, "openblas_get_corename");
+int32_t tt_blas_find(void *library, void *(*function)(void *library, const char *name)) {
+    void (*set_num_threads)(int) = (void (*)(int))function(library, "openblas_set_num_threads");
+    sgemm_function sgemm = (sgemm_function)function(library, "cblas_sgemm");
+    dgemm_function dgemm = (dgemm_function)function(library, "cblas_dgemm");
+    char *(*core)(void) = (char *(*)(void))function(library, "openblas_get_corename");
     if (!set_num_threads || !sgemm || !dgemm) return -1;
     set_num_threads(1);
     has_unpacked = core && is_wide(core());
     is_narrow = !has_unpacked && vector_level() == 4;
     has_microkernel = is_narrow || (vector_level() == 4 && !strcmp(core(), "SkylakeX"));
-    tt_lapack_find(library, blas_function);
     sgemm_blas = sgemm;
     dgemm_blas = dgemm;
     return 0;
-}
-
-/* Threads that load their first programs at the same time find it loaded by one of them: others may be multiplying. */
-static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-
-int32_t tt_blas_open(const char *path) {
-    pthread_mutex_lock(&opening);
-    int32_t status = open_once(path);
-    pthread_mutex_unlock(&opening);
-    return status;
-}
-
-/* A fork waits until nobody is inside: the child would find the lock taken for ever. */
-static void stop_opening(void) { pthread_mutex_lock(&opening); }
-static void go_on_opening(void) { pthread_mutex_unlock(&opening); }
-__attribute__((constructor)) static void survive_fork_of_blas(void) {
-    pthread_atfork(stop_opening, go_on_opening, go_on_opening);
 }
 
 int32_t tt_blas_set_way(int32_t way) {

@@ -15,4 +15,7 @@ void tt_dgemm_then(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64
                    int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc,
                    void (*then)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t step);
 
+/* Look for the BLAS in a library; `function` finds what has a name there. Returns: 0, or -1 if it is not there. */
+int32_t tt_blas_find(void *library, void *(*function)(void *library, const char *name));
+
 #endif

@@ -33,6 +33,7 @@ static void tt_free(uintptr_t block, size_t size) { standalone_free((void *)bloc
 #include "blas.c"
 #include "narrow.c"
 #include "lapack.c"
+#include "openblas.c"
 #include "sort.c"
 #include "select.c"
 #include "top_k.c"

@@ -35,6 +35,7 @@ BY_PATH = {
     "csrc/math": ["tests/csrc", "tests/primitives/test_elementwise.py", "tests/primitives/test_extremes.py",
                   "tests/primitives/test_registry.py", "tests/random"],
     "csrc/alloc.c": ["tests/runtime/test_alloc.py", "tests/runtime/test_fork.py", "tests/core/test_array.py"],
+    "csrc/openblas.c": ["tests/runtime/test_blas.py", "tests/runtime/test_fork.py"],
     "csrc/blas.c": ["tests/runtime/test_blas.py", "tests/primitives/test_structural.py"],
     "csrc/gemm.inc": ["tests/runtime/test_blas.py", "tests/primitives/test_structural.py"],
     **{f"csrc/{name}": ["tests/runtime/test_narrow_products.py"] for name in ("narrow.c", "tiles.h", "tile_packing.h")},
