@@ -118,16 +118,28 @@ def test_loops_are_vectorised(cpu, compiler, bits, tmp_path):
     assert not missed
 
 
-def test_an_element_and_a_known_number_are_compared_once():
+def assembly_of(function, march, value):
+    """The vector code of a loop over x[i] and y[i] of doubles."""
     command = shutil.which("gcc")
     if command is None or platform.machine() != "x86_64":
         pytest.skip("there is no gcc for x86-64")
-    source = "#include <stdint.h>\n" + host_source() + math_functions({"tt_max_f64": 1}) \
-        + "void greater(double *x) { for (int i = 0; i < 1024; i++) x[i] = tt_max_f64(x[i], 1.0); }\n"
+    source = "#include <stdint.h>\n" + host_source() + math_functions({function: 1}) \
+        + f"void f(double *x, const double *y) {{ for (int i = 0; i < 1024; i++) x[i] = {value}; }}\n"
     identity = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    argv = [command, *own_flags(f"{identity}, x86_64"), "-march=x86-64-v3", "-S", "-x", "c", "-", "-o", "-"]
-    text = subprocess.run(argv, input=source, capture_output=True, text=True, check=True).stdout
+    argv = [command, *own_flags(f"{identity}, x86_64"), f"-march={march}", "-S", "-x", "c", "-", "-o", "-"]
+    return subprocess.run(argv, input=source, capture_output=True, text=True, check=True).stdout
+
+
+def test_an_element_and_a_known_number_are_compared_once():
+    text = assembly_of("tt_max_f64", "x86-64-v3", "tt_max_f64(x[i], 1.0)")
     assert len(re.findall(r"\bvcmp\w*pd", text)) == 1
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_comparisons_of_two_elements_are_not_joined_by_an_operation_on_masks(name):
+    text = assembly_of(f"tt_{name}_f64", "skylake-avx512", f"tt_{name}_f64(x[i], y[i])")
+    assert re.search(r"\bvcmp\w*pd", text)
+    assert not re.search(r"\bk(or|and)[bw]\b", text)
 
 
 @pytest.mark.parametrize("value", ["tt_min_f32(tt_max_f32(x, 0.0f), 6.0f)", "tt_max_f32(tt_min_f32(x, 6.0f), 0.0f)",
