@@ -264,6 +264,8 @@ struct short_order {
     uint64_t *items;
 };
 
+#include "buckets.inc"
+
 static void join_keys_of_words(const uint32_t *in, uint64_t *items, int64_t begin, int64_t end, struct order o) {
     uint32_t sign = (uint32_t)o.sign, infinity = (uint32_t)o.infinity, flip = o.kind & TT_DESCENDING ? ~0u : 0;
     if (o.kind & TT_FLOAT && !(o.kind & TT_TOTAL))
@@ -299,6 +301,7 @@ static void read_positions(void *ctx, int64_t begin, int64_t end) {
 static void order_short(const void *in, uint32_t *positions, int32_t is_refined, int64_t n, struct order o,
                         uint64_t *items, int64_t *counts) {
     struct short_order s = {o, in, positions, is_refined, items};
+    if (o.bytes == 4 && !is_refined && order_in_buckets(in, positions, n, o, items, counts)) return;
     tt_parallel_for(join_keys, &s, n, PIECE);
     s.items = is_refined ? u64_sort(items, items + n, counts, n, 32, SPARE_BITS)
                          : u64_sort_whole(items, items + n, counts, n, 32);

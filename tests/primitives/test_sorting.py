@@ -85,6 +85,37 @@ def test_items_beyond_the_caches_are_distributed_by_their_highest_digit_first(di
         set_num_threads(before)
 
 
+def for_buckets():
+    rng, n = np.random.default_rng(6), 70_001
+    yield from (elements(np.float32, (n,), kind) for kind in ("few", "close", "any"))
+    yield elements(np.uint32, (3, n), "any")  # lines that threads share out
+    yield elements(np.uint32, (2_200_001,), "any") | np.uint32(0x80000000)  # beyond caches; one bit is the same
+    yield rng.standard_normal(200_000).astype(np.float32)
+    yield rng.integers(0, 2**32, n, dtype=np.uint32) & np.uint32(0xFFF0000F)  # a cell's keys differ in their last bits
+    yield np.arange(n, dtype=np.int32)[::-1].copy() * np.int32(30_000)
+    for share in (0.1, 0.9):  # cells with many keys, of which few bits are looked at first; or with nearly all of them
+        same = rng.integers(0, 2**20, n, dtype=np.uint32) & np.uint32(0xF000F)
+        yield np.where(rng.random(n) < share, same, rng.integers(0, 2**32, n, dtype=np.uint32))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_keys_in_buckets(threads):
+    before = num_threads()
+    set_num_threads(threads)
+    try:
+        for x in for_buckets():
+            positions = np.broadcast_to(np.arange(x.shape[-1], dtype=np.int32), x.shape)
+            for descending in (False, True):
+                got = jax.jit(lambda x, down=descending: jax.numpy.argsort(x, descending=down))(x)
+                if not descending:
+                    want = sort_p.impl(x, positions, dimension=x.ndim - 1, is_stable=True, num_keys=1)[1]
+                    assert same_bits(got, want)
+                elif x.ndim == 1 and x.dtype.kind != "f":
+                    assert same_bits(got, np.argsort(~x, kind="stable").astype(np.int32))
+    finally:
+        set_num_threads(before)
+
+
 def test_long_items_beyond_the_caches():
     with jax.enable_x64():
         x = elements(np.int64, (300_001,), "any") >> np.int64(3)
