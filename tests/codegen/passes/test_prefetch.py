@@ -68,8 +68,11 @@ def test_sums_in_blocks_are_the_same_bits(name, monkeypatch):
 
 
 def test_blocks_a_page_behind_are_asked_for_inside_of_the_array():
-    text = text_of(IN_BLOCKS["sums of rows"], 4096, 4096)
-    assert "if ((4096 * i0 + 256 * i1_block + 1280) <= 16777216) {" in text
+    text = text_of(IN_BLOCKS["sums of rows"], 1024, 4096)
+    assert "if ((4096 * i0 + 256 * i1_block + 1280) <= 4194304) {" in text
     assert "__builtin_prefetch((a + (4096 * i0 + 256 * i1_block + 16 * a_line + 1024)));" in text
+    text = text_of(IN_BLOCKS["sums of rows"], 4096, 4096)  # from memory: two pages
+    assert "if ((4096 * i0 + 256 * i1_block + 2304) <= 16777216) {" in text
+    assert "__builtin_prefetch((a + (4096 * i0 + 256 * i1_block + 16 * a_line + 2048)));" in text
     assert "__builtin_prefetch(" not in text_of(IN_BLOCKS["sums of rows"], 100, 4096)
     assert "__builtin_prefetch(" not in text_of(lambda x: x.sum(1), 4096, 4096)

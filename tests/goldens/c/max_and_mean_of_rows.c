@@ -13,9 +13,9 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         int32_t b_i_nan = 0;
         float c = 0.0f;
         for (int64_t i1_block = 0; i1_block < 16; i1_block++) {
-            if ((4096 * i0 + 256 * i1_block + 1280) <= 16777216) {
+            if ((4096 * i0 + 256 * i1_block + 2304) <= 16777216) {
                 for (int64_t a_line = 0; a_line < 16; a_line++) {
-                    __builtin_prefetch((a + (4096 * i0 + 256 * i1_block + 16 * a_line + 1024)));
+                    __builtin_prefetch((a + (4096 * i0 + 256 * i1_block + 16 * a_line + 2048)));
                 }
             }
             float b_i_max_partial = -__builtin_inff();
