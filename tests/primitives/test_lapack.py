@@ -237,6 +237,30 @@ def test_reflections_of_columns_make_the_whole(level, shape, full, dtype):
         lib.tt_lapack_set_vectors(before)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(70, 35), (35, 70), (100, 54), (99, 54), (300, 1), (1, 300), (33, 200), (5, 40)],
+                         ids=str)  # fmt: skip
+def test_singular_values_of_long_matrices_are_those_of_a_triangle(dtype, shape):
+    """Where LAPACK begins with QR, the vectors have LAPACK's signs."""
+    with enable_x64(True):
+        a, k = matrices(*shape, dtype=dtype), min(shape)
+        wide = np.finfo(dtype).eps * 1000
+        for full in (False, True):
+            u, s, vt = map(np.asarray, linalg.svd(a, full_matrices=full))
+            wanted = np.linalg.svd(a.astype(np.float64), full_matrices=full)
+            assert (u.shape, vt.shape) == (wanted[0].shape, wanted[2].shape)
+            for one in (u.T @ u, vt @ vt.T):
+                np.testing.assert_allclose(one, np.eye(len(one)), atol=wide)
+            np.testing.assert_allclose(u[:, :k] * s @ vt[:k], a, atol=wide)
+            np.testing.assert_allclose(s, wanted[1], atol=wide)
+            if dtype == "float64" and max(shape) >= k * 11 // 6:
+                np.testing.assert_allclose(u[:, :k], wanted[0][:, :k], atol=1e-9)
+        alone = linalg.svd(a, compute_uv=False)
+        np.testing.assert_allclose(np.asarray(alone), wanted[1], atol=wide)
+        a[3 % shape[0], 20 % shape[1]] = np.nan
+        assert all(np.isnan(x).all() for x in linalg.svd(a, full_matrices=True))
+
+
 def test_columns_of_reflections_that_are_none():
     """Zeros, columns that others make up, and a triangle: nothing is below the diagonal."""
     a = matrices(70, 50)

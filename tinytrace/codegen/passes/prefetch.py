@@ -53,8 +53,8 @@ LARGER_THAN_SECOND_CACHE = 1 << 21
 AHEAD = 4096
 """Bytes from a block to what is asked for: less is too late at the ends of pages, more than twice that too early."""
 FROM_MEMORY = 2 * AHEAD
-"""The same where it comes from memory: of 64 MB a mean and variance, or sums along rows, take 0.95 of the time that they
-take with AHEAD (Zen 5, two threads), which is better for 8 MB in the third-level cache."""
+"""The same where it comes from memory: of 64 MB a mean and variance, or sums along rows, take 0.95 of the time that
+they take with AHEAD (Zen 5, two threads), which is better for 8 MB in the third-level cache."""
 
 
 def prefetch_rows(kernels: Sequence[Kernel]) -> list[Kernel]:
