@@ -88,14 +88,17 @@ def test_a_program_shrinks_to_the_one_line_that_matters():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of the jaxpr that completes the list
-def test_every_primitive_is_drawn_within_2000_jaxprs(monkeypatch):
-    """In a jaxpr, on the way to it (as what only transformations apply), or in what passes make of it."""
+def test_every_primitive_is_drawn_within_4000_jaxprs(monkeypatch):
+    """In a jaxpr, on the way to it (as what only transformations apply), or in what passes make of it.
+
+    From nine beginnings it took 930 to 1930; which one it is depends on the modules that are imported.
+    """
     ours = {p.name for p in registry.values() if type(p).__module__.startswith("tinytrace.")}
     wanted = ours - WAITING - OF_LONG_LINES
     seen, drawn = set(), itertools.count()
     monkeypatch.setattr(Primitive, "bind", counted(Primitive.bind, seen))
 
-    @settings(max_examples=2000, database=None, derandomize=True, phases=[Phase.generate], deadline=None)
+    @settings(max_examples=4000, database=None, derandomize=True, phases=[Phase.generate], deadline=None)
     @given(jaxprs())
     def draw(closed):
         names = {eqn.primitive.name for eqn in closed.jaxpr.walk()}

@@ -151,8 +151,7 @@ class Values:
         return isinstance(kind, IndexMap) and all(x.aval.size < eqn.outvars[0].aval.size for x in made)
 
     def _read_by_fold(self, eqn: JaxprEqn, kind: Lowered, reads: dict[Var, Reads]) -> None:
-        made = self._made(eqn.invars)
-        for x in sorted(made, key=self._is_moved) if isinstance(kind, Contraction) else made:
+        for x in sorted(self._made(eqn.invars), key=lambda x: isinstance(self.producers[x].kind, IndexMap)):
             if isinstance(kind, (Reduction, Scan1D)):
                 shape = domain_order(x.aval, kind)
                 _merge_same(reads.setdefault(x, {}), {(shape, self.level[x]): 1})
@@ -225,9 +224,6 @@ class Values:
         axes = domain_axes(x.aval.shape)
         node = Elements(self.producers, leaf, {})(x, axes)
         return node.op == "load" and all(stride_along(node.args[1], axis) is not None for axis in axes)
-
-    def _is_moved(self, x: Var) -> bool:
-        return isinstance(self.producers[x].kind, IndexMap)
 
     def _made(self, atoms: Iterable[Atom]) -> list[Var]:
         return [x for x in dict.fromkeys(atoms) if isinstance(x, Var) and x in self.producers]
