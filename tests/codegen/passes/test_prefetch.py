@@ -28,7 +28,8 @@ def text_of(function, *shape):
 def assert_same_bits(monkeypatch, limit, function, x):
     """Asking from a low limit on, a program gives the bits that it gives without."""
     plain = jax.tree.leaves(jax.jit(lambda x: function(x))(x))
-    monkeypatch.setattr(prefetch, limit, 4096)
+    for name in {limit, "LARGER_THAN_CACHES"}:
+        monkeypatch.setattr(prefetch, name, 4096)
     jax.clear_caches()
     asking = jax.jit(lambda x: function(x))
     assert "__builtin_prefetch(" in asking.lower(x).as_text()
@@ -59,6 +60,7 @@ IN_BLOCKS = {
     "products with a vector": lambda x: ((x * x[0]).sum(1), x.max(1)),
     "of doubles": lambda x: (x.astype(float).sum(1), x.min(1)),
     "of another part": lambda x: (x[1:, 7:].sum(1), x[1:, 7:].max(1)),
+    "a sum alone": lambda x: x.sum(1),
 }
 
 
@@ -75,4 +77,9 @@ def test_blocks_a_page_behind_are_asked_for_inside_of_the_array():
     assert "if ((4096 * i0 + 256 * i1_block + 2304) <= 16777216) {" in text
     assert "__builtin_prefetch((a + (4096 * i0 + 256 * i1_block + 16 * a_line + 2048)));" in text
     assert "__builtin_prefetch(" not in text_of(IN_BLOCKS["sums of rows"], 100, 4096)
-    assert "__builtin_prefetch(" not in text_of(lambda x: x.sum(1), 4096, 4096)
+
+
+def test_a_single_sum_asks_for_what_comes_from_memory():
+    assert "__builtin_prefetch(" not in text_of(lambda x: x.sum(1), 1024, 4096)
+    text = text_of(lambda x: x.sum(1), 4096, 4096)
+    assert "__builtin_prefetch((a + (4096 * i0 + 256 * i1_block + 16 * a_line + 2048)));" in text

@@ -5,6 +5,11 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     for (int64_t i0_chunk = begin; i0_chunk < end; i0_chunk++) {
         float b = 0.0f;
         for (int64_t i0_block = 0; i0_block < 8; i0_block++) {
+            if ((2048 * i0_chunk + 256 * i0_block + 2304) <= 16777216) {
+                for (int64_t a_line = 0; a_line < 16; a_line++) {
+                    __builtin_prefetch((a + (2048 * i0_chunk + 256 * i0_block + 16 * a_line + 2048)));
+                }
+            }
             float b_partial = 0.0f;
             #pragma omp simd reduction(+: b_partial)
             for (int64_t i0 = 0; i0 < 256; i0++) {
