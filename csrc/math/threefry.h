@@ -39,15 +39,16 @@ static inline uint64_t tt_threefry_fold(uint64_t key, uint64_t data) {
 }
 
 /* tt: tt_threefry_words; needs: tt_threefry */
-/* n random words: the counters 0, 1, ... are hashed in pairs, the first half of them with the second. */
-static inline void tt_threefry_words(uint64_t key, uint32_t *restrict out, int64_t n) {
+/* Of n random words those of pairs [begin, end): the counters 0, 1, ... are hashed in pairs, the first half of them with
+   the second; one may be left over. */
+static inline void tt_threefry_words(uint64_t key, uint32_t *restrict out, int64_t n, int64_t begin, int64_t end) {
     const int64_t half = n / 2, odd = n % 2;
-    for (int64_t i = 0; i < half; i++) {
+    for (int64_t i = begin; i < (end < half ? end : half); i++) {
         uint32_t x0 = (uint32_t)i, x1 = (uint32_t)(i + half + odd);
         tt_threefry(key, &x0, &x1);
         out[i] = x0, out[i + half + odd] = x1;
     }
-    if (odd) {
+    if (odd && end > half) {
         uint32_t x0 = (uint32_t)half, x1 = 0;
         tt_threefry(key, &x0, &x1);
         out[half] = x0;
@@ -86,7 +87,7 @@ __attribute__((noinline, target("prefer-vector-width=512")))
 #endif
 static void tt_random_words(const uint64_t *restrict key, uint32_t *restrict out, int64_t keys, int64_t n) {
     if (keys < n) {
-        for (int64_t k = 0; k < keys; k++) tt_threefry_words(key[k], out + k * n, n);
+        for (int64_t k = 0; k < keys; k++) tt_threefry_words(key[k], out + k * n, n, 0, n);
         return;
     }
     if (n == 4) {
@@ -114,6 +115,16 @@ static void tt_random_words(const uint64_t *restrict key, uint32_t *restrict out
     }
 }
 
+/* tt: tt_random_piece; needs: tt_threefry_words */
+/* Of n words of one key those of `pairs` pairs, the first of which has its first word at `piece`. */
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((noinline, target("prefer-vector-width=512")))
+#endif
+static void tt_random_piece(const uint64_t *restrict key, uint32_t *restrict out, const uint32_t *piece, int64_t n,
+                            int64_t pairs) {
+    tt_threefry_words(*key, out, n, piece - out, piece - out + pairs);
+}
+
 /* tt: tt_random_narrow; needs: tt_threefry */
 /* For each key, n numbers of `bytes` 1 or 2: the bytes of words, low first. */
 static inline void tt_random_narrow(const uint64_t *restrict key, uint8_t *restrict out, int64_t keys, int64_t n,
@@ -130,13 +141,26 @@ static inline void tt_random_narrow(const uint64_t *restrict key, uint8_t *restr
         }
 }
 
-/* tt: tt_random_wide; needs: tt_threefry */
-/* For each key, n 64-bit numbers: of 2n words, word i is the high half of number i, word n + i the low half. */
+/* tt: tt_threefry_wide; needs: tt_threefry */
+/* Of n 64-bit numbers those of [begin, end): of 2n words, word i is the high half of number i, word n + i the low half. */
+static inline void tt_threefry_wide(uint64_t key, uint64_t *restrict out, int64_t n, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) {
+        uint32_t x0 = (uint32_t)i, x1 = (uint32_t)(i + n);
+        tt_threefry(key, &x0, &x1);
+        out[i] = (uint64_t)x0 << 32 | x1;
+    }
+}
+
+/* tt: tt_random_wide; needs: tt_threefry_wide */
+/* For each key, n 64-bit numbers. */
 static inline void tt_random_wide(const uint64_t *restrict key, uint64_t *restrict out, int64_t keys, int64_t n) {
-    for (int64_t k = 0; k < keys; k++)
-        for (int64_t i = 0; i < n; i++) {
-            uint32_t x0 = (uint32_t)i, x1 = (uint32_t)(i + n);
-            tt_threefry(key[k], &x0, &x1);
-            out[k * n + i] = (uint64_t)x0 << 32 | x1;
-        }
+    for (int64_t k = 0; k < keys; k++) tt_threefry_wide(key[k], out + k * n, n, 0, n);
+}
+
+/* tt: tt_random_wide_piece; needs: tt_threefry_wide */
+/* Of n 64-bit numbers of one key up to `count` from `piece` on. */
+static inline void tt_random_wide_piece(const uint64_t *restrict key, uint64_t *restrict out, const uint64_t *piece,
+                                        int64_t n, int64_t count) {
+    const int64_t begin = piece - out;
+    tt_threefry_wide(*key, out, n, begin, n - begin < count ? n : begin + count);
 }

@@ -290,19 +290,19 @@ class Routine(NamedTuple):
     In `calls` the places in0, in1, ... and out0, ... are pointers to the operands and results; the place scratch is a
     workspace of `scratch` bytes, if there is one. Where there is a `batch`, these are the leading dimensions of all
     operands and results: the calls are for what is left of them, once for each index, in any order, and take `flops`.
+    So are those for `pieces` of the first result, in which the place piece says where that piece begins.
     """
 
     calls: tuple[Formula, ...]
     scratch: int | None = None
     batch: tuple[int, ...] = ()
     flops: int = 0
-    has_status: bool = False
-    """Do the calls return what an entry returns (csrc/tt_host.h)?"""
+    pieces: int = 1
+    piece: int = 0  # elements from the beginning of a piece to that of the next
+    has_status: bool = False  # do the calls return what an entry returns (csrc/tt_host.h)?
     takes_complex: bool = False
-    separate: int = 0
-    """So many of the last calls make one result each, in order: not called where nobody reads it."""
-    optional: bool = False
-    """Is the address of a result that nobody reads 0?"""
+    separate: int = 0  # so many of the last calls make one result each, in order: not called where nobody reads it
+    optional: bool = False  # is the address of a result that nobody reads 0?
 
 
 class HostCall(NamedTuple):

@@ -254,6 +254,12 @@ class RandomFoldIn(KeyOperation):
         return Scalar(operation(self.name, dtypes, out_avals[0].dtype, folded, self.by_threefry, 0))
 
 
+PAIRS = 1 << 12
+"""How many pairs of words one key makes in one call: threads share the calls."""
+FLOPS_OF_A_PAIR = 80
+"""Additions, rotations and exclusive ors of integers."""
+
+
 class RandomBits(KeyOperation):
     """`random_bits[bit_width=32 shape=(3,)] keys: key<fry>[n]` is u32[n,3]."""
 
@@ -285,6 +291,11 @@ class RandomBits(KeyOperation):
     def threefry_in_c(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, bit_width: int,
                       shape: tuple[int, ...]) -> Kind:
         keys, n = in_avals[0].size, math.prod(shape)
+        named = {32: "tt_random_piece", 64: "tt_random_wide_piece"}.get(bit_width, "")
+        pieces = -(-n * bit_width // (64 * PAIRS))
+        if keys == 1 and named and pieces > 1:
+            call = call_named(named, place("in0"), place("out0"), place("piece"), n, PAIRS)
+            return Routine((call,), pieces=pieces, piece=PAIRS, flops=FLOPS_OF_A_PAIR * PAIRS)
         if bit_width == 32:
             return Routine((call_named("tt_random_words", place("in0"), place("out0"), keys, n),))
         if bit_width == 64:

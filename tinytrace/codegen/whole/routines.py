@@ -10,7 +10,7 @@ import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear
 from tinytrace.codegen.ir.kernel import Kernel, Nest
-from tinytrace.codegen.ir.nodes import Node, literal, local, number
+from tinytrace.codegen.ir.nodes import Node, axis, literal, local, number
 from tinytrace.codegen.ir.procedures import STATUS, Procedure
 from tinytrace.codegen.ir.statements import Buffer, Call, Declare, For, Place, Stmt, Store
 from tinytrace.codegen.plan.elements import domain_axes
@@ -46,9 +46,15 @@ def routine(scope: Scope, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
     procedure = Procedure(eqn.primitive.name, calls, meaning, STATUS if kind.has_status else "")
     loops, (which,) = merge_loops(axes, [flat_offset(axes, kind.batch)])
     places = {name: _part(place, which, math.prod(kind.batch)) for name, place in places.items()}
+    if kind.pieces > 1:
+        at = axis(scope.unit.names.fresh("piece"), kind.pieces)
+        whole = places["out0"]
+        assert not isinstance(whole, Node)
+        places["piece"] = whole[0], linear(0, [(at, kind.piece)])
+        loops = [*loops, at]
     body: list[Stmt] = [Call(procedure, places, outs, flops=kind.flops)]
-    for axis in reversed(loops):
-        body = [For(axis, number(0), number(axis.args[1]), body, independent=True)]
+    for index in reversed(loops):
+        body = [For(index, number(0), number(index.args[1]), body, independent=True)]
     return [Nest(scope.equations(eqn), body=[*declared, *body])]
 
 
@@ -80,6 +86,8 @@ def _meaning(eqn: JaxprEqn, function: Callable[..., Any], batch_dims: int = 0
                            for atoms in (eqn.invars, eqn.outvars))
 
     def meaning(places: dict[str, NDArray]) -> None:
+        if "piece" in places and places["piece"].size < places["out0"].size:
+            return  # the first piece's call has computed all
         ins = [places[f"in{k}"][:aval.size].reshape(aval.shape) for k, aval in enumerate(in_avals)]
         results = function(*ins)
         outs = results if isinstance(results, (list, tuple)) else [results]
