@@ -161,6 +161,70 @@ static inline float tt_round_plain_bf16(float x) {
 /* The bfloat16 that x is. */
 static inline uint16_t tt_exact_to_bf16(float x) { return (uint16_t)(tt_bits_f32(x) >> 16); }
 
+/* tt: tt_words_bf16; needs:  */
+/* A vector of what the CPU has, of words of two bfloat16 or of floats. In memory it begins anywhere. */
+#if defined(__AVX512F__)
+enum { TT_WORDS = 16 };
+#elif defined(__AVX2__)
+enum { TT_WORDS = 8 };
+#else
+enum { TT_WORDS = 4 };
+#endif
+typedef uint32_t tt_words_bf16 __attribute__((vector_size(4 * TT_WORDS)));
+typedef uint32_t tt_any_words_bf16 __attribute__((vector_size(4 * TT_WORDS), may_alias, aligned(2)));
+
+/* tt: tt_round_words_bf16; needs: tt_words_bf16 */
+/* Plain results as tt_round_plain_bf16 rounds them, but for the lower halves, which hold what is left. An instruction for
+   dot products adds two products of two bytes each: here 0x7FFF and the last bit that stays, times 1. */
+static inline tt_words_bf16 tt_round_words_bf16(tt_words_bf16 x) {
+#ifdef __AVX512VNNI__
+    tt_words_bf16 added = (x & 0x10000u) | 0x7FFFu, ones = (tt_words_bf16){0} + 0x10001u;
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(x) : "v"(added), "v"(ones));
+    return x;
+#else
+    return x + 0x7FFFu + (x >> 16 & 1);
+#endif
+}
+
+/* tt: tt_widen_bf16; needs: tt_words_bf16, tt_bf16_to_f32 */
+/* A strip of bfloat16 as floats: of each vector of words those in the lower halves, then those in the upper ones. So
+   nothing is moved across a vector. What is left over stays in its order. */
+static inline void tt_widen_bf16(float *restrict to, const uint16_t *restrict from, int64_t n) {
+    int64_t done = n / (2 * TT_WORDS) * (2 * TT_WORDS);
+    for (int64_t i = 0; i < done; i += 2 * TT_WORDS) {
+        tt_words_bf16 both = *(const tt_any_words_bf16 *)(from + i);
+        *(tt_any_words_bf16 *)(to + i) = both << 16;
+        *(tt_any_words_bf16 *)(to + i + TT_WORDS) = both & 0xFFFF0000u;
+    }
+    for (int64_t i = done; i < n; i++)
+        to[i] = tt_bf16_to_f32(from[i]);
+}
+
+/* tt: tt_round_strip_bf16; needs: tt_words_bf16, tt_round_words_bf16, tt_round_plain_bf16 */
+/* A strip of plain results, each rounded to bfloat16, as floats; in any order. */
+static inline void tt_round_strip_bf16(float *restrict strip, int64_t n) {
+    int64_t done = n / TT_WORDS * TT_WORDS;
+    for (int64_t i = 0; i < done; i += TT_WORDS) {
+        tt_any_words_bf16 *all = (tt_any_words_bf16 *)(strip + i);
+        *all = tt_round_words_bf16(*all) & 0xFFFF0000u;
+    }
+    for (int64_t i = done; i < n; i++)
+        strip[i] = tt_round_plain_bf16(strip[i]);
+}
+
+/* tt: tt_narrow_bf16; needs: tt_words_bf16, tt_round_words_bf16, tt_plain_to_bf16 */
+/* A strip of plain results in tt_widen_bf16's order, each rounded to bfloat16 and put where it belongs. */
+static inline void tt_narrow_bf16(uint16_t *restrict to, const float *restrict from, int64_t n) {
+    int64_t done = n / (2 * TT_WORDS) * (2 * TT_WORDS);
+    for (int64_t i = 0; i < done; i += 2 * TT_WORDS) {
+        tt_words_bf16 lower = tt_round_words_bf16(*(const tt_any_words_bf16 *)(from + i));
+        tt_words_bf16 upper = tt_round_words_bf16(*(const tt_any_words_bf16 *)(from + i + TT_WORDS));
+        *(tt_any_words_bf16 *)(to + i) = lower >> 16 | (upper & 0xFFFF0000u);
+    }
+    for (int64_t i = done; i < n; i++)
+        to[i] = tt_plain_to_bf16(from[i]);
+}
+
 /* tt: tt_nextafter_bf16; needs: tt_bits_f32, tt_float_f32 */
 /* As tt_nextafter_f32, in steps of a bfloat16's last bit. */
 static inline float tt_nextafter_bf16(float x, float y) {

@@ -138,6 +138,7 @@ PROGRAMS = {
     "half": (lambda x, y: (x * y).sum(1), jax.ShapeDtypeStruct((64, 100), np.float16),
              jax.ShapeDtypeStruct((64, 100), np.float16)),
     "half_strips": (lambda x: jnp.maximum(x * 2 + 1, x) * x, jax.ShapeDtypeStruct((5000,), np.float16)),
+    "bfloat16_strips": (lambda x: jnp.maximum(x * 2 + 1, x) * x, jax.ShapeDtypeStruct((5000,), jnp.bfloat16)),
 }
 
 

@@ -45,6 +45,7 @@ from tinytrace.codegen.passes import (
 from tinytrace.codegen.schedule import column_folds, inner_simd
 from tinytrace.codegen.whole import gemm, panels, scatter
 from tinytrace.core import kinds
+from tinytrace.core.dtypes import BFLOAT16, FLOAT16
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.testing.strategies import programs_with_arguments
 
@@ -66,6 +67,7 @@ def small(monkeypatch):
         (panels, "PANEL", 96), (panels, "FEWEST", 4), (panels, "MOST", 8),
         (tiling, "FEWEST", 2), (tiling, "LARGE", 16), (tiling, "LANES", 4),
         (quotients, "LANES", 2), (half_strips, "FEWEST", 4), (half_strips, "LONGEST", 8), (strips, "VECTOR", 2),
+        (half_strips, "REGISTERS", {FLOAT16: 64, BFLOAT16: 4}),
         (narrow_gathers, "FEWEST", 4), (narrow_gathers, "LONGEST", 8), (narrow_gathers, "WORTH", 1),
         (parallel_folds, "FEWEST", 4), (parallel_folds, "ALIGNED", 1), (repeated_divisors, "FEWEST", 4),
     ]:  # fmt: skip

@@ -224,7 +224,7 @@ def test_exact_operations_on_halves_are_not_rounded_again(dtype):
     x = random(1000).astype(dtype)
     exact = same(lambda x: (jnp.maximum(x, -x), jnp.where(x > 0, x, abs(x)), jnp.floor(x), x % x[0]), x, tolerance=0)
     assert all(out.dtype == x.dtype for out in exact)
-    text = jax.jit(lambda x: jnp.maximum(jnp.maximum(x, -x) * x, x)).lower(x).as_text()
+    text = jax.jit(lambda x: jnp.maximum(jnp.maximum(x, -x) * x, x)).lower(x[:896]).as_text()  # strips without a rest
     assert text.count("tt_round_") == 1
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Buffer, For, Row, Stmt, expressions, nested, written
+from tinytrace.codegen.passes.half_strips import REGISTERS
 from tinytrace.codegen.schedule.lane_simd import TILE_BYTES
 
 UNROLL = '#pragma GCC optimize("peel-loops") /* loops over short rows are unrolled, so that rows are registers */\n'
@@ -29,7 +30,7 @@ def unrolled(kernels: Sequence[Kernel]) -> list[str]:
     """Return the lines that a program begins with, so that short rows are registers."""
     widest = 0
     for body in _bodies(kernels):
-        rows = {stmt.buffer for stmt in nested(body) if isinstance(stmt, Row) and stmt.buffer.nbytes <= TILE_BYTES}
+        rows = {stmt.buffer for stmt in nested(body) if isinstance(stmt, Row) and _is_short(stmt.buffer)}
         if not rows:
             continue
         if not rows.isdisjoint(_taken_apart(body)) or any(row.nbytes not in (16, *VECTORS) for row in rows):
@@ -46,6 +47,11 @@ def has_few_turns(loop: For) -> bool:
         return False
     return any(buffer.space == "row" and buffer.nbytes in (16, *VECTORS) for stmt in inside
                for buffer, _ in _places(stmt))
+
+
+def _is_short(row: Buffer) -> bool:
+    """Is a row to be registers?"""
+    return row.nbytes <= TILE_BYTES or (row.wide and row.size <= REGISTERS.get(row.dtype, 0))
 
 
 def _bodies(kernels: Sequence[Kernel]) -> Iterator[Sequence[Stmt]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tinytrace.core.dtypes import DType, short_name
 from tinytrace.core.formulas import Formula, call_named, parts, place
 from tinytrace.records import dataclass
 
@@ -45,21 +46,24 @@ def stream(nbytes: int) -> Procedure:
 
 
 @functools.cache
-def widen_halves(count: int) -> Procedure:
-    """Return the conversion of `count` float16 at the place `from` to floats in the strip `to`."""
-    return Procedure("widen", (call_named("tt_widen_f16", place("to"), place("from"), count),), _copied(count))
+def widen_halves(count: int, dtype: DType) -> Procedure:
+    """Return the conversion of `count` two-byte floats at the place `from` to floats in the strip `to`."""
+    call = call_named(f"tt_widen_{short_name(dtype)}", place("to"), place("from"), count)
+    return Procedure("widen", (call,), _copied(count))
 
 
 @functools.cache
-def round_halves(count: int) -> Procedure:
-    """Return the rounding of the `count` floats in `strip` to float16: in the kernel's terms they are that already."""
-    return Procedure("round", (call_named("tt_round_strip_f16", place("strip"), count),), lambda places: None)
+def round_halves(count: int, dtype: DType) -> Procedure:
+    """Return the rounding of the `count` floats in `strip` to two bytes: for the kernel they are that already."""
+    call = call_named(f"tt_round_strip_{short_name(dtype)}", place("strip"), count)
+    return Procedure("round", (call,), lambda places: None)
 
 
 @functools.cache
-def narrow_halves(count: int) -> Procedure:
-    """Return the conversion of the `count` floats in the strip `from` to float16 at the place `to`."""
-    return Procedure("narrow", (call_named("tt_narrow_f16", place("to"), place("from"), count),), _copied(count))
+def narrow_halves(count: int, dtype: DType) -> Procedure:
+    """Return the conversion of the `count` floats in the strip `from` to two-byte floats at the place `to`."""
+    call = call_named(f"tt_narrow_{short_name(dtype)}", place("to"), place("from"), count)
+    return Procedure("narrow", (call,), _copied(count))
 
 
 def _copied(count: int) -> Callable[[dict[str, np.ndarray[Any, Any]]], None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from tinytrace.codegen.ir.arithmetic import constant_of, linear
 from tinytrace.codegen.ir.nodes import Node, axis, number
 from tinytrace.codegen.ir.rewriting import Replacement
-from tinytrace.codegen.ir.statements import Call, Combine, Declare, For, Stmt, Store, When, with_body
+from tinytrace.codegen.ir.statements import Call, Combine, Declare, For, Stmt, Store, When, expressions, with_body
 from tinytrace.codegen.passes.streaming_stores import rest_of
 from tinytrace.records import replace
 
@@ -66,22 +66,25 @@ def folds_into_variables(body: Sequence[Stmt]) -> bool:
 
 
 def in_strips(loop: For, body: Sequence[Stmt], longest: int,
-              inside: Callable[[Sequence[Stmt], Node, int], list[Stmt]]) -> list[Stmt]:
+              inside: Callable[[Sequence[Stmt], Node, int], list[Stmt]], multiple: int | None = None) -> list[Stmt]:
     """Return a loop from 0 as loops over strips.
 
     Args:
       body: that of the loop, in which a strip is written.
       longest: the most elements of a strip; a loop of so many is one strip.
       inside: makes the statements of a strip from its body, the variable of its loops and its length.
+      multiple: of how many elements a strip has a multiple, if not of `VECTOR`.
     """
     extent = int(loop.axis.args[1])
     if extent <= longest and not loop.grain:
         return inside(body, loop.axis, extent)
     if folds_into_variables(body):
         return [loop]
-    size = max(1, extent // -(-extent // longest) // VECTOR) * VECTOR  # so that little is left after the last strip
+    multiple = multiple or VECTOR
+    size = max(1, extent // -(-extent // longest) // multiple) * multiple  # so that little is left after the last strip
     strips, name = extent // size, str(loop.axis.args[0])
-    strip, lane = axis(f"{name}_strip", strips), axis(name, size)
+    around = {str(outer.args[0]) for stmt in body for root in expressions(stmt) for outer in root.axes}
+    strip, lane = axis(fresh_name(f"{name}_strip", around), strips), axis(name, size)
     moved = Replacement({loop.axis: linear(0, [(strip, size), (lane, 1)])}).of(body)
     main = For(strip, number(0), number(strips), inside(moved, lane, size), independent=loop.independent,
                grain=min(strips, -(-loop.grain // size)))
