@@ -105,6 +105,7 @@ static void ask_for_workspace(struct batch *t) {
     int m = (int)t->m, n = (int)t->n;
     switch (t->kind) {
     case TT_GEQRF:
+        if (!is_complex(t->type)) return; /* that is ours */
         geqrf(t->type, m, n, NULL, NULL, &w);
         t->work = asked(t->type, answer);
         orgqr(t->type, m, (int)columns_of_q(t), (int)least(m, n), NULL, NULL, &w);
@@ -112,7 +113,7 @@ static void ask_for_workspace(struct batch *t) {
     case TT_SYEVD: syevd(t->type, t->options, n, NULL, NULL, &w); break;
     case TT_GESDD:
         if (is_by_qr(t)) m = n = (int)least(m, n);
-        gesdd(t->type, is_by_qr(t) && t->out[1] ? "S" : jobz(t), m, n, NULL, NULL, NULL, NULL, &w);
+        gesdd(t->type, jobz(t), m, n, NULL, NULL, NULL, NULL, &w);
         break;
     case TT_GEEV: geev(t->type, vectors_of(t), n, NULL, NULL, NULL, NULL, &w); break;
     case TT_GEES: gees(t->type, t->out[1] != NULL, n, NULL, NULL, NULL, &w); break;

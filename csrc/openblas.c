@@ -29,8 +29,9 @@ static int32_t open_once(const char *path) {
     else unsetenv("OPENBLAS_NUM_THREADS");
     free(saved);
     if (!library) return -1;
+    if (tt_blas_find(library, openblas_function)) return -1; /* LAPACK alone would have threads of its own */
     tt_lapack_find(library, openblas_function);
-    return tt_blas_find(library, openblas_function);
+    return 0;
 }
 
 /* Threads that load their first programs at the same time find it loaded by one of them: others may be multiplying. */

@@ -132,7 +132,8 @@ struct chosen {
 };
 
 #if defined(__x86_64__)
-/* Sixteen keys a step, or eight long ones. Whole vectors are stored: to store chosen lanes takes some CPUs a hundred cycles. */
+/* Sixteen keys a step, or eight long ones. Whole vectors are stored: to store chosen lanes takes some CPUs a hundred
+   cycles. */
 WITH_AVX512 static int64_t keep_in_vectors(const uint32_t *in, int64_t n, struct turn t, uint32_t bound, uint32_t *few,
                                            uint32_t *places, int64_t *kept) {
     const __m512i bounds = _mm512_set1_epi32((int32_t)bound), step = _mm512_set1_epi32(16);

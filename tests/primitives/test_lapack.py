@@ -231,8 +231,9 @@ def test_reflections_of_columns_make_the_whole(level, shape, full, dtype):
     before = lib.tt_lapack_set_vectors(level)
     try:
         with enable_x64(True):
+            a = matrices(*shape, dtype=dtype, rng=np.random.default_rng(sum(shape)))  # no diagonal is nearly zero
             for scale in (1.0, 2.0 ** -100, 2.0 ** 100):
-                check_qr(matrices(*shape, dtype=dtype) * np.dtype(dtype).type(scale), full, scale)
+                check_qr(a * np.dtype(dtype).type(scale), full, scale)
     finally:
         lib.tt_lapack_set_vectors(before)
 
@@ -241,9 +242,10 @@ def test_reflections_of_columns_make_the_whole(level, shape, full, dtype):
 @pytest.mark.parametrize("shape", [(70, 35), (35, 70), (100, 54), (99, 54), (300, 1), (1, 300), (33, 200), (5, 40)],
                          ids=str)  # fmt: skip
 def test_singular_values_of_long_matrices_are_those_of_a_triangle(dtype, shape):
-    """Where LAPACK begins with QR, the vectors have LAPACK's signs."""
+    """Also where LAPACK begins with no QR. Signs of its vectors depend on what is rounded: of one matrix in fifty some
+    are another BLAS's turned round."""
     with enable_x64(True):
-        a, k = matrices(*shape, dtype=dtype), min(shape)
+        a, k = matrices(*shape, dtype=dtype, rng=np.random.default_rng(sum(shape))), min(shape)
         wide = np.finfo(dtype).eps * 1000
         for full in (False, True):
             u, s, vt = map(np.asarray, linalg.svd(a, full_matrices=full))
@@ -253,8 +255,9 @@ def test_singular_values_of_long_matrices_are_those_of_a_triangle(dtype, shape):
                 np.testing.assert_allclose(one, np.eye(len(one)), atol=wide)
             np.testing.assert_allclose(u[:, :k] * s @ vt[:k], a, atol=wide)
             np.testing.assert_allclose(s, wanted[1], atol=wide)
-            if dtype == "float64" and max(shape) >= k * 11 // 6:
-                np.testing.assert_allclose(u[:, :k], wanted[0][:, :k], atol=1e-9)
+            if dtype == "float64":
+                products = np.abs((u[:, :k] * wanted[0][:, :k]).sum(0))
+                np.testing.assert_allclose(products, 1, atol=1e-9)  # the same vectors
         alone = linalg.svd(a, compute_uv=False)
         np.testing.assert_allclose(np.asarray(alone), wanted[1], atol=wide)
         a[3 % shape[0], 20 % shape[1]] = np.nan

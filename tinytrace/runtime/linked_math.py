@@ -14,8 +14,8 @@ from typing import Protocol
 LINKED = "-DTT_LINKED_MATH"
 """Told to the compiler where a program declares what it is linked to; else a program defines all that it calls."""
 
-_kept: dict[tuple[tuple[str, ...], str], bytes] = {}
-"""Objects by what made them: command and text. There are as many as there are functions and sets of flags."""
+_kept: dict[str, bytes] = {}
+"""Objects by what they were made from: command and text. There are as many as there are functions and sets of flags."""
 
 
 class KeptMath(Protocol):
@@ -40,11 +40,11 @@ class MathObjects:
     def __init__(self, folder: str, proper: Sequence[str], texts: Mapping[str, str],
                  kept: KeptMath | None = None) -> None:
         self._folder, self._proper, self._texts, self._kept_on_disk = folder, tuple(proper), texts, kept
-        for name, text in texts.items():
-            made = (self._proper, text)
-            if kept and made not in _kept and (data := kept.recall(self._made_from(name))) is not None:
-                _kept[made] = data
-        self._missing = [name for name, text in texts.items() if (self._proper, text) not in _kept]
+        self._made_from = {name: "\0".join((*self._proper, text)) for name, text in texts.items()}
+        for made_from in self._made_from.values():
+            if kept and made_from not in _kept and (data := kept.recall(made_from)) is not None:
+                _kept[made_from] = data
+        self._missing = [name for name, made_from in self._made_from.items() if made_from not in _kept]
         self.objects = tuple(f"{name}.o" for name in texts)
         self.files = (*self.objects, *(f"{name}.c" for name in self._missing))
         """What is in the folder until the program is linked."""
@@ -58,7 +58,7 @@ class MathObjects:
             if name in self._missing:
                 self._write(f"{name}.c", text.encode())
             else:
-                self._write(f"{name}.o", _kept[self._proper, text])
+                self._write(f"{name}.o", _kept[self._made_from[name]])
 
     def commands(self) -> dict[str, tuple[str, ...]]:
         """Return by each object's file what makes its assembly; a command that reads nothing fails when it is run."""
@@ -76,12 +76,9 @@ class MathObjects:
         """
         for name in self._missing:
             with open(os.path.join(self._folder, f"{name}.o"), "rb") as file:
-                _kept[self._proper, self._texts[name]] = data = file.read()
+                _kept[self._made_from[name]] = data = file.read()
             if self._kept_on_disk:
-                self._kept_on_disk.remember(self._made_from(name), data)
-
-    def _made_from(self, name: str) -> str:
-        return "\0".join((*self._proper, self._texts[name]))
+                self._kept_on_disk.remember(self._made_from[name], data)
 
     def _write(self, name: str, data: bytes) -> None:
         with open(os.path.join(self._folder, name), "xb") as file:
