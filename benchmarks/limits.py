@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 SOURCE = pathlib.Path(__file__).parent / "limits.c"
-VECTOR = 64  # bytes
+LINE = 64  # bytes of a cache line: each thread's part begins on one
 SIZES = [1 << k for k in range(17, 28)]
 """Working sets in bytes, from 128 KiB to 128 MiB: each cache, and the memory beyond."""
-FLOPS_PER_TURN = 2 * 16 * 16
 
 
 @dataclass
@@ -49,18 +48,19 @@ def measure_limits(threads: int) -> Limits:
     limits = Limits(threads)
     source, target = _aligned(SIZES[-1]), _aligned(SIZES[-1])
     with ThreadPoolExecutor(threads) as pool:
-        limits.flops = threads * FLOPS_PER_TURN * _rate(pool, threads, lambda _, n: library.limit_multiply_add(n), 1000)
+        limits.flops = threads * library.limit_flops_per_turn() * _rate(
+            pool, threads, lambda _, n: library.limit_multiply_add(n), 1000)
         for size in SIZES:
-            part = size // threads // VECTOR * VECTOR
+            part = size // threads // LINE * LINE
 
             def read(i: int, n: int, part: int = part) -> None:
-                library.limit_read(source + i * part, part // VECTOR, n)
+                library.limit_read(source + i * part, part, n)
 
             def copy(i: int, n: int, part: int = part) -> None:
-                library.limit_copy(source + i * part // 2, target + i * part // 2, part // VECTOR // 2, n)
+                library.limit_copy(source + i * part // 2, target + i * part // 2, part // 2, n)
 
             def stream(i: int, n: int, part: int = part) -> None:
-                library.limit_stream(source + i * part // 2, target + i * part // 2, part // VECTOR // 2, n)
+                library.limit_stream(source + i * part // 2, target + i * part // 2, part // 2, n)
 
             limits.read[size] = threads * part * _rate(pool, threads, read)
             limits.copy[size] = threads * part * max(_rate(pool, threads, copy), _rate(pool, threads, stream))
@@ -94,6 +94,7 @@ def _compile(target: pathlib.Path) -> ctypes.CDLL:
     library.limit_read.argtypes = [address, count, count]
     library.limit_copy.argtypes = library.limit_stream.argtypes = [address, address, count, count]
     library.limit_multiply_add.argtypes = [count]
+    library.limit_flops_per_turn.restype = count
     library.limit_read.restype = library.limit_multiply_add.restype = ctypes.c_float
     return library
 
