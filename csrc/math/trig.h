@@ -203,14 +203,22 @@ __attribute__((visibility("hidden"))) tt_f32x8 tt_trig_mended_8(tt_f32x8 y, tt_f
         tt_trig_mend_f32((float *)&y, (const float *)&x, (const float *)&shift, 8);
     return y;
 }
+/* A function that is linked has variants for wider vectors than this CPU's: they call this one, and never run. */
+#if defined(__AVX512F__) || defined(TT_LINKED_MATH)
 #ifdef __AVX512F__
+#define TT_FOR_16
+#else
+#define TT_FOR_16 __attribute__((target("avx512f")))
+#endif
 typedef float tt_f32x16 __attribute__((vector_size(64)));
 typedef int32_t tt_i32x16 __attribute__((vector_size(64)));
 typedef int8_t tt_i8x16 __attribute__((vector_size(16)));
 union tt_far_16 { tt_i8x16 lanes; uint64_t words[2]; };
 
-tt_f32x16 tt_trig_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) __asm__("_ZGVeN16vvv_tt_trig_mended_f32");
-__attribute__((visibility("hidden"))) tt_f32x16 tt_trig_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) {
+TT_FOR_16 tt_f32x16 tt_trig_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift)
+    __asm__("_ZGVeN16vvv_tt_trig_mended_f32");
+__attribute__((visibility("hidden"))) TT_FOR_16
+tt_f32x16 tt_trig_mended_16(tt_f32x16 y, tt_f32x16 x, tt_f32x16 shift) {
     union tt_far_16 far = {__builtin_convertvector(((tt_i32x16)x & 0x7FFFFFFF) >= 0x48000000, tt_i8x16)};
     if (__builtin_expect((far.words[0] | far.words[1]) != 0, 0))
         tt_trig_mend_f32((float *)&y, (const float *)&x, (const float *)&shift, 16);

@@ -197,14 +197,21 @@ __attribute__((visibility("hidden"))) tt_f64x4 tt_trig_mended_f64_4(tt_f64x4 y, 
         tt_trig_mend_f64((double *)&y, (const double *)&x, (const double *)&which, 4);
     return y;
 }
+#if defined(__AVX512F__) || defined(TT_LINKED_MATH) /* why: see tt_trig_mended_f32 */
 #ifdef __AVX512F__
+#define TT_FOR_8
+#else
+#define TT_FOR_8 __attribute__((target("avx512f")))
+#endif
 typedef double tt_f64x8 __attribute__((vector_size(64)));
 typedef int64_t tt_i64x8 __attribute__((vector_size(64)));
 typedef int8_t tt_i8x8 __attribute__((vector_size(8)));
 union tt_far_f64_8 { tt_i8x8 lanes; uint64_t word; };
 
-tt_f64x8 tt_trig_mended_f64_8(tt_f64x8 y, tt_f64x8 x, tt_f64x8 which) __asm__("_ZGVeN8vvv_tt_trig_mended_f64");
-__attribute__((visibility("hidden"))) tt_f64x8 tt_trig_mended_f64_8(tt_f64x8 y, tt_f64x8 x, tt_f64x8 which) {
+TT_FOR_8 tt_f64x8 tt_trig_mended_f64_8(tt_f64x8 y, tt_f64x8 x, tt_f64x8 which)
+    __asm__("_ZGVeN8vvv_tt_trig_mended_f64");
+__attribute__((visibility("hidden"))) TT_FOR_8
+tt_f64x8 tt_trig_mended_f64_8(tt_f64x8 y, tt_f64x8 x, tt_f64x8 which) {
     union tt_far_f64_8 far = {__builtin_convertvector(((tt_i64x8)x & 0x7FFFFFFFFFFFFFFF) >= 0x41B0000000000000, tt_i8x8)};
     if (__builtin_expect(far.word != 0, 0))
         tt_trig_mend_f64((double *)&y, (const double *)&x, (const double *)&which, 8);

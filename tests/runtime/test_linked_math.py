@@ -1,5 +1,6 @@
 """Math functions that are compiled once and linked: the same bits, once in a process, and never a reason to fail."""
 
+import platform
 import shutil
 import subprocess
 
@@ -166,6 +167,26 @@ def test_where_one_cannot_be_compiled_the_program_defines_it(found, tmp_path, mo
     assert len(commands) == 1
     assert linked_math._kept == {}
     assert results(found, tmp_path / "a", source, np.float32([1, 2]))
+
+
+def linked_with(name):
+    """A long function and those that it is linked to, each with the text that defines it alone."""
+    return linked_functions(math_functions({name: OFTEN}))
+
+
+@pytest.mark.not_quick
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="variants for several widths exist on x86-64 alone")
+@pytest.mark.parametrize("cpu", ["haswell", "znver3", "skylake-avx512"])
+@pytest.mark.parametrize("name", [name for name in LONG if len(linked_with(name)) > 1])
+def test_what_variants_for_vectors_call_is_there_whatever_width_the_cpu_has(name, cpu, tmp_path):
+    """gcc makes variants for vectors wider than the CPU's too: these never run, but they are linked."""
+    objects = []
+    for each, text in linked_with(name).items():
+        objects.append(str(tmp_path / f"{each}.o"))
+        subprocess.run([*GCC, f"-march={cpu}", "-fPIC", "-DTT_LINKED_MATH", "-c", "-o", objects[-1], "-"],
+                       input=text, check=True, text=True)
+    done = subprocess.run(["gcc", "-shared", "-o", str(tmp_path / "all.so"), *objects], capture_output=True, text=True)
+    assert not done.returncode, done.stderr[:1000]
 
 
 @pytest.mark.not_quick
