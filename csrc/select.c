@@ -46,18 +46,6 @@ struct look {
     int64_t below[PARTS_OF_LINE], found[PARTS_OF_LINE];
 };
 
-/* Keys of elements of four bytes, as key_of has them, in vectors. */
-static void keys_of_words(const uint32_t *in, int64_t n, struct order o, uint32_t *keys) {
-    uint32_t sign = (uint32_t)o.sign, infinity = (uint32_t)o.infinity;
-    if (o.kind & TT_FLOAT)
-        for (int64_t i = 0; i < n; i++) {
-            uint32_t bits = in[i] == sign ? 0 : (in[i] & ~sign) > infinity ? ~sign : in[i];
-            keys[i] = bits ^ ((0 - (bits >> 31)) | sign);
-        }
-    else
-        for (int64_t i = 0; i < n; i++) keys[i] = in[i] ^ (o.kind & TT_SIGNED ? sign : 0);
-}
-
 #define GATHER(TYPE, KEYS)                                                                                        \
     for (int64_t k = 0; k < n; k++) {                                                                             \
         ((TYPE *)between)[found] = ((const TYPE *)line)[i + k];                                                \
@@ -66,35 +54,34 @@ static void keys_of_words(const uint32_t *in, int64_t n, struct order o, uint32_
 
 static void look_at_words(struct look *l, int64_t part, int64_t begin, int64_t end) {
     uint32_t keys[STRIP], low = (uint32_t)l->low, range = (uint32_t)l->range;
-    const char *line = l->line;
-    char *between = l->between + begin * 4;
-    int64_t below = 0, found = 0;
-    for (int64_t i = begin; i < end; i += STRIP) {
-        int64_t n = least(STRIP, end - i);
-        uint32_t fewer = 0;
-        keys_of_words((const uint32_t *)line + i, n, l->s->order, keys);
-        for (int64_t k = 0; k < n; k++) fewer += keys[k] < low;
-        below += fewer;
-        GATHER(uint32_t, keys)
-    }
-    l->below[part] = below;
-    l->found[part] = found;
-}
-
-static void look_at_others(struct look *l, int64_t part, int64_t begin, int64_t end) {
-    uint64_t keys[STRIP], low = l->low, range = l->range;
-    struct order o = l->s->order;
-    int32_t bytes = o.bytes;
+    int32_t bytes = l->s->order.bytes;
     const char *line = l->line;
     char *between = l->between + begin * bytes;
     int64_t below = 0, found = 0;
     for (int64_t i = begin; i < end; i += STRIP) {
         int64_t n = least(STRIP, end - i);
-        for (int64_t k = 0; k < n; k++) keys[k] = key_of(bits_at(line, i + k, bytes), o);
-        for (int64_t k = 0; k < n; k++) below += keys[k] < low;
-        if (bytes == 8) GATHER(uint64_t, keys)
+        uint32_t fewer = 0;
+        word_keys(line, i, n, l->s->order, keys);
+        for (int64_t k = 0; k < n; k++) fewer += keys[k] < low;
+        below += fewer;
+        if (bytes == 4) GATHER(uint32_t, keys)
         else if (bytes == 2) GATHER(uint16_t, keys)
         else GATHER(uint8_t, keys)
+    }
+    l->below[part] = below;
+    l->found[part] = found;
+}
+
+static void look_at_long(struct look *l, int64_t part, int64_t begin, int64_t end) {
+    uint64_t keys[STRIP], low = l->low, range = l->range;
+    const uint64_t *line = (const uint64_t *)l->line;
+    char *between = l->between + begin * (int64_t)sizeof *line;
+    int64_t below = 0, found = 0;
+    for (int64_t i = begin; i < end; i += STRIP) {
+        int64_t n = least(STRIP, end - i);
+        u64_keys(line + i, n, l->s->order, keys);
+        for (int64_t k = 0; k < n; k++) below += keys[k] < low;
+        GATHER(uint64_t, keys)
     }
     l->below[part] = below;
     l->found[part] = found;
@@ -104,8 +91,8 @@ static void look_at_parts(void *ctx, int64_t begin, int64_t end) {
     struct look *l = ctx;
     for (int64_t part = begin; part < end; part++) {
         int64_t from = part * l->s->part, to = least(l->s->n, from + l->s->part);
-        if (l->s->order.bytes == 4) look_at_words(l, part, from, to);
-        else look_at_others(l, part, from, to);
+        if (l->s->order.bytes < 8) look_at_words(l, part, from, to);
+        else look_at_long(l, part, from, to);
     }
 }
 

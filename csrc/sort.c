@@ -34,6 +34,7 @@ enum {
     PLACES = 1 << 16,   /* counts: PARTS << WIDEST for the parts of a line, or one of each value of two bytes */
     TILE = 16,          /* lines next to each other that are read together */
     PIECE = 1 << 15,    /* elements that a thread takes at once: at least */
+    JOINED = 512,       /* keys that are made before positions are put below them */
     MOST_RANGES = 16, SAMPLED = 256, /* of keys, which are sorted side by side; items for each, to choose its bounds */
     IN_A_NETWORK = 2048, MERGED = 8192, /* bytes that networks sort in a quicksort of AVX-512; four such pieces */
     LOOKED_AT = 64,     /* items that tell how many digits there are */
@@ -161,29 +162,20 @@ static void restore_zeros(const void *in, void *out, int64_t n, int64_t sorted, 
 /* Elements of few bits are counted. */
 static void sort_by_counting(void *x, int64_t n, int64_t *counts, struct order o) {
     int64_t many = 2 * (int64_t)o.sign, k = 0;
-    uint64_t flip = o.kind & TT_SIGNED ? o.sign : 0;
     memset(counts, 0, (size_t)many * sizeof *counts);
     for (int64_t i = 0; i < n; i++) counts[bits_at(x, i, o.bytes)]++;
     for (int64_t key = 0; key < many; key++) {
-        uint64_t bits = o.kind & TT_FLOAT ? float_of_key((uint64_t)key, o.sign) & (o.sign | (o.sign - 1))
-                                          : (uint64_t)key ^ flip;
+        uint64_t bits = turned_back((uint64_t)key, o.sign, turn_of(o));
         for (int64_t left = counts[bits]; left > 0; left--) put_bits(x, k++, o.bytes, bits);
     }
 }
 
 /* Two bytes are sorted as four, whose upper ones are never looked at: they are the same everywhere. */
 static void sort_widened(void *x, uint32_t *items, int64_t *counts, int64_t n, struct order o) {
-    uint32_t all = (uint32_t)(2 * o.sign - 1), sign = (uint32_t)o.sign;
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t bits = (uint32_t)bits_at(x, i, o.bytes);
-        items[i] = o.kind & TT_FLOAT ? (uint32_t)key_of_float(bits, sign) & all : bits ^ (o.kind & TT_SIGNED ? sign : 0);
-    }
+    const struct turn t = turn_of(o);
+    for (int64_t i = 0; i < n; i++) items[i] = (uint32_t)turned(bits_at(x, i, o.bytes), o.sign, t);
     items = u32_sort_whole(items, items + n, counts, n, 0);
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t bits = o.kind & TT_FLOAT ? (uint32_t)float_of_key(items[i], sign) & all
-                                          : items[i] ^ (o.kind & TT_SIGNED ? sign : 0);
-        put_bits(x, i, o.bytes, bits);
-    }
+    for (int64_t i = 0; i < n; i++) put_bits(x, i, o.bytes, turned_back(items[i], o.sign, t));
 }
 
 static void sort_line(const void *in, void *out, int64_t n, struct order o, void *other, int64_t *counts) {
@@ -266,30 +258,18 @@ struct short_order {
 
 #include "buckets.inc"
 
-static void join_keys_of_words(const uint32_t *in, uint64_t *items, int64_t begin, int64_t end, struct order o) {
-    uint32_t sign = (uint32_t)o.sign, infinity = (uint32_t)o.infinity, flip = o.kind & TT_DESCENDING ? ~0u : 0;
-    if (o.kind & TT_FLOAT && !(o.kind & TT_TOTAL))
-        for (int64_t i = begin; i < end; i++) {
-            uint32_t bits = in[i] == sign ? 0 : (in[i] & ~sign) > infinity ? ~sign : in[i];
-            items[i] = (uint64_t)(bits ^ ((0 - (bits >> 31)) | sign) ^ flip) << 32 | (uint32_t)i;
-        }
-    else if (o.kind & TT_FLOAT)
-        for (int64_t i = begin; i < end; i++)
-            items[i] = (uint64_t)(in[i] ^ ((0 - (in[i] >> 31)) | sign) ^ flip) << 32 | (uint32_t)i;
-    else
-        for (int64_t i = begin; i < end; i++)
-            items[i] = (uint64_t)(in[i] ^ (o.kind & TT_SIGNED ? sign : 0) ^ flip) << 32 | (uint32_t)i;
-}
-
 static void join_keys(void *ctx, int64_t begin, int64_t end) {
     const struct short_order *s = ctx;
-    if (s->order.bytes == 4 && !s->is_refined) {
-        join_keys_of_words(s->in, s->items, begin, end, s->order);
-        return;
+    uint64_t *items = s->items;
+    uint32_t keys[JOINED];
+    for (int64_t i = begin; i < end && !s->is_refined; i += JOINED) {
+        int64_t n = least(JOINED, end - i);
+        word_keys(s->in, i, n, s->order, keys);
+        for (int64_t k = 0; k < n; k++) items[i + k] = (uint64_t)keys[k] << 32 | (uint32_t)(i + k);
     }
-    for (int64_t i = begin; i < end; i++) {
-        uint32_t position = s->is_refined ? s->positions[i] : (uint32_t)i;
-        s->items[i] = key_of(bits_at(s->in, position, s->order.bytes), s->order) << 32 | position;
+    for (int64_t i = begin; i < end && s->is_refined; i++) {
+        uint32_t position = s->positions[i];
+        items[i] = key_of(bits_at(s->in, position, s->order.bytes), s->order) << 32 | position;
     }
 }
 

@@ -4,10 +4,6 @@
 
 /* How elements compare, as unsigned integers that compare alike. */
 
-/* Keys that compare as floats do in total order, -0 before 0: `sign` has the highest bit alone. */
-static inline uint64_t key_of_float(uint64_t bits, uint64_t sign) { return bits & sign ? ~bits : bits | sign; }
-static inline uint64_t float_of_key(uint64_t key, uint64_t sign) { return key & sign ? key & ~sign : ~key; }
-
 /* How elements compare. The bits of infinity: what lies above them is NaN. */
 struct order {
     int32_t bytes, kind;
@@ -20,6 +16,27 @@ static struct order order_of(int32_t bytes, int32_t kind) {
     int32_t is_brain = kind & TT_BRAIN;
     if (kind & TT_FLOAT) o.infinity = bytes == 2 ? (is_brain ? 0x7f80 : 0x7c00) : infinities[bytes / 4];
     return o;
+}
+
+/* How bits become a key: where the sign is set those of `below` are turned, and everywhere those of `flip`. Of floats
+   that is the total order, -0 before 0. A descending order is its own inverse. */
+struct turn {
+    uint64_t below, flip;
+};
+
+static inline struct turn turn_of(struct order o) {
+    uint64_t below = o.sign - 1, all = o.sign | below, signed_too = o.kind & (TT_FLOAT | TT_SIGNED) ? o.sign : 0;
+    return (struct turn){o.kind & TT_FLOAT ? below : 0, signed_too ^ (o.kind & TT_DESCENDING ? all : 0)};
+}
+
+/* Of elements of any width: u8_turned and the like are for loops. */
+static inline uint64_t turned(uint64_t bits, uint64_t sign, struct turn t) {
+    return bits ^ (bits & sign ? t.below : 0) ^ t.flip;
+}
+
+static inline uint64_t turned_back(uint64_t key, uint64_t sign, struct turn t) {
+    uint64_t bits = key ^ t.flip;
+    return bits ^ (bits & sign ? t.below : 0);
 }
 
 static inline uint64_t bits_at(const void *x, int64_t i, int32_t bytes) {
@@ -42,14 +59,43 @@ static inline void put_bits(void *x, int64_t i, int32_t bytes, uint64_t bits) {
 
 /* The key of an element, where equal ones have one key: unless the order is total, NaN comes last and -0 equals 0. */
 static inline uint64_t key_of(uint64_t bits, struct order o) {
-    uint64_t all = o.sign | (o.sign - 1);
-    if (o.kind & TT_FLOAT) {
-        if (!(o.kind & TT_TOTAL)) bits = (bits & ~o.sign) > o.infinity ? all & ~o.sign : bits == o.sign ? 0 : bits;
-        bits = key_of_float(bits, o.sign) & all;
-    } else if (o.kind & TT_SIGNED) {
-        bits ^= o.sign;
+    if (o.kind & TT_FLOAT && !(o.kind & TT_TOTAL))
+        bits = (bits & ~o.sign) > o.infinity ? o.sign - 1 : bits == o.sign ? 0 : bits;
+    return turned(bits, o.sign, turn_of(o));
+}
+
+#define NAME(suffix) u8_##suffix
+#define ITEM uint8_t
+#define KEY uint32_t
+#include "sort_keys.inc"
+#undef NAME
+#undef ITEM
+#define NAME(suffix) u16_##suffix
+#define ITEM uint16_t
+#include "sort_keys.inc"
+#undef NAME
+#undef ITEM
+#define NAME(suffix) u32_##suffix
+#define ITEM uint32_t
+#include "sort_keys.inc"
+#undef NAME
+#undef ITEM
+#undef KEY
+#define NAME(suffix) u64_##suffix
+#define ITEM uint64_t
+#define KEY uint64_t
+#include "sort_keys.inc"
+#undef NAME
+#undef ITEM
+#undef KEY
+
+/* The keys of n elements of up to four bytes from place `first` on. */
+static inline void word_keys(const void *in, int64_t first, int64_t n, struct order o, uint32_t *keys) {
+    switch (o.bytes) {
+    case 1: u8_keys((const uint8_t *)in + first, n, o, keys); break;
+    case 2: u16_keys((const uint16_t *)in + first, n, o, keys); break;
+    default: u32_keys((const uint32_t *)in + first, n, o, keys);
     }
-    return o.kind & TT_DESCENDING ? ~bits & all : bits;
 }
 
 #endif

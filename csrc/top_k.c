@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include "tt_host.h"
 #include "pool.h"
 #include "sizes.h"
@@ -42,22 +43,16 @@ static int64_t insert_best(struct candidate *best, int64_t found, int64_t k, str
 /* Keys of up to BLOCK elements; the smallest of them. */
 static uint64_t keys_of(const void *in, int64_t first, int64_t n, struct order o, uint64_t *keys) {
     uint64_t smallest = ~0ull;
-    if (o.bytes == 4) {
-        uint32_t narrow[BLOCK], lowest = ~0u, sign = (uint32_t)o.sign;
-        for (int64_t i = 0; i < n; i++) {
-            uint32_t bits = ((const uint32_t *)in)[first + i];
-            if (o.kind & TT_FLOAT) bits = bits & sign ? ~bits : bits | sign;
-            else bits ^= o.kind & TT_SIGNED ? sign : 0;
-            narrow[i] = ~bits;
-        }
-        for (int64_t i = 0; i < n; i++) lowest = narrow[i] < lowest ? narrow[i] : lowest;
-        smallest = lowest;
-        for (int64_t i = 0; i < n; i++) keys[i] = narrow[i];
+    if (o.bytes == 8) {
+        u64_keys((const uint64_t *)in + first, n, o, keys);
+        for (int64_t i = 0; i < n; i++) smallest = keys[i] < smallest ? keys[i] : smallest;
         return smallest;
     }
-    for (int64_t i = 0; i < n; i++) keys[i] = key_of(bits_at(in, first + i, o.bytes), o);
-    for (int64_t i = 0; i < n; i++) smallest = keys[i] < smallest ? keys[i] : smallest;
-    return smallest;
+    uint32_t words[BLOCK], lowest = ~0u;
+    word_keys(in, first, n, o, words);
+    for (int64_t i = 0; i < n; i++) lowest = words[i] < lowest ? words[i] : lowest;
+    for (int64_t i = 0; i < n; i++) keys[i] = words[i];
+    return lowest;
 }
 
 struct choice {
@@ -108,11 +103,6 @@ enum {
     MARGIN = 90,      /* four standard deviations of a place among them */
 };
 
-/* How elements become keys: those bits of an element are turned, unless it is negative and `negative` is all ones. */
-struct turn {
-    uint64_t flip, negative;
-};
-
 /* One call. Values, or positions, that nobody reads are NULL. */
 struct many {
     int32_t bytes;
@@ -132,77 +122,39 @@ struct chosen {
 };
 
 #if defined(__x86_64__)
-/* Sixteen keys a step, or eight long ones. Whole vectors are stored: to store chosen lanes takes some CPUs a hundred
-   cycles. */
-WITH_AVX512 static int64_t keep_in_vectors(const uint32_t *in, int64_t n, struct turn t, uint32_t bound, uint32_t *few,
-                                           uint32_t *places, int64_t *kept) {
-    const __m512i bounds = _mm512_set1_epi32((int32_t)bound), step = _mm512_set1_epi32(16);
-    const __m512i flip = _mm512_set1_epi32((int32_t)t.flip), negative = _mm512_set1_epi32((int32_t)t.negative);
-    __m512i place = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    int64_t i = 0;
-    for (; i + 16 <= n; i += 16, place = _mm512_add_epi32(place, step)) {
-        __m512i x = _mm512_loadu_si512(in + i), unturned = _mm512_and_si512(_mm512_srai_epi32(x, 31), negative);
-        __m512i keys = _mm512_xor_si512(x, _mm512_andnot_si512(unturned, flip));
-        __mmask16 which = _mm512_cmple_epu32_mask(keys, bounds);
-        _mm512_storeu_si512(few + *kept, _mm512_maskz_compress_epi32(which, keys));
-        if (places) _mm512_storeu_si512(places + *kept, _mm512_maskz_compress_epi32(which, place));
-        *kept += __builtin_popcount(which);
-    }
-    return i;
-}
-
-WITH_AVX512 static int64_t keep_long_in_vectors(const uint64_t *in, int64_t n, struct turn t, uint64_t bound,
-                                                uint64_t *few, uint32_t *places, int64_t *kept) {
-    const __m512i bounds = _mm512_set1_epi64((int64_t)bound), step = _mm512_set1_epi64(8);
-    const __m512i flip = _mm512_set1_epi64((int64_t)t.flip), negative = _mm512_set1_epi64((int64_t)t.negative);
-    __m512i place = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8, place = _mm512_add_epi64(place, step)) {
-        __m512i x = _mm512_loadu_si512(in + i), unturned = _mm512_and_si512(_mm512_srai_epi64(x, 63), negative);
-        __m512i keys = _mm512_xor_si512(x, _mm512_andnot_si512(unturned, flip));
-        __mmask8 which = _mm512_cmple_epu64_mask(keys, bounds);
-        _mm512_storeu_si512(few + *kept, _mm512_maskz_compress_epi64(which, keys));
-        __m512i chosen = _mm512_maskz_compress_epi64(which, place);
-        if (places) _mm256_storeu_si256((__m256i *)(places + *kept), _mm512_cvtepi64_epi32(chosen));
-        *kept += __builtin_popcount(which);
-    }
-    return i;
-}
+static const uint32_t first_places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 #endif
 
-/* NAME(keep) of choosing.inc for the first elements: how many those are. */
-static int64_t few32_wide(const uint32_t *in, int64_t n, struct turn t, uint32_t bound, uint32_t *few, uint32_t *places,
-                          int64_t *kept) {
-#if defined(__x86_64__)
-    if (vector_level() >= 4) return keep_in_vectors(in, n, t, bound, few, places, kept);
-#endif
-    (void)in, (void)n, (void)t, (void)bound, (void)few, (void)places, (void)kept;
-    return 0;
-}
-
-static int64_t few64_wide(const uint64_t *in, int64_t n, struct turn t, uint64_t bound, uint64_t *few, uint32_t *places,
-                          int64_t *kept) {
-#if defined(__x86_64__)
-    if (vector_level() >= 4) return keep_long_in_vectors(in, n, t, bound, few, places, kept);
-#endif
-    (void)in, (void)n, (void)t, (void)bound, (void)few, (void)places, (void)kept;
-    return 0;
-}
-
-#define NAME(suffix) few32_##suffix
+#define NAME(suffix) u32_##suffix
 #define ITEM uint32_t
+#define WIDE(name) _mm512_##name##_epi32
+#define WIDE_AT_MOST _mm512_cmple_epu32_mask
+#define PLACES __m512i
+#define PLACE(name) _mm512_##name##_epi32
 #include "choosing.inc"
 #undef NAME
 #undef ITEM
-#define NAME(suffix) few64_##suffix
+#undef WIDE
+#undef WIDE_AT_MOST
+#undef PLACES
+#undef PLACE
+#define NAME(suffix) u64_##suffix
 #define ITEM uint64_t
+#define WIDE(name) _mm512_##name##_epi64
+#define WIDE_AT_MOST _mm512_cmple_epu64_mask
+#define PLACES __m256i
+#define PLACE(name) _mm256_##name##_epi32
 #include "choosing.inc"
 #undef NAME
 #undef ITEM
+#undef WIDE
+#undef WIDE_AT_MOST
+#undef PLACES
+#undef PLACE
 
 static int32_t choose_line(const struct many *t, int64_t line, struct chosen c) {
-    if (t->bytes == 4) return (t->positions ? few32_put_positions : few32_put_values)(t, line, c);
-    return (t->positions ? few64_put_positions : few64_put_values)(t, line, c);
+    if (t->bytes == 4) return (t->positions ? u32_put_positions : u32_put_values)(t, line, c);
+    return (t->positions ? u64_put_positions : u64_put_values)(t, line, c);
 }
 
 static void choose_many(void *ctx, int64_t begin, int64_t end) {
@@ -219,9 +171,7 @@ static void choose_many(void *ctx, int64_t begin, int64_t end) {
 }
 
 static int32_t choose_in_words(const struct choice *c, int64_t lines, char *values, int32_t *positions) {
-    uint64_t all = c->order.sign | (c->order.sign - 1), is_float = c->order.kind & TT_FLOAT ? all : 0;
-    struct turn turn = {c->order.kind & (TT_FLOAT | TT_SIGNED) ? all & ~c->order.sign : all, is_float};
-    struct many t = {c->order.bytes, turn, c->n, c->k, c->in, values, positions, TT_OK};
+    struct many t = {c->order.bytes, turn_of(c->order), c->n, c->k, c->in, values, positions, TT_OK};
     tt_parallel_for(choose_many, &t, lines, ceil_div(ELEMENTS_OF_PART, c->n));
     return t.status;
 }
