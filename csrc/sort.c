@@ -142,6 +142,11 @@ int32_t tt_sort_set_wide(int32_t yes) {
     return before;
 }
 
+void tt_sort_set_lengths(int64_t quick, int64_t merged) {
+    u32_most_quick = quick / 4, u64_most_quick = quick / 8;
+    u32_most_merged = merged / 4, u64_most_merged = merged / 8;
+}
+
 /* --- values alone -------------------------------------------------------------------------------------------------- */
 
 /* -0 and 0 are equal and keep their order, but have been sorted as different keys. */

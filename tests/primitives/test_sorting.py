@@ -35,6 +35,23 @@ def same_bits(got, want):
 def distributed():
     """A function after whose call everything is distributed by digits, until the test ends."""
     yield lambda: lib.tt_set_quicksorts(0, 0)
+    set_quicksorts()
+
+
+QUICK = {"here": None, "everywhere": (2 ** 63 - 1, 0), "merged": (2048, 8192)}
+"""For how many bytes there are quicksorts: on this CPU, with AVX-512's vectors, and on Zen 4."""
+
+
+@pytest.fixture(params=QUICK)
+def quick(request):
+    """Sort as on such a CPU."""
+    if QUICK[request.param]:
+        lib.tt_sort_set_lengths(*QUICK[request.param])
+    yield
+    set_quicksorts()
+
+
+def set_quicksorts():
     address = int(ffi.cast("uintptr_t", ffi.addressof(lib, "tt_set_quicksorts")))
     _dispatch.set_numpy(np.asarray, numpy_calls._quiet_context, address)
 
@@ -99,6 +116,8 @@ def for_buckets():
 
 
 @pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("quick", ["everywhere"], indirect=True)
+@pytest.mark.usefixtures("quick")
 def test_keys_in_buckets(threads):
     before = num_threads()
     set_num_threads(threads)
@@ -251,6 +270,7 @@ def test_the_number_of_threads_is_not_seen():
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("n", [41, 257, 513, 1000, 1025, 2047, 5000, 150_001])
+@pytest.mark.usefixtures("quick")
 def test_a_quicksort_of_the_host_gives_what_distributing_gives(distributed, n, threads):
     x = [elements(np.float32, (n,), kind) for kind in ("few", "close", "any")]
     x += [np.sort(x[2])[::-1].copy(), elements(np.int32, (n,), "any"), elements(np.float16, (n,), "any"),
