@@ -119,11 +119,12 @@ static inline void tt_qr_f32(const float *restrict in, float *restrict q, float 
         tau[k] = 0;
         if (largest == 0) continue;
         if (__builtin_fabsf(pivot) > largest) largest = __builtin_fabsf(pivot);
-        for (int64_t i = k; i < m; i++) sum += a[i * n + k] / largest * (a[i * n + k] / largest);
-        float reflected = -__builtin_copysignf(largest * __builtin_sqrtf(sum), pivot);
+        for (int64_t i = k; i < m; i++) a[i * n + k] /= largest, sum += a[i * n + k] * a[i * n + k];
+        pivot = a[k * n + k];
+        float reflected = -__builtin_copysignf(__builtin_sqrtf(sum), pivot);
         tau[k] = (reflected - pivot) / reflected;
         for (int64_t i = k + 1; i < m; i++) a[i * n + k] /= pivot - reflected;
-        a[k * n + k] = reflected;
+        a[k * n + k] = largest * reflected;
         tt_reflect_f32(a, tau[k], a, m, n, k, n, k + 1);
     }
     for (int64_t i = 0; i < wide; i++)

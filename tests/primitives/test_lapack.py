@@ -279,6 +279,26 @@ def test_columns_of_reflections_that_are_none():
     assert not r.any()
 
 
+@pytest.mark.parametrize("level", [4, 3, 0], ids=lambda level: f"vectors of level {level}")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", ["usual", "denormal"])
+def test_columns_of_few_digits_are_reflected(level, dtype, size):
+    """What is left of columns that others make up becomes smaller with each of them, until it is denormal."""
+    least, before = np.finfo(dtype).smallest_subnormal, lib.tt_lapack_set_vectors(level)
+    try:
+        with enable_x64(True):
+            for a in (np.ones((129, 64)), np.tile(matrices(1, 130), (257, 1)), matrices(100, 20), matrices(3, 300),
+                      np.ones((20, 20)), matrices(5, 1), matrices(2, 2)):
+                a = (a.astype(dtype) * (1000 * least if size == "denormal" else 1)).astype(dtype)
+                for full in (False, True):
+                    q, r = map(np.asarray, linalg.qr(a, full_matrices=full))
+                    np.testing.assert_allclose(q.T @ q, np.eye(q.shape[1]), atol=np.finfo(dtype).eps * 1000)
+                    made, wide = q.astype(np.float64) @ r, np.finfo(dtype).eps * 1000
+                    np.testing.assert_allclose(made, a, rtol=0, atol=wide * np.abs(r).max() + 3 * len(a) * least)
+    finally:
+        lib.tt_lapack_set_vectors(before)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_reflections_of_what_is_no_number_are_none(bad):
     a = matrices(90, 60)
