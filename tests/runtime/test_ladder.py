@@ -17,7 +17,7 @@ from tests.runtime.programs import adder, answer, expected, has_ended, in_child,
 from tinytrace.config import config, enable_x64
 from tinytrace.runtime import discovery, ladder
 from tinytrace.runtime.executable import Executable
-from tinytrace.runtime.failures import DegradedWarning, NoCompiler, StrictError
+from tinytrace.runtime.failures import DegradedWarning, NoCompiler, Step, StrictError, step_down
 from tinytrace.runtime.ladder import Stats, load, stats
 
 AS_ROOT = os.geteuid() == 0
@@ -248,6 +248,12 @@ def test_a_full_disk(monkeypatch):
     assert len(announced) == 1
     assert "no room to compile a program" in str(announced[0].message)
     assert answer(load(adder(5))) == expected(5)
+
+
+def test_what_two_steps_have_in_common_is_told_once():
+    with pytest.warns(DegradedWarning) as announced:
+        step_down(*[Step("memory only", "no room", "make some")] * 2, Step("the interpreter", "no gcc", "make some"))
+    assert str(announced[0].message) == "no room\nno gcc\nGoing on with the interpreter; to mend it, make some."
 
 
 def test_strict_makes_a_step_down_an_error(store_folder):

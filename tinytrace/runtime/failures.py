@@ -86,8 +86,8 @@ def step_down(*steps: Step) -> None:
     new = steps if config.strict else [step for step in steps if step.to not in _announced]
     if not new:
         return
-    reasons = "\n".join(step.reason for step in new)
-    message = f"{reasons}\nGoing on with {new[-1].to}; to mend it, {', and '.join(step.remedy for step in new)}."
+    reasons, remedies = dict.fromkeys(step.reason for step in new), dict.fromkeys(step.remedy for step in new)
+    message = "\n".join([*reasons, f"Going on with {new[-1].to}; to mend it, {', and '.join(remedies)}."])
     if config.strict:
         raise StrictError(f"{message} (An error because TINYTRACE_STRICT=1.)")
     names = {step.to for step in new}
