@@ -288,7 +288,8 @@ def _gamma_block(keys: Any, alpha: Any, log_space: bool) -> Any:
 
     start = pairs[:, 0], alpha, waiting, np.int32(0), np.int32(size), np.int32(0)
     v = lax.while_loop(lambda state: lax.gt(state[4], np.int32(0)), draw, start)[1]
-    return vmap(partial(_sample_of, log_space=log_space))(v, pairs[:, 1], alpha, d)
+    shrunk = partial(vmap(partial(_sample_of, log_space=log_space)), v, pairs[:, 1], alpha, d)
+    return lax.cond(jnp.all(alpha >= const_like(alpha, 1)), lambda: _raised(v, d, log_space), shrunk)
 
 
 def _scales(alpha: Any) -> tuple[Any, Any]:
@@ -324,6 +325,11 @@ def _sample_of(v: Any, key: Any, alpha: Any, d: Any, log_space: bool) -> Any:
         return lax.add(lax.add(lax.log(d), lax.log(v)), log_shrunk)
     shrunk = lax.pow(1 - uniform(key, (), dtype), lax.div(one, alpha))
     return lax.mul(lax.mul(d, v), lax.select(is_large, one, shrunk))
+
+
+def _raised(v: Any, d: Any, log_space: bool) -> Any:
+    """Return what `_sample_of` does where no exponent is below 1: no sample is shrunk, none needs another number."""
+    return lax.add(lax.log(d), lax.log(v)) if log_space else lax.mul(d, v)
 
 
 def _gamma_derivative(sample: Any, a: Any, log_space: bool) -> Any:
