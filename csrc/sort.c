@@ -205,16 +205,7 @@ struct sorting {
     _Atomic int32_t status;
 };
 
-/* Copies `width` lines that lie side by side into lines that lie one after the other, or back. */
-static void gather_lines(const char *in, char *lines, int64_t n, int64_t inner, int64_t width, int32_t bytes) {
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = 0; k < width; k++) put_bits(lines, k * n + i, bytes, bits_at(in, i * inner + k, bytes));
-}
-
-static void scatter_lines(const char *lines, char *out, int64_t n, int64_t inner, int64_t width, int32_t bytes) {
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = 0; k < width; k++) put_bits(out, i * inner + k, bytes, bits_at(lines, k * n + i, bytes));
-}
+#include "sort_lines.inc"
 
 static void sort_tiles(void *ctx, int64_t begin, int64_t end) {
     struct sorting *s = ctx;
