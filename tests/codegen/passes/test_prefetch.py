@@ -40,12 +40,12 @@ def assert_same_bits(monkeypatch, limit, function, x):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_are_the_same_bits(name, monkeypatch):
-    assert_same_bits(monkeypatch, "LARGER_THAN_CACHES", PROGRAMS[name], X)
+    assert_same_bits(monkeypatch, "LARGER_THAN_SECOND_CACHE", PROGRAMS[name], X)
 
 
 def test_only_rows_that_are_read_again_are_asked_for():
     assert "__builtin_prefetch((a + (1024 * i0 + 16 * a_line + 1024)));" in text_of(PROGRAMS["argmax"], 16384, 1024)
-    assert "__builtin_prefetch(" not in text_of(PROGRAMS["argmax"], 4096, 1024)
+    assert "__builtin_prefetch(" not in text_of(PROGRAMS["argmax"], 500, 1024)
     assert "__builtin_prefetch(" not in text_of(lambda x: x.sum(1), 16384, 1024)
     assert "__builtin_prefetch(" not in text_of(PROGRAMS["argmax"], 1 << 20, 16)
 

@@ -17,6 +17,11 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     const float *restrict c = work[2];
     float *restrict q = work[3];
     for (int64_t i0 = begin; i0 < end; i0++) {
+        if (i0 < 4095) {
+            for (int64_t a_line = 0; a_line < 64; a_line++) {
+                __builtin_prefetch((a + (1024 * i0 + 16 * a_line + 1024)));
+            }
+        }
         float d = 0.0f;
         #pragma omp simd reduction(+: d)
         for (int64_t i1 = 0; i1 < 1024; i1++) {

