@@ -1,9 +1,9 @@
 """What compilers are told of loops that become vectors: what these fold into; that short ones inside are unrolled."""
 from __future__ import annotations
 
-from tinytrace.codegen.ir.cost import CHAIN, steps
-from tinytrace.codegen.ir.nodes import Node, walk
-from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive, expressions
+from tinytrace.codegen.ir.cost import waits_for_folds
+from tinytrace.codegen.ir.nodes import Node
+from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive
 from tinytrace.codegen.passes.short_axes import LONGEST
 from tinytrace.core.dtypes import is_complex
 from tinytrace.core.monoids import monoids
@@ -21,16 +21,8 @@ def pragma_of(loop: For, is_inside_vectors: bool) -> str:
 
 
 def chained(loop: For) -> frozenset[Node]:
-    """Return the variables into which a vectorised loop folds, if it does so little else that it waits for the folds.
-
-    Each addition waits for the one before it, so the latency of what adds is all the time of such a loop: three cycles
-    of an addition or four of a fused one. Where it has enough else to do, a fused one saves an instruction.
-    """
-    folds = [stmt for stmt in loop.body if isinstance(stmt, Combine)]
-    work = sum(steps(x.args[0]) for stmt in loop.body for x in walk(expressions(stmt))
-               if x.op == "apply" and loop.axis in x.axes)
-    if not loop.simd or work + len(folds) > CHAIN:
-        return frozenset()
+    """Return the variables into which a loop folds that waits for its folds: none takes a product in."""
+    folds = [stmt for stmt in loop.body if isinstance(stmt, Combine)] if waits_for_folds(loop) else []
     return frozenset(fold.place for fold in folds if isinstance(fold.place, Node))
 
 

@@ -172,7 +172,7 @@ class NestWriter:
                     self._body(second)
             case Either(feature, first, second):
                 code.line(f"#ifdef {feature}")
-                with code.float16.used(), code.block(""):
+                with code.float16.used(feature), code.block(""):
                     self._body(first)
                 code.line("#else")
                 with code.block(""):

@@ -16,6 +16,8 @@ from tinytrace.codegen.ir.statements import Buffer
 from tinytrace.core.dtypes import FLOAT16, DType
 
 OWN = "_Float16"
+FEATURE = "__AVX512FP16__"
+"""What compilers say where the CPU computes with it."""
 
 
 class OwnFloat16:
@@ -25,9 +27,9 @@ class OwnFloat16:
         self._names: set[str] | None = None
 
     @contextlib.contextmanager
-    def used(self) -> Iterator[None]:
-        """Compute float16 as such inside the `with`."""
-        self._names = set()
+    def used(self, feature: str) -> Iterator[None]:
+        """Compute float16 as such inside the `with`, if it is for CPUs with this feature."""
+        self._names = set() if feature == FEATURE else None
         yield
         self._names = None
 

@@ -21,6 +21,7 @@ from tinytrace.codegen.passes.repeated_divisors import multiply_by_reciprocals
 from tinytrace.codegen.passes.reuse import reuse_temporaries
 from tinytrace.codegen.passes.short_axes import vectorise_around_short_axes
 from tinytrace.codegen.passes.streaming_stores import stream_results
+from tinytrace.codegen.passes.streams import read_in_streams
 from tinytrace.codegen.passes.threads import spread_over_threads
 from tinytrace.codegen.passes.tiling import tile_loops
 
@@ -44,6 +45,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     multiply_by_reciprocals,
     round_in_strips,
     fold_side_by_side,
+    read_in_streams,
 ]
 
 
