@@ -1,4 +1,4 @@
-"""Counters have 32 bits where positions become elements of 32 bits or fewer, and nowhere else; what is unrolled."""
+"""Counters have 32 bits where positions become elements, and nowhere else; what is unrolled."""
 import re
 
 import numpy as np
@@ -14,6 +14,7 @@ SHORT = {
     "argmax": lambda x: jnp.argmax(x, 1),
     "floats": lambda x: x[0] * jnp.arange(300.0),
     "integers": lambda x: jnp.where(jnp.arange(300) % 3 == 1, x[1], 0),
+    "too many for one thread": lambda x: x[0, 0] * jnp.arange(100_000.0),
     "of a position and a stride": lambda x: x.reshape(-1)[: 3 * 9000].reshape(9000, 3)[:, 1] + 2 * jnp.arange(9000),
 }
 LONG = {
@@ -33,7 +34,7 @@ def source_of(f):
 
 @pytest.mark.parametrize("case", SHORT)
 def test_positions_that_are_elements_are_counted_in_32_bits(case):
-    assert re.search(r"#pragma omp simd.*\n *for \(int32_t (\w+)_count = 0;.*\n *const int64_t \1 = \1_count;",
+    assert re.search(r"#pragma omp simd.*\n *for \(int32_t (\w+)_count = (?:0|\(int32_t\)begin);.*\n *const int64_t \1 = \1_count;",
                      source_of(SHORT[case]))
     same(SHORT[case], numbers())
 
@@ -44,9 +45,24 @@ def test_other_loops_count_in_64_bits(case):
     same(LONG[case], numbers())
 
 
-def test_elements_of_64_bits_are_counted_in_64():
+def test_elements_of_64_bits_are_counted_in_64_if_they_are_integers_or_added():
     with enable_x64(True):
-        assert "_count" not in source_of(lambda x: x[0] * jnp.arange(300.0, dtype=np.float64))
+        assert "_count" in source_of(lambda x: x[0] * jnp.arange(300.0, dtype=np.float64))
+        assert "_count" not in source_of(lambda x: x[0] * jnp.arange(300, dtype=np.int64))
+        assert "_count" not in source_of(lambda x: jnp.sum(x[0] * jnp.arange(300.0, dtype=np.float64)))
+
+
+def test_positions_beyond_a_loop_are_cut_to_32_bits_where_they_become_floats():
+    def f(x):
+        return jnp.max(x[0, 0] * jnp.arange(30_000.0))
+
+    assert "(float)(int32_t)(" in source_of(f)
+    same(f, numbers())
+
+
+def test_positions_that_need_more_than_32_bits_keep_theirs():
+    source = jax.jit(lambda: jnp.sum(jnp.arange(3_000_000_000.0, dtype=np.float32))).lower().as_text()
+    assert "(float)(i0 +" in source
 
 
 PLACES = np.random.default_rng(1).integers(-120, 120, 5000).astype(np.int32)

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from tinytrace.codegen.c.comments import NamesInC, PendingComment
+from tinytrace.codegen.c.counters import narrowing
 from tinytrace.codegen.c.formulas import Text, own_float16, spelled_operation
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
 from tinytrace.codegen.c.own_float16 import OwnFloat16
@@ -19,7 +20,7 @@ from tinytrace.codegen.c.variable_names import variable_name
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, value_of
-from tinytrace.codegen.ir.statements import Buffer
+from tinytrace.codegen.ir.statements import Buffer, For
 from tinytrace.core.dtypes import BOOL, is_half
 
 INLINE_SIDE = 12
@@ -46,8 +47,8 @@ class Code:
         """For each open block what it has added to `_known`, and what was there before."""
         self._taken: list[set[str]] = [set(self.reserved)]
         self.float16 = OwnFloat16()
-        self.loop: Node | None = None
-        """The axis of the innermost loop that is written."""
+        self.loop: For | None = None
+        """The innermost loop that is written."""
         self.uses: dict[Node, int] = defaultdict(int)
         """How often each expression of the current kernel is used."""
 
@@ -286,12 +287,12 @@ class Code:
             case "affine":
                 return self._sum(*args)
             case "load":
-                text = element(args[0], args[1], self._text(args[1])[0], self.loop)
+                text = element(args[0], args[1], self._text(args[1])[0], self.loop.axis if self.loop else None)
                 return text if args[0].wide else self.float16.element(text, args[0]), True
             case "apply":
                 return self._apply(node)
             case "cast":
-                return f"({variable_type(node.dtype)}){self._operand(args[0])}", False
+                return f"({variable_type(node.dtype)}){narrowing(node, self.loop)}{self._operand(args[0])}", False
             case "index":
                 return f"(int64_t){self._operand(args[0])}", False
             case "where":

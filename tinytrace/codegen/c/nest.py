@@ -255,7 +255,7 @@ class NestWriter:
                 code.line(line)
             around = self.is_inside_vectors, self.chained, code.loop
             self.is_inside_vectors, self.chained = self.is_inside_vectors or loop.simd, chained(loop)
-            code.loop = loop.axis
+            code.loop = loop
             self._iteration(loop.body)
             self.is_inside_vectors, self.chained, code.loop = around
 
@@ -332,26 +332,26 @@ class NestWriter:
         inner = Code(self.code.reserved)
         inner.eqns = self.code.eqns
         written_to = changed([loop])
-        heading, equations = self._about
-        if equations:
-            inner.comment(heading, equations)
+        if self._about[1]:
+            inner.comment(*self._about)
         for line in unpacked(buffers, variables, written_to)[is_whole(loop):]:
             inner.line(line)
         inner.declared.update(str(x.args[0]) for x in variables)
         if calls:
             inner.line(f"const struct tt_host *host = work[{len(buffers) + len(variables)}];")
         writer = NestWriter(inner, self.functions, self.fuses)
-        axis_name = loop.axis.args[0]
         writer._hoist(loop)
         if loop.simd:
             inner.line("#pragma omp simd")
-        writer.is_inside_vectors, inner.loop = loop.simd, loop.axis
-        first = constant_of(loop.begin)
-        shift = f" + {first}" if first else ""
+        writer.is_inside_vectors, inner.loop = loop.simd, loop
+        shift = f" + {first}" if (first := constant_of(loop.begin)) else ""
         begin, end = f"begin{shift}", f"end{shift}"
         if is_whole(loop):
             begin, end = inner.value(loop.begin), inner.value(loop.end)
-        with inner.block(f"for (int64_t {axis_name} = {begin}; {axis_name} < {end}; {axis_name}++)"):
+        head, lines = counted(loop, begin, end)
+        with inner.block(head):
+            for line in lines:
+                inner.line(line)
             writer._body(loop.body)
         if is_streaming(loop):
             inner.line(named("tt_stream_end") + "();")

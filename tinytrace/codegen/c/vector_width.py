@@ -33,7 +33,7 @@ LANES = 16
 def attributes(body: Sequence[Stmt]) -> tuple[str, ...]:
     """Return what stands before a function of these statements."""
     lengths = [_extent(stmt.axis) for stmt in nested(body) if isinstance(stmt, For) and stmt.simd]
-    if not lengths or any(map(_shows_lanes, nested(body))):
+    if not lengths or any(map(shows_lanes, nested(body))):
         return ()
     work, moved = _work_and_elements(body, (), is_vectorised=False)
     return (NARROW,) if work < moved or _have_much_left_over(lengths) else ()
@@ -73,7 +73,7 @@ def _extent(axis: Node) -> int:
     return int(axis.args[1])
 
 
-def _shows_lanes(stmt: Stmt) -> bool:
+def shows_lanes(stmt: Stmt) -> bool:
     """Does a result depend on the number of lanes, or is it computed in loops that are not known here?"""
     if isinstance(stmt, Combine) and isinstance(stmt.place, Node):
         assert stmt.value.dtype is not None

@@ -22,7 +22,8 @@ def as_word(code: Code, place: tuple[Buffer, Node], value: Node, text: str) -> s
     Every third place is a word's too, whatever its value is, of which `text` is the C (`threes.py`).
     """
     to, at = place
-    if lie_in_threes(*place, code.loop) and not (value.op == "load" and code.name_of(value) is None):
+    axis = code.loop.axis if code.loop else None
+    if lie_in_threes(*place, axis) and not (value.op == "load" and code.name_of(value) is None):
         return f"((uint64_t *){named(to.name)})[{code.value(at)}] = {named('tt_word_of_complex')}({text})"
     if to.dtype != MOVED_AS_WORDS or value.op != "load" or value.dtype != to.dtype or code.name_of(value) is not None \
             or code.uses[value] > 1:
