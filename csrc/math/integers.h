@@ -161,16 +161,94 @@ static inline int32_t tt_rem_by_i32(int32_t x, int32_t y, uint32_t reciprocal) {
 /* tt: tt_rem_by_i64; needs: tt_div_by_i64 */
 static inline int64_t tt_rem_by_i64(int64_t x, int64_t y, uint64_t reciprocal) { return x - tt_div_by_i64(x, y, reciprocal) * y; }
 
-/* tt: tt_shl_i32; needs:  */
+/* tt: tt_shl_i8; needs:  */
+/* Of 8 and 16 bits: by the powers of two in a distance, one after the other. Without AVX-512 vectors of such elements are
+   shifted by one distance for all, and gcc, which narrows shifts, finds none for a loop over distances in 32 bits. */
+static inline int8_t tt_shl_i8(int8_t x, int8_t distance) {
+    x = (int8_t)(distance & 4 ? x << 4 : x);
+    x = (int8_t)(distance & 2 ? x << 2 : x);
+    x = (int8_t)(distance & 1 ? x << 1 : x);
+    return distance >= 0 && distance < 8 ? x : 0;
+}
+
+/* tt: tt_shl_i16; needs:  */
+static inline int16_t tt_shl_i16(int16_t x, int16_t distance) {
+    x = (int16_t)(distance & 8 ? x << 8 : x);
+    x = (int16_t)(distance & 4 ? x << 4 : x);
+    x = (int16_t)(distance & 2 ? x << 2 : x);
+    x = (int16_t)(distance & 1 ? x << 1 : x);
+    return distance >= 0 && distance < 16 ? x : 0;
+}
+
+/* tt: tt_shl_u8; needs:  */
+static inline uint8_t tt_shl_u8(uint8_t x, uint8_t distance) {
+    x = (uint8_t)(distance & 4 ? x << 4 : x);
+    x = (uint8_t)(distance & 2 ? x << 2 : x);
+    x = (uint8_t)(distance & 1 ? x << 1 : x);
+    return distance < 8 ? x : 0;
+}
+
+/* tt: tt_shl_u16; needs:  */
+static inline uint16_t tt_shl_u16(uint16_t x, uint16_t distance) {
+    x = (uint16_t)(distance & 8 ? x << 8 : x);
+    x = (uint16_t)(distance & 4 ? x << 4 : x);
+    x = (uint16_t)(distance & 2 ? x << 2 : x);
+    x = (uint16_t)(distance & 1 ? x << 1 : x);
+    return distance < 16 ? x : 0;
+}
+
+/* tt: tt_shr_u8; needs:  */
+static inline uint8_t tt_shr_u8(uint8_t x, uint8_t distance) {
+    x = (uint8_t)(distance & 4 ? x >> 4 : x);
+    x = (uint8_t)(distance & 2 ? x >> 2 : x);
+    x = (uint8_t)(distance & 1 ? x >> 1 : x);
+    return distance < 8 ? x : 0;
+}
+
+/* tt: tt_shr_u16; needs:  */
+static inline uint16_t tt_shr_u16(uint16_t x, uint16_t distance) {
+    x = (uint16_t)(distance & 8 ? x >> 8 : x);
+    x = (uint16_t)(distance & 4 ? x >> 4 : x);
+    x = (uint16_t)(distance & 2 ? x >> 2 : x);
+    x = (uint16_t)(distance & 1 ? x >> 1 : x);
+    return distance < 16 ? x : 0;
+}
+
+/* tt: tt_sar_i8; needs:  */
+static inline int8_t tt_sar_i8(int8_t x, int8_t distance) {
+    int8_t by = distance < 0 || distance > 7 ? 7 : distance;
+    x = (int8_t)(by & 4 ? x >> 4 : x);
+    x = (int8_t)(by & 2 ? x >> 2 : x);
+    return (int8_t)(by & 1 ? x >> 1 : x);
+}
+
+/* tt: tt_sar_i16; needs:  */
+static inline int16_t tt_sar_i16(int16_t x, int16_t distance) {
+    int16_t by = distance < 0 || distance > 15 ? 15 : distance;
+    x = (int16_t)(by & 8 ? x >> 8 : x);
+    x = (int16_t)(by & 4 ? x >> 4 : x);
+    x = (int16_t)(by & 2 ? x >> 2 : x);
+    return (int16_t)(by & 1 ? x >> 1 : x);
+}
+
+/* tt: tt_shl_i32; needs: tt_shl_i8, tt_shl_i16 */
 /* Shifts take the width of the type (8, 16 or 32): distances outside [0, width) leave no bit of the number, only its
    sign where `sar` (shift arithmetic right) keeps that. */
 static inline int32_t tt_shl_i32(int32_t x, int32_t distance, uint32_t width) {
+#if defined(__x86_64__) && !defined(__AVX512BW__)
+    if (width == 8) return tt_shl_i8((int8_t)x, (int8_t)distance);
+    if (width == 16) return tt_shl_i16((int16_t)x, (int16_t)distance);
+#endif
     uint32_t shifted = (uint32_t)x << ((uint32_t)distance & 31);
     return (uint32_t)distance < width ? (int32_t)shifted : 0;
 }
 
-/* tt: tt_shl_u32; needs:  */
+/* tt: tt_shl_u32; needs: tt_shl_u8, tt_shl_u16 */
 static inline uint32_t tt_shl_u32(uint32_t x, uint32_t distance, uint32_t width) {
+#if defined(__x86_64__) && !defined(__AVX512BW__)
+    if (width == 8) return tt_shl_u8((uint8_t)x, (uint8_t)distance);
+    if (width == 16) return tt_shl_u16((uint16_t)x, (uint16_t)distance);
+#endif
     uint32_t shifted = x << (distance & 31);
     return distance < width ? shifted : 0;
 }
@@ -187,8 +265,12 @@ static inline uint64_t tt_shl_u64(uint64_t x, uint64_t distance, uint64_t width)
     return distance < width ? shifted : 0;
 }
 
-/* tt: tt_shr_u32; needs:  */
+/* tt: tt_shr_u32; needs: tt_shr_u8, tt_shr_u16 */
 static inline uint32_t tt_shr_u32(uint32_t x, uint32_t distance, uint32_t width) {
+#if defined(__x86_64__) && !defined(__AVX512BW__)
+    if (width == 8) return tt_shr_u8((uint8_t)x, (uint8_t)distance);
+    if (width == 16) return tt_shr_u16((uint16_t)x, (uint16_t)distance);
+#endif
     uint32_t shifted = x >> (distance & 31);
     return distance < width ? shifted : 0;
 }
@@ -199,8 +281,12 @@ static inline uint64_t tt_shr_u64(uint64_t x, uint64_t distance, uint64_t width)
     return distance < width ? shifted : 0;
 }
 
-/* tt: tt_sar_i32; needs:  */
+/* tt: tt_sar_i32; needs: tt_sar_i8, tt_sar_i16 */
 static inline int32_t tt_sar_i32(int32_t x, int32_t distance, uint32_t width) {
+#if defined(__x86_64__) && !defined(__AVX512BW__)
+    if (width == 8) return tt_sar_i8((int8_t)x, (int8_t)distance);
+    if (width == 16) return tt_sar_i16((int16_t)x, (int16_t)distance);
+#endif
     return x >> ((uint32_t)distance < width ? distance : 31);
 }
 
