@@ -30,19 +30,20 @@ static inline uint64_t tt_min_u64(uint64_t x, uint64_t y) { return x < y ? x : y
 
 /* tt: tt_div_i32; needs:  */
 /* The quotient of doubles truncates to the right integer: 53 bits hold every quotient of 32 bits apart from the next.
-   2**31, the one result that does not fit, wraps through 64 bits. */
+   2**31, the one result that does not fit, is that of a division by -1, and without AVX-512 vectors of doubles become
+   integers of 32 bits alone. */
 static inline int32_t tt_div_i32(int32_t x, int32_t y) {
     if (__builtin_constant_p(y) && y != 0 && y != -1) return x / y;
-    int32_t divisor = y == 0 ? 1 : y;
-    int32_t quotient = (int32_t)(int64_t)((double)x / (double)divisor);
-    return y == 0 ? -1 : quotient;
+    int32_t divisor = (y == 0) | (y == -1) ? 1 : y;
+    int32_t quotient = (int32_t)((double)x / (double)divisor);
+    return y == 0 ? -1 : y == -1 ? (int32_t)(0u - (uint32_t)x) : quotient;
 }
 
 /* tt: tt_div_u32; needs:  */
 static inline uint32_t tt_div_u32(uint32_t x, uint32_t y) {
     if (__builtin_constant_p(y) && y != 0) return x / y;
     uint32_t divisor = y == 0 ? 1 : y;
-    uint32_t quotient = (uint32_t)(int64_t)((double)x / (double)divisor);
+    uint32_t quotient = (uint32_t)((double)x / (double)divisor);
     return y == 0 ? 0xFFFFFFFFu : quotient;
 }
 
