@@ -97,9 +97,19 @@ static inline double tt_digamma_f64(double x) {
 /* tt: tt_digamma_f32; needs: tt_digamma_f64; long */
 static inline float tt_digamma_f32(float x) { return (float)tt_digamma_f64(x); }
 
-/* tt: tt_zeta_f64; needs: tt_pow_f64, tt_fma_f64; long */
+/* tt: tt_pow_short_f64; needs: tt_log_f64, tt_exp_f64; long */
+/* x**y with the digits that a float needs: as far as it is within a float's range, the error is 2**-45 of it. */
+static inline double tt_pow_short_f64(double x, double y) {
+    double size = __builtin_fabs(x), half = 0.5 * y;
+    double power = size == 1.0 ? 1.0 : tt_exp_f64(y * tt_log_f64(size));
+    double negative = __builtin_rint(half) == half ? power : -power;
+    negative = __builtin_rint(y) == y ? negative : __builtin_nan("");
+    return x < 0.0 ? negative : power;
+}
+
+/* tt: tt_zeta_by_f64; needs: tt_pow_f64, tt_pow_short_f64, tt_fma_f64; long */
 /* Hurwitz's zeta function, the sum of (q + k)**-x: ten terms, then the Euler-Maclaurin series for the rest. */
-static inline double tt_zeta_f64(double x, double q) {
+static inline double tt_zeta_by_f64(double x, double q, int is_short) {
     static const double bernoulli[] = { /* B(2 k) / (2 k)! */
         0.08333333333333333, -0.001388888888888889, 3.306878306878307e-05, -8.267195767195768e-07,
         2.08767569878681e-08, -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13,
@@ -108,10 +118,10 @@ static inline double tt_zeta_f64(double x, double q) {
     double sum = 0.0, a = q;
 #pragma GCC unroll 10
     for (int k = 0; k < 10; k++) {
-        sum += tt_pow_f64(a, -x);
+        sum += is_short ? tt_pow_short_f64(a, -x) : tt_pow_f64(a, -x);
         a += 1.0;
     }
-    double power = tt_pow_f64(a, -x);
+    double power = is_short ? tt_pow_short_f64(a, -x) : tt_pow_f64(a, -x);
     sum += tt_fma_f64(0.5, power, a * power / (x - 1.0));
     double factor = x * power / a, square = 1.0 / (a * a), rising = x;
 #pragma GCC unroll 12
@@ -128,18 +138,24 @@ static inline double tt_zeta_f64(double x, double q) {
     return x < 1.0 ? __builtin_nan("") : sum;
 }
 
-/* tt: tt_zeta_f32; needs: tt_zeta_f64; long */
-static inline float tt_zeta_f32(float x, float q) { return (float)tt_zeta_f64(x, q); }
+/* tt: tt_zeta_f64; needs: tt_zeta_by_f64; long */
+static inline double tt_zeta_f64(double x, double q) { return tt_zeta_by_f64(x, q, 0); }
 
-/* tt: tt_polygamma_f64; needs: tt_digamma_f64, tt_exp_f64, tt_lgamma_f64, tt_zeta_f64; long */
+/* tt: tt_zeta_f32; needs: tt_zeta_by_f64; long */
+static inline float tt_zeta_f32(float x, float q) { return (float)tt_zeta_by_f64(x, q, 1); }
+
+/* tt: tt_polygamma_by_f64; needs: tt_digamma_f64, tt_exp_f64, tt_lgamma_f64, tt_zeta_by_f64; long */
 /* The n-th derivative of digamma: (-1)**(n + 1) n! zeta(n + 1, x). NaN unless n is 0, 1, 2, ... */
-static inline double tt_polygamma_f64(double n, double x) {
+static inline double tt_polygamma_by_f64(double n, double x, int is_short) {
     double half = 0.5 * n;
-    double size = tt_exp_f64(tt_lgamma_f64(n + 1.0)) * tt_zeta_f64(n + 1.0, x);
+    double size = tt_exp_f64(tt_lgamma_f64(n + 1.0)) * tt_zeta_by_f64(n + 1.0, x, is_short);
     double value = __builtin_rint(half) == half ? -size : size;
     value = n == 0.0 ? tt_digamma_f64(x) : value;
     return (n < 0.0) | (__builtin_rint(n) != n) ? __builtin_nan("") : value;
 }
 
-/* tt: tt_polygamma_f32; needs: tt_polygamma_f64; long */
-static inline float tt_polygamma_f32(float n, float x) { return (float)tt_polygamma_f64(n, x); }
+/* tt: tt_polygamma_f64; needs: tt_polygamma_by_f64; long */
+static inline double tt_polygamma_f64(double n, double x) { return tt_polygamma_by_f64(n, x, 0); }
+
+/* tt: tt_polygamma_f32; needs: tt_polygamma_by_f64; long */
+static inline float tt_polygamma_f32(float n, float x) { return (float)tt_polygamma_by_f64(n, x, 1); }
