@@ -107,7 +107,7 @@ static inline double tt_pow_short_f64(double x, double y) {
     return x < 0.0 ? negative : power;
 }
 
-/* tt: tt_zeta_by_f64; needs: tt_pow_f64, tt_pow_short_f64, tt_fma_f64; long */
+/* tt: tt_zeta_by_f64; needs: tt_pow_f64, tt_pow_short_f64, tt_fma_f64 */
 /* Hurwitz's zeta function, the sum of (q + k)**-x: ten terms, then the Euler-Maclaurin series for the rest. */
 static inline double tt_zeta_by_f64(double x, double q, int is_short) {
     static const double bernoulli[] = { /* B(2 k) / (2 k)! */
@@ -144,7 +144,7 @@ static inline double tt_zeta_f64(double x, double q) { return tt_zeta_by_f64(x, 
 /* tt: tt_zeta_f32; needs: tt_zeta_by_f64; long */
 static inline float tt_zeta_f32(float x, float q) { return (float)tt_zeta_by_f64(x, q, 1); }
 
-/* tt: tt_polygamma_by_f64; needs: tt_digamma_f64, tt_exp_f64, tt_lgamma_f64, tt_zeta_by_f64; long */
+/* tt: tt_polygamma_by_f64; needs: tt_digamma_f64, tt_exp_f64, tt_lgamma_f64, tt_zeta_by_f64 */
 /* The n-th derivative of digamma: (-1)**(n + 1) n! zeta(n + 1, x). NaN unless n is 0, 1, 2, ... */
 static inline double tt_polygamma_by_f64(double n, double x, int is_short) {
     double half = 0.5 * n;
