@@ -49,11 +49,10 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
 ]
 
 
-def run_passes(kernels: Sequence[Kernel], watch: Callable[[str, list[Kernel]], None] | None = None) -> list[Kernel]:
+def run_passes(kernels: Sequence[Kernel], watch: Callable[[str, list[Kernel]], None] = lambda *_: None) -> list[Kernel]:
     """Return what all passes make of a program; `watch(name, kernels)` sees the result of each."""
     result = list(kernels)
     for change in PASSES:
         result = change(result)
-        if watch is not None:
-            watch(change.__name__, result)
+        watch(change.__name__, result)
     return result

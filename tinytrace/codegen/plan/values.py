@@ -174,8 +174,7 @@ class Values:
             else:
                 _count(reads.setdefault(x, {}), (eqn.invars[kind.updates].aval.shape, id(eqn)))
 
-    def _read_by_map(self, eqn: JaxprEqn, kind: Lowered, loops: Reads,
-                     reads: dict[Var, Reads]) -> None:
+    def _read_by_map(self, eqn: JaxprEqn, kind: Lowered, loops: Reads, reads: dict[Var, Reads]) -> None:
         for x in self._made(eqn.invars):
             here = reads.setdefault(x, {})
             if isinstance(kind, (Scalar, Window)) and x.aval.shape == eqn.outvars[0].aval.shape:
