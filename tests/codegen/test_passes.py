@@ -38,6 +38,7 @@ from tinytrace.codegen.passes import (
     quotients,
     repeated_divisors,
     streaming_stores,
+    streams,
     strips,
     threads,
     tiling,
@@ -61,6 +62,7 @@ def small(monkeypatch):
         monkeypatch.setattr(module, "CHUNK", 5.0)
     for module, name, value in [
         (streaming_stores, "LARGER_THAN_CACHES", 256), (prefetch, "LARGER_THAN_CACHES", 256), (prefetch, "LEAST", 16),
+        (prefetch, "LARGER_THAN_SECOND_CACHE", 256), (streams, "LARGER_THAN_SECOND_CACHE", 256), (streams, "PAGE", 32),
         (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "CHUNKS", 4), (scatter, "USES", 1),
         (inner_simd, "BLOCK", 16), (column_folds, "GROUP_ROWS", 8), (loop_fission, "LONG_CHAIN", 6),
         (kinds, "SMALL_PRODUCT", 64), (kinds, "SMALL_IN_BATCH", 8), (gemm, "LEAST_GATHERED", 64),
@@ -98,6 +100,7 @@ PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in 
     "an empty sum": (lambda x: jnp.sin(x).sum(0), f32(5, 0)),
     "a quotient": (lambda x: jnp.repeat(x, 2), f32(9)),
     "across rows": (lambda x: x.T, f32(64, 128)),
+    "sums of rows": (lambda x: x.sum(1), f32(18, 32)),
     "a loop of rows": (lambda x: jax.lax.map(lambda row: jnp.cumsum(jnp.sin(row)) / row[0], x), f32(5, 40)),
     "a short axis": (lambda x: jnp.exp(x[:, None] * jnp.arange(3.0)), f32(100)),
     "a trace": (lambda x: jnp.trace(x, 1), f32(9, 9)),
