@@ -71,7 +71,7 @@ SIGNATURE = re.compile(rf"^static inline ({NUMBER}) (tt_\w+)\(((?:{NUMBER} \w+(?
 
 REPORTS = {"gcc": ("-fopt-info-vec-optimized", r"<stdin>:(\d+):\d+: optimized: loop vectorized"),
            "clang": ("-Rpass=loop-vectorize", r"<stdin>:(\d+):\d+: remark: vectorized loop")}
-WITHOUT_AVX512 = re.compile(r"^(?!.*_(?:popcount|clz)_).*int|_turns_f64|_wide_f64")
+WITHOUT_AVX512 = re.compile(r"^(?!.*_(?:popcount_|clz_|(?:div|rem)_[iu]32\()).*int|_turns_f64|_wide_f64")
 """What is no loop of vectors on other CPUs: conversions and products of whole numbers; large angles, which take
 products of 64 bits and a table."""
 

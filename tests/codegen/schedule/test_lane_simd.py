@@ -67,6 +67,12 @@ def test_short_rows_are_computed_together_and_are_those_of_one_row(name, shape):
     assert ("lane < 64" in text) == (rows >= 64 and size in SHORT_ROWS)
 
 
+def test_short_rows_of_complex_numbers_are_read_one_after_the_other():
+    x = np.random.default_rng(0).standard_normal((200, 20)).astype(np.float32).view(np.complex64)
+    assert "lane" not in jax.jit(jax.nn.log_softmax).lower(x).as_text()
+    assert "lane" in jax.jit(jax.nn.log_softmax).lower(x.real).as_text()
+
+
 def test_short_rows_that_are_only_added_are_read_one_after_the_other():
     x = np.ones((1000, 10), np.float32)
     assert "lane" not in jax.jit(lambda x: (x * x).sum(-1)).lower(x).as_text()

@@ -19,7 +19,7 @@ from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, number,
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.statements import Buffer, Combine, For, Row, Stmt, Store
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, computed, variable
-from tinytrace.core.dtypes import is_float
+from tinytrace.core.dtypes import is_complex, is_float
 from tinytrace.records import replace
 
 STREAM_LANES = 512
@@ -206,11 +206,14 @@ def are_short_rows(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
 
     Of a row of ten a vector of eight takes most, and two elements come one by one, as does what is computed once a row.
     Where that is no more than a sum, to read across rows would take longer. Rows of up to four elements have a pass.
+    Compilers make no vectors of complex numbers that lie apart.
     """
     sizes = [math.prod(a.args[1] for a in stage.inner) for stage in stages]
     if not outer or outer[-1].args[1] < ROWS_TOGETHER or max(sizes) not in SHORT_ROWS:
         return False
     tasks = [task for stage in stages for task in stage.tasks]
+    if any(is_complex(node.dtype) for node in walk(computed(stages)) if node.op == "load" and node.dtype is not None):
+        return False
     dear = any(node.op == "apply" and steps(node.args[0]) >= CALL and not node.axes.isdisjoint(stage.inner)
                and any(x.op == "load" or x.op == "local" or x in outer for x in walk([node]))
                for stage in stages for node in walk(task.value for task in stage.tasks))
