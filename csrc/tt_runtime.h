@@ -42,6 +42,8 @@ int32_t tt_sort_set_wide(int32_t yes);
 /* For tests: with quicksorts for up to so many bytes of items, and for pieces of up to so many, which are merged, as on
    CPUs with other vectors; until tt_set_quicksorts is called again. */
 void tt_sort_set_lengths(int64_t quick, int64_t merged);
+/* For tests: how many lines have been ordered in buckets. */
+int64_t tt_sort_bucketed(void);
 /* struct tt_host's, for arrays of any length. */
 int32_t tt_sort(int32_t bytes, int32_t kind, int64_t outer, int64_t n, int64_t inner, const void *in, void *out);
 
