@@ -17,7 +17,7 @@
 #endif
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, UNPACKED = 786432 };
-enum { LINE = 64, TOGETHER = 16, PANEL = 64, STRIP_ROWS = 14, FEW_ROWS = 32, STRIPS_AT_ONCE = 4, TERMS_AHEAD = 8,
+enum { LINE = 64, TOGETHER = 16, PANEL = 64, FEW_ROWS = 32, TERMS_AHEAD = 8,
        FIRST_LEVEL = 1 << 15, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26 };
 
 /* Does the BLAS multiply small matrices as they lie, with AVX-512? Is our own kernel faster at large ones (as with
@@ -25,6 +25,8 @@ enum { LINE = 64, TOGETHER = 16, PANEL = 64, STRIP_ROWS = 14, FEW_ROWS = 32, STR
 static int32_t has_unpacked, has_microkernel;
 /* Has the BLAS narrower vectors than the CPU and our own kernel? It has where it does not know the CPU, or is told to. */
 static int32_t is_narrow;
+/* Has the CPU AVX2 alone, so that our own kernel takes only what it can read as it lies? */
+static int32_t has_strips;
 
 /* What one call of the BLAS computes: a part of a block, from a part of the sums. What it reads of the first operand is
    read again for the next columns, so the sums are cut once more, after `reach` terms, lest the caches lose it. */
@@ -71,7 +73,7 @@ static int32_t is_for_microkernel(int32_t trans_a, int64_t m, int64_t n, int64_t
 }
 
 /* Where operands lie well, nothing is copied: of a second operand that the first-level cache does not hold, but the
-   second-level one does, our kernel reads each line once for STRIP_ROWS rows (0.7 to 0.9 of OpenBLAS's time). Rows that
+   second-level one does, our kernel reads each line once for 14 rows (0.7 to 0.9 of OpenBLAS's time). Rows that
    are a large power of two apart throw each other out of the caches. For few rows to copy a large second operand takes
    longer than to multiply by it (16 x 1024 by 1024 x 1024: 0.6 of OpenBLAS's time, 8 x 2048 by 2048 x 2048 0.4). */
 static int32_t is_for_strips(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
@@ -82,7 +84,18 @@ static int32_t is_for_strips(int32_t trans_a, int32_t trans_b, int64_t m, int64_
     if (is_narrow && (bytes <= FIRST_LEVEL || m < FEW_ROWS)) return m >= 4 && n >= 16 && k >= 16;
     if (n < 32 || k < 64) return 0;
     if (bytes > SECOND_LEVEL) return m >= 8 && m < FEW_ROWS;
-    return m >= STRIP_ROWS && bytes > FIRST_LEVEL && lies_apart && (!is_long || ldb * (int64_t)size % 2048);
+    return m >= 14 && bytes > FIRST_LEVEL && lies_apart && (!is_long || ldb * (int64_t)size % 2048);
+}
+
+/* With AVX2 a second operand that leaves room in the second-level cache is read as it lies, where its columns fill vectors:
+   for few rows, or few columns, OpenBLAS copies more than it multiplies (on a Zen 3 it takes 1.2 to 3 times as long), and
+   rows that overlap it refuses, so that it gets the sums in parts (1.05 to 1.2). */
+static int32_t is_for_narrow_strips(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, int64_t lda,
+                                    size_t size) {
+    const int64_t row = n * (int64_t)size;
+    if (!has_strips || trans_b || m < 4 || n < 16 || k < 16 || row % 32) return 0;
+    if ((double)row * (double)k > SECOND_LEVEL / 4) return 0;
+    return m <= FEW_ROWS || row <= 128 || (!trans_a && lda < k);
 }
 
 /* An odd number of blocks would leave one of two threads idle in the end. */
@@ -133,36 +146,36 @@ static struct block choose_packed_block(int64_t m, int64_t n, double work) {
 #define REAL float
 #define INTEGER int32_t
 #define PERMUTE(A, PLACES, B) _mm512_permutex2var_ps((__m512)A, (__m512i)PLACES, (__m512)B)
-#define LANE_MASK __mmask16
-#define LOAD_LANES(LANES, FROM) _mm512_maskz_loadu_ps(LANES, FROM)
-#define STORE_LANES(TO, LANES, X) _mm512_mask_storeu_ps(TO, LANES, (__m512)X)
+#define LANE_MASK_4 __mmask16
+#define LOAD_LANES_4(LANES, FROM) _mm512_maskz_loadu_ps(LANES, FROM)
+#define STORE_LANES_4(TO, LANES, X) _mm512_mask_storeu_ps(TO, LANES, (__m512)X)
 #define NAME(suffix) sgemm##suffix
 #define ENTRY(suffix) tt_sgemm##suffix
 #include "gemm.inc"
 #undef REAL
 #undef INTEGER
 #undef PERMUTE
-#undef LANE_MASK
-#undef LOAD_LANES
-#undef STORE_LANES
+#undef LANE_MASK_4
+#undef LOAD_LANES_4
+#undef STORE_LANES_4
 #undef NAME
 #undef ENTRY
 
 #define REAL double
 #define INTEGER int64_t
 #define PERMUTE(A, PLACES, B) _mm512_permutex2var_pd((__m512d)A, (__m512i)PLACES, (__m512d)B)
-#define LANE_MASK __mmask8
-#define LOAD_LANES(LANES, FROM) _mm512_maskz_loadu_pd(LANES, FROM)
-#define STORE_LANES(TO, LANES, X) _mm512_mask_storeu_pd(TO, LANES, (__m512d)X)
+#define LANE_MASK_4 __mmask8
+#define LOAD_LANES_4(LANES, FROM) _mm512_maskz_loadu_pd(LANES, FROM)
+#define STORE_LANES_4(TO, LANES, X) _mm512_mask_storeu_pd(TO, LANES, (__m512d)X)
 #define NAME(suffix) dgemm##suffix
 #define ENTRY(suffix) tt_dgemm##suffix
 #include "gemm.inc"
 #undef REAL
 #undef INTEGER
 #undef PERMUTE
-#undef LANE_MASK
-#undef LOAD_LANES
-#undef STORE_LANES
+#undef LANE_MASK_4
+#undef LOAD_LANES_4
+#undef STORE_LANES_4
 #undef NAME
 #undef ENTRY
 
@@ -186,15 +199,17 @@ int32_t tt_blas_find(void *library, void *(*function)(void *library, const char 
     has_unpacked = core && is_wide(core());
     is_narrow = !has_unpacked && vector_level() == 4;
     has_microkernel = is_narrow || (vector_level() == 4 && !strcmp(core(), "SkylakeX"));
+    has_strips = vector_level() == 3;
     sgemm_blas = sgemm;
     dgemm_blas = dgemm;
     return 0;
 }
 
 int32_t tt_blas_set_way(int32_t way) {
-    int32_t before = has_unpacked + 2 * has_microkernel + 4 * is_narrow;
+    int32_t before = has_unpacked + 2 * has_microkernel + 4 * is_narrow + 8 * has_strips;
     has_unpacked = way & 1;
     has_microkernel = way >> 1 & 1 && vector_level() == 4;
-    is_narrow = way >> 2 && has_microkernel;
+    is_narrow = way >> 2 & 1 && has_microkernel;
+    has_strips = way >> 3 & 1 && !has_microkernel && vector_level() >= 3;
     return before;
 }

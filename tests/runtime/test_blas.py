@@ -64,13 +64,14 @@ def check(dtype, *args, **kwargs):
 
 
 provide_blas()  # now: it says how products are cut, which tests change for themselves
-WAYS = {"packed": 0, "unpacked": 1, "microkernel": 3, "narrow": 6}
+WAYS = {"packed": 0, "unpacked": 1, "microkernel": 3, "narrow": 6, "strips": 8}
 
 
 @pytest.fixture(params=WAYS)
 def cut(request):
     """Products cut as for a BLAS that packs its operands always, for one that multiplies small ones as they lie, for
-    our own kernel beside it, where the CPU has its vectors, and for that beside a BLAS with narrower vectors."""
+    our own kernel beside it, where the CPU has its vectors, for that beside a BLAS with narrower vectors, and for the
+    one of AVX2."""
     before = lib.tt_blas_set_way(WAYS[request.param])
     yield
     lib.tt_blas_set_way(before)
@@ -103,7 +104,7 @@ def test_products_of_several_tiles(dtype, trans_a, trans_b, shape):
 
 @pytest.mark.parametrize("beta", [0.0, 0.5])
 @pytest.mark.parametrize("pad", [0, 3])
-@given(way=st.sampled_from(["microkernel", "narrow"]), dtype=st.sampled_from([np.float32, np.float64]),
+@given(way=st.sampled_from(["microkernel", "narrow", "strips"]), dtype=st.sampled_from([np.float32, np.float64]),
        trans_a=st.booleans(), trans_b=st.booleans(), m=st.integers(4, 40) | st.integers(14, 420),
        n=st.integers(16, 500), k=st.integers(16, 1100))  # fmt: skip
 @settings(max_examples=60)
@@ -142,7 +143,7 @@ def test_a_blas_with_narrower_vectors_than_the_cpu_has_is_noticed():
         pytest.skip("the core is asked for by a name that this CPU has none of")
     environment = {**os.environ, "OPENBLAS_CORETYPE": "Haswell"}
     told = subprocess.run([sys.executable, "-c", NARROW], env=environment, capture_output=True, text=True, check=True)
-    assert int(told.stdout) == (WAYS["narrow"] if is_wide else WAYS["packed"])
+    assert int(told.stdout) == (WAYS["narrow"] if is_wide else WAYS["strips"])
 
 
 @pytest.mark.parametrize("real", ["float", "double"])
