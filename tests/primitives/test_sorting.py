@@ -161,6 +161,7 @@ LONG = {
     "upper bits decide": lambda n: np.random.default_rng(0).integers(-2 ** 62, 2 ** 62, n),
     "what room there is decides": lambda n: np.random.default_rng(0).integers(0, 2 ** 40, n) - 5,
     "some neighbours are equal above": lambda n: np.random.default_rng(0).integers(0, n, n) * 2 ** 44 - np.arange(n),
+    "the lowest bit alone decides": lambda n: np.random.default_rng(0).integers(0, 2, (2, n)).T @ [1, 2 ** 62],
     "upper bits tell nothing": lambda n: np.append(np.random.default_rng(0).integers(0, 1000, n - 1), 2 ** 62),
     "all equal above, in order": lambda n: np.append(np.arange(n - 1), 2 ** 62),
     "all equal above, the other way": lambda n: np.append(np.arange(n - 1)[::-1], 2 ** 62),
