@@ -17,7 +17,7 @@
 #endif
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, UNPACKED = 786432 };
-enum { LINE = 64, TOGETHER = 16, PANEL = 64, FEW_ROWS = 32, TERMS_AHEAD = 8,
+enum { LINE = 64, TOGETHER = 16, PANEL = 64, STRIP_ROWS_4 = 14, STRIP_ROWS_3 = 6, FEW_ROWS = 32, TERMS_AHEAD = 8,
        FIRST_LEVEL = 1 << 15, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26 };
 
 /* Does the BLAS multiply small matrices as they lie, with AVX-512? Is our own kernel faster at large ones (as with
@@ -73,7 +73,7 @@ static int32_t is_for_microkernel(int32_t trans_a, int64_t m, int64_t n, int64_t
 }
 
 /* Where operands lie well, nothing is copied: of a second operand that the first-level cache does not hold, but the
-   second-level one does, our kernel reads each line once for 14 rows (0.7 to 0.9 of OpenBLAS's time). Rows that
+   second-level one does, our kernel reads each line once for STRIP_ROWS_4 rows (0.7 to 0.9 of OpenBLAS's time). Rows that
    are a large power of two apart throw each other out of the caches. For few rows to copy a large second operand takes
    longer than to multiply by it (16 x 1024 by 1024 x 1024: 0.6 of OpenBLAS's time, 8 x 2048 by 2048 x 2048 0.4). */
 static int32_t is_for_strips(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
@@ -84,14 +84,14 @@ static int32_t is_for_strips(int32_t trans_a, int32_t trans_b, int64_t m, int64_
     if (is_narrow && (bytes <= FIRST_LEVEL || m < FEW_ROWS)) return m >= 4 && n >= 16 && k >= 16;
     if (n < 32 || k < 64) return 0;
     if (bytes > SECOND_LEVEL) return m >= 8 && m < FEW_ROWS;
-    return m >= 14 && bytes > FIRST_LEVEL && lies_apart && (!is_long || ldb * (int64_t)size % 2048);
+    return m >= STRIP_ROWS_4 && bytes > FIRST_LEVEL && lies_apart && (!is_long || ldb * (int64_t)size % 2048);
 }
 
 /* With AVX2 a second operand that leaves room in the second-level cache is read as it lies, where its columns fill vectors:
    for few rows, or few columns, OpenBLAS copies more than it multiplies (on a Zen 3 it takes 1.2 to 3 times as long), and
    rows that overlap it refuses, so that it gets the sums in parts (1.05 to 1.2). */
-static int32_t is_for_narrow_strips(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, int64_t lda,
-                                    size_t size) {
+static int32_t is_for_avx2_strips(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, int64_t lda,
+                                  size_t size) {
     const int64_t row = n * (int64_t)size;
     if (!has_strips || trans_b || m < 4 || n < 16 || k < 16 || row % 32) return 0;
     if ((double)row * (double)k > SECOND_LEVEL / 4) return 0;

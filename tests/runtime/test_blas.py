@@ -118,6 +118,21 @@ def test_products_of_our_own_kernel(way, dtype, trans_a, trans_b, m, n, k, beta,
         lib.tt_blas_set_way(before)
 
 
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+@pytest.mark.parametrize("pad", [0, 3])
+@given(dtype=st.sampled_from([np.float32, np.float64]), trans_a=st.booleans(),
+       m=st.integers(4, 32) | st.integers(33, 300), n=st.sampled_from(range(16, 65, 8)),
+       k=st.integers(16, 600))  # fmt: skip
+@settings(max_examples=60)
+def test_products_whose_columns_fill_the_vectors_of_avx2(dtype, trans_a, m, n, k, beta, pad):
+    """Of the shapes above hardly any is read as it lies there: whole panels and half ones, sums of several parts."""
+    before = lib.tt_blas_set_way(WAYS["strips"])
+    try:
+        check(dtype, trans_a, False, m, n, k, 1.0, beta, pad)
+    finally:
+        lib.tt_blas_set_way(before)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("trans_a", [0, 1])
 @pytest.mark.parametrize("rows", [7, 8, 15, 31, 32])
