@@ -97,21 +97,23 @@ static inline double tt_erfc_f64(double x) {
     return size < 0.5 ? near : far;
 }
 
-/* tt: tt_erfc_f32; needs: tt_bits_f64, tt_float_f64, tt_fma_f64; long */
+/* tt: tt_erfc_f32; needs: tt_bits_f64, tt_float_f64, tt_fma_f32, tt_fma_f64, tt_min_f32; long */
 /* In double precision, rounded once, with the digits that a float needs: exp(-x**2) p / (3 + x) with a polynomial of
-   degree 11 in t = (x - 3) / (x + 3), error 2**-34.8, and 2**r of degree 7, error 2**-34.5 (Remez's algorithm). The
-   reciprocal is that of a float and one step of Newton's method. Within 0.51 ulp. */
+   degree 11 in t = (x - 3) / (x + 3), error 2**-34.8, and 2**r of degree 7, error 2**-34.5 (Remez's algorithm), of which
+   floats sum the highest terms, that are small. The reciprocal is that of a float and one step of Newton's method.
+   Within 0.51 ulp. */
 static inline float tt_erfc_f32(float x) {
-    float size = __builtin_fabsf(x);
-    double d = size < 10.1f ? size : 10.1f, sum = d + 3.0;
-    double inverse = 1.0f / (float)sum;
-    inverse = tt_fma_f64(tt_fma_f64(-sum, inverse, 1.0), inverse, inverse);
+    float size = tt_min_f32(__builtin_fabsf(x), 10.1f), quotient = 1.0f / (size + 3.0f);
+    float rough = (size - 3.0f) * quotient;
+    double d = size, inverse = quotient;
+    inverse = tt_fma_f64(tt_fma_f64(-(d + 3.0), inverse, 1.0), inverse, inverse);
     double t = (d - 3.0) * inverse;
-    double p = 3.99476428801244e-05;
-    p = tt_fma_f64(p, t, 9.67501714017421e-05);
-    p = tt_fma_f64(p, t, -0.00028709686686799506);
-    p = tt_fma_f64(p, t, -0.0005463073353262968);
-    p = tt_fma_f64(p, t, 0.0030376207833734334);
+    float p1 = 3.9947643e-05f;
+    p1 = tt_fma_f32(p1, rough, 9.6750169e-05f);
+    p1 = tt_fma_f32(p1, rough, -0.00028709686f);
+    p1 = tt_fma_f32(p1, rough, -0.00054630734f);
+    p1 = tt_fma_f32(p1, rough, 0.0030376208f);
+    double p = p1;
     p = tt_fma_f64(p, t, -0.0012124322968684463);
     p = tt_fma_f64(p, t, -0.026827775102156923);
     p = tt_fma_f64(p, t, 0.1195277395076885);
@@ -121,10 +123,11 @@ static inline float tt_erfc_f32(float x) {
     p = tt_fma_f64(p, t, 1.0740069070842473);
     double z = d * d * -1.4426950408889634, n = z + 6755399441055744.0;
     double r = z - (n - 6755399441055744.0);
-    double q = 1.520191546430175e-05;
-    q = tt_fma_f64(q, r, 0.00015469291160373486);
-    q = tt_fma_f64(q, r, 0.0013333922599533124);
-    q = tt_fma_f64(q, r, 0.00961802725408054);
+    float rest = (float)r, q1 = 1.5201915e-05f;
+    q1 = tt_fma_f32(q1, rest, 0.00015469291f);
+    q1 = tt_fma_f32(q1, rest, 0.0013333923f);
+    q1 = tt_fma_f32(q1, rest, 0.0096180273f);
+    double q = q1;
     q = tt_fma_f64(q, r, 0.0555041035339032);
     q = tt_fma_f64(q, r, 0.24022651198146372);
     q = tt_fma_f64(q, r, 0.6931471807284642);
