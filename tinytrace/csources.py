@@ -153,6 +153,16 @@ def has_choices(name: str) -> bool:
     return function is not None and (" ? " in function.text or any(map(has_choices, function.needs)))
 
 
+@cache
+def takes_doubles(name: str) -> bool:
+    """Is this a long function of floats that is computed in double precision?
+
+    >>> takes_doubles("tt_lgamma_f32"), takes_doubles("tt_exp_f32"), takes_doubles("tt_exp_f64")
+    (True, False, False)
+    """
+    return is_long(name) and name.endswith("_f32") and "double " in math_functions({name: 1})
+
+
 def add_function(name: str, function: MathFunction) -> None:
     """Let programs call a function of the user's, whose name says what its text is."""
     _own_functions[name] = function

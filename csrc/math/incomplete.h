@@ -70,19 +70,24 @@ static inline double tt_gamma_low_f64(double a, double x, double weight, double 
 }
 
 /* tt: tt_gamma_high_f64; needs: tt_gamma_fraction_f64, tt_fma_f64; long */
-/* Q by the same fraction, as the quotient of two recurrences (DLMF 3.10.1), until it changes by less than `small`. For
-   x < 1e50 nothing overflows. */
+/* Q by the same fraction, as the quotient of two recurrences (DLMF 3.10.1), until four terms change it by less than
+   `small`: a quotient takes longer than four terms. For x < 1e50 nothing overflows. */
 static inline double tt_gamma_high_f64(double a, double x, double weight, double small) {
     if (x >= 1e50) return tt_gamma_fraction_f64(a, x, weight, 0.0).high;
     double b = x + 1.0 - a, over = 1.0, last_over = 0.0, under = b, last_under = 1.0, value = 1.0 / b, change = 1.0;
-    for (int n = 1; n < 2000 && change > small; n++) {
-        double numerator = -n * (n - a);
-        b += 2.0;
-        double next_over = tt_fma_f64(b, over, numerator * last_over);
-        double next_under = tt_fma_f64(b, under, numerator * last_under);
-        double scale = __builtin_fabs(next_under) > 1e100 ? 1e-100 : 1.0;
-        last_over = over * scale, last_under = under * scale;
-        over = next_over * scale, under = next_under * scale;
+    for (double n = 1.0; n < 2000.0 && change > small; n += 4.0) {
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++) {
+            double numerator = -(n + k) * (n + k - a);
+            b += 2.0;
+            double next_over = tt_fma_f64(b, over, numerator * last_over);
+            double next_under = tt_fma_f64(b, under, numerator * last_under);
+            last_over = over, last_under = under;
+            over = next_over, under = next_under;
+        }
+        double scale = __builtin_fabs(under) > 1e90 ? 1e-90 : 1.0;
+        over *= scale, last_over *= scale;
+        under *= scale, last_under *= scale;
         double next = over / under;
         change = __builtin_fabs(next - value) / __builtin_fabs(next);
         value = next;

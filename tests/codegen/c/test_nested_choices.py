@@ -25,11 +25,12 @@ CALLS = {
     "a function of what was chosen": lambda x: jnp.where(x > 0, x, 0.5) ** jnp.abs(x),
     "a maximum of a function": lambda x: jnp.maximum(jnp.log(x), 0),
     "a function of a function": lambda x: jnp.cbrt(jnp.exp(x)),
+    "a function alone": lambda x: jnp.sin(x) + 1,
     "a sample": lambda x: jnp.where(x > 0.5, 1, (1 - jnp.maximum(x, 0)) ** (1 / x)),
 }
-"""Long functions, which consist of choices, with a choice beside them."""
+"""Long functions, which consist of choices, with a choice beside them, or alone."""
 FLAT = {
-    "a function": lambda x: jnp.sin(x) + 1,
+    "a function beside a fold": lambda x: jnp.sum(jnp.sin(x) + 1),
     "a function in a loop of its own": lambda x: jnp.sum(jnp.exp(x - jnp.max(x, 1, keepdims=True)), 1),
     "one choice": lambda x: jnp.where(x < 1, x, 1),
     "argmax": lambda x: jnp.argmax(x, 1),

@@ -15,6 +15,7 @@ PROGRAMS = {
     "half": lambda x: jnp.sin(jnp.exp(jnp.cos(jnp.log(x.astype(jnp.float16))))),
     "double": lambda x: jnp.sin(jnp.exp(jnp.cos(jnp.log(x.astype(jnp.float64))))),
     "in place": lambda x: jax.lax.fori_loop(0, 3, lambda i, y: jnp.sin(jnp.exp(jnp.cos(jnp.log(y + 2)))), x),
+    "bytes": lambda x: jax.lax.lgamma((8 * x).astype(jnp.int8).astype(jnp.float32)),
     "rows": lambda x: jnp.sin(jnp.exp(jnp.cos(jnp.log(x.reshape(2, 1500))))) * x[:1500],
 }
 
@@ -40,8 +41,8 @@ def test_no_place_is_rounded_differently(shift):
     assert np.asarray(function(np.roll(X, shift))).tobytes() == np.roll(np.asarray(function(X)), shift).tobytes()
 
 
-def text_of(function, n=5000):
-    return jax.jit(function).lower(jax.ShapeDtypeStruct((n,), np.float32)).as_text().partition("tt_entry")[2]
+def text_of(function, n=5000, dtype=np.float32):
+    return jax.jit(function).lower(jax.ShapeDtypeStruct((n,), dtype)).as_text().partition("tt_entry")[2]
 
 
 def test_the_text_of_two_phases():
@@ -55,6 +56,16 @@ def test_short_chains_and_short_loops_are_not_cut():
     assert "_row" not in text_of(lambda x: jnp.exp(jnp.cos(x)))
     assert "_row" not in text_of(lambda x: jnp.sin(x) * jnp.cos(x) + jnp.tanh(x) / (1 + jnp.exp(-x)))
     assert "_row" not in text_of(lambda x: jnp.sin(jnp.exp(jnp.cos(jnp.log(x)))), 1000)
+
+
+def test_bytes_are_widened_before_what_takes_doubles():
+    def text(function, dtype):
+        return text_of(lambda x: function(x.astype(jnp.float32)), dtype=dtype)
+
+    for dtype in (np.int8, np.uint16):
+        assert "b_row[i0] = (float)a[i0 + 1024 * i0_strip]" in text(jax.lax.lgamma, dtype)
+        assert "_row" not in text(jnp.exp, dtype)
+    assert "_row" not in text(jax.lax.lgamma, np.int32)
 
 
 def test_what_is_guarded_is_not_computed_before():

@@ -9,7 +9,8 @@ It is switched off where this may happen, and only there: other loops are better
 
 Long math functions consist of choices: of two of them, or of one and a choice beside it, one may choose of what the
 other has chosen, log(exp(x)) as well as max(log(x), 0). In a single one what follows a choice is computed twice, once
-for each side, and chosen later: without that log takes 0.87 of the time, logistic 0.83. (Of `x > 0 ? 1 : sin(x)` gcc would compute the sine on one side
+for each side, and chosen later: where nothing else is computed it is switched off too, log takes 0.87 of the time then,
+logistic 0.83. (Of `x > 0 ? 1 : sin(x)` gcc would compute the sine on one side
 only, which is a jump again: a flag of all programs forbids it, see `runtime/flags.py`.)
 """
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tinytrace.codegen.ir.kernel import Kernel, Nest, inner_programs
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.reductions import fold_of
 from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, Store, When, expressions
+from tinytrace.core.operations import Operation
 from tinytrace.csources import has_choices, is_long
 
 STAY_CHOICES = '#pragma GCC optimize("no-tree-pre") /* choices of what was chosen do not become jumps */\n'
@@ -28,7 +30,15 @@ STAY_CHOICES = '#pragma GCC optimize("no-tree-pre") /* choices of what was chose
 def against_jumps(kernels: Sequence[Kernel]) -> list[str]:
     """Return the lines that a program begins with, so that gcc makes no jumps of its choices."""
     may_jump = any(_has_choices_beside_calls(body) or _has_nested_choices(body) for body in _bodies(kernels))
-    return [STAY_CHOICES] if may_jump else []
+    return [STAY_CHOICES] if may_jump or _is_loop_of_functions(kernels) else []
+
+
+def _is_loop_of_functions(kernels: Sequence[Kernel]) -> bool:
+    """Is a program one loop without a fold, in which long functions choose?"""
+    if len(kernels) != 1 or not isinstance(kernels[0], Nest):
+        return False
+    return not any(isinstance(stmt, Combine) for stmt in kernels[0].statements) and any(
+        is_long(name) and has_choices(name) for body in _bodies(kernels) for name in _called(body))
 
 
 def _bodies(kernels: Sequence[Kernel]) -> Iterator[Sequence[Stmt]]:
@@ -43,11 +53,18 @@ def _bodies(kernels: Sequence[Kernel]) -> Iterator[Sequence[Stmt]]:
 
 
 def _has_choices_beside_calls(body: Sequence[Stmt]) -> bool:
-    """Do statements call a long function, and choose, themselves or in what they call?"""
-    applied = [node.args[0] for node in walk([x for stmt in body for x in expressions(stmt)]) if node.op == "apply"]
-    calls = [name for operation in applied for name in operation.calls]
+    """Do statements call a long function, and have another choice in themselves or in what they call?"""
+    applied, calls = _applied(body), _called(body)
     choices = sum(operation.chooses for operation in applied) + sum(map(has_choices, calls))
-    return choices > 0 and any(map(is_long, calls))
+    return choices > 1 and any(map(is_long, calls))
+
+
+def _applied(body: Sequence[Stmt]) -> list[Operation]:
+    return [node.args[0] for node in walk([x for stmt in body for x in expressions(stmt)]) if node.op == "apply"]
+
+
+def _called(body: Sequence[Stmt]) -> list[str]:
+    return [name for operation in _applied(body) for name in operation.calls]
 
 
 def _has_nested_choices(body: Sequence[Stmt]) -> bool:

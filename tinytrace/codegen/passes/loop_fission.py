@@ -5,6 +5,12 @@
 
 A processor looks some hundreds of instructions ahead. In a long chain of operations that is not even two iterations of
 the loop, and it waits for results; in a shorter one it finds the next iterations to work on.
+
+    for j: y[j] = lgamma((float)x[j])    is    for j: b_row[j] = (float)x[j]
+                                               for j: y[j] = lgamma(b_row[j])
+
+Where x has bytes, and lgamma of a float is computed in double precision: compilers take as many elements at once as a
+vector has of the narrowest type, which are 8 vectors of doubles, more than there are registers for.
 """
 from __future__ import annotations
 
@@ -14,8 +20,8 @@ from tinytrace.codegen.ir.cost import CALL, DIVISION, steps
 from tinytrace.codegen.ir.nodes import Node, load, walk
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Stmt, Store
-from tinytrace.core.dtypes import FLOAT16
-from tinytrace.csources import is_long
+from tinytrace.core.dtypes import FLOAT16, element_size, is_integer
+from tinytrace.csources import is_long, takes_doubles
 
 LONG_CHAIN = 30
 """Steps, each on the result of the one before, from which a loop is cut; side by side they need no cut."""
@@ -33,11 +39,13 @@ def fission(body: Sequence[Stmt], lane: Node, length: int) -> tuple[list[Buffer]
     for node in nodes:
         depth[node] = _weight(node) + max([depth[child] for child in node.children], default=0)
     longest = max(depth.values(), default=0)
-    if longest < LONG_CHAIN or len(values) < len(body) or any(node.op == "where" for node in nodes) \
+    if len(values) < len(body) or any(node.op == "where" for node in nodes) \
             or any(node.dtype == FLOAT16 for node in nodes):  # `half_strips` cuts these at their roundings
         return [], [list(body)]
-    limits = [limit for limit in sorted(set(depth.values())) if longest < 3 * limit < 2 * longest]
-    plans = [_crossing(nodes, depth, limit) for limit in limits]
+    plans = [_widened(nodes)]
+    if longest >= LONG_CHAIN and not plans[0]:
+        limits = [limit for limit in sorted(set(depth.values())) if longest < 3 * limit < 2 * longest]
+        plans = [_crossing(nodes, depth, limit) for limit in limits]
     crossing = min((plan for plan in plans if 1 <= len(plan) <= MOST_CROSSING), default=[],
                    key=lambda plan: _heavier(nodes, plan))
     if not crossing:
@@ -61,6 +69,18 @@ def _weight(node: Node) -> int:
         return 0
     short = sum(not is_long(name) for name in node.args[0].calls)
     return steps(node.args[0]) - (CALL - SHORT_CALL) * short
+
+
+def _widened(nodes: Sequence[Node]) -> list[Node]:
+    """Return what narrow integers become, if something is computed in double precision."""
+    if not any(takes_doubles(name) for node in nodes if node.op == "apply" for name in node.args[0].calls):
+        return []
+    return [node for node in nodes if node.op == "apply" and node.dtype is not None and element_size(node.dtype) >= 4
+            and [_is_narrow_integer(child) for child in node.children] == [True]]
+
+
+def _is_narrow_integer(node: Node) -> bool:
+    return node.op == "load" and node.dtype is not None and is_integer(node.dtype) and element_size(node.dtype) < 4
 
 
 def _crossing(nodes: Sequence[Node], depth: dict[Node, int], limit: int) -> list[Node]:
