@@ -567,6 +567,8 @@ _TABLE: dict[str, Any] = {
     "scatter-mul": _scatter("scatter-mul", unique=True), "sort": _sorts, "top_k": _top_k,
     "order_statistics": lambda x: [Sample((x(3, 7, dtype=dtype, low=-3, high=3),), {"first": 2, "count": 3})
                                    for dtype in REAL],
+    "sort_with_positions": lambda x: [Sample((x(3, 7, dtype=dtype, low=-3, high=3), x(3, 7)), {"num_keys": keys})
+                                      for dtype in REAL for keys in (1, 2)],
     "is_member": lambda x: [Sample((x(3, 7, dtype=dtype, low=-3, high=3), x(3, 5, dtype=dtype, low=-3, high=3)),
                                    {"batch_dims": 1}) for dtype in ANY],
     **_CONTROL, **_KEY_SAMPLES,

@@ -68,7 +68,7 @@ def test_impl_has_the_type_that_abstract_eval_says(primitive):
 
 FIRST_DECIDES = {"householder_product", "scatter", "scatter-add", "scatter-sub", "scatter-mul", "scatter-min",
                  "scatter-max", "windows"}
-EACH_ALONE = {"sort", "device_put", "optimization_barrier"}
+EACH_ALONE = {"sort", "sort_with_positions", "device_put", "optimization_barrier"}
 
 
 @over_tried

@@ -301,7 +301,7 @@ class Routine(NamedTuple):
     piece: int = 0  # elements from the beginning of a piece to that of the next
     has_status: bool = False  # do the calls return what an entry returns (csrc/tt_host.h)?
     takes_complex: bool = False
-    separate: int = 0  # so many of the last calls make one result each, in order: not called where nobody reads it
+    separate: int = 0  # so many of the last calls make the first results, one each: not called where nobody reads it
     optional: bool = False  # is the address of a result that nobody reads 0?
 
 

@@ -15,13 +15,15 @@ from tinytrace.passes.loop_layout import loop_layout
 from tinytrace.passes.membership import look_members_up
 from tinytrace.passes.product_layout import product_layout
 from tinytrace.passes.selection import select_from_sorts
+from tinytrace.passes.sorted_positions import read_positions
 
 Pass: TypeAlias = Callable[[ClosedJaxpr], ClosedJaxpr]
 Dropped: TypeAlias = dict[int, str]
 """For equations of the user's program that no equation stands for any more, by their ids: why not."""
 
 PASSES: tuple[Pass, ...] = (
-    inline, fold, algebra, cse, floors, select_from_sorts, look_members_up, dce, product_layout, loop_layout,
+    inline, fold, algebra, cse, floors, select_from_sorts, look_members_up, read_positions, dce, product_layout,
+    loop_layout,
 )
 _REASONS: dict[Pass, str] = {
     inline: "a call: the equations inside stand for it", fold: "folded: computed while compiling",

@@ -125,9 +125,8 @@ class Sort(OnParts):
         if len(in_avals) == 1:
             call = call_host("sort", *how_compared(in_avals[0]), *lines, place("in0"), place("out0"))
             return Routine((call,), has_status=True)
-        calls = [call_host("order", *how_compared(in_avals[k]), int(k < num_keys - 1), *lines, place(f"in{k}"),
-                           place("scratch")) for k in reversed(range(num_keys))]
-        calls += [_take(k, aval, lines) for k, aval in enumerate(in_avals)]
+        calls = find_order(in_avals[:num_keys], lines, place("scratch"))
+        calls += [take(k, aval, lines, place("scratch")) for k, aval in enumerate(in_avals)]
         return Routine(tuple(calls), 4 * math.prod(shape), has_status=True, separate=len(in_avals))
 
 
@@ -221,6 +220,12 @@ def how_compared(x: ShapedArray) -> tuple[FormulaLike, FormulaLike]:
     return x.dtype.itemsize, kind
 
 
-def _take(operand: int, x: ShapedArray, lines: tuple[int, int, int]) -> Formula:
-    return call_host("take", x.dtype.itemsize, *lines, place(f"in{operand}"), place("scratch"),
-                     place(f"out{operand}"))
+def find_order(keys: Sequence[ShapedArray], lines: tuple[int, int, int], order: FormulaLike) -> list[Formula]:
+    """Return the calls that leave the order by the first operands at a place: the last key's first, then finer ones."""
+    return [call_host("order", *how_compared(keys[k]), int(k < len(keys) - 1), *lines, place(f"in{k}"), order)
+            for k in reversed(range(len(keys)))]
+
+
+def take(operand: int, x: ShapedArray, lines: tuple[int, int, int], order: FormulaLike) -> Formula:
+    """Return the call that puts an operand into the order at a place."""
+    return call_host("take", x.dtype.itemsize, *lines, place(f"in{operand}"), order, place(f"out{operand}"))

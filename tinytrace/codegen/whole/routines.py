@@ -35,8 +35,9 @@ def routine(scope: Scope, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
         outs = (*outs, "scratch")
     meaning = _meaning(eqn, eqn.primitive.in_numpy(eqn.params), len(axes))
     calls = kind.calls
-    unread = {f"out{k}" for k, v in enumerate(eqn.outvars) if type(v) is DropVar}
-    if unread and (kind.separate or kind.optional):
+    unread = {f"out{k}" for k, v in enumerate(eqn.outvars)
+              if type(v) is DropVar and (kind.optional or k < kind.separate)}
+    if unread:
         shared = len(calls) - kind.separate
         read = [f"out{k}" not in unread for k in range(kind.separate)]
         calls = tuple(without_places(call, unread) for call in (*calls[:shared],
