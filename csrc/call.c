@@ -68,6 +68,7 @@ static const struct tt_host host = {
     .select = tt_select,
     .order = tt_order,
     .take = tt_take,
+    .sort_by = tt_sort_by,
     .top_k = tt_top_k,
     .is_member = tt_is_member,
     .fft = tt_fft,

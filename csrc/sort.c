@@ -277,7 +277,7 @@ static void read_positions(void *ctx, int64_t begin, int64_t end) {
 static void order_short(const void *in, uint32_t *positions, int32_t is_refined, int64_t n, struct order o,
                         uint64_t *items, int64_t *counts) {
     struct short_order s = {o, in, positions, is_refined, items};
-    if (o.bytes == 4 && !is_refined && order_in_buckets(in, positions, n, o, items, counts)) return;
+    if (o.bytes == 4 && !is_refined && order_in_buckets(in, NULL, positions, n, o, items, counts)) return;
     tt_parallel_for(join_keys, &s, n, PIECE);
     s.items = is_refined ? u64_sort(items, items + n, counts, n, 32, SPARE_BITS)
                          : u64_sort_whole(items, items + n, counts, n, 32);
@@ -366,4 +366,18 @@ int32_t tt_take(int32_t bytes, int64_t outer, int64_t n, int64_t inner, const vo
     struct taking t = {bytes, n, inner, in, order, out};
     if (outer * n * inner > 0) tt_parallel_for(take_rows, &t, outer * n, ceil_div(PIECE, inner));
     return TT_OK;
+}
+
+int32_t tt_sort_by(int32_t kind, int64_t n, const void *keys, const void *in, uint32_t *order, void *out) {
+    if (are_bucketed(n)) {
+        size_t counts = PLACES * sizeof(int64_t), size = counts + 2 * (size_t)n * sizeof(uint64_t);
+        char *block = (char *)tt_alloc(size);
+        if (!block) return TT_NO_MEMORY;
+        int32_t is_done = order_in_buckets(keys, in, out, n, order_of(4, kind), (uint64_t *)(block + counts),
+                                           (int64_t *)block);
+        tt_free((uintptr_t)block, size);
+        if (is_done) return TT_OK;
+    }
+    int32_t status = tt_order(4, kind, 0, 1, n, 1, keys, order);
+    return status ? status : tt_take(4, 1, n, 1, in, order, out);
 }

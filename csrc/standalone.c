@@ -73,6 +73,7 @@ const struct tt_host tt_standalone_host = {
     .select = tt_select,
     .order = tt_order,
     .take = tt_take,
+    .sort_by = tt_sort_by,
     .top_k = tt_top_k,
     .is_member = tt_is_member,
     .fft = tt_fft,

@@ -15,7 +15,7 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __SIZE_TYPE__ size_t;
 
 /* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
-enum { TT_HOST_ABI = 10 };
+enum { TT_HOST_ABI = 11 };
 
 /* What a program's entry returns. */
 enum {
@@ -120,6 +120,7 @@ struct tt_host {
        order: for each line, one after the other, the n positions of its elements in order; `again`: order holds that
               by another key, which decides where this one is equal.
        take:  out[i] = in[order[i]] along each line.
+       sort_by: both for one line of n keys of four bytes, of elements of four bytes; `order` is room for as many.
        top_k: the k largest of each of `lines` lines of n, the largest first in TOTAL order, and their positions; values
               or positions that nobody reads are NULL. */
     int32_t (*sort)(int32_t bytes, int32_t kind, int64_t outer, int64_t n, int64_t inner, const void *in, void *out);
@@ -129,6 +130,7 @@ struct tt_host {
                      const void *keys, uint32_t *order);
     int32_t (*take)(int32_t bytes, int64_t outer, int64_t n, int64_t inner, const void *in, const uint32_t *order,
                     void *out);
+    int32_t (*sort_by)(int32_t kind, int64_t n, const void *keys, const void *in, uint32_t *order, void *out);
     int32_t (*top_k)(int32_t bytes, int32_t kind, int64_t lines, int64_t n, int64_t k, const void *in, void *values,
                      int32_t *positions);
 

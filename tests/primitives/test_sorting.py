@@ -139,6 +139,17 @@ def test_keys_in_buckets(threads):
         set_num_threads(before)
 
 
+@pytest.mark.parametrize("quick", ["here", "everywhere"], indirect=True)
+@pytest.mark.usefixtures("quick")
+def test_what_keys_of_one_line_carry_along():
+    rng = np.random.default_rng(8)
+    for x in (*for_buckets(), elements(np.float32, (300_001,), "few"), np.float32([np.nan, 0, -0.0, np.nan, 1])):
+        if x.ndim == 1:
+            for values in (rng.integers(-9, 9, x.size, dtype=np.int32), rng.standard_normal(x.size).astype(np.float32)):
+                got = jax.jit(lambda x, y: jax.lax.sort((x, y), num_keys=1)[1])(x, values)
+                assert same_bits(got, sort_p.impl(x, values, dimension=0, is_stable=True, num_keys=1)[1])
+
+
 def test_long_items_beyond_the_caches():
     with jax.enable_x64():
         x = elements(np.int64, (300_001,), "any") >> np.int64(3)

@@ -302,6 +302,7 @@ class Routine(NamedTuple):
     has_status: bool = False  # do the calls return what an entry returns (csrc/tt_host.h)?
     takes_complex: bool = False
     separate: int = 0  # so many of the last calls make the first results, one each: not called where nobody reads it
+    alone: tuple[Formula | None, ...] = ()  # for each of these, what is called instead if nobody reads another result
     optional: bool = False  # is the address of a result that nobody reads 0?
 
 

@@ -13,7 +13,7 @@ from tinytrace.core.formulas import place
 from tinytrace.core.kinds import Kind, Routine
 from tinytrace.core.primitive import ALL, Primitive, refuse
 from tinytrace.primitives.shaping import NDArray, moveaxis
-from tinytrace.primitives.sorting import find_order, sort_p, take
+from tinytrace.primitives.sorting import find_order, sort_p, sorted_by, take
 
 
 class SortWithPositions(Primitive):
@@ -52,7 +52,8 @@ class SortWithPositions(Primitive):
         lines, order = (math.prod(shape[:-1]), shape[-1], 1), place(f"out{len(in_avals)}")
         calls = [*find_order(in_avals[:num_keys], lines, order),
                  *(take(k, aval, lines, order) for k, aval in enumerate(in_avals))]
-        return Routine(tuple(calls), has_status=True, separate=len(in_avals))
+        return Routine(tuple(calls), has_status=True, separate=len(in_avals),
+                       alone=sorted_by(in_avals, num_keys, lines, order))
 
 
 sort_with_positions_p = SortWithPositions()

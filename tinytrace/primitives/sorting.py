@@ -127,7 +127,8 @@ class Sort(OnParts):
             return Routine((call,), has_status=True)
         calls = find_order(in_avals[:num_keys], lines, place("scratch"))
         calls += [take(k, aval, lines, place("scratch")) for k, aval in enumerate(in_avals)]
-        return Routine(tuple(calls), 4 * math.prod(shape), has_status=True, separate=len(in_avals))
+        return Routine(tuple(calls), 4 * math.prod(shape), has_status=True, separate=len(in_avals),
+                       alone=sorted_by(in_avals, num_keys, lines, place("scratch")))
 
 
 class TopK(Primitive):
@@ -229,3 +230,12 @@ def find_order(keys: Sequence[ShapedArray], lines: tuple[int, int, int], order: 
 def take(operand: int, x: ShapedArray, lines: tuple[int, int, int], order: FormulaLike) -> Formula:
     """Return the call that puts an operand into the order at a place."""
     return call_host("take", x.dtype.itemsize, *lines, place(f"in{operand}"), order, place(f"out{operand}"))
+
+
+def sorted_by(operands: Sequence[ShapedArray], num_keys: int, lines: tuple[int, int, int], order: FormulaLike
+              ) -> tuple[Formula | None, ...]:
+    """Return for each operand the call that sorts it by the key and leaves all others alone, if there is one."""
+    is_one_line = num_keys == 1 and lines[0] == lines[2] == 1 and operands[0].dtype.itemsize == 4
+    return tuple(call_host("sort_by", how_compared(operands[0])[1], lines[1], place("in0"), place(f"in{k}"), order,
+                           place(f"out{k}")) if is_one_line and k and x.dtype.itemsize == 4 else None
+                 for k, x in enumerate(operands))

@@ -1,7 +1,6 @@
 """Calls of hand-written C and of Python, which take whole arrays by address."""
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -18,7 +17,7 @@ from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.plan.unit import Callback
 from tinytrace.codegen.schedule.collapse import merge_loops
 from tinytrace.core.dtypes import is_half
-from tinytrace.core.formulas import call_host, item, place, pointers, without_places
+from tinytrace.core.formulas import Formula, call_host, item, place, pointers, without_places
 from tinytrace.core.jaxpr import Atom, DropVar, JaxprEqn, Var
 from tinytrace.core.kinds import HostCall, Routine
 
@@ -34,14 +33,11 @@ def routine(scope: Scope, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
         places["scratch"] = scratch, number(0)
         outs = (*outs, "scratch")
     meaning = _meaning(eqn, eqn.primitive.in_numpy(eqn.params), len(axes))
-    calls = kind.calls
+    calls = _read_calls(eqn, kind)
     unread = {f"out{k}" for k, v in enumerate(eqn.outvars)
               if type(v) is DropVar and (kind.optional or k < kind.separate)}
     if unread:
-        shared = len(calls) - kind.separate
-        read = [f"out{k}" not in unread for k in range(kind.separate)]
-        calls = tuple(without_places(call, unread) for call in (*calls[:shared],
-                                                                *itertools.compress(calls[shared:], read)))
+        calls = tuple(without_places(call, unread) for call in calls)
         outs = tuple(name for name in outs if name not in unread)
         places = {name: at for name, at in places.items() if name not in unread}
     procedure = Procedure(eqn.primitive.name, calls, meaning, STATUS if kind.has_status else "")
@@ -57,6 +53,16 @@ def routine(scope: Scope, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
     for index in reversed(loops):
         body = [For(index, number(0), number(index.args[1]), body, independent=True)]
     return [Nest(scope.equations(eqn), body=[*declared, *body])]
+
+
+def _read_calls(eqn: JaxprEqn, kind: Routine) -> tuple[Formula, ...]:
+    """Return the calls of a routine without those whose results nobody reads."""
+    shared = len(kind.calls) - kind.separate
+    read = [k for k, v in enumerate(eqn.outvars) if type(v) is not DropVar]
+    only = kind.alone[read[0]] if len(read) == 1 and read[0] < len(kind.alone) else None
+    if only is not None:
+        return (only,)
+    return (*kind.calls[:shared], *(kind.calls[shared + k] for k in read if k < kind.separate))
 
 
 def _part(place: Place, which: Node, parts: int) -> Place:
