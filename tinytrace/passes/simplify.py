@@ -21,14 +21,11 @@ Pass: TypeAlias = Callable[[ClosedJaxpr], ClosedJaxpr]
 Dropped: TypeAlias = dict[int, str]
 """For equations of the user's program that no equation stands for any more, by their ids: why not."""
 
-PASSES: tuple[Pass, ...] = (
-    inline, fold, algebra, cse, floors, select_from_sorts, look_members_up, read_positions, dce, product_layout,
-    loop_layout,
-)
+PASSES: tuple[Pass, ...] = (inline, fold, algebra, cse, floors, select_from_sorts, look_members_up, read_positions,
+                            dce, product_layout, loop_layout)
 _REASONS: dict[Pass, str] = {
     inline: "a call: the equations inside stand for it", fold: "folded: computed while compiling",
-    algebra: "the same as an operand: a step that changes nothing", dce: "dead: nobody needs its results",
-}
+    algebra: "the same as an operand: a step that changes nothing", dce: "dead: nobody needs its results"}
 
 
 def simplify(closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None] | None = None,
