@@ -137,18 +137,23 @@ static PyObject *output_of(Entry *e, int i, PyObject **outputs, PyObject **made)
     return array_of(PyTuple_GET_ITEM(e->out_avals, i), made[e->outputs[i].at]);
 }
 
+/* A tuple, which is most functions' tree, is made here. */
 static PyObject *collect_outputs(Entry *e, PyObject **outputs, PyObject **made) {
-    PyObject *results = e->unflatten == Py_None ? NULL : PyList_New(e->n_outputs);
-    if (!results && e->unflatten != Py_None)
-        return NULL;
-    for (int i = 0; i < e->n_outputs; i++) {
+    if (e->unflatten == Py_None)
+        return output_of(e, 0, outputs, made);
+    int is_tuple = e->unflatten == (PyObject *)&PyTuple_Type;
+    PyObject *results = is_tuple ? PyTuple_New(e->n_outputs) : PyList_New(e->n_outputs);
+    for (int i = 0; results && i < e->n_outputs; i++) {
         PyObject *x = output_of(e, i, outputs, made);
-        if (!x || !results) {
-            Py_XDECREF(results);
-            return x;
-        }
-        PyList_SET_ITEM(results, i, x);
+        if (!x)
+            Py_CLEAR(results);
+        else if (is_tuple)
+            PyTuple_SET_ITEM(results, i, x);
+        else
+            PyList_SET_ITEM(results, i, x);
     }
+    if (!results || is_tuple)
+        return results;
     PyObject *tree = PyObject_CallOneArg(e->unflatten, results);
     Py_DECREF(results);
     return tree;

@@ -29,7 +29,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *owner;     /* keeps the program and its constants alive */
     PyObject *out_avals; /* of all outputs */
-    PyObject *unflatten; /* list of outputs -> result, None for a single leaf */
+    PyObject *unflatten; /* list of outputs -> result, None for a single leaf; the type of tuples for one of leaves */
     PyObject *counter;   /* a HitCounter, or NULL */
     uintptr_t entry;
     size_t workspace;

@@ -7,6 +7,7 @@ from typing import Any
 from tinytrace._dispatch import FastCallable, call_entry, current_epoch
 from tinytrace.api.concrete import as_array
 from tinytrace.api.donation import Donation
+from tinytrace.api.flattening import maker_of
 from tinytrace.api.placed_calls import with_shardings
 from tinytrace.api.program import Program
 from tinytrace.api.traced_calls import reading_order
@@ -44,7 +45,7 @@ class CompiledCalls(FastCallable):
         return result
 
     def _entry(self, order: Sequence[int]) -> Any:
-        return self._program.fast_entry((), order, self._out_tree.unflatten, None, self._donation.given)
+        return self._program.fast_entry((), order, maker_of(self._out_tree), None, self._donation.given)
 
     def _run(self, leaves: list[Any], avals: list[ShapedArray]) -> Any:
         donation = self._donation

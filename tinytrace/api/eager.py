@@ -28,6 +28,7 @@ from tinytrace.api.any_shape import SCALARS, AnyShape, NumPyFirst, on_block, typ
 from tinytrace.api.blocks import on_blocks
 from tinytrace.api.concrete import as_array
 from tinytrace.api.exactness import has_one_answer
+from tinytrace.api.flattening import maker_of
 from tinytrace.api.jit import JitFunction
 from tinytrace.api.jit_cache import StaticValue, TracedFunction
 from tinytrace.api.loaded_code import cache_of_programs
@@ -102,7 +103,8 @@ class EagerFunction(FastCallable):
             self._learn(args, kwargs, plain, epoch)
             return plain(*args, **kwargs)
         traced, leaves, order = found
-        call = _best_call(traced.closed, _unflatten(traced), tuple(map(_leaf_type, leaves)), tuple(order), repeated)
+        make, types = maker_of(traced.out_tree), tuple(map(_leaf_type, leaves))
+        call = _best_call(traced.closed, make, types, tuple(order), repeated)
         if is_large(traced.closed) and not repeated:
             self._learn(args, kwargs, self._second_call, epoch)
         elif call.entry is not None:
@@ -291,11 +293,6 @@ def _leaf_type(leaf: Any) -> type:
     return type(leaf) if type(leaf) in (*SCALARS, np.ndarray) else Array
 
 
-def _unflatten(traced: TracedFunction) -> Callable[[list[Any]], Any] | None:
-    tree = traced.out_tree
-    return None if tree.num_leaves == 1 and tree.num_nodes == 1 else tree.unflatten
-
-
 # --- elementwise functions, whatever the shape ---------------------------------------------------------------------
 
 def _at_any_shape(function: EagerFunction | EagerPrimitive, args: tuple[Any, ...], params: dict[str, Any],
@@ -325,7 +322,7 @@ def _function_at_any_shape(function: EagerFunction, types: tuple[Any, ...], item
     found = function._traced(tuple(map(on_block, types)), {name: x.value for name, x in items})
     if not found or found[2] != list(range(len(found[1]))):
         return None
-    return _any_shape(found[0].closed, _unflatten(found[0]), tuple(map(_leaf_type, found[1])))
+    return _any_shape(found[0].closed, maker_of(found[0].out_tree), tuple(map(_leaf_type, found[1])))
 
 
 @cache_of_programs(2048)

@@ -18,6 +18,18 @@ from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.tracebacks import api_boundary
 
 
+def maker_of(tree: PyTreeDef) -> Callable[[list[Any]], Any] | None:
+    """Return what makes a tree of the list of its leaves, for the hit path, which makes a tuple itself; None: a leaf.
+
+    >>> maker_of(tree_flatten((1, 2))[1]), maker_of(tree_flatten(1)[1])
+    (<class 'tuple'>, None)
+    """
+    if tree.num_nodes == 1 and tree.num_leaves == 1:
+        return None
+    is_flat = tree.num_nodes == 1 + tree.num_leaves
+    return tuple if is_flat and tree.node_data() == (tuple, None) else tree.unflatten
+
+
 class FlatFunction:
     """`fun`, of positional trees to a tree, as a function of leaves to a list of leaves.
 

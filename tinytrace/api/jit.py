@@ -19,7 +19,7 @@ from tinytrace._dispatch import EagerEntry, FastCallable, Guarded, current_epoch
 from tinytrace.api.devices import devices
 from tinytrace.api.donation import NO_DONATION, Donation, donated_leaves, donation_of
 from tinytrace.api.first_calls import note_first_call
-from tinytrace.api.flattening import check_callable
+from tinytrace.api.flattening import check_callable, maker_of
 from tinytrace.api.jit_cache import (
     CallRecord,
     CompiledCall,
@@ -225,7 +225,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         traced = call.record.traced
         if call.record.donation.given or traced.consts or any(places[i] != i for i in places):
             return None
-        return view_entry(traced.closed, None if call.single else call.out_tree.unflatten, call.counter)
+        return view_entry(traced.closed, maker_of(call.out_tree), call.counter)
 
     # --- a call inside a trace ---
 

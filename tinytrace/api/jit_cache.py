@@ -21,6 +21,7 @@ from tinytrace._dispatch import FastEntry, HitCounter, call_entry, forget
 from tinytrace.api.concrete import as_array, held
 from tinytrace.api.donation import NO_DONATION, Donation
 from tinytrace.api.equal_programs import forget_program, forget_programs
+from tinytrace.api.flattening import maker_of
 from tinytrace.api.program import Program
 from tinytrace.api.signatures import Statics
 from tinytrace.api.static_state import States
@@ -142,9 +143,8 @@ class CompiledCall:
 
     def fast_entry(self, leaf_order: Sequence[int]) -> FastEntry | None:
         """Return the form of this call that the hit path takes, if it can; see `Program.fast_entry`."""
-        unflatten = None if self.single else self.out_tree.unflatten
         given = [len(self.consts) + i for i in self.record.donation.given]
-        return self.program.fast_entry(self.consts, leaf_order, unflatten, self.counter, given)
+        return self.program.fast_entry(self.consts, leaf_order, maker_of(self.out_tree), self.counter, given)
 
 
 class JitCache:

@@ -1,11 +1,13 @@
 """Inline calls: an equation that only names a program (`pjit`, a custom rule, a checkpoint) becomes that program.
 
-So does an equation on elements that are only kept: a program that computes in a wider type (`wider_types.py`).
+So does an equation on elements that are only kept: a program that computes in a wider type (`wider_types.py`); and a
+division of complex numbers by a number that is known (`known_divisors.py`).
 """
 from __future__ import annotations
 
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, JaxprEqn, Literal, Var, subjaxprs
 from tinytrace.core.kinds import Call, kind_of
+from tinytrace.passes.known_divisors import by_positive_number
 from tinytrace.passes.wider_types import in_wider_types
 
 
@@ -41,9 +43,9 @@ class _Inliner:
         for eqn in eqns:
             if ids is not None:
                 eqn = eqn.replace(ids=ids)
-            wider = in_wider_types(eqn)
-            called = wider or called_program(eqn)
             invars = [x if isinstance(x, Literal) else names[x] for x in eqn.invars]
+            wider = in_wider_types(eqn)
+            called = wider or by_positive_number(eqn, invars) or called_program(eqn)
             if called is None:
                 outvars = [type(v)(v.aval) if fresh else v for v in eqn.outvars]
                 names.update(zip(eqn.outvars, outvars, strict=True))

@@ -92,6 +92,16 @@ def quotient(x: Any, y: Any) -> Any:
     return _division_at_the_edge(a, b, c, d, re, im)
 
 
+def quotient_by_positive(x: Any, y: Any) -> Any:
+    """The same for a finite y > 0 with +0 as its imaginary part: what zeros and infinities divide to, in few steps."""
+    x, y = broadcast_together(x, y)
+    (a, b), (c, zero) = parts(x), parts(y)
+    inf = const_like(a, np.inf)
+    re = select(eq(abs(a), inf), a, add(a, mul(b, zero)))
+    im = select(eq(abs(b), inf), b, sub(b, mul(a, zero)))
+    return complex(div(re, c), div(im, c))
+
+
 def _division_at_the_edge(a: Any, b: Any, c: Any, d: Any, re: Any, im: Any) -> Any:
     """Return quotients, where zeros and infinities divide as C99 and XLA have it."""
     zero, inf = const_like(a, 0), const_like(a, np.inf)
