@@ -21,6 +21,9 @@ ROOT = pathlib.Path(__file__).parent.parent
 # it each of them compiles 300 modules first, which takes longer than what it is there for.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# NumPy's BLAS starts a thread for each core when it is imported, and these spin while they wait: a tenth of a second of
+# each of hundreds of child processes. The package's own BLAS starts none, whatever this says.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ.pop("VIRTUAL_ENV", None)  # of an environment that is active in the shell: IPython warns if it is another one
 
 # Before tinytrace is imported: compiled programs of earlier runs are found again (the store is content-addressed, so

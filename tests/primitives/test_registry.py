@@ -89,9 +89,8 @@ def test_one_strong_operand_makes_the_result_strong(primitive):
 @over_tried
 def test_compiled_equals_interpreted(primitive):
     """Most of the time is the compiler's: where that counts, without the narrow dtypes, or one sample alone."""
-    samples = domains.samples(primitive.name) if FULL else list(thinned(primitive))[:1 if QUICK else None]
-    program = jax.jit(lambda args: [bound(primitive, sample, xs) for sample, xs in zip(samples, args, strict=True)])
-    compiled = program([sample.args for sample in samples])
+    samples = compiled_samples(primitive)
+    compiled = together(primitive)([sample.args for sample in samples])
     for sample, outs in zip(samples, compiled, strict=True):
         for k, (out, expected) in enumerate(zip(outs, interpreted(primitive, sample), strict=True)):
             tolerance = 0 if primitive.name in domains.MOVES else 4e-6
@@ -151,20 +150,22 @@ def test_vjp_is_the_transpose_of_jvp(primitive):
 @over_tried
 def test_results_do_not_share_the_memory_of_numpy_arguments(primitive):
     """What the caller writes into an array afterwards does not show, neither in a result nor in a later call."""
-    for k, sample in enumerate(domains.samples(primitive.name)):
-        args = [x if isinstance(aval_of(x).dtype, KeyType) else np.array(x) for x in sample.args]
-        mine = [x for x in args if isinstance(x, np.ndarray) and x.size and x.ndim]
-        run = functools.partial(bound, primitive, sample)
-        for call in (run, *([jax.jit(run)] if k == 0 else [])):
-            outs = call(args)
-            before = [bits(out) for out in outs]
-            kept = [x.copy() for x in mine]
-            for x in mine:
-                x.view(np.uint8)[...] ^= 1
-            after = [bits(out) for out in outs]
-            for x, copy in zip(mine, kept, strict=True):
-                x[...] = copy
-            assert after == before, sample
+    for sample in domains.samples(primitive.name):
+        keeps_no_argument(lambda lists, sample=sample: bound(primitive, sample, *lists), [sample])
+    program, samples = together(primitive), compiled_samples(primitive)
+    assert keeps_no_argument(program, samples) == keeps_no_argument(program, samples)
+
+
+def keeps_no_argument(function, samples):
+    """Its results' bytes, which stay when its arguments change."""
+    lists = [[x.copy() if isinstance(x, np.ndarray) else x for x in sample.args] for sample in samples]
+    mine = [x for args in lists for x in args if isinstance(x, np.ndarray) and x.size and x.ndim]
+    outs = jax.tree.leaves(function(lists))
+    before = [bits(out) for out in outs]
+    for x in mine:
+        x.view(np.uint8)[...] ^= 1
+    assert [bits(out) for out in outs] == before, samples
+    return before
 
 
 @over_tried
@@ -194,6 +195,16 @@ def test_vmap_is_a_stack_of_calls(primitive):
 
 def listed(primitive, outs):
     return list(outs) if primitive.multiple_results else [outs]
+
+
+def compiled_samples(primitive):
+    return domains.samples(primitive.name) if FULL else list(thinned(primitive))[:1 if QUICK else None]
+
+
+def together(primitive):
+    """All of these samples as one program: laws that ask for the same one share what was compiled."""
+    samples = compiled_samples(primitive)
+    return jax.jit(lambda lists: [bound(primitive, sample, xs) for sample, xs in zip(samples, lists, strict=True)])
 
 
 def bound(primitive, sample, args):

@@ -229,7 +229,8 @@ def test_the_blas_is_loaded_and_starts_no_threads():
         from tinytrace._runtime import lib
         print(lib.tt_blas_loaded(), len(os.listdir("/proc/self/task")) - before)
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("1 0\n", "")
 
 
