@@ -95,16 +95,20 @@ static inline double tt_gamma_high_f64(double a, double x, double weight, double
     return weight * value;
 }
 
-/* tt: tt_gamma_weight_f64; needs: tt_exp_f64, tt_lgamma_f64, tt_log_f64, tt_fma_f64; long */
-static inline double tt_gamma_weight_f64(double a, double x) {
-    return tt_exp_f64(tt_fma_f64(a, tt_log_f64(x), -x) - tt_lgamma_f64(a));
+/* tt: tt_gamma_weight_f64; needs: tt_exp_f64, tt_lgamma_f64, tt_lgamma_above_f64, tt_log_f64, tt_log_short_f64,
+   tt_fma_f64 */
+/* x**a exp(-x) / gamma(a); `is_short`: of floats, with the digits that these need. */
+static inline double tt_gamma_weight_f64(double a, double x, int is_short) {
+    if (!is_short) return tt_exp_f64(tt_fma_f64(a, tt_log_f64(x), -x) - tt_lgamma_f64(a));
+    double log_gamma = a < 0.5 ? tt_lgamma_above_f64(a + 1.0) - tt_log_short_f64(a) : tt_lgamma_above_f64(a);
+    return tt_exp_f64(tt_fma_f64(a, tt_log_short_f64(x), -x) - log_gamma);
 }
 
 /* tt: tt_gamma_p_f64; needs: tt_gamma_high_f64, tt_gamma_low_f64, tt_gamma_weight_f64; long */
 /* P(a, x) for all a and x; then Q. */
 static inline double tt_gamma_p_f64(double a, double x, double small) {
     if (a > 0.0 && x > 0.0 && x < __builtin_inf()) {
-        double weight = tt_gamma_weight_f64(a, x);
+        double weight = tt_gamma_weight_f64(a, x, small > 1e-15);
         if (x <= 1.0 || x <= a) return tt_gamma_low_f64(a, x, weight, small);
         return 1.0 - tt_gamma_high_f64(a, x, weight, small);
     }
@@ -114,7 +118,7 @@ static inline double tt_gamma_p_f64(double a, double x, double small) {
 /* tt: tt_gamma_q_f64; needs: tt_gamma_high_f64, tt_gamma_low_f64, tt_gamma_weight_f64; long */
 static inline double tt_gamma_q_f64(double a, double x, double small) {
     if (a > 0.0 && x > 0.0 && x < __builtin_inf()) {
-        double weight = tt_gamma_weight_f64(a, x);
+        double weight = tt_gamma_weight_f64(a, x, small > 1e-15);
         if (x <= 1.0 || x <= a) return 1.0 - tt_gamma_low_f64(a, x, weight, small);
         return tt_gamma_high_f64(a, x, weight, small);
     }
