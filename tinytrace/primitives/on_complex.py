@@ -23,6 +23,7 @@ from tinytrace.primitives.bitwise import bitwise_and, bitwise_or
 from tinytrace.primitives.comparison import eq, ge, gt, lt, ne
 from tinytrace.primitives.complex_numbers import complex, imag, real
 from tinytrace.primitives.composite import OnParts
+from tinytrace.primitives.conversion import bitcast_convert_type_p
 from tinytrace.primitives.elementwise import broadcast_operands, const_like, filled_like, maybe_broadcast, neg
 from tinytrace.primitives.rounding import sign_p
 from tinytrace.primitives.select import select
@@ -63,8 +64,8 @@ def over_i(x: Any) -> Any:
 
 def with_sign_of(size: Any, like: Any) -> Any:
     """Return `size`, not negative, with the sign of `like`, also of a zero."""
-    zero = const_like(like, 0)
-    negative = bitwise_or(lt(like, zero), lt(div(const_like(like, 1), like), zero))
+    bits = bitcast_convert_type_p.bind(like, new_dtype=np.dtype(f"int{8 * like.dtype.itemsize}"))
+    negative = bitwise_and(lt(bits, const_like(bits, 0)), eq(like, like))
     return select(negative, neg(size), size)
 
 
