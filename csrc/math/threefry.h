@@ -9,24 +9,25 @@ static inline void tt_threefry_round(uint32_t *x0, uint32_t *x1, int left) {
     *x1 = (*x1 << left | *x1 >> (32 - left)) ^ *x0;
 }
 
-/* tt: tt_threefry; needs: tt_threefry_round */
+/* tt: tt_threefry_rounds; needs: tt_threefry_round */
+static inline void tt_threefry_rounds(uint32_t *x0, uint32_t *x1, int first, int second, int third, int fourth) {
+    tt_threefry_round(x0, x1, first), tt_threefry_round(x0, x1, second);
+    tt_threefry_round(x0, x1, third), tt_threefry_round(x0, x1, fourth);
+}
+
+/* tt: tt_threefry; needs: tt_threefry_rounds */
 static inline void tt_threefry(uint64_t key, uint32_t *x0, uint32_t *x1) {
     const uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), k2 = k0 ^ k1 ^ 0x1BD11BDAu;
     uint32_t a = *x0 + k0, b = *x1 + k1;
-    tt_threefry_round(&a, &b, 13), tt_threefry_round(&a, &b, 15);
-    tt_threefry_round(&a, &b, 26), tt_threefry_round(&a, &b, 6);
+    tt_threefry_rounds(&a, &b, 13, 15, 26, 6);
     a += k1, b += k2 + 1;
-    tt_threefry_round(&a, &b, 17), tt_threefry_round(&a, &b, 29);
-    tt_threefry_round(&a, &b, 16), tt_threefry_round(&a, &b, 24);
+    tt_threefry_rounds(&a, &b, 17, 29, 16, 24);
     a += k2, b += k0 + 2;
-    tt_threefry_round(&a, &b, 13), tt_threefry_round(&a, &b, 15);
-    tt_threefry_round(&a, &b, 26), tt_threefry_round(&a, &b, 6);
+    tt_threefry_rounds(&a, &b, 13, 15, 26, 6);
     a += k0, b += k1 + 3;
-    tt_threefry_round(&a, &b, 17), tt_threefry_round(&a, &b, 29);
-    tt_threefry_round(&a, &b, 16), tt_threefry_round(&a, &b, 24);
+    tt_threefry_rounds(&a, &b, 17, 29, 16, 24);
     a += k1, b += k2 + 4;
-    tt_threefry_round(&a, &b, 13), tt_threefry_round(&a, &b, 15);
-    tt_threefry_round(&a, &b, 26), tt_threefry_round(&a, &b, 6);
+    tt_threefry_rounds(&a, &b, 13, 15, 26, 6);
     *x0 = a + k2, *x1 = b + k0 + 5;
 }
 
@@ -38,38 +39,32 @@ static inline uint64_t tt_threefry_fold(uint64_t key, uint64_t data) {
     return (uint64_t)x1 << 32 | x0;
 }
 
-/* tt: tt_threefry_two; needs: tt_threefry_round */
-/* Two hashes whose rounds alternate. The rounds of one wait for each other, and CPUs look hardly further than one hash
-   ahead: alone each takes 1.5 of the time (vectors of 256 bits, Zen 3). */
+/* tt: tt_threefry_rounds_of_two; needs: tt_threefry_round */
+/* The rounds of two hashes alternate. Those of one wait for each other, and CPUs look hardly further than one hash ahead:
+   alone each takes 1.5 of the time (vectors of 256 bits, Zen 3). */
+static inline void tt_threefry_rounds_of_two(uint32_t *a0, uint32_t *a1, uint32_t *b0, uint32_t *b1, int first,
+                                             int second, int third, int fourth) {
+    tt_threefry_round(a0, a1, first), tt_threefry_round(b0, b1, first);
+    tt_threefry_round(a0, a1, second), tt_threefry_round(b0, b1, second);
+    tt_threefry_round(a0, a1, third), tt_threefry_round(b0, b1, third);
+    tt_threefry_round(a0, a1, fourth), tt_threefry_round(b0, b1, fourth);
+}
+
+/* tt: tt_threefry_two; needs: tt_threefry_rounds_of_two */
 static inline void tt_threefry_two(uint64_t key_a, uint64_t key_b, uint32_t *a0, uint32_t *a1, uint32_t *b0,
                                    uint32_t *b1) {
     const uint32_t k0 = (uint32_t)key_a, k1 = (uint32_t)(key_a >> 32), k2 = k0 ^ k1 ^ 0x1BD11BDAu;
     const uint32_t l0 = (uint32_t)key_b, l1 = (uint32_t)(key_b >> 32), l2 = l0 ^ l1 ^ 0x1BD11BDAu;
     uint32_t a = *a0 + k0, b = *a1 + k1, c = *b0 + l0, d = *b1 + l1;
-    tt_threefry_round(&a, &b, 13), tt_threefry_round(&c, &d, 13);
-    tt_threefry_round(&a, &b, 15), tt_threefry_round(&c, &d, 15);
-    tt_threefry_round(&a, &b, 26), tt_threefry_round(&c, &d, 26);
-    tt_threefry_round(&a, &b, 6), tt_threefry_round(&c, &d, 6);
+    tt_threefry_rounds_of_two(&a, &b, &c, &d, 13, 15, 26, 6);
     a += k1, b += k2 + 1, c += l1, d += l2 + 1;
-    tt_threefry_round(&a, &b, 17), tt_threefry_round(&c, &d, 17);
-    tt_threefry_round(&a, &b, 29), tt_threefry_round(&c, &d, 29);
-    tt_threefry_round(&a, &b, 16), tt_threefry_round(&c, &d, 16);
-    tt_threefry_round(&a, &b, 24), tt_threefry_round(&c, &d, 24);
+    tt_threefry_rounds_of_two(&a, &b, &c, &d, 17, 29, 16, 24);
     a += k2, b += k0 + 2, c += l2, d += l0 + 2;
-    tt_threefry_round(&a, &b, 13), tt_threefry_round(&c, &d, 13);
-    tt_threefry_round(&a, &b, 15), tt_threefry_round(&c, &d, 15);
-    tt_threefry_round(&a, &b, 26), tt_threefry_round(&c, &d, 26);
-    tt_threefry_round(&a, &b, 6), tt_threefry_round(&c, &d, 6);
+    tt_threefry_rounds_of_two(&a, &b, &c, &d, 13, 15, 26, 6);
     a += k0, b += k1 + 3, c += l0, d += l1 + 3;
-    tt_threefry_round(&a, &b, 17), tt_threefry_round(&c, &d, 17);
-    tt_threefry_round(&a, &b, 29), tt_threefry_round(&c, &d, 29);
-    tt_threefry_round(&a, &b, 16), tt_threefry_round(&c, &d, 16);
-    tt_threefry_round(&a, &b, 24), tt_threefry_round(&c, &d, 24);
+    tt_threefry_rounds_of_two(&a, &b, &c, &d, 17, 29, 16, 24);
     a += k1, b += k2 + 4, c += l1, d += l2 + 4;
-    tt_threefry_round(&a, &b, 13), tt_threefry_round(&c, &d, 13);
-    tt_threefry_round(&a, &b, 15), tt_threefry_round(&c, &d, 15);
-    tt_threefry_round(&a, &b, 26), tt_threefry_round(&c, &d, 26);
-    tt_threefry_round(&a, &b, 6), tt_threefry_round(&c, &d, 6);
+    tt_threefry_rounds_of_two(&a, &b, &c, &d, 13, 15, 26, 6);
     *a0 = a + k2, *a1 = b + k0 + 5, *b0 = c + l2, *b1 = d + l0 + 5;
 }
 
