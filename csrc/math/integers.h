@@ -162,26 +162,9 @@ static inline int32_t tt_rem_by_i32(int32_t x, int32_t y, uint32_t reciprocal) {
 /* tt: tt_rem_by_i64; needs: tt_div_by_i64 */
 static inline int64_t tt_rem_by_i64(int64_t x, int64_t y, uint64_t reciprocal) { return x - tt_div_by_i64(x, y, reciprocal) * y; }
 
-/* tt: tt_shl_i8; needs:  */
+/* tt: tt_shl_u8; needs:  */
 /* Of 8 and 16 bits: by the powers of two in a distance, one after the other. Without AVX-512 vectors of such elements are
    shifted by one distance for all, and gcc, which narrows shifts, finds none for a loop over distances in 32 bits. */
-static inline int8_t tt_shl_i8(int8_t x, int8_t distance) {
-    x = (int8_t)(distance & 4 ? x << 4 : x);
-    x = (int8_t)(distance & 2 ? x << 2 : x);
-    x = (int8_t)(distance & 1 ? x << 1 : x);
-    return distance >= 0 && distance < 8 ? x : 0;
-}
-
-/* tt: tt_shl_i16; needs:  */
-static inline int16_t tt_shl_i16(int16_t x, int16_t distance) {
-    x = (int16_t)(distance & 8 ? x << 8 : x);
-    x = (int16_t)(distance & 4 ? x << 4 : x);
-    x = (int16_t)(distance & 2 ? x << 2 : x);
-    x = (int16_t)(distance & 1 ? x << 1 : x);
-    return distance >= 0 && distance < 16 ? x : 0;
-}
-
-/* tt: tt_shl_u8; needs:  */
 static inline uint8_t tt_shl_u8(uint8_t x, uint8_t distance) {
     x = (uint8_t)(distance & 4 ? x << 4 : x);
     x = (uint8_t)(distance & 2 ? x << 2 : x);
@@ -232,13 +215,13 @@ static inline int16_t tt_sar_i16(int16_t x, int16_t distance) {
     return (int16_t)(by & 1 ? x >> 1 : x);
 }
 
-/* tt: tt_shl_i32; needs: tt_shl_i8, tt_shl_i16 */
+/* tt: tt_shl_i32; needs: tt_shl_u8, tt_shl_u16 */
 /* Shifts take the width of the type (8, 16 or 32): distances outside [0, width) leave no bit of the number, only its
    sign where `sar` (shift arithmetic right) keeps that. */
 static inline int32_t tt_shl_i32(int32_t x, int32_t distance, uint32_t width) {
 #if defined(__x86_64__) && !defined(__AVX512BW__)
-    if (width == 8) return tt_shl_i8((int8_t)x, (int8_t)distance);
-    if (width == 16) return tt_shl_i16((int16_t)x, (int16_t)distance);
+    if (width == 8) return (int8_t)tt_shl_u8((uint8_t)x, (uint8_t)distance);
+    if (width == 16) return (int16_t)tt_shl_u16((uint16_t)x, (uint16_t)distance);
 #endif
     uint32_t shifted = (uint32_t)x << ((uint32_t)distance & 31);
     return (uint32_t)distance < width ? (int32_t)shifted : 0;
