@@ -11,7 +11,7 @@ from cffi import FFI
 
 CSRC = Path(__file__).parent
 SOURCES = ["alloc.c", "blas.c", "call.c", "fft.c", "fma.c", "lapack.c", "members.c", "narrow.c", "openblas.c", "pool.c",
-           "select.c", "sort.c", "top_k.c"]
+           "select.c", "sort.c", "top_k.c", "vectors.c"]
 MATH = sorted((CSRC / "math").glob("*.h"))
 EMBEDDED = [path for line in (CSRC / "embedded.txt").read_text().split() for path in sorted(CSRC.glob(line))]
 READ = [CSRC / "tt_runtime.h", *EMBEDDED, CSRC / "embedded.txt", CSRC / "build.py"]

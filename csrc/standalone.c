@@ -30,6 +30,7 @@ static void tt_free(uintptr_t block, size_t size) { standalone_free((void *)bloc
 
 #include "tt_host.h"
 #include "pool.c"
+#include "vectors.c"
 #include "blas.c"
 #include "narrow.c"
 #include "lapack.c"

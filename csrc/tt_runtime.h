@@ -32,8 +32,10 @@ int32_t tt_set_tiles_hidden(int32_t what);
 /* lapack.c: factorizations go through the LAPACK of the same library, or to Python. For tests: as if it had none, or
    not; what was so before. */
 int32_t tt_lapack_set_found(int32_t yes);
-/* For tests: with vectors of this level at most (vectors.h); what was so before. */
-int32_t tt_lapack_set_vectors(int32_t level);
+
+/* vectors.c: factorizations and Fourier transforms are compiled for each kind of vectors. For tests: with those of this
+   level at most (vectors.h); what was so before. */
+int32_t tt_set_vectors(int32_t level);
 
 /* sort.c: sorts unsigned integers of 32 and 64 bits with these functions, where the CPU has vectors for them; 0: none. */
 void tt_set_quicksorts(uintptr_t u32, uintptr_t u64);

@@ -8,11 +8,15 @@ import pytest
 
 import tinytrace as jax
 from tinytrace import lax
+from tinytrace._runtime import lib
 from tinytrace.runtime.threads import num_threads, set_num_threads
 
 LENGTHS = (1, 2, 3, 5, 7, 8, 12, 30, 49, 60, 64, 79, 127, 128, 131, 210, 251, 316, 509, 521, 813, 1000, 1009, 2048,
            4099, 5000, 8192, 65_537, 100_000, 150_000)
 """Factors 2, 4 and odd ones; primes above 64 and 512; lines that are cut, by kept factors and by products of them."""
+
+LEVELS = (4, 3, 0)
+"""Of vectors: csrc/vectors.h."""
 
 
 def numbers(shape, dtype, seed=0):
@@ -40,18 +44,29 @@ def close(got, want, dtype, size):
     return got.shape == want.shape and np.abs(got - want).max(initial=0) <= bound
 
 
+@pytest.fixture
+def of_level():
+    """Computes with vectors of a level, those that the CPU has at most."""
+    before = lib.tt_set_vectors(4)
+    yield lib.tt_set_vectors
+    lib.tt_set_vectors(before)
+
+
 @pytest.mark.parametrize("kind", ["fft", "ifft", "rfft", "irfft"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_lines_of_all_lengths(kind, dtype):
+def test_lines_of_all_lengths(kind, dtype, of_level):
     """One program does them all: each is a call of the host, and needs no compiler of its own."""
     cases = [(n, lines) for n in LENGTHS for lines in ((1, 3, 21) if n < 3000 else (1, 2))]
     with jax.enable_x64():
         operands = [operand(kind, (lines,), (n,), dtype) for n, lines in cases]
         program = jax.jit(lambda xs: [lax.fft(x, kind, (n,)) for (n, _), x in zip(cases, xs, strict=True)])
-        for (n, lines), x, result in zip(cases, operands, program(operands), strict=True):
-            got = np.asarray(result)
-            assert got.dtype == (dtype if kind == "irfft" else np.result_type(dtype, 1j))
-            assert close(got, expected(kind, x, (n,)), dtype, n), (n, lines)
+        wanted = [expected(kind, x, (n,)) for (n, _), x in zip(cases, operands, strict=True)]
+        for level in LEVELS:
+            of_level(level)
+            for (n, lines), want, result in zip(cases, wanted, program(operands), strict=True):
+                got = np.asarray(result)
+                assert got.dtype == (dtype if kind == "irfft" else np.result_type(dtype, 1j))
+                assert close(got, want, dtype, n), (n, lines, level)
 
 
 @pytest.mark.parametrize("kind", ["fft", "ifft", "rfft", "irfft"])
@@ -77,7 +92,9 @@ def test_results_are_the_same_on_any_number_of_threads():
     assert results[0] == results[1] == results[2]
 
 
-def test_a_line_does_not_see_what_others_hold():
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_line_does_not_see_what_others_hold(level, of_level):
+    of_level(level)
     x = numbers((20, 60), "complex64")
     alone = transformed("fft", x, (60,))
     x[3] = np.nan
@@ -89,7 +106,9 @@ def test_a_line_does_not_see_what_others_hold():
     assert not np.isfinite(others[5]).any()
 
 
-def test_quarters_of_a_turn_are_exact():
+@pytest.mark.parametrize("level", LEVELS)
+def test_quarters_of_a_turn_are_exact(level, of_level):
+    of_level(level)
     for n in (8, 12, 64, 1000):
         got = transformed("fft", np.ones((n,), np.complex64), (n,))
         assert got[0] == n

@@ -30,6 +30,7 @@ BY_PATH = {
        for name in ("sort", "radix.inc", "quicksort.inc", "sort_values.inc", "sort_lines.inc", "long_keys.inc",
                     "buckets.inc", "select.c", "top_k.c", "choosing.inc")},
     "csrc/fft": ["tests/lax/test_fft.py"],
+    "csrc/vectors": ["tests/lax/test_fft.py", "tests/primitives/test_lapack.py"],
     "csrc/members": ["tests/primitives/test_membership.py"],
     "csrc/math/small_matrices.h": ["tests/primitives/test_lapack.py", "tests/primitives/test_linear_algebra.py"],
     "csrc/math": ["tests/csrc", "tests/primitives/test_elementwise.py", "tests/primitives/test_extremes.py",

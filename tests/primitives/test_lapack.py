@@ -179,7 +179,7 @@ def test_pivots_are_the_largest_of_their_columns(level, shape, dtype):
     """Of equal elements the first is taken: rows 3 and 5 are equal, and stay so within the first panel of columns. What
     a BLAS subtracts then it may round differently by where a row stands: then it may be either of the two. The numbers
     are the same in every run: of some, two rows that are not equal differ by no more than is rounded."""
-    before = lib.tt_lapack_set_vectors(level)
+    before = lib.tt_set_vectors(level)
     try:
         with enable_x64(True):
             a = matrices(*shape, dtype=dtype, rng=np.random.default_rng(0))
@@ -187,7 +187,7 @@ def test_pivots_are_the_largest_of_their_columns(level, shape, dtype):
             (ours, pivots, rows), (theirs, their_pivots, their_rows) = (
                 map(np.asarray, results) for results in (linalg.lu(a), registry["lu"].impl(a)))
     finally:
-        lib.tt_lapack_set_vectors(before)
+        lib.tt_set_vectors(before)
     np.testing.assert_array_equal(rows, exchanged(shape[0], pivots))
     if max(shape) <= 65 and dtype != "complex128":  # of complex numbers a BLAS does so in the first panel, too
         np.testing.assert_array_equal(pivots, their_pivots)
@@ -228,14 +228,14 @@ def check_qr(a, full, scale=1.0):
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_reflections_of_columns_make_the_whole(level, shape, full, dtype):
-    before = lib.tt_lapack_set_vectors(level)
+    before = lib.tt_set_vectors(level)
     try:
         with enable_x64(True):
             a = matrices(*shape, dtype=dtype, rng=np.random.default_rng(sum(shape)))  # no diagonal is nearly zero
             for scale in (1.0, 2.0 ** -100, 2.0 ** 100):
                 check_qr(a * np.dtype(dtype).type(scale), full, scale)
     finally:
-        lib.tt_lapack_set_vectors(before)
+        lib.tt_set_vectors(before)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -284,7 +284,7 @@ def test_columns_of_reflections_that_are_none():
 @pytest.mark.parametrize("size", ["usual", "denormal"])
 def test_columns_of_few_digits_are_reflected(level, dtype, size):
     """What is left of columns that others make up becomes smaller with each of them, until it is denormal."""
-    least, before = np.finfo(dtype).smallest_subnormal, lib.tt_lapack_set_vectors(level)
+    least, before = np.finfo(dtype).smallest_subnormal, lib.tt_set_vectors(level)
     try:
         with enable_x64(True):
             for a in (np.ones((129, 64)), np.tile(matrices(1, 130), (257, 1)), matrices(100, 20), matrices(3, 300),
@@ -296,7 +296,7 @@ def test_columns_of_few_digits_are_reflected(level, dtype, size):
                     made, wide = q.astype(np.float64) @ r, np.finfo(dtype).eps * 1000
                     np.testing.assert_allclose(made, a, rtol=0, atol=wide * np.abs(r).max() + 3 * len(a) * least)
     finally:
-        lib.tt_lapack_set_vectors(before)
+        lib.tt_set_vectors(before)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -333,7 +333,7 @@ def test_pivots_are_rows_of_the_matrix_whatever_it_holds(size):
 @pytest.mark.parametrize("level", [4, 3, 0], ids=lambda level: f"vectors of level {level}")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_triangular_systems_are_solved_from_each_side(level, dtype):
-    before = lib.tt_lapack_set_vectors(level)
+    before = lib.tt_set_vectors(level)
     try:
         with enable_x64(True):
             for n, k in ((70, 7), (70, 8), (33, 64), (129, 100)):
@@ -347,7 +347,7 @@ def test_triangular_systems_are_solved_from_each_side(level, dtype):
                     t = t.T if across else t
                     np.testing.assert_allclose(t @ x if left else x @ t, b, atol=1e-5 if dtype == "float32" else 1e-13)
     finally:
-        lib.tt_lapack_set_vectors(before)
+        lib.tt_set_vectors(before)
 
 
 @jax.jit
