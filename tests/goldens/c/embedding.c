@@ -15,12 +15,10 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         const uint8_t c = b_i < 0;
         const int32_t d = b_i + 1000;
         const int32_t e = c ? d : b_i;
-        const int64_t position = (int64_t)e;
-        const int64_t index = position > 0 ? position : 0;
-        const int64_t index_i = index < 999 ? index : 999;
+        const int64_t index = (int64_t)tt_min_i32(tt_max_i32(e, 0), 999);
         #pragma omp simd
         for (int64_t i1 = 0; i1 < 64; i1++) {
-            h[64 * i0 + i1] = a[i1 + 64 * index_i] * 2.0f;
+            h[64 * i0 + i1] = a[i1 + 64 * index] * 2.0f;
         }
     }
     return TT_OK;

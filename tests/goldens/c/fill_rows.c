@@ -26,12 +26,10 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         const uint8_t g = f < 0;
         const int32_t j = g ? i : f;
         /* m:f32[50] = sin (squeeze (dynamic_slice d j 0)) */
-        const int64_t position = (int64_t)j;
-        const int64_t index = position > 0 ? position : 0;
-        const int64_t index_i = index < 99 ? index : 99;
+        const int64_t index = (int64_t)tt_min_i32(tt_max_i32(j, 0), 99);
         #pragma omp simd
         for (int64_t i0 = 0; i0 < 50; i0++) {
-            m[i0] = tt_sin_f32(d[i0 + 50 * index_i]);
+            m[i0] = tt_sin_f32(d[i0 + 50 * index]);
         }
         /* n:bool[] = lt c 0
          * o:i32[] = add c 100
@@ -41,11 +39,11 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
         const uint8_t n = c < 0;
         const int32_t q = n ? o : c;
         /* d:f32[100,50] = scatter[indices_are_sorted=True unique_indices=True update_consts=() update_jaxpr=None] d (broadcast_in_dim q) m */
-        const int64_t position_i = (int64_t)q;
-        if (position_i >= 0 && position_i <= 99) {
+        const int64_t position = (int64_t)q;
+        if (position >= 0 && position <= 99) {
             #pragma omp simd
             for (int64_t i0 = 0; i0 < 50; i0++) {
-                d[i0 + 50 * position_i] = m[i0];
+                d[i0 + 50 * position] = m[i0];
             }
         }
         c = e;

@@ -9,6 +9,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from tinytrace.codegen.c.clamps import clamped, clamps_words, position
 from tinytrace.codegen.c.comments import NamesInC, PendingComment
 from tinytrace.codegen.c.counters import narrowing
 from tinytrace.codegen.c.formulas import Text, own_float16, spelled_operation
@@ -294,13 +295,12 @@ class Code:
             case "cast":
                 return f"({variable_type(node.dtype)}){narrowing(node, self.loop)}{self._operand(args[0])}", False
             case "index":
-                return f"(int64_t){self._operand(args[0])}", False
+                return position(args[0], self._operand(args[0])), False
             case "where":
                 guard, if_true, if_false = map(self._operand, args)
                 return f"{guard} ? {if_true} : {if_false}", False
             case "min" | "max":
-                a, b = self._operand(args[0]), self._operand(args[1])
-                return f"{a} {'<' if node.op == 'min' else '>'} {b} ? {a} : {b}", False
+                return clamped(node, self._operand, self.name_of), False
             case "floordiv" | "mod":
                 return self._divided(node)
             case "lt" | "le":
@@ -385,7 +385,7 @@ class Code:
             for k, child in enumerate(node.children):
                 if not uses.get(child):
                     stack.append(child)
-                times = mentions[k] if mentions else 2 if node.op in ("min", "max") else 1
+                times = mentions[k] if mentions else 2 if node.op in ("min", "max") and not clamps_words(node) else 1
                 uses[child] = uses.get(child, 0) + times
         outer, self.uses = self.uses, defaultdict(int, uses)
         yield

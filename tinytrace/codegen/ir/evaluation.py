@@ -75,7 +75,9 @@ class Evaluation:
                 assert isinstance(node.dtype, np.dtype)
                 return np.asarray(known[args[0]]).astype(node.dtype)[()]
             case "index":
-                return np.asarray(known[args[0]]).astype(np.int64)[()]
+                element = np.asarray(known[args[0]])
+                last = np.iinfo(np.int64).max  # what is beyond all positions is the last one
+                return (np.minimum(element, last) if element.dtype == np.uint64 else element).astype(np.int64)[()]
         return _INDEX[node.op](*(known[x] if isinstance(x, Node) and x in known else self.of(x) for x in args))
 
     def _applied(self, node: Node) -> Any:
