@@ -1,4 +1,6 @@
 """Positions that are carried through a sort are the order that it finds; all other operands are carried."""
+import functools
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.passes.simplify import simplify
+from tinytrace.primitives.sorted_positions import sort_with_positions_p
 
 LINE = np.random.default_rng(0).integers(-9, 9, 300).astype(np.float32)
 ROWS = np.random.default_rng(1).integers(-9, 9, (4, 50)).astype(np.int32)
@@ -64,6 +67,15 @@ def test_nobody_reads_the_positions():
 
     assert "sort_with_positions" in lowered(function, LINE)
     holds(function, LINE)
+
+
+def test_an_operand_that_vmap_does_not_batch_is_repeated():
+    @jax.jit
+    def batched(keys, values):
+        return jax.vmap(functools.partial(sort_with_positions_p.bind, num_keys=1), (0, None))(keys, values)
+
+    for one, row in zip(batched(ROWS, LINE[:50])[1], ROWS, strict=True):
+        np.testing.assert_array_equal(one, LINE[:50][np.argsort(row, kind="stable")])
 
 
 def test_a_gradient_reads_the_order():

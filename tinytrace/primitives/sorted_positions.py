@@ -12,6 +12,7 @@ from tinytrace.core.dtypes import INT32
 from tinytrace.core.formulas import place
 from tinytrace.core.kinds import Kind, Routine
 from tinytrace.core.primitive import ALL, Primitive, refuse
+from tinytrace.primitives.broadcasting import broadcast_in_dim
 from tinytrace.primitives.shaping import NDArray, moveaxis
 from tinytrace.primitives.sorting import find_order, sort_p, sorted_by, take
 
@@ -42,7 +43,7 @@ class SortWithPositions(Primitive):
 
     def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, num_keys: int) -> tuple[Any, Any]:
         size = next(np.shape(x)[d] for x, d in zip(args, dims, strict=True) if d is not None)
-        moved = [np.broadcast_to(x, (size, *np.shape(x))) if d is None else moveaxis(x, d, 0)
+        moved = [broadcast_in_dim(x, (size, *np.shape(x)), range(1, np.ndim(x) + 1)) if d is None else moveaxis(x, d, 0)
                  for x, d in zip(args, dims, strict=True)]
         outs = self.bind(*moved, num_keys=num_keys)
         return outs, [0] * len(outs)
