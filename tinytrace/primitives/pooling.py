@@ -1,6 +1,7 @@
 """Reductions of sliding windows, of which pooling is made, and the rules by which maxima are differentiated."""
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT0, INT32, KeyType, dtype_of
+from tinytrace.core.dtypes import FLOAT0, INT32, KeyType, dtype_of, is_discrete
 from tinytrace.core.monoids import identity
 from tinytrace.core.primitive import ALL, Primitive, refuse
 from tinytrace.core.tangents import Zero
@@ -26,13 +27,18 @@ from tinytrace.primitives.reduction import folded, reduce_max_p, reduce_min_p
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import reshape
 from tinytrace.primitives.slicing import pad, slice
-from tinytrace.primitives.windows import Ints, Pads, transposed_pads, window_counts, windows
+from tinytrace.primitives.windows import Ints, Pads, members, transposed_pads, window_counts, windows
 
 
 def reduce_window_monoid(operand: Any, init_value: Any, computation: Callable[[Any, Any], Any],
                          params: dict[str, Any]) -> Any:
     """Fold every window of `operand` with `computation`, one of `REDUCERS`, from `init_value`: a scalar."""
     return folded(REDUCERS[computation], computation, operand, init_value, "reduce_window", **params)
+
+
+FEWER, FEW = 4, 9
+"""Windows of more members than `FEWER`, which are written out anyway, and up to `FEW` are folded member by member."""
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"sum": add, "max": max, "min": min}
 
 
 # --- rooms -----------------------------------------------------------------------------------------------------
@@ -53,9 +59,21 @@ class WindowReducer(Composite):
         return x.update(shape=window_counts(x.shape, **params))
 
     def program(self, x: Any, **params: Any) -> Any:
-        ndim = np.ndim(x)
-        laid_out = windows(x, identity(self.combine, dtype_of(x)), **params)
-        return self.reducer.bind(laid_out, axes=tuple(range(ndim, 2 * ndim)))
+        counts, size = window_counts(np.shape(x), **params), math.prod(params["window_dimensions"])
+        if self.combine == "sum" or size <= FEWER or 0 in counts:
+            exact = self.combine == "sum" and (dtype_of(x).itemsize >= 4 or is_discrete(dtype_of(x)))
+            return self._fold(x, params, exact and FEWER < size <= FEW and 0 not in counts)
+        for axis, width in enumerate(params["window_dimensions"]):  # the extreme of extremes of rows
+            if width > 1 or params["padding"][axis] != (0, 0) or params["window_strides"][axis] > 1:
+                x = self._fold(x, _along(params, axis), width <= FEW)
+        return x
+
+    def _fold(self, x: Any, params: dict[str, Any], by_members: bool) -> Any:
+        """Return the fold of all windows, one by one, or member by member of all windows: elements of one loop."""
+        ndim, start = np.ndim(x), identity(self.combine, dtype_of(x))
+        if by_members:
+            return functools.reduce(OPERATIONS[self.combine], members(x, start, **params))
+        return self.reducer.bind(windows(x, start, **params), axes=tuple(range(ndim, 2 * ndim)))
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         (x,), (t,) = primals, tangents
@@ -188,6 +206,12 @@ def _picked(x: Any, select_prim: Primitive, **params: Any) -> tuple[Any, Ints]:
     place = arg_p.bind(laid_out, axes=(len(counts),), index_dtype=INT32)
     every = broadcasted_iota(INT32, flat, len(counts))
     return eq(every, broadcast_in_dim(place, flat, tuple(range(len(counts))))), counts
+
+
+def _along(params: dict[str, Any], axis: int) -> dict[str, Any]:
+    """Return the parameters of windows along one dimension alone, of which the others have one element."""
+    return {name: tuple(v if k == axis else (0, 0) if name == "padding" else 1 for k, v in enumerate(value))
+            for name, value in params.items()}
 
 
 def _with_batch(params: dict[str, Any], dim: int) -> dict[str, Any]:

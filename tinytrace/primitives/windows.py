@@ -14,7 +14,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.kinds import Expr, Index, IndexMap, IntLike, Kind, all_of, where
 from tinytrace.core.primitive import ALL, Primitive, refuse
 from tinytrace.primitives.shaping import NDArray
-from tinytrace.primitives.slicing import dilated, pad_p
+from tinytrace.primitives.slicing import dilated, pad, pad_p, slice
 
 Ints: TypeAlias = tuple[int, ...]
 Pads: TypeAlias = Sequence[tuple[int, int]]
@@ -25,6 +25,23 @@ def windows(x: Any, fill: Any, window_dimensions: Ints, window_strides: Ints, pa
     """Return the windows of `x`: the dimensions of `x` count windows, as many more run inside them."""
     return windows_p.bind(x, fill, window_dimensions=window_dimensions, window_strides=window_strides,
                           padding=tuple(padding), base_dilation=base_dilation, window_dilation=window_dilation)
+
+
+def members(x: Any, fill: Any, window_dimensions: Ints, window_strides: Ints, padding: Pads, base_dilation: Ints,
+            window_dilation: Ints) -> list[Any]:
+    """Return for each place in a window the elements that stand there in all windows: slices of what `x` is padded to.
+
+    There is a window at least along each dimension. What is computed of a few of these is a loop that is cut where
+    windows hang over (`codegen/passes/index_set_splitting.py`): inside, no element is asked whether it is there.
+    """
+    counts = window_counts(np.shape(x), window_dimensions, window_strides, padding, base_dilation, window_dilation)
+    padded = pad(x, fill, [(low, high, base - 1) for (low, high), base in zip(padding, base_dilation, strict=True)])
+    result = []
+    for place in np.ndindex(*window_dimensions):
+        start = [k * step for k, step in zip(place, window_dilation, strict=True)]
+        limit = [s + (count - 1) * stride + 1 for s, count, stride in zip(start, counts, window_strides, strict=True)]
+        result.append(slice(padded, start, limit, window_strides))
+    return result
 
 
 def window_counts(shape: Ints, window_dimensions: Ints, window_strides: Ints, padding: Pads, base_dilation: Ints,

@@ -27,9 +27,11 @@ def terms_of(node: Node) -> tuple[int, Terms]:
 
 
 def index_of(element: Node) -> Node:
-    """Return an integer element as an index."""
+    """Return an integer element as an index; what is made of places alone, within its type, is the sum that it says."""
     if element.dtype is None:
         return element
+    if element.op == "apply" and (exact := _exact(element, DEEPEST)) is not None:
+        return exact
     if element.op == "cast":
         return element.args[0]  # type: ignore[no-any-return]
     if element.op == "literal" and not is_float(element.dtype):
@@ -42,6 +44,45 @@ def index_of(element: Node) -> Node:
         bits = 8 * element.dtype.itemsize
         low, high = (0, 2 ** bits - 1) if element.dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     return make("index", (element,), (element,), None, low, high)
+
+
+DEEPEST = 8
+"""So many operations on integers are looked through."""
+
+
+def _exact(element: Node, depth: int) -> Node | None:
+    """Return what an integer element is as an index, if no operation behind it can leave its type; else None."""
+    if element.op == "cast":
+        return _within(element.args[0], element)
+    if element.op == "literal" and element.dtype is not None and element.dtype.kind in "iu":
+        return number(int(value_of(element)))
+    if element.op != "apply" or not depth or element.dtype is None or element.dtype.kind not in "iu":
+        return None
+    name = element.args[0].name
+    if name == "select_n":
+        guard = _decided(element.children[0], depth - 1)
+        return None if guard is None else _exact(element.children[1 + guard], depth - 1)
+    combine = _OF_INTEGERS.get(name)
+    operands = [_exact(x, depth - 1) for x in element.children] if combine and len(element.children) == 2 else []
+    left, right = operands or (None, None)
+    return None if combine is None or left is None or right is None else _within(combine(left, right), element)
+
+
+def _decided(guard: Node, depth: int) -> int | None:
+    """Return whether one place is less than another, if that is so, or not, wherever it is asked: `i < 0`."""
+    if guard.op != "apply" or guard.args[0].name != "lt" or not depth:
+        return None
+    left, right = (_exact(x, depth - 1) for x in guard.children)
+    return None if left is None or right is None else constant_of(compare("lt", left, right))
+
+
+def _within(index: Node, element: Node) -> Node | None:
+    """Return an index that holds what an integer type holds, or None."""
+    if element.dtype is None or element.dtype.kind not in "iu":
+        return None
+    bits = 8 * element.dtype.itemsize
+    low, high = (0, 2 ** bits) if element.dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    return index if low <= index.low and index.high < high else None
 
 
 # --- sums --------------------------------------------------------------------------------------------------------
@@ -72,12 +113,23 @@ def _serial(term: tuple[Node, int]) -> int:
 
 
 def _rejoin(total: dict[Node, int]) -> int:
-    """Replace k*d*(x // d) + k*(x % d) by k*x: a reshape and its inverse; Returns the constant that x brings."""
+    """Replace k*d*(x // d) + k*(x % d) by k*x: a reshape and its inverse; Returns the constant that x brings.
+
+    So is k*d*(x // d % e) + k*(x % d) by k*(x % (d * e)): an axis cut in three, of which two are neighbours again.
+    """
     for node in [n for n in total if n.op == "mod"]:
         x, d = node.args[0], constant_of(node.args[1])
         k = total[node]
         quotient = floordiv(x, number(d)) if d is not None and k else None
-        if quotient is None or total.get(quotient) != k * (d or 0):
+        if quotient is None or d is None:
+            continue
+        rest = next((n for n in total if n.op == "mod" and n.args[0] is quotient and total[n] == k * d), None)
+        if rest is not None and (e := constant_of(rest.args[1])) is not None:
+            del total[node], total[rest]
+            joined = mod(x, number(d * e))
+            total[joined] = total.get(joined, 0) + k
+            return _rejoin(total)
+        if total.get(quotient) != k * d:
             continue
         del total[node], total[quotient]
         constant, terms = terms_of(x)
@@ -240,6 +292,10 @@ def where(guard: Node, if_true: Node, if_false: Node) -> Node:
         return if_true
     low, high = min(if_true.low, if_false.low), max(if_true.high, if_false.high)
     return make("where", (guard, if_true, if_false), (guard, if_true, if_false), if_true.dtype, low, high)
+
+
+_OF_INTEGERS = {"add": add, "sub": subtract, "mul": multiply, "min": minimum, "max": maximum}
+"""Operations on integers that are exact as long as the result fits."""
 
 
 # --- rebuilding --------------------------------------------------------------------------------------------------

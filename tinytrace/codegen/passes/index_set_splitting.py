@@ -1,6 +1,9 @@
 """Loops are cut where a guard changes its mind, so that no guard is left inside: the edges of a stencil, a pad, a join.
 
     for i < n: y[i] = 1 <= i ? f(i) : x[i]    is    y[0] = x[0]; for 1 <= i < n: y[i] = f(i)
+
+Where there are many changes they lie together, as at the edges of a wide window: a few iterations between the first of
+them and the last keep their guards, and the loop is cut around these.
 """
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from tinytrace.codegen.plan.lowering import MOST_CUTS, WRITTEN_OUT
 
 COMPARISONS = "lt", "le", "eq"
 FEWEST_ITERATIONS = 16
-"""Shorter loops are not cut, unless they are so short that they are written out."""
+"""Shorter loops are not cut, unless they are so short that they are written out, or have loops inside."""
 MOST_OPERATIONS = 400
 """A loop with more than this in it, over all of its segments, is not cut."""
 
@@ -55,15 +58,18 @@ def split_at_guards(body: Sequence[Stmt]) -> list[Stmt]:
 def _segments(loop: For) -> list[Stmt]:
     axis, extent = loop.axis, loop.axis.args[1]
     inside = list(nested(loop.body))
-    if constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or WRITTEN_OUT < extent < FEWEST_ITERATIONS \
-            or any(isinstance(stmt, (Row, Call)) for stmt in inside):
+    short = WRITTEN_OUT < extent < FEWEST_ITERATIONS and not any(isinstance(stmt, For) for stmt in inside)
+    if constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or short \
+            or any(isinstance(stmt, Call) for stmt in inside):
         return [loop]
     nodes = walk(root for stmt in inside for root in expressions(stmt))
     cuts = sorted({place for node in nodes for place in _changes(node, axis) if 0 < place < extent})
+    if len(cuts) > MOST_CUTS:
+        cuts = _around_edges(cuts, extent)
     if not cuts or len(cuts) > MOST_CUTS or len(nodes) * (len(cuts) + 1) > MOST_OPERATIONS:
         return [loop]
     cuts = list(range(1, extent)) if extent <= WRITTEN_OUT else cuts
-    has_variables = any(isinstance(stmt, Declare) for stmt in loop.body)
+    has_variables = any(isinstance(stmt, (Declare, Row)) for stmt in loop.body)
     segments: list[Stmt] = []
     for begin, end in zip([0, *cuts], [*cuts, extent], strict=True):
         if end - begin == 1 and not has_variables:  # else two iterations would declare the same names side by side
@@ -76,14 +82,29 @@ def _segments(loop: For) -> list[Stmt]:
     return segments
 
 
+def _around_edges(cuts: list[int], extent: int) -> list[int]:
+    """Return where to cut a loop so that cuts with few iterations between them are in one segment."""
+    starts = [k for k, place in enumerate(cuts) if k == 0 or place - cuts[k - 1] >= FEWEST_ITERATIONS]
+    bunches = [cuts[a:b] for a, b in zip(starts, [*starts[1:], len(cuts)], strict=True)]
+    kept = {place for bunch in bunches for place in (bunch[0], bunch[-1])}
+    if cuts[0] < FEWEST_ITERATIONS:
+        kept.discard(cuts[0])
+        kept.add(bunches[0][-1])
+    if extent - cuts[-1] < FEWEST_ITERATIONS:
+        kept.discard(cuts[-1])
+        kept.add(bunches[-1][0])
+    return sorted(kept)
+
+
 def _changes(node: Node, axis: Node) -> list[int]:
     """Return where a guard on `axis` alone changes its value, as `axis` grows."""
     if node.op not in COMPARISONS:
         return []
     constant, terms = terms_of(subtract(*node.args))
-    if len(terms) != 1 or terms[0][0] is not axis or abs(terms[0][1]) != 1:
+    if len(terms) != 1 or terms[0][0] is not axis:
         return []
-    zero = -constant * terms[0][1]  # where both sides are equal
+    factor = terms[0][1]
+    zero, rest = divmod(-constant, factor)  # both sides are equal at `zero`, if nothing is left
     if node.op == "eq":
-        return [zero, zero + 1]
-    return [zero + 1] if (node.op == "le") == (terms[0][1] == 1) else [zero]
+        return [] if rest else [zero, zero + 1]
+    return [zero + bool(rest or (node.op == "le") == (factor > 0))]

@@ -72,6 +72,8 @@ class Values:
         """Simple operations per element, when everything behind it that can be is written out."""
         self.positional: set[Var] = set()
         """Values whose elements are integers made of their places alone, by simple operations."""
+        self.places: set[Var] = set()
+        """Those of them that are sums, and not long: `2 * i + 1`, steps of a slice, is written wherever it is read."""
         self._rate()
         self.ends = ends_of_chains(jaxpr.eqns, self._operations(), list(map(_own_cost, self.kinds, jaxpr.eqns)),
                                    self.cost, REMEMBERING)
@@ -122,6 +124,9 @@ class Values:
                 cost[v] = total if v.aval.shape else 0  # scalars are kept
             if maps and _is_simple(kind, eqn) and all(type(x) is Literal or x in self.positional for x in eqn.invars):
                 self.positional.update(eqn.outvars)
+                if not isinstance(kind, Scalar) or kind.operation.name in ("add", "sub", "mul", "lt", "select_n"):
+                    self.places.update(v for v in eqn.outvars if cost[v] < REMEMBERING
+                                       and all(x in self.places for x in self._made(eqn.invars)))
 
     def _choose_kept(self) -> None:
         """Walk from the results to the inputs, counting for each value in how many loops, and where, it is read."""
@@ -138,7 +143,7 @@ class Values:
                 readers = reads.get(v, {})
                 if any(math.prod(shape) > v.aval.size for shape, _ in readers):
                     self.repeated.add(v)
-                again = (sum(readers.values()) - 1) * self.cost[v]
+                again = (sum(readers.values()) - 1) * self.cost[v] * (v not in self.places)
                 if not v.aval.shape or (again >= REMEMBERING and not self._only_enlarges(eqn, kind)) \
                         or (sum(readers.values()) > MOST_GUARDED and _has_guard(eqn, kind)):
                     self.kept.add(v)

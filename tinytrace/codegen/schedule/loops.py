@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tinytrace.codegen.ir.cost import chunks, duration
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Stmt
-from tinytrace.codegen.schedule.collapse import can_merge, merged
+from tinytrace.codegen.schedule.collapse import can_merge, merged, split_loops
 from tinytrace.codegen.schedule.column_folds import fold_columns
 from tinytrace.codegen.schedule.inner_simd import BLOCK, MANY_BLOCKS, InnerSimd
 from tinytrace.codegen.schedule.lane_simd import are_short_rows
@@ -36,6 +36,9 @@ class GroupLoops:
 
     def statements(self) -> list[Stmt]:
         """Return the loops."""
+        if len(self.stages) == 1 and not self.stages[0].inner:
+            self.outer, replaced = split_loops(self.outer, computed(self.stages))
+            replace(self.stages, replaced)
         self._merge_loops()
         if self._prefers_lane_simd():
             copies = packed(self.outer, self.stages)
