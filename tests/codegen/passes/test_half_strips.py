@@ -237,6 +237,7 @@ OF_PLACES = {
     "shorter": lambda x, y: x[16256:16456] * y[:200] + 1,
     "backwards": lambda x, y: x[::-1] * y + 1,
     "at places": lambda x, y: x[::2] * y[1::2] + y[::2],
+    "at computed places": lambda x, y: x[jnp.arange(1 << 15) ^ 1] * y[jnp.arange(1 << 15) ^ 3] + y[:1 << 15],
     "rows": lambda x, y: x.reshape(64, -1) * y[:64, None] + y[:1024],
     "a counter": lambda x, y: x * y + jnp.arange(1 << 16).astype(x.dtype),
     "beside floats": lambda x, y: (x * y + 1, x.astype(np.float32) * 3),
@@ -303,6 +304,6 @@ def test_strips_of_bfloat16_are_registers():
 
 def test_strips_of_strips_have_names_of_their_own():
     """What lies at computed places is read a strip at a time; what is read is computed in strips again."""
-    text = text_of(OF_PLACES["at places"], (1 << 16,), (1 << 16,), dtype=jnp.bfloat16)
+    text = text_of(OF_PLACES["at computed places"], (1 << 16,), (1 << 16,), dtype=jnp.bfloat16)
     loops = re.findall(r"for \(int64_t (\w+_strip\w*) = 0;", text)
     assert len(loops) == len(set(loops)) == 2

@@ -30,7 +30,7 @@ from tinytrace.codegen.plan.lowering import MOST_CUTS, WRITTEN_OUT
 
 COMPARISONS = "lt", "le", "eq"
 FEWEST_ITERATIONS = 16
-"""Shorter loops are not cut, unless they are so short that they are written out, or have loops inside."""
+"""Shorter loops are not cut, unless they are so short that they are written out, or have longer ones inside."""
 MOST_OPERATIONS = 400
 """A loop with more than this in it, over all of its segments, is not cut."""
 
@@ -58,7 +58,8 @@ def split_at_guards(body: Sequence[Stmt]) -> list[Stmt]:
 def _segments(loop: For) -> list[Stmt]:
     axis, extent = loop.axis, loop.axis.args[1]
     inside = list(nested(loop.body))
-    short = WRITTEN_OUT < extent < FEWEST_ITERATIONS and not any(isinstance(stmt, For) for stmt in inside)
+    short = WRITTEN_OUT < extent < FEWEST_ITERATIONS and not any(
+        isinstance(stmt, For) and stmt.axis.args[1] >= FEWEST_ITERATIONS for stmt in inside)
     if constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or short \
             or any(isinstance(stmt, Call) for stmt in inside):
         return [loop]

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from tinytrace.codegen.ir.arithmetic import rebuild
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, own_by, rewrite, walk
 from tinytrace.codegen.ir.reductions import accumulator_type
+from tinytrace.codegen.plan.directions import Ways, crosses, ways
 from tinytrace.codegen.plan.elements import Index, domain_axes
 from tinytrace.codegen.plan.polynomials import is_around
 from tinytrace.core.dtypes import is_float
@@ -65,6 +66,8 @@ class Root:
     reads: list[tuple[Var, Index]] = field(default_factory=list)
     inputs: set[object] = field(default_factory=set)
     """The arrays and values that are read."""
+    along: Ways = field(default_factory=dict)
+    """Which way it folds large arrays and values."""
     work: set[Node] = field(default_factory=set)
     """The operations."""
 
@@ -81,6 +84,7 @@ class Root:
             own_by(value, self.eqns)
         self.reads.clear()
         self.inputs.clear()
+        self.along = ways(value, self.axes) if self.combine else {}
         for node in walk([value]):
             if node.op == "element":
                 self.reads.append((node.args[0], node.args[1:]))
@@ -212,7 +216,7 @@ class Grouping:
 
     def _fit(self, root: Root, group: Group) -> tuple[int, int] | None:
         """Return (outer loops, stage) with which `root` can join `group`, if it can and it pays."""
-        if group.is_scalar != (not root.domain) or len(group.roots) >= MOST_ROOTS:
+        if group.is_scalar != (not root.domain) or len(group.roots) >= MOST_ROOTS or crosses(root, group.roots):
             return None
         smaller = min(len(root.work), len(group.work))
         if smaller > MOST_WORK and 2 * len(root.work & group.work) < smaller:

@@ -11,21 +11,11 @@ import math
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from tinytrace.codegen.ir.arithmetic import flat_offset, stride_along, terms_of
+from tinytrace.codegen.ir.arithmetic import flat_offset, index_of, stride_along, terms_of
 from tinytrace.codegen.ir.cost import REMEMBERING, WRITTEN_OUT, is_simple, steps
 from tinytrace.codegen.ir.nodes import Node, load, local
 from tinytrace.codegen.plan.chain_splitting import ends_of_chains
-from tinytrace.codegen.plan.elements import (
-    Elements,
-    Index,
-    Producer,
-    aligned,
-    as_index,
-    domain_axes,
-    node_of,
-    reader,
-    wrapped,
-)
+from tinytrace.codegen.plan.elements import Elements, Index, Producer, aligned, domain_axes, node_of, reader, wrapped
 from tinytrace.codegen.plan.lowering import MOST_CUTS, Lowered, Spread, Window, is_map, lowered, window
 from tinytrace.codegen.plan.products import is_small_product
 from tinytrace.core.avals import ShapedArray
@@ -39,6 +29,8 @@ MOST_GUARDED = 12
 """What asks for each element whether there is one, as a pad does, is kept when it is read in more places."""
 LONG_ROW = 64
 """Elements of what is joined that are computed where they go: a loop over so many is worth cutting from the others."""
+PLACE = 4
+"""Steps of a sum of places, `2 * i + 1`, that is written out wherever it is read: steps of slices are no gathers."""
 FOLD = 4
 """Steps that a fold counts, besides those of what it folds."""
 
@@ -72,8 +64,6 @@ class Values:
         """Simple operations per element, when everything behind it that can be is written out."""
         self.positional: set[Var] = set()
         """Values whose elements are integers made of their places alone, by simple operations."""
-        self.places: set[Var] = set()
-        """Those of them that are sums, and not long: `2 * i + 1`, steps of a slice, is written wherever it is read."""
         self._rate()
         self.ends = ends_of_chains(jaxpr.eqns, self._operations(), list(map(_own_cost, self.kinds, jaxpr.eqns)),
                                    self.cost, REMEMBERING)
@@ -99,8 +89,8 @@ class Values:
         elements = Elements(self.producers, self._at_hand, {})
         axes = domain_axes(eqn.invars[kind.updates].aval.shape)
         target, guard = kind.target(wrapped(axes), reader(eqn, elements))
-        places = [as_index(node_of(as_expr(i))) for i in target]
-        return window(eqn, kind, places, None if guard is None else as_index(node_of(guard))) or kind
+        places = [index_of(node_of(as_expr(i))) for i in target]
+        return window(eqn, kind, places, None if guard is None else index_of(node_of(guard))) or kind
 
     def _at_hand(self, v: Var, index: Index) -> Node | None:
         """Stand for an element of an array, for what is not written out."""
@@ -124,9 +114,6 @@ class Values:
                 cost[v] = total if v.aval.shape else 0  # scalars are kept
             if maps and _is_simple(kind, eqn) and all(type(x) is Literal or x in self.positional for x in eqn.invars):
                 self.positional.update(eqn.outvars)
-                if not isinstance(kind, Scalar) or kind.operation.name in ("add", "sub", "mul", "lt", "select_n"):
-                    self.places.update(v for v in eqn.outvars if cost[v] < REMEMBERING
-                                       and all(x in self.places for x in self._made(eqn.invars)))
 
     def _choose_kept(self) -> None:
         """Walk from the results to the inputs, counting for each value in how many loops, and where, it is read."""
@@ -143,7 +130,7 @@ class Values:
                 readers = reads.get(v, {})
                 if any(math.prod(shape) > v.aval.size for shape, _ in readers):
                     self.repeated.add(v)
-                again = (sum(readers.values()) - 1) * self.cost[v] * (v not in self.places)
+                again = (sum(readers.values()) - 1) * self.cost[v] * (v not in self.positional or self.cost[v] > PLACE)
                 if not v.aval.shape or (again >= REMEMBERING and not self._only_enlarges(eqn, kind)) \
                         or (sum(readers.values()) > MOST_GUARDED and _has_guard(eqn, kind)):
                     self.kept.add(v)
