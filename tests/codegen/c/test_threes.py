@@ -48,3 +48,21 @@ def test_other_places_and_types_are_no_words(shape, dtype):
         text = jax.jit(lambda x: x[:, 0] * x[:, 1] + 1).lower(np.ones(shape, dtype)).as_text()
     assert "of_word(" not in text
     assert "word_of" not in text
+
+
+ACROSS = {
+    "a transpose": lambda z: z.T * (2 - 1j),
+    "columns": lambda z: z[:, 5] * z[:, 2].conj(),
+    "steps": lambda z: (z.reshape(-1)[::6] * z.reshape(-1)[1::6]).real,
+    "steps back": lambda z: z.reshape(-1)[::-7] + 1,
+}
+
+
+@pytest.mark.parametrize("name", ACROSS)
+def test_what_lies_farther_apart_is_read_as_words_too(name):
+    z = points(180, 2).reshape(45, 12)
+    program = jax.jit(ACROSS[name])
+    assert "tt_complex_of_word" in program.lower(z).as_text()
+    with jax.disable_jit():
+        want = np.asarray(ACROSS[name](jnp.asarray(z)))
+    np.testing.assert_array_equal(program(z), want)

@@ -4,6 +4,8 @@
 
 Six floats of an iteration lie side by side. Compilers exchange lanes of groups of two, four, eight, and of three, but
 not of six: such a loop has no vectors. Of words there are three, and a word is cut in two without leaving its lane.
+
+So it is at every larger distance, as across the rows of a matrix: `abs(z.T)` takes 0.11 of the time.
 """
 from __future__ import annotations
 
@@ -15,11 +17,16 @@ from tinytrace.codegen.ir.nodes import Node
 from tinytrace.codegen.ir.statements import Buffer
 
 CUT_IN_TWO = np.dtype(np.complex64)
+IN_VECTORS = 0, 1, 2, 4
+"""Distances at which compilers exchange the lanes of pairs of floats."""
 
 
 def lie_in_threes(array: Buffer, offset: Node, loop: Node | None) -> bool:
-    """Are elements of two floats three places apart from one iteration to the next?"""
-    return array.dtype == CUT_IN_TWO and loop is not None and stride_along(offset, loop) == 3
+    """Are elements of two floats three places apart, or farther, from one iteration to the next?"""
+    if array.dtype != CUT_IN_TWO or loop is None:
+        return False
+    stride = stride_along(offset, loop)
+    return stride is not None and abs(stride) not in IN_VECTORS
 
 
 def element(array: Buffer, offset: Node, text: str, loop: Node | None) -> str:
