@@ -121,8 +121,11 @@ def updating(draw: st.DrawFn, block: Block) -> Value | None:
 
 
 def sorting(draw: st.DrawFn, block: Block) -> Value | None:
-    """`sort` along an axis: NaN last, equal elements in their order."""
+    """`sort` and `argsort` along an axis: NaN last, equal elements in their order."""
     x = choose(draw, block, lambda v: len(v.shape) > 0 and v.is_exact)
     if x is None:
         return None
-    return same(block, x, f"jnp.sort({x.name}, {draw(st.integers(0, len(x.shape) - 1))})", x.shape)
+    axis = draw(st.integers(0, len(x.shape) - 1))
+    if draw(st.booleans()):
+        return block.add(f"jnp.argsort({x.name}, {axis})", x.shape, INT32, float(x.shape[axis]))
+    return same(block, x, f"jnp.sort({x.name}, {axis})", x.shape)

@@ -41,8 +41,8 @@ def fresh(block: Block, like: Value) -> Value:
 
 
 def branching(draw: st.DrawFn, block: Block) -> Value | None:
-    """`lax.cond` on an exact scalar."""
-    condition = choose(draw, block, lambda v: v.dtype == BOOL and v.shape == ())
+    """`lax.cond` on an exact scalar, or on whether there is a truth in an exact array."""
+    condition = choose(draw, block, lambda v: v.dtype == BOOL and v.shape == ()) or _any(draw, block)
     x = choose(draw, block, lambda v: True)
     if condition is None or x is None or block.depth > 1:
         return None
@@ -55,6 +55,12 @@ def branching(draw: st.DrawFn, block: Block) -> Value | None:
         block.define(names[-1], inner, [parameter], result.name)
     text = f"lax.cond({condition.name}, {names[0]}, {names[1]}, {x.name})"
     return block.add(text, x.shape, x.dtype, max(v.bound for v in values), max(v.error for v in values))
+
+
+def _any(draw: st.DrawFn, block: Block) -> Value | None:
+    """A truth of no axes, which few programs have otherwise."""
+    x = choose(draw, block, lambda v: v.is_exact)
+    return x and block.add(f"jnp.any({x.name})", (), BOOL, 1.0)
 
 
 def counted_loop(draw: st.DrawFn, block: Block) -> Value | None:
