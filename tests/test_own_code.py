@@ -24,7 +24,7 @@ OF_LOWERED = ["machine code", "kernels", "memory", "texts", "batches", "weak typ
 @pytest.fixture
 def noted(monkeypatch):
     """Tests import what they test, and are not trusted; what is there now counts."""
-    for name, value in (("_seen", {}), ("_modules", {}), ("_counted", [0])):
+    for name, value in (("_noted", {}), ("_counted", [0])):
         monkeypatch.setattr(own_code, name, value)
     own_code.note_imports()
     assert is_as_imported()

@@ -41,8 +41,10 @@ def is_as_imported() -> bool:
     are another `__code__` of a function, and what `records` writes late: `__init__` and `__new__` of a class.
     """
     _note(is_untouched=False)
-    return all(held_by(module, __package__, _is_deep(name)) == _seen[name] != FOREIGN
-               for name, module in list(_modules.items()))
+    for module, deep, held in list(_noted.values()):
+        if held == FOREIGN or held_by(module, __package__, deep) != held:
+            return False
+    return True
 
 
 def imported(load: Callable[[], ModuleType]) -> ModuleType:
@@ -68,9 +70,8 @@ FOREIGN = -1
 _LATER = f"{__package__}.codegen."
 _CORE = f"{__package__}.core"
 """Modules whose tables and objects tell of what is traced."""
-_seen: dict[str, int] = {}
-"""What each module held when it was imported."""
-_modules: dict[str, ModuleType] = {}
+_noted: dict[str, tuple[ModuleType, bool, int]] = {}
+"""Each module, whether what is in its tables and objects counts, and what it held when it was imported."""
 _importing: list[None] = []
 _counted = [0]  # how many modules of anybody's there were when ours were gathered
 
@@ -81,14 +82,9 @@ def _note(is_untouched: bool) -> None:
         return
     _counted[0] = len(sys.modules)
     for name, module in list(sys.modules.items()):
-        if name not in _modules and _is_in_packages(name) and isinstance(module, ModuleType):
-            is_known = is_untouched or not name.startswith(_LATER)
-            _seen[name] = held_by(module, __package__, _is_deep(name)) if is_known else FOREIGN
-            _modules[name] = module
-
-
-def _is_deep(name: str) -> bool:
-    return not name.startswith(_CORE)
+        if name not in _noted and _is_in_packages(name) and isinstance(module, ModuleType):
+            deep, is_known = not name.startswith(_CORE), is_untouched or not name.startswith(_LATER)
+            _noted[name] = module, deep, held_by(module, __package__, deep) if is_known else FOREIGN
 
 
 def _files() -> Iterator[str]:
