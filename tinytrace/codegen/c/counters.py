@@ -1,4 +1,4 @@
-"""What counts the iterations of a loop: 64 bits, or 32 where positions become elements.
+"""What counts the iterations of a loop: 64 bits, or 32 where positions become elements, or as few as those have.
 
     for (int32_t i1_count = 0; i1_count < 1024; i1_count++) {
         const int64_t i1 = i1_count;
@@ -7,12 +7,15 @@
 Positions of 64 bits are two vectors, which are packed in every iteration: with 32 bits `argmax` takes 0.7 (AVX2) or
 0.85 (AVX-512) of the time. Addresses keep their 64 bits; the bounds say that nothing overflows. Without AVX-512 no
 vector of 64 bits becomes floats, so a loop that makes them of positions had no vectors at all: `hamming` of 100,000
-takes 0.16 of the time, `linspace` of float64 0.26 (AVX2).
+takes 0.16 of the time, `linspace` of float64 0.26 (AVX2). Where all such elements are bytes, or all have two, so has
+the counter (`passes/near_positions.py`): of 32 bits, four vectors would be packed to one.
 
 A loop that updates elements at computed places, one after the other, has no vectors: its iteration is a reading, an
 addition and a writing, and as much again for counting and jumping. Those are shared by eight: 0.7 to 0.9 of the time.
 """
 from __future__ import annotations
+
+import numpy as np
 
 from tinytrace.codegen.c.short_rows import has_few_turns
 from tinytrace.codegen.c.vector_width import shows_lanes
@@ -31,7 +34,16 @@ def counted(loop: For, begin: str, end: str) -> tuple[str, list[str]]:
         return f"for (int64_t {name} = {begin}; {name} < {end}; {name}++)", []
     count = f"{name}_count"
     first, last = map(_in_words, (begin, end))
-    return f"for (int32_t {count} = {first}; {count} < {last}; {count}++)", [f"const int64_t {name} = {count};"]
+    return f"for ({_type(loop)} {count} = {first}; {count} < {last}; {count}++)", [f"const int64_t {name} = {count};"]
+
+
+def _type(loop: For) -> str:
+    """Return the type of a counter that becomes elements: theirs, if they are narrow and hold the end."""
+    elements = {node.dtype for node in _positions_as_elements(loop)}
+    dtype = elements.pop() if len(elements) == 1 else None
+    if dtype in (np.uint8, np.uint16) and loop.axis.high < np.iinfo(dtype).max:
+        return f"{dtype}_t"
+    return "int32_t"
 
 
 def _in_words(bound: str) -> str:
@@ -57,8 +69,13 @@ def _is_running_fold(loop: For) -> bool:
 
 
 def _has_positions_as_elements(loop: For) -> bool:
-    return any(node.op == "cast" and loop.axis in walk(node.children) and _becomes_words(node, loop)
-               for stmt in nested(loop.body) for node in walk(expressions(stmt)))
+    return any(_becomes_words(node, loop) for node in _positions_as_elements(loop))
+
+
+def _positions_as_elements(loop: For) -> list[Node]:
+    """Return the elements that are made of positions along the loop's axis."""
+    return [node for stmt in nested(loop.body) for node in walk(expressions(stmt))
+            if node.op == "cast" and loop.axis in walk(node.children)]
 
 
 def _becomes_words(cast: Node, loop: For | None) -> bool:

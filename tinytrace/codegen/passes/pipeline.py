@@ -14,6 +14,7 @@ from tinytrace.codegen.passes.interchange import interchange_loops
 from tinytrace.codegen.passes.loop_threads import spread_iterations
 from tinytrace.codegen.passes.masked_folds import fold_one_iteration
 from tinytrace.codegen.passes.narrow_gathers import read_narrow_elements_first
+from tinytrace.codegen.passes.near_positions import search_in_blocks
 from tinytrace.codegen.passes.parallel_folds import fold_side_by_side
 from tinytrace.codegen.passes.prefetch import prefetch_rows
 from tinytrace.codegen.passes.quotients import split_quotients
@@ -44,6 +45,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     vectorise_around_short_axes,
     multiply_by_reciprocals,
     round_in_strips,
+    search_in_blocks,
     fold_side_by_side,
     read_in_streams,
 ]
