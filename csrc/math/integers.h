@@ -279,9 +279,26 @@ static inline int64_t tt_sar_i64(int64_t x, int64_t distance, uint64_t width) {
     return x >> ((uint64_t)distance < width ? distance : 63);
 }
 
+/* tt: tt_popcount_u8; needs:  */
+/* Sums of neighbouring fields of 1, 2, 4, 8 and 16 bits (Warren, Hacker's Delight, 5-1), in words as wide as the elements:
+ * a vector has four times as many of bytes as of 32 bits. */
+static inline uint8_t tt_popcount_u8(uint8_t x) {
+    x = (uint8_t)(x - (x >> 1 & 0x55));
+    x = (uint8_t)((x & 0x33) + (x >> 2 & 0x33));
+    return (uint8_t)((x + (x >> 4)) & 0x0F);
+}
+
+/* tt: tt_popcount_u16; needs:  */
+static inline uint16_t tt_popcount_u16(uint16_t x) {
+    x = (uint16_t)(x - (x >> 1 & 0x5555));
+    x = (uint16_t)((x & 0x3333) + (x >> 2 & 0x3333));
+    x = (uint16_t)((x + (x >> 4)) & 0x0F0F);
+    return (uint16_t)((x + (x >> 8)) & 31);
+}
+
 /* tt: tt_popcount_u32; needs:  */
-/* Sums of neighbouring fields of 1, 2, 4, 8 and 16 bits (Warren, Hacker's Delight, 5-1). Where vectors have no instruction
- * for it, the last sums are not written as a product: gcc would read that as one `popcnt` for each element. */
+/* Where vectors have no instruction for it, the last sums are not written as a product: gcc would read that as one
+ * `popcnt` for each element. */
 static inline uint32_t tt_popcount_u32(uint32_t x) {
 #ifdef __AVX512VPOPCNTDQ__
     return __builtin_popcount(x);
@@ -308,8 +325,25 @@ static inline uint64_t tt_popcount_u64(uint64_t x) {
 #endif
 }
 
-/* tt: tt_clz_u32; needs: tt_popcount_u32 */
+/* tt: tt_clz_u8; needs: tt_popcount_u8 */
 /* Copies the highest 1 into every bit below it: the zeros that remain are those asked for. */
+static inline uint8_t tt_clz_u8(uint8_t x) {
+    x = (uint8_t)(x | x >> 1);
+    x = (uint8_t)(x | x >> 2);
+    x = (uint8_t)(x | x >> 4);
+    return tt_popcount_u8((uint8_t)~x);
+}
+
+/* tt: tt_clz_u16; needs: tt_popcount_u16 */
+static inline uint16_t tt_clz_u16(uint16_t x) {
+    x = (uint16_t)(x | x >> 1);
+    x = (uint16_t)(x | x >> 2);
+    x = (uint16_t)(x | x >> 4);
+    x = (uint16_t)(x | x >> 8);
+    return tt_popcount_u16((uint16_t)~x);
+}
+
+/* tt: tt_clz_u32; needs: tt_popcount_u32 */
 static inline uint32_t tt_clz_u32(uint32_t x) {
     x |= x >> 1;
     x |= x >> 2;

@@ -173,9 +173,10 @@ def _on_words(name: str, kind: str, x: Formula, *others: FormulaLike) -> Formula
     return call_named(f"tt_{name}_{kind}{max(_width(x), 32)}", own, *others)
 
 
-def _leading_zeros(x: Formula) -> Formula:
-    zeros = _on_words("clz", "u", x) if _width(x) < 32 else call_named(f"tt_clz_u{_width(x)}", x)
-    return zeros - (32 - _width(x)) if _width(x) < 32 else zeros
+def _counted(name: str, x: Formula) -> Formula:
+    """Return the number of bits that the function `name` counts, in words as wide as `x`."""
+    assert x.dtype is not None
+    return call_named(f"tt_{name}_u{_width(x)}", x if x.dtype.kind == "u" else cast(f"uint{_width(x)}_t", x))
 
 
 # --- rooms -----------------------------------------------------------------------------------------------------
@@ -208,5 +209,5 @@ shift_right_logical_p = OnWords("shift_right_logical", [INTEGER, INTEGER], _shif
 shift_right_arithmetic_p = OnWords("shift_right_arithmetic", [INTEGER, INTEGER], _shift_right_arithmetic,
                                    lambda x, y: _on_words("sar", "i", x, y, _width(x)), CONSTANT)
 population_count_p = OnWords("population_count", INTEGER, _population_count,
-                             lambda x: _on_words("popcount", "u", x))
-clz_p = OnWords("clz", INTEGER, _clz, _leading_zeros)
+                             lambda x: _counted("popcount", x))
+clz_p = OnWords("clz", INTEGER, _clz, lambda x: _counted("clz", x))
