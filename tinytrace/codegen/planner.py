@@ -72,7 +72,8 @@ class Planner(Scope):
             for v in eqn.outvars:
                 if v in self.values.kept:
                     root = map_root(eqn, v, self.elements)
-                    root.wide = v not in self.values.repeated and self.values.cost[v] >= LOOP_OF_ITS_OWN
+                    is_dear = v not in self.values.repeated and self.values.cost[v] >= LOOP_OF_ITS_OWN
+                    root.wide = is_dear or self.values.is_dear_once(v)
                     self.add_root(root)
         elif isinstance(kind, Reduction):
             for root in reduction_roots(eqn, kind, self.elements):

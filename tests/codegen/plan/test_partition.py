@@ -43,3 +43,15 @@ def test_products_that_share_an_operand_are_one_loop():
     x, w, v = np.ones((3, 8, 16), np.float32)
     lowered = jax.jit(lambda x, w, v: (x @ w.T, x @ v.T)).lower(x, w, v)
     assert len(lowered.kernels) == 1
+
+
+def log_softmax_of_complex(n, dtype=np.complex64):
+    return jax.jit(jax.nn.log_softmax).lower(jax.ShapeDtypeStruct((n, 10), dtype))
+
+
+def test_what_is_dear_once_a_row_of_complex_numbers_has_a_loop_over_rows():
+    text = log_softmax_of_complex(1000).as_text()
+    assert "const float cw = tt_atan2_f32" in text  # a loop of its own: nothing follows it inside
+    assert "cx[i0] = __builtin_complex(cv, cw);\n    }\n" in text
+    assert len(log_softmax_of_complex(1000).kernels) == 3
+    assert len(log_softmax_of_complex(1000, np.float32).kernels) == 1

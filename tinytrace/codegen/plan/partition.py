@@ -58,7 +58,7 @@ class Root:
     is_product: bool = False
     """Is it a product of matrices?"""
     wide: bool = False
-    """Is it dear enough to want vectorised loops of its own, and needed once per element only?"""
+    """Is it dear enough to want vectorised loops of its own, and needed once per element only, or complex?"""
     place: Index = ()
     """Which element of the result this is, in terms of the axes."""
     eqns: frozenset[int] = NO_EQNS
@@ -236,8 +236,8 @@ class Grouping:
         is_long = len(group.stages) >= MOST_STAGES or (root.is_product and any(r.is_product for r in group.roots))
         if is_long and root.var.aval.nbytes <= SMALL:
             return None
-        if root.wide and outer == len(root.domain) < max(len(stage[0].domain) for stage in group.stages):
-            return None  # there it would be computed one element at a time, between folds
+        if _is_between_loops(root, outer, group.roots) or any(_is_between_loops(r, outer, [root]) for r in group.roots):
+            return None  # there one of them would be computed one element at a time, between loops
         return outer, len(group.stages)
 
     # --- sums around totals ------------------------------------------------------------------------------------
@@ -299,6 +299,11 @@ def is_total(root: Root) -> bool:
     """Does `root` add up elements, in the type that they have?"""
     dtype = root.var.aval.dtype
     return root.combine == "sum" and not root.running and is_float(dtype) and accumulator_type(dtype) == dtype
+
+
+def _is_between_loops(root: Root, outer: int, others: Iterable[Root]) -> bool:
+    """Would a dear root be computed once an iteration of shared loops, beside loops inside of these?"""
+    return root.wide and math.prod(root.domain[outer:]) == 1 and any(math.prod(r.domain[outer:]) > 1 for r in others)
 
 
 def _same_loops(a: Root, b: Root) -> bool:

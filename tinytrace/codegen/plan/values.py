@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, index_of, stride_along, terms_of
-from tinytrace.codegen.ir.cost import REMEMBERING, WRITTEN_OUT, is_simple, steps
+from tinytrace.codegen.ir.cost import LOOP_OF_ITS_OWN, REMEMBERING, WRITTEN_OUT, is_simple, steps
 from tinytrace.codegen.ir.nodes import Node, load, local
 from tinytrace.codegen.plan.chain_splitting import ends_of_chains
 from tinytrace.codegen.plan.elements import Elements, Index, Producer, aligned, domain_axes, node_of, reader, wrapped
 from tinytrace.codegen.plan.lowering import MOST_CUTS, Lowered, Spread, Window, is_map, lowered, window
 from tinytrace.codegen.plan.products import is_small_product
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import is_discrete, is_inexact
+from tinytrace.core.dtypes import is_complex, is_discrete, is_inexact
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Contraction, Gather, IndexMap, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
 
@@ -132,10 +132,14 @@ class Values:
                     self.repeated.add(v)
                 again = (sum(readers.values()) - 1) * self.cost[v] * (v not in self.positional or self.cost[v] > PLACE)
                 if not v.aval.shape or (again >= REMEMBERING and not self._only_enlarges(eqn, kind)) \
-                        or (sum(readers.values()) > MOST_GUARDED and _has_guard(eqn, kind)):
+                        or (sum(readers.values()) > MOST_GUARDED and _has_guard(eqn, kind)) or self.is_dear_once(v):
                     self.kept.add(v)
                 _merge_same(loops, {(v.aval.shape, self.level[v]): 1} if v in self.kept else readers)
             self._read_by_map(eqn, kind, loops, reads)
+
+    def is_dear_once(self, v: Var) -> bool:
+        """Is it dear, and needed once a row of complex numbers, which no lane of a vector computes?"""
+        return v in self.repeated and is_complex(v.aval.dtype) and self.cost[v] >= LOOP_OF_ITS_OWN
 
     def _only_enlarges(self, eqn: JaxprEqn, kind: Lowered) -> bool:
         """Does an equation pad, repeat or join? Then what it reads may be worth keeping: that is smaller."""
