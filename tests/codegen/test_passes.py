@@ -28,6 +28,7 @@ from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import For, are_same, expressions, nested
 from tinytrace.codegen.ir.verifier import accesses
 from tinytrace.codegen.passes import (
+    complex_dots,
     half_strips,
     loop_fission,
     loop_threads,
@@ -72,7 +73,7 @@ def small(monkeypatch):
         (quotients, "LANES", 2), (half_strips, "FEWEST", 4), (half_strips, "LONGEST", 8), (strips, "VECTOR", 2),
         (half_strips, "REGISTERS", {FLOAT16: 64, BFLOAT16: 4}),
         (narrow_gathers, "FEWEST", 4), (narrow_gathers, "LONGEST", 8), (narrow_gathers, "WORTH", 1),
-        (near_positions, "BLOCKS", {1: 16, 2: 16}), (near_positions, "FEWEST", 4),
+        (complex_dots, "FEWEST", 4), (near_positions, "BLOCKS", {1: 16, 2: 16}), (near_positions, "FEWEST", 4),
         (parallel_folds, "FEWEST", 4), (parallel_folds, "ALIGNED", 1), (repeated_divisors, "FEWEST", 4),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
@@ -111,6 +112,7 @@ PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in 
     "a product of complex numbers": (jnp.prod, jax.ShapeDtypeStruct((200,), np.complex64)),
     "a place among bytes": (lambda x: jnp.argmin(x * 2), jax.ShapeDtypeStruct((50,), np.int8)),
     "places among truth values": (lambda x: jnp.argmax(x, 1), jax.ShapeDtypeStruct((5, 16), np.bool_)),
+    "a complex dot product": (jnp.vdot, *2 * [jax.ShapeDtypeStruct((50,), np.complex64)]),
     "a narrow gather": (lambda x, i: x[i] * 3 + x * 2 - 1, jax.ShapeDtypeStruct((50,), np.int8), golden.i32(50)),
 }  # fmt: skip
 

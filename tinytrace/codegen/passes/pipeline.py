@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.ir.kernel import Kernel
+from tinytrace.codegen.passes.complex_dots import add_parts_as_they_lie
 from tinytrace.codegen.passes.dead_code import remove_dead_code
 from tinytrace.codegen.passes.empty_loops import drop_empty_loops
 from tinytrace.codegen.passes.epilogue import fuse_epilogues
@@ -46,6 +47,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     multiply_by_reciprocals,
     round_in_strips,
     search_in_blocks,
+    add_parts_as_they_lie,
     fold_side_by_side,
     read_in_streams,
 ]
