@@ -69,6 +69,21 @@ static inline float tt_neg_f32(float x) { return tt_float_f32(tt_bits_f32(x) ^ 0
 /* tt: tt_neg_f64; needs: tt_bits_f64, tt_float_f64 */
 static inline double tt_neg_f64(double x) { return tt_float_f64(tt_bits_f64(x) ^ 0x8000000000000000u); }
 
+/* tt: tt_no_sign; needs:  */
+/* 0, of which gcc does not know that it is: called once before a loop. */
+#if defined(__GNUC__) && !defined(__clang__)
+static __attribute__((noipa, const)) uint32_t tt_no_sign(void) { return 0; }
+#else
+static inline uint32_t tt_no_sign(void) { return 0; }
+#endif
+
+/* tt: tt_plain_f32; needs: tt_bits_f32, tt_float_f32, tt_no_sign */
+/* x, beside -x by `tt_neg_f32`: to a compiler both do the same with another mask, which it makes one vector of. */
+static inline float tt_plain_f32(float x) { return tt_float_f32(tt_bits_f32(x) ^ tt_no_sign()); }
+
+/* tt: tt_plain_f64; needs: tt_bits_f64, tt_float_f64, tt_no_sign */
+static inline double tt_plain_f64(double x) { return tt_float_f64(tt_bits_f64(x) ^ tt_no_sign()); }
+
 /* tt: tt_fma_f32; needs:  */
 /* a * b + c, rounded once where the machine has an instruction for that, else twice. Which sums are written so is
    decided by tinytrace/passes/multiply_add.py: compilers may not fuse by themselves (-ffp-contract=off), for they do so

@@ -173,15 +173,15 @@ def imaginary_part(x: Formula) -> Formula:
     return Formula("prefix", ("__imag__ ", x), None if x.dtype is None else part_dtype(x.dtype))
 
 
-def product(x: Formula, y: Formula) -> Formula:
+def product(x: Formula, y: Formula, signs: bool = False) -> Formula:
     """Return `x * y`; of complex numbers by their parts: C's own looks for infinities in numbers that are NaN.
 
-    Two sums, and no difference: see "paired products" in `codegen/c/quirks.py`.
+    Two sums, and no difference: see "paired products" in `codegen/c/quirks.py`.  signs: is `+` written beside `-`?
     """
     if x.dtype is None or x.dtype.kind != "c":
         return x * y
     (a, b), (c, d) = ((real_part(z), imaginary_part(z)) for z in (x, y))
-    return complex_of(a * c + -(b * d), a * d + b * c)
+    return complex_of(a * c + -(b * d), a * d + (Formula("prefix", ("+", b * c), b.dtype) if signs else b * c))
 
 
 def follows(x: Formula, y: Formula) -> Formula:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tinytrace.codegen.c.clamps import clamped, clamps_words, position
 from tinytrace.codegen.c.comments import NamesInC, PendingComment
+from tinytrace.codegen.c.complex_products import formula_in
 from tinytrace.codegen.c.counters import narrowing
-from tinytrace.codegen.c.formulas import Text, own_float16, spelled_operation
+from tinytrace.codegen.c.formulas import Text, spelled_operation
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
 from tinytrace.codegen.c.own_float16 import OwnFloat16
 from tinytrace.codegen.c.threes import element
@@ -346,8 +347,7 @@ class Code:
 
     def _formula(self, node: Node) -> Text:
         """Return what the operation of a node computes, before it is rounded to a half or cast to a small integer."""
-        formula = node.args[0].formula
-        formula = own_float16(formula) if self.float16.computes(node.dtype) else formula
+        formula = formula_in(self.loop, node, self.float16.computes(node.dtype))
         return spelled_operation(formula, [self._operand_text(child) for child in node.children])
 
     def _operand_text(self, node: Node) -> Text:

@@ -118,7 +118,12 @@ def _negative(x: Text, end: str) -> Text:
 
 
 def _with_sign(symbol: str, formula: Formula, x: Text) -> Text:
-    """Return `-x` (or `!x`, `~x`); what may be a sum is negated by a function that looks at it as a whole."""
+    """Return `-x` (or `!x`, `~x`); what may be a sum is negated by a function that looks at it as a whole.
+
+    `+x` stands beside a `-x` that is computed in the same way.
+    """
+    if symbol == "+":
+        return Text(f"{named(f'tt_plain_{suffix(formula.dtype or FLOAT64)}')}({x.text})", True)
     if symbol == "-" and formula.dtype in (FLOAT32, FLOAT64) and x.is_sum:
         return Text(f"{named(f'tt_neg_{suffix(formula.dtype)}')}({x.text})", True)
     return Text(f"{symbol}{x.operand}", False)
