@@ -11,6 +11,7 @@ from tinytrace.codegen.passes import quotients
 PROGRAMS = {
     "repeated": (lambda x: jnp.repeat(x, 4), (1000,)),
     "repeated along rows": (lambda x: jnp.repeat(x, 3, axis=1) + 1, (5, 200)),
+    "short rows doubled": (lambda x: jnp.repeat(jnp.repeat(x, 2, 1), 2, 2), (3, 32, 32)),
     "tiled": (lambda x: jnp.tile(x, 4), (1000,)),
     "tiled often": (lambda x: jnp.tile(x, 20), (100,)),
     "tiled along rows": (lambda x: jnp.tile(x, (1, 3)), (5, 200)),

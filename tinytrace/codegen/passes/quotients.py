@@ -21,8 +21,8 @@ from tinytrace.codegen.passes.streaming_stores import LARGER_THAN_CACHES
 
 WRITTEN_OUT = 8
 """Up to so many quotients, or remainders, are written one after the other."""
-LANES = 64
-"""Of so many iterations at least is what remains a vectorised loop."""
+LANES, FEWEST_LANES = 64, 16
+"""Of so many iterations at least is what remains a vectorised loop, or one whose remainders are written out."""
 
 
 def split_quotients(kernels: Sequence[Kernel]) -> list[Kernel]:
@@ -65,7 +65,7 @@ def _divisor(loop: For) -> int:
     found = {constant_of(node.args[1]) for node in walk(root for stmt in loop.body for root in expressions(stmt))
              if node.op in ("floordiv", "mod") and node.args[0] is loop.axis}
     divisor = found.pop() if len(found) == 1 else None
-    if not divisor or extent % divisor or max(extent // divisor, divisor) < LANES:
+    if not divisor or extent % divisor:
         return 0
-    fits = divisor >= LANES or divisor <= WRITTEN_OUT
+    fits = divisor >= LANES or (divisor <= WRITTEN_OUT and extent // divisor >= FEWEST_LANES)
     return divisor if fits else 0

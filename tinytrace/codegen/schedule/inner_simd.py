@@ -15,7 +15,7 @@ from tinytrace.codegen.ir.nodes import Node, axis, local, number
 from tinytrace.codegen.ir.reductions import fold_of
 from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive, Row, Stmt, Store
 from tinytrace.codegen.schedule.lane_simd import LaneSimd
-from tinytrace.codegen.schedule.simd_axis import lanes_pay, packed
+from tinytrace.codegen.schedule.simd_axis import lanes_pay, packed, packed_rows
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, folds, replace, result_of, start_of, variable
 from tinytrace.core.dtypes import is_float
 from tinytrace.records import replace as replaced
@@ -54,7 +54,7 @@ class InnerSimd:
         rows = {buffer for stage in self.stages for task in stage.tasks for buffer, _ in task.targets
                 if buffer.space == "row"}
         body: list[Stmt] = [Row(buffer) for buffer in sorted(rows, key=lambda b: b.name)]
-        copies: list[Stmt] = []
+        copies = packed_rows(self.outer, self.stages) if self.outer else []
         for stage in self.stages:
             body += self._lane_simd_stage(stage, copies) or self._stage(stage, 0)
         for k, a in enumerate(reversed(self.outer)):

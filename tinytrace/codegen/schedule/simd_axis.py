@@ -60,6 +60,22 @@ def packed(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
     return copies
 
 
+def packed_rows(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
+    """Let loops without inner ones read packed what all rows of their results read at a distance: a diagonal."""
+    copies: list[Stmt] = []
+    lane = outer[-1]
+    if math.prod(a.args[1] for a in outer[:-1]) < FEWEST_USES or any(stage.inner for stage in stages):
+        return copies
+    for node in walk(computed(stages), certain=True):
+        if node.op == "load" and node.axes == {lane} and stride_along(node.args[1], lane) not in (0, 1, None) \
+                and lane.args[1] <= MOST_PACKED and node.args[0].space != "row":
+            array = Buffer(f"{stages[0].tasks[0].name}_of_{node.args[0].name}" + (f"_{len(copies)}" if copies else ""),
+                           (lane.args[1],), node.args[0].dtype, "workspace")
+            copies += loops_that_store(node, (lane,), array)
+            replace(stages, {node: load(array, lane, node.args[0].dtype)})
+    return copies
+
+
 def _inner_loads(stage: StagePlan) -> list[Node]:
     """Return the loads that the inner loops of a stage repeat."""
     inner = frozenset(stage.inner)
