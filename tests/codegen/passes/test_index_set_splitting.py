@@ -55,6 +55,33 @@ def test_windows_that_hang_over_have_no_guards_inside(name):
     assert any("?" not in loop for loop in loops if _iterations(loop) >= most - 8)
 
 
+JOINED = {
+    "stacked in the middle": (lambda x: jnp.stack([x[k] * (k + 1.0) for k in range(9)], 1), (9, 20, 40)),
+    "stacked last": (lambda x: jnp.stack([x[k] - k for k in range(6)], -1), (6, 500)),
+    "one after the other": (lambda x: jnp.concatenate([jnp.abs(x[k]) for k in range(12)], 1), (12, 30, 40)),
+    "flat": (lambda x: jnp.concatenate([x[k] * 2.0 for k in range(7)]), (7, 300)),
+    "windows of an array": (lambda x: jnp.stack([x[k // 3:, k % 3:][:20, :40] for k in range(9)], 1), (22, 42)),
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_arrays_that_are_joined_have_loops_of_their_own(name):
+    function, shape = JOINED[name]
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    text = jax.jit(function).lower(x).as_text()
+    assert "?" not in text
+    checked(function, x, inputs=[x])
+    for a, b in zip(jax.tree.leaves(jax.jit(function)(x)), in_numpy(function, x), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_more_arrays_than_a_program_may_be_long_keep_their_choices():
+    function = lambda x: jnp.stack([x[k] for k in range(40)], 1)  # noqa: E731
+    x = np.random.default_rng(0).standard_normal((40, 20, 50)).astype(np.float32)
+    checked(function, x, inputs=[x])
+    np.testing.assert_array_equal(jax.jit(function)(x), x.transpose(1, 0, 2))
+
+
 def _iterations(loop):
     head = loop[loop.index("for ("):loop.index("++")]
     numbers = [int(word) for word in head.replace(";", " ").split() if word.isdigit()]

@@ -3,7 +3,7 @@
     for i < n: y[i] = 1 <= i ? f(i) : x[i]    is    y[0] = x[0]; for 1 <= i < n: y[i] = f(i)
 
 Where there are many changes they lie together, as at the edges of a wide window: a few iterations between the first of
-them and the last keep their guards, and the loop is cut around these.
+them and the last keep their guards, and the loop is cut around these. Arrays that are joined have loops of their own.
 """
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ from tinytrace.codegen.plan.lowering import MOST_CUTS, WRITTEN_OUT
 COMPARISONS = "lt", "le", "eq"
 FEWEST_ITERATIONS = 16
 """Shorter loops are not cut, unless they are so short that they are written out, or have longer ones inside."""
+MOST_JOINED = 17
+"""Fewer than so many arrays that are joined have loops of their own."""
 MOST_OPERATIONS = 400
 """A loop with more than this in it, over all of its segments, is not cut."""
 
@@ -58,21 +60,39 @@ def split_at_guards(body: Sequence[Stmt]) -> list[Stmt]:
 def _segments(loop: For) -> list[Stmt]:
     axis, extent = loop.axis, loop.axis.args[1]
     inside = list(nested(loop.body))
-    short = WRITTEN_OUT < extent < FEWEST_ITERATIONS and not any(
-        isinstance(stmt, For) and stmt.axis.args[1] >= FEWEST_ITERATIONS for stmt in inside)
-    if constant_of(loop.begin) != 0 or constant_of(loop.end) != extent or short \
+    if constant_of(loop.begin) != 0 or constant_of(loop.end) != extent \
             or any(isinstance(stmt, Call) for stmt in inside):
         return [loop]
-    nodes = walk(root for stmt in inside for root in expressions(stmt))
+    nodes = _nodes(loop.body)
     cuts = sorted({place for node in nodes for place in _changes(node, axis) if 0 < place < extent})
+    if _joins(cuts, extent):
+        segments = _cut(loop, cuts)
+        if sum(len(_nodes([segment])) for segment in segments) <= MOST_OPERATIONS:
+            return segments
+    short = WRITTEN_OUT < extent < FEWEST_ITERATIONS and not any(
+        isinstance(stmt, For) and stmt.axis.args[1] >= FEWEST_ITERATIONS for stmt in inside)
     if len(cuts) > MOST_CUTS:
         cuts = _around_edges(cuts, extent)
-    if not cuts or len(cuts) > MOST_CUTS or len(nodes) * (len(cuts) + 1) > MOST_OPERATIONS:
+    if short or not cuts or len(cuts) > MOST_CUTS or len(nodes) * (len(cuts) + 1) > MOST_OPERATIONS:
         return [loop]
-    cuts = list(range(1, extent)) if extent <= WRITTEN_OUT else cuts
+    return _cut(loop, list(range(1, extent)) if extent <= WRITTEN_OUT else cuts)
+
+
+def _nodes(body: Sequence[Stmt]) -> Sequence[Node]:
+    return walk(root for stmt in nested(body) for root in expressions(stmt))
+
+
+def _joins(cuts: list[int], extent: int) -> bool:
+    """Are these the cuts of many arrays that are joined: one by one, as `stack` does, or in rows?"""
+    gaps = [b - a for a, b in zip([0, *cuts], [*cuts, extent], strict=True)]
+    return MOST_CUTS < len(cuts) < MOST_JOINED and (len(cuts) == extent - 1 or min(gaps) >= FEWEST_ITERATIONS)
+
+
+def _cut(loop: For, cuts: list[int]) -> list[Stmt]:
+    axis = loop.axis
     has_variables = any(isinstance(stmt, (Declare, Row)) for stmt in loop.body)
     segments: list[Stmt] = []
-    for begin, end in zip([0, *cuts], [*cuts, extent], strict=True):
+    for begin, end in zip([0, *cuts], [*cuts, axis.args[1]], strict=True):
         if end - begin == 1 and not has_variables:  # else two iterations would declare the same names side by side
             iteration = Replacement({axis: number(begin)}).of(loop.body)
             segments += [stmt for stmt in iteration if not isinstance(stmt, Inclusive)]  # which speaks to loops
