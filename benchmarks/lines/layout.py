@@ -34,3 +34,9 @@ _of("concatenate two of 10M", (10_000_000,), lambda np, x: np.concatenate([x, x]
 _of("repeat 1M 4 times", (1_000_000,), lambda np, x: np.repeat(x, 4), lambda torch, x: torch.repeat_interleave(x, 4),
     20e6)
 _of("tile 1M 4 times", (1_000_000,), lambda np, x: np.tile(x, 4), lambda torch, x: torch.tile(x, (4,)), 20e6)
+_of("patches of 16x16 of (8,224,224,3)", (8, 224, 224, 3),
+    lambda np, x: x.reshape(8, 14, 16, 14, 16, 3).transpose(0, 1, 3, 2, 4, 5).reshape(8, 196, 768),
+    lambda torch, x: x.reshape(8, 14, 16, 14, 16, 3).permute(0, 1, 3, 2, 4, 5).reshape(8, 196, 768),
+    2 * 8 * 224 * 224 * 12.0)
+_of("stack nine of (300,400) along axis 1", (9, 300, 400), lambda np, x: np.stack([x[k] for k in range(9)], 1),
+    lambda torch, x: torch.stack([x[k] for k in range(9)], 1), 9 * 300 * 400 * 8.0)

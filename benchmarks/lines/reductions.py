@@ -168,3 +168,24 @@ def _cumsum_numba(x) -> Call:
 add(Line("cumsum 1M", 0.8, lambda: (normal(1_000_000),), _jitted(lambda jax, jnp, x: jnp.cumsum(x)),
          _compiled(lambda torch, x: torch.cumsum(x, 0)), _cumsum_numba, lambda x: lambda: np.cumsum(x), bytes=8e6,
          tolerance=5e-2))
+
+
+def _both_sums(jax, jnp, x) -> Call:
+    f = jax.jit(lambda x: (x.sum(0), x.sum(1)))
+    return lambda: [a.block_until_ready() for a in f(x)]
+
+
+def _max_pool(jax, jnp, x):
+    return jax.lax.reduce_window(x, -np.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+
+
+def _max_pool_torch(x) -> Call:
+    import torch
+    return lambda: torch.nn.functional.max_pool2d(x.permute(0, 3, 1, 2), 3, 2, 1).permute(0, 2, 3, 1)
+
+
+add(Line("sums of rows and of columns of (2000,2000)", 1.0, lambda: (normal(2000, 2000),), _both_sums,
+         _compiled(lambda torch, x: (x.sum(0), x.sum(1))), None, lambda x: lambda: (x.sum(0), x.sum(1)), bytes=16e6,
+         reads_only=True, tolerance=1e-3))
+add(Line("max-pool 3x3/2 of (16,57,57,32)", 1.0, lambda: (normal(16, 57, 57, 32),), _jitted(_max_pool),
+         _max_pool_torch, bytes=8.3e6))
