@@ -115,3 +115,25 @@ def test_a_complex_zero_is_the_identity_of_sums():
     z = np.arange(4) * 1j
     assert jax.make_jaxpr(lambda z: lax.reduce_window(z, 0j, lax.add, (2,), (1,), "SAME"))(z).eqns[0].primitive.name \
         == "reduce_window_sum"
+
+
+@pytest.mark.parametrize("combine", ["max", "min"])
+@pytest.mark.parametrize("options", [
+    {"base_dilation": (2, 1)}, {"base_dilation": (1, 2), "padding": ((0, 0), (1, 2))}, {"window_strides": (3, 1)},
+    {"padding": ((2, -1), (0, 0))}, {"window_dilation": (1, 2), "base_dilation": (3, 1)},
+])
+@pytest.mark.parametrize("widths", [(1, 7), (7, 1), (3, 5), (12, 2)])
+def test_extremes_of_windows_are_those_of_rows_and_columns(combine, options, widths):
+    x = np.random.default_rng(0).standard_normal((17, 19)).astype(np.float32)
+    start = np.float32(-np.inf if combine == "max" else np.inf)
+    given = {"window_strides": (1, 1), "padding": ((0, 0), (0, 0)), **options}
+
+    def folded(x):
+        return lax.reduce_window(x, start, getattr(lax, combine), widths, **given)
+
+    rest = {name: given.get(name, (1, 1)) for name in ("base_dilation", "window_dilation")}
+    counts = window_counts(x.shape, widths, given["window_strides"], given["padding"], **rest)
+    want = lax.reduce_window(x, start, lambda a, b: getattr(lax, combine)(b, a), widths, **given)
+    assert np.shape(want) == counts
+    np.testing.assert_array_equal(folded(x), want)
+    np.testing.assert_array_equal(jax.jit(folded)(x), want)

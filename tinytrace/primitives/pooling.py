@@ -64,8 +64,9 @@ class WindowReducer(Composite):
             exact = self.combine == "sum" and (dtype_of(x).itemsize >= 4 or is_discrete(dtype_of(x)))
             return self._fold(x, params, exact and FEWER < size <= FEW and 0 not in counts)
         for axis, width in enumerate(params["window_dimensions"]):  # the extreme of extremes of rows
-            if width > 1 or params["padding"][axis] != (0, 0) or params["window_strides"][axis] > 1:
-                x = self._fold(x, _along(params, axis), width <= FEW)
+            along = _along(params, axis)
+            if width > 1 or window_counts(np.shape(x), **along) != np.shape(x):
+                x = self._fold(x, along, width <= FEW)
         return x
 
     def _fold(self, x: Any, params: dict[str, Any], by_members: bool) -> Any:
