@@ -110,7 +110,7 @@ def _defined_alone(name: str) -> str:
         own = _LINKED.sub("#if 1", own)
     else:
         own = own.replace(_INLINED, f"{_DECLARED}{_heading(own)};\n\n", 1)
-    return "\n".join([_STAY_CHOICES, host_source(is_asked=False), *texts, own])
+    return "\n".join([host_source(is_asked=False), *texts, own])
 
 
 def _needed(calls: Iterable[str]) -> dict[str, MathFunction]:
@@ -140,17 +140,6 @@ def is_long(name: str) -> bool:
     """
     function = _functions().get(name)
     return function is not None and function.is_long
-
-
-@cache
-def has_choices(name: str) -> bool:
-    """Is there a choice in a math function, or in what it calls?
-
-    >>> has_choices("tt_max_f32"), has_choices("tt_fma_f32"), has_choices("tt_asin_f32")
-    (True, False, True)
-    """
-    function = _functions().get(name)
-    return function is not None and (" ? " in function.text or any(map(has_choices, function.needs)))
 
 
 @cache
@@ -226,8 +215,6 @@ def _place(name: str, found: dict[str, MathFunction], order: dict[str, MathFunct
 
 
 _LINKED = re.compile(r"#ifn?def TT_LINKED_MATH /\* (\w+)[^*]*\*/")
-_STAY_CHOICES = '#pragma GCC optimize("no-tree-pre")\n'
-"""See `codegen/c/nested_choices.py`: in a function that is made for vectors, no choice may become a jump."""
 _UNROLLED = re.compile(r"#pragma GCC unroll (\d+)\n    for [^\n]*\{\n(.*?)    \}", re.DOTALL)
 _INCLUDED = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 _INLINED = "static inline "

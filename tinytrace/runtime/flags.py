@@ -23,8 +23,9 @@ COMMON = ("-std=gnu11", "-O2", "-fwrapv", "-fno-strict-aliasing", "-fno-math-err
 # inline are inlined however long they are (to gcc a fused operation is a call): a loop with a call in it has no
 # vectors. What is computed before a choice stays there (gcc would sink it into the branches of the choice): then one of
 # two values is chosen, where a jump is guessed wrong every other time, and a loop with such a jump has no vectors.
-# Partial redundancies stay (gcc would carry what the last iteration found of a neighbour to the next, and make jumps of
-# `min` and `max`): a loop that waits for its last iteration has no vectors either, and takes 11 to 20 times as long.
+# Partial redundancies stay (gcc would carry what the last iteration found of a neighbour to the next, and write a
+# choice of what was chosen twice, behind each side of the first, which is a jump): a loop that waits for its last
+# iteration has no vectors either, and takes 11 to 20 times as long.
 # Loops begin where 32 bytes do: one of ten instructions that lies across two such places takes 1.3 times as long.
 # clang warns of pragmas that are gcc's alone, and of vectors that a loop asked for and does not get.
 OWN = {

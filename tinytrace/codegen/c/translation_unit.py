@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from tinytrace.codegen.c.captures import names_of
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.lines import CALL, COMPUTE, COPY, CFunction, Line, named, names_in
-from tinytrace.codegen.c.nested_choices import against_jumps
 from tinytrace.codegen.c.program import ProgramWriter
 from tinytrace.codegen.c.short_rows import unrolled
 from tinytrace.codegen.c.split_compile import paragraphs, split_compile
@@ -74,8 +73,7 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
                       attributes=AS_WRITTEN if as_written else (), as_written=as_written)
     parts = split_compile(writer.functions, entry)
     lines = parts or paragraphs([function.all_lines for function in (*writer.functions, entry)])
-    pragmas = [*unrolled(writer.distinct), *against_jumps(writer.distinct)]
-    pragmas += [DEFINITION] if any(function.attributes for function in writer.functions) else []
+    pragmas = unrolled(writer.distinct) + [DEFINITION] * any(function.attributes for function in writer.functions)
     calls = names_in(lines)
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name in calls]
     preamble = "\n".join([*pragmas, host_source("host" in calls), math_functions(calls), *helpers, ""])

@@ -1,4 +1,4 @@
-"""Choices of what was chosen: programs that have them say so to gcc, and their loops get vectors; no others do."""
+"""Loops with choices, of what was chosen and beside long functions, become vectors: gcc's flags see to it."""
 import re
 import shutil
 import subprocess
@@ -10,7 +10,6 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_programs import same
 from tests.csrc.test_math_text import REPORTS
-from tinytrace.codegen.c.nested_choices import STAY_CHOICES
 from tinytrace.runtime.flags import own_flags
 
 NESTED = {
@@ -40,6 +39,9 @@ FLAT = {
 }
 
 
+CASES = NESTED | CALLS | FLAT
+
+
 def numbers():
     x = np.random.default_rng(0).standard_normal((100, 300)).astype(np.float32)
     return np.where(x > 2, np.nan, x)
@@ -49,21 +51,9 @@ def source_of(f):
     return jax.jit(f).lower(numbers()).compile().as_text()
 
 
-@pytest.mark.parametrize("case", NESTED)
-def test_nested_choices_are_found(case):
-    assert STAY_CHOICES in source_of(NESTED[case])
-    same(NESTED[case], numbers())
-
-
-@pytest.mark.parametrize("case", CALLS)
-def test_functions_with_choices_beside_them_are_found(case):
-    assert STAY_CHOICES in source_of(CALLS[case])
-    same(CALLS[case], numbers())
-
-
-@pytest.mark.parametrize("case", FLAT)
-def test_other_programs_keep_all_of_the_optimizer(case):
-    assert "GCC optimize(\"no" not in source_of(FLAT[case])
+@pytest.mark.parametrize("case", CASES)
+def test_choices_are_right(case):
+    same(CASES[case], numbers())
 
 
 @pytest.mark.parametrize("case", [case for case in NESTED | CALLS if case != "in a loop of the program"])
