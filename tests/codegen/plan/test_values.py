@@ -84,3 +84,21 @@ def test_rows_of_eight_integers_are_written_out(fold):
 
 def test_what_has_no_operand_is_no_window():
     assert jax.jit(lambda: jnp.arange(4.0) @ jnp.arange(4.0))() == 14
+
+
+def pooled(function, size, step, fold=lax.max, init=-np.inf):
+    return lambda x: lax.reduce_window(function(x), init, fold, (1, size, size, 1), (1, step, step, 1), "VALID")
+
+
+@pytest.mark.parametrize(("function", "is_kept"), [
+    (pooled(jax.nn.relu, 2, 2), False), (pooled(jnp.exp, 2, 2, lax.add, 0.0), False),
+    (pooled(lambda x: jnp.exp(x) / 3, 2, 3), False), (pooled(jnp.exp, 3, 1, lax.add, 0.0), True),
+    (lambda x: jax.nn.relu(x).reshape(2, 8, 2, 6, 2, 16).max((2, 4)), False),
+    (lambda x: jnp.exp(x)[:, :8] + jnp.exp(x)[:, 1:9], True)])
+def test_what_windows_have_once_is_computed_for_them(function, is_kept):
+    x = np.random.default_rng(0).standard_normal((2, 16, 12, 16)).astype(np.float32)
+    source = generated(function, x).source
+    assert (source.workspace > 0) == is_kept
+    checked(function, x, inputs=[x])
+    want, = in_numpy(function, x)
+    np.testing.assert_allclose(jax.jit(function)(x), want, 1e-5)

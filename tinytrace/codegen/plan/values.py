@@ -130,7 +130,9 @@ class Values:
                 readers = reads.get(v, {})
                 if any(math.prod(shape) > v.aval.size for shape, _ in readers):
                     self.repeated.add(v)
-                again = (sum(readers.values()) - 1) * self.cost[v] * (v not in self.positional or self.cost[v] > PLACE)
+                times = sum(_times_each(v, *reader) if isinstance(kind, IndexMap) else reader[1]
+                            for reader in readers.items())
+                again = (times - 1) * self.cost[v] * (v not in self.positional or self.cost[v] > PLACE)
                 if not v.aval.shape or (again >= REMEMBERING and not self._only_enlarges(eqn, kind)) \
                         or (sum(readers.values()) > MOST_GUARDED and _has_guard(eqn, kind)) or self.is_dear_once(v):
                     self.kept.add(v)
@@ -179,7 +181,8 @@ class Values:
             is_row = isinstance(kind, Reduction) and is_inexact(x.aval.dtype)  # of integers few are worth a vector
             times = x.aval.size // max(eqn.outvars[0].aval.size, 1) if is_row else 1
             for loop, count in loops.items():
-                _count(here, loop, count * max(times, 1))
+                count *= max(times, 1)
+                _count(here, loop, _times_each(x, loop, count) if isinstance(kind, IndexMap) else count)
             if self.cost[x] >= REMEMBERING and _needs_again(eqn, kind, x) and not self._is_written_out(eqn, x):
                 self.kept.add(x)
 
@@ -287,6 +290,15 @@ def _needs_once(eqn: JaxprEqn, kind: Contraction, x: Var) -> bool:
 
 def _count(reads: Reads, loop: Place, times: int = 1) -> None:
     reads[loop] = reads.get(loop, 0) + times
+
+
+def _times_each(v: Var, loop: Place, count: int) -> int:
+    """Return how often each element of a value is read, at most, in a loop that reads `count` of them in a turn.
+
+    The windows of a pooling that do not overlap have each element once, though four are read for one result.
+    """
+    shape, _ = loop
+    return min(count, -(-count * math.prod(shape) // max(v.aval.size, 1)))
 
 
 def _merge_same(into: Reads, loops: Reads) -> None:
