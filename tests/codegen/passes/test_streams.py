@@ -1,4 +1,4 @@
-"""Loops that fold rows of large arrays fold four at once where vectors have at most 256 bits; same results."""
+"""Loops that fold rows fold four at once where vectors have at most 256 bits; same results."""
 import numpy as np
 import pytest
 
@@ -21,6 +21,9 @@ PROGRAMS = {
     "of doubles": (lambda x: x.astype(np.float64).sum(1), X),
     "of integers": (lambda x: x.sum(1), LONG.view(np.int32)),
     "of another part": (lambda x: x[1:, 8:].sum(1), X),
+    "of squares": (lambda x: (x * x).sum(1), X),
+    "products with a vector": (lambda x: x @ x[0], X),
+    "of what is computed once for all": (lambda x: (x * jnp.sqrt(jnp.abs(x[0]) + 1)).sum(1), X),
     "in a loop": (lambda x: jax.lax.fori_loop(0, 3, lambda i, s: s + (x + s[:, None]).sum(1), x[:, 0]), X),
 }
 
@@ -60,6 +63,19 @@ def test_four_rows_are_folded_at_once_and_what_is_left_one_by_one():
     assert "b_i_row_3 += a[i1 + 4096 * i0_group + 3072];" in text
 
 
+@pytest.mark.parametrize("shape", [(1000, 1000), (200, 1000), (4096, 1024), (16, 16384)])
+def test_products_with_a_vector_wait_for_no_addition(shape):
+    def product(a, x):
+        return a @ x
+
+    rng = np.random.default_rng(0)
+    a, x = (rng.integers(-9, 9, size).astype(np.float32) for size in (shape, shape[1]))
+    text = jax.jit(product).lower(a, x).as_text()
+    assert "_row_3 += a[" in text
+    assert "fma" not in text
+    np.testing.assert_array_equal(jax.jit(product)(a, x), a @ x)
+
+
 def test_sums_in_blocks_ask_ahead_only_with_wide_vectors():
     before, after = text_of(lambda x: x.sum(), 4096, 4096).split("i0_chunk_group = begin")
     assert "__builtin_prefetch(" in before
@@ -67,10 +83,9 @@ def test_sums_in_blocks_ask_ahead_only_with_wide_vectors():
 
 
 @pytest.mark.parametrize(("function", "shape"), [
-    (lambda x: x.sum(1), (400, 1024)),  # in the second-level cache
+    (lambda x: x.sum(1), (400, 128)),  # short rows
     (lambda x: x.sum(1), (1 << 16, 100)),  # rows within a page
     (lambda x: x.sum(1), (4096, 1025)),  # what vectors leave over
-    (lambda x: (x * x).sum(1), (4096, 1024)),  # whose products would be taken in
     (lambda x: (x.mean(), x.var()), (4096, 4096)),  # three folds
     (lambda x: x.max(1), (4096, 1024)),  # has several variables
     (lambda x: jnp.exp(jnp.sin(x)).sum(1), (4096, 1024)),  # does not wait for memory

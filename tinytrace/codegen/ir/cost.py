@@ -69,7 +69,7 @@ def waits_for_folds(loop: For) -> bool:
     folds = sum(isinstance(stmt, Combine) for stmt in loop.body)
     work = sum(steps(x.args[0]) for stmt in loop.body for x in walk(expressions(stmt))
                if x.op == "apply" and loop.axis in x.axes)
-    return loop.simd and work + folds <= CHAIN
+    return loop.simd and (loop.waits or work + folds <= CHAIN)
 
 
 def is_simple(operation: Operation) -> bool:

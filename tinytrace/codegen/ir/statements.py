@@ -73,6 +73,8 @@ class For:
     """May its iterations run in any order, on any thread?"""
     grain: int = 0
     """Iterations that one thread takes at least, when the loop is spread over threads; 0: it is not."""
+    waits: bool = False
+    """Are products rounded before they are added, as in a loop that does nothing else (`cost.waits_for_folds`)?"""
 
 
 @dataclass(frozen=True, eq=False)
