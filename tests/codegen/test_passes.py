@@ -100,6 +100,7 @@ def shrunk(spec):
 
 PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in golden.PROGRAMS.items()} | {
     "an empty row": (lambda x: x[:, 1:].sum(), f32(3, 1)),
+    "a dot product of complex numbers": (jnp.vdot, *[jax.ShapeDtypeStruct((8,), np.complex64)] * 2),
     "an empty sum": (lambda x: jnp.sin(x).sum(0), f32(5, 0)),
     "a quotient": (lambda x: jnp.repeat(x, 2), f32(9)),
     "across rows": (lambda x: x.T, f32(64, 128)),

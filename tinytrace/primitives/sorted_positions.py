@@ -9,7 +9,7 @@ import numpy as np
 
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import INT32
-from tinytrace.core.formulas import place
+from tinytrace.core.formulas import cast, place
 from tinytrace.core.kinds import Kind, Routine
 from tinytrace.core.primitive import ALL, Primitive, refuse
 from tinytrace.primitives.broadcasting import broadcast_in_dim
@@ -50,7 +50,7 @@ class SortWithPositions(Primitive):
 
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, num_keys: int) -> Kind:
         shape = in_avals[0].shape
-        lines, order = (math.prod(shape[:-1]), shape[-1], 1), place(f"out{len(in_avals)}")
+        lines, order = (math.prod(shape[:-1]), shape[-1], 1), cast("uint32_t *", place(f"out{len(in_avals)}"))
         calls = [*find_order(in_avals[:num_keys], lines, order),
                  *(take(k, aval, lines, order) for k, aval in enumerate(in_avals))]
         return Routine(tuple(calls), has_status=True, separate=len(in_avals),

@@ -109,7 +109,8 @@ def _dot(dtype: DType, count: int) -> Procedure:
 
     def meaning(places: dict[str, np.ndarray[Any, Any]]) -> None:
         x, y = places["x"][:count], places["y"][:count]
-        for (one, other), name in SUMS.items():
-            places[name][0] += np.dot(getattr(x, one), getattr(y, other))
+        for (one, other), name in SUMS.items():  # one after the other, as the loop adds them
+            terms = getattr(x, one) * getattr(y, other)
+            places[name][0] = np.add.accumulate(np.concatenate([places[name][:1], terms]))[-1]
 
     return Procedure("dot product of parts", (call,), meaning)

@@ -302,8 +302,9 @@ def is_total(root: Root) -> bool:
 
 
 def _is_between_loops(root: Root, outer: int, others: Iterable[Root]) -> bool:
-    """Would a dear root be computed once an iteration of shared loops, beside loops inside of these?"""
-    return root.wide and math.prod(root.domain[outer:]) == 1 and any(math.prod(r.domain[outer:]) > 1 for r in others)
+    """Would a dear root be computed once an iteration of shared loops, beside loops inside, even of one turn?"""
+    return root.wide and math.prod(root.domain[outer:]) == 1 and any(
+        math.prod(r.domain[outer:]) > 1 or len(r.domain) > len(root.domain) == outer for r in others)
 
 
 def _same_loops(a: Root, b: Root) -> bool:
