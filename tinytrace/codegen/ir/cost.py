@@ -9,6 +9,7 @@ have not been measured anew since: where they disagreed, a call counts 12 steps 
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract
@@ -70,6 +71,14 @@ def waits_for_folds(loop: For) -> bool:
     work = sum(steps(x.args[0]) for stmt in loop.body for x in walk(expressions(stmt))
                if x.op == "apply" and loop.axis in x.axes)
     return loop.simd and (loop.waits or work + folds <= CHAIN)
+
+
+def times_each(size: int, extents: Sequence[int], count: int) -> int:
+    """Return how often each of `size` elements is read, at most, by loops that read `count` of them in a turn.
+
+    The windows of a pooling that do not overlap have each element once, though four are read for one result.
+    """
+    return min(count, -(-count * math.prod(extents) // max(size, 1)))
 
 
 def is_simple(operation: Operation) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, index_of, stride_along, terms_of
-from tinytrace.codegen.ir.cost import LOOP_OF_ITS_OWN, REMEMBERING, WRITTEN_OUT, is_simple, steps
+from tinytrace.codegen.ir.cost import LOOP_OF_ITS_OWN, REMEMBERING, WRITTEN_OUT, is_simple, steps, times_each
 from tinytrace.codegen.ir.nodes import Node, load, local
 from tinytrace.codegen.plan.chain_splitting import ends_of_chains
 from tinytrace.codegen.plan.elements import Elements, Index, Producer, aligned, domain_axes, node_of, reader, wrapped
@@ -130,8 +130,8 @@ class Values:
                 readers = reads.get(v, {})
                 if any(math.prod(shape) > v.aval.size for shape, _ in readers):
                     self.repeated.add(v)
-                times = sum(_times_each(v, *reader) if isinstance(kind, IndexMap) else reader[1]
-                            for reader in readers.items())
+                times = sum(times_each(v.aval.size, loop, count) if isinstance(kind, IndexMap) else count
+                            for (loop, _), count in readers.items())
                 again = (times - 1) * self.cost[v] * (v not in self.positional or self.cost[v] > PLACE)
                 if not v.aval.shape or (again >= REMEMBERING and not self._only_enlarges(eqn, kind)) \
                         or (sum(readers.values()) > MOST_GUARDED and _has_guard(eqn, kind)) or self.is_dear_once(v):
@@ -182,7 +182,7 @@ class Values:
             times = x.aval.size // max(eqn.outvars[0].aval.size, 1) if is_row else 1
             for loop, count in loops.items():
                 count *= max(times, 1)
-                _count(here, loop, _times_each(x, loop, count) if isinstance(kind, IndexMap) else count)
+                _count(here, loop, times_each(x.aval.size, loop[0], count) if isinstance(kind, IndexMap) else count)
             if self.cost[x] >= REMEMBERING and _needs_again(eqn, kind, x) and not self._is_written_out(eqn, x):
                 self.kept.add(x)
 
@@ -290,15 +290,6 @@ def _needs_once(eqn: JaxprEqn, kind: Contraction, x: Var) -> bool:
 
 def _count(reads: Reads, loop: Place, times: int = 1) -> None:
     reads[loop] = reads.get(loop, 0) + times
-
-
-def _times_each(v: Var, loop: Place, count: int) -> int:
-    """Return how often each element of a value is read, at most, in a loop that reads `count` of them in a turn.
-
-    The windows of a pooling that do not overlap have each element once, though four are read for one result.
-    """
-    shape, _ = loop
-    return min(count, -(-count * math.prod(shape) // max(v.aval.size, 1)))
 
 
 def _merge_same(into: Reads, loops: Reads) -> None:
