@@ -169,72 +169,47 @@ static inline void tt_product_i8(const int8_t *a, const int8_t *b, int32_t *c, i
             for (int64_t j = 0; j < n; j++) c[i * ldc + j] = 0;
 }
 
-/* tt: tt_dot_parts_f32; needs:  */
+/* tt: tt_pairs; needs:  */
+/* Bytes of a vector, and a vector with the numbers of each pair exchanged. */
+#if defined(__AVX512F__)
+enum { TT_VECTOR = 64 };
+#define TT_EXCHANGED_f32(x) __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
+#define TT_EXCHANGED_f64(x) __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6)
+#elif defined(__AVX__)
+enum { TT_VECTOR = 32 };
+#define TT_EXCHANGED_f32(x) __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6)
+#define TT_EXCHANGED_f64(x) __builtin_shufflevector(x, x, 1, 0, 3, 2)
+#else
+enum { TT_VECTOR = 16 };
+#define TT_EXCHANGED_f32(x) __builtin_shufflevector(x, x, 1, 0, 3, 2)
+#define TT_EXCHANGED_f64(x) __builtin_shufflevector(x, x, 1, 0)
+#endif
+
+/* tt: what follows is written for doubles too */
+
+/* tt: tt_dot_parts_f32; needs: tt_pairs */
 /* Adds the sums of the four products of parts of complex numbers: real with real, imaginary with imaginary, real with
    imaginary, imaginary with real. Numbers stay as they lie: one sum is of products with the same part, one of those with
    the other, for which the second operand's are exchanged within their lanes. Apart, they cross the lanes eight times. */
-#if defined(__AVX512F__)
-enum { TT_FLOATS = 16 };
-#define TT_OTHER_FLOATS(x) __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
-#elif defined(__AVX__)
-enum { TT_FLOATS = 8 };
-#define TT_OTHER_FLOATS(x) __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6)
-#else
-enum { TT_FLOATS = 4 };
-#define TT_OTHER_FLOATS(x) __builtin_shufflevector(x, x, 1, 0, 3, 2)
-#endif
 static inline void tt_dot_parts_f32(const float _Complex *a, const float _Complex *b, int64_t n, float *same_real,
                                     float *same_imag, float *real_imag, float *imag_real) {
-    typedef float lanes __attribute__((vector_size(4 * TT_FLOATS), aligned(4), may_alias));
+    enum { LANES = TT_VECTOR / sizeof(float) };
+    typedef float lanes __attribute__((vector_size(TT_VECTOR), aligned(sizeof(float)), may_alias));
     const lanes *x = (const lanes *)a, *y = (const lanes *)b;
     lanes same[4] = {{0}}, other[4] = {{0}};
-    int64_t vectors = 2 * n / TT_FLOATS, k = 0;
+    int64_t vectors = 2 * n / LANES, k = 0;
     for (; k + 4 <= vectors; k += 4) {
-        same[0] += x[k] * y[k], other[0] += x[k] * TT_OTHER_FLOATS(y[k]);
-        same[1] += x[k + 1] * y[k + 1], other[1] += x[k + 1] * TT_OTHER_FLOATS(y[k + 1]);
-        same[2] += x[k + 2] * y[k + 2], other[2] += x[k + 2] * TT_OTHER_FLOATS(y[k + 2]);
-        same[3] += x[k + 3] * y[k + 3], other[3] += x[k + 3] * TT_OTHER_FLOATS(y[k + 3]);
+        same[0] += x[k] * y[k], other[0] += x[k] * TT_EXCHANGED_f32(y[k]);
+        same[1] += x[k + 1] * y[k + 1], other[1] += x[k + 1] * TT_EXCHANGED_f32(y[k + 1]);
+        same[2] += x[k + 2] * y[k + 2], other[2] += x[k + 2] * TT_EXCHANGED_f32(y[k + 2]);
+        same[3] += x[k + 3] * y[k + 3], other[3] += x[k + 3] * TT_EXCHANGED_f32(y[k + 3]);
     }
-    for (; k < vectors; k++) same[0] += x[k] * y[k], other[0] += x[k] * TT_OTHER_FLOATS(y[k]);
+    for (; k < vectors; k++) same[0] += x[k] * y[k], other[0] += x[k] * TT_EXCHANGED_f32(y[k]);
     same[0] = (same[0] + same[1]) + (same[2] + same[3]), other[0] = (other[0] + other[1]) + (other[2] + other[3]);
     float sums[4] = {0};
-    for (int j = 0; j < TT_FLOATS; j++) sums[j % 2] += same[0][j], sums[2 + j % 2] += other[0][j];
-    for (int64_t i = vectors * TT_FLOATS / 2; i < n; i++) {
+    for (int j = 0; j < LANES; j++) sums[j % 2] += same[0][j], sums[2 + j % 2] += other[0][j];
+    for (int64_t i = vectors * LANES / 2; i < n; i++) {
         float p = __real__ a[i], q = __imag__ a[i], r = __real__ b[i], s = __imag__ b[i];
-        sums[0] += p * r, sums[1] += q * s, sums[2] += p * s, sums[3] += q * r;
-    }
-    *same_real += sums[0], *same_imag += sums[1], *real_imag += sums[2], *imag_real += sums[3];
-}
-
-/* tt: tt_dot_parts_f64; needs:  */
-#if defined(__AVX512F__)
-enum { TT_DOUBLES = 8 };
-#define TT_OTHER_DOUBLES(x) __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6)
-#elif defined(__AVX__)
-enum { TT_DOUBLES = 4 };
-#define TT_OTHER_DOUBLES(x) __builtin_shufflevector(x, x, 1, 0, 3, 2)
-#else
-enum { TT_DOUBLES = 2 };
-#define TT_OTHER_DOUBLES(x) __builtin_shufflevector(x, x, 1, 0)
-#endif
-static inline void tt_dot_parts_f64(const double _Complex *a, const double _Complex *b, int64_t n, double *same_real,
-                                    double *same_imag, double *real_imag, double *imag_real) {
-    typedef double lanes __attribute__((vector_size(8 * TT_DOUBLES), aligned(8), may_alias));
-    const lanes *x = (const lanes *)a, *y = (const lanes *)b;
-    lanes same[4] = {{0}}, other[4] = {{0}};
-    int64_t vectors = 2 * n / TT_DOUBLES, k = 0;
-    for (; k + 4 <= vectors; k += 4) {
-        same[0] += x[k] * y[k], other[0] += x[k] * TT_OTHER_DOUBLES(y[k]);
-        same[1] += x[k + 1] * y[k + 1], other[1] += x[k + 1] * TT_OTHER_DOUBLES(y[k + 1]);
-        same[2] += x[k + 2] * y[k + 2], other[2] += x[k + 2] * TT_OTHER_DOUBLES(y[k + 2]);
-        same[3] += x[k + 3] * y[k + 3], other[3] += x[k + 3] * TT_OTHER_DOUBLES(y[k + 3]);
-    }
-    for (; k < vectors; k++) same[0] += x[k] * y[k], other[0] += x[k] * TT_OTHER_DOUBLES(y[k]);
-    same[0] = (same[0] + same[1]) + (same[2] + same[3]), other[0] = (other[0] + other[1]) + (other[2] + other[3]);
-    double sums[4] = {0};
-    for (int j = 0; j < TT_DOUBLES; j++) sums[j % 2] += same[0][j], sums[2 + j % 2] += other[0][j];
-    for (int64_t i = vectors * TT_DOUBLES / 2; i < n; i++) {
-        double p = __real__ a[i], q = __imag__ a[i], r = __real__ b[i], s = __imag__ b[i];
         sums[0] += p * r, sums[1] += q * s, sums[2] += p * s, sums[3] += q * r;
     }
     *same_real += sums[0], *same_imag += sums[1], *real_imag += sums[2], *imag_real += sums[3];

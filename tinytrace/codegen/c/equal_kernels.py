@@ -194,7 +194,8 @@ class _Numbering:
             self._expressions(expressions(stmt))
             match stmt:
                 case For(axis, begin, end, inner):
-                    self._token(axis, *map(self._number, (begin, end)), stmt.simd, stmt.independent, stmt.grain)
+                    self._token(axis, *map(self._number, (begin, end)), stmt.simd, stmt.independent, stmt.grain,
+                                stmt.waits)
                     self._inner(inner)
                 case Declare(x, value, fixed):
                     self._token("declare", self._variable(x), self._number(value), fixed)

@@ -18,9 +18,8 @@ from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import For, Stmt, Store, expressions, with_body
 from tinytrace.codegen.passes.streaming_stores import LARGER_THAN_CACHES
+from tinytrace.codegen.schedule.collapse import WRITTEN_OUT
 
-WRITTEN_OUT = 8
-"""Up to so many quotients, or remainders, are written one after the other."""
 LANES, FEWEST_LANES = 64, 16
 """Of so many iterations at least is what remains a vectorised loop, or one whose remainders are written out."""
 

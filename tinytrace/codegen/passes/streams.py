@@ -104,8 +104,7 @@ def _folds(loop: For) -> list[Combine]:
 
 
 def _leaves_some_over(loop: For) -> bool:
-    """Is there more than whole vectors of 256 bits? What is left compilers add in an order that depends on what else
-    there is."""
+    """Is more left than whole vectors of 256 bits? Compilers add it in an order that depends on what else there is."""
     sizes = [element_size(node.args[0].dtype) for node in _loads(loop)]
     return bool(int(loop.axis.args[1]) * min(sizes, default=1) % VECTOR)
 

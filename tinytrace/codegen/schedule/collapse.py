@@ -16,7 +16,7 @@ from tinytrace.codegen.ir.arithmetic import constant_of, linear, rebuild, stride
 from tinytrace.codegen.ir.nodes import Node, axis, number, rewrite, walk
 
 WRITTEN_OUT = 8
-"""Up to so many quotients, or remainders, are written one after the other (`passes/quotients.py`)."""
+"""Up to so many quotients, or remainders, are written one after the other, by `passes/quotients.py`."""
 FEWEST_LANES, LANES = 32, 16
 """Where more is done than to copy, a vectorised loop has so many iterations at least, or a multiple of `LANES`."""
 

@@ -21,7 +21,7 @@ IN_VECTORS = 0, 1, 2, 4
 """Distances at which compilers exchange the lanes of pairs of floats."""
 
 
-def lie_in_threes(array: Buffer, offset: Node, loop: Node | None) -> bool:
+def lie_far_apart(array: Buffer, offset: Node, loop: Node | None) -> bool:
     """Are elements of two floats three places apart, or farther, from one iteration to the next?"""
     if array.dtype != CUT_IN_TWO or loop is None:
         return False
@@ -32,7 +32,7 @@ def lie_in_threes(array: Buffer, offset: Node, loop: Node | None) -> bool:
 def element(array: Buffer, offset: Node, text: str, loop: Node | None) -> str:
     """Return the element at `offset`, whose text is given, as it is read in a loop along the axis `loop`."""
     name = named(array.name)
-    if lie_in_threes(array, offset, loop):
+    if lie_far_apart(array, offset, loop):
         return f"{named('tt_complex_of_word')}(((const uint64_t *){name})[{text}])"
     return f"{name}[{text}]"
 

@@ -1,4 +1,4 @@
-"""Complex numbers at every third place are words, with the same bits; others are pairs of floats."""
+"""Complex numbers at every third place or farther apart are words, with the same bits; others are pairs of floats."""
 from __future__ import annotations
 
 import numpy as np
