@@ -197,14 +197,14 @@ static inline void tt_dot_parts_f32(const float _Complex *a, const float _Comple
     typedef float lanes __attribute__((vector_size(TT_VECTOR), aligned(sizeof(float)), may_alias));
     const lanes *x = (const lanes *)a, *y = (const lanes *)b;
     lanes same[4] = {{0}}, other[4] = {{0}};
-    int64_t vectors = 2 * n / LANES, k = 0;
-    for (; k + 4 <= vectors; k += 4) {
+    const int64_t vectors = 2 * n / LANES, fours = vectors / 4 * 4;
+    for (int64_t k = 0; k < fours; k += 4) {
         same[0] += x[k] * y[k], other[0] += x[k] * TT_EXCHANGED_f32(y[k]);
         same[1] += x[k + 1] * y[k + 1], other[1] += x[k + 1] * TT_EXCHANGED_f32(y[k + 1]);
         same[2] += x[k + 2] * y[k + 2], other[2] += x[k + 2] * TT_EXCHANGED_f32(y[k + 2]);
         same[3] += x[k + 3] * y[k + 3], other[3] += x[k + 3] * TT_EXCHANGED_f32(y[k + 3]);
     }
-    for (; k < vectors; k++) same[0] += x[k] * y[k], other[0] += x[k] * TT_EXCHANGED_f32(y[k]);
+    for (int64_t k = fours; k < vectors; k++) same[0] += x[k] * y[k], other[0] += x[k] * TT_EXCHANGED_f32(y[k]);
     same[0] = (same[0] + same[1]) + (same[2] + same[3]), other[0] = (other[0] + other[1]) + (other[2] + other[3]);
     float sums[4] = {0};
     for (int j = 0; j < LANES; j++) sums[j % 2] += same[0][j], sums[2 + j % 2] += other[0][j];

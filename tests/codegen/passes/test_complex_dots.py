@@ -1,8 +1,11 @@
 """Dot products of complex numbers are calls where these lie side by side, and the same sums wherever they end."""
+import subprocess
+
 import numpy as np
 import pytest
 
 import tinytrace as jax
+from tests.codegen.test_programs import FLAGS
 from tinytrace import numpy as jnp
 from tinytrace.config import enable_x64
 
@@ -51,6 +54,15 @@ def test_they_are_calls(name):
     text = text_of(PRODUCTS[name], *numbers(1000))
     assert "tt_dot_parts_f32(a, b, 1000, " in text
     assert "for (" not in text
+
+
+@pytest.mark.parametrize("n", [33, 99, 256])
+def test_compilers_that_know_the_length_have_nothing_to_say(n):
+    text = jax.jit(jnp.vdot).lower(*numbers(n)).as_text(full=True)
+    flags = [flag for flag in FLAGS if flag != "-fsyntax-only"]  # what is said of loops is found by optimizing
+    argv = ["cc", "-march=native", *flags, "-S", "-o", "/dev/null"]
+    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
 
 
 def test_parts_of_a_row_begin_where_they_lie():
