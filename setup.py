@@ -11,6 +11,7 @@ in their place would be calls, dozens of them in a hit of 200 ns.
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -34,11 +35,22 @@ class BuildWithTexts(build_py):
 
 
 class BuildAtOnce(build_ext):
-    """Compiles both modules at the same time."""
+    """Compiles both modules, and the files of each, at the same time: half a minute of one core."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
+
+    def build_extensions(self) -> None:
+        compile_files = self.compiler.compile
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+
+            def compile_at_once(sources: list[str], *args: object, **kwargs: object) -> list[str]:
+                files = [pool.submit(compile_files, [source], *args, **kwargs) for source in sources]
+                return [name for file in files for name in file.result()]
+
+            self.compiler.compile = compile_at_once
+            super().build_extensions()
 
 
 HIT_PATH = ["private_files", "libraries", "own_code", "installed", "traces", "counter", "scalars", "buffers", "copies",
