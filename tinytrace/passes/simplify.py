@@ -12,6 +12,7 @@ from tinytrace.passes.floors import floors
 from tinytrace.passes.fold import fold
 from tinytrace.passes.inline import inline
 from tinytrace.passes.loop_layout import loop_layout
+from tinytrace.passes.melding import meld_calls
 from tinytrace.passes.membership import look_members_up
 from tinytrace.passes.product_layout import product_layout
 from tinytrace.passes.selection import select_from_sorts
@@ -21,8 +22,8 @@ Pass: TypeAlias = Callable[[ClosedJaxpr], ClosedJaxpr]
 Dropped: TypeAlias = dict[int, str]
 """For equations of the user's program that no equation stands for any more, by their ids: why not."""
 
-PASSES: tuple[Pass, ...] = (inline, fold, algebra, cse, floors, select_from_sorts, look_members_up, read_positions,
-                            dce, product_layout, loop_layout)
+PASSES: tuple[Pass, ...] = (inline, fold, algebra, cse, floors, meld_calls, select_from_sorts, look_members_up,
+                            read_positions, dce, product_layout, loop_layout)
 _REASONS: dict[Pass, str] = {
     inline: "a call: the equations inside stand for it", fold: "folded: computed while compiling",
     algebra: "the same as an operand: a step that changes nothing", dce: "dead: nobody needs its results"}
