@@ -110,7 +110,7 @@ static void ask_for_workspace(struct batch *t) {
         t->work = asked(t->type, answer);
         orgqr(t->type, m, (int)columns_of_q(t), (int)least(m, n), NULL, NULL, &w);
         break;
-    case TT_SYEVD: syevd(t->type, t->options, n, NULL, NULL, &w); break;
+    case TT_SYEVD: syevd(t->type, t->out[0] != NULL, t->options, n, NULL, NULL, &w); break;
     case TT_GESDD:
         if (is_by_qr(t)) m = n = (int)least(m, n);
         gesdd(t->type, jobz(t), m, n, NULL, NULL, NULL, NULL, &w);

@@ -86,7 +86,8 @@ struct tt_host {
        trsm:  x = solution of op(a) x = b (left: b is [n, k]) or x op(a) = b ([k, n]); a is lower or upper triangular.
        getrf: both factors of a: [m, n] in one; the row that each row was exchanged with; the permutation that results.
        geqrf: q: [m, min(m, n)] and r; or, complete, q: [m, m].
-       syevd: eigenvectors of a: [n, n] as columns, and ascending eigenvalues; one triangle is read.
+       syevd: eigenvectors of a: [n, n] as columns, unless they are NULL, and ascending eigenvalues; one triangle is
+              read.
        gesdd: singular values of a: [m, n]; u and vt, unless they are NULL; complete, they are square.
        geev:  complex eigenvalues; left and right eigenvectors as columns, unless they are NULL.
        gees:  the Schur form of a: [n, n], and its vectors as columns, unless they are NULL.

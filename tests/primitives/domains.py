@@ -564,6 +564,8 @@ _TABLE: dict[str, Any] = {
                               for batch in ((), (2,)) for dtype in (F32, C64) for lower in (False, True)],
     "eigh": lambda x: [Sample((_positive(x, *batch),), {
         "lower": True, "sort_eigenvalues": True, "subset_by_index": None}, False, False) for batch in ((), (2,))],
+    "eigh_values": lambda x: [Sample((_positive(x, *batch).astype(dtype),), {"lower": lower}, False, False)
+                              for batch in ((), (2,)) for dtype in (F32, C64) for lower in (False, True)],
     "scatter-mul": _scatter("scatter-mul", unique=True), "sort": _sorts, "top_k": _top_k,
     "order_statistics": lambda x: [Sample((x(3, 7, dtype=dtype, low=-3, high=3),), {"first": 2, "count": 3})
                                    for dtype in REAL],

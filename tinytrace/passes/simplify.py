@@ -8,6 +8,7 @@ from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
 from tinytrace.passes.algebra import algebra
 from tinytrace.passes.cse import cse
 from tinytrace.passes.dce import dce
+from tinytrace.passes.eigenvalues import leave_vectors_out
 from tinytrace.passes.floors import floors
 from tinytrace.passes.fold import fold
 from tinytrace.passes.inline import inline
@@ -23,7 +24,7 @@ Dropped: TypeAlias = dict[int, str]
 """For equations of the user's program that no equation stands for any more, by their ids: why not."""
 
 PASSES: tuple[Pass, ...] = (inline, fold, algebra, cse, floors, meld_calls, select_from_sorts, look_members_up,
-                            read_positions, dce, product_layout, loop_layout)
+                            read_positions, dce, leave_vectors_out, product_layout, loop_layout)
 _REASONS: dict[Pass, str] = {
     inline: "a call: the equations inside stand for it", fold: "folded: computed while compiling",
     algebra: "the same as an operand: a step that changes nothing", dce: "dead: nobody needs its results"}
@@ -61,9 +62,8 @@ def _ids(jaxpr: Jaxpr) -> set[int]:
     """Return the equations of the user's program that those of `jaxpr`, and of programs inside, stand for."""
     found = {key for eqn in jaxpr.eqns for key in eqn.ids}
     for eqn in jaxpr.eqns:
-        if eqn.params:
-            for inner in subjaxprs(eqn.params):
-                found |= _ids(inner)
+        for inner in subjaxprs(eqn.params) if eqn.params else ():
+            found |= _ids(inner)
     return found
 
 
@@ -71,8 +71,7 @@ def _with_simple_bodies(eqn: JaxprEqn, dropped: Dropped) -> JaxprEqn:
     if not eqn.params:
         return eqn
     params = {key: _simple_body(value, dropped) for key, value in eqn.params.items()}
-    same = all(params[key] is value for key, value in eqn.params.items())
-    return eqn if same else eqn.replace(params=params)
+    return eqn if all(params[key] is value for key, value in eqn.params.items()) else eqn.replace(params=params)
 
 
 def _simple_body(value: Any, dropped: Dropped) -> Any:

@@ -199,6 +199,25 @@ class Eigh(Factorization):
         return by_lapack("syevd", x, n, int(lower), *ins(0), *outs(0, 1))
 
 
+class EighValues(Factorization):
+    """`eigh_values[lower=True] a: f32[n,n]` is f32[n], the eigenvalues of `eigh` alone. A pass makes it."""
+
+    name = "eigh_values"
+
+    def abstract_eval(self, x: ShapedArray, *, lower: bool) -> list[ShapedArray]:
+        self.check_matrix(x, "symmetric eigen")
+        return [x.update(shape=x.shape[:-1], dtype=part_dtype(x.dtype))]
+
+    def impl(self, x: NDArray, *, lower: bool) -> list[NDArray]:
+        return eigh_p.impl(x, lower=lower, sort_eigenvalues=True, subset_by_index=None)[1:]
+
+    jvp = refuse("what it is made of has been differentiated")
+
+    def lower_wide(self, in_avals: Sequence[ShapedArray], *, lower: bool) -> Kind:
+        x, = in_avals
+        return by_lapack("syevd", x, x.shape[-1], int(lower), *ins(0), NOTHING, *outs(0))
+
+
 class SVD(Factorization):
     """`svd[compute_uv=True full_matrices=False ...] a: f32[m,n]` is f32[k], f32[m,k], f32[k,n] with k = min(m, n)."""
 
@@ -297,6 +316,7 @@ def _singular_vector_tangents(t: Any, s: Any, row: Any, us: tuple[Any, Any], vs:
 
 qr_p = QR()
 eigh_p = Eigh()
+eigh_values_p = EighValues()
 svd_p = SVD()
 
 
