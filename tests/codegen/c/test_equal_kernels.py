@@ -9,6 +9,9 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.meanings import in_numpy
 from tinytrace.codegen.c import equal_kernels, translation_unit
+from tinytrace.codegen.ir.nodes import axis, number
+from tinytrace.codegen.ir.statements import For
+from tinytrace.records import replace
 from tinytrace.testing.strategies import programs_with_arguments
 
 
@@ -91,6 +94,15 @@ def test_every_equation_leads_to_the_function_that_computes_it():
         assert any("tt_tanh_f32(" in lines[place.line - 1] for place in places)
     shared = next(k for k, line in enumerate(lines, 1) if "tt_tanh_f32(" in line and "static" not in line)
     assert len({e.id for e in source.equations_at(shared) if "= tanh" in e.text}) > 1
+
+
+def test_every_property_of_a_loop_is_in_the_pattern():
+    """Kernels that differ in one of them are two functions: each says how the loop is written or what it rounds."""
+    loop = For(axis("i0", 8), number(0), number(8), [])
+    others = [replace(loop, **{name: not value}) for name, value in vars(loop).items() if isinstance(value, bool)]
+    others.append(replace(loop, grain=4))
+    assert len(others) == 4
+    assert len({equal_kernels.pattern([x]).key for x in (loop, *others)}) == 5
 
 
 @pytest.mark.parametrize("others", ["numbers", "types", "order", "sizes"])
