@@ -32,6 +32,9 @@ LACKING = {
     "extensions": {"TINYTRACE_PURE": "1"},
 }
 """What the environment says where something is lacking."""
+PLACES = re.compile(r"(?<![^\s\"])[^\s\"]*/ipykernel_\d+/\d+\.py")
+"""The files that cells are compiled from, which are called otherwise in each run. A place is looked for where a word
+begins: a picture is one word of a million letters, and to begin at each of them took longer than all notebooks."""
 
 
 def source(path: pathlib.Path) -> nbformat.NotebookNode:
@@ -48,10 +51,8 @@ def execute(path: pathlib.Path, lacking: str = "nothing") -> nbformat.NotebookNo
     NotebookClient(fresh, timeout=300, kernel_name="python3").execute(cwd=str(path.parent), env=here)
     for cell in fresh.cells:
         cell.metadata.pop("execution", None)
-    without_places: nbformat.NotebookNode = nbformat.reads(
-        re.sub(r"[^\s\"]*/ipykernel_\d+/\d+\.py", "cell", nbformat.writes(fresh)), as_version=4
-    )
-    return without_places  # the files that cells are compiled from are called otherwise in each run
+    without_places: nbformat.NotebookNode = nbformat.reads(PLACES.sub("cell", nbformat.writes(fresh)), as_version=4)
+    return without_places
 
 
 def shown(cell: nbformat.NotebookNode) -> str:
