@@ -17,7 +17,7 @@ from tinytrace.codegen.ir.nodes import Node, load, local, own_by, walk
 from tinytrace.codegen.ir.statements import Buffer, Home
 from tinytrace.codegen.plan.elements import Index, domain_axes
 from tinytrace.codegen.plan.equal_groups import LONG, MANY, Outline
-from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map
+from tinytrace.codegen.plan.lowering import Lowered, Spread, Window
 from tinytrace.codegen.plan.partition import Group, Grouping, Root
 from tinytrace.codegen.plan.products import is_small_product
 from tinytrace.codegen.plan.roots import copy_root, map_root, part_root, product_root, reduction_roots, scan_root
@@ -68,7 +68,7 @@ class Planner(Scope):
         if isinstance(kind, Spread):
             for k in range(len(kind.parts)):
                 self.add_root(part_root(eqn, kind, k, self.elements))
-        if eqn.outvars and is_map(kind, eqn):
+        if eqn.outvars and self.values.producers[eqn.outvars[0]].is_map:
             for v in eqn.outvars:
                 if v in self.values.kept:
                     root = map_root(eqn, v, self.elements)

@@ -86,7 +86,10 @@ class Concatenate(Primitive):
                     return read(first, inserted(without(i, (dimension,)), dimension,  # type: ignore[no-any-return]
                                                 i[dimension] - starts[first]))
                 middle = (first + last + 1) // 2
-                return where(i[dimension] < starts[middle], among(first, middle - 1), among(middle, last))
+                is_before = i[dimension] < starts[middle]
+                if is_before.op == "const":  # nothing is asked for that is not read
+                    return among(first, middle - 1) if is_before.args[0] else among(middle, last)
+                return where(is_before, among(first, middle - 1), among(middle, last))
 
             return among(0, len(in_avals) - 1)
 

@@ -16,8 +16,9 @@ from tinytrace.codegen.ir.cost import LOOP_OF_ITS_OWN, REMEMBERING, WRITTEN_OUT,
 from tinytrace.codegen.ir.nodes import Node, load, local
 from tinytrace.codegen.plan.chain_splitting import ends_of_chains
 from tinytrace.codegen.plan.elements import Elements, Index, Producer, aligned, domain_axes, node_of, reader, wrapped
+from tinytrace.codegen.plan.joins import Joins, terms
 from tinytrace.codegen.plan.lowering import MOST_CUTS, Lowered, Spread, Window, is_map, lowered, window
-from tinytrace.codegen.plan.products import is_small_product
+from tinytrace.codegen.plan.products import is_small_product, needs_once, product_domain
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import is_complex, is_discrete, is_inexact
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Literal, Var
@@ -49,10 +50,12 @@ class Values:
         self.maps: list[bool] = []
         """For each equation, whether it says one element without a loop."""
         self.producers: dict[Var, Producer] = {}
+        self.joins = Joins(jaxpr)
         for eqn in jaxpr.eqns:
             kind = self._with_window(eqn, lowered(eqn))
             self.kinds.append(kind)
-            self.maps.append(is_map(kind, eqn))
+            self.joins.add(eqn, kind)
+            self.maps.append(is_map(kind, eqn) or self.joins.take_part_in(eqn))
             for k, v in enumerate(eqn.outvars):
                 self.producers[v] = Producer(eqn, kind, k, self.maps[-1])
             if isinstance(kind, Spread):
@@ -102,6 +105,8 @@ class Values:
         level, cost = self.level, self.cost
         for eqn, kind, maps in zip(self.jaxpr.eqns, self.kinds, self.maps, strict=True):
             deepest, total = 0, _own_cost(kind, eqn)
+            if isinstance(kind, Reduction) and self.joins.take_part_in(eqn):
+                total = terms(eqn)
             for x in eqn.invars:
                 if x in cost:
                     deepest = max(deepest, level[x])
@@ -157,9 +162,9 @@ class Values:
                 gathered = self._repeated_by_moves(x)
                 if gathered is not None and (not is_small_product(kind, eqn) or self.is_view(x, gathered)):
                     self.kept.update([gathered] if gathered in self.producers else [])
-                elif _needs_once(eqn, kind, x):
+                elif needs_once(eqn, kind, x):
                     self.kept.update(self._moved_behind(x))
-                    _merge_same(reads.setdefault(x, {}), {(_product_domain(eqn, kind), self.level[x]): 1})
+                    _merge_same(reads.setdefault(x, {}), {(product_domain(eqn, kind), self.level[x]): 1})
                 elif not self.is_view(x):  # a transpose of what is kept is one: `m @ m.T`
                     self.kept.add(x)
             elif isinstance(kind, Loop) and x in first_values(eqn, kind):
@@ -179,11 +184,12 @@ class Values:
                 _merge_same(here, loops)
                 continue
             is_row = isinstance(kind, Reduction) and is_inexact(x.aval.dtype)  # of integers few are worth a vector
-            times = x.aval.size // max(eqn.outvars[0].aval.size, 1) if is_row else 1
+            times = terms(eqn) if is_row and not self.joins.take_part_in(eqn) else 1
             for loop, count in loops.items():
                 count *= max(times, 1)
                 _count(here, loop, times_each(x.aval.size, loop[0], count) if isinstance(kind, IndexMap) else count)
-            if self.cost[x] >= REMEMBERING and _needs_again(eqn, kind, x) and not self._is_written_out(eqn, x):
+            if self.cost[x] >= REMEMBERING and not self.joins.take_part_in(eqn) and _needs_again(eqn, kind, x) \
+                    and not self._is_written_out(eqn, x):
                 self.kept.add(x)
 
     def _is_written_out(self, eqn: JaxprEqn, x: Var) -> bool:
@@ -275,17 +281,6 @@ def _is_joined(eqn: JaxprEqn, axes: Index, at: list[Node], x: Var) -> bool:
         return False
     alone = {terms[0][0] for _, terms in map(terms_of, at) if len(terms) == 1 and abs(terms[0][1]) == 1}
     return all(i in alone for i in axes if i.op == "axis")
-
-
-def _product_domain(eqn: JaxprEqn, kind: Contraction) -> tuple[int, ...]:
-    """Return the loop extents of a product that is a loop: the dimensions of the result, then those that are summed."""
-    lhs = eqn.invars[0].aval
-    return (*eqn.outvars[0].aval.shape, *(lhs.shape[a] for a in kind.lhs_contract))
-
-
-def _needs_once(eqn: JaxprEqn, kind: Contraction, x: Var) -> bool:
-    """Does a product need each element of `x` once, as one with a vector needs those of the matrix, and in a loop?"""
-    return x.aval.size == math.prod(_product_domain(eqn, kind)) and is_small_product(kind, eqn)
 
 
 def _count(reads: Reads, loop: Place, times: int = 1) -> None:
