@@ -11,6 +11,7 @@ from tinytrace.passes.dce import dce
 from tinytrace.passes.eigenvalues import leave_vectors_out
 from tinytrace.passes.floors import floors
 from tinytrace.passes.fold import fold
+from tinytrace.passes.fold_order import fold_rows_first
 from tinytrace.passes.inline import inline
 from tinytrace.passes.loop_layout import loop_layout
 from tinytrace.passes.melding import meld_calls
@@ -24,7 +25,7 @@ Dropped: TypeAlias = dict[int, str]
 """For equations of the user's program that no equation stands for any more, by their ids: why not."""
 
 PASSES: tuple[Pass, ...] = (inline, fold, algebra, cse, floors, meld_calls, select_from_sorts, look_members_up,
-                            read_positions, dce, leave_vectors_out, product_layout, loop_layout)
+                            read_positions, fold_rows_first, dce, leave_vectors_out, product_layout, loop_layout)
 _REASONS: dict[Pass, str] = {
     inline: "a call: the equations inside stand for it", fold: "folded: computed while compiling",
     algebra: "the same as an operand: a step that changes nothing", dce: "dead: nobody needs its results"}
