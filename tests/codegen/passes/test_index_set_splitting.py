@@ -59,6 +59,7 @@ JOINED = {
     "stacked in the middle": (lambda x: jnp.stack([x[k] * (k + 1.0) for k in range(9)], 1), (9, 20, 40)),
     "stacked last": (lambda x: jnp.stack([x[k] - k for k in range(6)], -1), (6, 500)),
     "one after the other": (lambda x: jnp.concatenate([jnp.abs(x[k]) for k in range(12)], 1), (12, 30, 40)),
+    "short rows": (lambda x: jnp.concatenate([jnp.abs(x[k]) for k in range(12)], 1), (12, 30, 7)),
     "flat": (lambda x: jnp.concatenate([x[k] * 2.0 for k in range(7)]), (7, 300)),
     "windows of an array": (lambda x: jnp.stack([x[k // 3:, k % 3:][:20, :40] for k in range(9)], 1), (22, 42)),
 }

@@ -3,7 +3,8 @@
     for i < n: y[i] = 1 <= i ? f(i) : x[i]    is    y[0] = x[0]; for 1 <= i < n: y[i] = f(i)
 
 Where there are many changes they lie together, as at the edges of a wide window: a few iterations between the first of
-them and the last keep their guards, and the loop is cut around these. Arrays that are joined have loops of their own.
+them and the last keep their guards, and the loop is cut around these. Arrays that are joined have loops of their own,
+rows of a few elements too where no operation is written twice for that.
 """
 from __future__ import annotations
 
@@ -65,9 +66,11 @@ def _segments(loop: For) -> list[Stmt]:
         return [loop]
     nodes = _nodes(loop.body)
     cuts = sorted({place for node in nodes for place in _changes(node, axis) if 0 < place < extent})
-    if _joins(cuts, extent):
+    if MOST_CUTS < len(cuts) < MOST_JOINED:
         segments = _cut(loop, cuts)
-        if sum(len(_nodes([segment])) for segment in segments) <= MOST_OPERATIONS:
+        parts = [_nodes([segment]) for segment in segments]
+        repeats = sum(map(_operations, parts)) > _operations(nodes)
+        if sum(map(len, parts)) <= MOST_OPERATIONS and (_joins(cuts, extent) or not repeats):
             return segments
     short = WRITTEN_OUT < extent < FEWEST_ITERATIONS and not any(
         isinstance(stmt, For) and stmt.axis.args[1] >= FEWEST_ITERATIONS for stmt in inside)
@@ -82,10 +85,14 @@ def _nodes(body: Sequence[Stmt]) -> Sequence[Node]:
     return walk(root for stmt in nested(body) for root in expressions(stmt))
 
 
+def _operations(nodes: Sequence[Node]) -> int:
+    return sum(node.op == "apply" for node in nodes)
+
+
 def _joins(cuts: list[int], extent: int) -> bool:
     """Are these the cuts of many arrays that are joined: one by one, as `stack` does, or in rows?"""
     gaps = [b - a for a, b in zip([0, *cuts], [*cuts, extent], strict=True)]
-    return MOST_CUTS < len(cuts) < MOST_JOINED and (len(cuts) == extent - 1 or min(gaps) >= FEWEST_ITERATIONS)
+    return len(cuts) == extent - 1 or min(gaps) >= FEWEST_ITERATIONS
 
 
 def _cut(loop: For, cuts: list[int]) -> list[Stmt]:
