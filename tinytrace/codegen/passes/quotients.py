@@ -20,8 +20,8 @@ from tinytrace.codegen.ir.statements import For, Stmt, Store, expressions, with_
 from tinytrace.codegen.passes.streaming_stores import LARGER_THAN_CACHES
 from tinytrace.codegen.schedule.collapse import WRITTEN_OUT
 
-LANES, FEWEST_LANES = 64, 16
-"""Of so many iterations at least is what remains a vectorised loop, or one whose remainders are written out."""
+FEWEST_REMAINDERS, FEWEST_LANES = 4, 16
+"""Of so many iterations at least is what remains a loop, or one whose remainders are written out."""
 
 
 def split_quotients(kernels: Sequence[Kernel]) -> list[Kernel]:
@@ -66,5 +66,5 @@ def _divisor(loop: For) -> int:
     divisor = found.pop() if len(found) == 1 else None
     if not divisor or extent % divisor:
         return 0
-    fits = divisor >= LANES or (divisor <= WRITTEN_OUT and extent // divisor >= FEWEST_LANES)
+    fits = divisor >= FEWEST_REMAINDERS or (divisor <= WRITTEN_OUT and extent // divisor >= FEWEST_LANES)
     return divisor if fits else 0
