@@ -62,6 +62,14 @@ def test_what_is_joined_is_computed_where_it_goes_unless_it_is_needed_again(func
         np.testing.assert_allclose(got, want, 1e-5)
 
 
+@pytest.mark.parametrize(("times", "is_kept"), [(1, False), (100, True)])
+def test_what_a_gather_reads_few_elements_of_is_computed_where_it_reads(times, is_kept):
+    x = np.random.default_rng(0).standard_normal((40, 200)).astype(np.float32)
+    places = np.arange(40 * times) % 40
+    source = generated(lambda x: jax.nn.log_softmax(x)[places, places], x).source
+    assert (source.workspace >= x.nbytes) is is_kept
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64, np.int8])
 def test_a_copy_is_read_where_its_operand_is(dtype):
     x = np.arange(100).astype(dtype)

@@ -32,6 +32,8 @@ LONG_ROW = 64
 """Elements of what is joined that are computed where they go: a loop over so many is worth cutting from the others."""
 PLACE = 4
 """Steps of a sum of places, `2 * i + 1`, that is written out wherever it is read: steps of slices are no gathers."""
+FEW = 16
+"""A gather that reads fewer than this part of an array computes what it reads."""
 FOLD = 4
 """Steps that a fold counts, besides those of what it folds."""
 
@@ -256,8 +258,8 @@ def _has_guard(eqn: JaxprEqn, kind: Lowered) -> bool:
 def _needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
     """Does a loop over the result need elements of `x` again and again, and in its innermost loop?"""
     shape = eqn.outvars[0].aval.shape
-    if isinstance(kind, Gather):
-        return True
+    if isinstance(kind, Gather):  # few elements, one by one, are less than all of them side by side
+        return FEW * eqn.outvars[0].aval.size > x.aval.size
     if eqn.outvars[0].aval.size <= x.aval.size or not shape:
         return False
     axes = domain_axes(shape)
