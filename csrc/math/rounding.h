@@ -69,6 +69,21 @@ static inline uint64_t tt_f32_to_u64(float x) {
     return x >= 18446744073709551616.0f ? ~(uint64_t)0 : (uint64_t)inside;
 }
 
+/* tt: tt_f32_to_narrow; needs:  */
+/* To an integer type of one or two bytes, whose least and greatest numbers floats hold; NaN is never above the least. */
+static inline int32_t tt_f32_to_narrow(float x, float least, float greatest) {
+    float above = x > least ? x : least;
+    int32_t whole = (int32_t)(above < greatest ? above : greatest);
+    return least == 0.0f || x == x ? whole : 0;
+}
+
+/* tt: tt_f64_to_narrow; needs:  */
+static inline int32_t tt_f64_to_narrow(double x, double least, double greatest) {
+    double above = x > least ? x : least;
+    int32_t whole = (int32_t)(above < greatest ? above : greatest);
+    return least == 0.0 || x == x ? whole : 0;
+}
+
 /* tt: tt_f64_to_i32; needs:  */
 static inline int32_t tt_f64_to_i32(double x) {
     double low = x > -2147483648.0 ? x : -2147483648.0;

@@ -1,8 +1,8 @@
 """Algebra that is exact to the bit: steps that change nothing, and steps that undo the step before them.
 
-x * 1, x / 1, x - 0, stop_gradient(x) and conversions to the same type are x; two transposes, reshapes or negations are
-one or none; a choice that is made already, or between equals, is what it chooses. Not here: x + 0 (it turns -0 into 0),
-x * 0 (NaN), anything that moves a rounding.
+x * 1, x / 1, x - 0, max(x, -inf), stop_gradient(x) and conversions to the same type are x; two transposes, reshapes or
+negations are one or none; a choice that is made already, or between equals, is what it chooses. Not here: x + 0 (it
+turns -0 into 0), x * 0 (NaN), anything that moves a rounding.
 """
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from tinytrace.core.dtypes import DType, is_complex, is_float, is_integer
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var
+from tinytrace.core.monoids import identity
 from tinytrace.core.primitive import Primitive
+from tinytrace.core.storage_types import integer_limits
 from tinytrace.passes.substitution import Substitution
-from tinytrace.primitives.arithmetic import div_p, mul_p, sub_p
+from tinytrace.primitives.arithmetic import div_p, max_p, min_p, mul_p, sub_p
 from tinytrace.primitives.bitwise import not_p
 from tinytrace.primitives.broadcasting import broadcast_in_dim_p
 from tinytrace.primitives.conversion import convert_element_type_p
@@ -65,6 +68,16 @@ def _minus_zero(eqn: JaxprEqn, makers: Makers) -> Atom | None:
     return eqn.invars[0] if _is(y, 0) and not np.signbit(np.asarray(y.val, np.float64)) else None  # type: ignore[union-attr]
 
 
+def _beside_extreme(eqn: JaxprEqn, makers: Makers) -> Atom | None:
+    """The greater one of x and what nothing is below is x, for NaN too: softmax asks for it."""
+    dtype = eqn.outvars[0].aval.dtype
+    if is_complex(dtype):
+        return None
+    extreme = identity(eqn.primitive.name, dtype)
+    x, y = (_number(atom, makers) for atom in eqn.invars)
+    return eqn.invars[0] if _is(y, extreme) else eqn.invars[1] if _is(x, extreme) else None
+
+
 def _twice(eqn: JaxprEqn, makers: Makers) -> Atom | None:
     """An operation that undoes itself."""
     before = _before(eqn, makers)
@@ -76,9 +89,27 @@ def _itself(eqn: JaxprEqn, makers: Makers) -> Atom | None:
     return eqn.invars[0]
 
 
-def _same_type(eqn: JaxprEqn, makers: Makers) -> Atom | None:
+def _same_type(eqn: JaxprEqn, makers: Makers) -> Atom | JaxprEqn | None:
     x, out = eqn.invars[0], eqn.outvars[0]
-    return x if x.aval == out.aval else None
+    if x.aval == out.aval:
+        return x
+    x = _saturated(x, out.aval.dtype, makers)
+    return None if x is eqn.invars[0] else eqn.replace(invars=[x])
+
+
+def _saturated(x: Atom, dtype: DType, makers: Makers) -> Atom:
+    """Return `x` before it was kept within bounds that no integer of `dtype` is beyond: a conversion saturates."""
+    while is_float(x.aval.dtype) and is_integer(dtype) and isinstance(x, Var) and x in makers:
+        maker, limits = makers[x], integer_limits(dtype)
+        if maker.primitive not in (max_p, min_p):
+            break
+        a, b = (_number(y, makers) for y in maker.invars)
+        bound, other = (a, maker.invars[1]) if isinstance(a, Literal) else (b, maker.invars[0])
+        if not isinstance(bound, Literal) \
+                or not (bound.val <= limits.min if maker.primitive is max_p else bound.val >= limits.max):
+            break
+        x = other
+    return x
 
 
 def _reshaped(eqn: JaxprEqn, makers: Makers) -> Atom | JaxprEqn | None:
@@ -123,7 +154,7 @@ def _number(atom: Atom, makers: Makers) -> Atom:
     return maker.invars[0] if maker is not None and maker.primitive is broadcast_in_dim_p else atom
 
 
-def _is(atom: Atom, number: int) -> bool:
+def _is(atom: Atom, number: Any) -> bool:
     return isinstance(atom, Literal) and bool(np.asarray(atom.val) == number)
 
 
@@ -135,7 +166,7 @@ def _before(eqn: JaxprEqn, makers: Makers) -> JaxprEqn | None:
 
 
 _RULES: dict[Primitive, Callable[[JaxprEqn, Makers], Any]] = {
-    mul_p: _times_one, div_p: _by_one, sub_p: _minus_zero, neg_p: _twice, not_p: _twice, rev_p: _twice,
-    convert_element_type_p: _same_type, broadcast_in_dim_p: _same_type, reshape_p: _reshaped, transpose_p: _transposed,
-    select_n_p: _chosen, stop_gradient_p: _itself,
+    mul_p: _times_one, div_p: _by_one, sub_p: _minus_zero, max_p: _beside_extreme, min_p: _beside_extreme,
+    neg_p: _twice, not_p: _twice, rev_p: _twice, convert_element_type_p: _same_type, broadcast_in_dim_p: _same_type,
+    reshape_p: _reshaped, transpose_p: _transposed, select_n_p: _chosen, stop_gradient_p: _itself,
 }

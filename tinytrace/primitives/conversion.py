@@ -315,8 +315,7 @@ def _truncated(x: Formula, source: DType, dtype: np.dtype[Any]) -> Formula:
     if dtype.itemsize >= 4:
         return call_named(f"tt_{suffix(source)}_to_{suffix(dtype)}", x)
     info = integer_limits(dtype)
-    whole = call_named(f"tt_{suffix(source)}_to_i32", x)
-    return call_named("tt_min_i32", call_named("tt_max_i32", whole, int(info.min)), int(info.max))
+    return call_named(f"tt_{suffix(source)}_to_narrow", x, int(info.min), int(info.max))
 
 
 def _bitcast(x: Formula, new: DType) -> Formula:
