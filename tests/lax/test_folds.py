@@ -52,6 +52,17 @@ def test_order_is_kept_and_derivatives_flow(rows):
     np.testing.assert_allclose(slopes, [np.prod(a[k + 1:]) for k in range(rows)], rtol=1e-5)
 
 
+@pytest.mark.parametrize(("width", "is_loop"), [(3, False), (40, True)])
+def test_folds_of_few_elements_are_no_loops(width, is_loop):
+    def function(x):
+        return lax.reduce_window(x, np.float32(2), lambda a, b: a * 0.5 + b, (width,), (1,), "SAME")
+
+    x = np.arange(50, dtype=np.float32)
+    assert ("iteration" in jax.jit(function).lower(x).as_text()) is is_loop
+    with jax.disable_jit():
+        np.testing.assert_allclose(jax.jit(function)(x), function(x), rtol=1e-6)
+
+
 def test_trees_must_agree():
     with pytest.raises(ValueError, match="same tree structure"):
         lax.reduce((m, m), (0.0,), lax.add, (0,))

@@ -28,12 +28,14 @@ from tinytrace.primitives.pooling import REDUCERS, reduce_window_monoid
 from tinytrace.primitives.reduction import MONOIDS, is_identity, reduce_monoid
 from tinytrace.primitives.select import select
 from tinytrace.primitives.shaping import moveaxis, reshape
-from tinytrace.primitives.slicing import dilated, pad, slice
+from tinytrace.primitives.slicing import dilated, index_in_dim, pad, slice
 from tinytrace.primitives.windows import Ints, Pads, padtype_to_pads, window_counts
 from tinytrace.transforms.jvp import jvp
 from tinytrace.transforms.staging import trace_to_closed_jaxpr
 
 Computation = Callable[[Any, Any], Any]
+MOST_WRITTEN_OUT = 64
+"""A fold of few elements is no loop where it has at most so many equations."""
 
 
 def reduce(operands: Any, init_values: Any, computation: Computation, dimensions: Sequence[int]) -> Any:
@@ -235,7 +237,13 @@ def _fold_rows(closed: ClosedJaxpr, inits: Sequence[Any], rows: Sequence[Any],
         counted, *elements = row
         return [select(counted, new, old) for new, old in zip(combine(*carry, *elements), carry, strict=True)], None
 
-    carry, _ = scan(step, [broadcast(init, shape) for init in inits], [*([] if counts is None else [counts]), *rows])
+    start, length = [broadcast(init, shape) for init in inits], np.shape(rows[0])[0]
+    if length * len(closed.jaxpr.eqns) <= MOST_WRITTEN_OUT:
+        for k in range(length):
+            row = [index_in_dim(x, k, keepdims=False) for x in rows]
+            start = combine(*start, *row) if counts is None or counts[k].all() else step(start, [counts[k], *row])[0]
+        return list(start)
+    carry, _ = scan(step, start, [*([] if counts is None else [counts]), *rows])
     return list(carry)
 
 
