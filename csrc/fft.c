@@ -21,6 +21,7 @@
 
 enum {
     VECTOR = 64,             /* bytes of the widest vectors */
+    OF_A_LINE = 8,           /* elements of a line that are copied before those of the next line: a cache line's */
     LARGEST_FACTOR = 512,    /* primes up to it are factors, of (p / 2)^2 steps: for more a convolution takes less, */
     LARGEST_ALONE = 64,      /* and so it does for a few lines of such a length, of which lanes stay empty */
     MOST_FACTORS = 64,

@@ -106,6 +106,14 @@ def test_a_line_does_not_see_what_others_hold(level, of_level):
     assert not np.isfinite(others[5]).any()
 
 
+@pytest.mark.parametrize("kind", ["fft", "ifft"])
+@pytest.mark.parametrize("n", [7, 8, 20])
+def test_a_line_does_not_see_how_many_there_are(kind, n):
+    """Sixteen are copied block by block, fewer number by number."""
+    x = numbers((16, n), "complex64")
+    assert transformed(kind, x, (n,))[:12].tobytes() == transformed(kind, x[:12].copy(), (n,)).tobytes()
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_quarters_of_a_turn_are_exact(level, of_level):
     of_level(level)
