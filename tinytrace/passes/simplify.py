@@ -63,7 +63,7 @@ def _ids(jaxpr: Jaxpr) -> set[int]:
     """Return the equations of the user's program that those of `jaxpr`, and of programs inside, stand for."""
     found = {key for eqn in jaxpr.eqns for key in eqn.ids}
     for eqn in jaxpr.eqns:
-        for inner in subjaxprs(eqn.params) if eqn.params else ():
+        for inner in subjaxprs(eqn.params):
             found |= _ids(inner)
     return found
 

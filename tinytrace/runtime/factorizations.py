@@ -24,8 +24,9 @@ MEANINGS: tuple[Meaning, ...] = (
         "conjugate_a": bool(options & 8), "unit_diagonal": bool(options & 16)}),
     lambda options, outs: ("lu", {}),
     lambda options, outs: ("qr", {"full_matrices": bool(options)}),
-    lambda options, outs: ("eigh" if outs[0] else "eigh_values", {
-        "lower": bool(options), **({"sort_eigenvalues": True, "subset_by_index": None} if outs[0] else {})}),
+    lambda options, outs: (
+        ("eigh", {"lower": bool(options), "sort_eigenvalues": True, "subset_by_index": None}) if outs[0]
+        else ("eigh_values", {"lower": bool(options)})),
     lambda options, outs: ("svd", {"full_matrices": bool(options), "compute_uv": bool(outs[1]),
                                    "subset_by_index": None, "algorithm": None}),
     lambda options, outs: ("eig", {"compute_left_eigenvectors": bool(outs[1]),
