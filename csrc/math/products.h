@@ -129,6 +129,17 @@ static inline __attribute__((always_inline)) void tt_tile_i8(const tt_term *word
         }
 }
 
+/* Functions of their own: inlined where the loop around them adds to sums, gcc keeps half of the registers on the stack. */
+static __attribute__((noinline)) void tt_tile_of_rows(const tt_term *words, const tt_term *panel, int64_t groups,
+                                                      const tt_lanes *start, int32_t *to, int64_t step, int adds) {
+    tt_tile_i8(words, panel, groups, start, to, step, adds, TT_ROWS);
+}
+
+static __attribute__((noinline)) void tt_tile_of_row(const tt_term *words, const tt_term *panel, int64_t groups,
+                                                     const tt_lanes *start, int32_t *to, int64_t step, int adds) {
+    tt_tile_i8(words, panel, groups, start, to, step, adds, 1);
+}
+
 /* tt: tt_product_i8; needs: tt_dot_i8, tt_pack_rows_i8, tt_pack_columns_i8, tt_tile_i8 */
 /* c: [m, n] = a: [m, k] times b: [k, n], m <= TT_MOST_ROWS; ld* = elements from one row to the next. */
 static inline void tt_product_i8(const int8_t *a, const int8_t *b, int32_t *c, int64_t m, int64_t n, int64_t k,
@@ -153,8 +164,8 @@ static inline void tt_product_i8(const int8_t *a, const int8_t *b, int32_t *c, i
                 const tt_term *first = words + i * groups * TT_TERMS;
                 int32_t *to = columns == TT_COLUMNS ? c + i * ldc + j : tile;
                 int64_t step = to == tile ? TT_COLUMNS : ldc;
-                if (rows == 1) tt_tile_i8(first, panel, groups, start, to, step, p && to != tile, 1);
-                else tt_tile_i8(first, panel, groups, start, to, step, p && to != tile, TT_ROWS);
+                if (rows == 1) tt_tile_of_row(first, panel, groups, start, to, step, p && to != tile);
+                else tt_tile_of_rows(first, panel, groups, start, to, step, p && to != tile);
                 for (int64_t row = 0; to == tile && row < rows; row++)
                     for (int64_t q = 0; q < columns; q++) {
                         int32_t *sum = c + (i + row) * ldc + j + q;

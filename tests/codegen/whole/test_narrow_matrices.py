@@ -3,6 +3,7 @@ import ctypes
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 
@@ -13,6 +14,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace._runtime import lib
 from tinytrace.csources import host_source, math_functions
+from tinytrace.runtime.flags import own_flags
 
 SPECS = [
     ("mk,kn->mn", (129, 70), (70, 65)),
@@ -125,3 +127,18 @@ def test_every_way_is_exact(way, tmp_path):
         product(*pointers, *map(ctypes.c_int64, (m, n, k, extra)))
         assert np.array_equal(c[:, :n], a[:, :k].astype(np.int32) @ b[:, :n].astype(np.int32))
         assert (c[:, n:] == 7).all()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("gcc"), reason="these are the registers of x86")
+@pytest.mark.parametrize("size", [512, 768])  # with one part of the terms, and with two, of which the second is added
+def test_sums_stay_in_registers(size):
+    text = host_source(False) + math_functions({"tt_product_i8": 1}) + f"""
+        void product(const int8_t *a, const int8_t *b, int32_t *c) {{
+            tt_product_i8(a, b, c, 128, {size}, {size}, {size}, {size}, {size});
+        }}"""
+    identity = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    argv = ["gcc", *own_flags(f"{identity}, x86_64"), "-march=cooperlake", "-S", "-x", "c", "-", "-o", "-"]
+    code = subprocess.run(argv, input=text, capture_output=True, text=True, check=True).stdout
+    loops = [loop for loop in re.split(r"\n\.L\d+:\n", code) if loop.count("vpdpbusd") >= 24]
+    assert loops
+    assert not any(re.search(r"vmov.*%zmm\d+, -?\d*\(%r[sb]p\)", loop) for loop in loops)
