@@ -30,3 +30,13 @@ def test_what_is_not_there_for_all_is_not_packed():
     x = np.random.default_rng(0).standard_normal((40, 40)).astype(np.float32)
     checked(guarded, x, inputs=[x])
     np.testing.assert_array_equal(jax.jit(guarded)(x), np.pad(np.diag(x), (0, 40)) + np.ones((30, 80), np.float32))
+
+
+@pytest.mark.parametrize(("distance", "lanes"), [(2, True), (4, True), (5, False)])
+def test_folds_of_what_lies_few_places_apart_are_computed_side_by_side(distance, lanes):
+    def down_the_columns(x):
+        return jnp.sum(x[..., 0] * x[..., 1], 0)
+    x = np.random.default_rng(0).standard_normal((200, 40, distance)).astype(np.float32)
+    assert ("lane" in jax.jit(down_the_columns).lower(x).as_text()) == lanes
+    checked(down_the_columns, x, inputs=[x])
+    np.testing.assert_allclose(jax.jit(down_the_columns)(x), (x[..., 0] * x[..., 1]).sum(0), rtol=1e-4, atol=1e-4)

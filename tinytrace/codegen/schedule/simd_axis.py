@@ -1,6 +1,7 @@
 """Which axis is computed side by side: the innermost of a fold, or one of its result; and operands packed to suit it.
 
-A vector load wants neighbours in memory. Loads that jump are counted for both choices; one that is needed again and
+A vector load wants neighbours in memory. Loads that jump are counted for both choices, those that jump far twice: where
+places are at most four apart a vector's elements are in few vectors; one that is needed again and
 again, for every iteration of other loops, may jump once more and be copied before into the order in which it is read.
 """
 from __future__ import annotations
@@ -20,6 +21,10 @@ MOST_PACKED = 1 << 16
 """Elements of a packed operand: it stays in a core's cache."""
 SHORT_FOLD = 128
 """Folding fewer elements than this side by side leaves more work to the end of the fold than to the fold."""
+NEAR, FAR = 1, 2
+"""What a load counts whose next element lies a few places on, as the next point's does, and one whose lies anywhere."""
+FEW_PLACES = 4
+"""Elements from one to the next of which a compiler takes several from one vector."""
 FEWEST_LANES = 16
 """Lanes that are no more than a choice: where the fold itself reads neighbours, fewer results are not worth them."""
 
@@ -31,7 +36,7 @@ def lanes_pay(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
     for stage in stages:
         for node in _inner_loads(stage):
             inner_jumps += _jumps(node, stage.inner[-1])
-            lane_jumps += _jumps(node, lane) and not _is_packable(node, outer, stage)
+            lane_jumps += 0 if _is_packable(node, outer, stage) else _jumps(node, lane)
     if any(task.root.running for stage in stages for task in stage.tasks):
         return not lane_jumps  # folds one after the other wait for each other
     if lane_jumps or lane_jumps < inner_jumps:
@@ -87,8 +92,12 @@ def _slides(node: Node, lane: Node, stage: StagePlan) -> bool:
     return stride_along(node.args[1], lane) == stride_along(node.args[1], stage.inner[-1]) == 1
 
 
-def _jumps(node: Node, a: Node) -> bool:
-    return stride_along(node.args[1], a) not in (0, 1)
+def _jumps(node: Node, a: Node) -> int:
+    """Return what a load costs more along an axis than one of neighbours."""
+    stride = stride_along(node.args[1], a)
+    if stride in (0, 1):
+        return 0
+    return NEAR if stride is not None and abs(stride) <= FEW_PLACES else FAR
 
 
 def _is_packable(node: Node, outer: Sequence[Node], stage: StagePlan) -> bool:
