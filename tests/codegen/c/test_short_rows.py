@@ -1,7 +1,9 @@
 """Rows on the stack are registers: one vector by itself, more of them because loops are unrolled."""
+import re
 
 import pytest
 
+import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_goldens import f32
 from tests.codegen.test_programs import generated
@@ -30,3 +32,11 @@ def test_loops_of_few_turns_over_them_are_written_out():
 
 def test_programs_without_rows_say_nothing():
     assert "peel-loops" not in generated(lambda x: x + 1, f32(100)).source.text
+
+
+def test_a_loop_of_few_turns_around_long_folds_is_none_over_a_row():
+    def scores(x, y):
+        return (jax.nn.log_softmax(x) + y[..., None]).reshape(8, 4000)
+    source = generated(scores, f32(8, 4, 1000), f32(8, 4)).source.text
+    assert re.search(r"float \w+\[4\]", source), "results of folds wait in a row that is a vector"
+    assert "#pragma GCC unroll" not in source
