@@ -110,3 +110,20 @@ def test_what_windows_have_once_is_computed_for_them(function, is_kept):
     checked(function, x, inputs=[x])
     want, = in_numpy(function, x)
     np.testing.assert_allclose(jax.jit(function)(x), want, 1e-5)
+
+
+def crop(x, at):
+    return lax.dynamic_slice(jnp.pad(x, 2), (at, at), (32, 40))
+
+
+@pytest.mark.parametrize(("function", "is_kept"), [
+    (crop, True), (lambda x, at: jnp.tanh(jnp.pad(x, 2))[jnp.arange(36) * at % 30], True),
+    (lambda x, at: lax.dynamic_slice(x + 1, (at, at), (32, 40)), False),
+    (lambda x, at: lax.dynamic_slice(jnp.pad(x, 2), (at, at), (8, 8)), False)])
+def test_what_is_padded_is_there_before_much_of_it_is_read_at_computed_places(function, is_kept):
+    x, at = np.random.default_rng(0).standard_normal((32, 40)).astype(np.float32), np.int32(3)
+    source = generated(function, x, at).source
+    assert (source.workspace >= x.nbytes) == is_kept
+    checked(function, x, at, inputs=[x, at])
+    want, = in_numpy(function, x, at)
+    np.testing.assert_allclose(jax.jit(function)(x, at), want, 1e-6)
