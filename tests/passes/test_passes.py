@@ -239,5 +239,16 @@ def test_fold_computes_with_arrays_full_of_a_number():
     assert closed.eqns[0].invars[0].val == 7
 
 
+def test_fold_reads_numbers_out_of_arrays_full_of_them():
+    x = np.ones((4, 5), np.float32)
+    closed = simplify(traced(lambda y: jnp.pad(y, ((1, 1), (2, 2)), constant_values=3.0), x))
+    assert set(names(closed)) == {"pad"}
+    assert {eqn.invars[1].val for eqn in closed.eqns} == {3.0}
+    joined = lambda b: lambda y: y + jnp.concatenate([jnp.full((2,), 0.0), jnp.full((3,), b)])  # noqa: E731
+    assert "concatenate" not in names(simplify(traced(joined(0.0), x)))
+    assert "concatenate" in names(simplify(traced(joined(-0.0), x))), "zeros of two signs are two numbers"
+    assert "iota" in names(simplify(traced(lambda y: y + jnp.arange(5.0), x)))
+
+
 def test_fold_leaves_what_is_rounded_by_a_library():
     assert "sin" in names(simplify(traced(lambda y: y + jnp.sin(jnp.full((3,), 2.0)), np.ones(3, np.float32))))
