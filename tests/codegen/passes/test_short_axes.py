@@ -33,6 +33,21 @@ def test_the_loop_around_a_short_axis_is_the_vectorised_one():
     assert [line.split(" (")[0] for line in loops] == ["#pragma omp simd", "for", "#pragma GCC unroll 3", "for"]
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: jnp.maximum(x[:, :, None], x[:, None]),  # inside another loop
+    lambda x: (jnp.sin(x)[:, :, None] * jnp.cos(x)[:, None]).sum(-1),  # beside what waits in rows
+], ids=["pairs", "dots"])
+@pytest.mark.parametrize("points", [8, 20])
+def test_loops_over_a_few_points_carry_the_vectors(function, points):
+    x = np.random.default_rng(points).standard_normal((50, points, 2), np.float32)
+    lines = [line.strip() for line in jax.jit(function).lower(x).as_text().splitlines()]
+    inner = [after for line, after in zip(lines, lines[1:], strict=False) if line == "#pragma omp simd"]
+    assert inner and not any("< 2;" in line for line in inner)
+    with jax.disable_jit():
+        want = np.asarray(function(jnp.asarray(x)))
+    np.testing.assert_allclose(np.asarray(jax.jit(function)(x)), want, rtol=3e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_halves_are_converted_in_strips_and_short_axes_written_out(dtype):
     def function(x):
@@ -60,7 +75,7 @@ def test_halves_that_are_folded_or_lie_apart_are_in_vectors_too(name, dtype):
 
 @pytest.mark.parametrize("function", [
     lambda x: jnp.exp(x[:, None] * jnp.arange(5.0)),  # not that short
-    lambda x: jnp.exp(x[:32, None] * jnp.arange(3.0)),  # of too few
+    lambda x: jnp.exp(x[:7, None] * jnp.arange(3.0)),  # of too few
     lambda x: jnp.exp(x[::50, None] * jnp.arange(3.0)),  # far apart
     lambda x: jnp.exp(x.astype(np.float16)[:, None] * jnp.arange(3.0).astype(np.float16)),
 ], ids=["long", "few", "far", "halves"])

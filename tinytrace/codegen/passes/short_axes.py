@@ -42,8 +42,9 @@ SHORT = 4
 """Iterations of all loops inside together, and elements from one iteration to the next: at most."""
 LONGEST, ENOUGH = 16, 6
 """The same where of each element so many steps are known when the loops are unrolled."""
-FEWEST = 64
-"""Iterations of the loop that is to carry the vectors: a few vectors of them."""
+FEWEST = 8
+"""Iterations of the loop that is to carry the vectors. Eight points in space are worth it: of 8 to 48 in a row, each
+loop takes a tenth to a half of the time with AVX-512."""
 
 
 def vectorise_around_short_axes(kernels: Sequence[Kernel]) -> list[Kernel]:
