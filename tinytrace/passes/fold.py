@@ -6,8 +6,9 @@ An array that is one number everywhere is such a number, where every element is 
     d:u64[1] = sub b c                                                     d:u64[1] = broadcast_in_dim 10
     e:u64[9] = broadcast_in_dim[shape=(9,)] d                              e:u64[9] = broadcast_in_dim[shape=(9,)] 10
 
-So what is divided by it is divided by a number that the compiler knows; and what surrounds an array that is padded, which
-is read out of a table of such numbers, is the same on all sides: its edges are one loop, where they would be several.
+So what is divided by it is divided by a number that the compiler knows; and what surrounds an array that is padded,
+which is read out of a table of such numbers, is the same on all sides: its edges are one loop, where they would be
+several.
 """
 from __future__ import annotations
 
@@ -89,7 +90,8 @@ def _number_of(eqn: JaxprEqn, numbers: list[Literal]) -> Literal | None:
 
 def _only_moves(kind: IndexMap, ndim: int) -> bool:
     """Is each element of a result one of an operand's, whatever its place is?"""
-    found = [kind.element(tuple(Expr("index", (k,)) for k in range(ndim)), lambda operand, at: Expr("read", (operand,)))]
+    place = tuple(Expr("index", (k,)) for k in range(ndim))
+    found = [kind.element(place, lambda operand, at: Expr("read", (operand,)))]
     while found:
         expr = found.pop()
         if expr.op == "where":

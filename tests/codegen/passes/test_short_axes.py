@@ -1,6 +1,8 @@
 """Loops around short axes carry the vectors, with the results that NumPy gives."""
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ import tinytrace as jax
 from tinytrace import nn
 from tinytrace import numpy as jnp
 
+FLOATS = np.random.default_rng(4).standard_normal(1000, np.float32)
 PROGRAMS = {
     "broadcast": lambda x: jnp.exp(x[:, :1] * jnp.arange(3.0)),
     "argmax": lambda x: jnp.argmax(x, 1),
@@ -41,11 +44,26 @@ def test_the_loop_around_a_short_axis_is_the_vectorised_one():
 def test_loops_over_a_few_points_carry_the_vectors(function, points):
     x = np.random.default_rng(points).standard_normal((50, points, 2), np.float32)
     lines = [line.strip() for line in jax.jit(function).lower(x).as_text().splitlines()]
-    inner = [after for line, after in zip(lines, lines[1:], strict=False) if line == "#pragma omp simd"]
-    assert inner and not any("< 2;" in line for line in inner)
+    inner = [after for line, after in itertools.pairwise(lines) if line == "#pragma omp simd"]
+    assert inner
+    assert not any("< 2;" in line for line in inner)
     with jax.disable_jit():
         want = np.asarray(function(jnp.asarray(x)))
     np.testing.assert_allclose(np.asarray(jax.jit(function)(x)), want, rtol=3e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("function", "is_around"), [
+    (lambda x: x[:, None] == jnp.arange(8), True), (lambda x: nn.one_hot(x, 10, dtype=jnp.int8), True),
+    (lambda x: x.astype(np.uint8)[:, None] == jnp.arange(8, dtype=np.uint8), True),
+    (lambda x: FLOATS[:, None] > jnp.arange(10.0), False),  # of floats there are masks
+    (lambda x: x[:, None] == x[:10], False), (lambda x: nn.one_hot(x, 10), False),
+    (lambda x: jnp.maximum(x[:, None], x[:800].reshape(100, 8).repeat(10, 0)).astype(np.int8), False)])
+def test_rows_of_bytes_that_are_made_of_one_element_are_short(function, is_around):
+    x = np.random.default_rng(3).integers(0, 20, 1000).astype(np.int32)
+    assert ("#pragma GCC unroll" in jax.jit(function).lower(x).as_text()) == is_around
+    with jax.disable_jit():
+        want = np.asarray(function(jnp.asarray(x)))
+    np.testing.assert_array_equal(jax.jit(function)(x), want)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

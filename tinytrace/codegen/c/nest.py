@@ -17,6 +17,7 @@ from tinytrace.codegen.c.formulas import Text, assigned, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
 from tinytrace.codegen.c.halves import moved, stored
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
+from tinytrace.codegen.c.masks import hide_masks
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.types import array_type, narrowed, row_declaration, variable_type, widened
 from tinytrace.codegen.c.vector_width import attributes
@@ -97,8 +98,7 @@ class NestWriter:
         inner.line("/* Kernels that are the same but for their arrays. */", COMMENT)
         NestWriter(inner, self.functions, self.fuses)._body(nest.body)
         written_to = changed(nest.body)
-        takes = [f"{'' if b.name in written_to else 'const '}{array_type(b)} *restrict {b.name}"
-                 for b in buffers]
+        takes = [f"{'' if b.name in written_to else 'const '}{array_type(b)} *restrict {b.name}" for b in buffers]
         takes += [f"{variable_type(x.dtype)} {x.args[0]}" for x in variables]
         inner.declared.update(str(x.args[0]) for x in variables)
         gives = "void"
@@ -284,6 +284,7 @@ class NestWriter:
     def _hoist(self, loop: For) -> None:
         """Compute before the loop what does not vary with it."""
         code = self.code
+        hide_masks(code, loop)
         inner = list(nested(loop.body))
         axes = {loop.axis, *(stmt.axis for stmt in inner if isinstance(stmt, For))}
         places = [place for stmt in inner for place in written(stmt)]
@@ -345,10 +346,9 @@ class NestWriter:
             inner.line("#pragma omp simd")
         writer.is_inside_vectors, inner.loop = loop.simd, loop
         shift = f" + {first}" if (first := constant_of(loop.begin)) else ""
-        begin, end = f"begin{shift}", f"end{shift}"
-        if is_whole(loop):
-            begin, end = inner.value(loop.begin), inner.value(loop.end)
-        head, lines = counted(loop, begin, end)
+        values = inner.value(loop.begin), inner.value(loop.end)
+        bounds = values if is_whole(loop) else (f"begin{shift}", f"end{shift}")
+        head, lines = counted(loop, *bounds)
         with inner.block(head):
             for line in lines:
                 inner.line(line)

@@ -192,8 +192,9 @@ class Values:
             for loop, count in loops.items():
                 count *= max(times, 1)
                 _count(here, loop, times_each(x.aval.size, loop[0], count) if isinstance(kind, IndexMap) else count)
-            if self.cost[x] >= REMEMBERING and not self.joins.take_part_in(eqn) and _needs_again(eqn, kind, x) \
-                    and not self._is_written_out(eqn, x) or self._is_asked_for(eqn, kind, x):
+            is_dear = self.cost[x] >= REMEMBERING and not self.joins.take_part_in(eqn) \
+                and _needs_again(eqn, kind, x) and not self._is_written_out(eqn, x)
+            if is_dear or self._is_asked_for(eqn, kind, x):
                 self.kept.add(x)
 
     def _is_asked_for(self, eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:

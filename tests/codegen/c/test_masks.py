@@ -1,0 +1,33 @@
+"""Masks of bits are in variables that compilers know nothing of, where a loop tests several side by side."""
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tests.meanings import in_numpy
+
+HIDDEN = "not known: masks.py"
+X = np.random.default_rng(0).integers(0, 1 << 31, 1003).astype(np.uint32)
+
+
+def bits(n):
+    return lambda x: (x[:, None] & (jnp.ones((), x.dtype) << jnp.arange(n, dtype=x.dtype))) != 0
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int32, np.uint32])
+@pytest.mark.parametrize("function", [
+    bits(8), bits(16), lambda x: jnp.unpackbits(x.astype(jnp.uint8)),
+    lambda x: jnp.unpackbits(x.astype(jnp.uint8), bitorder="little"),
+    lambda x: jnp.unpackbits(x.astype(jnp.uint8)[:1000].reshape(10, 100), axis=1, count=333)],
+    ids=["eight", "sixteen", "unpackbits", "little", "rows"])
+def test_bits_are_those_of_numpy(function, dtype):
+    x = X.astype(dtype)
+    for got, want in zip(jax.tree.leaves(jax.jit(function)(x)), in_numpy(function, x), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(("function", "hidden"), [
+    (bits(8), 1), (bits(16), 1), (lambda x: jnp.unpackbits(x.astype(jnp.uint8)), 8),
+    (bits(3), 0), (lambda x: x & 7, 0), (lambda x: x[:, None] & x[:16], 0), (bits(40), 0)])
+def test_which_masks_are_hidden(function, hidden):
+    assert jax.jit(function).lower(X).as_text().count(HIDDEN) == hidden
