@@ -43,7 +43,7 @@ int32_t tt_entry(void *const *buffers, const struct tt_host *host) {
          * h:f32[1022,1022] = add f (slice c)
          * j:f32[1022,1022] = add h (slice c)
          * l:f32[1022,1022] = fnma 4.0 (slice c) j
-         * c_next:f32[1024,1024] = scatter-add[indices_are_sorted=True unique_indices=True update_consts=()] c (concatenate (broadcast_in_dim 1) (broadcast_in_dim 1)) (mul 0.10000000149011612 l)
+         * c_next:f32[1024,1024] = scatter-add[indices_are_sorted=True unique_indices=True update_consts=()] c (broadcast_in_dim 1) (mul 0.10000000149011612 l)
          */
         #pragma omp simd
         for (int64_t i1 = 0; i1 < 1024; i1++) {

@@ -126,7 +126,7 @@ class InnerSimd:
         """Return the loop over `a`, which is the stage's at `depth` or a part of it."""
         innermost = depth == len(stage.inner) - 1
         simd = innermost and not any(task.root.running and not has_clause(task) for task in stage.tasks)
-        stores = not any(task.root.combine for task in stage.tasks)  # elements, and each once
+        stores = not innermost and not any(task.root.combine for task in stage.tasks)  # elements, and each once
         return For(a, number(0), number(a.args[1]), self._stage(stage, depth + 1, into), simd, independent=stores)
 
     def _leaf(self, task: Task, into: Into = itself) -> list[Stmt]:
