@@ -16,6 +16,7 @@ from tinytrace.codegen.ir.cost import LOOP_OF_ITS_OWN, REMEMBERING, WRITTEN_OUT,
 from tinytrace.codegen.ir.nodes import Node, load, local
 from tinytrace.codegen.plan.chain_splitting import ends_of_chains
 from tinytrace.codegen.plan.elements import Elements, Index, Producer, aligned, domain_axes, node_of, reader, wrapped
+from tinytrace.codegen.plan.guards import has_guard, is_asked_for
 from tinytrace.codegen.plan.joins import Joins, terms
 from tinytrace.codegen.plan.lowering import MOST_CUTS, Lowered, Spread, Window, is_map, lowered, window
 from tinytrace.codegen.plan.products import is_small_product, needs_once, product_domain
@@ -34,8 +35,6 @@ PLACE = 4
 """Steps of a sum of places, `2 * i + 1`, that is written out wherever it is read: steps of slices are no gathers."""
 FEW = 16
 """A gather that reads fewer than this part of an array computes what it reads."""
-MANY = 4
-"""A gather that reads this part of an array, or more, reads no element that it has to ask for (`_is_guarded`)."""
 FOLD = 4
 """Steps that a fold counts, besides those of what it folds."""
 
@@ -143,7 +142,7 @@ class Values:
                             for (loop, _), count in readers.items())
                 again = (times - 1) * self.cost[v] * (v not in self.positional or self.cost[v] > PLACE)
                 if not v.aval.shape or (again >= REMEMBERING and not self._only_enlarges(eqn, kind)) \
-                        or (sum(readers.values()) > MOST_GUARDED and _has_guard(eqn, kind)) or self.is_dear_once(v):
+                        or (sum(readers.values()) > MOST_GUARDED and has_guard(eqn, kind)) or self.is_dear_once(v):
                     self.kept.add(v)
                 _merge_same(loops, {(v.aval.shape, self.level[v]): 1} if v in self.kept else readers)
             self._read_by_map(eqn, kind, loops, reads)
@@ -192,30 +191,10 @@ class Values:
             for loop, count in loops.items():
                 count *= max(times, 1)
                 _count(here, loop, times_each(x.aval.size, loop[0], count) if isinstance(kind, IndexMap) else count)
-            is_dear = self.cost[x] >= REMEMBERING and not self.joins.take_part_in(eqn) \
-                and _needs_again(eqn, kind, x) and not self._is_written_out(eqn, x)
-            if is_dear or self._is_asked_for(eqn, kind, x):
+            if is_asked_for(eqn, kind, x, self.producers) or (
+                    self.cost[x] >= REMEMBERING and not self.joins.take_part_in(eqn)
+                    and _needs_again(eqn, kind, x) and not self._is_written_out(eqn, x)):
                 self.kept.add(x)
-
-    def _is_asked_for(self, eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
-        """Does a gather read much of what asks for each element whether there is one, as a pad does?
-
-        Where it reads depends on data, so no loop can be cut at the edges: random crops of images that were padded
-        take a sixth of the time when these are there.
-        """
-        return isinstance(kind, Gather) and x is eqn.invars[0] and self._is_guarded(x) \
-            and MANY * eqn.outvars[0].aval.size >= x.aval.size
-
-    def _is_guarded(self, x: Var) -> bool:
-        """Is `x` moved or computed of what asks for each element whether there is one?"""
-        stack = [x]
-        while stack:
-            eqn, kind, _, is_map = self.producers[stack.pop()]
-            if _has_guard(eqn, kind):
-                return True
-            if is_map and isinstance(kind, (IndexMap, Scalar)):
-                stack += [v for v in self._made(eqn.invars) if v.aval.shape]
-        return False
 
     def _is_written_out(self, eqn: JaxprEqn, x: Var) -> bool:
         """Does `x` depend on the place in a row alone, of so few that compilers write them out and compute it then?"""
@@ -267,15 +246,6 @@ def first_values(eqn: JaxprEqn, kind: Loop) -> set[Atom]:
     others = [*eqn.invars[:start], *eqn.invars[start + kind.num_carry:]]
     kept = {x for x, changes in zip(eqn.invars[start:], changing, strict=False) if not changes}
     return {x for x in carried - kept if x not in others}
-
-
-def _has_guard(eqn: JaxprEqn, kind: Lowered) -> bool:
-    """Does an equation that moves elements ask of each whether there is one?"""
-    if not isinstance(kind, IndexMap):
-        return False
-    axes = domain_axes(eqn.outvars[0].aval.shape)
-    element = kind.element(wrapped(axes), reader(eqn, lambda atom, at: local("", atom.aval.dtype)))
-    return element.op == "where"
 
 
 def _needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
