@@ -96,6 +96,18 @@ static inline float tt_fma_f32(float a, float b, float c) {
 #endif
 }
 
+/* tt: tt_quotient_f32; needs: tt_fma_f32 */
+/* x / c for a small whole number x and a number c that compilers know: c/known_quotients.py asks whether it is. */
+static inline float tt_quotient_f32(float x, float c) {
+#if defined __FP_FAST_FMAF || defined __FMA__
+    const float r = 1.0f / c;
+    const float q = x * r;
+    return tt_fma_f32(tt_fma_f32(-q, c, x), r, q);
+#else
+    return x / c;
+#endif
+}
+
 /* tt: tt_fma_f64; needs:  */
 static inline double tt_fma_f64(double a, double b, double c) {
 #if defined __FP_FAST_FMA || defined __FMA__

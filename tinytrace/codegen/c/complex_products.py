@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 
 from tinytrace.codegen.c.formulas import own_float16
+from tinytrace.codegen.c.known_quotients import known_quotient
 from tinytrace.codegen.ir.cost import steps
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Declare, For, Store, expressions
@@ -31,7 +32,7 @@ def formula_in(loop: For | None, node: Node, is_own: bool) -> Formula:
     if is_own:
         return own_float16(node.args[0].formula)
     if not (_is_product(node) and loop is not None and _stores_few_products(loop)):
-        return node.args[0].formula  # type: ignore[no-any-return]
+        return known_quotient(loop, node) or node.args[0].formula
     return _with_signs(node.dtype)
 
 
