@@ -118,7 +118,7 @@ def compile_c(words, folder):
     compiler, *others = words
     warnings = "-Wall", "-Wextra", "-Werror"
     done = subprocess.run([compiler, *warnings, f'-DTT_BLAS="{blas_path()}"', *others], cwd=folder,
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -160,7 +160,7 @@ def test_its_makefile_builds_it(tmp_path):
                              capture_output=True, text=True)
     assert planned.stdout == f"gcc {HOST_FLAGS} -DTT_BLAS='\"{blas_path()}\"' -c tt_host.c\n"
     shutil.copy(host_object(tmp_path, "gcc"), tmp_path / "tt_host.o")  # so it was made: not once more, for seconds
-    done = subprocess.run(["make", "-s", "CC=gcc"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["make", "-s", "CC=gcc"], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
     assert run(exported, tmp_path, args) == leaves_in_bytes(jax.jit(fun)(*args))
     assert build_flags("gcc", False).count("-ffp-contract=off") == 1

@@ -70,6 +70,8 @@ PROGRAMS = {
             try:
                 check(n + 2)
                 check(n + 100)
+                timer.join()  # the signal may be late, and the child ends here
+                time.sleep(0.02)
                 status = 0
             finally:
                 if role[0] == "child":
@@ -77,8 +79,6 @@ PROGRAMS = {
                         import traceback
                         traceback.print_exc()
                     os._exit(status)
-            timer.join()
-            time.sleep(0.02)
         assert len(pids) == 5 and [ended(pid) for pid in pids] == [0] * 5
         """,
     "in a handler of a callback": """
