@@ -98,6 +98,12 @@ static int32_t is_for_avx2_strips(int32_t trans_a, int32_t trans_b, int64_t m, i
     return m <= FEW_ROWS || row <= 128 || (!trans_a && lda < k);
 }
 
+/* Rows that come in pieces, as those of an image's windows, a BLAS does not take. Our own kernel does where the CPU has its
+   vectors; with AVX2 columns have to fill them. */
+static int32_t multiplies_taps(int64_t n, size_t size) {
+    return has_strips ? n * (int64_t)size % 32 == 0 : vector_level() == 4;
+}
+
 /* An odd number of blocks would leave one of two threads idle in the end. */
 static int64_t rows_in_even_parts(int64_t m, int64_t wanted) {
     int64_t rows = round_up(even_share(m, wanted), 8);

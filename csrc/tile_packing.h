@@ -15,7 +15,7 @@
 
 enum element { HALF, BRAIN, BYTE }; /* float16, bfloat16, int8 */
 
-/* For tests: 1 as if the CPU had no such registers, 2 nor vectors that multiply tiles. */
+/* For tests: 1 as if the CPU had no such registers, but vectors worth using, 2 as if it had neither. */
 static _Atomic int32_t tiles_hidden;
 
 #if defined(__x86_64__) && defined(__linux__) && (__GNUC__ >= 11 || __clang_major__ >= 12)

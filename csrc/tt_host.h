@@ -15,7 +15,7 @@ typedef __UINTPTR_TYPE__ uintptr_t;
 typedef __SIZE_TYPE__ size_t;
 
 /* Counts the changes of this file's meaning. Part of every artifact's key, so an older object is never loaded. */
-enum { TT_HOST_ABI = 12 };
+enum { TT_HOST_ABI = 13 };
 
 /* What a program's entry returns. */
 enum {
@@ -51,8 +51,15 @@ struct tt_host {
     void (*dgemm)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, double alpha, const double *a,
                   int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
 
-    /* The same, and then(ctx, step * begin, step * end) for rows [begin, end) of c as soon as they are done, on the
-       thread that has them in its cache; every row's turn comes once. */
+    /* c = a @ b + beta * c, where a row of a: [m, taps * k] comes in pieces of k elements, `tap` apart, and rows may
+       overlap: the windows of an image as they lie. */
+    void (*sgemm_taps)(int64_t m, int64_t n, int64_t k, int64_t taps, int64_t tap, const float *a, int64_t lda,
+                       const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
+    void (*dgemm_taps)(int64_t m, int64_t n, int64_t k, int64_t taps, int64_t tap, const double *a, int64_t lda,
+                       const double *b, int64_t ldb, double beta, double *c, int64_t ldc);
+
+    /* Products as sgemm's, and then(ctx, step * begin, step * end) for rows [begin, end) of c as soon as they are done,
+       on the thread that has them in its cache; every row's turn comes once. */
     void (*sgemm_then)(int32_t trans_a, int32_t trans_b, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
                        int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc,
                        void (*then)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t step);

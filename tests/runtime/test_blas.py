@@ -177,6 +177,39 @@ def test_rows_that_overlap(real, m, n, k, lda):
     np.testing.assert_allclose(c, wanted, atol=k * np.finfo(dtype).eps * 10)
 
 
+def product_of_taps(real: str) -> CSource:
+    """buffers: the integers m n k taps tap lda ldb ldc; beta; a, b, c."""
+    text = f"""{host_source()}
+int32_t tt_entry(void *const *buffers, const struct tt_host *host) {{
+    const int64_t *s = buffers[0];
+    host->{real[0].replace("f", "s")}gemm_taps(s[0], s[1], s[2], s[3], s[4], buffers[2], s[5], buffers[3], s[6],
+                *({real} *)buffers[1], buffers[4], s[7]);
+    return TT_OK;
+}}
+"""
+    return CSource(text, "tt_entry", (), (), names=frozenset(["sgemm_taps", "dgemm_taps"]))
+
+
+@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+@pytest.mark.usefixtures("cut")
+@given(m=st.integers(0, 60), n=st.integers(0, 40) | st.sampled_from([64, 100]), k=st.integers(1, 40) | st.just(600),
+       taps=st.integers(1, 9), lda=st.integers(1, 50), tap=st.integers(0, 300))  # fmt: skip
+@settings(max_examples=25)
+def test_rows_in_pieces(real, beta, m, n, k, taps, lda, tap):
+    """Pieces that overlap, or lie apart, by our own kernel and by a BLAS to which they are gathered."""
+    dtype = np.float32 if real == "float" else np.float64
+    rng = np.random.default_rng(m * 1000 + n)
+    image = rng.standard_normal(m * lda + taps * tap + k).astype(dtype)
+    b, c = rng.standard_normal((taps * k, n)).astype(dtype), np.full((m, n + 3), 2, dtype)
+    windows = np.lib.stride_tricks.as_strided(image, (m, taps, k), tuple(image.itemsize * s for s in (lda, tap, 1)))
+    sizes = np.array([m, n, k, taps, tap, lda, n, n + 3], np.int64)
+    load(product_of_taps(real))([x.ctypes.data for x in (sizes, np.array([beta], dtype), image, b, c)])
+    wanted = windows.reshape(m, taps * k).astype(np.float64) @ b + 2 * beta
+    np.testing.assert_allclose(c[:, :n], wanted, rtol=0, atol=np.finfo(dtype).eps * 64 * (taps * k + 1) ** 0.5)
+    assert (c[:, n:] == 2).all()
+
+
 @pytest.mark.usefixtures("cut")
 def test_products_of_nan_and_infinity():
     """What fills the last panel and the rest of a vector does not reach the result."""

@@ -61,5 +61,6 @@ class CSource(NamedTuple):
 
 _OF_LAPACK = frozenset({"potrf", "trsm", "getrf", "geqrf", "syevd", "gesdd", "geev", "gees", "gehrd", "orgqr", "sytrd"})
 _OF_BLAS = _OF_LAPACK | {
-    name + then for name in ("sgemm", "dgemm", "sbgemm", "shgemm") for then in ("", "_then")}
+    name + then for name in ("sgemm", "dgemm", "sbgemm", "shgemm") for then in ("", "_then")} | {
+    "sgemm_taps", "dgemm_taps"}
 """Entries of the host."""

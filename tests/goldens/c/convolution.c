@@ -8,18 +8,9 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
     float *restrict h = work[2];
     const struct tt_host *host = work[3];
     for (int64_t panel_block = begin; panel_block < end; panel_block++) {
-        _Alignas(64) float panel[14256];
         for (int64_t i0 = 0; i0 < 3; i0++) {
-            for (int64_t i1 = 0; i1 < 66; i1++) {
-                for (int64_t i2 = 0; i2 < 3; i2++) {
-                    #pragma omp simd
-                    for (int64_t i3 = 0; i3 < 24; i3++) {
-                        panel[72 * i1 + 4752 * i0 + 24 * i2 + i3] = c[8 * i1 + 544 * i0 + 1632 * panel_block + 544 * i2 + i3];
-                    }
-                }
-            }
+            host->sgemm_taps(66, 16, 24, 3, 544, (c + (544 * i0 + 1632 * panel_block)), 8, b, 16, 0.0f, (h + (1056 * i0 + 3168 * panel_block)), 16);
         }
-        host->sgemm(0, 0, 198, 16, 72, 1.0f, panel, 72, b, 16, 0.0f, (h + (3168 * panel_block)), 16);
     }
 }
 

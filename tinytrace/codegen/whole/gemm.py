@@ -82,6 +82,23 @@ def gemm_of(dtype: DType, m: int, n: int, k: int, left: Matrix, right: Matrix, w
     return Procedure(name, (call,), meaning)
 
 
+def gemm_of_taps(dtype: DType, m: int, n: int, k: int, taps: int, tap: int, left: Matrix, right: Matrix, width: int,
+                 adds: bool) -> Procedure:
+    """Return the same, of rows of the left matrix that come in `taps` pieces of k elements, `tap` apart."""
+    name, one, zero = ("sgemm_taps", "1.0f", "0.0f") if dtype == np.float32 else ("dgemm_taps", "1.0", "0.0")
+    call = call_host(name, m, n, k, taps, tap, place("lhs"), left.stride, place("rhs"), right.stride,
+                     constant(one if adds else zero), place("out"), width)
+
+    def meaning(places: dict[str, np.ndarray[Any, Any]]) -> None:
+        size, windows = places["out"].itemsize, np.lib.stride_tricks.as_strided
+        a = windows(places["lhs"], (m, taps, k), (left.stride * size, tap * size, size), writeable=False)
+        out = windows(places["out"], (m, n), (width * size, size))
+        product = a.reshape(m, taps * k) @ right.seen(places["rhs"], taps * k, n)
+        out[...] = product + out if adds else product
+
+    return Procedure(name, (call,), meaning)
+
+
 NARROW = {"float16": "shgemm", "bfloat16": "sbgemm", "int8": "i8gemm"}
 """The entries of the host for products of narrow types."""
 

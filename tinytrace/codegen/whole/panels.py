@@ -7,6 +7,10 @@ the image lies in memory as a matrix with many channels, no panel is needed: for
 product is added. A block has whole rows, or columns, of the result; where the sums are so long that a panel would hold
 too few of these, the sums are cut too, and parts after the first are added. Blocks depend on shapes alone, so results
 do not depend on threads.
+
+Where the kernel is small, its rows are the taps of one product, in which neither is gathered nor added:
+
+    for line of the image: out[line] = x[line], x[line + 1], x[line + 2] @ w        a row of x is a piece of each sum
 """
 from __future__ import annotations
 
@@ -18,8 +22,8 @@ from tinytrace.codegen.ir.nodes import Node, axis, number, rewrite
 from tinytrace.codegen.ir.statements import Buffer, Call, For, Row, Stmt
 from tinytrace.codegen.plan.elements import domain_axes
 from tinytrace.codegen.schedule.copies import loops_that_store
-from tinytrace.codegen.whole.gemm import Matrix, Operand, extent, gemm_of
-from tinytrace.records import dataclass
+from tinytrace.codegen.whole.gemm import Matrix, Operand, extent, gemm_of, gemm_of_taps
+from tinytrace.records import NamedTuple, dataclass
 
 PANEL = 1 << 16
 """Elements of a panel at most: a quarter of a mebibyte, of floats."""
@@ -29,6 +33,9 @@ MOST = 256
 """So many rows or columns are enough."""
 LEAST_CHANNELS, LEAST_IN_ROW = 64, 24
 """Rows of an image with so many places and channels are multiplied where they lie."""
+LARGEST_KERNEL, FEWEST_IN_ROW, FEWEST_TERMS = 1 << 18, 12, 64
+"""Bytes of a kernel that each row of an image may read anew, and places in a row and terms of a sum from which on it
+pays to multiply by all taps at once (3x3 of 3 channels to 64 features: 1.3 of the time in panels, 7x7 0.8)."""
 TILE, WIDEST = 64, 512
 """A BLAS multiplies so many columns at once, others at two thirds of the speed; blocks may become so wide for it."""
 
@@ -96,15 +103,12 @@ class _Block:
 
     def statements(self) -> list[Stmt]:
         features = self.result.size // math.prod(map(extent, (*self.operand.batch, *self.free)))
-        stride = _stride_of_rows(self.operand, features) if self.is_left else None
-        return self._in_panels() if stride is None else self._as_it_lies(stride)
+        pieces = _pieces(self.operand, self.other, features) if self.is_left else None
+        return self._in_panels() if pieces is None else self._as_it_lies(pieces)
 
-    def _as_it_lies(self, stride: int) -> list[Stmt]:
-        """Return the products of rows of the image and one tap each, and sums of these: no panel is needed.
-
-        Taps that lie one after the other in a row of the image, with all their channels, are one with more terms.
-        """
-        merged = _terms_in_order(self.operand.value, self.summed)
+    def _as_it_lies(self, pieces: _Pieces) -> list[Stmt]:
+        """Return the products of rows of the image and one tap, or several, and sums of these: no panel is needed."""
+        merged = pieces.dimensions
         taps, channels = list(map(extent, self.summed[:-merged])), math.prod(map(extent, self.summed[-merged:]))
         *lines, m = self.part.length, *self.part.whole
         count = math.prod(taps)
@@ -119,8 +123,8 @@ class _Block:
             array, offset = value.args
             start = add(_flat(self.part, self.piece, self.free), linear(0, [(flat_offset(line, lines), m)]))
             term = linear(0, [(tap, channels)])
-            rows = Matrix(array, offset, stride, False)
-            body: list[Stmt] = [self._product(rows, start, (m, channels), term, adds)]
+            rows = Matrix(array, offset, pieces.stride, False)
+            body: list[Stmt] = [self._product(rows, start, (m, channels), term, adds, pieces)]
             for a in reversed(line):
                 body = [For(a, number(0), number(extent(a)), body)] if a.op == "axis" else body
             stmts += [For(step, number(0), number(count - 1), body)] if adds else body
@@ -160,7 +164,8 @@ class _Block:
         product = self._product(gathered, start, (self.part.size, depths.size), term, adds)
         return [*loops_that_store(value, axes, panel), product]
 
-    def _product(self, panel: Matrix, start: Node, sizes: tuple[int, int], term: Node, adds: bool) -> Call:
+    def _product(self, panel: Matrix, start: Node, sizes: tuple[int, int], term: Node, adds: bool,
+                 pieces: _Pieces | None = None) -> Call:
         """Return the product of rows (or columns) `start` and following, and terms `term` and following of the sums."""
         batch = tuple(map(extent, self.operand.batch))
         across = self.other.transposed == self.is_left  # the sum's terms are neighbours in the other operand
@@ -174,6 +179,9 @@ class _Block:
             place = linear(0, [(which, total), (start, width)])
             places = {"lhs": (panel.array, panel.offset), "rhs": (self.other.array, offset)}
             gemm = gemm_of(self.result.dtype, m, n, k, panel, self.other, width, adds)
+            if pieces is not None and pieces.taps > 1:
+                gemm = gemm_of_taps(self.result.dtype, m, n, k // pieces.taps, pieces.taps, pieces.tap, panel,
+                                    self.other, width, adds)
         else:
             m, n, width = total // size, count, size
             place = linear(0, [(which, total), (start, 1)])
@@ -182,18 +190,40 @@ class _Block:
         return Call(gemm, {**places, "out": (self.result, place)}, ("out",), flops=2 * m * n * k, rows=m)
 
 
-def _stride_of_rows(operand: Operand, features: int) -> int | None:
-    """Return how far neighbours of a row of an image lie apart, if a BLAS can read them with all their channels.
+class _Pieces(NamedTuple):
+    """How an image lies where a product reads it: neighbours of a row `stride` apart."""
 
-    None also where to gather them costs less, for many features, than to add up a product for each tap.
+    stride: int
+    dimensions: int
+    """So many of a sum's last dimensions are terms of one product."""
+    taps: int
+    """These lie in memory as so many pieces,"""
+    tap: int
+    """so far apart."""
+
+
+def _pieces(operand: Operand, other: Matrix, features: int) -> _Pieces | None:
+    """Return how the rows of an image lie, if the host can read them with all their channels.
+
+    Taps that lie one after the other in a row, with all their channels, are one piece. None also where to gather them
+    costs less: where the kernel is large, and to add up a product for each piece takes longer, of many features.
     """
     if operand.value.op != "load" or not operand.rows or not operand.columns:
         return None
     offset, row, channels = operand.value.args[1], operand.rows[-1], operand.columns[-1]
     stride = stride_along(offset, row) if row.op == "axis" else None
-    reads = channels.op == "axis" and stride_along(offset, channels) == 1 and stride is not None \
-        and stride >= extent(channels) >= max(features, LEAST_CHANNELS) and extent(row) >= LEAST_IN_ROW
-    return stride if reads else None
+    if stride is None or channels.op != "axis" or stride_along(offset, channels) != 1:
+        return None
+    merged = _terms_in_order(operand.value, operand.columns)
+    taps = operand.columns[-merged - 1] if merged < len(operand.columns) else number(0)
+    tap = stride_along(offset, taps) if taps.op == "axis" else None
+    terms = math.prod(map(extent, operand.columns))
+    size = terms * features * operand.atom.aval.dtype.itemsize
+    if tap is not None and not other.transposed and size <= LARGEST_KERNEL and terms >= FEWEST_TERMS \
+            and extent(row) >= FEWEST_IN_ROW:
+        return _Pieces(stride, merged + 1, extent(taps), tap)
+    is_added = stride >= extent(channels) >= max(features, LEAST_CHANNELS) and extent(row) >= LEAST_IN_ROW
+    return _Pieces(stride, merged, 1, 0) if is_added else None
 
 
 def _terms_in_order(value: Node, terms: Sequence[Node]) -> int:
