@@ -28,6 +28,7 @@ from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import For, are_same, expressions, nested
 from tinytrace.codegen.ir.verifier import accesses
 from tinytrace.codegen.passes import (
+    backward_reads,
     complex_dots,
     half_strips,
     loop_fission,
@@ -73,6 +74,7 @@ def small(monkeypatch):
         (quotients, "FEWEST_REMAINDERS", 2), (half_strips, "FEWEST", 4), (half_strips, "LONGEST", 8),
         (strips, "VECTOR", 2), (half_strips, "REGISTERS", {FLOAT16: 64, BFLOAT16: 4}),
         (narrow_gathers, "FEWEST", 4), (narrow_gathers, "LONGEST", 8), (narrow_gathers, "WORTH", 1),
+        (backward_reads, "FEWEST", 4), (backward_reads, "LONGEST", 8),
         (complex_dots, "FEWEST", 4), (near_positions, "BLOCKS", {1: 16, 2: 16}), (near_positions, "FEWEST", 4),
         (parallel_folds, "FEWEST", 4), (parallel_folds, "ALIGNED", 1), (repeated_divisors, "FEWEST", 4),
     ]:  # fmt: skip
@@ -114,6 +116,7 @@ PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in 
     "a place among bytes": (lambda x: jnp.argmin(x * 2), jax.ShapeDtypeStruct((50,), np.int8)),
     "places among truth values": (lambda x: jnp.argmax(x, 1), jax.ShapeDtypeStruct((5, 16), np.bool_)),
     "a complex dot product": (jnp.vdot, *2 * [jax.ShapeDtypeStruct((50,), np.complex64)]),
+    "a backward reading": (lambda x, i: x[::-1] * i - x, f32(50), jax.ShapeDtypeStruct((50,), np.int8)),
     "a narrow gather": (lambda x, i: x[i] * 3 + x * 2 - 1, jax.ShapeDtypeStruct((50,), np.int8), golden.i32(50)),
 }  # fmt: skip
 

@@ -1,0 +1,72 @@
+"""Loops that read wide elements backwards, and are split, give the bits of one loop."""
+import sys
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tinytrace as jax
+import tinytrace.numpy as jnp
+from tinytrace.codegen.passes import backward_reads
+
+X = np.random.default_rng(0).standard_normal(3000).astype(np.float32)
+M = np.random.default_rng(1).random(3000) > 0.5
+K = np.random.default_rng(2).integers(-50, 50, 3000).astype(np.int8)
+PROGRAMS = {
+    "a choice": lambda x, m, k: jnp.where(m, x[::-1], x),
+    "a factor": lambda x, m, k: x[::-1] * k,
+    "two": lambda x, m, k: x[::-1] * k - x[1:2001][::-1].sum() + jnp.flip(x * 2),
+    "of two sizes": lambda x, m, k: x[::-1] * k + x.astype(np.float16)[::-1] * x.astype(np.int32)[::-1],
+    "a comparison": lambda x, m, k: x[::-1] > x,
+    "a conversion": lambda x, m, k: x[::-1].astype(np.int8),
+    "halves": lambda x, m, k: x[::-1].astype(np.float16) + x.astype(ml_dtypes.bfloat16),
+    "a part": lambda x, m, k: x[5:1800][::-1] * k[1000:2795],
+    "few": lambda x, m, k: x[:20][::-1] * k[:20],
+    "rows": lambda x, m, k: jnp.where(m.reshape(6, 500), x.reshape(6, 500)[:, ::-1], 0),
+    "padded": lambda x, m, k: jnp.where(m, jnp.pad(x[:2900][::-1], (50, 50)), x),
+    "a fold": lambda x, m, k: (x[::-1] * k).max(),
+    "a sum": lambda x, m, k: (x.astype(np.int32)[::-1] * k).sum(),
+    "a derivative": lambda x, m, k: jnp.polyder(k),
+    "a loop": lambda x, m, k: jax.lax.fori_loop(0, 3, lambda i, y: jnp.where(m, y[::-1], y) + 1, x),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_split_loops_give_the_bits_of_one(name, monkeypatch):
+    def results():
+        jax.clear_caches()
+        return np.asarray(jax.jit(lambda *args: PROGRAMS[name](*args))(X, M, K))
+
+    split = results()
+    with jax.disable_jit():
+        np.testing.assert_allclose(split.astype(float), np.asarray(PROGRAMS[name](X, M, K)).astype(float), rtol=1e-3)
+    monkeypatch.setattr(backward_reads, "FEWEST", sys.maxsize)
+    assert results().tobytes() == split.tobytes()
+    jax.clear_caches()
+
+
+@pytest.mark.parametrize(("name", "is_split"), [
+    ("a choice", True), ("a factor", True), ("a comparison", True), ("a conversion", True), ("a part", True),
+    ("few", True), ("rows", True), ("a derivative", True), ("a sum", False),
+])
+def test_what_is_split(name, is_split):
+    assert ("_read[" in jax.jit(PROGRAMS[name]).lower(X, M, K).as_text()) == is_split
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x[::-1], lambda x: x[::-1] + x, lambda x: x.astype(np.int8)[::-1] * x,
+    lambda x: x[::-2] * x.astype(bool)[:1500],
+])
+def test_nothing_wide_is_reversed_beside_narrow_elements(function):
+    assert "_read[" not in jax.jit(function).lower(X).as_text()
+
+
+def test_what_is_changed_is_not_read_before():
+    def reversed_in_place(k, x):
+        return x.at[:1500].set(jnp.where(M[:1500], x[1500:][::-1], x[:1500]))
+
+    function = jax.jit(lambda x: jax.lax.fori_loop(0, 2, reversed_in_place, x))
+    want = X.copy()
+    for _ in range(2):
+        want[:1500] = np.where(M[:1500], want[1500:][::-1], want[:1500])
+    np.testing.assert_array_equal(function(X), want)
