@@ -98,8 +98,9 @@ static inline void tt_round_strip_f16(float *restrict strip, int64_t n) {
         strip[i] = tt_round_f16(strip[i]);
 }
 
-/* Where the CPU computes with float16 (AVX512-FP16), loops of sums, products, quotients and these run as they stand: a
-   float has more than twice as many bits, so rounding its operations to float16 gives the bits of the CPU's own. */
+/* Where the CPU computes with float16 (AVX512-FP16), loops of sums, products, quotients, comparisons and these run as
+   they stand: a float has more than twice as many bits, so rounding its operations to float16 gives the bits of the
+   CPU's own. */
 
 /* tt: tt_max_f16; needs:  */
 /* As tt_max_f32. */
@@ -118,6 +119,15 @@ static inline _Float16 tt_min_f16(_Float16 x, _Float16 y) {
     union { _Float16 value; uint16_t bits; } lesser = {(x < y) | (x != x) ? x : y}, first = {x};
     lesser.bits |= (uint16_t)(x == y ? first.bits : 0);
     return lesser.value;
+}
+#endif
+
+/* tt: tt_abs_f16; needs:  */
+#ifdef __AVX512FP16__
+static inline _Float16 tt_abs_f16(_Float16 x) {
+    union { _Float16 value; uint16_t bits; } size = {x};
+    size.bits &= 0x7FFFu;
+    return size.value;
 }
 #endif
 

@@ -1,5 +1,8 @@
 """Loops over float16 that are cut into strips, each rounded as a whole, give the bits that one loop gives."""
+import platform
 import re
+import shutil
+import subprocess
 import sys
 
 import ml_dtypes
@@ -9,6 +12,7 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.codegen.passes import half_strips
+from tinytrace.runtime.flags import own_flags
 
 EVERY = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 X = np.random.default_rng(0).standard_normal(3000).astype(np.float16)
@@ -205,7 +209,37 @@ def test_what_a_cpu_with_float16_computes_itself():
     assert not ways(lambda x: jnp.tanh(x) + 1, (1000,))  # a function of floats
     assert not ways(lambda x: (x * x).sum(), (1000,))  # floats are added
     assert not ways(lambda x: (x * 2, x.astype(np.float32)), (1000,))
-    assert not ways(lambda x: x + 1, (100,))
+    assert ways(lambda x: x + 1, (100,)) == 1  # too short for strips
+    assert not ways(lambda x: x + 1, (10,))
+    assert ways(lambda x, y: jnp.where(x < y, -x, abs(y) * 2), (1000,), (1000,)) == 1
+    assert ways(lambda x, y: jnp.isclose(x, y), (1000,), (1000,)) == 1
+    assert ways(lambda x, y: (x * y > y).sum(), (1000,), (1000,)) == 1  # truth values are counted
+    assert ways(lambda x, y: (x > y).all(), (3000,), (3000,)) == 1  # of one loop, which is not cut
+    assert not ways(lambda x, y: jnp.where(x < y, jnp.sign(x), y), (1000,), (1000,))
+
+
+def test_numbers_become_float16_before_a_loop():
+    text = text_of(lambda x, y: x * y[3] + y[5], (1000,), (1000,))
+    own = text[text.index("#ifdef __AVX512FP16__"):text.index("#else")]
+    assert len(re.findall(r"const _Float16 \w+_own\w* = ", own)) == 2
+    assert "(_Float16)" not in own[own.index("for ("):]
+
+
+@pytest.mark.skipif(not shutil.which("gcc") or platform.machine() != "x86_64", reason="these are vectors of x86")
+@pytest.mark.parametrize("function", [
+    lambda x, y: x * y[3] + y[5], lambda x, y: jnp.where(x < y, -x, abs(y) * 2), jnp.isclose,
+    lambda x, y: jax.lax.fori_loop(0, 5, lambda i, z: z * x + y[i], x), lambda x, y: (x > y).all(),
+    lambda x, y: (x[:672].reshape(7, 96) - y[:7, None]) * x[:96],
+])
+def test_compilers_make_vectors_of_float16(function):
+    text = jax.jit(function).lower(X[:1008], X[1008:2016]).as_text(full=True)
+    identity = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    argv = ["gcc", *own_flags(f"{identity}, x86_64"), "-march=sapphirerapids", "-S", "-x", "c", "-", "-o", "-"]
+    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
+    if "sapphirerapids" in done.stderr:
+        pytest.skip("this gcc knows no CPU that computes with float16")
+    assert re.search(r"\bv(mul|add|sub|cmp|fmadd\d+)ph\b.*%[yz]mm", done.stdout)
+    assert not re.search(r"\bv(mul|add|sub|u?comi|fmadd\d+)sh\b", done.stdout)
 
 
 @pytest.mark.parametrize("sign", ["+", "-", "*", "/"])

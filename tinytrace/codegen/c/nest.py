@@ -141,7 +141,7 @@ class NestWriter:
             case Declare(x, value, fixed):
                 const = "const " if fixed else ""
                 role = SCAFFOLD if x.dtype is None else COPY
-                text = f"{const}{variable_type(x.dtype)} {x.args[0]} = {code.text_of(value)};"
+                text = f"{const}{code.float16.variable(str(x.args[0]), x.dtype)} {x.args[0]} = {code.text_of(value)};"
                 code.line(text, role, x.eqns | value.eqns)
                 code.declared.add(str(x.args[0]))
                 if fixed:

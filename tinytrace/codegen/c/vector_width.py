@@ -12,7 +12,18 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.ir.cost import steps
 from tinytrace.codegen.ir.nodes import Node, walk
-from tinytrace.codegen.ir.statements import Call, Combine, For, Inclusive, Stmt, When, expressions, nested, written
+from tinytrace.codegen.ir.statements import (
+    Call,
+    Combine,
+    Either,
+    For,
+    Inclusive,
+    Stmt,
+    When,
+    expressions,
+    nested,
+    written,
+)
 from tinytrace.core.dtypes import is_inexact
 
 NARROW = "TT_NARROW"
@@ -55,7 +66,7 @@ def _work_and_elements(body: Sequence[Stmt], loops: tuple[Node, ...], is_vectori
             inside = is_vectorised or (stmt.simd and _extent(stmt.axis) >= FEWEST)
             inner = _work_and_elements(stmt.body, (*loops, stmt.axis), inside)
             work, moved = work + inner[0], moved + inner[1]
-        elif isinstance(stmt, When):
+        elif isinstance(stmt, (Either, When)):
             inner = _work_and_elements(stmt.body, loops, is_vectorised)
             work, moved = work + inner[0], moved + inner[1]
         if is_vectorised:

@@ -14,8 +14,8 @@ function of csrc/math/halves.h, with the instruction where the CPU has it. Strip
 
 What is made of sums, products, quotients and choices of the greater or lesser is cut into strips of four vectors: these
 stay in registers from the first loop to the last (`c/short_rows.py`), and while one waits for a conversion the others
-go on. A CPU that computes with float16 itself takes such a loop as it stands: both ways are written, and the compiler
-takes one.
+go on. A CPU that computes with float16 itself takes such a loop as it stands, and those that compare and choose and
+fold truth values, too: both ways are written, and the compiler takes one.
 
 A product by a power of two is exact unless it is too large, and then so is the sum that is made of it: `x * 2 + 1` is
 rounded once.
@@ -30,11 +30,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from tinytrace.codegen.ir.arithmetic import linear, rebuild, stride_along, subtract
 from tinytrace.codegen.ir.cost import DIVISION, steps
 from tinytrace.codegen.ir.exact import is_power_of_two_times
 from tinytrace.codegen.ir.kernel import Kernel
-from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, value_of, walk
+from tinytrace.codegen.ir.nodes import Node, axis, load, local, number, rewrite, value_of, walk
 from tinytrace.codegen.ir.procedures import narrow_halves, round_halves, widen_halves
 from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
@@ -42,6 +44,7 @@ from tinytrace.codegen.ir.statements import (
     Buffer,
     Call,
     Combine,
+    Declare,
     Either,
     For,
     Place,
@@ -58,15 +61,16 @@ from tinytrace.codegen.passes.strips import (
     map_vector_loops,
     without_variables,
 )
-from tinytrace.core.dtypes import BFLOAT16, FLOAT16, DType
+from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT16, DType
 from tinytrace.core.operations import Operation
+from tinytrace.records import replace
 
 OWN = "__AVX512FP16__"
 """What compilers say where the CPU computes with float16."""
-OF_FLOAT16 = {"tt_max_f32": "tt_max_f16", "tt_min_f32": "tt_min_f16"}
+OF_FLOAT16 = {"tt_max_f32": "tt_max_f16", "tt_min_f32": "tt_min_f16", "tt_abs_f32": "tt_abs_f16"}
 """For functions of floats those of float16 that csrc/math/halves.h has there."""
-FEWEST = 128
-"""Shorter loops are left as they are."""
+FEWEST, FEWEST_OWN = 128, 16
+"""Shorter loops are left as they are; where the CPU computes with float16, those that are shorter yet."""
 LONGEST, LONGEST_FOLD = 1024, 2048
 """Elements of a strip; a loop that folds into a variable is not cut, for its terms would be added in another order."""
 CACHED = 6144
@@ -91,12 +95,15 @@ def round_in_strips(kernels: Sequence[Kernel]) -> list[Kernel]:
 
 def _cut(loop: For, taken: set[str]) -> list[Stmt]:
     whole = from_zero(loop)
-    if whole is None or whole.axis.args[1] < FEWEST:
+    if whole is None:
         return [loop]
+    extent = int(whole.axis.args[1])
     body = without_variables(whole.body)
     phases = _Phases(whole, body, whole.axis, FLOAT16)
-    if not phases.pay():
-        return _in_any_order(whole, body, taken) or [loop]
+    if extent < FEWEST or not phases.pay() or (phases.folds and extent > LONGEST_FOLD):
+        others = (_in_any_order(whole, body, taken) if extent >= FEWEST else []) or [loop]
+        is_own = extent >= FEWEST_OWN and not loop.grain and phases.compute() and phases.are_own_operations()
+        return [Either(OWN, _after_its_numbers(replace(whole, body=body), taken), others)] if is_own else others
     loop = whole
     longest = max(FEWEST, min(LONGEST_FOLD if phases.folds else LONGEST, CACHED // phases.strips))
 
@@ -105,15 +112,28 @@ def _cut(loop: For, taken: set[str]) -> list[Stmt]:
         if not phases.are_own_operations():
             return phases.statements(size, taken)
         whole = For(lane, number(0), number(size), part, True, loop.independent)
-        return [Either(OWN, [whole], _in_registers(whole, taken))]
+        others = _in_registers(whole, taken) if phases.are_arithmetic() else phases.statements(size, taken)
+        return [Either(OWN, _after_its_numbers(whole, taken), others)]
 
     return in_strips(loop, body, longest, inside)
+
+
+def _after_its_numbers(loop: For, taken: set[str]) -> list[Stmt]:
+    """Return a loop whose values that are the same for all elements are variables before it: gcc makes no vectors of a
+    loop in which one of them becomes a float16."""
+    roots = [root for stmt in loop.body for root in expressions(stmt)]
+    varying = [node for node in walk(roots) if loop.axis in node.axes]
+    same = dict.fromkeys(node for node in (*roots, *(child for node in varying for child in node.children))
+                         if node.dtype == FLOAT16 and loop.axis not in node.axes and node.op != "literal")
+    named = {node: local(fresh_name(f"{node.hint or 'value'}_own", taken), FLOAT16) for node in same}
+    return [*(Declare(variable, node, fixed=True) for node, variable in named.items()),
+            replace(loop, body=Replacement(named).of(loop.body))]
 
 
 def _in_any_order(loop: For, body: Sequence[Stmt], taken: set[str]) -> list[Stmt]:
     """Return a loop over bfloat16 as one over strips in registers; nothing if it is to stay as it is."""
     phases = _Phases(loop, body, loop.axis, BFLOAT16)
-    if not (phases.pay() and phases.are_own_operations() and phases.have_any_order()):
+    if not (phases.pay() and phases.are_arithmetic() and phases.have_any_order()):
         return []
     size = REGISTERS[BFLOAT16]
     return in_strips(loop, body, size, lambda part, lane, size: _Phases(loop, part, lane, BFLOAT16).statements(
@@ -190,9 +210,7 @@ class _Phases:
         """May the loop be cut, and is there something to convert?"""
         applied = [node for node in self.nodes if node.op == "apply"]
         halves = [node for node in self.kept if node.dtype == self.dtype]
-        computes = any(self.dtype in node.args[0].operands and not (node.args[0].is_conversion or node.args[0].sign_bit)
-                       for node in applied)
-        if not halves or len(self.kept) > MOST or not (computes or self.folds) \
+        if not halves or len(self.kept) > MOST or not (self.compute() or self.folds) \
                 or any(node.op == "where" for node in self.nodes):
             return False
         kept = set(self.kept)
@@ -217,11 +235,26 @@ class _Phases:
                    for node in late if node.args[0].name in written
                    for k, cone in cones.items() if node in cone)
 
-    def are_own_operations(self) -> bool:
-        """Is all that is computed what a CPU with such floats does in one operation each, rounded once?"""
+    def compute(self) -> bool:
+        """Is there an operation on such floats, besides conversions and changes of signs?"""
+        return any(self.dtype in node.args[0].operands and not (node.args[0].is_conversion or node.args[0].sign_bit)
+                   for node in self.nodes if node.op == "apply")
+
+    def are_arithmetic(self) -> bool:
+        """Is all that is computed sums, products, quotients and choices of the greater or lesser, of such floats?"""
         computed = [node for node in self.nodes if node.op in ("load", "literal", "local", "apply") and node.dtype]
         return len(self.narrowed) == len(self.body) and all(
-            node.dtype == self.dtype and (node.op != "apply" or _is_own(node.args[0], self.dtype)) for node in computed)
+            node.dtype == self.dtype and (node.op != "apply" or _is_arithmetic(node.args[0], self.dtype))
+            for node in computed)
+
+    def are_own_operations(self) -> bool:
+        """Is all that is computed what a CPU with such floats does in one operation each, rounded once, and all that is
+        made of it such floats, or truth values?"""
+        others = [stmt for stmt in self.body if isinstance(stmt, (Store, Combine)) and stmt not in self.narrowed]
+        return all(_is_counted(stmt.value) if isinstance(stmt, Combine) else stmt.value.dtype == BOOL
+                   for stmt in others) and all(
+            node.dtype in (self.dtype, BOOL) if node.op != "apply" else _is_own(node.args[0]) or _is_counted(node)
+            for node in self.nodes if node.dtype and node.op != "where")
 
     def have_any_order(self) -> bool:
         """Does nothing depend on the place of an element in its strip?"""
@@ -321,8 +354,22 @@ class _Phases:
             and not (self.dtype == BFLOAT16 and is_power_of_two_times(node))  # it has as many exponents as a float
 
 
-def _is_own(operation: Operation, dtype: DType) -> bool:
-    """Would a CPU that computes with such floats have an operation for this one?"""
-    is_chosen = bool(operation.calls) and set(operation.calls) <= set(OF_FLOAT16) and operation.ulp == 0
+def _is_arithmetic(operation: Operation, dtype: DType) -> bool:
+    """Would strips that stay in registers have an operation for this one?"""
+    is_chosen = bool(operation.calls) and set(operation.calls) <= {"tt_max_f32", "tt_min_f32"} and operation.ulp == 0
     is_sign = dtype == BFLOAT16 and bool(operation.sign_bit)
     return set(operation.operands) == {dtype} and (operation.is_one_step or is_chosen or is_sign)
+
+
+def _is_own(operation: Operation) -> bool:
+    """Would a CPU that computes with float16 have an operation for this one: exact, or rounded once?"""
+    is_exact = operation.ulp == 0 and set(operation.calls) <= set(OF_FLOAT16)
+    return {*operation.operands, operation.result} <= {FLOAT16, BOOL} and not operation.is_conversion \
+        and (operation.is_one_step or is_exact)
+
+
+def _is_counted(node: Node) -> bool:
+    """Is this a truth value, or one as an integer?"""
+    assert node.dtype is not None
+    is_number = node.op == "apply" and node.args[0].operands == (BOOL,) and np.issubdtype(node.dtype, np.integer)
+    return node.dtype == BOOL or is_number
