@@ -24,7 +24,7 @@ from tinytrace.codegen.ir.statements import (
     nested,
     written,
 )
-from tinytrace.core.dtypes import is_inexact
+from tinytrace.core.dtypes import BOOL, element_size, is_inexact
 
 NARROW = "TT_NARROW"
 """Before a function whose vectors are of 256 bits on Intel's CPUs."""
@@ -44,10 +44,22 @@ LANES = 16
 def attributes(body: Sequence[Stmt]) -> tuple[str, ...]:
     """Return what stands before a function of these statements."""
     lengths = [_extent(stmt.axis) for stmt in nested(body) if isinstance(stmt, For) and stmt.simd]
-    if not lengths or any(map(shows_lanes, nested(body))):
+    if not lengths or any(shows_lanes(stmt) or _splits_masks(stmt) for stmt in nested(body)):
         return ()
     work, moved = _work_and_elements(body, (), is_vectorised=False)
     return (NARROW,) if work < moved or _have_much_left_over(lengths) else ()
+
+
+def _splits_masks(stmt: Stmt) -> bool:
+    """Does it choose between elements of eight bytes by some of one or two?
+
+    A mask for 16 or 32 lanes of these would become masks for four each, which gcc cannot make of it: where vectors are
+    of 256 bits there are none.
+    """
+    nodes = walk(expressions(stmt))
+    return any(node.op == "apply" and node.args[0].chooses and BOOL in node.args[0].operands
+               and element_size(node.args[0].result) >= 8 for node in nodes) \
+        and any(node.op == "load" and element_size(node.args[0].dtype) <= 2 for node in nodes)
 
 
 def _have_much_left_over(lengths: Sequence[int]) -> bool:
