@@ -50,20 +50,22 @@ class Values:
     def __init__(self, jaxpr: Jaxpr) -> None:
         self.jaxpr = jaxpr
         self.kinds: list[Lowered] = []
-        self.maps: list[bool] = []
-        """For each equation, whether it says one element without a loop."""
         self.producers: dict[Var, Producer] = {}
         self.joins = Joins(jaxpr)
         for eqn in jaxpr.eqns:
             kind = self._with_window(eqn, lowered(eqn))
             self.kinds.append(kind)
             self.joins.add(eqn, kind)
-            self.maps.append(is_map(kind, eqn) or self.joins.take_part_in(eqn))
             for k, v in enumerate(eqn.outvars):
-                self.producers[v] = Producer(eqn, kind, k, self.maps[-1])
+                self.producers[v] = Producer(eqn, kind, k, is_map(kind, eqn))
             if isinstance(kind, Spread):
                 for k, part in enumerate(kind.parts):
                     self.producers[part] = Producer(eqn, kind.reduction, k, False)
+        for v in self.joins.decided():
+            self.producers[v] = self.producers[v]._replace(is_map=True)
+        self.maps = [is_map(kind, eqn) or self.joins.take_part_in(eqn)
+                     for kind, eqn in zip(self.kinds, jaxpr.eqns, strict=True)]
+        """For each equation, whether it says one element without a loop."""
         self.level: dict[Var, int] = {}
         """How many folds and whole operations lie behind a value, one after the other."""
         self.cost: dict[Var, int] = {}
