@@ -69,8 +69,10 @@ OWN = "__AVX512FP16__"
 """What compilers say where the CPU computes with float16."""
 OF_FLOAT16 = {"tt_max_f32": "tt_max_f16", "tt_min_f32": "tt_min_f16", "tt_abs_f32": "tt_abs_f16"}
 """For functions of floats those of float16 that csrc/math/halves.h has there."""
-FEWEST, FEWEST_OWN = 128, 16
-"""Shorter loops are left as they are; where the CPU computes with float16, those that are shorter yet."""
+FEWEST, FEWEST_OWN = 32, 16
+"""Shorter loops are left as they are; where the CPU computes with float16, those that are shorter yet. Rows of 32 to
+127 elements take 0.15 to 0.65 of the time in strips (exponentials, rows that are normalised); not those of bfloat16."""
+FEWEST_BFLOAT16 = 128
 LONGEST, LONGEST_FOLD = 1024, 2048
 """Elements of a strip; a loop that folds into a variable is not cut, for its terms would be added in another order."""
 CACHED = 6144
@@ -101,7 +103,7 @@ def _cut(loop: For, taken: set[str]) -> list[Stmt]:
     body = without_variables(whole.body)
     phases = _Phases(whole, body, whole.axis, FLOAT16)
     if extent < FEWEST or not phases.pay() or (phases.folds and extent > LONGEST_FOLD):
-        others = (_in_any_order(whole, body, taken) if extent >= FEWEST else []) or [loop]
+        others = (_in_any_order(whole, body, taken) if extent >= max(FEWEST, FEWEST_BFLOAT16) else []) or [loop]
         is_own = extent >= FEWEST_OWN and not loop.grain and phases.compute() and phases.are_own_operations()
         return [Either(OWN, _after_its_numbers(replace(whole, body=body), taken), others)] if is_own else others
     loop = whole
