@@ -20,7 +20,15 @@ from tinytrace.codegen.plan.equal_groups import LONG, MANY, Outline
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window
 from tinytrace.codegen.plan.partition import Group, Grouping, Root
 from tinytrace.codegen.plan.products import is_small_product
-from tinytrace.codegen.plan.roots import copy_root, map_root, part_root, product_root, reduction_roots, scan_root
+from tinytrace.codegen.plan.roots import (
+    Extremes,
+    copy_root,
+    map_root,
+    part_root,
+    product_root,
+    reduction_roots,
+    scan_root,
+)
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.plan.unit import Unit
 from tinytrace.codegen.schedule.loops import GroupLoops
@@ -41,6 +49,7 @@ class Planner(Scope):
         self._last_effect: list[Group] = []
         self._planned: dict[tuple[Any, ...], tuple[Outline, Nest]] = {}
         """The kernels of groups, by what they have in common with equal ones."""
+        self._extremes: Extremes = {}
         for eqn, kind in zip(self.jaxpr.eqns, self.values.kinds, strict=True):
             self._collect(eqn, kind)
         for atom, target in zip(self.jaxpr.outvars, targets, strict=True):
@@ -76,7 +85,7 @@ class Planner(Scope):
                     root.wide = is_dear or self.values.is_dear_once(v)
                     self.add_root(root)
         elif isinstance(kind, Reduction):
-            for root in reduction_roots(eqn, kind, self.elements):
+            for root in reduction_roots(eqn, kind, self.elements, self._extremes):
                 self.add_root(root)
         elif isinstance(kind, Scan1D):
             self.add_root(scan_root(eqn, kind, self.elements))

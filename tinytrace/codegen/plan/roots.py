@@ -1,6 +1,8 @@
 """The roots of each kind of equation: its loops, and what is computed in them."""
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import linear
@@ -13,6 +15,9 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import is_float
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
 from tinytrace.core.kinds import Contraction, Reduction, Scan1D
+
+Extremes: TypeAlias = dict[tuple[str, tuple[int, ...], int, Node], Var]
+"""Which values are the extremes of what is folded: `x.max(1)` beside `x.argmax(1)`."""
 
 
 def map_root(eqn: JaxprEqn, var: Var, elements: Elements) -> Root:
@@ -28,15 +33,17 @@ def copy_root(elements: Elements, atom: Atom) -> Root:
     return Root(Var(atom.aval), None, shape, len(shape), elements(atom, domain_axes(shape)))
 
 
-def reduction_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[Root]:
-    """A loop over the operand that folds into the result; two for the position of an extreme."""
+def reduction_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements, extremes: Extremes) -> list[Root]:
+    """A loop over the operand that folds into the result; two for the position of an extreme, one if that is known."""
     operand, var = eqn.invars[0], eqn.outvars[0]
     if kind.combine.startswith("arg"):
-        return _position_roots(eqn, kind, elements)
+        return _position_roots(eqn, kind, elements, extremes)
     domain, at = _folded_last(operand.aval, kind.axes)
-    value = elements(operand, at)
+    value, free = elements(operand, at), len(domain) - len(kind.axes)
     eqns = frozenset(eqn.ids) | elements.moved_by(operand, at)
-    return [Root(var, eqn, domain, len(domain) - len(kind.axes), value, kind.combine, eqns=eqns)]
+    if kind.combine in ("max", "min"):
+        extremes.setdefault((kind.combine, domain, free, value), var)
+    return [Root(var, eqn, domain, free, value, kind.combine, eqns=eqns)]
 
 
 def part_root(eqn: JaxprEqn, kind: Spread, k: int, elements: Elements) -> Root:
@@ -52,21 +59,22 @@ def part_root(eqn: JaxprEqn, kind: Spread, k: int, elements: Elements) -> Root:
     return Root(kind.parts[k], eqn, domain, len(kept), value, kind.reduction.combine, eqns=eqns)
 
 
-def _position_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements) -> list[Root]:
+def _position_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements, extremes: Extremes) -> list[Root]:
     """First the extreme, then the smallest position at which it stands; where it is NaN, the first NaN's."""
     operand, var = eqn.invars[0], eqn.outvars[0]
     domain, at = _folded_last(operand.aval, kind.axes)
     free, dtype = len(domain) - 1, var.aval.dtype
     assert isinstance(dtype, np.dtype)
-    extreme = Var(ShapedArray(domain[:free], operand.aval.dtype))
-    value = elements(operand, at)
+    value, combine = elements(operand, at), kind.combine.removeprefix("arg")
+    known = extremes.get((combine, domain, free, value))
+    extreme = known or Var(ShapedArray(domain[:free], operand.aval.dtype))
     position = cast(domain_axes(domain)[-1], dtype)
     none = literal(np.iinfo(dtype).max, dtype)
     found = apply(position_of(operand.aval.dtype, dtype, is_float(operand.aval.dtype)),
                   (value, element(extreme, domain_axes(domain)[:free]), position, none))
     found.eqns = eqns = frozenset(eqn.ids) | elements.moved_by(operand, at)
-    return [Root(extreme, eqn, domain, free, value, kind.combine.removeprefix("arg"), eqns=eqns),
-            Root(var, eqn, domain, free, found, "min", eqns=eqns)]
+    first = [] if known else [Root(extreme, eqn, domain, free, value, combine, eqns=eqns)]
+    return [*first, Root(var, eqn, domain, free, found, "min", eqns=eqns)]
 
 
 def scan_root(eqn: JaxprEqn, kind: Scan1D, elements: Elements) -> Root:
