@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import tinytrace as jax
 from tinytrace import lax
+from tinytrace.passes.simplify import simplify
 from tinytrace.primitives.windows import window_counts
 
 m = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
@@ -148,3 +149,25 @@ def test_extremes_of_windows_are_those_of_rows_and_columns(combine, options, wid
     assert np.shape(want) == counts
     np.testing.assert_array_equal(folded(x), want)
     np.testing.assert_array_equal(jax.jit(folded)(x), want)
+
+
+@pytest.mark.parametrize(("widths", "strides", "padding", "by_members"), [
+    ((5, 5), (1, 1), "SAME", True), ((5, 5), (2, 2), "VALID", True), ((4, 4), (1, 2), "VALID", True),
+    ((7, 7), (3, 3), "SAME", True), ((5, 5), (1, 1), "VALID", False), ((5, 1), (2, 2), "VALID", True),
+    ((12, 1), (2, 1), "VALID", False), ((8, 8), (1, 1), "SAME", False)])
+@pytest.mark.parametrize("dtype", [np.float32, np.int16])
+def test_which_sums_of_windows_are_sums_of_members(widths, strides, padding, by_members, dtype):
+    x = np.random.default_rng(0).integers(-50, 50, (24, 30)).astype(dtype)
+
+    def sums(x):
+        return lax.reduce_window(x, dtype(0), lax.add, widths, strides, padding)
+
+    names = [eqn.primitive.name for eqn in simplify(jax.make_jaxpr(sums)(x)).eqns]
+    assert ("windows" not in names) == by_members
+    low = [pads[0] for pads in lax.padtype_to_pads(x.shape, widths, strides, padding)]
+    wide = np.pad(x, 8)
+    rows, columns = sums(x).shape
+    at = [(8 - low[0] + strides[0] * i, 8 - low[1] + strides[1] * j) for i in range(rows) for j in range(columns)]
+    want = [wide[i:i + widths[0], j:j + widths[1]].sum() for i, j in at]
+    np.testing.assert_array_equal(sums(x), np.reshape(want, (rows, columns)))
+    np.testing.assert_array_equal(jax.jit(sums)(x), np.reshape(want, (rows, columns)))

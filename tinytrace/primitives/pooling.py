@@ -36,8 +36,10 @@ def reduce_window_monoid(operand: Any, init_value: Any, computation: Callable[[A
     return folded(REDUCERS[computation], computation, operand, init_value, "reduce_window", **params)
 
 
-FEWER, FEW = 4, 9
-"""Windows of more members than `FEWER`, which are written out anyway, and up to `FEW` are folded member by member."""
+FEWER, FEW, MANY = 4, 9, 49
+"""Windows of more members than `FEWER`, which are written out anyway, and up to `FEW` are folded member by member; up
+to `MANY`, where windows hang over the edges, or do not lie side by side in a row. Sums of 5x5 take 0.1 to 0.6 of the
+time so, and 1.4 times as much where all windows are whole and neighbours overlap."""
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"sum": add, "max": max, "min": min}
 
 
@@ -62,7 +64,8 @@ class WindowReducer(Composite):
         counts, size = window_counts(np.shape(x), **params), math.prod(params["window_dimensions"])
         if self.combine == "sum" or size <= FEWER or 0 in counts:
             exact = self.combine == "sum" and (dtype_of(x).itemsize >= 4 or is_discrete(dtype_of(x)))
-            return self._fold(x, params, exact and FEWER < size <= FEW and 0 not in counts)
+            most = MANY if _hang_over(params) or _jump(params) else FEW
+            return self._fold(x, params, exact and FEWER < size <= most and 0 not in counts)
         for axis, width in enumerate(params["window_dimensions"]):  # the extreme of extremes of rows
             along = _along(params, axis)
             if width > 1 or window_counts(np.shape(x), **along) != np.shape(x):
@@ -207,6 +210,16 @@ def _picked(x: Any, select_prim: Primitive, **params: Any) -> tuple[Any, Ints]:
     place = arg_p.bind(laid_out, axes=(len(counts),), index_dtype=INT32)
     every = broadcasted_iota(INT32, flat, len(counts))
     return eq(every, broadcast_in_dim(place, flat, tuple(range(len(counts))))), counts
+
+
+def _hang_over(params: dict[str, Any]) -> bool:
+    """Are there windows that are not all in the array?"""
+    return any(low > 0 or high > 0 for low, high in params["padding"])
+
+
+def _jump(params: dict[str, Any]) -> bool:
+    """Do windows move by more than one element along rows?"""
+    return bool(params["window_dimensions"][-1] > 1 and params["window_strides"][-1] > 1)
 
 
 def _along(params: dict[str, Any], axis: int) -> dict[str, Any]:
