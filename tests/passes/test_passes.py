@@ -7,7 +7,7 @@ from hypothesis import given
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import ClosedJaxpr, Literal
+from tinytrace.core.jaxpr import ClosedJaxpr, Literal, Var
 from tinytrace.core.trace import interpreting
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.passes.algebra import algebra
@@ -227,6 +227,18 @@ def test_a_product_that_is_read_transposed_is_made_so():
     assert names(closed) == ["dot_general", "transpose"]
     batched = traced(lambda a: jnp.einsum("bij,bjk->bki", a, a), np.ones((2, 3, 3), np.float32))
     assert names(simplify(batched)) == ["dot_general"]
+
+
+@pytest.mark.parametrize("combine", [jax.lax.max, jax.lax.min])
+@pytest.mark.parametrize("number", [-128.0, 0.0, -0.0, np.nan, np.inf, -np.inf])
+def test_a_known_number_stands_second(combine, number):
+    y = np.array([-200, -128, -0.0, 0.0, 1, np.inf, -np.inf, np.nan], np.float32)
+    closed = simplify(traced(lambda y: combine(np.float32(number), y), y))
+    assert all(isinstance(eqn.invars[0], Var) for eqn in closed.eqns)
+    want = np.asarray(combine(y, np.float32(number)))
+    got = np.asarray(jax.jit(lambda y: combine(np.float32(number), y))(y))
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
 
 
 def test_fold_computes_with_arrays_full_of_a_number():

@@ -68,13 +68,18 @@ def _minus_zero(eqn: JaxprEqn, makers: Makers) -> Atom | None:
     return eqn.invars[0] if _is(y, 0) and not np.signbit(np.asarray(y.val, np.float64)) else None  # type: ignore[union-attr]
 
 
-def _beside_extreme(eqn: JaxprEqn, makers: Makers) -> Atom | None:
-    """The greater one of x and what nothing is below is x, for NaN too: softmax asks for it."""
+def _beside_extreme(eqn: JaxprEqn, makers: Makers) -> Atom | JaxprEqn | None:
+    """The greater one of x and what nothing is below is x, for NaN too: softmax asks for it.
+
+    A number stands second, where C knows that it is one: three operations of `max(-128, x)`, and not seven.
+    """
     dtype = eqn.outvars[0].aval.dtype
     if is_complex(dtype):
         return None
     extreme = identity(eqn.primitive.name, dtype)
     x, y = (_number(atom, makers) for atom in eqn.invars)
+    if isinstance(x, Literal) and not isinstance(y, Literal) and not _is(x, extreme):
+        return eqn.replace(invars=eqn.invars[::-1])
     return eqn.invars[0] if _is(y, extreme) else eqn.invars[1] if _is(x, extreme) else None
 
 
