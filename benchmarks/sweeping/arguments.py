@@ -32,7 +32,8 @@ def positions(size: int, below: int) -> Any:
 def square(size: int, dtype: Any) -> Any:
     """Return a matrix of about `size` elements that can be inverted."""
     n = max(2, math.isqrt(size))
-    return (numbers((n, n), dtype, 0.5, 1.0) + np.eye(n, dtype=dtype) * n).astype(dtype)
+    most = n if np.dtype(dtype).itemsize > 1 else min(n, 100)  # of a byte
+    return (numbers((n, n), dtype, 0.5, 1.0) + np.eye(n, dtype=dtype) * most).astype(dtype)
 
 
 def _x(n: int, d: Any) -> Any:
