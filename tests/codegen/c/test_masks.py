@@ -31,3 +31,26 @@ def test_bits_are_those_of_numpy(function, dtype):
     (bits(3), 0), (lambda x: x & 7, 0), (lambda x: x[:, None] & x[:16], 0), (bits(40), 0)])
 def test_which_masks_are_hidden(function, hidden):
     assert jax.jit(function).lower(X).as_text().count(HIDDEN) == hidden
+
+
+C = (X[:600] / 2.0 ** 30 - 1 + 1j * (X[1:601] / 2.0 ** 30 - 1)).astype(np.complex64).reshape(6, 100)
+SPECIAL = np.array([0, np.inf, np.nan, -0.0 + 1j, np.inf * 1j, 2], np.complex64)
+ROWS = {
+    "a quotient by a number": lambda x: x / x[3, 5], "quotients by rows": lambda x: x / x[:, :1],
+    "a choice for a row": lambda x: jnp.where((x[:, :1].real > 0) & (x[:, 1:2].real < 0.5), x, 2 * x),
+    "of bytes": lambda x: jnp.where((x[:, :1].real > 0) | (x[:, 1:2].real < 0), x.real > 1, x.imag > 1),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_truth_values_of_rows_choose_in_vectors(name):
+    assert "_flag != 0.0f)" in jax.jit(ROWS[name]).lower(C).as_text()
+    x = np.concatenate([C, C])
+    x[:6, 0] = x[6:, 50] = SPECIAL
+    with jax.disable_jit():
+        want = np.asarray(ROWS[name](jnp.asarray(x)))
+    np.testing.assert_allclose(jax.jit(ROWS[name])(x), want, rtol=1e-6)
+
+
+def test_comparisons_choose_as_they_are():
+    assert "_flag" not in jax.jit(lambda x: jnp.where(x[:, :1].real > 0, x, 2 * x)).lower(C).as_text()

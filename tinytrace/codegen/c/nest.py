@@ -17,7 +17,7 @@ from tinytrace.codegen.c.formulas import Text, assigned, spelled_formula
 from tinytrace.codegen.c.grouped_loads import has_grouped_loads
 from tinytrace.codegen.c.halves import moved, stored
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
-from tinytrace.codegen.c.masks import hide_masks
+from tinytrace.codegen.c.masks import hide_masks, keep_outside
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.types import array_type, narrowed, row_declaration, variable_type, widened
 from tinytrace.codegen.c.vector_width import attributes
@@ -308,7 +308,7 @@ class NestWriter:
                     if node.op == "where" and any(x in made or x in changed or (x.op == "load" and x.args[0] in arrays)
                                                   for x in walk([node])):
                         continue
-                    code.keep(node)
+                    keep_outside(code, node, loop)
 
     # --- threads -----------------------------------------------------------------------------------------------
 
