@@ -19,7 +19,7 @@ def text_of(function, n=5000, dtype=np.float32):
 
 @pytest.mark.parametrize("name", FOLDS)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
-@pytest.mark.parametrize("n", [511, 512, 1001, 100_003])
+@pytest.mark.parametrize("n", [33, 200, 511, 512, 1001, 100_003])
 def test_the_extreme_is_found_wherever_it_lies(name, dtype, n):
     function = jax.jit(FOLDS[name])
     random = np.random.default_rng(n)
@@ -31,9 +31,10 @@ def test_the_extreme_is_found_wherever_it_lies(name, dtype, n):
         np.testing.assert_array_equal(np.asarray(function(x)), want)
 
 
-@pytest.mark.parametrize("place", [0, 300, 999, 1002])
-def test_a_nan_is_seen_in_every_part(place):
-    x = np.arange(1003, dtype=np.float32)
+@pytest.mark.parametrize(("n", "place"), [(1003, 0), (1003, 300), (1003, 999), (1003, 1002), (100, 83), (100, 99),
+                                          (40, 39)])
+def test_a_nan_is_seen_in_every_part(n, place):
+    x = np.arange(n, dtype=np.float32)
     x[place] = np.nan
     assert np.isnan(jax.jit(jnp.max)(x))
     assert jax.jit(jnp.argmax)(x) == place
@@ -44,6 +45,21 @@ def test_there_are_four_variables():
     assert "reduction(max: b_max, b_max_1, b_max_2, b_max_3)" in text
     assert "a[i0 + 74976]" in text  # the last of four parts, which begins where a vector does
     assert "for (int64_t i0 = 0; i0 < 32; i0++)" in text
+    assert "a[i0 + 1000]" not in text_of(jnp.max, 1003)
+    assert "a[i0 + 955]" in text_of(jnp.max, 1003)  # 43 are left over, and taken as 48
+
+
+def test_what_vectors_leave_over_is_the_last_vector_once_more():
+    text = text_of(jnp.max, 100)
+    assert text.count("reduction(max: b_max)") == 2
+    assert "for (int64_t i0 = 0; i0 < 96; i0++)" in text
+    assert "a[i0 + 84]" in text
+    assert "#ifdef" not in text
+    assert "a[i0 + 184]" in text_of(lambda x: (x > 1).any(), 200).partition("#else")[0]  # eight: a vector of 256 bits
+    assert "#ifdef" not in text_of(jnp.max, 208)
+    with jax.enable_x64(True):
+        assert "#ifdef" not in text_of(jnp.max, 200, np.int64)
+    assert text_of(lambda x: (x * 2).sum(), 100).count("for (") == 1
 
 
 @pytest.mark.parametrize("function", [

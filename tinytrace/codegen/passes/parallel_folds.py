@@ -9,6 +9,12 @@ A CPU begins two maxima in each cycle, but the next one in the same variable has
 else waits most of its time. Only where the order of a fold is nobody's business: maxima, minima, and, or; never sums of
 floats.
 
+What vectors leave over of a shorter loop, a row of 200, is the last vector once more: to take an element in twice
+changes none of these folds, and gcc takes what is left over in one by one.
+
+    for i < 200: m = max(m, x[i])    is    for i < 192: m = max(m, x[i])
+                                           for i < 16: m = max(m, x[184 + i])
+
 Products of complex numbers, of which compilers make no vectors where they are folded, are those of 64 lanes:
 
     for i < 1000: p *= x[i]    is    for j < 64: p_lanes[j] = 1
@@ -27,9 +33,9 @@ from tinytrace.codegen.ir.nodes import Node, axis, literal, load, local, number,
 from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.reductions import identity
 from tinytrace.codegen.ir.rewriting import Replacement
-from tinytrace.codegen.ir.statements import Buffer, Combine, Declare, For, Row, Stmt, Store, expressions
+from tinytrace.codegen.ir.statements import Buffer, Combine, Declare, Either, For, Row, Stmt, Store, expressions
 from tinytrace.codegen.passes.strips import map_vector_loops, without_variables
-from tinytrace.core.dtypes import is_complex
+from tinytrace.core.dtypes import element_size, is_complex
 
 PARTS = 4
 """Variables in the place of one."""
@@ -37,6 +43,8 @@ FEWEST = 512
 """Iterations from which the parts are longer than what ends them."""
 ALIGNED = 16
 """Parts have a multiple of so many elements: they begin where vectors do."""
+WIDE = 64
+"""Bytes of a vector of 512 bits; what fills those of half as many is left as it is where there are no wider ones."""
 LANES = 64
 """Products of complex numbers: eight vectors of 512 bits, none of which waits for another."""
 MOST_STEPS = 8
@@ -51,9 +59,11 @@ def fold_side_by_side(kernels: Sequence[Kernel]) -> list[Kernel]:
 
 def _in_parts(loop: For) -> list[Stmt]:
     extent = int(loop.axis.args[1])
-    if extent < FEWEST or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
+    if extent < 2 * ALIGNED or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
         return [loop]
     folds = [stmt for stmt in without_variables(loop.body) if isinstance(stmt, Combine)]
+    if extent < FEWEST:
+        return _overlapping(loop, folds) if extent % ALIGNED and _have_any_order(folds, loop) else [loop]
     if _are_complex_products(folds, loop):
         return _in_lanes(loop, folds)
     if not _wait(folds, loop):
@@ -61,17 +71,31 @@ def _in_parts(loop: For) -> list[Stmt]:
     size, name = extent // PARTS // ALIGNED * ALIGNED, str(loop.axis.args[0])
     places = [fold.place for fold in folds if isinstance(fold.place, Node)]
     variables = [[_part(place, k) if k else place for place in places] for k in range(PARTS)]
-    lane, rest = axis(name, size), axis(name, extent - PARTS * size)
+    lane, rest = axis(name, size), axis(name, -(-(extent - PARTS * size) // ALIGNED) * ALIGNED)
     body = [Combine(variable, fold.op, fold.value) for k in range(PARTS)
             for variable, fold in zip(variables[k], _at(folds, loop, k * size, lane), strict=True)]
     result: list[Stmt] = [Declare(variable, _start(variable, fold.op)) for k in range(1, PARTS)
                           for variable, fold in zip(variables[k], folds, strict=True)]
     result.append(For(lane, number(0), number(size), body, True, loop.independent))
     if rest.args[1]:
-        left = _at(folds, loop, PARTS * size, rest)
+        left = _at(folds, loop, extent - int(rest.args[1]), rest)
         result.append(For(rest, number(0), number(rest.args[1]), left, True, loop.independent))
     return [*result, *(Combine(place, fold.op, variables[k][j]) for k in range(1, PARTS)
                        for j, (place, fold) in enumerate(zip(places, folds, strict=True)))]
+
+
+def _overlapping(loop: For, folds: Sequence[Combine]) -> list[Stmt]:
+    """Return a loop as one over whole vectors and one over the last of them, which takes some elements in again."""
+    extent, name = int(loop.axis.args[1]), str(loop.axis.args[0])
+    whole, last = axis(name, extent // ALIGNED * ALIGNED), axis(name, ALIGNED)
+    read = [node.args[0] for node in walk(root for fold in folds for root in expressions(fold)) if node.op == "load"]
+    row = extent * min((element_size(buffer.dtype) for buffer in read), default=1)
+    if row % WIDE == 0:
+        return [loop]
+    result: list[Stmt] = [
+        For(lane, number(0), number(lane.args[1]), list(_at(folds, loop, begin, lane)), True, loop.independent)
+        for lane, begin in ((whole, 0), (last, extent - ALIGNED))]
+    return result if row % (WIDE // 2) else [Either("__AVX512F__", result, [loop])]
 
 
 def _are_complex_products(folds: Sequence[Combine], loop: For) -> bool:
@@ -104,11 +128,15 @@ def _in_lanes(loop: For, folds: Sequence[Combine]) -> list[Stmt]:
 
 def _wait(folds: Sequence[Combine], loop: For) -> bool:
     """Does a loop fold in any order, and is there little else to do meanwhile?"""
+    return SLOW.intersection(fold.op for fold in folds) != set() and _have_any_order(folds, loop)
+
+
+def _have_any_order(folds: Sequence[Combine], loop: For) -> bool:
+    """Does a loop do nothing but fold, in any order and however often an element, and little besides?"""
     variables = [fold.place for fold in folds]
     nodes = walk(root for fold in folds for root in expressions(fold))
     return (bool(folds) and len({*variables}) == len(loop.body) - sum(isinstance(s, Declare) for s in loop.body)
             and all(isinstance(variable, Node) for variable in variables)
-            and SLOW.intersection(fold.op for fold in folds) != set()
             and ANY_ORDER.issuperset(fold.op for fold in folds)
             and not any(node in variables or node.op == "where" for node in nodes)
             and len(folds) + sum(steps(node.args[0]) for node in nodes if node.op == "apply") <= MOST_STEPS)

@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import linear
-from tinytrace.codegen.ir.nodes import Node, axis, local, number
+from tinytrace.codegen.ir.cost import steps
+from tinytrace.codegen.ir.nodes import Node, axis, local, number, walk
 from tinytrace.codegen.ir.reductions import fold_of
 from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive, Row, Stmt, Store
 from tinytrace.codegen.schedule.lane_simd import LaneSimd
 from tinytrace.codegen.schedule.simd_axis import lanes_pay, packed, packed_rows
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, folds, replace, result_of, start_of, variable
-from tinytrace.core.dtypes import is_float
+from tinytrace.core.dtypes import is_complex, is_float
 from tinytrace.records import replace as replaced
 
 BLOCK = 256
@@ -33,6 +34,14 @@ FEWEST_ITERATIONS = 8
 """A block of a loop around others has at least so many iterations."""
 MOST_BLOCKS = 32
 """So many blocks at most are added one by one; more are blocks of blocks."""
+
+LANES = 16
+"""Elements of four bytes in a vector of 512 bits."""
+LEAST_REST = 4
+"""What a loop leaves over is one vector less wide, if it is so many elements and has a loop of its own. Otherwise gcc
+computes it element by element: exp of rows of 200 takes twice as long as of rows of 192."""
+DEAR = 8
+"""Steps of what is folded, from which that is worth it: not for a maximum, nor for a sum of elements."""
 
 Into: TypeAlias = Callable[[Node], Node]
 """Which variable is folded into, for that of a result."""
@@ -87,7 +96,7 @@ class InnerSimd:
             return [*before, *(stmt for task in stage.tasks for stmt in self._leaf(task, into)), *after]
         a = stage.inner[depth]
         inside = self._in_blocks(stage, depth, a, into) if _loses_digits(stage.tasks, depth) \
-            else [self._loop(stage, depth, a, into)]
+            else self._loops(stage, depth, a, into)
         return [*before, *inside, *after]
 
     def _in_blocks(self, stage: StagePlan, depth: int, a: Node, into: Into) -> list[Stmt]:
@@ -96,7 +105,7 @@ class InnerSimd:
         terms = math.prod(int(b.args[1]) for b in stage.inner[depth + 1:])
         least = max(FEWEST_ITERATIONS, BLOCK // max(1, terms))
         if extent < MANY_BLOCKS * least:
-            return [self._loop(stage, depth, a, into)]
+            return self._loops(stage, depth, a, into)
         size = least
         while extent > size * MOST_BLOCKS:
             size *= MOST_BLOCKS
@@ -121,6 +130,16 @@ class InnerSimd:
         return [*(Declare(partial(x), start_of(x, op)) for x, op, _ in folded),
                 *self._in_blocks(stage, depth, a, partial),
                 *(Combine(into(x), op, partial(x)) for x, op, _ in folded)]
+
+    def _loops(self, stage: StagePlan, depth: int, a: Node, into: Into) -> list[Stmt]:
+        """Return the loop over `a`, or that over whole vectors and that over what they leave over."""
+        extent = int(a.args[1])
+        rest = extent % LANES
+        if depth < len(stage.inner) - 1 or extent < 2 * LANES or rest < LEAST_REST or not _is_dear(stage.tasks):
+            return [self._loop(stage, depth, a, into)]
+        whole, last = axis(a.args[0], extent - rest), axis(a.args[0], rest)
+        return [self._loop(_at(stage, a, whole), depth, whole, into),
+                *self._partial_fold(_at(stage, a, linear(extent - rest, [(last, 1)])), depth, last, into, "rest")]
 
     def _loop(self, stage: StagePlan, depth: int, a: Node, into: Into) -> Stmt:
         """Return the loop over `a`, which is the stage's at `depth` or a part of it."""
@@ -173,6 +192,18 @@ def _loses_digits(tasks: Sequence[Task], depth: int) -> bool:
     roots = [task.root for task in tasks]
     return all(task.depth <= depth for task in tasks if task.root.combine) and any(
         root.combine in ("sum", "sub") and not root.running and is_float(root.var.aval.dtype) for root in roots)
+
+
+def _is_dear(tasks: Sequence[Task]) -> bool:
+    """Do tasks fold values that take more steps each than it takes to begin and to end a loop?
+
+    Dot products of complex numbers, which have many steps, become one call (`passes/complex_dots.py`).
+    """
+    if any(task.root.running for task in tasks) or not any(task.root.combine for task in tasks):
+        return False
+    roots = [root for task in tasks for root in ([v for _, _, v in folds(task)] if task.root.combine else [task.value])]
+    operations = [node.args[0] for node in walk(roots) if node.op == "apply"]
+    return sum(map(steps, operations)) > DEAR and not any(is_complex(operation.result) for operation in operations)
 
 
 def has_clause(task: Task) -> bool:
