@@ -47,3 +47,30 @@ def test_a_sum_of_products_is_that_of_rounded_products():
     """What is added is what the product alone gives, so jit agrees with one operation after the other."""
     x = numbers()
     assert np.array_equal(jax.jit(WAITING["squares"])(x), jnp.sum(jnp.asarray(x) * x, 1))
+
+
+def rows(function, n, dtype=np.int8):
+    return jax.jit(function).lower(jax.ShapeDtypeStruct((1000, n), dtype)).as_text()
+
+
+@pytest.mark.parametrize(("function", "n", "dtype"), [
+    (lambda x: x.sum(1), 10, np.int8), (lambda x: x.sum(1), 31, np.int32), (lambda x: x.sum(1), 9, np.bool_),
+    (lambda x: jnp.count_nonzero(x, 1), 10, np.float32),
+])
+def test_short_rows_are_folded_one_by_one(function, n, dtype):
+    text = rows(function, n, dtype)
+    assert f"#pragma GCC unroll {n}\n" in text
+    assert "reduction(" not in text
+    x = np.random.default_rng(n).integers(-100, 100, (1000, n)).astype(dtype)
+    want = np.count_nonzero(x, 1) if dtype == np.float32 else x.sum(1, dtype=np.int32)
+    np.testing.assert_array_equal(jax.jit(function)(x), want)
+
+
+@pytest.mark.parametrize(("function", "n", "dtype"), [
+    (lambda x: x.sum(1), 32, np.int8),  # long enough
+    (lambda x: x.sum(1), 10, np.float32),  # would be added in another order
+    (lambda x: jnp.count_nonzero(x, 1), 10, np.float16),  # is dear to convert
+    (lambda x: (x * x * x + x * 2 - 7 // (x + 300)).sum(1), 10, np.int32),
+])
+def test_other_folds_stay(function, n, dtype):
+    assert "#pragma GCC unroll" not in rows(function, n, dtype)

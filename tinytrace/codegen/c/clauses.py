@@ -1,12 +1,18 @@
 """What compilers are told of loops that become vectors: what these fold into; that short ones inside are unrolled."""
 from __future__ import annotations
 
-from tinytrace.codegen.ir.cost import waits_for_folds
-from tinytrace.codegen.ir.nodes import Node
-from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive
+from tinytrace.codegen.ir.arithmetic import constant_of
+from tinytrace.codegen.ir.cost import steps, waits_for_folds
+from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive, expressions
 from tinytrace.codegen.passes.short_axes import LONGEST
-from tinytrace.core.dtypes import is_complex
+from tinytrace.core.dtypes import is_complex, is_half, is_inexact
 from tinytrace.core.monoids import monoids
+
+MOST_OF_A_ROW = 31
+"""Elements of a row that is folded one by one."""
+MOST_STEPS = 6
+"""What is computed and folded for each of them, at most."""
 
 
 def pragma_of(loop: For, is_inside_vectors: bool) -> str:
@@ -16,8 +22,33 @@ def pragma_of(loop: For, is_inside_vectors: bool) -> str:
     """
     if is_inside_vectors and not loop.simd and int(loop.axis.args[1]) <= LONGEST:
         return f"#pragma GCC unroll {max(2, int(loop.axis.args[1]))}"
+    if loop.simd and folds_few(loop):
+        return f"#pragma GCC unroll {loop.axis.args[1]}"
     clause = reduction_clause(loop) if loop.simd else None
     return "" if clause is None else f"#pragma omp simd{clause}"
+
+
+def folds_few(loop: For) -> bool:
+    """Does a loop add so few integers, and does so little with each, that one after the other is the shortest way?
+
+    To put vectors together takes longer than the sum of a short row, and the next row need not wait for it: sums of
+    rows of 10 bytes take 0.1 of the time unrolled. Sums of floats keep their order.
+    """
+    extent = int(loop.axis.args[1])
+    if not 2 <= extent <= MOST_OF_A_ROW or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
+        return False
+    folds = [stmt for stmt in loop.body if isinstance(stmt, Combine)]
+    nodes = walk(root for stmt in loop.body for root in expressions(stmt))
+    named = [stmt for stmt in loop.body if isinstance(stmt, Declare) and stmt.fixed]
+    return (bool(folds) and len(folds) + len(named) == len(loop.body)
+            and all(isinstance(fold.place, Node) and _counts(fold.place, fold.op) for fold in folds)
+            and len(folds) + sum(steps(node.args[0]) for node in nodes if node.op == "apply") <= MOST_STEPS
+            and not any(node.dtype is not None and is_half(node.dtype) for node in nodes))
+
+
+def _counts(variable: Node, op: str) -> bool:
+    assert variable.dtype is not None
+    return op == "sum" and not is_inexact(variable.dtype)
 
 
 def chained(loop: For) -> frozenset[Node]:
