@@ -57,6 +57,9 @@ def test_loops_over_a_few_points_carry_the_vectors(function, points):
     (lambda x: x.astype(np.uint8)[:, None] == jnp.arange(8, dtype=np.uint8), True),
     (lambda x: FLOATS[:, None] > jnp.arange(10.0), False),  # of floats there are masks
     (lambda x: x[:, None] == x[:10], False), (lambda x: nn.one_hot(x, 10), False),
+    (lambda x: (x[:, None] >> jnp.arange(8) & 1).astype(jnp.uint8), True),
+    (lambda x: (x[:, None] >> jnp.arange(10) & 1).astype(jnp.uint8), False),  # each distance is another operation
+    (lambda x: (x[:, None] * jnp.arange(10)).astype(jnp.int8), False),
     (lambda x: jnp.maximum(x[:, None], x[:800].reshape(100, 8).repeat(10, 0)).astype(np.int8), False)])
 def test_rows_of_bytes_that_are_made_of_one_element_are_short(function, is_around):
     x = np.random.default_rng(3).integers(0, 20, 1000).astype(np.int32)

@@ -37,7 +37,7 @@ from tinytrace.codegen.ir.statements import (
     with_body,
 )
 from tinytrace.codegen.passes.strips import without_variables
-from tinytrace.core.dtypes import is_half, is_integer
+from tinytrace.core.dtypes import BOOL, is_half, is_integer
 from tinytrace.records import replace
 
 SHORT = 4
@@ -107,19 +107,25 @@ def _is_around_short(loop: For) -> bool:
 
 
 def _makes_rows_of_bytes(loop: For, inside: Sequence[Stmt]) -> bool:
-    """Are rows of bytes made of one element each, eight of them, or of wider integers and the place in the row?
+    """Are rows of bytes made of one element each: eight of them, or truth values of wider integers and their places?
 
     Other rows of bytes are a vector each, if a short one, and read as such.
     """
-    stores = [stmt.place for stmt in inside if isinstance(stmt, (Store, Combine))]
-    if not all(not isinstance(place, Node) and place[0].dtype.itemsize == 1 for place in stores):
+    stores = [stmt for stmt in inside if isinstance(stmt, (Store, Combine))]
+    if not all(not isinstance(stmt.place, Node) and stmt.place[0].dtype.itemsize == 1 for stmt in stores):
         return False
     axes = {stmt.axis for stmt in inside if isinstance(stmt, For)}
     loads = [node for node in walk(root for stmt in inside for root in expressions(stmt)) if node.op == "load"]
     along = [node for node in loads if not axes.isdisjoint(node.axes)]
     if _iterations(loop.body) == BYTES_OF_A_WORD:
         return not any(loop.axis in node.axes for node in along)
-    return not along and any(is_integer(node.args[0].dtype) and node.args[0].dtype.itemsize > 1 for node in loads)
+    return not along and all(map(_is_truth_value, stores)) \
+        and any(is_integer(node.args[0].dtype) and node.args[0].dtype.itemsize > 1 for node in loads)
+
+
+def _is_truth_value(stmt: Stmt) -> bool:
+    value = stmt.value if isinstance(stmt, Store) else None
+    return value is not None and BOOL in (value.dtype, *(child.dtype for child in value.children[:1]))
 
 
 def _was_around_short(loop: For) -> bool:
