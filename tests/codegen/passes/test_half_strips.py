@@ -58,6 +58,8 @@ PROGRAMS = {
     "choices": (lambda x: jnp.where(x > 0, x * x, x + 1) * x, X),
     "functions": (lambda x: jnp.tanh(x) * jnp.exp(-x * x), EVERY),
     "backwards": (lambda x: x[::-1] * x + 1, X),
+    "moved backwards": (lambda x: (x[::-1], x.sum(), x * 2), X),
+    "moved from a table": (lambda x: (x[::3], x[:1000].sum(), x[1:1001] * 2), X),
     "strides": (lambda x: x[::3] * x[:1000] + 1, X),
     "a padded edge": (lambda x: jnp.pad(x, 3) * 2, X),
     "between edges": (jnp.gradient, EVERY),

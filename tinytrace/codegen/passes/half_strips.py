@@ -205,8 +205,10 @@ class _Phases:
         return node.op == "load" and node.dtype == self.dtype and stride_along(node.args[1], self.lane) == 1
 
     def _is_narrowed(self, stmt: Store) -> bool:
+        """Is a strip stored? Not what is read backwards, or at other distances, and stored as it is."""
+        is_moved = stmt.value.op == "load" and not self._is_widened(stmt.value)
         return isinstance(stmt.place, tuple) and stmt.place[0].dtype == self.dtype and self.lane in stmt.value.axes \
-            and stride_along(stmt.place[1], self.lane) == 1
+            and stride_along(stmt.place[1], self.lane) == 1 and not is_moved
 
     def pay(self) -> bool:
         """May the loop be cut, and is there something to convert?"""
