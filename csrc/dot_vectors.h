@@ -61,16 +61,17 @@ WITH_DOTS static void add_by_vectors(enum element type, const struct group_steps
 /* Has the CPU these instructions, and are they worth it? Intel's take two cycles each: a product of 512^3 takes 1.9 times as
    long with them as with floats (Sapphire Rapids without tile registers), on AMD's Zen 4 and 5 half as long. */
 static int32_t has_dot_vectors(void) {
+    enum { NONE, SLOW, FAST };
     static _Atomic int32_t found = -1;
     int32_t has = atomic_load_explicit(&found, memory_order_relaxed);
     if (has < 0) {
         unsigned a, b, c, d;
-        has = vector_level() >= 4 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 5 & 1;
-        has += has && !__builtin_cpu_is("intel");
+        has = vector_level() >= 4 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 5 & 1 ? FAST : NONE;
+        if (has && __builtin_cpu_is("intel")) has = SLOW;
         atomic_store_explicit(&found, has, memory_order_relaxed);
     }
     int32_t hidden = atomic_load_explicit(&tiles_hidden, memory_order_relaxed);
-    return hidden == 1 ? has > 0 : !hidden && has > 1;
+    return hidden == 1 ? has != NONE : !hidden && has == FAST;
 }
 #endif
 #endif

@@ -119,6 +119,25 @@ def test_pieces_of_a_volume_and_of_a_kernel_with_holes():
     np.testing.assert_allclose(jax.jit(convolved)(x, w), found, rtol=2e-5, atol=4e-4)
 
 
+@pytest.mark.parametrize(("moved", "is_gathered"), [
+    (lambda x: x[:, ::-1], False), (lambda x: jnp.broadcast_to(x[:, :1], x.shape), False),
+    (lambda x: x[:, :, ::-1], True), (lambda x: jnp.broadcast_to(x[:, :, :1], x.shape), True)])
+def test_rows_that_do_not_rise_are_gathered(moved, is_gathered):
+    """An image upside down, or of one row, is read as it lies; one that is mirrored, or of one column, is not."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((8, 40, 60, 16)).astype(np.float32)
+    w = rng.standard_normal((3, 3, 16, 24)).astype(np.float32)
+
+    def convolved(x, w):
+        return jax.lax.conv_general_dilated(moved(x), w, (1, 1), "VALID", dimension_numbers=LAYOUTS[0])
+
+    text = generated(convolved, x, w).source.text
+    assert ("panel[" in text, "gemm_taps(" in text) == (is_gathered, not is_gathered)
+    still = np.asarray(moved(jnp.asarray(x)))
+    found = sum(still[:, i:i + 38, j:j + 58].astype(np.float64) @ w[i, j] for i in range(3) for j in range(3))
+    np.testing.assert_allclose(jax.jit(convolved)(x, w), found, rtol=2e-5, atol=4e-4)
+
+
 @pytest.mark.parametrize("strides", [(1, 1), (2, 1), (1, 2)])
 @pytest.mark.parametrize("n", [3, 1])
 def test_rows_with_many_channels_are_multiplied_where_they_lie(strides, n):

@@ -212,8 +212,8 @@ def _pieces(operand: Operand, other: Matrix, features: int) -> _Pieces | None:
         return None
     offset, row, channels = operand.value.args[1], operand.rows[-1], operand.columns[-1]
     stride = stride_along(offset, row) if row.op == "axis" else None
-    if stride is None or channels.op != "axis" or stride_along(offset, channels) != 1:
-        return None
+    if stride is None or stride <= 0 or channels.op != "axis" or stride_along(offset, channels) != 1:
+        return None  # rows read backwards, or one place again and again, are gathered: a BLAS wants them to rise
     merged = _terms_in_order(operand.value, operand.columns)
     taps = operand.columns[-merged - 1] if merged < len(operand.columns) else number(0)
     tap = stride_along(offset, taps) if taps.op == "axis" else None
