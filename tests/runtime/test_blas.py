@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -208,6 +209,30 @@ def test_rows_in_pieces(real, beta, m, n, k, taps, lda, tap):
     wanted = windows.reshape(m, taps * k).astype(np.float64) @ b + 2 * beta
     np.testing.assert_allclose(c[:, :n], wanted, rtol=0, atol=np.finfo(dtype).eps * 64 * (taps * k + 1) ** 0.5)
     assert (c[:, n:] == 2).all()
+
+
+def test_rows_in_pieces_without_memory_to_gather_them():
+    """A BLAS gets the product of each piece then, and adds them."""
+    m, n, k, taps = 400_000, 4, 20, 5
+    rng = np.random.default_rng(0)
+    image = rng.integers(-3, 4, m * 4 + taps * 100 + k).astype(np.float32)
+    b, c = rng.integers(-3, 4, (taps * k, n)).astype(np.float32), np.zeros((m, n), np.float32)
+    windows = np.lib.stride_tricks.as_strided(image, (m, taps, k), (16, 400, 4))
+    wanted = windows.reshape(m, taps * k) @ b  # of so small integers, so in any order
+    sizes = np.array([m, n, k, taps, 100, 4, n, n], np.int64)
+    program = load(product_of_taps("float"))
+
+    def multiply_in_little_memory() -> bool:
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        limit = used + m * taps * k * 4 // 2
+        lib.tt_blas_set_way(0)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        with pytest.raises(MemoryError):
+            np.empty((m, taps * k), np.float32)
+        program([x.ctypes.data for x in (sizes, np.zeros(1, np.float32), image, b, c)])
+        return bool((c == wanted).all())
+
+    assert in_child(multiply_in_little_memory) == (0, "True")
 
 
 @pytest.mark.usefixtures("cut")

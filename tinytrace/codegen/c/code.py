@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tinytrace.codegen.c.clamps import clamped, clamps_words, position
 from tinytrace.codegen.c.comments import NamesInC, PendingComment
-from tinytrace.codegen.c.complex_products import formula_in
 from tinytrace.codegen.c.counters import narrowing
 from tinytrace.codegen.c.far_pairs import element
 from tinytrace.codegen.c.formulas import Text, spelled_operation
+from tinytrace.codegen.c.formulas_in_loops import formula_in
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
 from tinytrace.codegen.c.own_float16 import OwnFloat16
 from tinytrace.codegen.c.types import is_exact, is_plain, rounded, variable_type

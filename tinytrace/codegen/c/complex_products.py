@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import functools
 
-from tinytrace.codegen.c.formulas import own_float16
-from tinytrace.codegen.c.known_quotients import known_quotient
 from tinytrace.codegen.ir.cost import steps
 from tinytrace.codegen.ir.nodes import Node, walk
 from tinytrace.codegen.ir.statements import Declare, For, Store, expressions
@@ -27,12 +25,10 @@ MOST_STEPS = 8
 """In a loop. Ten steps of a Mandelbrot set, with magnitudes, take 1.35 times the time."""
 
 
-def formula_in(loop: For | None, node: Node, is_own: bool) -> Formula:
-    """Return the formula of an operation inside of `loop`; is_own: of float16 that the CPU computes with."""
-    if is_own:
-        return own_float16(node.args[0].formula)
-    if not (_is_product(node) and loop is not None and _stores_few_products(loop)):
-        return known_quotient(loop, node) or node.args[0].formula
+def complex_product(loop: For | None, node: Node) -> Formula | None:
+    """Return how a product of complex numbers is written, if the vectors of its loop hold the parts as they lie."""
+    if not _is_product(node) or loop is None or not _stores_few_products(loop):
+        return None
     return _with_signs(node.dtype)
 
 
