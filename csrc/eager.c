@@ -92,7 +92,7 @@ PyTypeObject EagerType = {
     .tp_basicsize = sizeof(Eager), .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_new = eager_new,
     .tp_dealloc = eager_dealloc, .tp_traverse = eager_traverse, .tp_getset = eager_getset};
 
-/* NumPy's function that sorts integers of a type in place; it asks nothing of Python. Those before NumPy 2 are slow. */
+/* NumPy's function that sorts numbers of a type in place; it asks nothing of Python. Those before NumPy 2 are slow. */
 static uintptr_t quicksort_of(int type) {
     if (PyArray_RUNTIME_VERSION < NPY_2_0_API_VERSION)
         return 0;
@@ -111,7 +111,11 @@ PyObject *set_numpy(PyObject *module, PyObject *args) {
         return NULL;
     if (import_numpy() < 0)
         return NULL;
-    ((void (*)(uintptr_t, uintptr_t))(uintptr_t)set_quicksorts)(quicksort_of(NPY_UINT32), quicksort_of(NPY_UINT64));
+    static const int types[] = {NPY_UINT32, NPY_INT32, NPY_FLOAT32, NPY_UINT64, NPY_INT64, NPY_FLOAT64};
+    uintptr_t functions[sizeof types / sizeof *types];
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+        functions[k] = quicksort_of(types[k]);
+    ((void (*)(const uintptr_t *))(uintptr_t)set_quicksorts)(functions);
     Py_XSETREF(as_ndarray, Py_NewRef(asarray));
     Py_XSETREF(quiet_context, Py_NewRef(quiet));
     Py_RETURN_NONE;

@@ -49,7 +49,10 @@ struct pair {
     uint64_t position;
 };
 
+static int32_t prefers_signed; /* has the CPU AVX2 alone? */
 static int32_t can_be_wide, gathers_wide; /* has the CPU vectors that put chosen items side by side, and are they used? */
+
+enum { UNSIGNED, SIGNED, FLOAT, TYPES }; /* NumPy has a function for each */
 
 static int32_t ceil_of(int32_t a, int32_t b) { return (a + b - 1) / b; }
 
@@ -78,6 +81,11 @@ static int64_t copy_nan_last(const void *in, void *out, int64_t n, struct order 
         put_bits(out, (bits & ~o.sign) > o.infinity ? last++ : place++, o.bytes, bits);
     }
     return place;
+}
+
+/* How many ranges of n items are sorted side by side. */
+static int64_t ranges_of(int64_t n) {
+    return tt_inside_loop() || tt_threads() == 1 ? 1 : least(least(MOST_RANGES, tt_threads()), n / LEAST_PART);
 }
 
 #define NAME(suffix) u32_##suffix
@@ -123,17 +131,21 @@ static int32_t compresses_slowly(void) {
 
 /* NumPy's quicksorts have vectors of AVX-512 and AVX2 (x86-simd-sort); those without are slower than radix.inc, and so is
    AVX2's for many long items. Zen 4 uses them for what networks sort, and merges that. */
-void tt_set_quicksorts(uintptr_t u32, uintptr_t u64) {
+void tt_set_quicksorts(const uintptr_t *functions) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     int32_t is_wide = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     int32_t is_slow = is_wide && compresses_slowly();
-    can_be_wide = gathers_wide = is_wide;
+    can_be_wide = gathers_wide = is_wide, prefers_signed = !is_wide;
     u32_most_quick = is_slow ? IN_A_NETWORK / 4 : is_wide || __builtin_cpu_supports("avx2") ? INT64_MAX : 0;
     u64_most_quick = is_slow ? IN_A_NETWORK / 8 : is_wide ? INT64_MAX : __builtin_cpu_supports("avx2") ? MANY : 0;
     u32_most_merged = is_slow ? MERGED / 4 : 0, u64_most_merged = is_slow ? MERGED / 8 : 0;
+    u32_most_whole = u32_most_quick, u64_most_whole = is_slow ? u64_most_quick : u32_most_quick;
 #endif
-    u32_quicksort = (quicksort_function)u32, u64_quicksort = (quicksort_function)u64;
+    for (int32_t k = 0; k < TYPES; k++) {
+        u32_quicksorts[k] = (quicksort_function)functions[k];
+        u64_quicksorts[k] = (quicksort_function)functions[TYPES + k];
+    }
 }
 
 int32_t tt_sort_set_wide(int32_t yes) {
@@ -142,9 +154,10 @@ int32_t tt_sort_set_wide(int32_t yes) {
     return before;
 }
 
-void tt_sort_set_lengths(int64_t quick, int64_t merged) {
+void tt_sort_set_lengths(int64_t quick, int64_t merged, int64_t typed) {
     u32_most_quick = quick / 4, u64_most_quick = quick / 8;
     u32_most_merged = merged / 4, u64_most_merged = merged / 8;
+    u32_most_whole = typed / 4, u64_most_whole = typed / 8;
 }
 
 /* --- values alone -------------------------------------------------------------------------------------------------- */

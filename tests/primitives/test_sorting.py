@@ -34,12 +34,13 @@ def same_bits(got, want):
 @pytest.fixture
 def distributed():
     """A function after whose call everything is distributed by digits, until the test ends."""
-    yield lambda: lib.tt_set_quicksorts(0, 0)
+    yield lambda: lib.tt_set_quicksorts(ffi.new("uintptr_t[6]"))
     set_quicksorts()
 
 
-QUICK = {"here": None, "everywhere": (2 ** 63 - 1, 0), "merged": (2048, 8192)}
-"""For how many bytes there are quicksorts: on this CPU, with AVX-512's vectors, and on Zen 4."""
+QUICK = {"here": None, "everywhere": (2 ** 63 - 1, 0, 2 ** 63 - 1), "by keys": (2 ** 63 - 1, 0, 0),
+         "merged": (2048, 8192, 2048)}
+"""For how many bytes there are quicksorts: on this CPU, with AVX-512's vectors, for keys alone, and on Zen 4."""
 
 
 @pytest.fixture(params=QUICK)
@@ -288,17 +289,19 @@ def test_the_number_of_threads_is_not_seen():
 @pytest.mark.parametrize("n", [41, 257, 513, 1000, 1025, 2047, 5000, 150_001])
 @pytest.mark.usefixtures("quick")
 def test_a_quicksort_of_the_host_gives_what_distributing_gives(distributed, n, threads):
-    x = [elements(np.float32, (n,), kind) for kind in ("few", "close", "any")]
-    x += [np.sort(x[2])[::-1].copy(), elements(np.int32, (n,), "any"), elements(np.float16, (n,), "any"),
-          np.zeros(n, np.uint32), elements(np.uint32, (n,), "few")]
+    x = [elements(dtype, (n,), kind) for dtype in (np.float32, np.float64) for kind in ("few", "close", "any")]
+    x += [np.sort(x[2])[::-1].copy(), np.sort(np.abs(x[1])), elements(np.float16, (n,), "any")]
+    integers = np.int32, np.uint32, np.int64, np.uint64
+    x += [elements(dtype, (n,), kind) for dtype in integers for kind in ("few", "any")]
     sort = jax.jit(lambda x: [(jax.lax.sort(part), jax.numpy.argsort(part), jax.numpy.lexsort([part[::-1], part]))
                               for part in x])
     before = num_threads()
     set_num_threads(threads)
     try:
-        with_vectors = sort(x)
-        distributed()
-        without = sort(x)
+        with jax.enable_x64():
+            with_vectors = sort(x)
+            distributed()
+            without = sort(x)
     finally:
         set_num_threads(before)
     for got, want in zip(with_vectors, without, strict=True):
