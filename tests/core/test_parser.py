@@ -1,5 +1,6 @@
 """`parse_jaxpr(str(jaxpr))` prints the same and computes the same: for all programs of the goldens and strategies."""
 import contextlib
+import functools
 import json
 import re
 import subprocess
@@ -26,6 +27,7 @@ IN_NO_REGISTRY = re.compile(r"\b(?:inspect_sharding|rng_uniform|threefry2x32)\b|
 START = re.compile(r"^(?:let [\w.]+ = )?\{ lambda ", re.MULTILINE)
 
 
+@functools.cache
 def golden_programs():
     """Every jaxpr that stands in a golden file, once.
 
@@ -64,10 +66,10 @@ def programs_in(text):
 def end_of_program(text, start):
     """The place behind the brace that closes the program, which is the last of those that `let ... in` joins."""
     depth = 0
-    for i in range(start, len(text)):
-        depth += (text[i] == "{") - (text[i] == "}")
-        if text[i] == "}" and depth == 0 and not re.match(r" in\s", text[i + 1:i + 5]):
-            return i + 1
+    for brace in re.compile("[{}]").finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0 and not re.match(r" in\s", text[brace.end():brace.end() + 4]):
+            return brace.end()
     raise AssertionError(f"a golden program does not end: {text[start:start + 80]}")
 
 

@@ -149,8 +149,8 @@ class _Parser:
 
     def known(self, jaxpr: Jaxpr) -> Jaxpr:
         """Return the same shared program if it was read before: it is written out where it stands before its `let`."""
-        key = self.key(jaxpr)
-        return self.programs.setdefault(key, jaxpr) if key in self.shared else jaxpr
+        key = self.key(jaxpr) if self.shared else None  # mostly there are none: to print takes as long as to read
+        return self.programs.setdefault(key, jaxpr) if key is not None and key in self.shared else jaxpr
 
     def key(self, jaxpr: Jaxpr) -> ProgramKey:
         return tuple(map(id, (*jaxpr.constvars, *jaxpr.invars))), str(jaxpr)
@@ -179,7 +179,7 @@ class _Parser:
         primitive = registry[name]
         params = primitive.parse_params(dict(self.params()) if self.accept("[") else {})
         words = []
-        while not (self.at_end() or self.follows(";") or self.follows("}") or self.match(_NEXT)):
+        while not self.match(_NEXT):
             words.append(self.atom_word())
         return JaxprEqn(self.operands(words, params, outvars), outvars, primitive, params)
 
@@ -217,7 +217,7 @@ class _Parser:
             if match is None:
                 raise self.error("a parameter")
             self.position = match.end()
-            text = self.balanced(ahead=True)
+            text = "" if self.follows("{") else self.balanced(ahead=True)
             is_text = match[1] == "name" or (match[1] == "axis_name" and text.isidentifier())
             if match[1] in _PROGRAMS and text.isidentifier() and text not in self.hoisted:
                 raise self.error(f"a program, but no `let` before it defines {text!r}")
@@ -283,18 +283,20 @@ class _Parser:
 
     def balanced(self, ahead: bool = False) -> str:
         """Read up to the next white space, comma or closing bracket that no bracket encloses."""
-        self.skip_space()
-        depth, start = 0, self.position
-        for i in range(start, len(self.text)):
+        plain = self.match(_PLAIN)
+        start, end = self.position, self.end_of_brackets() if plain is None else plain.end()
+        if not ahead:
+            self.position = end
+        return self.text[start:end]
+
+    def end_of_brackets(self) -> int:
+        depth = 0
+        for i in range(self.position, len(self.text)):
             char = self.text[i]
             if depth == 0 and (char.isspace() or char in "])},"):
-                break
+                return i
             depth += (char in "([{<") - (char in ")]}>" and self.text[i - 1] != "-")
-        else:
-            i = len(self.text)
-        if not ahead:
-            self.position = i
-        return self.text[start:i]
+        return len(self.text)
 
     def close(self, jaxpr: Jaxpr) -> ClosedJaxpr:
         if self.inside_record and (shared := self.by_text.get(str(jaxpr))):
@@ -313,8 +315,8 @@ class _Parser:
     # --- the cursor ---
 
     def skip_space(self) -> None:
-        while self.position < len(self.text) and self.text[self.position].isspace():
-            self.position += 1
+        if self.text[self.position:self.position + 1].isspace():
+            self.position = _SPACE.match(self.text, self.position).end()  # type: ignore[union-attr]
 
     def at_end(self) -> bool:
         self.skip_space()
@@ -361,14 +363,16 @@ class _Parser:
         return JaxprSyntaxError(f"line {line}: expected {wanted} at {found!r}")
 
 
-_END = re.compile(r"in \(")
+_END, _SPACE = re.compile(r"in \("), re.compile(r"\s*")
 _KEY = re.compile(r"(\w+)=")
 _PROGRAMS = {"jaxpr", "call_jaxpr", "fun_jaxpr", "fwd_jaxpr"}
 _WORD = re.compile(r"[^\s{}();,=\[\]]+")
 _COMPLEX = re.compile(r"\([^\s(),]+j\)")
 """A complex number with two parts: (1+2j)."""
-_NEXT = re.compile(r"\w+:[\w<>]+\[|in \(|[\w-]+\[")
-"""What cannot be an operand: the binders of the next equation, the end, an equation without results."""
+_NEXT = re.compile(r"\Z|[;}]|\w+:[\w<>]+\[|in \(|[\w-]+\[")
+"""What cannot be an operand: an end, the binders of the next equation, an equation without results."""
+_PLAIN = re.compile(r"[^\s,()\[\]{}<>]*(?=[\s,)\]}]|\Z)")
+"""A value without brackets, as most are."""
 
 _NUMBERS: dict[type, tuple[str, str | None]] = {bool: ("b", "bool"), int: ("iu", "int32"), float: ("f", "float32"),
                                                 complex: ("c", "complex64")}
