@@ -94,7 +94,8 @@ def test_statics_and_jitted_functions(model, capsys):
     assert "{ lambda" in run(capsys, "jaxpr", "tinytrace.nn:selu", "--arg", "2.0", "--simplified")[1]
 
 
-def test_why_compares_with_an_earlier_call(model, capsys):
+def test_why_compares_with_an_earlier_call(model, capsys, fresh_store):
+    fresh_store("own")
     _, value = answer(capsys, "why", f"{model}:jitted", "--arg", "f32[9]", "--seen", "f32[8]")
     assert not value["hit"]
     assert value["diff"][0]["path"] == "x.shape"
@@ -142,7 +143,8 @@ def test_run_ends_as_the_script_does(text, code, tmp_path, capsys):
     assert run(capsys, "run", tmp_path / "script.py")[0] == code
 
 
-def test_the_doctor_finds_all_well(capsys):
+def test_the_doctor_finds_all_well(capsys, fresh_store):
+    fresh_store("own")  # that of the tests has ten thousand entries, which the doctor reads
     code, out, _ = run(capsys, "doctor")
     assert code == 0, out
     assert out.endswith("All is well.\n")
@@ -150,8 +152,8 @@ def test_the_doctor_finds_all_well(capsys):
     assert {"compiler", "processor", "threads", "store", "BLAS", "self-test"} <= {check["name"] for check in checks}
 
 
-@pytest.mark.usefixtures("fresh_store")
-def test_the_doctor_says_what_is_missing_and_how_to_get_it(capsys):
+def test_the_doctor_says_what_is_missing_and_how_to_get_it(capsys, fresh_store):
+    fresh_store("own")
     jax.config.update("compiler", "/no/such/compiler")
     code, out, _ = run(capsys, "doctor")
     assert code == 1
@@ -171,7 +173,8 @@ def test_completion_knows_every_command(shell, capsys):
     assert {"doctor", "run", *ON_FUNCTIONS} <= set(dict(completion._words(parser(), ""))[""])
 
 
-def test_colours_only_in_terminals_that_want_them(monkeypatch, capsys):
+def test_colours_only_in_terminals_that_want_them(monkeypatch, capsys, fresh_store):
+    fresh_store("own")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
