@@ -136,9 +136,9 @@ def _styled(piece: str | Marked, use_color: bool) -> str:
 
 
 def _width(piece: Piece) -> int:
-    if isinstance(piece, str):
+    if type(piece) is str:
         return len(piece)
-    return len(piece.flat) if isinstance(piece, Break) else piece.width
+    return len(piece.flat) if type(piece) is Break else piece.width  # type: ignore[union-attr]
 
 
 def _holds_two_lines_of_notes(group: Group) -> bool:

@@ -285,8 +285,11 @@ def _joined(words: list[str], separator: str) -> Piece:
         return words[0] if words else ""
     pieces: list[Piece] = [words[0]]
     for word in words[1:]:
-        pieces += [separator, Group([Break(indent=2)]), word] if separator else [Group([Break(indent=2)]), word]
+        pieces += [separator, _GAP, word] if separator else [_GAP, word]
     return Group(pieces)
+
+
+_GAP = Group([Break(indent=2)])  # one for all: no group around it moves it
 
 
 def _hoisted(top: Jaxpr) -> dict[Jaxpr, str]:
