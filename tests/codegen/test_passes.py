@@ -40,6 +40,7 @@ from tinytrace.codegen.passes import (
     prefetch,
     quotients,
     repeated_divisors,
+    short_sums,
     streaming_stores,
     streams,
     strips,
@@ -77,6 +78,7 @@ def small(monkeypatch):
         (backward_reads, "FEWEST", 4), (backward_reads, "LONGEST", 8),
         (complex_dots, "FEWEST", 4), (near_positions, "BLOCKS", {1: 16, 2: 16}), (near_positions, "FEWEST", 4),
         (parallel_folds, "FEWEST", 4), (parallel_folds, "ALIGNED", 1), (repeated_divisors, "FEWEST", 4),
+        (short_sums, "BLOCKS", {"bool": 16, "int8": 16, "uint8": 32}), (short_sums, "FEWEST", 4),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)
 
@@ -114,6 +116,8 @@ PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in 
     "powers": (lambda x: jnp.vander(x, 6), golden.i32(100)),
     "a product of complex numbers": (jnp.prod, jax.ShapeDtypeStruct((200,), np.complex64)),
     "a place among bytes": (lambda x: jnp.argmin(x * 2), jax.ShapeDtypeStruct((50,), np.int8)),
+    "a count": (jnp.count_nonzero, jax.ShapeDtypeStruct((50,), np.int8)),
+    "sums of bytes": (lambda x: x.sum(1), jax.ShapeDtypeStruct((5, 40), np.uint8)),
     "places among truth values": (lambda x: jnp.argmax(x, 1), jax.ShapeDtypeStruct((5, 16), np.bool_)),
     "a complex dot product": (jnp.vdot, *2 * [jax.ShapeDtypeStruct((50,), np.complex64)]),
     "a backward reading": (lambda x, i: x[::-1] * i - x, f32(50), jax.ShapeDtypeStruct((50,), np.int8)),

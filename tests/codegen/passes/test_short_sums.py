@@ -1,0 +1,63 @@
+"""Sums of truth values and of bytes: what blocks hold at most, and every length around them."""
+import re
+
+import numpy as np
+import pytest
+
+import tinytrace as jax
+from tinytrace import numpy as jnp
+from tinytrace.config import enable_x64
+
+EXTREMES = {"bool": [1], "int8": [-128, 127], "uint8": [255]}
+
+
+def text_of(function, *shape, dtype=np.bool_):
+    return jax.jit(function).lower(jax.ShapeDtypeStruct(shape, dtype)).as_text()
+
+
+@pytest.mark.parametrize("dtype", EXTREMES)
+@pytest.mark.parametrize("n", [1, 31, 32, 100, 127, 128, 129, 255, 256, 257, 385, 1000, 100_003])
+def test_blocks_of_the_greatest_numbers_have_room(dtype, n):
+    total = jax.jit(jnp.sum)
+    for number in EXTREMES[dtype]:
+        assert total(np.full(n, number, dtype)) == number * n
+
+
+@pytest.mark.parametrize("dtype", [*EXTREMES, "int16"])
+@pytest.mark.parametrize("shape", [(7, 100), (7, 500), (3, 4, 2100), (2, 300_000)])
+@pytest.mark.parametrize("axis", [0, -1, None])
+def test_along_rows_and_columns(dtype, shape, axis):
+    x = np.random.default_rng(0).integers(-100, 100, shape).astype(dtype)
+    np.testing.assert_array_equal(jax.jit(jnp.count_nonzero, static_argnums=1)(x, axis), np.count_nonzero(x, axis))
+    np.testing.assert_array_equal(jax.jit(jnp.sum, static_argnums=1)(x, axis), x.sum(axis, np.int32))
+
+
+@pytest.mark.parametrize("kind", ["int32", "uint32", "int64"])
+def test_of_other_types(kind):
+    with enable_x64(True):
+        x = np.random.default_rng(0).integers(-100, 100, 3000).astype(np.int8)
+        assert jax.jit(lambda x: x.sum(dtype=kind))(x) == x.astype(kind).sum(dtype=kind)
+
+
+def test_conversions_on_the_way_count():
+    with enable_x64(True):
+        x = np.full(300, -1, np.int8)
+        assert jax.jit(lambda x: x.astype(np.uint32).astype(np.int64).sum())(x) == 300 * (2 ** 32 - 1)
+        assert jax.jit(lambda x: x.astype(np.int16).astype(np.int64).sum())(x) == -300
+        assert jax.jit(lambda x: x.astype(np.uint8).astype(np.int64).sum())(x) == 300 * 255
+        assert jax.jit(lambda x: x.astype(np.float16).astype(np.int64).sum())(x) == -300
+
+
+@pytest.mark.parametrize(("dtype", "short", "block"), [("bool", "uint8", 128), ("int8", "int16", 256),
+                                                       ("uint8", "uint16", 256)])
+def test_blocks_are_added_up_in_short_integers(dtype, short, block):
+    text = text_of(jnp.sum, 5000, dtype=dtype)
+    assert re.search(rf"{short}_t \w+_short = .*\n.*\n *for \(int64_t i0 = 0; i0 < {block};", text)
+
+
+@pytest.mark.parametrize(("function", "dtype"), [
+    (jnp.sum, np.int16), (jnp.mean, np.bool_), (lambda x: x[:31].sum(), np.bool_), (jnp.max, np.int8),
+    (lambda x: jnp.sum(x, dtype=np.int8), np.int8),
+], ids=["wide", "a mean", "short", "extremes", "as narrow"])
+def test_other_loops_stay(function, dtype):
+    assert "_short" not in text_of(function, 5000, dtype=dtype)
