@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tinytrace.control_flow.scan import scan_p
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
 from tinytrace.primitives.contraction import dot_general_p
 from tinytrace.primitives.shaping import transpose_p
 
@@ -21,12 +21,16 @@ def loop_layout(closed: ClosedJaxpr) -> ClosedJaxpr:
     if not any(eqn.primitive is scan_p for eqn in closed.jaxpr.eqns):
         return closed
     eqns: list[JaxprEqn] = []
+    turned_back: dict[Atom, Atom] = {}
+    """For each transpose of a matrix, and each matrix that is transposed, the other one."""
     for eqn in closed.jaxpr.eqns:
-        eqns += _laid_out(eqn) if eqn.primitive is scan_p else [eqn]
+        if eqn.primitive is transpose_p and tuple(eqn.params["permutation"]) == (1, 0):
+            turned_back.update({eqn.outvars[0]: eqn.invars[0], eqn.invars[0]: eqn.outvars[0]})
+        eqns += _laid_out(eqn, turned_back) if eqn.primitive is scan_p else [eqn]
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
 
 
-def _laid_out(eqn: JaxprEqn) -> list[JaxprEqn]:
+def _laid_out(eqn: JaxprEqn, turned_back: dict[Atom, Atom]) -> list[JaxprEqn]:
     """Return a scan and, before it, the transposes of matrices that its body reads by rows."""
     body = eqn.params["jaxpr"]
     consts = body.jaxpr.invars[:eqn.params["num_consts"]]
@@ -34,13 +38,15 @@ def _laid_out(eqn: JaxprEqn) -> list[JaxprEqn]:
     eqns = [_by_columns(inner, consts, turned) for inner in body.jaxpr.eqns]
     if not turned or eqn.params["length"] < 2:
         return [eqn]
-    before, operands = [], []
+    before: list[JaxprEqn] = []
+    operands: list[Atom] = []
     for v in turned:
         outside = eqn.invars[consts.index(v)]
-        result = Var(turned[v].aval)
-        order = {"permutation": (1, 0)}
-        before.append(JaxprEqn([outside], [result], transpose_p, order, source=eqn.source, ids=eqn.ids))
-        operands.append(result)
+        if outside not in turned_back:
+            turned_back[outside] = result = Var(turned[v].aval)
+            order = {"permutation": (1, 0)}
+            before.append(JaxprEqn([outside], [result], transpose_p, order, source=eqn.source, ids=eqn.ids))
+        operands.append(turned_back[outside])
     inner = body.jaxpr.replace(invars=[*turned.values(), *body.jaxpr.invars], eqns=eqns)
     params = {**eqn.params, "jaxpr": ClosedJaxpr(inner, body.consts), "num_consts": len(turned) + len(consts),
               "linear": (False,) * len(turned) + tuple(eqn.params["linear"])}

@@ -17,6 +17,7 @@ from tinytrace.passes.inline import inline
 from tinytrace.passes.loop_layout import loop_layout
 from tinytrace.passes.melding import meld_calls
 from tinytrace.passes.membership import look_members_up
+from tinytrace.passes.outer_products import multiply_outer_products
 from tinytrace.passes.product_layout import product_layout
 from tinytrace.passes.selection import select_from_sorts
 from tinytrace.passes.sorted_positions import read_positions
@@ -27,7 +28,7 @@ Dropped: TypeAlias = dict[int, str]
 
 PASSES: tuple[Pass, ...] = (inline, fold, algebra, cse, floors, ask_bits_by_masks, meld_calls, select_from_sorts,
                             look_members_up, read_positions, fold_rows_first, dce, leave_vectors_out, product_layout,
-                            loop_layout)
+                            multiply_outer_products, loop_layout)
 _REASONS: dict[Pass, str] = {
     inline: "a call: the equations inside stand for it", fold: "folded: computed while compiling",
     algebra: "the same as an operand: a step that changes nothing", dce: "dead: nobody needs its results"}

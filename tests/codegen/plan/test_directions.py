@@ -35,3 +35,17 @@ def test_folds_the_same_way_share_their_loops():
 
 def test_small_arrays_share_their_loops_whatever_the_way():
     assert len(list(jax.jit(lambda x: (x.sum(0), x.max(1))).lower(np.ones((8, 8), np.float32)).kernels)) == 1
+
+
+def test_what_stores_rows_is_no_loop_over_sums_of_columns():
+    def step(a, b, x, y):
+        v = x @ a
+        return b + v[:, None] * y + y[:, None] * x, v
+
+    a, x = np.random.default_rng(0).integers(-9, 9, (96, 96)).astype(np.float32), np.arange(96, dtype=np.float32)
+    text = jax.jit(step).lower(a, a, x, x).as_text()
+    assert "lane" in text
+    assert "a[i0 + 96 * i1]" not in text
+    for found, want in zip(jax.jit(step)(a, a, x, x), step(a, a, x, x), strict=True):
+        np.testing.assert_array_equal(found, want)
+    checked(step, a, a, x, x, inputs=[a, a, x, x])

@@ -127,3 +127,20 @@ def test_what_is_padded_is_there_before_much_of_it_is_read_at_computed_places(fu
     checked(function, x, at, inputs=[x, at])
     want, = in_numpy(function, x, at)
     np.testing.assert_allclose(jax.jit(function)(x, at), want, 1e-6)
+
+
+def spread(x, times):
+    """Each element goes to five places, scaled: the gradient of a filter along rows."""
+    return sum(jnp.pad(x * k, ((0, 0), (j, 4 - j))) for j, k in enumerate(times))
+
+
+@pytest.mark.parametrize(("function", "is_kept"), [
+    (lambda x: spread(jnp.exp(x), range(1, 6)), True), (lambda x: spread(x + 1, range(1, 6)), False),
+    (lambda x: jnp.pad(jnp.exp(x) * 2, ((0, 0), (0, 4))), False)])
+def test_what_is_read_at_several_distances_is_computed_once(function, is_kept):
+    x = np.random.default_rng(0).standard_normal((24, 40)).astype(np.float32)
+    source = generated(function, x).source
+    assert (source.workspace > 0) == is_kept
+    checked(function, x, inputs=[x])
+    want, = in_numpy(function, x)
+    np.testing.assert_allclose(jax.jit(function)(x), want, 1e-5)

@@ -2,7 +2,9 @@
 
 Sums of rows and sums of columns of a square matrix have the same extents, and could share their loops. One of the two
 would take an element of each line of the array, and have driven the line out before it takes the next: six times as
-long, and thirty times for the three sums of a cube. So each is a loop of its own, in the order that suits it.
+long, and thirty times for the three sums of a cube. So each is a loop of its own, in the order that suits it. What
+stores rows runs in no loop over the sums across them: each of these would be a column of its own then, where sums of
+columns are added up side by side.
 """
 from __future__ import annotations
 
@@ -20,9 +22,12 @@ Ways: TypeAlias = "dict[object, set[bool]]"
 
 
 class Folding(Protocol):
-    """What folds."""
+    """What folds, or is stored."""
 
     along: Ways
+    combine: str
+    domain: tuple[int, ...]
+    free: int
 
 
 def ways(value: Node, axes: Sequence[Node]) -> Ways:
@@ -47,3 +52,10 @@ def ways(value: Node, axes: Sequence[Node]) -> Ways:
 def crosses(fold: Folding, others: Iterable[Folding]) -> bool:
     """Does `fold` go along the rows of an array that one of the `others` goes across, or the other way round?"""
     return any(way != other.along.get(source, way) for other in others for source, way in fold.along.items())
+
+
+def turns(outer: int, fold: Folding, other: Folding) -> bool:
+    """Would `fold` take an element of each row in a turn of `outer` loops, inside which `other` stores rows?"""
+    across = bool(fold.along) and all(way == {False} for way in fold.along.values())
+    inner = other.domain[outer:]
+    return across and fold.free == outer and not other.combine and bool(inner) and inner[-1] >= LONG

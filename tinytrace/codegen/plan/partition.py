@@ -16,7 +16,7 @@ from typing import TypeAlias
 from tinytrace.codegen.ir.arithmetic import rebuild
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, own_by, rewrite, walk
 from tinytrace.codegen.ir.reductions import accumulator_type
-from tinytrace.codegen.plan.directions import Ways, crosses, ways
+from tinytrace.codegen.plan.directions import Ways, crosses, turns, ways
 from tinytrace.codegen.plan.elements import Index, domain_axes
 from tinytrace.codegen.plan.polynomials import is_around
 from tinytrace.core.dtypes import is_float
@@ -226,6 +226,8 @@ class Grouping:
         if any(self.home[v][0] is group and self.is_cut(v, root.var) for v, _ in root.reads):
             return None
         outer, first = self._shared_loops(root, group)
+        if any(turns(outer, root, r) or turns(outer, r, root) for r in group.roots):
+            return None
         around = len(group.stages) > 1 and not group.outer  # then the second stage is for sums around totals alone
         for k in range(first, 1 if around else len(group.stages)):
             if _same_loops(group.stages[k][0], root):

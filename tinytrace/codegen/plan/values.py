@@ -8,7 +8,7 @@ remember.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, index_of, stride_along, terms_of
@@ -38,8 +38,8 @@ FEW = 16
 FOLD = 4
 """Steps that a fold counts, besides those of what it folds."""
 
-Place: TypeAlias = tuple[tuple[int, ...], int]
-"""Where a value is read: the extents of the loops, and how many folds lie behind what they compute."""
+Place: TypeAlias = tuple[tuple[int, ...], Hashable]
+"""Where a value is read: the extents of the loops, how many folds lie behind what they compute, and at which index."""
 Reads: TypeAlias = dict[Place, int]
 """How often a value is read at each place."""
 
@@ -190,9 +190,11 @@ class Values:
                 continue
             is_row = isinstance(kind, Reduction) and is_inexact(x.aval.dtype)  # of integers few are worth a vector
             times = terms(eqn) if is_row and not self.joins.take_part_in(eqn) else 1
+            moved = _moved(eqn, kind, x) if isinstance(kind, IndexMap) and self.cost[x] else ()
             for loop, count in loops.items():
                 count *= max(times, 1)
-                _count(here, loop, times_each(x.aval.size, loop[0], count) if isinstance(kind, IndexMap) else count)
+                _count(here, (loop[0], (loop[1], moved)) if moved else loop,
+                       times_each(x.aval.size, loop[0], count) if isinstance(kind, IndexMap) else count)
             if is_asked_for(eqn, kind, x, self.producers) or (
                     self.cost[x] >= REMEMBERING and not self.joins.take_part_in(eqn)
                     and _needs_again(eqn, kind, x) and not self._is_written_out(eqn, x)):
@@ -278,6 +280,24 @@ def _is_joined(eqn: JaxprEqn, axes: Index, at: list[Node], x: Var) -> bool:
         return False
     alone = {terms[0][0] for _, terms in map(terms_of, at) if len(terms) == 1 and abs(terms[0][1]) == 1}
     return all(i in alone for i in axes if i.op == "axis")
+
+
+def _moved(eqn: JaxprEqn, kind: IndexMap, x: Var) -> tuple[Node, ...]:
+    """Return at which elements of `x` a loop over the result reads it; () if these are its own, or what is joined.
+
+    What is read at two distances, as by the pads of a stencil's gradient, is computed at each of them.
+    """
+    if sum(bool(operand.aval.shape) for operand in eqn.invars) > 1:
+        return ()
+    found: list[Node] = []
+
+    def read(atom: Atom, at: Index) -> Node:
+        found.extend(at if atom is x else ())
+        return local("", atom.aval.dtype)
+
+    axes = domain_axes(eqn.outvars[0].aval.shape)
+    kind.element(wrapped(axes), reader(eqn, read))
+    return () if found == list(axes) else tuple(found)
 
 
 def _count(reads: Reads, loop: Place, times: int = 1) -> None:
