@@ -68,6 +68,7 @@ def small(monkeypatch):
         (streaming_stores, "LARGER_THAN_CACHES", 256), (prefetch, "LARGER_THAN_CACHES", 256), (prefetch, "LEAST", 16),
         (prefetch, "LARGER_THAN_SECOND_CACHE", 256), (streams, "LARGER_THAN_SECOND_CACHE", 256), (streams, "PAGE", 32),
         (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "CHUNKS", 4), (scatter, "USES", 1),
+        (scatter, "USES_OF_EXTREMES", 1),
         (inner_simd, "BLOCK", 16), (column_folds, "GROUP_ROWS", 8), (loop_fission, "LONG_CHAIN", 6),
         (kinds, "SMALL_PRODUCT", 64), (kinds, "SMALL_IN_BATCH", 8), (gemm, "LEAST_GATHERED", 64),
         (panels, "PANEL", 96), (panels, "FEWEST", 4), (panels, "MOST", 8),

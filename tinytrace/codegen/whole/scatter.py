@@ -33,6 +33,8 @@ CHUNKS = 16
 """So many chunks at most have elements of their own."""
 USES = 4
 """At least so many updates there are for each element of each chunk."""
+USES_OF_EXTREMES = 64
+"""So many, where updates bound elements: CPUs guess wrongly whether one of the first few is beyond those before it."""
 OWN_BYTES = 256 * 1024
 """The elements of a chunk stay in a core's cache."""
 
@@ -56,7 +58,7 @@ def scatter(scope: Scope, eqn: JaxprEqn, kind: Scatter) -> list[Kernel]:
     op = "" if kind.combine == "set" else propagating(UPDATES[kind.combine], out.aval.dtype)
     ends = [(a, number(a.args[1])) for a in loops]
     body = _updates(ends, (result, offset), value, inside, op)
-    if op and duration(body) >= WORTH_SPREADING and _pays(loops, result):
+    if op and duration(body) >= WORTH_SPREADING and _pays(loops, result, kind.combine):
         body = _in_chunks(ends, (result, offset), value, inside, op)
     return [copy, Nest(scope.equations(eqn), body=body)]
 
@@ -99,11 +101,12 @@ def _in_strips(a: Node, end: Node, body: list[Stmt]) -> list[Stmt]:
         For(lane, number(0), stop, before, simd=True, independent=True), For(lane, number(0), stop, after)])]
 
 
-def _pays(loops: Sequence[Node], result: Buffer) -> bool:
+def _pays(loops: Sequence[Node], result: Buffer, combine: str) -> bool:
     """Are there many updates for few elements, and iterations of the outermost loop for each chunk?"""
     count = math.prod(a.args[1] for a in loops)
+    uses = USES_OF_EXTREMES if combine in ("max", "min") else USES
     return result.dtype != BOOL and accumulator_type(result.dtype) == result.dtype and result.nbytes <= OWN_BYTES \
-        and count >= USES * CHUNKS * result.size and loops[0].args[1] >= USES * CHUNKS
+        and count >= uses * CHUNKS * result.size and loops[0].args[1] >= USES * CHUNKS
 
 
 def _in_chunks(loops: Sequence[tuple[Node, Node]], target: tuple[Buffer, Node], value: Node, inside: Node,
