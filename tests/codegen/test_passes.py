@@ -46,6 +46,7 @@ from tinytrace.codegen.passes import (
     strips,
     threads,
     tiling,
+    woven_rows,
 )
 from tinytrace.codegen.schedule import column_folds, inner_simd
 from tinytrace.codegen.whole import gemm, panels, scatter
@@ -68,7 +69,7 @@ def small(monkeypatch):
         (streaming_stores, "LARGER_THAN_CACHES", 256), (prefetch, "LARGER_THAN_CACHES", 256), (prefetch, "LEAST", 16),
         (prefetch, "LARGER_THAN_SECOND_CACHE", 256), (streams, "LARGER_THAN_SECOND_CACHE", 256), (streams, "PAGE", 32),
         (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "CHUNKS", 4), (scatter, "USES", 1),
-        (scatter, "USES_OF_EXTREMES", 1),
+        (scatter, "USES_OF_EXTREMES", 1), (woven_rows, "FEWEST", 4), (woven_rows, "LONGEST", 8),
         (inner_simd, "BLOCK", 16), (column_folds, "GROUP_ROWS", 8), (loop_fission, "LONG_CHAIN", 6),
         (kinds, "SMALL_PRODUCT", 64), (kinds, "SMALL_IN_BATCH", 8), (gemm, "LEAST_GATHERED", 64),
         (panels, "PANEL", 96), (panels, "FEWEST", 4), (panels, "MOST", 8),
@@ -112,6 +113,7 @@ PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in 
     "sums of rows": (lambda x: x.sum(1), f32(18, 32)),
     "a loop of rows": (lambda x: jax.lax.map(lambda row: jnp.cumsum(jnp.sin(row)) / row[0], x), f32(5, 40)),
     "a short axis": (lambda x: jnp.exp(x[:, None] * jnp.arange(3.0)), f32(100)),
+    "rows of features": (lambda x: jnp.stack([x, jnp.sin(x), jnp.cos(x), jnp.exp(x), x * x], -1), f32(100)),
     "a trace": (lambda x: jnp.trace(x, 1), f32(9, 9)),
     "a divisor": (lambda x, y: x // y[2] + x % y[3], golden.i32(30), golden.i32(5)),
     "powers": (lambda x: jnp.vander(x, 6), golden.i32(100)),

@@ -28,6 +28,10 @@ class Folding(Protocol):
     combine: str
     domain: tuple[int, ...]
     free: int
+    value: Node
+
+    @property
+    def axes(self) -> Sequence[Node]: ...
 
 
 def ways(value: Node, axes: Sequence[Node]) -> Ways:
@@ -55,7 +59,13 @@ def crosses(fold: Folding, others: Iterable[Folding]) -> bool:
 
 
 def turns(outer: int, fold: Folding, other: Folding) -> bool:
-    """Would `fold` take an element of each row in a turn of `outer` loops, inside which `other` stores rows?"""
+    """Would `fold` take an element of each row in a turn of `outer` loops, inside which `other` stores rows?
+
+    What reads the same array across its rows, to store it transposed, goes the same way.
+    """
     across = bool(fold.along) and all(way == {False} for way in fold.along.values())
     inner = other.domain[outer:]
-    return across and fold.free == outer and not other.combine and bool(inner) and inner[-1] >= LONG
+    if not across or fold.free != outer or other.combine or not inner or inner[-1] < LONG:
+        return False
+    read = ways(other.value, other.axes)
+    return not any(read.get(source) == {False} for source in fold.along)

@@ -1,0 +1,94 @@
+"""Rows of a few elements that are woven together are computed one array each, in strips, and woven then.
+
+    for i: { y[6 i] = f(x[i]); y[6 i + 1] = g(x[i]); ... }    is    for j simd: { y_part[j] = f(x[j]);  ... }
+                                                                    for j: { y[6 j] = y_part[j]; ... }
+
+Compilers weave two, three, four or eight arrays in vectors; of other loops that store side by side they make none, and
+compute one element after the other. What takes more steps than moving it is worth a vector and a move.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinytrace.codegen.ir.arithmetic import constant_of, stride_along, subtract
+from tinytrace.codegen.ir.cost import steps
+from tinytrace.codegen.ir.kernel import Kernel
+from tinytrace.codegen.ir.nodes import Node, load, number, walk
+from tinytrace.codegen.ir.programs import map_bodies
+from tinytrace.codegen.ir.statements import Buffer, For, Row, Stmt, Store, When, expressions, with_body
+from tinytrace.codegen.passes.strips import fresh_name, from_zero, in_strips, without_variables
+from tinytrace.core.dtypes import is_complex, is_half
+
+WOVEN_IN_VECTORS = (0, 1, 2, 3, 4, 8)
+"""So many arrays compilers weave, or none are there."""
+MOST = 16
+"""Rows of more elements are loops, not stores side by side."""
+WORTH = 3
+"""Steps for each of what is stored side by side that are worth rows."""
+FEWEST = 64
+"""Shorter loops are left as they are."""
+LONGEST = 512
+"""Elements of a strip."""
+
+
+def weave_rows(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program whose loops compute what they weave in vectors."""
+    taken: set[str] = set()
+    return map_bodies(kernels, lambda body: _changed(body, taken), keep_titles=True)
+
+
+def _changed(body: Sequence[Stmt], taken: set[str]) -> list[Stmt]:
+    result: list[Stmt] = []
+    for stmt in body:
+        woven = _woven(stmt, taken) if isinstance(stmt, For) else []
+        if not woven and isinstance(stmt, (For, When)):
+            woven = [with_body(stmt, _changed(stmt.body, taken))]
+        result += woven or [stmt]
+    return result
+
+
+def _woven(loop: For, taken: set[str]) -> list[Stmt]:
+    """Return a loop in strips; nothing if there is nothing to weave, or to gain."""
+    whole = from_zero(loop)
+    if whole is None or not loop.independent or int(whole.axis.args[1]) < FEWEST:
+        return []
+    body = without_variables(whole.body)
+    if not _is_worth_it(body, whole.axis):
+        return []
+
+    def loops(body: Sequence[Stmt], lane: Node, size: int) -> list[Stmt]:
+        rows: dict[Node, Buffer] = {}
+        weave: list[Stmt] = []
+        for stmt in body:
+            assert isinstance(stmt, Store)
+            assert isinstance(stmt.place, tuple)
+            buffer = stmt.place[0]
+            if stmt.value not in rows:
+                rows[stmt.value] = Buffer(fresh_name(f"{buffer.name}_part", taken), (size,), buffer.dtype, "row")
+            weave.append(Store(stmt.place, load(rows[stmt.value], lane, buffer.dtype), stmt.eqns))
+        parts: list[Stmt] = [Store((row, lane), value) for value, row in rows.items()]
+        return [*map(Row, rows.values()), For(lane, number(0), number(size), parts, True, True),
+                For(lane, number(0), number(size), weave, False, True)]
+
+    return in_strips(whole, body, LONGEST, loops)
+
+
+def _is_worth_it(body: Sequence[Stmt], lane: Node) -> bool:
+    """Are there stores alone, side by side, so many as compilers do not weave, of what is dear?"""
+    places = [stmt.place for stmt in body if isinstance(stmt, Store) and isinstance(stmt.place, tuple)]
+    count = len(places)
+    if count != len(body) or count in WOVEN_IN_VECTORS or count > MOST:
+        return False
+    (buffer, first), *_ = places
+    distances = [constant_of(subtract(at, first)) for _, at in places]
+    if any(to is not buffer for to, _ in places) or None in distances or is_complex(buffer.dtype) \
+            or is_half(buffer.dtype) or any(stride_along(at, lane) != count for _, at in places):
+        return False
+    known = [d for d in distances if d is not None]
+    if sorted(d - min(known) for d in known) != list(range(count)):
+        return False
+    roots = [root for stmt in body for root in expressions(stmt)]
+    nodes = list(walk(roots))
+    work = sum(steps(node.args[0]) for node in nodes if node.op == "apply" and lane in node.axes)
+    near = all(stride_along(node.args[1], lane) in (0, 1) for node in nodes if node.op == "load")
+    return near and work >= WORTH * count
