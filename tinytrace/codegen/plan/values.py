@@ -11,30 +11,27 @@ import math
 from collections.abc import Hashable, Iterable
 from typing import TypeAlias
 
-from tinytrace.codegen.ir.arithmetic import flat_offset, index_of, stride_along, terms_of
+from tinytrace.codegen.ir.arithmetic import flat_offset, index_of, stride_along
 from tinytrace.codegen.ir.cost import LOOP_OF_ITS_OWN, REMEMBERING, WRITTEN_OUT, is_simple, steps, times_each
-from tinytrace.codegen.ir.nodes import Node, load, local
+from tinytrace.codegen.ir.nodes import Node, load
 from tinytrace.codegen.plan.chain_splitting import ends_of_chains
-from tinytrace.codegen.plan.elements import Elements, Index, Producer, aligned, domain_axes, node_of, reader, wrapped
+from tinytrace.codegen.plan.elements import Elements, Index, Producer, domain_axes, node_of, reader, wrapped
 from tinytrace.codegen.plan.guards import has_guard, is_asked_for
 from tinytrace.codegen.plan.joins import Joins, terms
-from tinytrace.codegen.plan.lowering import MOST_CUTS, Lowered, Spread, Window, is_map, lowered, window
+from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map, lowered, window
+from tinytrace.codegen.plan.moves import moved_from, needs_again
 from tinytrace.codegen.plan.products import is_small_product, needs_once, product_domain
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import is_complex, is_discrete, is_inexact
 from tinytrace.core.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.kinds import Contraction, Gather, IndexMap, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
+from tinytrace.core.kinds import Contraction, IndexMap, Loop, Reduction, Scalar, Scan1D, Scatter, as_expr
 
 REPEATED = 2
 """An operand that has each element of an array so often, or oftener, is not copied as a whole."""
 MOST_GUARDED = 12
 """What asks for each element whether there is one, as a pad does, is kept when it is read in more places."""
-LONG_ROW = 64
-"""Elements of what is joined that are computed where they go: a loop over so many is worth cutting from the others."""
 PLACE = 4
 """Steps of a sum of places, `2 * i + 1`, that is written out wherever it is read: steps of slices are no gathers."""
-FEW = 16
-"""A gather that reads fewer than this part of an array computes what it reads."""
 FOLD = 4
 """Steps that a fold counts, besides those of what it folds."""
 
@@ -190,14 +187,14 @@ class Values:
                 continue
             is_row = isinstance(kind, Reduction) and is_inexact(x.aval.dtype)  # of integers few are worth a vector
             times = terms(eqn) if is_row and not self.joins.take_part_in(eqn) else 1
-            moved = _moved(eqn, kind, x) if isinstance(kind, IndexMap) and self.cost[x] else ()
+            moved = moved_from(eqn, kind, x) if isinstance(kind, IndexMap) and self.cost[x] else ()
             for loop, count in loops.items():
                 count *= max(times, 1)
                 _count(here, (loop[0], (loop[1], moved)) if moved else loop,
                        times_each(x.aval.size, loop[0], count) if isinstance(kind, IndexMap) else count)
             if is_asked_for(eqn, kind, x, self.producers) or (
                     self.cost[x] >= REMEMBERING and not self.joins.take_part_in(eqn)
-                    and _needs_again(eqn, kind, x) and not self._is_written_out(eqn, x)):
+                    and needs_again(eqn, kind, x) and not self._is_written_out(eqn, x)):
                 self.kept.add(x)
 
     def _is_written_out(self, eqn: JaxprEqn, x: Var) -> bool:
@@ -250,54 +247,6 @@ def first_values(eqn: JaxprEqn, kind: Loop) -> set[Atom]:
     others = [*eqn.invars[:start], *eqn.invars[start + kind.num_carry:]]
     kept = {x for x, changes in zip(eqn.invars[start:], changing, strict=False) if not changes}
     return {x for x in carried - kept if x not in others}
-
-
-def _needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
-    """Does a loop over the result need elements of `x` again and again, and in its innermost loop?"""
-    shape = eqn.outvars[0].aval.shape
-    if isinstance(kind, Gather):  # few elements, one by one, are less than all of them side by side
-        return FEW * eqn.outvars[0].aval.size > x.aval.size
-    if eqn.outvars[0].aval.size <= x.aval.size or not shape:
-        return False
-    axes = domain_axes(shape)
-    last = next((a for a in reversed(axes) if a.op == "axis"), None)
-    found: list[Node] = []
-
-    def read(atom: Atom, at: Index) -> Node:
-        found.extend(at if atom is x else ())
-        return local("", atom.aval.dtype)
-
-    if isinstance(kind, IndexMap):
-        kind.element(wrapped(axes), reader(eqn, read))
-    elif isinstance(kind, Scalar):
-        found.extend(aligned(axes, eqn.outvars[0].aval, x.aval))
-    return any(last in node.axes for node in found) and not _is_joined(eqn, axes, found, x)
-
-
-def _is_joined(eqn: JaxprEqn, axes: Index, at: list[Node], x: Var) -> bool:
-    """Is each element of `x` one element of the result, in rows so long that the loop over the result is cut?"""
-    if len(eqn.invars) > MOST_CUTS + 1 or len(at) != x.aval.ndim or x.aval.shape[-1] < LONG_ROW:
-        return False
-    alone = {terms[0][0] for _, terms in map(terms_of, at) if len(terms) == 1 and abs(terms[0][1]) == 1}
-    return all(i in alone for i in axes if i.op == "axis")
-
-
-def _moved(eqn: JaxprEqn, kind: IndexMap, x: Var) -> tuple[Node, ...]:
-    """Return at which elements of `x` a loop over the result reads it; () if these are its own, or what is joined.
-
-    What is read at two distances, as by the pads of a stencil's gradient, is computed at each of them.
-    """
-    if sum(bool(operand.aval.shape) for operand in eqn.invars) > 1:
-        return ()
-    found: list[Node] = []
-
-    def read(atom: Atom, at: Index) -> Node:
-        found.extend(at if atom is x else ())
-        return local("", atom.aval.dtype)
-
-    axes = domain_axes(eqn.outvars[0].aval.shape)
-    kind.element(wrapped(axes), reader(eqn, read))
-    return () if found == list(axes) else tuple(found)
 
 
 def _count(reads: Reads, loop: Place, times: int = 1) -> None:

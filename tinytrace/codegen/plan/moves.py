@@ -1,0 +1,62 @@
+"""Where what moves elements, or repeats them, reads an array: at which of its elements, and how often."""
+from __future__ import annotations
+
+from tinytrace.codegen.ir.arithmetic import terms_of
+from tinytrace.codegen.ir.nodes import Node, local
+from tinytrace.codegen.plan.elements import Index, aligned, domain_axes, reader, wrapped
+from tinytrace.codegen.plan.lowering import MOST_CUTS, Lowered
+from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
+from tinytrace.core.kinds import Gather, IndexMap, Scalar
+
+LONG_ROW = 64
+"""Elements of what is joined that are computed where they go: a loop over so many is worth cutting from the others."""
+FEW = 16
+"""A gather that reads fewer than this part of an array computes what it reads."""
+
+
+def moved_from(eqn: JaxprEqn, kind: IndexMap, x: Var) -> tuple[Node, ...]:
+    """Return at which elements of `x` a loop over the result reads it; () if these are its own, or what is joined.
+
+    What is read at two distances, as by the pads of a stencil's gradient, is computed at each of them.
+    """
+    if sum(bool(operand.aval.shape) for operand in eqn.invars) > 1:
+        return ()
+    found: list[Node] = []
+
+    def read(atom: Atom, at: Index) -> Node:
+        found.extend(at if atom is x else ())
+        return local("", atom.aval.dtype)
+
+    axes = domain_axes(eqn.outvars[0].aval.shape)
+    kind.element(wrapped(axes), reader(eqn, read))
+    return () if found == list(axes) else tuple(found)
+
+
+def needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
+    """Does a loop over the result need elements of `x` again and again, and in its innermost loop?"""
+    shape = eqn.outvars[0].aval.shape
+    if isinstance(kind, Gather):  # few elements, one by one, are less than all of them side by side
+        return FEW * eqn.outvars[0].aval.size > x.aval.size
+    if eqn.outvars[0].aval.size <= x.aval.size or not shape:
+        return False
+    axes = domain_axes(shape)
+    last = next((a for a in reversed(axes) if a.op == "axis"), None)
+    found: list[Node] = []
+
+    def read(atom: Atom, at: Index) -> Node:
+        found.extend(at if atom is x else ())
+        return local("", atom.aval.dtype)
+
+    if isinstance(kind, IndexMap):
+        kind.element(wrapped(axes), reader(eqn, read))
+    elif isinstance(kind, Scalar):
+        found.extend(aligned(axes, eqn.outvars[0].aval, x.aval))
+    return any(last in node.axes for node in found) and not _is_joined(eqn, axes, found, x)
+
+
+def _is_joined(eqn: JaxprEqn, axes: Index, at: list[Node], x: Var) -> bool:
+    """Is each element of `x` one element of the result, in rows so long that the loop over the result is cut?"""
+    if len(eqn.invars) > MOST_CUTS + 1 or len(at) != x.aval.ndim or x.aval.shape[-1] < LONG_ROW:
+        return False
+    alone = {terms[0][0] for _, terms in map(terms_of, at) if len(terms) == 1 and abs(terms[0][1]) == 1}
+    return all(i in alone for i in axes if i.op == "axis")
