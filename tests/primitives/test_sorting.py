@@ -38,9 +38,9 @@ def distributed():
     set_quicksorts()
 
 
-QUICK = {"here": None, "everywhere": (2 ** 63 - 1, 0, 2 ** 63 - 1), "by keys": (2 ** 63 - 1, 0, 0),
+QUICK = {"here": None, "everywhere": (2 ** 63 - 1, 0, 2 ** 63 - 1), "by digits": (2 ** 63 - 1, 0, 0),
          "merged": (2048, 8192, 2048)}
-"""For how many bytes there are quicksorts: on this CPU, with AVX-512's vectors, for keys alone, and on Zen 4."""
+"""For how many bytes there are quicksorts: here, with AVX-512's vectors, for keys with positions, and on Zen 4."""
 
 
 @pytest.fixture(params=QUICK)
