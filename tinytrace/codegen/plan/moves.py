@@ -21,14 +21,8 @@ def moved_from(eqn: JaxprEqn, kind: IndexMap, x: Var) -> tuple[Node, ...]:
     """
     if sum(bool(operand.aval.shape) for operand in eqn.invars) > 1:
         return ()
-    found: list[Node] = []
-
-    def read(atom: Atom, at: Index) -> Node:
-        found.extend(at if atom is x else ())
-        return local("", atom.aval.dtype)
-
     axes = domain_axes(eqn.outvars[0].aval.shape)
-    kind.element(wrapped(axes), reader(eqn, read))
+    found = _read_at(eqn, kind, x, axes)
     return () if found == list(axes) else tuple(found)
 
 
@@ -42,16 +36,23 @@ def needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
     axes = domain_axes(shape)
     last = next((a for a in reversed(axes) if a.op == "axis"), None)
     found: list[Node] = []
+    if isinstance(kind, IndexMap):
+        found = _read_at(eqn, kind, x, axes)
+    elif isinstance(kind, Scalar):
+        found = list(aligned(axes, eqn.outvars[0].aval, x.aval))
+    return any(last in node.axes for node in found) and not _is_joined(eqn, axes, found, x)
+
+
+def _read_at(eqn: JaxprEqn, kind: IndexMap, x: Var, axes: Index) -> list[Node]:
+    """Return the index of each element of `x` that is read for the element of the result at `axes`."""
+    found: list[Node] = []
 
     def read(atom: Atom, at: Index) -> Node:
         found.extend(at if atom is x else ())
         return local("", atom.aval.dtype)
 
-    if isinstance(kind, IndexMap):
-        kind.element(wrapped(axes), reader(eqn, read))
-    elif isinstance(kind, Scalar):
-        found.extend(aligned(axes, eqn.outvars[0].aval, x.aval))
-    return any(last in node.axes for node in found) and not _is_joined(eqn, axes, found, x)
+    kind.element(wrapped(axes), reader(eqn, read))
+    return found
 
 
 def _is_joined(eqn: JaxprEqn, axes: Index, at: list[Node], x: Var) -> bool:
