@@ -111,11 +111,8 @@ PyObject *set_numpy(PyObject *module, PyObject *args) {
         return NULL;
     if (import_numpy() < 0)
         return NULL;
-    static const int types[] = {NPY_UINT32, NPY_INT32, NPY_FLOAT32, NPY_UINT64, NPY_INT64, NPY_FLOAT64};
-    uintptr_t functions[sizeof types / sizeof *types];
-    for (size_t k = 0; k < sizeof types / sizeof *types; k++)
-        functions[k] = quicksort_of(types[k]);
-    ((void (*)(const uintptr_t *))(uintptr_t)set_quicksorts)(functions);
+    ((void (*)(uintptr_t, uintptr_t, uintptr_t, uintptr_t))(uintptr_t)set_quicksorts)(
+        quicksort_of(NPY_UINT32), quicksort_of(NPY_UINT64), quicksort_of(NPY_INT64), quicksort_of(NPY_FLOAT64));
     Py_XSETREF(as_ndarray, Py_NewRef(asarray));
     Py_XSETREF(quiet_context, Py_NewRef(quiet));
     Py_RETURN_NONE;

@@ -37,14 +37,14 @@ int32_t tt_lapack_set_found(int32_t yes);
    level at most (vectors.h); what was so before. */
 int32_t tt_set_vectors(int32_t level);
 
-/* sort.c: sorts unsigned and signed integers and floats of 32 bits, and those of 64, with these six functions, where the
+/* sort.c: sorts unsigned integers of 32 and 64 bits, and signed ones and floats of 64, with these functions, where the
    CPU has vectors for them; 0: none. */
-void tt_set_quicksorts(const uintptr_t *functions);
+void tt_set_quicksorts(uintptr_t u32, uintptr_t u64, uintptr_t i64, uintptr_t f64);
 /* For tests: with vectors for choosing items, if the CPU has them, or not; what was so before. */
 int32_t tt_sort_set_wide(int32_t yes);
 /* For tests: with quicksorts for up to so many bytes of keys, for pieces of up to so many, which are merged, and for up to
-   so many bytes of values as they are, as on CPUs with other vectors; until tt_set_quicksorts is called again. */
-void tt_sort_set_lengths(int64_t quick, int64_t merged, int64_t typed);
+   so many bytes of keys or values alone, as on CPUs with other vectors; until tt_set_quicksorts is called again. */
+void tt_sort_set_lengths(int64_t quick, int64_t merged, int64_t whole);
 /* For tests: how many lines have been ordered in buckets. */
 int64_t tt_sort_bucketed(void);
 /* struct tt_host's, for arrays of any length. */
