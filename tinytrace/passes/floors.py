@@ -25,8 +25,8 @@ Makers = dict[Var, JaxprEqn]
 _QUOTIENT, _REST = (div_p, "x", "d"), (rem_p, "x", "d")
 _ROUNDED_UP = (and_p, (ne_p, (sign_p, "x"), 1), (ne_p, _REST, 0))
 _IS_NEGATIVE = (and_p, (ne_p, (lt_p, _REST, 0), False), (ne_p, _REST, 0))
-_FLOOR = (select_n_p, _ROUNDED_UP, _QUOTIENT, (sub_p, _QUOTIENT, 1))
-_MODULO = (select_n_p, _IS_NEGATIVE, _REST, (add_p, _REST, "d"))
+FLOOR = (select_n_p, _ROUNDED_UP, _QUOTIENT, (sub_p, _QUOTIENT, 1))
+MODULO = (select_n_p, _IS_NEGATIVE, _REST, (add_p, _REST, "d"))
 
 
 def floors(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -45,21 +45,21 @@ def floors(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def _shifted(eqn: JaxprEqn, makers: Makers) -> JaxprEqn | None:
     """Return the shift or the mask that a selection is the same as."""
-    for pattern in (_FLOOR, _MODULO):
+    for pattern in (FLOOR, MODULO):
         found: Found = {}
-        if not _is(pattern, eqn, found, makers):
+        if not matches(pattern, eqn, found, makers):
             continue
         x, d, out = found["x"], found["d"], eqn.outvars[0].aval
         size = int(np.asarray(d.val)) if isinstance(d, Literal) else 0
         if size > 0 and size & (size - 1) == 0 and x.aval.shape == out.shape:
-            primitive, number = (shift_right_arithmetic_p, size.bit_length() - 1) if pattern is _FLOOR \
+            primitive, number = (shift_right_arithmetic_p, size.bit_length() - 1) if pattern is FLOOR \
                 else (and_p, size - 1)
             literal = Literal(np.asarray(number, out.dtype)[()], ShapedArray((), out.dtype, out.weak_type))
             return eqn.replace(primitive=primitive, invars=[x, literal], params={})
     return None
 
 
-def _is(pattern: tuple[Any, ...], eqn: JaxprEqn, found: Found, makers: Makers) -> bool:
+def matches(pattern: tuple[Any, ...], eqn: JaxprEqn, found: Found, makers: Makers) -> bool:
     """Is an equation what a pattern says? `found` are the atoms that its words stand for."""
     return eqn.primitive is pattern[0] and all(
         _stands_for(part, atom, found, makers) for part, atom in zip(pattern[1:], eqn.invars, strict=True))
@@ -75,7 +75,7 @@ def _stands_for(part: Any, atom: Atom, found: Found, makers: Makers) -> bool:
             and eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype:  # it makes a type strong, or weak
         atom = eqn.invars[0]
         eqn = makers.get(atom) if isinstance(atom, Var) else None
-    return eqn is not None and _is(part, eqn, found, makers)
+    return eqn is not None and matches(part, eqn, found, makers)
 
 
 def _same(a: Atom, b: Atom) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
 from tinytrace.passes.algebra import algebra
 from tinytrace.passes.bit_tests import ask_bits_by_masks
+from tinytrace.passes.counted_places import write_counted_places
 from tinytrace.passes.cse import cse
 from tinytrace.passes.dce import dce
 from tinytrace.passes.eigenvalues import leave_vectors_out
@@ -26,9 +27,9 @@ Pass: TypeAlias = Callable[[ClosedJaxpr], ClosedJaxpr]
 Dropped: TypeAlias = dict[int, str]
 """For equations of the user's program that no equation stands for any more, by their ids: why not."""
 
-PASSES: tuple[Pass, ...] = (inline, fold, algebra, cse, floors, ask_bits_by_masks, meld_calls, select_from_sorts,
-                            look_members_up, read_positions, fold_rows_first, dce, leave_vectors_out, product_layout,
-                            multiply_outer_products, loop_layout)
+PASSES: tuple[Pass, ...] = (inline, fold, algebra, cse, write_counted_places, floors, ask_bits_by_masks, meld_calls,
+                            select_from_sorts, look_members_up, read_positions, fold_rows_first, dce,
+                            leave_vectors_out, product_layout, multiply_outer_products, loop_layout)
 _REASONS: dict[Pass, str] = {
     inline: "a call: the equations inside stand for it", fold: "folded: computed while compiling",
     algebra: "the same as an operand: a step that changes nothing", dce: "dead: nobody needs its results"}
