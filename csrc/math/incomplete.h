@@ -2,60 +2,60 @@
    loops are not vectorised. In double precision, rounded once for floats; within 1e-13 of the value. */
 
 /* tt: tt_gamma_parts_f64; needs:  */
-/* P(a, x), Q(a, x) = 1 - P(a, x) and dP/da. */
+/* P(a, x) or Q(a, x), and dP/da, both over the weight x**a exp(-x) / gamma(a). */
 struct tt_gamma_parts_f64 {
-    double low, high, slope;
+    double value, slope;
 };
 
 /* tt: tt_gamma_series_f64; needs: tt_digamma_f64, tt_gamma_parts_f64, tt_fma_f64 */
-/* With S the sum of x**n / ((a + 1) ... (a + n)): P = x**a exp(-x) S / gamma(a + 1) (DLMF 8.7.1). */
-static inline struct tt_gamma_parts_f64 tt_gamma_series_f64(double a, double x, double weight, double log_x) {
+/* With S the sum of x**n / ((a + 1) ... (a + n)): P = x**a exp(-x) S / gamma(a + 1) (DLMF 8.7.1); until a term is at most
+   `small` of the sum. */
+static inline struct tt_gamma_parts_f64 tt_gamma_series_f64(double a, double x, double log_x, double small) {
     double term = 1.0, slope = 0.0, sum = 1.0, sum_slope = 0.0;
     int done = 0;
     for (int n = 1; n < 2000 && !done; n++) {
-        slope = (slope - term / (a + n)) * x / (a + n);
-        term = term * x / (a + n);
+        double inverse = 1.0 / (a + n), factor = x * inverse;
+        slope = tt_fma_f64(-term, inverse, slope) * factor;
+        term *= factor;
         sum += term;
         sum_slope += slope;
-        done = !(term > 1e-17 * sum || __builtin_fabs(slope) > 1e-17 * __builtin_fabs(sum_slope));
+        done = !(term > small * sum || __builtin_fabs(slope) > small * __builtin_fabs(sum_slope));
     }
-    double low = weight * sum / a;
-    double change = weight / a * tt_fma_f64(sum, log_x - tt_digamma_f64(a + 1.0), sum_slope);
-    return (struct tt_gamma_parts_f64){low, 1.0 - low, change};
+    double change = tt_fma_f64(sum, log_x - tt_digamma_f64(a + 1.0), sum_slope);
+    return (struct tt_gamma_parts_f64){sum / a, change / a};
 }
 
 /* tt: tt_gamma_fraction_f64; needs: tt_digamma_f64, tt_gamma_parts_f64, tt_fma_f64 */
-/* Q = x**a exp(-x) F / gamma(a) with a continued fraction F (DLMF 8.9.2) by Lentz's method; the logarithmic derivative
-   of F with respect to a is carried along. */
-static inline struct tt_gamma_parts_f64 tt_gamma_fraction_f64(double a, double x, double weight, double log_x) {
-    double b = x + 1.0 - a, c = 1e300, c_slope = 0.0, d = 1.0 / b, d_slope = d * d;
-    double value = d, log_slope = d_slope / d, factor = 0.0, change = 1.0;
+/* Q = x**a exp(-x) F / gamma(a) with a continued fraction F (DLMF 8.9.2) by Lentz's method, until a factor is 1 but for
+   `small`; the logarithmic derivative of F with respect to a is carried along. Divisions take as long as the rest: there
+   are two in a turn. */
+static inline struct tt_gamma_parts_f64 tt_gamma_fraction_f64(double a, double x, double log_x, double small) {
+    double b = x + 1.0 - a, c_inverse = 1e-300, c_slope = 0.0, d = 1.0 / b, d_slope = d * d;
+    double value = d, log_slope = d, factor = 0.0, change = 1.0;
     for (int n = 1; n < 2000; n++) {
         double numerator = -n * (n - a);
         b += 2.0;
         double under = tt_fma_f64(numerator, d, b);
-        d_slope = -(tt_fma_f64(n, d, numerator * d_slope) - 1.0) / (under * under);
-        d = 1.0 / under;
-        c_slope = n / c - numerator * c_slope / (c * c) - 1.0;
-        c = b + numerator / c;
+        double inverse = 1.0 / under;
+        d_slope = -(tt_fma_f64(n, d, numerator * d_slope) - 1.0) * (inverse * inverse);
+        d = inverse;
+        c_slope = tt_fma_f64(tt_fma_f64(-numerator, c_slope * c_inverse, n), c_inverse, -1.0);
+        double c = tt_fma_f64(numerator, c_inverse, b);
+        c_inverse = 1.0 / c;
         factor = c * d;
         value *= factor;
-        change = c_slope / c + d_slope / d;
+        change = tt_fma_f64(c_slope, c_inverse, d_slope * under);
         log_slope += change;
-        if (__builtin_fabs(factor - 1.0) < 1e-16 && __builtin_fabs(change) < 1e-16 * __builtin_fabs(log_slope)) break;
+        if (__builtin_fabs(factor - 1.0) < small && __builtin_fabs(change) < small * __builtin_fabs(log_slope)) break;
     }
-    double high = weight * value;
-    return (struct tt_gamma_parts_f64){1.0 - high, high, -high * (log_x - tt_digamma_f64(a) + log_slope)};
+    return (struct tt_gamma_parts_f64){value, -value * (log_x - tt_digamma_f64(a) + log_slope)};
 }
 
-/* tt: tt_gamma_parts_of_f64; needs: tt_exp_f64, tt_gamma_fraction_f64, tt_gamma_parts_f64, tt_gamma_series_f64,
-   tt_lgamma_f64, tt_log_f64, tt_fma_f64 */
-/* For a > 0 and 0 < x < infinity. */
-static inline struct tt_gamma_parts_f64 tt_gamma_parts_of_f64(double a, double x) {
-    double log_x = tt_log_f64(x);
-    double weight = tt_exp_f64(tt_fma_f64(a, log_x, -x) - tt_lgamma_f64(a));
-    if (x <= 1.0 || x <= a) return tt_gamma_series_f64(a, x, weight, log_x);
-    return tt_gamma_fraction_f64(a, x, weight, log_x);
+/* tt: tt_gamma_slope_f64; needs: tt_gamma_fraction_f64, tt_gamma_series_f64 */
+/* dP/da over the weight, for a > 0 and 0 < x < infinity. */
+static inline double tt_gamma_slope_f64(double a, double x, double log_x, double small) {
+    if (x <= 1.0 || x <= a) return tt_gamma_series_f64(a, x, log_x, small).slope;
+    return tt_gamma_fraction_f64(a, x, log_x, small).slope;
 }
 
 /* tt: tt_gamma_low_f64; needs:  */
@@ -73,7 +73,7 @@ static inline double tt_gamma_low_f64(double a, double x, double weight, double 
 /* Q by the same fraction, as the quotient of two recurrences (DLMF 3.10.1), until four terms change it by less than
    `small`: a quotient takes longer than four terms. For x < 1e50 nothing overflows. */
 static inline double tt_gamma_high_f64(double a, double x, double weight, double small) {
-    if (x >= 1e50) return tt_gamma_fraction_f64(a, x, weight, 0.0).high;
+    if (x >= 1e50) return weight * tt_gamma_fraction_f64(a, x, 0.0, small).value;
     double b = x + 1.0 - a, over = 1.0, last_over = 0.0, under = b, last_under = 1.0, value = 1.0 / b, change = 1.0;
     for (double n = 1.0; n < 2000.0 && change > small; n += 4.0) {
 #pragma GCC unroll 4
@@ -132,18 +132,27 @@ static inline double tt_igamma_f64(double a, double x) { return tt_gamma_p_f64(a
 /* tt: tt_igammac_f64; needs: tt_gamma_q_f64; long */
 static inline double tt_igammac_f64(double a, double x) { return tt_gamma_q_f64(a, x, 1e-17); }
 
-/* tt: tt_igamma_grad_a_f64; needs: tt_gamma_parts_of_f64; long */
-static inline double tt_igamma_grad_a_f64(double a, double x) {
-    if (a > 0.0 && x > 0.0 && x < __builtin_inf()) return tt_gamma_parts_of_f64(a, x).slope;
-    return a > 0.0 && x >= 0.0 ? 0.0 : __builtin_nan("");
+/* tt: tt_gamma_grad_f64; needs: tt_exp_f64, tt_gamma_slope_f64, tt_lgamma_f64, tt_log_f64, tt_fma_f64; long */
+/* dP/da, which near a = 0 is the same for all a. */
+static inline double tt_gamma_grad_f64(double a, double x, double small) {
+    if (!(a > 0.0 && x > 0.0 && x < __builtin_inf())) return a > 0.0 && x >= 0.0 ? 0.0 : __builtin_nan("");
+    a = a < 1e-300 ? 1e-300 : a;
+    double log_x = tt_log_f64(x);
+    return tt_exp_f64(tt_fma_f64(a, log_x, -x) - tt_lgamma_f64(a)) * tt_gamma_slope_f64(a, x, log_x, small);
 }
 
-/* tt: tt_random_gamma_grad_f64; needs: tt_exp_f64, tt_igamma_grad_a_f64, tt_lgamma_f64, tt_log_f64, tt_fma_f64; long */
-/* -dP/da by the density dP/dx: how a sample x moves with a. */
-static inline double tt_random_gamma_grad_f64(double a, double x) {
-    double density = tt_exp_f64(tt_fma_f64(a - 1.0, tt_log_f64(x), -x) - tt_lgamma_f64(a));
-    return x == 0.0 ? 0.0 : -tt_igamma_grad_a_f64(a, x) / density;
+/* tt: tt_gamma_sample_grad_f64; needs: tt_gamma_slope_f64, tt_log_f64; long */
+/* -dP/da by the density dP/dx, which is the weight over x: how a sample x moves with a. */
+static inline double tt_gamma_sample_grad_f64(double a, double x, double small) {
+    if (!(a > 0.0 && x > 0.0 && x < __builtin_inf())) return x == 0.0 ? 0.0 : __builtin_nan("");
+    return -x * tt_gamma_slope_f64(a, x, tt_log_f64(x), small);
 }
+
+/* tt: tt_igamma_grad_a_f64; needs: tt_gamma_grad_f64; long */
+static inline double tt_igamma_grad_a_f64(double a, double x) { return tt_gamma_grad_f64(a, x, 1e-16); }
+
+/* tt: tt_random_gamma_grad_f64; needs: tt_gamma_sample_grad_f64; long */
+static inline double tt_random_gamma_grad_f64(double a, double x) { return tt_gamma_sample_grad_f64(a, x, 1e-16); }
 
 /* tt: tt_igamma_f32; needs: tt_gamma_p_f64; long */
 static inline float tt_igamma_f32(float a, float x) { return (float)tt_gamma_p_f64(a, x, 1e-11); }
@@ -151,11 +160,11 @@ static inline float tt_igamma_f32(float a, float x) { return (float)tt_gamma_p_f
 /* tt: tt_igammac_f32; needs: tt_gamma_q_f64; long */
 static inline float tt_igammac_f32(float a, float x) { return (float)tt_gamma_q_f64(a, x, 1e-11); }
 
-/* tt: tt_igamma_grad_a_f32; needs: tt_igamma_grad_a_f64; long */
-static inline float tt_igamma_grad_a_f32(float a, float x) { return (float)tt_igamma_grad_a_f64(a, x); }
+/* tt: tt_igamma_grad_a_f32; needs: tt_gamma_grad_f64; long */
+static inline float tt_igamma_grad_a_f32(float a, float x) { return (float)tt_gamma_grad_f64(a, x, 1e-11); }
 
-/* tt: tt_random_gamma_grad_f32; needs: tt_random_gamma_grad_f64; long */
-static inline float tt_random_gamma_grad_f32(float a, float x) { return (float)tt_random_gamma_grad_f64(a, x); }
+/* tt: tt_random_gamma_grad_f32; needs: tt_gamma_sample_grad_f64; long */
+static inline float tt_random_gamma_grad_f32(float a, float x) { return (float)tt_gamma_sample_grad_f64(a, x, 1e-11); }
 
 /* tt: tt_betainc_f64; needs: tt_exp_f64, tt_lgamma_f64, tt_log1p_f64, tt_log_f64, tt_fma_f64; long */
 /* The continued fraction of DLMF 8.17.22 by Lentz's method, which converges fast for small x; for large x
