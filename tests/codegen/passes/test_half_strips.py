@@ -55,6 +55,8 @@ PROGRAMS = {
     "results that are used": (lambda x: [y := x * x, z := y + x, z * y - x, z], X),
     "two types": (lambda x: jnp.exp(x.astype(np.float32) / 3).astype(np.float16) * x + 1, X),
     "a dear value twice": (lambda x: [y := jnp.exp(x.astype(np.float32)), y.astype(np.float16) * x, y * 2], X),
+    "comparisons": (lambda x: (jnp.isclose(x, x[::-1]), jnp.where(x * x > 1, -x, x + 1), jnp.heaviside(x, x)), EVERY),
+    "folds in any order": (lambda x: ((x * 2 > x).all(), (x * x == x).any(), (x > 1).sum(), x > 2), EVERY),
     "choices": (lambda x: jnp.where(x > 0, x * x, x + 1) * x, X),
     "functions": (lambda x: jnp.tanh(x) * jnp.exp(-x * x), EVERY),
     "backwards": (lambda x: x[::-1] * x + 1, X),
@@ -130,6 +132,8 @@ def test_what_is_cut():
 
     assert calls(lambda x, y: x * y + x, (1024,), (1024,)) == [2, 1, 1]
     assert calls(lambda x, y: x * y + x, (1000,), (1000,)) == [4, 2, 2]  # 15 strips in registers, and a rest
+    assert calls(lambda x, y: x * y > x, (1000,), (1000,)) == [4, 2, 0]
+    assert calls(lambda x, y: (x * y > x).all(), (5000,), (5000,)) == [4, 2, 0]
     assert calls(lambda x, y: jnp.exp(x) * y, (1000,), (1000,)) == [2, 1, 1]
     assert calls(lambda x: -x, (1000,)) == [0, 0, 0]
     assert calls(lambda x: x + 0, (1024,)) == [1, 0, 1]
@@ -217,7 +221,7 @@ def test_what_a_cpu_with_float16_computes_itself():
     assert ways(lambda x, y: jnp.where(x < y, -x, abs(y) * 2), (1000,), (1000,)) == 1
     assert ways(lambda x, y: jnp.isclose(x, y), (1000,), (1000,)) == 1
     assert ways(lambda x, y: (x * y > y).sum(), (1000,), (1000,)) == 1  # truth values are counted
-    assert ways(lambda x, y: (x > y).all(), (3000,), (3000,)) == 1  # of one loop, which is not cut
+    assert ways(lambda x, y: (x > y).all(), (3000,), (3000,)) == 1  # folds in any order
     assert not ways(lambda x, y: jnp.where(x < y, jnp.sign(x), y), (1000,), (1000,))
 
 

@@ -61,8 +61,13 @@ def from_zero(loop: For) -> For | None:
 
 
 def folds_into_variables(body: Sequence[Stmt]) -> bool:
-    """Does a loop fold into variables? Cut, it would add its terms in another order."""
-    return any(isinstance(stmt, Combine) and isinstance(stmt.place, Node) for stmt in body)
+    """Does a loop fold into variables? Cut, it would add its terms in another order; truth values and integers have
+    none."""
+    return any(isinstance(stmt, Combine) and isinstance(stmt.place, Node) and not _in_any_order(stmt) for stmt in body)
+
+
+def _in_any_order(fold: Combine) -> bool:
+    return fold.op in ("and", "or") or (fold.value.dtype is not None and fold.value.dtype.kind in "iu")
 
 
 def in_strips(loop: For, body: Sequence[Stmt], longest: int,
