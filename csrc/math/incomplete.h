@@ -51,7 +51,7 @@ static inline struct tt_gamma_parts_f64 tt_gamma_fraction_f64(double a, double x
     return (struct tt_gamma_parts_f64){value, -value * (log_x - tt_digamma_f64(a) + log_slope)};
 }
 
-/* tt: tt_gamma_slope_f64; needs: tt_gamma_fraction_f64, tt_gamma_series_f64 */
+/* tt: tt_gamma_slope_f64; needs: tt_gamma_fraction_f64, tt_gamma_series_f64; long */
 /* dP/da over the weight, for a > 0 and 0 < x < infinity. */
 static inline double tt_gamma_slope_f64(double a, double x, double log_x, double small) {
     if (x <= 1.0 || x <= a) return tt_gamma_series_f64(a, x, log_x, small).slope;
