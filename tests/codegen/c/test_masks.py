@@ -28,7 +28,9 @@ def test_bits_are_those_of_numpy(function, dtype):
 
 @pytest.mark.parametrize(("function", "hidden"), [
     (bits(8), 1), (bits(16), 1), (lambda x: jnp.unpackbits(x.astype(jnp.uint8)), 8),
-    (bits(3), 0), (lambda x: x[:, None] ** jnp.arange(10, dtype=x.dtype), 0), (lambda x: x & 7, 0), (lambda x: x[:, None] & x[:16], 0), (bits(40), 0)])
+    (bits(3), 0),
+    (lambda x: x[:, None] ** jnp.arange(10, dtype=x.dtype), 0), (lambda x: x & 7, 0),
+    (lambda x: x[:, None] & x[:16], 0), (bits(40), 0)])
 def test_which_masks_are_hidden(function, hidden):
     assert jax.jit(function).lower(X).as_text().count(HIDDEN) == hidden
 

@@ -141,6 +141,9 @@ def test_what_is_cut():
     assert calls(lambda x: x + 1, (30,)) == [0, 0, 0]
     assert calls(lambda x: jnp.exp(x) * 3, (100,)) == [1, 1, 1]  # a row of a network
     assert calls(lambda x: x.astype(np.float32), (1000,)) == [0, 0, 0]
+    assert calls(lambda x: x.astype(np.float16), (1000,), dtype=np.float32) == [0, 0, 1]
+    assert calls(lambda x: x.astype(np.float16), (1000,), dtype=np.int8) == [0, 0, 1]
+    assert calls(lambda x: jnp.arange(1024, dtype=np.float16), (3,)) == [0, 0, 1]
     assert calls(lambda x: jnp.exp(x) + 1, (1000,), dtype=jnp.bfloat16) == [0, 0, 0]
 
 
@@ -167,6 +170,16 @@ def test_too_large_a_sum_is_found(monkeypatch):
     monkeypatch.setattr(half_strips, "UNSEEN", 100)
     assert bits_now() != right
     jax.clear_caches()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, np.uint32, np.int16, np.uint8, np.bool_])
+def test_numbers_become_the_float16_that_is_next(dtype):
+    """Halfway between two as well, and a little above and below."""
+    x = np.concatenate([EVERY[EVERY == EVERY].astype(np.float64) * k for k in (1, 1 + 2.0 ** -11, 1 + 2.0 ** -30)])
+    with np.errstate(all="ignore"), jax.enable_x64(True):
+        x = np.where(abs(x) < 2.0 ** 31, x, 0).astype(dtype)
+        got = np.asarray(jax.jit(lambda x: x.astype(np.float16))(x))
+        np.testing.assert_array_equal(got, x.astype(np.float16))
 
 
 def test_a_counter_of_each_element_may_be_where_its_loop_reads_it():

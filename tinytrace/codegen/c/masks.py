@@ -8,7 +8,7 @@
 Of a test whose mask is known gcc makes another operation: of the highest bit it is a comparison with zero, of others a
 shift. Neighbours that are computed otherwise are no vector of eight then, and are woven together from eight vectors:
 bytes that become bits (`unpackbits`) take 0.13 of the time, integers of 32 and 64 bits 0.4 to 0.5, of 16 bits 0.3.
-What is known of an element altogether, as the bits of an exponent in `x[:, None] ** arange(10)`, stays known: it chooses.
+What is known of an element altogether, as the bits of the exponents in `x[:, None] ** arange(10)`, stays known.
 
 And truth values that are made of others before a loop: gcc makes no vectors of a loop in which one of them chooses,
 unless it is a comparison.
