@@ -49,6 +49,10 @@ def test_there_are_four_variables():
     assert "a[i0 + 955]" in text_of(jnp.max, 1003)  # 43 are left over, and taken as 48
 
 
+def test_there_is_one_where_elements_come_from_beyond_the_caches():
+    assert "b_max_1" not in jax.jit(jnp.max).lower(jax.ShapeDtypeStruct((1_000_000,), np.float32)).as_text()
+
+
 def test_what_vectors_leave_over_is_the_last_vector_once_more():
     text = text_of(jnp.max, 100)
     assert text.count("reduction(max: b_max)") == 2

@@ -7,7 +7,8 @@
 
 A CPU begins two maxima in each cycle, but the next one in the same variable has to wait four; a loop that does little
 else waits most of its time. Only where the order of a fold is nobody's business: maxima, minima, and, or; never sums of
-floats.
+floats. And only where elements come from the caches: processors fetch ahead of one reader, not of four that change
+places every 2 KB. A maximum of 10 million float32 takes 0.35 of the time in one variable, of 2.5 to 16 MB 0.85 (Zen 4).
 
 What vectors leave over of a shorter loop, a row of 200, is the last vector once more: to take an element in twice
 changes none of these folds, and gcc takes what is left over in one by one.
@@ -34,6 +35,7 @@ from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.reductions import identity
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Combine, Declare, Either, For, Row, Stmt, Store, expressions
+from tinytrace.codegen.passes.prefetch import LARGER_THAN_SECOND_CACHE
 from tinytrace.codegen.passes.strips import map_vector_loops, without_variables
 from tinytrace.core.dtypes import element_size, is_complex
 
@@ -127,8 +129,10 @@ def _in_lanes(loop: For, folds: Sequence[Combine]) -> list[Stmt]:
 
 
 def _wait(folds: Sequence[Combine], loop: For) -> bool:
-    """Does a loop fold in any order, and is there little else to do meanwhile?"""
-    return SLOW.intersection(fold.op for fold in folds) != set() and _have_any_order(folds, loop)
+    """Does a loop fold in any order, and is there little else to do meanwhile, nor memory to wait for?"""
+    return SLOW.intersection(fold.op for fold in folds) != set() and _have_any_order(folds, loop) and not any(
+        node.op == "load" and node.args[0].nbytes >= LARGER_THAN_SECOND_CACHE
+        for node in walk(root for fold in folds for root in expressions(fold)))
 
 
 def _have_any_order(folds: Sequence[Combine], loop: For) -> bool:
