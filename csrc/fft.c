@@ -175,8 +175,8 @@ static int32_t make_chirp(struct plan *p) {
         put_root(p->kernel, i, p->bytes, 2 * p->n - square, 2 * p->n);
         if (i) put_root(p->kernel, m - i, p->bytes, 2 * p->n - square, 2 * p->n);
     }
-    struct fft_f32_lines narrow = {p->chirped.plan, p->kernel, p->kernel, 1, 1, 0, 0, 0, 1, NULL, TT_OK};
-    struct fft_f64_lines wide = {p->chirped.plan, p->kernel, p->kernel, 1, 1, 0, 0, 0, 1, NULL, TT_OK};
+    struct fft_f32_lines narrow = {p->chirped.plan, NULL, p->kernel, p->kernel, 1, 1, 0, 0, 0, 1, NULL, TT_OK};
+    struct fft_f64_lines wide = {p->chirped.plan, NULL, p->kernel, p->kernel, 1, 1, 0, 0, 0, 1, NULL, TT_OK};
     return (p->bytes == 4 ? fft_f32_one_line(narrow) : fft_f64_one_line(wide)) == TT_OK;
 }
 
