@@ -63,6 +63,8 @@ class Config(threading.local):
     disable_jit: bool = env_bool("JAX_DISABLE_JIT", False)
     # A typed key that is used twice is an error.
     debug_key_reuse: bool = env_bool("JAX_DEBUG_KEY_REUSE", False)
+    # Compile soon and not well: for programs that run once on few numbers, as those of tests do.
+    disable_most_optimizations: bool = env_bool("JAX_DISABLE_MOST_OPTIMIZATIONS", False)
     # Raise when a tracer outlives its trace.
     check_tracer_leaks: bool = env_bool("JAX_CHECK_TRACER_LEAKS", False)
     # Which frames of tracebacks are shown; see `tracebacks`.
@@ -153,7 +155,7 @@ config = Config()
 TRACE_FIELDS = (
     "enable_x64", "numpy_dtype_promotion", "debug_nans", "disable_jit", "check_tracer_leaks", "exact",
     "default_prng_impl", "threefry_partitionable", "debug_infs", "numpy_rank_promotion", "default_matmul_precision",
-    "enable_custom_prng", "softmax_custom_jvp", "debug_key_reuse",
+    "enable_custom_prng", "softmax_custom_jvp", "debug_key_reuse", "disable_most_optimizations",
 )  # fmt: skip
 
 _TYPES: dict[str, type] = {name: type(getattr(Config, name)) for name in Config.__annotations__}

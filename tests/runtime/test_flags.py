@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinytrace.runtime.flags import EVERY, OWN, family, own_flags, quick_flags, remedy_for
+from tinytrace.runtime.flags import EVERY, LEAST_EFFORT, LESS_EFFORT, OWN, family, own_flags, quick_flags, remedy_for
 
 
 @pytest.mark.parametrize(("identity", "expected"), [
@@ -25,8 +25,9 @@ def test_a_compiler_is_known_by_what_it_says(identity, expected):
 def test_a_family_gets_no_flags_of_another():
     assert not {"-ftree-loop-vectorize", "-fno-thread-jumps"} & set(own_flags("clang version 16.0.6, x86_64"))
     assert "-mllvm" not in own_flags("gcc (Debian 12.2.0) 12.2.0, x86_64")
-    assert quick_flags("clang version 16.0.6, x86_64", quick=True) == ()
-    assert quick_flags("gcc (GCC) 12.2.0, x86_64", quick=True)[0] == "-O1"
+    assert quick_flags("clang version 16.0.6, x86_64", LESS_EFFORT) == ()
+    assert quick_flags("gcc (GCC) 12.2.0, x86_64", LESS_EFFORT)[0] == "-O1"
+    assert quick_flags("clang version 16.0.6, x86_64", LEAST_EFFORT) == ("-O0",)
 
 
 def test_the_stamp_of_a_compiler_covers_all_flags():

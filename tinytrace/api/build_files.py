@@ -8,7 +8,7 @@ from tinytrace.runtime.flags import NATIVE, own_flags, quick_flags
 HOST_FLAGS = "-std=gnu11 -O2 -Wall -Wextra"
 
 
-def build_flags(family: str, quick: bool) -> tuple[str, ...]:
+def build_flags(family: str, quick: int) -> tuple[str, ...]:
     """Return the flags with which tinytrace compiles such a program; `family` is gcc or clang.
 
     >>> "-ffp-contract=off" in build_flags("gcc", False)
@@ -19,7 +19,7 @@ def build_flags(family: str, quick: bool) -> tuple[str, ...]:
 
 def makefile(program: Standalone) -> str:
     """Return a Makefile that builds the program's example."""
-    quick = program.source is not None and program.source.quick
+    quick = program.source.quick if program.source is not None else 0
     name, host = program.name, " tt_host.o" if program.needs_host else ""
     lines = [f"# make            builds ./example, which runs {name}",
              "# make CC=clang   with another compiler",
@@ -42,7 +42,7 @@ def makefile(program: Standalone) -> str:
 
 def cmakelists(program: Standalone) -> str:
     """Return a CMakeLists.txt with the program as a library and its example."""
-    quick = program.source is not None and program.source.quick
+    quick = program.source.quick if program.source is not None else 0
     name, host = program.name, " tt_host.c" if program.needs_host else ""
     lines = ["cmake_minimum_required(VERSION 3.13)", f"project({name} C)", f"add_library({name} STATIC {name}.c{host})",
              "# The flags of the jitted call: with them, and the same compiler, the results are the same to the bit.",

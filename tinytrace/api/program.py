@@ -73,6 +73,7 @@ class Program:
             events.tell("pass", "simplify", self.seconds["simplify"], f"{closed}\nbecame {self.jaxpr}")
         """What its stages took: simplify, plan, emit, compile, load."""
         self.exact = config.exact if exact is None else exact
+        self.least_effort = config.disable_most_optimizations
         if not self.exact:
             self.jaxpr = fuse_multiply_add(self.jaxpr)
             if watch is not None:
@@ -119,7 +120,7 @@ class Program:
                 checker(name, kernels)
         is_watched = self._steps is not None or self._debug
         generated = codegen.generate.generate(self.kernel_jaxpr, self.exact, watch if is_watched else None,
-                                              self._reusable)
+                                              self._reusable, self.least_effort)
         if checker is not None:
             checker.finish(generated.kernels)
         self.seconds.update(generated.seconds)
@@ -178,7 +179,8 @@ class Program:
         return True
 
     def _begin(self, ahead: Headstart) -> None:
-        is_asked = ahead.given is None and self._is_unseen() and "generated" not in self.__dict__ and not PURE
+        usual = not self.least_effort and self._is_unseen()
+        is_asked = ahead.given is None and usual and "generated" not in self.__dict__ and not PURE
         if is_asked and len(self.kernel_jaxpr.eqns) <= USUAL and is_new(self._name):
             ahead.start()
 

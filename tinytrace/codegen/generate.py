@@ -42,12 +42,13 @@ class Generated(NamedTuple):
 
 
 def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Kernels], None] | None = None,
-             donated: frozenset[int] = frozenset()) -> Generated:
+             donated: frozenset[int] = frozenset(), least_effort: bool = False) -> Generated:
     """Return the kernels and the C of a program; its closed-over constants are the first inputs of the C entry.
 
     closed: any jaxpr whose equations can be lowered.  exact: no product is fused with a sum.
     watch: sees the kernels as they are planned and after each pass, with its name.
     donated: the inputs, by number, whose places results may take.
+    least_effort: the C compiler is told to optimise nothing.
     """
     begun = time.perf_counter()
     with fresh_nodes():
@@ -65,7 +66,7 @@ def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Ker
         kernels = Kernels(in_places, arrays, outputs, [*unit.constants.values(), *ids], shared)
         kernels = kernels.replaced(_watched_passes(kernels, watch) if watch is not None else run_passes(kernels))
         memory = kernels.memory()
-        quick = is_long(kernels)
+        quick = 2 if least_effort else int(is_long(kernels))
         planned_at = time.perf_counter()
         hidden = unit.hidden_inputs()
         unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory, unit.fuses)

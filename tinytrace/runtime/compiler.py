@@ -62,18 +62,18 @@ class Compiler(NamedTuple):
     stages: tuple[tuple[str, ...], ...] = ()
     support: str = ""
 
-    def flags(self, quick: bool = False) -> tuple[str, ...]:
+    def flags(self, quick: int = 0) -> tuple[str, ...]:
         """The arguments that shape the object, those of the command among them: part of the artifact's key."""
         return (*self.command[1:], *self._own_flags(quick))
 
-    def _own_flags(self, quick: bool) -> tuple[str, ...]:
+    def _own_flags(self, quick: int) -> tuple[str, ...]:
         return (*own_flags(self.identity), *quick_flags(self.identity, quick), *self.target, *LINK, *SUPPORT)
 
     def ahead(self) -> Ahead | None:
         """What may be started before there is a text, for a small program; None where that would not be sooner."""
         return Ahead((*_from_pipe(self.stages[0]), LINKED)) if self.stages and _has_two_cores() else None
 
-    def compile(self, folder: str, quick: bool = False, parts: bool = False, pulse: Callable[[], None] = idle,
+    def compile(self, folder: str, quick: int = 0, parts: bool = False, pulse: Callable[[], None] = idle,
                 ahead: Ahead | None = None, kept: KeptMath | None = None, cores: int = 0) -> tuple[Pipeline, ...]:
         """Compile kernel.c in `folder` to kernel.so there; its two parts at the same time, if there are two cores.
 
@@ -81,6 +81,7 @@ class Compiler(NamedTuple):
           files as they are in the folder.
 
         Args:
+          quick: how little effort is made, see `flags.quick_flags`.
           pulse: called every now and then; what it raises stops the compiler.
           ahead: what was started before, and is given the text if it is for such.
           kept: the math functions that earlier processes have compiled.

@@ -20,7 +20,7 @@ from tinytrace.records import dataclass
 from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler, Pipeline
 from tinytrace.runtime.discovery import current_compiler, current_store, shared_store
 from tinytrace.runtime.failures import CompileError, Step
-from tinytrace.runtime.flags import quick_flags
+from tinytrace.runtime.flags import ALL_EFFORT, LEAST_EFFORT, LESS_EFFORT
 from tinytrace.runtime.folders import Folder
 from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.ladder import artifact_key, is_loaded
@@ -112,7 +112,7 @@ class StoredEntry:
         """What the compiler makes of the C now, and how it was called."""
         with scratch_folder() as folder:
             write_file(os.path.join(folder, SOURCE), self.read(SOURCE))
-            commands = compiler.compile(folder, _is_quick(self.key, compiler), in_parts, cores=2)
+            commands = compiler.compile(folder, _quickness(self.key, compiler), in_parts, cores=2)
             return read_library(folder), commands
 
     def to_json(self) -> dict[str, Any]:
@@ -130,10 +130,9 @@ class StoredEntry:
     __repr__ = __str__
 
 
-def _is_quick(key: ArtifactKey, compiler: Compiler) -> bool:
-    """Was it compiled with less effort?"""
-    flags = quick_flags(compiler.identity, True)
-    return bool(flags) and set(flags) <= set(key.argv)
+def _quickness(key: ArtifactKey, compiler: Compiler) -> int:
+    """With how little effort was it compiled?"""
+    return next((quick for quick in (LEAST_EFFORT, LESS_EFFORT) if key.argv == compiler.flags(quick)), ALL_EFFORT)
 
 
 def foreign_to(key: ArtifactKey, compiler: Compiler) -> str:
@@ -142,7 +141,7 @@ def foreign_to(key: ArtifactKey, compiler: Compiler) -> str:
         return f"for the processor `{key.cpu[:60]}`, this one is `{compiler.cpu[:60]}`"
     if key.compiler != compiler.identity:
         return f"by {key.compiler}, this one is {compiler.identity}"
-    usual = [compiler.flags(quick) for quick in (False, True)]
+    usual = [compiler.flags(quick) for quick in (ALL_EFFORT, LESS_EFFORT, LEAST_EFFORT)]
     return "" if key.argv in usual else f"with other arguments: {' '.join(set(key.argv) ^ set(usual[0]))}"
 
 

@@ -35,7 +35,7 @@ class Lowering(NamedTuple):
     digest: str
     symbol: str
     workspace: int
-    quick: bool
+    quick: int
     needs_blas: bool
     reused: tuple[tuple[int, int], ...] = ()
 
