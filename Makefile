@@ -29,7 +29,7 @@ QUICK_WORKERS := $(shell expr $(CORES) + 1)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-matrix sanitize test-compilers dist-check array-api-tests jax-tests mutants lint exhaustive golden notebooks tutorials lab docs bench sweep scaling clean
+.PHONY: help demo test test-thorough test-fast test-matrix sanitize test-compilers dist-check array-api-tests jax-tests mutants lint exhaustive golden notebooks tutorials lab docs bench sweep scaling clean
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of"
@@ -43,6 +43,10 @@ test: $(VENV)/.dev  ## run all tests (minutes)
 	@echo "==> all tests"
 	@PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) $(BIN)/python -m pytest -n auto --dist worksteal
 
+test-thorough: $(VENV)/.dev  ## run all tests with whole products of axes and fresh random programs (an hour)
+	@echo "==> all tests, thoroughly"
+	@HYPOTHESIS_PROFILE=search PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) $(BIN)/python -m pytest --thorough -n auto --dist worksteal
+
 test-fast: $(VENV)/.dev  ## run what is quick of each file of tests, the laws of primitives on all of them (under a minute)
 	@echo "==> the fast tests"
 	@HYPOTHESIS_PROFILE=quick PYTEST_XDIST_AUTO_NUM_WORKERS=$(QUICK_WORKERS) $(BIN)/python -m pytest -q -n auto \
@@ -51,7 +55,8 @@ test-fast: $(VENV)/.dev  ## run what is quick of each file of tests, the laws of
 # Of long tables each setting takes a third, and together they take all.
 test-matrix: $(VENV)/.dev  ## run what runs compiled programs with 1, 2 and 5 threads, in default and exact mode (minutes)
 	@first=0; for options in $(MATRIX); do echo "==> $$options"; HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -q -n auto \
-		--dist worksteal -m "not slow" --sample=3 --first=$$first $$options $(COMPILED) || exit 1; first=$$((first + 1)); done
+		--dist worksteal -m "not slow" --thorough --sample=3 --first=$$first $$options $(COMPILED) || exit 1; \
+		first=$$((first + 1)); done
 
 sanitize: $(VENV)/.dev  ## run compiled programs under the address, undefined behaviour and thread sanitizers (minutes)
 	@echo "==> gcc's sanitizers"

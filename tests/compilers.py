@@ -35,7 +35,7 @@ def main(names: list[str]) -> int:
         print(f"==> {name}", flush=True)
         environment = {**os.environ, "CC": name, "HYPOTHESIS_PROFILE": "fast"}
         command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-m", "not slow",
-                   "--sample=3", f"--first={first}", *PARTS]  # of long tables all, over three compilers
+                   "--thorough", "--sample=3", f"--first={first}", *PARTS]  # of long tables all, over three compilers
         if subprocess.run(command, cwd=ROOT, env=environment).returncode:
             failed.append(name)
     print(f"failed: {' '.join(failed)}" if failed else "all compilers pass")

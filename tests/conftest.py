@@ -47,6 +47,8 @@ def pytest_addoption(parser, pluginmanager):
     parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing with them")
     parser.addoption("--threads", type=int, default=0, help="how many threads kernels may use (0: one per core)")
     parser.addoption("--exact", action="store_true", help="compile without fused multiply-add")
+    parser.addoption("--thorough", action="store_true",
+                     help="whole products of axes: see tests/quick.py")
     parser.addoption("--pure", action="store_true", help="run without the C extensions (tinytrace.pure)")
     parser.addoption("--sample", type=int, default=1, metavar="N", help="of tests with many cases, try every Nth case")
     parser.addoption("--first", type=int, default=0, metavar="K", help="... beginning with the Kth (0: the first)")

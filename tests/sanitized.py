@@ -126,7 +126,7 @@ def main(arguments: list[str]) -> int:
     failed = run_threads()
     if not arguments:
         chosen = [*PARTS, *(f"--ignore={path}" for path in OTHERS), *(f"--deselect={test}" for test in LEFT_OUT)]
-        failed |= run(ADDRESSES, *pytest_on(ADDRESSES), *chosen, "-q", "-n", "auto")
+        failed |= run(ADDRESSES, *pytest_on(ADDRESSES), *chosen, "-q", "-n", "auto", "--thorough")
     return failed
 
 

@@ -77,7 +77,7 @@ def test_the_operations_keep_the_laws_of_the_registry(copy):
     assert str(copy) in run(copy, "-c", "import tinytrace; print(tinytrace.__file__)")
     said = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/primitives/test_registry.py",
                "-k", "softsign or reduce_fmax")
-    assert int(re.search(r"(\d+) passed", said)[1]) > 20
+    assert int(re.search(r"(\d+) passed", said)[1]) >= 16
     run(copy, "-m", "doctest", "tinytrace/primitives/softsign.py", "tinytrace/primitives/fmax.py")
 
 

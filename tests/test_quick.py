@@ -4,15 +4,17 @@ And in which order a whole run takes the files.
 """
 
 import collections
+import itertools
 import subprocess
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tests.conftest import ROOT, slow_files_first
 from tests.primitives import domains
-from tests.quick import QUICKLY, quick_cases
+from tests.quick import QUICKLY, pairs, quick_cases
 
 WITHOUT = {
     "tests/faults", "tests/api/test_cache_model.py", "tests/runtime/test_full_disk.py",  # many processes
@@ -72,3 +74,21 @@ def test_every_file_and_law_is_represented():
     assert {"test_compiled_equals_interpreted", "test_jvp_is_the_derivative_up_to_third_order",
             "test_vjp_is_the_transpose_of_jvp", "test_impl_has_the_type_that_abstract_eval_says"} <= of_all
     assert {"test_vmap_is_a_stack_of_calls", "test_each_slot_is_a_rule_or_a_stated_refusal"} <= laws.keys()
+
+
+@pytest.mark.parametrize("lengths", [(6, 4, 8), (4, 4, 4), (3, 2, 2), (2, 5, 3)])
+def test_pairs_are_every_pair_once_of_the_longer_axes(lengths):
+    cases = [SimpleNamespace(indices=dict(zip("abc", place, strict=True)))
+             for place in itertools.product(*map(range, lengths))]
+    chosen = [tuple(case.indices.values()) for case in pairs(cases, list("abc"))]
+    assert len(chosen) == np.prod(lengths) // min(lengths)
+    for one, other in itertools.combinations(range(3), 2):
+        assert len({(place[one], place[other]) for place in chosen}) == lengths[one] * lengths[other]
+
+
+def test_pairs_are_for_whole_products_of_three_axes():
+    case = SimpleNamespace(indices={"a": 1, "b": 1, "c": 1})
+    with pytest.raises(AssertionError, match="for a product"):
+        pairs([case], list("abc"))
+    with pytest.raises(AssertionError, match="for three axes"):
+        pairs([case], list("ab"))

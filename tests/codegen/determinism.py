@@ -50,7 +50,7 @@ OWN: dict[str, tuple[Callable[..., Any], ...]] = {
                  NUMBERS[:40_000].reshape(200, -1)),
     "random": (lambda x: jax.random.normal(jax.random.PRNGKey(0), x.shape) * x, NUMBERS),
 }  # fmt: skip
-PARTS = {"own": 8, "large": 20, "golden": 25, "registry": 150}
+PARTS = {"own": 8, "large": 20, "golden": 25, "registry": 90}
 """Of how many programs each consists, at least."""
 
 
@@ -62,7 +62,13 @@ def programs(part: str) -> dict[str, tuple[Any, ...]]:
         return {name: make() for name, make in test_large.PROGRAMS.items()}
     if part == "golden":
         return {name: (function, *map(filled, args)) for name, (function, *args) in golden.PROGRAMS.items()}
-    return {primitive.name: applied(primitive) for primitive in domains.tried()}
+    return {primitive.name: applied(primitive) for primitive in [*OTHERS, *ELEMENTWISE[::EVERY]]}
+
+
+ELEMENTWISE = [primitive for primitive in domains.tried() if isinstance(primitive, Elementwise)]
+OTHERS = [primitive for primitive in domains.tried() if not isinstance(primitive, Elementwise)]
+EVERY = 8
+"""Of operations on elements one in so many: `tests/api/test_one_meaning.py` tries all of them on 1, 2 and 5 threads."""
 
 
 def filled(spec: jax.ShapeDtypeStruct) -> Any:

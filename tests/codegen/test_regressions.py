@@ -21,6 +21,7 @@ def test_two_results_of_one_kernel_do_not_take_the_place_of_one_temporary():
     same(lambda x: jnp.vstack([jnp.cumsum(x) // 3, jnp.cumsum(x) % 3]), x)
 
 
+@pytest.mark.pairs
 @pytest.mark.not_quick
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("axis", [0, 1])

@@ -53,6 +53,7 @@ EXPORTS = {
 }
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("export", EXPORTS)
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("maker", MAKERS)

@@ -129,6 +129,7 @@ def test_a_complex_zero_is_the_identity_of_sums():
         == "reduce_window_sum"
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("combine", ["max", "min"])
 @pytest.mark.parametrize("options", [
     {"base_dilation": (2, 1)}, {"base_dilation": (1, 2), "padding": ((0, 0), (1, 2))}, {"window_strides": (3, 1)},

@@ -16,6 +16,7 @@ def primitives(function, *args):
     return [eqn.primitive.name for eqn in simplify(jax.make_jaxpr(function)(*args)).eqns]
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("name", PLACES)
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
 @pytest.mark.parametrize("shift", [lax.shift_right_logical, lax.shift_right_arithmetic])

@@ -171,6 +171,7 @@ def test_blocks_of_large_matrices_make_the_whole(dtype):
     assert np.isnan(np.asarray(linalg.cholesky(indefinite))).any()
 
 
+@pytest.mark.pairs
 @pytest.mark.not_quick
 @pytest.mark.parametrize("level", [4, 3, 0], ids=lambda level: f"vectors of level {level}")
 @pytest.mark.parametrize("shape", [(64, 64), (65, 65), (130, 200), (200, 130), (256, 256)], ids=str)

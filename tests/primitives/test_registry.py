@@ -44,13 +44,13 @@ def by_numpy(law):
 
 
 @over_all
-@pytest.mark.parametrize("rule", RULES)
-def test_each_slot_is_a_rule_or_a_stated_refusal(primitive, rule):
-    stated = getattr(type(primitive), rule)
-    assert stated is not getattr(Primitive, rule), f"{primitive} is silent about {rule}: write it, or refuse(reason)"
-    if isinstance(stated, Refusal):
-        with pytest.raises(NotImplementedError, match=primitive.name):
-            getattr(primitive, rule)()
+def test_each_slot_is_a_rule_or_a_stated_refusal(primitive):
+    for rule in RULES:
+        stated = getattr(type(primitive), rule)
+        assert stated is not getattr(Primitive, rule), f"{primitive} is silent about {rule}: write or refuse(reason) it"
+        if isinstance(stated, Refusal):
+            with pytest.raises(NotImplementedError, match=primitive.name):
+                getattr(primitive, rule)()
 
 
 @every_case
@@ -150,7 +150,7 @@ def test_vjp_is_the_transpose_of_jvp(primitive):
 @over_tried
 def test_results_do_not_share_the_memory_of_numpy_arguments(primitive):
     """What the caller writes into an array afterwards does not show, neither in a result nor in a later call."""
-    for sample in domains.samples(primitive.name):
+    for sample in thinned(primitive):  # for narrower dtypes that differ in nothing else the program below does
         keeps_no_argument(lambda lists, sample=sample: bound(primitive, sample, *lists), [sample])
     program, samples = together(primitive), compiled_samples(primitive)
     assert keeps_no_argument(program, samples) == keeps_no_argument(program, samples)
@@ -281,10 +281,10 @@ def smooth_functions(primitive):
             yield function, [args[k] for k in where]
 
 
-def thinned(primitive):
+def thinned(primitive, samples=None):
     """The samples without those that differ from another in nothing but a narrower dtype."""
     seen = set()
-    for sample in domains.samples(primitive.name):
+    for sample in samples or domains.samples(primitive.name):
         key = tuple((np.shape(x), "f" if is_float(aval_of(x).dtype) else "i") for x in sample.args), repr(sample.params)
         if key not in seen:
             seen.add(key)

@@ -1,6 +1,7 @@
 """Random programs: the interpreter and the compiled code agree, and texts are the same wherever they are made.
 
-At least 300 programs are tried for each law in a full run (`make test`), fewer in `make test-fast`.
+300 programs are compiled in default mode in a full run (`make test`), half as many are tried for each other law; with
+HYPOTHESIS_PROFILE=search other ones in each run; in `make test-fast` they are fewer.
 """
 
 import hashlib
@@ -23,6 +24,7 @@ from tinytrace.testing.strategies import programs_with_arguments
 from tinytrace.testing.values import agree
 
 EXAMPLES = examples(300, fast=30)
+HALF = examples(150, fast=30)
 
 
 def interpret(program, arguments):
@@ -35,7 +37,7 @@ def complaints(program, ours, theirs):
 
 
 @pytest.mark.not_quick
-@EXAMPLES
+@HALF
 @given(programs_with_arguments())
 def test_compiled_and_interpreted_results_agree_in_exact_mode(case):
     program, arguments = case
@@ -60,7 +62,7 @@ def test_compiled_and_interpreted_results_of_large_arrays_agree(case):
 
 
 @pytest.mark.not_quick
-@EXAMPLES
+@HALF
 @given(programs_with_arguments())
 def test_eval_jaxpr_is_the_function(case):
     program, arguments = case
@@ -71,7 +73,7 @@ def test_eval_jaxpr_is_the_function(case):
     assert complaints(program, evaluated, called) == []
 
 
-@EXAMPLES
+@HALF
 @given(programs_with_arguments())
 def test_tracing_twice_gives_the_same_text(case):
     program, arguments = case
@@ -107,13 +109,12 @@ def print_texts(count):
 def test_c_does_not_depend_on_the_hash_seed():
     script = "from tests.testing.test_random_programs import print_texts; print_texts(100)"
     answers = []
-    for hash_seed in ("0", "1", "12345"):
+    for hash_seed in ("0", "12345"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
         printed = subprocess.run([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, check=True)
         answers.append(json.loads(printed.stdout))
     assert len(answers[0]) >= 50
-    for other in answers[1:]:
-        assert [mine for mine, theirs in zip(answers[0], other, strict=True) if mine != theirs] == []
+    assert [mine for mine, theirs in zip(*answers, strict=True) if mine != theirs] == []
 
 
 def test_the_same_random_program_runs_with_numpy_arrays_and_with_arrays():

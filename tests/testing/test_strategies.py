@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tests.examples import examples
+from tests.examples import PROFILE, examples
 from tinytrace.core.avals import aval_of
 from tinytrace.core.parser import parse_type
 from tinytrace.core.primitive import Primitive, registry
@@ -90,17 +90,18 @@ def test_a_program_shrinks_to_the_one_line_that_matters():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of the jaxpr that completes the list
-def test_every_primitive_is_drawn_within_4000_jaxprs(monkeypatch):
+def test_every_primitive_is_drawn(monkeypatch):
     """In a jaxpr, on the way to it (as what only transformations apply), or in what passes make of it.
 
-    From nine beginnings it took 930 to 1930; which one it is depends on the modules that are imported.
+    From nine beginnings it took 930 to 1930 jaxprs; which one it is depends on the modules that are imported. So many
+    are drawn with HYPOTHESIS_PROFILE=search, in other runs so few that some of the rarest may be missing.
     """
     ours = {p.name for p in registry.values() if type(p).__module__.startswith("tinytrace.")}
     wanted = ours - WAITING - OF_LONG_LINES
     seen, drawn = set(), itertools.count()
     monkeypatch.setattr(Primitive, "bind", counted(Primitive.bind, seen))
 
-    @settings(max_examples=4000, database=None, derandomize=True, phases=[Phase.generate], deadline=None)
+    @settings(max_examples=JAXPRS, database=None, derandomize=True, phases=[Phase.generate], deadline=None)
     @given(jaxprs())
     def draw(closed):
         names = {eqn.primitive.name for eqn in closed.jaxpr.walk()}
@@ -111,9 +112,10 @@ def test_every_primitive_is_drawn_within_4000_jaxprs(monkeypatch):
             raise Complete
     with contextlib.suppress(Complete):
         draw()
-    assert wanted - seen == set()
+    assert len(wanted - seen) <= MAY_BE_MISSING, wanted - seen
 
 
+JAXPRS, MAY_BE_MISSING = (4000, 0) if PROFILE == "search" else (500, 30)
 WAITING = {"infeed", "outfeed"}
 """What waits until somebody else feeds the program, or takes what it hands out."""
 

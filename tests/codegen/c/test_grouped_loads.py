@@ -13,6 +13,7 @@ def numbers(*shape, dtype=np.float32):
     return jnp.asarray(np.arange(1, 1 + np.prod(shape)).reshape(shape).astype(dtype))
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("rows", [2, 5, 15, 37])
 @pytest.mark.parametrize("columns", [2, 3, 4, 5])
 @pytest.mark.parametrize("dtype", ["float32", "int8", "int32", "float16"])

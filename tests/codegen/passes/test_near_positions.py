@@ -16,6 +16,7 @@ def text_of(function, *shape, dtype=np.int8):
     return jax.jit(function).lower(jax.ShapeDtypeStruct(shape, dtype)).as_text()
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("function", EXTREME)
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("n", [1, 15, 16, 191, 192, 193, 385, 480, 1024, 1025, 100_003])
@@ -28,6 +29,7 @@ def test_the_first_of_equals_is_found_wherever_it_lies(function, dtype, n):
         assert compiled(x) == place
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("shape", [(7, 100), (7, 500), (3, 4, 2100), (2, 300_000)])
 @pytest.mark.parametrize("axis", [0, -1])

@@ -17,6 +17,7 @@ def text_of(function, n=5000, dtype=np.float32):
     return jax.jit(function).lower(jax.ShapeDtypeStruct((n,), dtype)).as_text().partition("tt_entry")[2]
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("name", FOLDS)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
 @pytest.mark.parametrize("n", [33, 200, 511, 512, 1001, 100_003])

@@ -23,6 +23,7 @@ def test_blocks_of_the_greatest_numbers_have_room(dtype, n):
         assert total(np.full(n, number, dtype)) == number * n
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("dtype", [*EXTREMES, "int16"])
 @pytest.mark.parametrize("shape", [(7, 100), (7, 500), (3, 4, 2100), (2, 300_000)])
 @pytest.mark.parametrize("axis", [0, -1, None])

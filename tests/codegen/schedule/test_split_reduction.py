@@ -146,6 +146,7 @@ def spread(x):
     return c, ((x - c) ** 2).mean()
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("function", [lambda x: (x.mean(), x.var()), spread])
 @pytest.mark.parametrize("shape", [(1024, 1024), (LONG,), (4099, 67)])
 @pytest.mark.parametrize(("mean", "deviation"), [(0, 1), (1e4, 1), (-3e5, 20), (1e-3, 1e-6)])

@@ -11,6 +11,7 @@ FLOATS = ["float16", "bfloat16", "float32", "float64"]
 STEPS = {"float16": 2.0 ** -10, "bfloat16": 2.0 ** -7, "float32": 2.0 ** -20, "float64": 2.0 ** -45}
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize(("left", "right"), [*itertools.product([*FLOATS, "int8"], FLOATS), ("float64", "int32")])
 @pytest.mark.parametrize("asks", [None, "float64"])
 @pytest.mark.parametrize("size", [6, 96])

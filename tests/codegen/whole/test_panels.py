@@ -83,6 +83,7 @@ def test_windows_are_nowhere_in_memory(layout):
     assert np.asarray(ours).tobytes() == np.asarray(convolved(x, w)).tobytes()
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("strides", [(1, 1), (2, 1), (1, 2)])
 @pytest.mark.parametrize(("channels", "features", "n"), [(32, 32, 3), (32, 20, 3), (40, 24, 1), (7, 33, 4)])
