@@ -15,6 +15,7 @@ from tinytrace.passes.floors import floors
 from tinytrace.passes.fold import fold
 from tinytrace.passes.fold_order import fold_rows_first
 from tinytrace.passes.inline import inline
+from tinytrace.passes.loop_invariants import hoist_invariants
 from tinytrace.passes.loop_layout import loop_layout
 from tinytrace.passes.melding import meld_calls
 from tinytrace.passes.membership import look_members_up
@@ -29,7 +30,9 @@ Dropped: TypeAlias = dict[int, str]
 
 PASSES: tuple[Pass, ...] = (inline, fold, algebra, cse, write_counted_places, floors, ask_bits_by_masks, meld_calls,
                             select_from_sorts, look_members_up, read_positions, fold_rows_first, dce,
-                            leave_vectors_out, product_layout, multiply_outer_products, loop_layout)
+                            leave_vectors_out, product_layout, multiply_outer_products)
+OF_BODIES: tuple[Pass, ...] = (hoist_invariants, loop_layout, cse, dce)
+"""Those after them, where there are loops or branches, whose bodies are simple by then."""
 _REASONS: dict[Pass, str] = {
     inline: "a call: the equations inside stand for it", fold: "folded: computed while compiling",
     algebra: "the same as an operand: a step that changes nothing", dce: "dead: nobody needs its results"}
@@ -43,23 +46,33 @@ def simplify(closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None] | No
     dropped: a record of what became of equations: why passes dropped them.
     """
     dropped = {} if dropped is None else dropped
+    watch = watch or (lambda name, program: None)
+    closed = _after_all(PASSES, closed, watch, dropped)
+    if not any(map(has_bodies, closed.jaxpr.eqns)):
+        return closed
+    eqns = [_with_simple_bodies(eqn, dropped) for eqn in closed.jaxpr.eqns]
+    closed = ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
+    watch("bodies", closed)
+    # Loops whose bodies were different may be the same loop by now.
+    return _after_all(OF_BODIES, closed, watch, dropped)
+
+
+def has_bodies(eqn: JaxprEqn) -> bool:
+    """Are there programs inside an equation?"""
+    return any(True for _ in subjaxprs(eqn.params))
+
+
+def _after_all(passes: tuple[Pass, ...], closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None],
+               dropped: Dropped) -> ClosedJaxpr:
     before = _ids(closed.jaxpr)
-    for run in PASSES:
+    for run in passes:
         eqns = closed.jaxpr.eqns
         closed = run(closed)
         if closed.jaxpr.eqns != eqns:
             after = _ids(closed.jaxpr)
             dropped.update(dict.fromkeys(before - after, _REASONS.get(run, f"dropped by {run.__name__}")))
             before = after
-        if watch is not None:
-            watch(run.__name__, closed)
-    eqns = [_with_simple_bodies(eqn, dropped) for eqn in closed.jaxpr.eqns]
-    if any(new is not old for new, old in zip(eqns, closed.jaxpr.eqns, strict=True)):
-        # Loops whose bodies were different may be the same loop by now.
-        closed = dce(cse(ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)))
-        dropped.update(dict.fromkeys(before - _ids(closed.jaxpr) - dropped.keys(), _REASONS[dce]))
-    if watch is not None:
-        watch("bodies", closed)
+        watch(run.__name__, closed)
     return closed
 
 

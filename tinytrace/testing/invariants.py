@@ -30,7 +30,7 @@ from tinytrace.core.trace import interpreting
 from tinytrace.core.trees import tree_flatten, tree_structure
 from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.numpy import asarray
-from tinytrace.passes.simplify import PASSES
+from tinytrace.passes.simplify import OF_BODIES, PASSES
 from tinytrace.records import dataclass
 from tinytrace.runtime.keys import ArtifactKey
 from tinytrace.testing.assertions import assert_cache_invariants, assert_forms_agree, assert_roundtrip, assert_same
@@ -175,7 +175,7 @@ def _passes(case: Case) -> None:
     closed = make_jaxpr(case.program.function())(*case.arguments)
     with interpreting():
         expected = eval_jaxpr(closed.jaxpr, closed.consts, *case.arguments)
-        for run in PASSES:
+        for run in (*PASSES, *OF_BODIES):
             closed = run(closed)
             check_jaxpr(closed.jaxpr)
             got = eval_jaxpr(closed.jaxpr, closed.consts, *case.arguments)

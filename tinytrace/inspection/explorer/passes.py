@@ -13,13 +13,14 @@ from tinytrace.codegen.passes.pipeline import PASSES as KERNEL_PASSES
 from tinytrace.codegen.plan.names import Names
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
 from tinytrace.passes.multiply_add import fuse_multiply_add
+from tinytrace.passes.simplify import OF_BODIES
 from tinytrace.passes.simplify import PASSES as JAXPR_PASSES
 from tinytrace.records import NamedTuple
 
 LONGEST = 300
 """Lines of a difference that are shown."""
 MEANINGS = {run.__name__: (run.__doc__ or "").split("\n\n")[0].replace("\n", " ")
-            for run in (*JAXPR_PASSES, fuse_multiply_add, *KERNEL_PASSES)}
+            for run in (*JAXPR_PASSES, *OF_BODIES, fuse_multiply_add, *KERNEL_PASSES)}
 MEANINGS["bodies"] = "All of these passes, on the bodies of loops and on branches."
 
 

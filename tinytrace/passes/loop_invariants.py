@@ -1,0 +1,243 @@
+"""What each turn of a loop would compute again is computed once, before the loop: loop-invariant code motion.
+
+    scan[jaxpr={ lambda a c. d = div a b; e = dot_general d c; in (e,) }] a c
+
+    d = div a b
+    scan[jaxpr={ lambda d c. e = dot_general d c; in (e,) }] d c
+
+A carry that no turn changes is one of the loop's constants first. An equation varies if it reads a carry, a slice or
+what varies; of the others those go before the loop that save more than it takes to write their results once and to
+read them in each turn. What only moves or repeats elements stays where it is read. Source: A. Aho, M. Lam, R. Sethi,
+J. Ullman, "Compilers" (2nd ed., 2006), section 9.5; XLA's WhileLoopInvariantCodeMotion.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, TypeVar
+
+from tinytrace.control_flow.scan import scan_p
+from tinytrace.control_flow.while_loop import while_p
+from tinytrace.core.avals import ShapedArray
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
+from tinytrace.core.kinds import Contraction, HostCall, IndexMap, Reduction, Scalar, Scan1D, kind_of
+from tinytrace.passes.substitution import Substitution
+from tinytrace.records import NamedTuple
+
+T = TypeVar("T")
+Makers: TypeAlias = dict[Atom, JaxprEqn]
+
+TURNS = 8
+"""How many turns are expected of a loop that does not say."""
+LEAST = 32
+"""Operations of a turn that are worth a kernel of their own before the loop."""
+SIMPLE = frozenset((
+    "add", "add_any", "and", "clamp", "convert_element_type", "copy", "eq", "ge", "gt", "imag", "le", "lt", "max",
+    "min", "mul", "ne", "neg", "not", "or", "real", "select_n", "shift_left", "shift_right_arithmetic",
+    "shift_right_logical", "sub", "xor"))
+"""Primitives whose elements count for one operation each;"""
+FUNCTION = 8
+"""... and for how many those of functions and quotients count."""
+WRITE, READ = 4, 2
+"""Operations that to write an element once counts for; to read one in a turn, where not as many were read anyway."""
+
+
+def hoist_invariants(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return `closed` with what each turn of a loop would compute again computed before the loop."""
+    if not any(eqn.primitive is scan_p or eqn.primitive is while_p for eqn in closed.jaxpr.eqns):
+        return closed
+    eqns: list[JaxprEqn] = []
+    replaced = Substitution()
+    for eqn in map(replaced.in_equation, closed.jaxpr.eqns):
+        if eqn.primitive is scan_p:
+            eqns += _scan(eqn, replaced)
+        else:
+            eqns += _while(eqn, replaced) if eqn.primitive is while_p else [eqn]
+    outvars = [replaced[x] for x in closed.jaxpr.outvars]
+    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
+
+
+class _Body(NamedTuple):
+    """A body of a loop, what its constants are outside of it, and what is to be computed before."""
+
+    program: ClosedJaxpr
+    operands: tuple[Atom, ...]
+    before: tuple[JaxprEqn, ...] = ()
+
+
+def _scan(eqn: JaxprEqn, replaced: Substitution) -> list[JaxprEqn]:
+    """Return a scan and, before it, what it computed in each turn; `replaced` learns of carries that are constants."""
+    eqn = _scan_of_what_changes(eqn, replaced)
+    params, consts = eqn.params, eqn.params["num_consts"]
+    if params["length"] < 2:
+        return [eqn]
+    body = _without_invariants(_Body(params["jaxpr"], tuple(eqn.invars[:consts])), params["length"])
+    if not body.before:
+        return [eqn]
+    added = len(body.operands) - consts
+    changed = {"jaxpr": body.program, "num_consts": len(body.operands), "linear": (False,) * added + params["linear"]}
+    return [*body.before, eqn.replace(invars=[*body.operands, *eqn.invars[consts:]], params={**params, **changed})]
+
+
+def _while(eqn: JaxprEqn, replaced: Substitution) -> list[JaxprEqn]:
+    """Return a loop of unknown length and, before it, what its condition or its body computed in each turn."""
+    eqn = _while_of_what_changes(eqn, replaced)
+    params = eqn.params
+    middle = params["cond_nconsts"] + params["body_nconsts"]
+    cond = _without_invariants(_Body(params["cond_jaxpr"], tuple(eqn.invars[:params["cond_nconsts"]])), TURNS)
+    body = _without_invariants(_Body(params["body_jaxpr"], tuple(eqn.invars[params["cond_nconsts"]:middle])), TURNS)
+    if not (cond.before or body.before):
+        return [eqn]
+    changed = {"cond_jaxpr": cond.program, "cond_nconsts": len(cond.operands),
+               "body_jaxpr": body.program, "body_nconsts": len(body.operands)}
+    operands = [*cond.operands, *body.operands, *eqn.invars[middle:]]
+    return [*cond.before, *body.before, eqn.replace(invars=operands, params={**params, **changed})]
+
+
+def _scan_of_what_changes(eqn: JaxprEqn, replaced: Substitution) -> JaxprEqn:
+    """Return a scan whose carries all change; what reads another one's result will read what the loop was given."""
+    params, jaxpr, consts = eqn.params, eqn.params["jaxpr"].jaxpr, eqn.params["num_consts"]
+    steady = _steady_carries(jaxpr, consts, eqn.invars[consts:], eqn.outvars[:params["num_carry"]])
+    if not steady:
+        return eqn
+    replaced.update((eqn.outvars[k], eqn.invars[consts + k]) for k in steady)
+    order, left = _first(len(eqn.invars), consts, steady), _without(len(eqn.outvars), steady)
+    body = jaxpr.replace(invars=_at(jaxpr.invars, order), outvars=_at(jaxpr.outvars, left))
+    changed = {"jaxpr": ClosedJaxpr(body, params["jaxpr"].consts), "num_consts": consts + len(steady),
+               "num_carry": params["num_carry"] - len(steady), "linear": tuple(_at(params["linear"], order))}
+    return eqn.replace(invars=_at(eqn.invars, order), outvars=_at(eqn.outvars, left), params={**params, **changed})
+
+
+def _while_of_what_changes(eqn: JaxprEqn, replaced: Substitution) -> JaxprEqn:
+    """The same of a loop of unknown length, whose condition reads the carries, too."""
+    params, cond, body = eqn.params, eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
+    of_cond, of_body = params["cond_nconsts"], params["body_nconsts"]
+    carries = eqn.invars[of_cond + of_body:]
+    steady = _steady_carries(body.jaxpr, of_body, carries, eqn.outvars)
+    if not steady:
+        return eqn
+    replaced.update((eqn.outvars[k], carries[k]) for k in steady)
+    left, given = _without(len(carries), steady), _at(carries, steady)
+    programs = [ClosedJaxpr(one.jaxpr.replace(
+        invars=_at(one.jaxpr.invars, _first(len(one.jaxpr.invars), consts, steady)),
+        outvars=_at(one.jaxpr.outvars, left) if one is body else one.jaxpr.outvars), one.consts)
+        for one, consts in ((cond, of_cond), (body, of_body))]
+    changed = {"cond_jaxpr": programs[0], "cond_nconsts": of_cond + len(steady),
+               "body_jaxpr": programs[1], "body_nconsts": of_body + len(steady)}
+    operands = [*eqn.invars[:of_cond], *given, *eqn.invars[of_cond:of_cond + of_body], *given, *_at(carries, left)]
+    return eqn.replace(invars=operands, outvars=_at(eqn.outvars, left), params={**params, **changed})
+
+
+def _steady_carries(body: Jaxpr, consts: int, given: Sequence[Atom], results: Sequence[Var]) -> list[int]:
+    """Return which carries no turn changes."""
+    return [k for k, result in enumerate(results) if body.outvars[k] is body.invars[consts + k]
+            and (type(result) is DropVar or given[k].aval == result.aval)]
+
+
+def _first(count: int, consts: int, carries: Sequence[int]) -> list[int]:
+    """Return the order of a body's operands in which these carries are the last of the constants."""
+    moved = [consts + k for k in carries]
+    return [*range(consts), *moved, *(k for k in range(consts, count) if k not in moved)]
+
+
+def _without(count: int, left_out: Sequence[int]) -> list[int]:
+    return [k for k in range(count) if k not in left_out]
+
+
+def _at(items: Sequence[T], places: Sequence[int]) -> list[T]:
+    return [items[k] for k in places]
+
+
+def _without_invariants(body: _Body, turns: int) -> _Body:
+    """Return a body that reads as constants what it computed of constants alone, where that pays."""
+    jaxpr = body.program.jaxpr
+    makers = _invariants(jaxpr, len(body.operands))
+    order = list(dict.fromkeys(makers.values()))
+    steady = set(map(id, order))
+    read = {x for eqn in jaxpr.eqns if id(eqn) not in steady for x in eqn.invars if x in makers}
+    read |= {x for x in jaxpr.outvars if x in makers}
+    moved: list[Var] = []
+    before: set[int] = set()
+    stays: set[int] = set()
+    for eqn in reversed(order):
+        wanted = [v for v in eqn.outvars if v in read]
+        if wanted and _pays(wanted, makers, turns):
+            moved += wanted
+            before.add(id(eqn))
+        elif wanted:
+            stays.add(id(eqn))
+            read.update(x for x in eqn.invars if x in makers)
+        if id(eqn) in before:
+            before.update(id(makers[x]) for x in eqn.invars if x in makers)
+    if not moved:
+        return body
+    outside: dict[Atom, Atom] = dict(zip(jaxpr.invars, body.operands, strict=False))
+    copies: list[JaxprEqn] = []
+    for eqn in order:
+        if id(eqn) in before:
+            results = [Var(v.aval) for v in eqn.outvars]
+            copies.append(eqn.replace(invars=[x if isinstance(x, Literal) else outside[x] for x in eqn.invars],
+                                      outvars=results))
+            outside.update(zip(eqn.outvars, results, strict=True))
+    inside = [eqn for eqn in jaxpr.eqns if id(eqn) not in steady or id(eqn) in stays]
+    program = ClosedJaxpr(jaxpr.replace(invars=[*moved, *jaxpr.invars], eqns=inside), body.program.consts)
+    return _Body(program, (*(outside[v] for v in moved), *body.operands), tuple(copies))
+
+
+def _invariants(jaxpr: Jaxpr, num_consts: int) -> Makers:
+    """Return what is computed of the first inputs alone, and the equations that make it, in their order."""
+    steady: set[Atom] = set(jaxpr.invars[:num_consts])
+    makers: Makers = {}
+    for eqn in jaxpr.eqns:
+        if eqn.outvars and not eqn.effects and all(isinstance(x, Literal) or x in steady for x in eqn.invars) \
+                and _may_run_before(eqn):
+            steady.update(eqn.outvars)
+            makers.update(dict.fromkeys(eqn.outvars, eqn))
+    return makers
+
+
+def _may_run_before(eqn: JaxprEqn) -> bool:
+    """May it run where the loop has no turn? A loop in it might have no end then; and hosts count their calls."""
+    return eqn.primitive is not while_p and (
+        eqn.primitive.name in SIMPLE or eqn.primitive is scan_p or not isinstance(kind_of(eqn), HostCall))
+
+
+def _pays(results: Sequence[Var], makers: Makers, turns: int) -> bool:
+    """Do the turns save more than it takes to write the results once and to read them in each turn?"""
+    work, largest = 0, 0
+    seen: set[Atom] = set(results)
+    pending = [(results[0], results[0].aval.size)]  # values, and how many of their elements are read
+    while pending:
+        v, count = pending.pop()
+        if (maker := makers.get(v)) is None:
+            largest = max(largest, count)
+            continue
+        work += (own := _work(maker))
+        new = [x for x in maker.invars if isinstance(x, Var) and x not in seen]
+        seen.update(new)
+        pending += [(x, x.aval.size if own else min(count, x.aval.size)) for x in new]
+    size = sum(v.aval.size for v in results)
+    read = 0 if size <= largest else READ
+    return work >= LEAST and work * (turns - 1) > size * (WRITE + read * turns)
+
+
+def _work(eqn: JaxprEqn) -> int:
+    """Return how many operations an equation counts for; none where elements are only moved."""
+    results = sum(v.aval.size for v in eqn.outvars)
+    if eqn.primitive.name in SIMPLE:
+        return results
+    operands = sum(x.aval.size for x in eqn.invars)
+    kind = kind_of(eqn)
+    if isinstance(kind, IndexMap):
+        return 0
+    if isinstance(kind, Reduction | Scan1D):
+        return operands
+    if isinstance(kind, Contraction):
+        return 2 * results * _extent(eqn.invars[0].aval, kind.lhs_contract)
+    return FUNCTION * results if isinstance(kind, Scalar) else FUNCTION * (operands + results)
+
+
+def _extent(aval: ShapedArray, axes: Sequence[int]) -> int:
+    product = 1
+    for axis in axes:
+        product *= aval.shape[axis]
+    return product
