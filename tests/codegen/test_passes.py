@@ -117,6 +117,7 @@ PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in 
     "a trace": (lambda x: jnp.trace(x, 1), f32(9, 9)),
     "a divisor": (lambda x, y: x // y[2] + x % y[3], golden.i32(30), golden.i32(5)),
     "powers": (lambda x: jnp.vander(x, 6), golden.i32(100)),
+    "a place in chunks": (lambda x: jnp.argmax(x), f32(300_000)),
     "a product of complex numbers": (jnp.prod, jax.ShapeDtypeStruct((200,), np.complex64)),
     "a place among bytes": (lambda x: jnp.argmin(x * 2), jax.ShapeDtypeStruct((50,), np.int8)),
     "a count": (jnp.count_nonzero, jax.ShapeDtypeStruct((50,), np.int8)),

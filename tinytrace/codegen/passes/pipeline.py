@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.passes.backward_reads import read_backwards_first
+from tinytrace.codegen.passes.chunk_places import search_in_chunks
 from tinytrace.codegen.passes.complex_dots import add_parts_as_they_lie
 from tinytrace.codegen.passes.dead_code import remove_dead_code
 from tinytrace.codegen.passes.empty_loops import drop_empty_loops
@@ -32,10 +33,10 @@ from tinytrace.codegen.passes.woven_rows import weave_rows
 
 PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     drop_empty_loops, update_carries_in_place, interchange_loops, fold_one_iteration, split_index_sets, split_quotients,
-    remove_dead_code, reuse_temporaries, fuse_epilogues, tile_loops, spread_over_threads, spread_iterations,
-    stream_results, prefetch_rows, read_narrow_elements_first, read_backwards_first, vectorise_around_short_axes,
-    weave_rows, multiply_by_reciprocals, round_in_strips, search_in_blocks, add_in_blocks, add_parts_as_they_lie,
-    fold_side_by_side, read_in_streams,
+    search_in_chunks, remove_dead_code, reuse_temporaries, fuse_epilogues, tile_loops, spread_over_threads,
+    spread_iterations, stream_results, prefetch_rows, read_narrow_elements_first, read_backwards_first,
+    vectorise_around_short_axes, weave_rows, multiply_by_reciprocals, round_in_strips, search_in_blocks, add_in_blocks,
+    add_parts_as_they_lie, fold_side_by_side, read_in_streams,
 ]
 
 
