@@ -56,6 +56,7 @@ PROGRAMS = {
     "two types": (lambda x: jnp.exp(x.astype(np.float32) / 3).astype(np.float16) * x + 1, X),
     "a dear value twice": (lambda x: [y := jnp.exp(x.astype(np.float32)), y.astype(np.float16) * x, y * 2], X),
     "comparisons": (lambda x: (jnp.isclose(x, x[::-1]), jnp.where(x * x > 1, -x, x + 1), jnp.heaviside(x, x)), EVERY),
+    "short functions": (lambda x: (jnp.floor(x) * 2, jnp.sqrt(jnp.abs(x)), jnp.sign(x), jnp.round(x) / x), EVERY),
     "folds in any order": (lambda x: ((x * 2 > x).all(), (x * x == x).any(), (x > 1).sum(), x > 2), EVERY),
     "choices": (lambda x: jnp.where(x > 0, x * x, x + 1) * x, X),
     "functions": (lambda x: jnp.tanh(x) * jnp.exp(-x * x), EVERY),
@@ -134,6 +135,7 @@ def test_what_is_cut():
     assert calls(lambda x, y: x * y + x, (1000,), (1000,)) == [4, 2, 2]  # 15 strips in registers, and a rest
     assert calls(lambda x, y: x * y > x, (1000,), (1000,)) == [4, 2, 0]
     assert calls(lambda x, y: (x * y > x).all(), (5000,), (5000,)) == [4, 2, 0]
+    assert calls(lambda x: jnp.floor(x) * 3, (1000,)) == [2, 0, 2]
     assert calls(lambda x, y: jnp.exp(x) * y, (1000,), (1000,)) == [2, 1, 1]
     assert calls(lambda x: -x, (1000,)) == [0, 0, 0]
     assert calls(lambda x: x + 0, (1024,)) == [1, 0, 1]
@@ -141,8 +143,8 @@ def test_what_is_cut():
     assert calls(lambda x: x + 1, (30,)) == [0, 0, 0]
     assert calls(lambda x: jnp.exp(x) * 3, (100,)) == [1, 1, 1]  # a row of a network
     assert calls(lambda x: x.astype(np.float32), (1000,)) == [0, 0, 0]
-    assert calls(lambda x: x.astype(np.float16), (1000,), dtype=np.float32) == [0, 0, 1]
-    assert calls(lambda x: x.astype(np.float16), (1000,), dtype=np.int8) == [0, 0, 1]
+    assert calls(lambda x: x.astype(np.float16), (1024,), dtype=np.float32) == [0, 0, 1]
+    assert calls(lambda x: x.astype(np.float16), (1024,), dtype=np.int8) == [0, 0, 1]
     assert calls(lambda x: jnp.arange(1024, dtype=np.float16), (3,)) == [0, 0, 1]
     assert calls(lambda x: jnp.exp(x) + 1, (1000,), dtype=jnp.bfloat16) == [0, 0, 0]
 

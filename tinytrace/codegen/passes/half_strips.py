@@ -12,11 +12,11 @@ A CPU converts a vector of float16 in one instruction, but compilers (gcc 12) ma
 stands, and a rounding written with integers takes nine operations. What widens, rounds and narrows a strip is a
 function of csrc/math/halves.h, with the instruction where the CPU has it. Strips stay in the first-level cache.
 
-What is made of sums, products, quotients, comparisons and choices, and of truth values, is cut into strips of four
-vectors: these stay in registers from the first loop to the last (`c/short_rows.py`), and while one waits for a
-conversion the others go on. A store of a strip in the cache takes as long as four operations (Zen 4 writes 32 bytes at
-once): in registers `isclose` takes 0.56 of the time, `where(x, y, z)` 0.52. A CPU that computes with float16 itself
-takes such a loop as it stands: both ways are written, and the compiler takes one.
+What is made of sums, products, quotients, comparisons and choices, of truth values, and of short functions, is cut into
+strips of four vectors: these stay in registers from the first loop to the last (`c/short_rows.py`), and while one waits
+for a conversion the others go on. A store of a strip takes as long as four operations (Zen 4 writes 32 bytes at once):
+in registers `isclose` takes 0.56 of the time, `where(x, y, z)` 0.52. A CPU that computes with float16 itself takes such
+a loop as it stands: both ways are written, and the compiler takes one.
 
 Numbers that become float16 are such strips too: float32 take 0.65 of the time, integers 0.4, sums of float32 0.43.
 
@@ -66,6 +66,7 @@ from tinytrace.codegen.passes.strips import (
 )
 from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT16, DType, is_half
 from tinytrace.core.operations import Operation
+from tinytrace.csources import is_long
 from tinytrace.records import replace
 
 OWN = "__AVX512FP16__"
@@ -86,6 +87,9 @@ takes 0.68 of the time with four of them and 0.58 with eight, one of 20 operatio
 all that is unrolled longer, of 15 operations 1.6 and 2.1 times as long."""
 UNSEEN = 16
 """What is added to a number too large for float16, 65536 or more, and leaves it so: 65520 is rounded to infinity."""
+SHORT = 40
+"""Steps of a loop that is unrolled four times: `floor` and `sqrt` take 0.7 to 0.75 of the time in registers, gcc takes
+1.1 to 1.6. Of long functions `exp` takes 0.86 and `log` 0.95, and gcc 1.2 to 1.7: these are not."""
 MOST = 24
 """Values of a loop that are kept in strips."""
 MOST_REPEATED = 2
@@ -114,9 +118,9 @@ def _cut(loop: For, taken: set[str]) -> list[Stmt]:
 
     def inside(part: Sequence[Stmt], lane: Node, size: int) -> list[Stmt]:
         phases = _Phases(loop, part, lane, FLOAT16)
-        if not phases.are_own_operations():
-            return phases.statements(size, taken)
         whole = For(lane, number(0), number(size), part, True, loop.independent)
+        if not phases.are_own_operations():
+            return _in_registers(whole, taken) if phases.are_short() else phases.statements(size, taken)
         others = _in_registers(whole, taken)
         return [Either(OWN, _after_its_numbers(whole, taken), others)]
 
@@ -268,6 +272,12 @@ class _Phases:
                    for stmt in others) and all(
             node.dtype in (self.dtype, BOOL) if node.op != "apply" else _is_own(node.args[0]) or _is_counted(node)
             for node in self.nodes if node.dtype and node.op != "where")
+
+    def are_short(self) -> bool:
+        """Is what is computed for an element so little that a compiler soon has four vectors of it?"""
+        operations = [node.args[0] for node in self.nodes if node.op == "apply"]
+        return not self.folds and sum(map(steps, operations)) <= SHORT \
+            and not any(is_long(name) for operation in operations for name in operation.calls)
 
     def have_any_order(self) -> bool:
         """Does nothing depend on the place of an element in its strip?"""
