@@ -17,6 +17,7 @@ MOVES = {
     "concatenate": lambda x: jnp.concatenate([x[1:], x[:1]], 0),
     "slice": lambda x: x[::2, 1:],
     "repeat": lambda x: jnp.repeat(x, 2, axis=0),
+    "several places": lambda x: jnp.tile(x.reshape(-1), 3),
 }
 
 
@@ -34,6 +35,13 @@ def test_a_complex_number_that_is_moved_is_a_word(name):
 def test_what_is_computed_is_no_word():
     text = jax.jit(lambda x: (x.T + 1, x.real)).lower(np.ones((40, 30), np.complex64)).as_text()
     assert "((uint64_t *)" not in text
+
+
+def test_what_is_stored_twice_and_read_otherwise_has_its_value():
+    x = (np.arange(300) + 1j).astype(np.complex64)
+    got = jax.jit(lambda x: (jnp.tile(x, 2), x.real, x * 2))(x)
+    np.testing.assert_array_equal(got[0], np.tile(x, 2))
+    np.testing.assert_array_equal(got[1], x.real)
 
 
 @pytest.mark.parametrize("name", ["max", "min", "sum", "prod"])

@@ -21,7 +21,7 @@ from tinytrace.codegen.c.masks import hide_masks, keep_outside
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
 from tinytrace.codegen.c.types import array_type, narrowed, row_declaration, variable_type, widened
 from tinytrace.codegen.c.vector_width import attributes
-from tinytrace.codegen.c.words import as_word
+from tinytrace.codegen.c.words import as_word, read_again
 from tinytrace.codegen.ir.arithmetic import constant_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.kernel import Nest
@@ -114,6 +114,7 @@ class NestWriter:
     def _body(self, body: Sequence[Stmt]) -> None:
         with self.code.counting(root for stmt in body if not isinstance(stmt, For) for root in expressions(stmt)):
             self._read_before_writing(body)
+            read_again(self.code, body)
             for stmt in body:
                 self._stmt(stmt)
 
@@ -140,9 +141,8 @@ class NestWriter:
                 self._loop(stmt)
             case Declare(x, value, fixed):
                 const = "const " if fixed else ""
-                role = SCAFFOLD if x.dtype is None else COPY
                 text = f"{const}{code.float16.variable(str(x.args[0]), x.dtype)} {x.args[0]} = {code.text_of(value)};"
-                code.line(text, role, x.eqns | value.eqns)
+                code.line(text, SCAFFOLD if x.dtype is None else COPY, x.eqns | value.eqns)
                 code.declared.add(str(x.args[0]))
                 if fixed:
                     code.know(value, str(x.args[0]))

@@ -1,9 +1,13 @@
 """Complex numbers of eight bytes that are only moved are written as words.
 
 `b[i] = a[j]` of two floats each is two loads and two stores to gcc, and a loop of them has no vectors: it takes three
-times as long as one of words.
+times as long as one of words. What is stored at several places, and nothing else, is read for each: `tile(x, 3)` takes
+0.2 to 0.3 of the time so.
 """
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +15,7 @@ from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.far_pairs import lie_far_apart
 from tinytrace.codegen.c.lines import named
 from tinytrace.codegen.ir.nodes import Node
-from tinytrace.codegen.ir.statements import Buffer
+from tinytrace.codegen.ir.statements import Buffer, Stmt, Store, written
 
 MOVED_AS_WORDS = np.dtype(np.complex64)
 
@@ -31,3 +35,13 @@ def as_word(code: Code, place: tuple[Buffer, Node], value: Node, text: str) -> s
     code.prepare(value.certain, value)
     source = f"((const uint64_t *){named(value.args[0].name)})[{code.value(value.args[1])}]"
     return f"((uint64_t *){named(to.name)})[{code.value(at)}] = {source}"
+
+
+def read_again(code: Code, body: Sequence[Stmt]) -> None:
+    """Let each of several stores of such an element read it, where nothing else does and nobody overwrites it."""
+    changed = {place[0].name for stmt in body for place in written(stmt) if not isinstance(place, Node)}
+    stored = Counter(stmt.value for stmt in body if isinstance(stmt, Store) and isinstance(stmt.place, tuple)
+                     and stmt.value.op == "load" and stmt.value.dtype == stmt.place[0].dtype == MOVED_AS_WORDS)
+    for value, times in stored.items():
+        if code.uses[value] == times and value.args[0].name not in changed:
+            code.uses[value] = 1
