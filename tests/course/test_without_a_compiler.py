@@ -1,4 +1,7 @@
-"""Chapters 1 to 6 where there is nothing but Python: no C extension (TINYTRACE_PURE=1) and no C compiler."""
+"""Chapters 1 to 6 where there is nothing but Python: no C extension (TINYTRACE_PURE=1) and no C compiler.
+
+Of each chapter the first exercise, the last one and all predictions are tried.
+"""
 
 import os
 import subprocess
@@ -17,7 +20,7 @@ for number in map(int, sys.argv[1:]):
     first, *others = library.chapter(number).exercises
     program, message = first.wrong[0]
     assert check(first, bench_of(first).answer(program)).message == message, first.id
-    for exercise in (first, *others):
+    for exercise in (first, *others[-1:]):
         assert check(exercise, bench_of(exercise).solution), exercise.id
     for prediction in library.chapter(number).predictions:
         if "cache_size" not in prediction.program and "counted" not in prediction.program:  # these call what is jitted
