@@ -6,6 +6,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.core.jaxpr import subjaxprs
+from tinytrace.core.trace import interpreting
 from tinytrace.passes.loop_invariants import hoist_invariants
 from tinytrace.passes.simplify import simplify
 
@@ -89,7 +90,7 @@ def test_a_carry_that_no_turn_changes_is_a_constant(loop):
         if eqn.primitive.name == "while":
             body, consts = eqn.params["body_jaxpr"], eqn.params["body_nconsts"]
             assert all(x is not y for x, y in zip(body.jaxpr.outvars, body.jaxpr.invars[consts:], strict=True))
-    with jax.disable_jit():
+    with interpreting():
         want = loop(A, V)
     for x, y in zip(jax.tree.leaves(jax.jit(loop)(A, V)), jax.tree.leaves(want), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-4)
@@ -124,7 +125,7 @@ def test_gradients_and_maps_of_such_loops():
     def loss(a, v):
         return scanned(lambda a, v: jnp.tanh((a / jnp.abs(a).sum(0)) @ v))(a, v).sum()
 
-    with jax.disable_jit():
+    with interpreting():
         want = jax.grad(loss)(jnp.asarray(A), jnp.asarray(V))
     np.testing.assert_allclose(jax.jit(jax.grad(loss))(A, V), want, rtol=1e-3, atol=1e-5)
     many = jax.jit(jax.vmap(loss, (None, 0)))(A, np.stack([V, V + 1]))

@@ -142,14 +142,13 @@ def test_the_greater_and_lesser_of_an_element_and_a_known_number(dtype):
     """The compiler decides them by one comparison; signs of zeros, infinities and NaN are those of two arrays."""
     x = np.concatenate([[0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 6e-8], np.linspace(-9, 9, 99)]).astype(dtype)
     bits = f"u{dtype.itemsize}"
+    numbers = np.array([0.0, -0.0, 1.0, -6.0, np.inf, -np.inf, np.nan], dtype)
     with enable_x64(dtype == domains.F64):
-        for number in (0.0, -0.0, 1.0, -6.0, np.inf, -np.inf, np.nan):
-            number = np.asarray(number, dtype)
-            for function in (lax.max, lax.min):
-                out = np.asarray(jax.jit(lambda x, f=function, y=number: f(x, y))(x))
-                other = np.asarray(jax.jit(lambda x, f=function, y=number: f(y, x))(x))
+        for function in (lax.max, lax.min):
+            known = jax.jit(lambda x, f=function: [(f(x, y), f(y, x)) for y in numbers])(x)
+            for number, pair in zip(numbers, known, strict=True):
                 want = np.asarray(jax.jit(function)(x, np.full(x.shape, number)))
-                for found in (out, other):
+                for found in map(np.asarray, pair):
                     same = (found.view(bits) == want.view(bits)) | (np.isnan(found) & np.isnan(want))
                     assert same.all(), (number, x[~same], found[~same])
 

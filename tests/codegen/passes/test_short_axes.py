@@ -9,6 +9,7 @@ import pytest
 import tinytrace as jax
 from tinytrace import nn
 from tinytrace import numpy as jnp
+from tinytrace.core.trace import interpreting
 
 FLOATS = np.random.default_rng(4).standard_normal(1000, np.float32)
 PROGRAMS = {
@@ -24,7 +25,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("n", [1, 63, 1000, 50_001])
 def test_results_are_those_of_the_operations(name, n):
     x = np.random.default_rng(n).standard_normal((n, 4), np.float32)
-    with jax.disable_jit():
+    with interpreting():
         want = np.asarray(PROGRAMS[name](jnp.asarray(x)))
     np.testing.assert_allclose(np.asarray(jax.jit(PROGRAMS[name])(x)), want, rtol=3e-6, atol=1e-6)
 
@@ -47,7 +48,7 @@ def test_loops_over_a_few_points_carry_the_vectors(function, points):
     inner = [after for line, after in itertools.pairwise(lines) if line == "#pragma omp simd"]
     assert inner
     assert not any("< 2;" in line for line in inner)
-    with jax.disable_jit():
+    with interpreting():
         want = np.asarray(function(jnp.asarray(x)))
     np.testing.assert_allclose(np.asarray(jax.jit(function)(x)), want, rtol=3e-6, atol=1e-6)
 
@@ -64,7 +65,7 @@ def test_loops_over_a_few_points_carry_the_vectors(function, points):
 def test_rows_of_bytes_that_are_made_of_one_element_are_short(function, is_around):
     x = np.random.default_rng(3).integers(0, 20, 1000).astype(np.int32)
     assert ("#pragma GCC unroll" in jax.jit(function).lower(x).as_text()) == is_around
-    with jax.disable_jit():
+    with interpreting():
         want = np.asarray(function(jnp.asarray(x)))
     np.testing.assert_array_equal(jax.jit(function)(x), want)
 
@@ -78,7 +79,7 @@ def test_halves_are_converted_in_strips_and_short_axes_written_out(dtype):
     text = jax.jit(function).lower(x).as_text()
     assert "i1" not in text
     assert dtype != "float16" or "tt_widen_f16" in text
-    with jax.disable_jit():
+    with interpreting():
         want = np.asarray(function(x)).astype(np.float32)
     np.testing.assert_allclose(np.asarray(jax.jit(function)(x)).astype(np.float32), want, 2e-2)
 
@@ -89,7 +90,7 @@ def test_halves_that_are_folded_or_lie_apart_are_in_vectors_too(name, dtype):
     x = jnp.asarray(np.random.default_rng(5).standard_normal((1003, 4), np.float32)).astype(dtype)
     text = jax.jit(PROGRAMS[name]).lower(x).as_text().partition("tt_entry")[2]
     assert name == "cumsum" or "_strip" in text or "simd\n    for (int64_t i0 = 0; i0 < 1003; i0++)" in text
-    with jax.disable_jit():
+    with interpreting():
         want = np.asarray(PROGRAMS[name](x)).astype(np.float32)
     np.testing.assert_allclose(np.asarray(jax.jit(PROGRAMS[name])(x)).astype(np.float32), want, 4e-2, 1e-3)
 

@@ -4,6 +4,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tinytrace.core.trace import interpreting
 
 
 def text_of(function, *shape, dtype=np.float32):
@@ -16,14 +17,14 @@ def sums(x):
 
 @pytest.mark.parametrize("n", [32, 35, 36, 40, 47, 100, 197, 200, 204, 2055])
 @pytest.mark.parametrize("function", [
-    sums, lambda x: jax.nn.softmax(x, 1), lambda x: jnp.tanh(x).prod(1), lambda x: (jnp.sin(x) > 0).sum(1),
+    sums, lambda x: jax.nn.softmax(x, 1), lambda x: jnp.tanh(x * 4).prod(1), lambda x: (jnp.sin(x) > 0).sum(1),
     lambda x: (jnp.exp(x), jnp.exp(x).sum(1), jnp.exp(x).max(1)), lambda x: jnp.exp(x * 1j).sum(1),
 ])
 def test_every_element_counts_once(function, n):
     x = np.random.default_rng(n).uniform(0.5, 1, (7, n)).astype(np.float32)
-    with jax.disable_jit():
+    with interpreting():
         want = function(jnp.asarray(x))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5), jax.jit(function)(x), want)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4), jax.jit(function)(x), want)
     for place in (0, n // 16 * 16 - 1, n - 1):
         marked = np.where(np.arange(n) == place, np.float32(3), np.float32(-200))[None]
         np.testing.assert_allclose(jax.jit(sums)(marked), np.exp(np.float32([3])), rtol=1e-6)
