@@ -1,7 +1,7 @@
 """Random programs: the interpreter and the compiled code agree, and texts are the same wherever they are made.
 
-300 programs are compiled in default mode in a full run (`make test`), half as many are tried for each other law; with
-HYPOTHESIS_PROFILE=search other ones in each run; in `make test-fast` they are fewer.
+300 programs are compiled in default mode in a full run (`make test`), half as many are tried for each other law; twice
+as many, and other ones in each run, with HYPOTHESIS_PROFILE=search; in `make test-fast` they are fewer.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ from tinytrace.core.typecheck import check_jaxpr
 from tinytrace.testing.strategies import programs_with_arguments
 from tinytrace.testing.values import agree
 
-EXAMPLES = examples(300, fast=30)
-HALF = examples(150, fast=30)
+EXAMPLES = examples(600, fast=30)
+HALF = examples(300, fast=30)
 
 
 def interpret(program, arguments):
