@@ -20,14 +20,13 @@ from tinytrace.control_flow.while_loop import while_p
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Contraction, HostCall, IndexMap, Reduction, Scalar, Scan1D, kind_of
+from tinytrace.passes.loop_layout import TURNS
 from tinytrace.passes.substitution import Substitution
 from tinytrace.records import NamedTuple
 
 T = TypeVar("T")
 Makers: TypeAlias = dict[Atom, JaxprEqn]
 
-TURNS = 8
-"""How many turns are expected of a loop that does not say."""
 LEAST = 32
 """Operations of a turn that are worth a kernel of their own before the loop."""
 SIMPLE = frozenset((
