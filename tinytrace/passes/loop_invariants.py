@@ -107,12 +107,12 @@ def _scan_of_what_changes(eqn: JaxprEqn, replaced: Substitution) -> JaxprEqn:
 
 
 def _while_of_what_changes(eqn: JaxprEqn, replaced: Substitution) -> JaxprEqn:
-    """The same of a loop of unknown length, whose condition reads the carries, too."""
+    """The same of a loop of unknown length; one of which no carry changes may have no end."""
     params, cond, body = eqn.params, eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
     of_cond, of_body = params["cond_nconsts"], params["body_nconsts"]
     carries = eqn.invars[of_cond + of_body:]
     steady = _steady_carries(body.jaxpr, of_body, carries, eqn.outvars)
-    if not steady:
+    if len(steady) in (0, len(carries)):
         return eqn
     replaced.update((eqn.outvars[k], carries[k]) for k in steady)
     left, given = _without(len(carries), steady), _at(carries, steady)

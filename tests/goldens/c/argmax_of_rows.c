@@ -13,57 +13,21 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         }
         float c_max = -__builtin_inff();
         int32_t c_nan = 0;
-        float c_max_1 = -__builtin_inff();
-        int32_t c_nan_1 = 0;
-        float c_max_2 = -__builtin_inff();
-        int32_t c_nan_2 = 0;
-        float c_max_3 = -__builtin_inff();
-        int32_t c_nan_3 = 0;
-        #pragma omp simd reduction(max: c_max, c_max_1, c_max_2, c_max_3) reduction(|: c_nan, c_nan_1, c_nan_2, c_nan_3)
-        for (int64_t i1 = 0; i1 < 1024; i1++) {
+        #pragma omp simd reduction(max: c_max) reduction(|: c_nan)
+        for (int64_t i1 = 0; i1 < 4096; i1++) {
             const float a_i = a[4096 * i0 + i1];
             c_max = a_i > c_max ? a_i : c_max;
             c_nan |= a_i != a_i;
-            const float a_i_1 = a[4096 * i0 + i1 + 1024];
-            c_max_1 = a_i_1 > c_max_1 ? a_i_1 : c_max_1;
-            c_nan_1 |= a_i_1 != a_i_1;
-            const float a_i_2 = a[4096 * i0 + i1 + 2048];
-            c_max_2 = a_i_2 > c_max_2 ? a_i_2 : c_max_2;
-            c_nan_2 |= a_i_2 != a_i_2;
-            const float a_i_3 = a[4096 * i0 + i1 + 3072];
-            c_max_3 = a_i_3 > c_max_3 ? a_i_3 : c_max_3;
-            c_nan_3 |= a_i_3 != a_i_3;
         }
-        c_max = c_max_1 > c_max ? c_max_1 : c_max;
-        c_nan |= c_nan_1;
-        c_max = c_max_2 > c_max ? c_max_2 : c_max;
-        c_nan |= c_nan_2;
-        c_max = c_max_3 > c_max ? c_max_3 : c_max;
-        c_nan |= c_nan_3;
         const float c = c_nan ? __builtin_nanf("") : c_max;
         int32_t b_i = 2147483647;
-        int32_t b_i_1 = 2147483647;
-        int32_t b_i_2 = 2147483647;
-        int32_t b_i_3 = 2147483647;
-        #pragma omp simd reduction(min: b_i, b_i_1, b_i_2, b_i_3)
-        for (int32_t i1_count = 0; i1_count < 1024; i1_count++) {
+        #pragma omp simd reduction(min: b_i)
+        for (int32_t i1_count = 0; i1_count < 4096; i1_count++) {
             const int64_t i1 = i1_count;
             const float a_i = a[4096 * i0 + i1];
             const int32_t value = (a_i == c) || (a_i != a_i) ? ((int32_t)i1) : 2147483647;
             b_i = b_i > value ? value : b_i;
-            const float a_i_1 = a[4096 * i0 + i1 + 1024];
-            const int32_t value_i = (a_i_1 == c) || (a_i_1 != a_i_1) ? ((int32_t)(i1 + 1024)) : 2147483647;
-            b_i_1 = b_i_1 > value_i ? value_i : b_i_1;
-            const float a_i_2 = a[4096 * i0 + i1 + 2048];
-            const int32_t value_1 = (a_i_2 == c) || (a_i_2 != a_i_2) ? ((int32_t)(i1 + 2048)) : 2147483647;
-            b_i_2 = b_i_2 > value_1 ? value_1 : b_i_2;
-            const float a_i_3 = a[4096 * i0 + i1 + 3072];
-            const int32_t value_2 = (a_i_3 == c) || (a_i_3 != a_i_3) ? ((int32_t)(i1 + 3072)) : 2147483647;
-            b_i_3 = b_i_3 > value_2 ? value_2 : b_i_3;
         }
-        b_i = b_i > b_i_1 ? b_i_1 : b_i;
-        b_i = b_i > b_i_2 ? b_i_2 : b_i;
-        b_i = b_i > b_i_3 ? b_i_3 : b_i;
         b[i0] = b_i;
     }
 }

@@ -18,33 +18,12 @@ static void tt_kernel_0(void *ctx, int64_t begin, int64_t end) {
         _Alignas(64) float e[1024];
         float b_max = -__builtin_inff();
         int32_t b_nan = 0;
-        float b_max_1 = -__builtin_inff();
-        int32_t b_nan_1 = 0;
-        float b_max_2 = -__builtin_inff();
-        int32_t b_nan_2 = 0;
-        float b_max_3 = -__builtin_inff();
-        int32_t b_nan_3 = 0;
-        #pragma omp simd reduction(max: b_max, b_max_1, b_max_2, b_max_3) reduction(|: b_nan, b_nan_1, b_nan_2, b_nan_3)
-        for (int64_t i1 = 0; i1 < 256; i1++) {
+        #pragma omp simd reduction(max: b_max) reduction(|: b_nan)
+        for (int64_t i1 = 0; i1 < 1024; i1++) {
             const float a_i = a[1024 * i0 + i1];
             b_max = a_i > b_max ? a_i : b_max;
             b_nan |= a_i != a_i;
-            const float a_i_1 = a[1024 * i0 + i1 + 256];
-            b_max_1 = a_i_1 > b_max_1 ? a_i_1 : b_max_1;
-            b_nan_1 |= a_i_1 != a_i_1;
-            const float a_i_2 = a[1024 * i0 + i1 + 512];
-            b_max_2 = a_i_2 > b_max_2 ? a_i_2 : b_max_2;
-            b_nan_2 |= a_i_2 != a_i_2;
-            const float a_i_3 = a[1024 * i0 + i1 + 768];
-            b_max_3 = a_i_3 > b_max_3 ? a_i_3 : b_max_3;
-            b_nan_3 |= a_i_3 != a_i_3;
         }
-        b_max = b_max_1 > b_max ? b_max_1 : b_max;
-        b_nan |= b_nan_1;
-        b_max = b_max_2 > b_max ? b_max_2 : b_max;
-        b_nan |= b_nan_2;
-        b_max = b_max_3 > b_max ? b_max_3 : b_max;
-        b_nan |= b_nan_3;
         const float b = b_nan ? __builtin_nanf("") : b_max;
         float f = 0.0f;
         #pragma omp simd reduction(+: f)

@@ -29,8 +29,10 @@ def moved_from(eqn: JaxprEqn, kind: IndexMap, x: Var) -> tuple[Node, ...]:
 def needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
     """Does a loop over the result need elements of `x` again and again, and in its innermost loop?"""
     shape = eqn.outvars[0].aval.shape
-    if isinstance(kind, Gather):  # few elements, one by one, are less than all of them side by side
+    if isinstance(kind, Gather) and x is eqn.invars[0]:  # few elements, one by one, are less than all side by side
         return FEW * eqn.outvars[0].aval.size > x.aval.size
+    if isinstance(kind, Gather):  # a place, which is a row of numbers, is that of one element, or of several
+        return eqn.outvars[0].aval.size * x.aval.shape[-1] > x.aval.size if x.aval.shape else False
     if eqn.outvars[0].aval.size <= x.aval.size or not shape:
         return False
     axes = domain_axes(shape)
