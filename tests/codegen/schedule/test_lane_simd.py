@@ -1,5 +1,7 @@
 """Sums in lanes: every element is added once, whatever is left over of strides, groups and rows of lanes."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -77,3 +79,17 @@ def test_short_rows_that_are_only_added_are_read_one_after_the_other():
     x = np.ones((1000, 10), np.float32)
     assert "lane" not in jax.jit(lambda x: (x * x).sum(-1)).lower(x).as_text()
     assert "lane" in jax.jit(lambda x: jnp.exp(x).sum(-1)).lower(x).as_text()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_dear_and_the_same_for_a_row_is_computed_once(dtype):
+    with jax.enable_x64(dtype == np.float64):
+        x = np.random.default_rng(0).standard_normal((1003, 10)).astype(dtype)
+        function = jax.jit(lambda x: (jax.nn.log_softmax(x), jnp.tanh(x.sum(1, keepdims=True)) * jnp.exp(x)))
+        text = function.lower(x).as_text()
+        assert re.search(r"\w+_once\d+\[lane\] = tt_log_f\d\d\(", text)
+        assert not re.search(r"for \(int64_t i1 = .*\n.*\n.*\n\s+const \w+ \w+ = tt_log_f", text)
+        got = function(x)
+        sums = np.exp(x.astype(np.float64)).sum(1, keepdims=True)
+        np.testing.assert_allclose(got[0], x - np.log(sums), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(got[1], np.tanh(x.sum(1, keepdims=True)) * np.exp(x), rtol=1e-3, atol=1e-4)

@@ -19,7 +19,7 @@ from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, number,
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.statements import Buffer, Combine, For, Row, Stmt, Store
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, computed, variable
-from tinytrace.core.dtypes import is_complex, is_float
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, is_complex, is_float
 from tinytrace.records import replace
 
 STREAM_LANES = 512
@@ -97,8 +97,37 @@ class LaneSimd:
                 value, *offsets = rewrite([task.value, *(offset for _, offset in task.targets)], changed, rebuild)
                 targets = [of_lane(buffer, offset) for (buffer, _), offset in zip(task.targets, offsets, strict=True)]
                 tasks.append((replace(task, value=value, targets=targets), rows.get(task)))
-            body += _Lanes(lane, tasks, self.tiled).loops(stage.inner, 0)
+            once, tasks = _once_a_row(tasks, stage.inner, lane, len(body))
+            body += [*once, *_Lanes(lane, tasks, self.tiled).loops(stage.inner, 0)]
         return body
+
+
+def _once_a_row(tasks: list[tuple[Task, Buffer | None]], inner: Sequence[Node], lane: Node, number_of: int) -> \
+        tuple[list[Stmt], list[tuple[Task, Buffer | None]]]:
+    """Return what computes what is dear and the same for all elements of a row, and the tasks that read it.
+
+    The logarithm of the sum in `log_softmax`: a compiler does not know that the stores leave rows as they are.
+    """
+    found: list[Node] = []
+    inside: set[Node] = set()
+    for node in reversed(walk(task.value for task, _ in tasks)):  # what contains others comes before them
+        if node not in inside and _is_dear_for_a_row(node, inner, lane):
+            found.append(node)
+            inside.update(walk([node]))
+    if not found or math.prod(a.args[1] for a in inner) == 1:
+        return [], tasks
+    rows = {node: Buffer(f"{node.hint or 'value'}_once{number_of + k}", (lane.args[1],), node.dtype, "row", node.eqns)
+            for k, node in enumerate(found) if node.dtype is not None}
+    body: list[Stmt] = [Store((row, lane), node) for node, row in rows.items()]
+    known = {node: load(row, lane, row.dtype) for node, row in rows.items()}
+    return ([*map(Row, rows.values()), For(lane, number(0), number(lane.args[1]), body, simd=True)],
+            [(replace(task, value=rewrite([task.value], known, rebuild)[0]), row) for task, row in tasks])
+
+
+def _is_dear_for_a_row(node: Node, inner: Sequence[Node], lane: Node) -> bool:
+    return node.op == "apply" and steps(node.args[0]) >= CALL and node.dtype in (FLOAT32, FLOAT64) \
+        and lane in node.axes and node.axes.isdisjoint(inner) \
+        and all(x.args[0].space == "row" for x in walk([node]) if x.op == "load")
 
 
 def _value(task: Task, row: Buffer, lane: Node) -> Node:
