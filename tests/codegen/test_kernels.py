@@ -56,7 +56,7 @@ def test_what_they_are_called_with_is_checked():
 
 def test_a_loop_without_end_is_an_error(monkeypatch):
     monkeypatch.setattr(interpreter, "MOST_ITERATIONS", 50)
-    kernels = jax.jit(lambda x: jax.lax.while_loop(lambda x: x < 1, lambda x: x * 1, x)).lower(0.0).kernels
+    kernels = jax.jit(lambda x: jax.lax.while_loop(lambda x: x < 1, lambda x: x * 2, x)).lower(0.0).kernels
     with pytest.raises(KernelError, match="has not ended after 50 iterations"):
         kernels.run(np.float32(0))
 
