@@ -106,19 +106,31 @@ def test_hosts_are_called_in_each_turn():
     def of(a, v):
         return v + jax.pure_callback(counted, jax.ShapeDtypeStruct((40, 40), "float32"), a)[0]
 
-    jax.jit(scanned(of, 3))(A, V).block_until_ready()
-    assert len(calls) == 3
+    for loop in (of, lambda a, v: lax.cond(a[0, 0] < 9, lambda: of(a, v), lambda: v)):
+        calls.clear()
+        jax.jit(scanned(loop, 3))(A, V).block_until_ready()
+        assert len(calls) == 3
 
 
 def test_a_loop_without_an_end_stays_in_a_loop_without_turns():
     def endless(a):
         return lax.while_loop(lambda x: x[0] < a[0] + 1, lambda x: x * 1, a)
 
-    @jax.jit
-    def f(a, v):
-        return lax.while_loop(lambda s: s[0] < 0, lambda s: (s[0] + 1, s[1] + endless(a)), (1, v))[1]
+    def endless_inside(a):
+        return lax.fori_loop(0, 9, lambda i, x: x + endless(x), a)
 
-    np.testing.assert_array_equal(f(A[0], V), V)
+    for of in (endless, endless_inside):
+        f = jax.jit(lambda a, v, of=of: lax.while_loop(lambda s: s[0] < 0, lambda s: (s[0] + 1, s[1] + of(a)), (1, v)))
+        np.testing.assert_array_equal(f(A[0], V)[1], V)
+
+
+def test_much_that_is_made_of_few_stays():
+    def f(x, v):
+        return lax.fori_loop(0, 20, lambda i, v: jnp.exp(-(x[:, None] - x) ** 2) @ v, v)
+
+    few, many = (jax.ShapeDtypeStruct((n,), np.float32) for n in (1000, 5000))
+    assert "exp" not in inside(simplified(f, few, few))
+    assert "exp" in inside(simplified(f, many, many))
 
 
 def test_gradients_and_maps_of_such_loops():

@@ -18,7 +18,7 @@ from typing import TypeAlias, TypeVar
 from tinytrace.control_flow.scan import scan_p
 from tinytrace.control_flow.while_loop import while_p
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinytrace.core.kinds import Contraction, HostCall, IndexMap, Reduction, Scalar, Scan1D, kind_of
 from tinytrace.passes.loop_layout import TURNS
 from tinytrace.passes.substitution import Substitution
@@ -36,6 +36,8 @@ SIMPLE = frozenset((
 """Primitives whose elements count for one operation each;"""
 FUNCTION = 8
 """... and for how many those of functions and quotients count."""
+MOST = 1 << 24
+"""Elements that are made before the loop of fewer ones: 64 MB of float32 that nobody asked for."""
 WRITE, READ = 4, 2
 """Operations that to write an element once counts for; to read one in a turn, where not as many were read anyway."""
 
@@ -196,8 +198,9 @@ def _invariants(jaxpr: Jaxpr, num_consts: int) -> Makers:
 
 def _may_run_before(eqn: JaxprEqn) -> bool:
     """May it run where the loop has no turn? A loop in it might have no end then; and hosts count their calls."""
-    return eqn.primitive is not while_p and (
-        eqn.primitive.name in SIMPLE or eqn.primitive is scan_p or not isinstance(kind_of(eqn), HostCall))
+    if eqn.primitive is while_p or (eqn.primitive.name not in SIMPLE and isinstance(kind_of(eqn), HostCall)):
+        return False
+    return all(map(_may_run_before, (inner for body in subjaxprs(eqn.params) for inner in body.eqns)))
 
 
 def _pays(results: Sequence[Var], makers: Makers, turns: int) -> bool:
@@ -215,8 +218,9 @@ def _pays(results: Sequence[Var], makers: Makers, turns: int) -> bool:
         seen.update(new)
         pending += [(x, x.aval.size if own else min(count, x.aval.size)) for x in new]
     size = sum(v.aval.size for v in results)
-    read = 0 if size <= largest else READ
-    return work >= LEAST and work * (turns - 1) > size * (WRITE + read * turns)
+    if work < LEAST or size > max(largest, MOST):
+        return False
+    return work * (turns - 1) > size * (WRITE + (READ if size > largest else 0) * turns)
 
 
 def _work(eqn: JaxprEqn) -> int:
