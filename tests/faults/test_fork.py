@@ -78,6 +78,7 @@ PROGRAMS = {
                     if status:
                         import traceback
                         traceback.print_exc()
+                        sys.stderr.flush()
                     os._exit(status)
         assert len(pids) == 5 and [ended(pid) for pid in pids] == [0] * 5
         """,

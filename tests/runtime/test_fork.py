@@ -18,6 +18,7 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.runtime.programs import in_child
 from tinytrace import util
+from tinytrace.runtime.folders import Folder
 from tinytrace.runtime.ladder import stats
 from tinytrace.runtime.threads import num_threads, set_num_threads
 from tinytrace.runtime.worker import _Task
@@ -194,3 +195,26 @@ def test_many_children_at_once():
     for thread in threads:
         thread.join()
     assert answers == [(0, here)] * len(threads)
+
+
+def test_a_child_that_is_forked_while_a_file_is_written_writes_the_same_bytes(tmp_path, monkeypatch):
+    tmp_path.chmod(0o700)
+    pids: list[int] = []
+    fchmod = os.fchmod
+
+    def forks(descriptor, mode):
+        fchmod(descriptor, mode)
+        pids.append(os.fork())
+
+    status = 1
+    try:
+        with Folder(str(tmp_path)) as folder:
+            monkeypatch.setattr(os, "fchmod", forks)
+            folder.write("file", b"written once")
+        status = 0
+    finally:
+        if pids == [0]:
+            os._exit(status)
+    monkeypatch.undo()
+    assert os.waitstatus_to_exitcode(os.waitpid(pids[0], 0)[1]) == 0
+    assert (tmp_path / "file").read_bytes() == b"written once"

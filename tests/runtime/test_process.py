@@ -228,6 +228,35 @@ def test_one_that_has_ended_may_be_told_something():
         ahead.tell(b"a")
 
 
+def test_a_child_that_is_forked_while_one_is_told_its_input_tells_it_nothing(sort_ahead, tmp_path, monkeypatch):
+    """As a signal's handler does, between any two calls: in the child there are no ends any more."""
+    file = tmp_path / "in"
+    file.write_text("b\na\n")
+    write = os.write
+    children: list[int] = []
+
+    def half(descriptor, data):
+        count = write(descriptor, data[:2])
+        if not children and not (pid := os.fork()):
+            monkeypatch.setattr(os, "write", write)
+            children.append(0)
+        elif not children:
+            children.append(pid)
+        return count
+
+    monkeypatch.setattr(os, "write", half)
+    status = 1
+    try:
+        sort_ahead.tell(b"b\na\n")
+        status = 0
+    finally:
+        if children == [0]:
+            os._exit(status)
+    monkeypatch.setattr(os, "write", write)
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
+    assert run_together([[["sort"], ["cat"]]], str(file), ahead=sort_ahead) == Finished(0, "a\nb\n")
+
+
 def test_one_that_ends_too_early_fails_as_any(tmp_path):
     with contextlib.closing(Ahead(["sh", "-c", "exit 3"])) as ahead:
         ahead.start()

@@ -107,14 +107,17 @@ class Folder:
             os.close(descriptor)
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a new file that only this user can change; FileExistsError if there is one."""
+        """Write a new file that only this user can change; FileExistsError if there is one.
+
+        A child that a signal's handler forks meanwhile goes on writing, too: each byte has its place.
+        """
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
         descriptor = os.open(name, flags, 0o600, dir_fd=self.descriptor)
         try:
             os.fchmod(descriptor, 0o600)
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(descriptor, rest):]
+            rest, written = memoryview(data), 0
+            while written < len(data):
+                written += os.pwrite(descriptor, rest[written:], written)
         finally:
             os.close(descriptor)
 

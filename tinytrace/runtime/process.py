@@ -136,14 +136,18 @@ class Ahead:
                 self._pid = _spawned(self.argv, _environment(), (source, output, error))
 
     def tell(self, data: bytes) -> None:
-        """Give it its input, if it is waiting and that is not too large; where its output goes is said later."""
+        """Give it its input, if it is waiting and that is not too large; where its output goes is said later.
+
+        In a child that a signal's handler forks meanwhile there are no ends any more, after any call.
+        """
         if not self._pid or self._told is not None or len(data) > self.LARGEST:
             return
         self._told, rest = data, memoryview(data)
         with suppress(BrokenPipeError):  # it has ended, and its status tells why
-            while rest:
+            while rest and self._ends:
                 rest = rest[os.write(self._ends[0], rest):]
-        os.close(self._ends.pop(0))
+        if self._ends:
+            os.close(self._ends.pop(0))
 
     def given(self, stdin: str, pids: list[int]) -> int:
         """Give it a file that it can be given; from now on it is one of `pids`. Returns: where its output is read."""

@@ -20,6 +20,9 @@ PROGRAMS = {
     "backwards": lambda x, k: jnp.stack([jnp.exp(x), x, jnp.log1p(abs(x)), x / 3, jnp.sqrt(abs(x))], -1)[:, ::-1],
     "inside": lambda x, k: (jnp.stack([jnp.tanh(x.reshape(15, 100) * j) for j in range(5)], -1) + x.reshape(15, 100, 1)
                             * x[:15, None, None]),
+    "powers": lambda x, k: jnp.vander(abs(x), 7),
+    "frequencies": lambda x, k: jnp.sin(x[:, None] * 2.0 ** jnp.arange(10)),
+    "short rows of two axes": lambda x, k: jnp.exp(x.reshape(15, 100, 1) * jnp.arange(5)) + x[:15, None, None],
     "a loop": lambda x, k: jax.lax.fori_loop(
         0, 3, lambda j, y: jnp.stack([jnp.tanh((x + j) * i) for i in range(5)], -1), jnp.stack([x] * 5, -1)),
 }
@@ -47,7 +50,10 @@ def test_they_are_woven(name):
 @pytest.mark.parametrize("function", [
     lambda x: jnp.stack([x, jnp.sin(x), jnp.exp(x)], -1), lambda x: jnp.stack([x, x + 1, x * 2, x - 1, x], -1),
     lambda x: jnp.stack([jnp.sin(x[:40])] * 5, -1), lambda x: [jnp.sin(x), jnp.cos(x), x, x * x, jnp.exp(x)],
-    lambda x: jnp.stack([jnp.sin(x).astype(np.float16)] * 5, -1),
+    lambda x: jnp.stack([jnp.sin(x).astype(np.float16)] * 5, -1), lambda x: x[:, None] * jnp.arange(7),
+    lambda x: jnp.sin(x[:, None] * jnp.arange(4)), lambda x: jnp.sin(x[:, None] * jnp.arange(32)),
+    lambda x: jnp.sin(x[:, None] * jnp.arange(8)), lambda x: jnp.sin(x[:, None]) * jnp.arange(7),
+    lambda x: jnp.sin(x.reshape(-1, 6).T[:, ::-1].T[:, ::2]),
     lambda x: jnp.pad(jnp.stack([jnp.sin(x), jnp.exp(x), jnp.cos(x), x, x], -1), ((0, 0), (0, 1)))])
 def test_what_compilers_weave_or_is_cheap_or_short_is_left(function):
     assert "_part[" not in jax.jit(function).lower(X).as_text()

@@ -21,8 +21,8 @@ from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, axis, literal, local, number
 from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
-from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, When, with_body
-from tinytrace.codegen.passes.strips import without_variables
+from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt
+from tinytrace.codegen.passes.strips import map_vector_loops, without_variables
 from tinytrace.core.dtypes import DType
 
 BLOCKS = {"bool": 128, "int8": 256, "uint8": 256}
@@ -35,19 +35,8 @@ FEWEST = 32
 
 def add_in_blocks(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose long sums of integers of one byte are sums of short ones."""
-    return map_bodies(kernels, _body, keep_titles=True, about=lambda found: "apply" in found.operators)
-
-
-def _body(body: Sequence[Stmt]) -> list[Stmt]:
-    result: list[Stmt] = []
-    for stmt in body:
-        if isinstance(stmt, For) and stmt.simd:
-            result += _in_blocks(stmt)
-        elif isinstance(stmt, (For, When)):
-            result.append(with_body(stmt, _body(stmt.body)))
-        else:
-            result.append(stmt)
-    return result
+    return map_bodies(kernels, lambda body: map_vector_loops(body, _in_blocks), keep_titles=True,
+                      about=lambda found: "apply" in found.operators)
 
 
 def _in_blocks(loop: For) -> list[Stmt]:

@@ -5,12 +5,17 @@
 
 Compilers weave two, three, four or eight arrays in vectors; of other loops that store side by side they make none, and
 compute one element after the other. What takes more steps than moving it is worth a vector and a move.
+
+    for i: { for j < 7 simd: y[7 i + j] = f(x[i], j) }    is    for j: for i simd: y_part[j, i] = f(x[i], j)
+                                                                for i: for j: y[7 i + j] = y_part[j, i]
+
+A loop so short that it fills no vector is the outer one, where what it computes is dear.
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinytrace.codegen.ir.arithmetic import constant_of, stride_along, subtract
+from tinytrace.codegen.ir.arithmetic import constant_of, linear, stride_along, subtract
 from tinytrace.codegen.ir.cost import steps
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, load, number, walk
@@ -25,6 +30,8 @@ MOST = 16
 """Rows of more elements are loops, not stores side by side."""
 WORTH = 3
 """Steps for each of what is stored side by side that are worth rows."""
+DEAR = 12
+"""Steps for an element of a short loop that are worth a row of them."""
 FEWEST = 64
 """Shorter loops are left as they are."""
 LONGEST = 512
@@ -40,7 +47,7 @@ def weave_rows(kernels: Sequence[Kernel]) -> list[Kernel]:
 def _changed(body: Sequence[Stmt], taken: set[str]) -> list[Stmt]:
     result: list[Stmt] = []
     for stmt in body:
-        woven = _woven(stmt, taken) if isinstance(stmt, For) else []
+        woven = _woven(stmt, taken) or _of_short_loop(stmt, taken) if isinstance(stmt, For) else []
         if not woven and isinstance(stmt, (For, When)):
             woven = [with_body(stmt, _changed(stmt.body, taken))]
         result += woven or [stmt]
@@ -71,6 +78,47 @@ def _woven(loop: For, taken: set[str]) -> list[Stmt]:
                 For(lane, number(0), number(size), weave, False, True)]
 
     return in_strips(whole, body, LONGEST, loops)
+
+
+def _of_short_loop(loop: For, taken: set[str]) -> list[Stmt]:
+    """Return a loop around a short one, which stores a row, in strips; nothing if there is none, or nothing to gain."""
+    whole = from_zero(loop)
+    if whole is None or not loop.independent or int(whole.axis.args[1]) < FEWEST or len(whole.body) != 1:
+        return []
+    inner = from_zero(whole.body[0]) if isinstance(whole.body[0], For) else None
+    stores = without_variables(inner.body) if inner is not None and inner.simd else []
+    if inner is None or len(stores) != 1 or not isinstance(stores[0], Store) \
+            or not _is_dear_row(stores[0], whole.axis, inner.axis):
+        return []
+
+    def loops(body: Sequence[Stmt], lane: Node, size: int) -> list[Stmt]:
+        store = body[0]
+        assert isinstance(store, Store)
+        assert isinstance(store.place, tuple)
+        assert inner is not None
+        dtype, count = store.place[0].dtype, int(inner.axis.args[1])
+        row = Buffer(fresh_name(f"{store.place[0].name}_part", taken), (count * size,), dtype, "row")
+        at = linear(0, [(inner.axis, size), (lane, 1)])
+        parts = For(lane, number(0), number(size), [Store((row, at), store.value)], True, True)
+        weave = Store(store.place, load(row, at, dtype), store.eqns)
+        return [Row(row), For(inner.axis, number(0), number(count), [parts]),
+                For(lane, number(0), number(size), [For(inner.axis, number(0), number(count), [weave])])]
+
+    return in_strips(whole, stores, LONGEST // 4, loops)
+
+
+def _is_dear_row(store: Store, lane: Node, place: Node) -> bool:
+    """Does a loop along `place` store a row of dear numbers, too few for vectors, of neighbours along `lane`?"""
+    count = int(place.args[1])
+    if not isinstance(store.place, tuple) or count <= max(WOVEN_IN_VECTORS[:-1]) or count % 8 == 0 or count > MOST:
+        return False
+    buffer, at = store.place
+    if is_complex(buffer.dtype) or is_half(buffer.dtype) or stride_along(at, place) != 1 \
+            or stride_along(at, lane) != count:
+        return False
+    nodes = list(walk(expressions(store)))
+    work = sum(steps(node.args[0]) for node in nodes if node.op == "apply" and {lane, place} <= node.axes)
+    return work >= DEAR and all(stride_along(node.args[1], lane) in (0, 1) for node in nodes if node.op == "load")
 
 
 def _is_worth_it(body: Sequence[Stmt], lane: Node) -> bool:

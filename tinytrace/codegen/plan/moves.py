@@ -12,6 +12,8 @@ LONG_ROW = 64
 """Elements of what is joined that are computed where they go: a loop over so many is worth cutting from the others."""
 FEW = 16
 """A gather that reads fewer than this part of an array computes what it reads."""
+GATHERED = 4
+"""Bytes of elements that CPUs gather in vectors; shorter ones are read one by one, at places computed before."""
 
 
 def moved_from(eqn: JaxprEqn, kind: IndexMap, x: Var) -> tuple[Node, ...]:
@@ -32,6 +34,8 @@ def needs_again(eqn: JaxprEqn, kind: Lowered, x: Var) -> bool:
     if isinstance(kind, Gather) and x is eqn.invars[0]:  # few elements, one by one, are less than all side by side
         return FEW * eqn.outvars[0].aval.size > x.aval.size
     if isinstance(kind, Gather):  # a place, which is a row of numbers, is that of one element, or of several
+        if eqn.outvars[0].aval.dtype.itemsize < GATHERED:
+            return True
         return eqn.outvars[0].aval.size * x.aval.shape[-1] > x.aval.size if x.aval.shape else False
     if eqn.outvars[0].aval.size <= x.aval.size or not shape:
         return False
