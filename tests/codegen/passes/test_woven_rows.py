@@ -22,6 +22,8 @@ PROGRAMS = {
                             * x[:15, None, None]),
     "powers": lambda x, k: jnp.vander(abs(x), 7),
     "frequencies": lambda x, k: jnp.sin(x[:, None] * 2.0 ** jnp.arange(10)),
+    "rows of float16": lambda x, k: jax.nn.relu(x.astype(np.float16).reshape(-1, 6) + (k[:6] % 7).astype(np.float16)),
+    "powers of bfloat16": lambda x, k: abs(x[:, None]).astype(jnp.bfloat16) ** jnp.arange(6, dtype=jnp.bfloat16),
     "short rows of two axes": lambda x, k: jnp.exp(x.reshape(15, 100, 1) * jnp.arange(5)) + x[:15, None, None],
     "a loop": lambda x, k: jax.lax.fori_loop(
         0, 3, lambda j, y: jnp.stack([jnp.tanh((x + j) * i) for i in range(5)], -1), jnp.stack([x] * 5, -1)),
@@ -54,6 +56,7 @@ def test_they_are_woven(name):
     lambda x: jnp.sin(x[:, None] * jnp.arange(4)), lambda x: jnp.sin(x[:, None] * jnp.arange(32)),
     lambda x: jnp.sin(x[:, None] * jnp.arange(8)), lambda x: jnp.sin(x[:, None]) * jnp.arange(7),
     lambda x: jnp.sin(x.reshape(-1, 6).T[:, ::-1].T[:, ::2]),
+    lambda x: x.astype(jnp.bfloat16).reshape(-1, 6) + x[:6].astype(jnp.bfloat16),
     lambda x: jnp.pad(jnp.stack([jnp.sin(x), jnp.exp(x), jnp.cos(x), x, x], -1), ((0, 0), (0, 1)))])
 def test_what_compilers_weave_or_is_cheap_or_short_is_left(function):
     assert "_part[" not in jax.jit(function).lower(X).as_text()
