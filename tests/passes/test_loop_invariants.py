@@ -62,6 +62,7 @@ def test_what_does_not_vary_is_computed_before(loop, of, moved):
     (lambda a, v: v * (a[0, 0] + 1), "add"),  # one number: no kernel for that
     (lambda a, v: ((a[:, :1] + a[:1]) * v).sum(0), "add"),  # more elements than there were, and cheap
     (lambda a, v: jnp.sin(v) + a[0], "sin"),
+    (lambda a, v: ((a * 2) * jnp.abs(a - v)).sum(0), "mul"),  # a is read anyway
 ])
 def test_what_varies_or_costs_little_stays(loop, of, stays):
     program = simplified(loop(of), A, V)

@@ -12,7 +12,7 @@ J. Ullman, "Compilers" (2nd ed., 2006), section 9.5; XLA's WhileLoopInvariantCod
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TypeAlias, TypeVar
 
 from tinytrace.control_flow.scan import scan_p
@@ -154,14 +154,14 @@ def _without_invariants(body: _Body, turns: int) -> _Body:
     makers = _invariants(jaxpr, len(body.operands))
     order = list(dict.fromkeys(makers.values()))
     steady = set(map(id, order))
-    read = {x for eqn in jaxpr.eqns if id(eqn) not in steady for x in eqn.invars if x in makers}
-    read |= {x for x in jaxpr.outvars if x in makers}
+    others = {x for eqn in jaxpr.eqns if id(eqn) not in steady for x in eqn.invars if isinstance(x, Var)}
+    read = {x for x in (*others, *jaxpr.outvars) if x in makers}
     moved: list[Var] = []
     before: set[int] = set()
     stays: set[int] = set()
     for eqn in reversed(order):
         wanted = [v for v in eqn.outvars if v in read]
-        if wanted and _pays(wanted, makers, turns):
+        if wanted and _pays(wanted, makers, others, turns):
             moved += wanted
             before.add(id(eqn))
         elif wanted:
@@ -203,15 +203,18 @@ def _may_run_before(eqn: JaxprEqn) -> bool:
     return all(map(_may_run_before, (inner for body in subjaxprs(eqn.params) for inner in body.eqns)))
 
 
-def _pays(results: Sequence[Var], makers: Makers, turns: int) -> bool:
-    """Do the turns save more than it takes to write the results once and to read them in each turn?"""
+def _pays(results: Sequence[Var], makers: Makers, others: Set[Var], turns: int) -> bool:
+    """Do the turns save more than it takes to write the results once and to read them in each turn?
+
+    They are read instead of what they are made of, if that is not among what `others` read.
+    """
     work, largest = 0, 0
     seen: set[Atom] = set(results)
     pending = [(results[0], results[0].aval.size)]  # values, and how many of their elements are read
     while pending:
         v, count = pending.pop()
         if (maker := makers.get(v)) is None:
-            largest = max(largest, count)
+            largest = max(largest, 0 if v in others else count)
             continue
         work += (own := _work(maker))
         new = [x for x in maker.invars if isinstance(x, Var) and x not in seen]
