@@ -2,7 +2,8 @@
 
 import pytest
 
-from tinytrace.runtime.flags import EVERY, LEAST_EFFORT, LESS_EFFORT, OWN, family, own_flags, quick_flags, remedy_for
+from tinytrace.codegen.effort import LEAST_EFFORT, LESS_EFFORT
+from tinytrace.runtime.flags import EVERY, OWN, family, own_flags, quick_flags, remedy_for
 
 
 @pytest.mark.parametrize(("identity", "expected"), [

@@ -18,7 +18,7 @@ class CSource(NamedTuple):
       inputs: avals of the input buffers, in order.
       outputs: avals of the output buffers, which follow the inputs.
       workspace: bytes of the scratch buffer that follows the outputs; 0 when there is none.
-      quick: 1: compile with less effort, for a loop of very many steps gains nothing from more; 2: with the least.
+      quick: how little effort the compiler makes (`effort.py`): a loop of very many steps gains nothing from more.
       parts: is the text in two parts, which two compilers may take at the same time?
       names: the arrays, functions and entries of the host that the program's own lines mention.
       preamble: characters before the program's own functions: the host's interface, and the math that they call.

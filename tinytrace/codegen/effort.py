@@ -7,6 +7,8 @@ from tinytrace.codegen.ir.kernel import Kernel, Nest
 from tinytrace.codegen.ir.nodes import walk
 from tinytrace.codegen.ir.statements import expressions
 
+ALL_EFFORT, LESS_EFFORT, LEAST_EFFORT = range(3)
+"""What the compiler may be told: to optimise, to be quick, to optimise nothing (`CSource.quick`)."""
 LONG_KERNEL, LONG_PROGRAM, MANY_KERNELS = 200, 600, 24
 """From how many operations in one kernel, or in all of them, or from how many kernels on, the compiler is told to be
 quick: -O2 takes half as long again."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from tinytrace.codegen.c.translation_unit import TranslationUnit, emit
 from tinytrace.codegen.csource import CSource
-from tinytrace.codegen.effort import is_long
+from tinytrace.codegen.effort import ALL_EFFORT, LEAST_EFFORT, LESS_EFFORT, is_long
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import NO_EQNS, fresh_nodes
 from tinytrace.codegen.ir.statements import Buffer, Home
@@ -66,7 +66,7 @@ def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Ker
         kernels = Kernels(in_places, arrays, outputs, [*unit.constants.values(), *ids], shared)
         kernels = kernels.replaced(_watched_passes(kernels, watch) if watch is not None else run_passes(kernels))
         memory = kernels.memory()
-        quick = 2 if least_effort else int(is_long(kernels))
+        quick = LEAST_EFFORT if least_effort else LESS_EFFORT if is_long(kernels) else ALL_EFFORT
         planned_at = time.perf_counter()
         hidden = unit.hidden_inputs()
         unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory, unit.fuses)

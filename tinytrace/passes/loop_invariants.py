@@ -12,19 +12,19 @@ J. Ullman, "Compilers" (2nd ed., 2006), section 9.5; XLA's WhileLoopInvariantCod
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence, Set
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
+from tinytrace.control_flow.bodies import drop, keep, rearranged, split
 from tinytrace.control_flow.scan import scan_p
 from tinytrace.control_flow.while_loop import while_p
-from tinytrace.core.avals import ShapedArray
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinytrace.core.kinds import Contraction, HostCall, IndexMap, Reduction, Scalar, Scan1D, kind_of
-from tinytrace.passes.loop_layout import TURNS
+from tinytrace.passes.loop_layout import LOOPS, TURNS
 from tinytrace.passes.substitution import Substitution
 from tinytrace.records import NamedTuple
 
-T = TypeVar("T")
 Makers: TypeAlias = dict[Atom, JaxprEqn]
 
 LEAST = 32
@@ -44,7 +44,7 @@ WRITE, READ = 4, 2
 
 def hoist_invariants(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Return `closed` with what each turn of a loop would compute again computed before the loop."""
-    if not any(eqn.primitive is scan_p or eqn.primitive is while_p for eqn in closed.jaxpr.eqns):
+    if not any(eqn.primitive in LOOPS for eqn in closed.jaxpr.eqns):
         return closed
     eqns: list[JaxprEqn] = []
     replaced = Substitution()
@@ -96,56 +96,49 @@ def _while(eqn: JaxprEqn, replaced: Substitution) -> list[JaxprEqn]:
 
 def _scan_of_what_changes(eqn: JaxprEqn, replaced: Substitution) -> JaxprEqn:
     """Return a scan whose carries all change; what reads another one's result will read what the loop was given."""
-    params, jaxpr, consts = eqn.params, eqn.params["jaxpr"].jaxpr, eqn.params["num_consts"]
-    steady = _steady_carries(jaxpr, consts, eqn.invars[consts:], eqn.outvars[:params["num_carry"]])
-    if not steady:
+    params, body = eqn.params, eqn.params["jaxpr"]
+    consts, carries, xs = split(eqn.invars, params["num_consts"], params["num_carry"])
+    results, ys = split(eqn.outvars, len(carries))
+    steady = _steady_carries(body.jaxpr, len(consts), carries, results)
+    if not any(steady):
         return eqn
-    replaced.update((eqn.outvars[k], eqn.invars[consts + k]) for k in steady)
-    order, left = _first(len(eqn.invars), consts, steady), _without(len(eqn.outvars), steady)
-    body = jaxpr.replace(invars=_at(jaxpr.invars, order), outvars=_at(jaxpr.outvars, left))
-    changed = {"jaxpr": ClosedJaxpr(body, params["jaxpr"].consts), "num_consts": consts + len(steady),
-               "num_carry": params["num_carry"] - len(steady), "linear": tuple(_at(params["linear"], order))}
-    return eqn.replace(invars=_at(eqn.invars, order), outvars=_at(eqn.outvars, left), params={**params, **changed})
+    replaced.update(zip(keep(results, steady), keep(carries, steady), strict=True))
+    order = _steady_first(len(consts), steady, len(xs))
+    left = (*drop(range(len(carries)), steady), *range(len(carries), len(eqn.outvars)))
+    changed = {"jaxpr": rearranged(body, order, left), "num_consts": len(consts) + sum(steady),
+               "num_carry": len(carries) - sum(steady), "linear": tuple(params["linear"][k] for k in order)}
+    return eqn.replace(invars=[eqn.invars[k] for k in order], outvars=[*drop(results, steady), *ys],
+                       params={**params, **changed})
 
 
 def _while_of_what_changes(eqn: JaxprEqn, replaced: Substitution) -> JaxprEqn:
     """The same of a loop of unknown length; one of which no carry changes may have no end."""
     params, cond, body = eqn.params, eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
-    of_cond, of_body = params["cond_nconsts"], params["body_nconsts"]
-    carries = eqn.invars[of_cond + of_body:]
-    steady = _steady_carries(body.jaxpr, of_body, carries, eqn.outvars)
-    if len(steady) in (0, len(carries)):
+    of_cond, of_body, carries = split(eqn.invars, params["cond_nconsts"], params["body_nconsts"])
+    steady = _steady_carries(body.jaxpr, len(of_body), carries, eqn.outvars)
+    if not any(steady) or all(steady):
         return eqn
-    replaced.update((eqn.outvars[k], carries[k]) for k in steady)
-    left, given = _without(len(carries), steady), _at(carries, steady)
-    programs = [ClosedJaxpr(one.jaxpr.replace(
-        invars=_at(one.jaxpr.invars, _first(len(one.jaxpr.invars), consts, steady)),
-        outvars=_at(one.jaxpr.outvars, left) if one is body else one.jaxpr.outvars), one.consts)
-        for one, consts in ((cond, of_cond), (body, of_body))]
-    changed = {"cond_jaxpr": programs[0], "cond_nconsts": of_cond + len(steady),
-               "body_jaxpr": programs[1], "body_nconsts": of_body + len(steady)}
-    operands = [*eqn.invars[:of_cond], *given, *eqn.invars[of_cond:of_cond + of_body], *given, *_at(carries, left)]
-    return eqn.replace(invars=operands, outvars=_at(eqn.outvars, left), params={**params, **changed})
+    given = keep(carries, steady)
+    replaced.update(zip(keep(eqn.outvars, steady), given, strict=True))
+    changed = {"cond_jaxpr": rearranged(cond, _steady_first(len(of_cond), steady), (0,)),
+               "body_jaxpr": rearranged(body, _steady_first(len(of_body), steady),
+                                        tuple(drop(range(len(carries)), steady))),
+               "cond_nconsts": len(of_cond) + len(given), "body_nconsts": len(of_body) + len(given)}
+    return eqn.replace(invars=[*of_cond, *given, *of_body, *given, *drop(carries, steady)],
+                       outvars=drop(eqn.outvars, steady), params={**params, **changed})
 
 
-def _steady_carries(body: Jaxpr, consts: int, given: Sequence[Atom], results: Sequence[Var]) -> list[int]:
-    """Return which carries no turn changes."""
-    return [k for k, result in enumerate(results) if body.outvars[k] is body.invars[consts + k]
-            and (type(result) is DropVar or given[k].aval == result.aval)]
+def _steady_carries(body: Jaxpr, consts: int, given: Sequence[Atom], results: Sequence[Var]) -> list[bool]:
+    """Return for each carry whether no turn changes it."""
+    return [body.outvars[k] is body.invars[consts + k]
+            and (type(result) is DropVar or given[k].aval == result.aval) for k, result in enumerate(results)]
 
 
-def _first(count: int, consts: int, carries: Sequence[int]) -> list[int]:
-    """Return the order of a body's operands in which these carries are the last of the constants."""
-    moved = [consts + k for k in carries]
-    return [*range(consts), *moved, *(k for k in range(consts, count) if k not in moved)]
-
-
-def _without(count: int, left_out: Sequence[int]) -> list[int]:
-    return [k for k in range(count) if k not in left_out]
-
-
-def _at(items: Sequence[T], places: Sequence[int]) -> list[T]:
-    return [items[k] for k in places]
+def _steady_first(consts: int, steady: Sequence[bool], others: int = 0) -> tuple[int, ...]:
+    """Return the order of a body's operands in which steady carries are the last of the constants."""
+    end = consts + len(steady)
+    carries = range(consts, end)
+    return (*range(consts), *keep(carries, steady), *drop(carries, steady), *range(end, end + others))
 
 
 def _without_invariants(body: _Body, turns: int) -> _Body:
@@ -238,12 +231,5 @@ def _work(eqn: JaxprEqn) -> int:
     if isinstance(kind, Reduction | Scan1D):
         return operands
     if isinstance(kind, Contraction):
-        return 2 * results * _extent(eqn.invars[0].aval, kind.lhs_contract)
+        return 2 * results * math.prod(eqn.invars[0].aval.shape[axis] for axis in kind.lhs_contract)
     return FUNCTION * results if isinstance(kind, Scalar) else FUNCTION * (operands + results)
-
-
-def _extent(aval: ShapedArray, axes: Sequence[int]) -> int:
-    product = 1
-    for axis in axes:
-        product *= aval.shape[axis]
-    return product

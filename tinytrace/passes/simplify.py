@@ -48,7 +48,7 @@ def simplify(closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None] | No
     dropped = {} if dropped is None else dropped
     watch = watch or (lambda name, program: None)
     closed = _after_all(PASSES, closed, watch, dropped)
-    if not any(map(has_bodies, closed.jaxpr.eqns)):
+    if not any(map(_has_bodies, closed.jaxpr.eqns)):
         return closed
     eqns = [_with_simple_bodies(eqn, dropped) for eqn in closed.jaxpr.eqns]
     closed = ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
@@ -57,7 +57,7 @@ def simplify(closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None] | No
     return _after_all(OF_BODIES, closed, watch, dropped)
 
 
-def has_bodies(eqn: JaxprEqn) -> bool:
+def _has_bodies(eqn: JaxprEqn) -> bool:
     """Are there programs inside an equation?"""
     return any(True for _ in subjaxprs(eqn.params))
 

@@ -41,8 +41,6 @@ QUICK: dict[str, tuple[str, ...]] = {"gcc": ("-O1", "-fexpensive-optimizations")
 # By `jax_disable_most_optimizations`: a third to a half of the time of -O2, and code that runs a tenth as fast. The
 # bits are the same but for those of sums, which have lanes where there are vectors.
 LEAST = ("-O0",)
-ALL_EFFORT, LESS_EFFORT, LEAST_EFFORT = range(3)
-"""What `CSource.quick` may be."""
 
 # libc and libm are in the process that loads the object; not so the compiler's helpers, such as complex division. macOS
 # must be told that symbols may be found later; there the helpers are in libSystem.
@@ -96,9 +94,9 @@ def own_flags(identity: str) -> tuple[str, ...]:
 
 
 def quick_flags(identity: str, quick: int) -> tuple[str, ...]:
-    """Return the flags of a program that is wanted soon: LESS_EFFORT, or LEAST_EFFORT.
+    """Return the flags of a program that is wanted soon: 1 for less effort, 2 for the least (`codegen/effort.py`).
 
-    >>> quick_flags("gcc 12.2.0, x86_64-linux-gnu", LEAST_EFFORT)
+    >>> quick_flags("gcc 12.2.0, x86_64-linux-gnu", 2)
     ('-O0',)
     """
     return ((), QUICK[family(identity)[0]], LEAST)[quick]

@@ -14,13 +14,13 @@ from contextlib import suppress
 from typing import Any
 
 from tinytrace.codegen.csource import CSource
+from tinytrace.codegen.effort import ALL_EFFORT, LEAST_EFFORT, LESS_EFFORT
 from tinytrace.core.key_diff import KeyDiff
 from tinytrace.core.views.tables import html_table, text_table
 from tinytrace.records import dataclass
 from tinytrace.runtime.compiler import LIBRARY, SOURCE, Compiler, Pipeline
 from tinytrace.runtime.discovery import current_compiler, current_store, shared_store
 from tinytrace.runtime.failures import CompileError, Step
-from tinytrace.runtime.flags import ALL_EFFORT, LEAST_EFFORT, LESS_EFFORT
 from tinytrace.runtime.folders import Folder
 from tinytrace.runtime.keys import ArtifactKey, sha256
 from tinytrace.runtime.ladder import artifact_key, is_loaded
