@@ -4,7 +4,13 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* Under gcc's sanitizers each is one function with loops: what inlining and unrolling would make of it, with a check at
+   every access, takes gcc many minutes. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ALWAYS_INLINE static __attribute__((noinline, noclone, unused))
+#else
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#endif
 #if defined(__x86_64__)
 #define WITH_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #define WITH_AVX2 __attribute__((target("avx2,fma")))

@@ -50,3 +50,13 @@ def test_wild_accesses_to_blocks_of_the_pool_are_seen(tmp_path):
             assert "ERROR: AddressSanitizer: " in done.stderr, (sort, size)
         done = subprocess.run([program, "inside", size], capture_output=True, text=True)
         assert "ERROR: AddressSanitizer: " not in done.stderr, size
+
+
+@pytest.mark.parametrize("sanitizer", ["", "-fsanitize=address,undefined", "-fsanitize=thread"])
+def test_kernels_are_not_written_out_where_each_access_is_checked(tmp_path, sanitizer):
+    """Products and LU are written out a hundred times in their libraries; with checks, gcc 12 took ten minutes for one."""
+    text = tmp_path / "kernel.c"
+    text.write_text('#include "vectors.h"\nALWAYS_INLINE int kernel(int x) { return x; }\n')
+    flags = sanitizer.split()
+    done = subprocess.run(["gcc", *flags, f"-I{CSRC}", "-E", str(text)], capture_output=True, text=True, check=True)
+    assert ("always_inline" in done.stdout.splitlines()[-1]) == (not sanitizer)
