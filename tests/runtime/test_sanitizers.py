@@ -54,7 +54,7 @@ def test_wild_accesses_to_blocks_of_the_pool_are_seen(tmp_path):
 
 @pytest.mark.parametrize("sanitizer", ["", "-fsanitize=address,undefined", "-fsanitize=thread"])
 def test_kernels_are_not_written_out_where_each_access_is_checked(tmp_path, sanitizer):
-    """Products and LU are written out a hundred times in their libraries; with checks, gcc 12 took ten minutes for one."""
+    """Products and LU are written out a hundred times; with checks in them, gcc 12 took ten minutes for one file."""
     text = tmp_path / "kernel.c"
     text.write_text('#include "vectors.h"\nALWAYS_INLINE int kernel(int x) { return x; }\n')
     flags = sanitizer.split()

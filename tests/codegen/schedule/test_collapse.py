@@ -8,7 +8,7 @@ from tests.codegen.test_passes import checked
 from tests.meanings import in_numpy
 from tinytrace.codegen.ir.arithmetic import add, floordiv, mod, multiply
 from tinytrace.codegen.ir.nodes import axis, fresh_nodes, number
-from tinytrace.codegen.schedule.collapse import split_loops
+from tinytrace.codegen.schedule.collapse import merge_loops, split_loops
 
 JOINED = {
     "a transpose, flat": (lambda x: x.transpose(2, 0, 1).reshape(-1), (11, 13, 47)),
@@ -61,3 +61,25 @@ def test_divisors_without_a_common_one_leave_the_axis():
     with fresh_nodes():
         i = axis("i0", 900)
         assert split_loops([i], [mod(i, number(20)), mod(i, number(30))])[0] == [i]
+
+
+def test_loops_do_not_merge_where_one_of_them_alone_is_a_place():
+    """Nor where the other one is as long: every update of the only row of an array goes to that row."""
+    with fresh_nodes():
+        i, j = axis("i0", 2000), axis("i1", 4)
+        source = add(multiply(number(4), i), j)
+        assert merge_loops([i, j], [j, source])[0] == [i, j]
+        assert len(merge_loops([i, j], [source, source])[0]) == 1
+
+
+@pytest.mark.parametrize("shape", [(200, 4), (2000, 4), (30, 2, 5)])
+@pytest.mark.parametrize("function", [
+    lambda x, i: jax.ops.segment_sum(x, i, num_segments=1),
+    lambda x, i: jnp.zeros((1, *x.shape[1:]), x.dtype).at[i].add(x, mode="clip"),
+    lambda x, i: jnp.ones((1, *x.shape[1:]), x.dtype).at[i].max(x)])
+def test_updates_of_the_only_row(function, shape):
+    x = np.round(np.random.default_rng(0).standard_normal(shape) * 8).astype(np.float32)
+    i = np.zeros(shape[0], np.int32)
+    checked(function, x, i, inputs=[x, i])
+    expected, = in_numpy(function, x, i)
+    np.testing.assert_array_equal(jax.jit(function)(x, i), expected)

@@ -10,7 +10,7 @@ quotients, are left to `passes/quotients.py`, which writes these out.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, linear, rebuild, stride_along
 from tinytrace.codegen.ir.nodes import Node, axis, number, rewrite, walk
@@ -21,10 +21,12 @@ FEWEST_LANES, LANES = 32, 16
 """Where more is done than to copy, a vectorised loop has so many iterations at least, or a multiple of `LANES`."""
 
 
-def can_merge(nodes: Iterable[Node], outer: Node, inner: Node) -> bool:
-    """Do `outer` and `inner` occur in `nodes` only as outer * extent(inner) + inner?"""
+def can_merge(roots: Sequence[Node], outer: Node, inner: Node) -> bool:
+    """Do `outer` and `inner` occur in `roots` only as outer * extent(inner) + inner? None of these is an axis alone."""
+    if outer in roots or inner in roots:
+        return False
     extent = inner.args[1]
-    for node in nodes:
+    for node in walk(roots):
         if (outer not in node.axes and inner not in node.axes) or node.op == "axis":
             continue
         if node.op == "affine":
@@ -46,7 +48,7 @@ def merge_loops(axes: Sequence[Node], nodes: Sequence[Node]) -> tuple[list[Node]
     """Merge what can be merged of nested loops over `axes` that evaluate `nodes`; Returns both anew."""
     axes, nodes = [a for a in axes if a.op == "axis"], list(nodes)
     for k in range(len(axes) - 1, 0, -1):
-        if can_merge(walk(nodes), axes[k - 1], axes[k]):
+        if can_merge(nodes, axes[k - 1], axes[k]):
             both, replaced = merged(axes[k - 1], axes[k])
             axes[k - 1:k + 1] = [both]
             nodes = rewrite(nodes, replaced, rebuild)
@@ -102,7 +104,7 @@ def _suits_lanes(a: Node, divisor: int, nodes: Sequence[Node]) -> bool:
 def _meets(a: Node, divisor: int, inner: Sequence[Node], nodes: Sequence[Node]) -> bool:
     """Do the remainders of an outer axis merge with the next one, or is there an array that is read across its rows?"""
     _, r, place = _cut(a, divisor)
-    if can_merge(walk(rewrite(nodes, {a: place}, rebuild)), r, inner[0]):
+    if can_merge(rewrite(nodes, {a: place}, rebuild), r, inner[0]):
         return True
     return any(node.op == "load" and a in node.axes and stride_along(node.args[1], inner[-1]) not in (0, 1)
                for node in walk(nodes))

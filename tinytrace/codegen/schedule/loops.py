@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 
 from tinytrace.codegen.ir.cost import chunks, duration
-from tinytrace.codegen.ir.nodes import Node, walk
+from tinytrace.codegen.ir.nodes import Node
 from tinytrace.codegen.ir.statements import Stmt
 from tinytrace.codegen.schedule.collapse import can_merge, merged, split_loops
 from tinytrace.codegen.schedule.column_folds import fold_columns
@@ -75,8 +75,7 @@ class GroupLoops:
         """Merge neighbours among `axes`, but not across `borders`, where results end and what is folded begins."""
         k = len(axes) - 1
         while k > 0:
-            nodes = walk(computed(stages))
-            if k not in borders and can_merge(nodes, axes[k - 1], axes[k]):
+            if k not in borders and can_merge(computed(stages), axes[k - 1], axes[k]):
                 both, replaced = merged(axes[k - 1], axes[k])
                 axes[k - 1:k + 1] = [both]
                 replace(stages, replaced)
