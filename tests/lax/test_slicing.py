@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tinytrace as jax
+import tinytrace.numpy as jnp
 from tinytrace import lax
 from tinytrace.primitives.slicing import window_in_dim
 
@@ -39,3 +40,12 @@ def test_index_take_reads_modulo_the_size():
 def test_what_is_no_shape_is_not_broadcast(shapes, message):
     with pytest.raises(TypeError, match=message):
         lax.broadcast_shapes(*shapes)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_unsigned_places_are_never_negative(jit):
+    """Nor those beyond what a signed number holds: such lie behind the end."""
+    with jax.experimental.enable_x64():
+        places = np.uint64([0, 3, 7, 2**63 - 1, 2**63, 2**64 - 1])
+        take = (jax.jit if jit else lambda f: f)(lambda x, i: jnp.take(x, i, mode="clip"))
+        np.testing.assert_array_equal(take(np.arange(5.0), places), [0, 3, 4, 4, 4, 4])

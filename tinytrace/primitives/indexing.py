@@ -127,7 +127,8 @@ def flat_positions(indices: NDArray, shape: Ints, numbers: GatherDimensionNumber
     flat: NDArray = np.zeros((), np.int64)
     inside: NDArray = np.ones((), np.bool_)
     offsets = iter(numbers.offset_dims)
-    starts = indices.astype(np.int64)
+    starts = np.minimum(indices, indices.dtype.type(min(np.iinfo(indices.dtype).max, np.iinfo(np.int64).max)))
+    starts = starts.astype(np.int64)
     for axis, (size, window) in enumerate(zip(shape, sizes, strict=True)):
         flat = flat * size
         if axis in numbers.start_index_map:
