@@ -1,7 +1,7 @@
 """Common subexpressions: two equations that say the same become one."""
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from tinytrace.core.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Literal
 from tinytrace.core.structure import literal_key, typed
@@ -15,7 +15,7 @@ def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
     eqns: list[JaxprEqn] = []
     for eqn in closed.jaxpr.eqns:
         eqn = replaced.in_equation(eqn)
-        key = None if eqn.effects else _key(eqn)
+        key = None if eqn.effects else key_of(eqn, eqn.invars)
         at = known.get(key) if key is not None else None
         twin = eqns[at] if at is not None else None
         if at is not None and twin is not None and all(type(v) is not DropVar or type(w) is DropVar
@@ -30,11 +30,11 @@ def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
 
 
-def _key(eqn: JaxprEqn) -> Hashable | None:
+def key_of(eqn: JaxprEqn, operands: Sequence[Hashable]) -> Hashable | None:
     """Return what two equations have in common when they compute the same; None when that cannot be told."""
-    operands = tuple([literal_key(x) if isinstance(x, Literal) else x for x in eqn.invars])
+    same = tuple([literal_key(x) if isinstance(x, Literal) else x for x in operands])
     params = tuple([(k, typed(v)) for k, v in eqn.params.items()]) if eqn.params else ()
-    key = eqn.primitive, operands, params, tuple([v.aval for v in eqn.outvars])
+    key = eqn.primitive, same, params, tuple([v.aval for v in eqn.outvars])
     try:
         hash(key)
     except TypeError:

@@ -12,34 +12,19 @@ J. Ullman, "Compilers" (2nd ed., 2006), section 9.5; XLA's WhileLoopInvariantCod
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence, Set
 from typing import TypeAlias
 
 from tinytrace.control_flow.bodies import drop, keep, rearranged, split
 from tinytrace.control_flow.scan import scan_p
 from tinytrace.control_flow.while_loop import while_p
-from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
-from tinytrace.core.kinds import Contraction, HostCall, IndexMap, Reduction, Scalar, Scan1D, kind_of
+from tinytrace.core.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
+from tinytrace.passes.loop_costs import LEAST, MOST, READ, WRITE, may_run_before, work_of
 from tinytrace.passes.loop_layout import LOOPS, TURNS
 from tinytrace.passes.substitution import Substitution
 from tinytrace.records import NamedTuple
 
 Makers: TypeAlias = dict[Atom, JaxprEqn]
-
-LEAST = 32
-"""Operations of a turn that are worth a kernel of their own before the loop."""
-SIMPLE = frozenset((
-    "add", "add_any", "and", "clamp", "convert_element_type", "copy", "eq", "ge", "gt", "imag", "le", "lt", "max",
-    "min", "mul", "ne", "neg", "not", "or", "real", "select_n", "shift_left", "shift_right_arithmetic",
-    "shift_right_logical", "sub", "xor"))
-"""Primitives whose elements count for one operation each;"""
-FUNCTION = 8
-"""... and for how many those of functions and quotients count."""
-MOST = 1 << 24
-"""Elements that are made before the loop of fewer ones: 64 MB of float32 that nobody asked for."""
-WRITE, READ = 4, 2
-"""Operations that to write an element once counts for; to read one in a turn, where not as many were read anyway."""
 
 
 def hoist_invariants(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -183,17 +168,10 @@ def _invariants(jaxpr: Jaxpr, num_consts: int) -> Makers:
     makers: Makers = {}
     for eqn in jaxpr.eqns:
         if eqn.outvars and not eqn.effects and all(isinstance(x, Literal) or x in steady for x in eqn.invars) \
-                and _may_run_before(eqn):
+                and may_run_before(eqn):
             steady.update(eqn.outvars)
             makers.update(dict.fromkeys(eqn.outvars, eqn))
     return makers
-
-
-def _may_run_before(eqn: JaxprEqn) -> bool:
-    """May it run where the loop has no turn? A loop in it might have no end then; and hosts count their calls."""
-    if eqn.primitive is while_p or (eqn.primitive.name not in SIMPLE and isinstance(kind_of(eqn), HostCall)):
-        return False
-    return all(map(_may_run_before, (inner for body in subjaxprs(eqn.params) for inner in body.eqns)))
 
 
 def _pays(results: Sequence[Var], makers: Makers, others: Set[Var], turns: int) -> bool:
@@ -209,7 +187,7 @@ def _pays(results: Sequence[Var], makers: Makers, others: Set[Var], turns: int) 
         if (maker := makers.get(v)) is None:
             largest = max(largest, 0 if v in others else count)
             continue
-        work += (own := _work(maker))
+        work += (own := work_of(maker))
         new = [x for x in maker.invars if isinstance(x, Var) and x not in seen]
         seen.update(new)
         pending += [(x, x.aval.size if own else min(count, x.aval.size)) for x in new]
@@ -217,19 +195,3 @@ def _pays(results: Sequence[Var], makers: Makers, others: Set[Var], turns: int) 
     if work < LEAST or size > max(largest, MOST):
         return False
     return work * (turns - 1) > size * (WRITE + (READ if size > largest else 0) * turns)
-
-
-def _work(eqn: JaxprEqn) -> int:
-    """Return how many operations an equation counts for; none where elements are only moved."""
-    results = sum(v.aval.size for v in eqn.outvars)
-    if eqn.primitive.name in SIMPLE:
-        return results
-    operands = sum(x.aval.size for x in eqn.invars)
-    kind = kind_of(eqn)
-    if isinstance(kind, IndexMap):
-        return 0
-    if isinstance(kind, Reduction | Scan1D):
-        return operands
-    if isinstance(kind, Contraction):
-        return 2 * results * math.prod(eqn.invars[0].aval.shape[axis] for axis in kind.lhs_contract)
-    return FUNCTION * results if isinstance(kind, Scalar) else FUNCTION * (operands + results)

@@ -20,6 +20,7 @@ from tinytrace.passes.loop_layout import loop_layout
 from tinytrace.passes.melding import meld_calls
 from tinytrace.passes.membership import look_members_up
 from tinytrace.passes.outer_products import multiply_outer_products
+from tinytrace.passes.predictive_commoning import predictive_commoning
 from tinytrace.passes.product_layout import product_layout
 from tinytrace.passes.selection import select_from_sorts
 from tinytrace.passes.sorted_positions import read_positions
@@ -31,7 +32,7 @@ Dropped: TypeAlias = dict[int, str]
 PASSES: tuple[Pass, ...] = (inline, fold, algebra, cse, write_counted_places, floors, ask_bits_by_masks, meld_calls,
                             select_from_sorts, look_members_up, read_positions, fold_rows_first, dce,
                             leave_vectors_out, product_layout, multiply_outer_products)
-OF_BODIES: tuple[Pass, ...] = (hoist_invariants, loop_layout, cse, dce)
+OF_BODIES: tuple[Pass, ...] = (hoist_invariants, cse, predictive_commoning, loop_layout, cse, dce)
 """Those after them, where there are loops or branches, whose bodies are simple by then."""
 _REASONS: dict[Pass, str] = {
     inline: "a call: the equations inside stand for it", fold: "folded: computed while compiling",
