@@ -183,12 +183,12 @@ class _Run:
         array, at = self._at(place, mask)
         if mask is not None:
             at, value = np.broadcast_to(at, mask.shape)[mask], np.broadcast_to(value, mask.shape)[mask]
+        at, values = np.broadcast_arrays(at, value)
         dtype = accumulator_type(place[0].dtype)
-        if np.ndim(at) and dtype == place[0].dtype:
-            monoids[op].ufunc.at(array, at, np.broadcast_to(value, at.shape))
+        if at.ndim and dtype == place[0].dtype:
+            monoids[op].ufunc.at(array, at, values)
             return
         take = fold_of(op, place[0].dtype).operation.numpy
-        values = np.broadcast_to(value, np.shape(at))
         for i, x in zip(np.ravel(at), np.ravel(values), strict=True):
             array[i] = take(array[i].astype(dtype), x.astype(dtype))
 

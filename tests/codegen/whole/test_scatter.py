@@ -1,0 +1,34 @@
+"""Updates at computed places stay in their array and give what NumPy gives, however few rows and columns there are."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tinytrace.numpy as jnp
+from tests.codegen.test_passes import checked
+from tinytrace import lax
+
+SHAPES = [(1,), (3,), (1, 4), (2, 4), (3, 1), (1, 2, 3)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_updates_of_rows(shape):
+    rng = np.random.default_rng(0)
+    x = rng.integers(-4, 5, shape).astype(np.float32)
+    for places, (method, mode) in itertools.product([(), (3,), (2, 3), (70,)], [("add", "clip"), ("max", "drop")]):
+        y = rng.integers(0, 3, (*places, *shape[1:])).astype(np.float32)
+        i = rng.integers(-3, 4, places).astype(np.int32)
+        checked(lambda x, i, y: getattr(x.at[i], method)(y, mode=mode), x, i, y, inputs=[x, i, y])  # noqa: B023
+
+
+@pytest.mark.slow
+@given(st.sampled_from(SHAPES), st.data())
+def test_updates_of_blocks(shape, data):
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    block = -np.ones([data.draw(st.integers(1, size)) for size in shape], np.float32)
+    at = np.int32([data.draw(st.integers(-2, 3)) for _ in shape])
+    checked(lambda x, y, at: lax.dynamic_update_slice(jnp.sin(x), y, list(at)), x, block, at, inputs=[x, block, at])
