@@ -259,6 +259,27 @@ static inline float tt_nextafter_f16(float x, float y) {
     return (x != x) | (y != y) ? x + y : result;
 }
 
+/* tt: tt_nextafter_words_f16; needs:  */
+/* Of bits: a step away from zero is one more. */
+static inline uint16_t tt_nextafter_words_f16(uint16_t x, uint16_t y) {
+    const int16_t size = x & 0x7FFF, other = y & 0x7FFF, opposite = (int16_t)(x ^ y);
+    uint16_t next = (uint16_t)(x + ((size > other) | (opposite < 0) ? 0xFFFFu : 1u));
+    next = size == 0 ? (uint16_t)((y & 0x8000u) | 1u) : next;
+    next = (x == y) | ((size | other) == 0) ? y : next;
+    next = other > 0x7C00 ? (uint16_t)(y | 0x0200u) : next;
+    return size > 0x7C00 ? (uint16_t)(x | 0x0200u) : next;
+}
+
+/* tt: tt_nextafter_words_bf16; needs:  */
+static inline uint16_t tt_nextafter_words_bf16(uint16_t x, uint16_t y) {
+    const int16_t size = x & 0x7FFF, other = y & 0x7FFF, opposite = (int16_t)(x ^ y);
+    uint16_t next = (uint16_t)(x + ((size > other) | (opposite < 0) ? 0xFFFFu : 1u));
+    next = size == 0 ? (uint16_t)((y & 0x8000u) | 1u) : next;
+    next = (x == y) | ((size | other) == 0) ? y : next;
+    next = other > 0x7F80 ? (uint16_t)(y | 0x0040u) : next;
+    return size > 0x7F80 ? (uint16_t)(x | 0x0040u) : next;
+}
+
 /* tt: tt_f64_to_odd_f32; needs: tt_bits_f32, tt_float_f32 */
 /* x as a float that is about to be rounded to fewer bits: the nearest one, or where x is none, that of its two neighbours
    whose last bit is 1. So the second rounding is the one of x. S. Boldo, G. Melquiond, "Emulation of FMA and correctly

@@ -27,6 +27,9 @@ LAWS: Final = {
 }
 """What may be said of the algebra of an operation, for operands that are numbers; tests hold every record to it."""
 
+OF_WORDS = {f"tt_nextafter_{half}": f"tt_nextafter_words_{half}" for half in ("f16", "bf16")}
+"""For functions of two-byte floats that are widened those of their bits: twice as many are in a vector."""
+
 
 class Operation:
     """One operation on elements of given types; made by `operation` alone, so equal ones are one object."""
@@ -92,6 +95,15 @@ class Operation:
                 return "& 0x7FFF"
             case Formula(op="prefix", args=("-", Formula(op="operand"))):
                 return "^ 0x8000"
+        return ""
+
+    @property
+    def word_function(self) -> str:
+        """The function of csrc/math that makes the bits of a two-byte float of its operands' bits, if it has one."""
+        match self.formula:
+            case Formula(op="call", args=(name, *args)) if {*self.operands} == {self.result} and all(
+                    isinstance(part, Formula) and part.op == "operand" for part in args):
+                return OF_WORDS.get(name, "")
         return ""
 
     @property

@@ -15,6 +15,8 @@ OPERATIONS = {
     "powers of two": lambda x, y: [x * 2, 2 * x + y, x * -(2.0**10), (x * 0.5) * y, -4 * (x * 1)],
     "signs": lambda x, y: [-x, jnp.abs(x), -jnp.abs(y), jnp.abs(jnp.where(x > y, -x, y)), jnp.abs(x)[::-1]],
     "result and more": lambda x, y: [z := x - y, z * z, -z],
+    "steps": lambda x, y: [jnp.nextafter(x, -y), jnp.nextafter(jnp.where(x > y, -x, y), x)],
+    "steps and more": lambda x, y: [z := jnp.nextafter(x, y), z - y],
 }
 
 
@@ -35,6 +37,15 @@ def test_every_number_is_rounded_as_operation_by_operation(name, dtype):
             numbers = ~np.isnan(step)
             assert np.array_equal(numbers, ~np.isnan(together))
         assert np.array_equal(step.view(np.uint16)[numbers], together.view(np.uint16)[numbers])
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+def test_what_is_stored_is_a_step_of_bits(dtype):
+    x = np.zeros(100, dtype)
+    for to, step in (jnp.nextafter, True), (lambda x, y: jnp.nextafter(x, jnp.inf), True), (jnp.add, False):
+        text = jax.jit(to).lower(x, x).as_text()
+        assert ("= tt_nextafter_words_" in text) == step
+        assert ("tt_widen_" in text or "16_to_f32(" in text.split("tt_entry")[-1]) != step
 
 
 def test_twice_a_bfloat16_is_not_rounded():

@@ -33,14 +33,17 @@ def _is_half_already(node: Node) -> bool:
 
 
 def moved(code: Code, value: Node, array: Buffer) -> str | None:
-    """Return the bits of a value that is read and stored, perhaps with another sign; None if something is computed."""
+    """Return the bits of a value that is made of bits: read and stored, perhaps with another sign; None of others."""
     is_new = value.op in ("load", "where", "apply") and code.name_of(value) is None
     if not is_half(array.dtype) or array.wide or not is_new or not _is_moved(code, value):
         return None
-    inner = value
-    while inner.op == "apply" and code.name_of(inner) is None:
-        inner = inner.args[1]
-    code.prepare(inner.certain, inner)
+    rest = [value]
+    while rest:
+        inner = rest.pop()
+        if inner.op == "apply" and code.name_of(inner) is None:
+            rest += inner.children
+        else:
+            code.prepare(inner.certain, inner)
     return _bits(code, value)
 
 
@@ -50,7 +53,8 @@ def _is_moved(code: Code, node: Node) -> bool:
     if node.op == "where":
         return not code.is_large(node) and all(_is_moved(code, side) for side in node.args[1:])
     if node.op == "apply":
-        return bool(node.args[0].sign_bit) and _is_moved(code, node.args[1])
+        is_of_words = node.args[0].sign_bit or (node.args[0].word_function and code.uses[node] == 1)
+        return bool(is_of_words) and all(_is_moved(code, child) for child in node.children)
     return node.op == "load" and not node.args[0].wide
 
 
@@ -66,6 +70,8 @@ def _bits(code: Code, node: Node) -> str:
             guard, *sides = node.args
             if_true, if_false = (f"({text})" if "?" in (text := _bits(code, side)) else text for side in sides)
             return f"{code.operand(guard)} ? {if_true} : {if_false}"
+        case "apply" if function := node.args[0].word_function:
+            return f"{named(function)}({', '.join(_bits(code, child) for child in node.children)})"
         case "apply":
             inner, text = node.args[1], _bits(code, node.args[1])
             is_word = inner.op not in ("where", "apply") or code.name_of(inner) is not None

@@ -247,9 +247,11 @@ class _Phases:
                    for k, cone in cones.items() if node in cone)
 
     def compute(self) -> bool:
-        """Is there an operation on such floats, besides conversions and changes of signs?"""
+        """Is there an operation on such floats, besides conversions, changes of signs, and what bits are stored of?"""
+        words = {stmt.value for stmt in self.narrowed if stmt.value.op == "apply" and stmt.value.args[0].word_function
+                 and all(x.op in ("load", "literal") for x in stmt.value.children)} - self.read
         return any(self.dtype in node.args[0].operands and not (node.args[0].is_conversion or node.args[0].sign_bit)
-                   for node in self.nodes if node.op == "apply")
+                   for node in self.nodes if node.op == "apply" and node not in words)
 
     def _narrow(self) -> bool:
         """Does another number become a float16?"""
