@@ -97,32 +97,23 @@ static inline double tt_erfc_f64(double x) {
     return size < 0.5 ? near : far;
 }
 
-/* tt: tt_erfc_f32; needs: tt_bits_f64, tt_float_f64, tt_fma_f32, tt_fma_f64, tt_min_f32; long */
-/* In double precision, rounded once, with the digits that a float needs: exp(-x**2) p / (3 + x) with a polynomial of
-   degree 11 in t = (x - 3) / (x + 3), error 2**-34.8, of which floats sum the highest terms, that are small, and 2**r of
-   degree 7, error 2**-34.5 (Remez's algorithm). The reciprocal is that of a float and one step of Newton's method.
-   Within 0.51 ulp. */
+/* tt: tt_erfc_f32; needs: tt_bits_f64, tt_float_f64, tt_fma_f32, tt_fma_f64; long */
+/* In double precision, rounded once, with the digits that a float needs: exp(-x**2) p with a polynomial of degree 12 in
+   t = (x - 3) / (x + 3) = 1 - 6 / (x + 3), error 2**-34.8, of which floats sum the highest terms, that are small, and
+   2**r of degree 7, error 2**-34.5 (Remez's algorithm). The reciprocal is that of a float and one step of Newton's method.
+   The steps stand in the order in which their operands are there: a processor looks ahead for one vector or two. NaN
+   passes the bound of |x|. Within 0.51 ulp. */
 static inline float tt_erfc_f32(float x) {
-    float size = tt_min_f32(__builtin_fabsf(x), 10.1f), quotient = 1.0f / (size + 3.0f);
-    float rough = (size - 3.0f) * quotient;
-    double d = size, inverse = quotient;
+    float size = __builtin_fabsf(x);
+    size = 10.1f < size ? 10.1f : size;
+    float quotient = 1.0f / (size + 3.0f), rough = tt_fma_f32(-6.0f, quotient, 1.0f), square = rough * rough;
+    float p1 = tt_fma_f32(-6.6826397e-06f, rough, -9.514223e-06f);
+    float p2 = tt_fma_f32(6.397492e-05f, rough, 4.324383e-05f), p3 = tt_fma_f32(-0.00059731107f, rough, 0.0007083276f);
+    double p = tt_fma_f32(tt_fma_f32(p1, square, p2), square, p3), d = size, inverse = quotient;
     inverse = tt_fma_f64(tt_fma_f64(-(d + 3.0), inverse, 1.0), inverse, inverse);
-    double t = (d - 3.0) * inverse;
-    float p1 = 3.9947643e-05f;
-    p1 = tt_fma_f32(p1, rough, 9.6750169e-05f);
-    p1 = tt_fma_f32(p1, rough, -0.00028709686f);
-    p1 = tt_fma_f32(p1, rough, -0.00054630734f);
-    p1 = tt_fma_f32(p1, rough, 0.0030376208f);
-    double p = p1;
-    p = tt_fma_f64(p, t, -0.0012124322968684463);
-    p = tt_fma_f64(p, t, -0.026827775102156923);
-    p = tt_fma_f64(p, t, 0.1195277395076885);
-    p = tt_fma_f64(p, t, -0.3104672273249044);
-    p = tt_fma_f64(p, t, 0.590228358154073);
-    p = tt_fma_f64(p, t, -0.8833944538067537);
-    p = tt_fma_f64(p, t, 1.0740069070842473);
-    double z = d * d * -1.4426950408889634, n = z + 6755399441055744.0;
-    double r = z - (n - 6755399441055744.0);
+    double t = tt_fma_f64(-6.0, inverse, 1.0);
+    double dd = d * d, n = tt_fma_f64(dd, -1.4426950408889634, 6755399441055744.0);
+    double r = tt_fma_f64(dd, -1.4426950408889634, 6755399441055744.0 - n);
     double q = 1.520191546430175e-05;
     q = tt_fma_f64(q, r, 0.00015469291160373486);
     q = tt_fma_f64(q, r, 0.0013333922599533124);
@@ -131,8 +122,16 @@ static inline float tt_erfc_f32(float x) {
     q = tt_fma_f64(q, r, 0.24022651198146372);
     q = tt_fma_f64(q, r, 0.6931471807284642);
     q = tt_fma_f64(q, r, 1.0);
-    double tail = tt_float_f64(tt_bits_f64(q) + (tt_bits_f64(n) << 52)) * (p * inverse);
-    return x == x ? (float)(x < 0.0f ? 2.0 - tail : tail) : x;
+    double power = tt_float_f64(tt_bits_f64(q) + (tt_bits_f64(n) << 52));
+    p = tt_fma_f64(p, t, 0.004269219954190844);
+    p = tt_fma_f64(p, t, -0.024392583375118286);
+    p = tt_fma_f64(p, t, 0.0716658282698481);
+    p = tt_fma_f64(p, t, -0.15011593108661941);
+    p = tt_fma_f64(p, t, 0.24560380197789203);
+    p = tt_fma_f64(p, t, -0.3262335601449854);
+    p = tt_fma_f64(p, t, 0.17900115118076732);
+    double from = x < 0.0f ? 2.0f : 0.0f;
+    return (float)__builtin_fabs(from - power * p);
 }
 
 /* tt: tt_erfc_short_f32; needs: tt_exp_f32, tt_fma_f32; long */
