@@ -55,3 +55,9 @@ def test_what_is_dear_once_a_row_of_complex_numbers_has_a_loop_over_rows():
     assert "cx[i0] = __builtin_complex(cv, cw);\n    }\n" in text
     assert len(log_softmax_of_complex(1000).kernels) == 3
     assert len(log_softmax_of_complex(1000, np.float32).kernels) == 1
+
+
+def test_dear_complex_numbers_that_are_joined_with_few_are_computed_where_they_go():
+    """Each is needed once: the ends of a gradient are beside the differences."""
+    differences = jax.jit(jnp.gradient).lower(jax.ShapeDtypeStruct((1000,), np.complex64))
+    assert len(differences.kernels) == 2  # the ends, and all

@@ -75,7 +75,8 @@ class Values:
         self.kept = set(self.ends)
         self._order = {v: k for k, eqn in enumerate(jaxpr.eqns) for v in eqn.outvars} if self.ends else {}
         self.repeated: set[Var] = set()
-        """Values that some loop over more elements than they have reads: each element is needed many times."""
+        """Values that some loop over more elements than they have reads: each element is needed many times. What is
+        joined with fewer others than it has elements is needed once."""
         self._choose_kept()
 
     def is_cut(self, made: Var, reader: Var) -> bool:
@@ -135,7 +136,7 @@ class Values:
             loops: Reads = {}
             for v in eqn.outvars:
                 readers = reads.get(v, {})
-                if any(math.prod(shape) > v.aval.size for shape, _ in readers):
+                if any(math.prod(shape) >= 2 * v.aval.size for shape, _ in readers):
                     self.repeated.add(v)
                 times = sum(times_each(v.aval.size, loop, count) if isinstance(kind, IndexMap) else count
                             for (loop, _), count in readers.items())
