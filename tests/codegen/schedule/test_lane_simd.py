@@ -69,6 +69,21 @@ def test_short_rows_are_computed_together_and_are_those_of_one_row(name, shape):
     assert ("lane < 64" in text) == (rows >= 64 and size in SHORT_ROWS)
 
 
+@pytest.mark.parametrize(("name", "lie_apart"), [("softmax", True), ("largest", True), ("largest", False)])
+def test_elements_that_several_stages_read_are_neighbours(name, lie_apart):
+    """Elements of neighbouring lanes that lie apart are copied once, and all stages read the copies."""
+    def program(x):
+        return ROWS[name](x if lie_apart else x.T)
+
+    x = np.random.default_rng(0).standard_normal((640, 10) if lie_apart else (10, 640)).astype(np.float32)
+    run = jax.jit(program)
+    text = run.lower(x).as_text()
+    assert len(re.findall(r"\ba\[[^\]]*10 \* lane", text)) == lie_apart
+    assert ("a_lanes" in text) == lie_apart
+    for ours, one in zip(jax.tree.leaves(run(x)), jax.tree.leaves(program(jnp.asarray(x))), strict=True):
+        np.testing.assert_allclose(ours, one, 1e-6)
+
+
 def test_short_rows_of_complex_numbers_are_read_one_after_the_other():
     x = np.random.default_rng(0).standard_normal((200, 20)).astype(np.float32).view(np.complex64)
     assert "lane" not in jax.jit(jax.nn.log_softmax).lower(x).as_text()

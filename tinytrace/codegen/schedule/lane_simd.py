@@ -10,9 +10,10 @@ of the length has rows of its own.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
-from tinytrace.codegen.ir.arithmetic import linear, rebuild
+from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, stride_along
 from tinytrace.codegen.ir.cost import CALL, steps
 from tinytrace.codegen.ir.inserted_operations import add, converted
 from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, number, rewrite, walk
@@ -50,9 +51,10 @@ class LaneSimd:
         """
         self.outer = outer
         self.stages = stages
-        stored = {buffer: None for stage in stages for task in stage.tasks for buffer, _ in task.targets}
-        self.held = [buffer for buffer in stored if together and buffer.space == "row"]
+        self.stored = {buffer: None for stage in stages for task in stage.tasks for buffer, _ in task.targets}
+        self.held = [buffer for buffer in self.stored if together and buffer.space == "row"]
         """The arrays on the stack in which elements of a row wait for later stages: each lane has its own."""
+        self.together = together
         self.tiled = together or uses_again([*around, *outer], stages)
         self.lanes = ROWS_TOGETHER if together else _tile_lanes(stages) if self.tiled else lanes
 
@@ -91,6 +93,7 @@ class LaneSimd:
             if node.op == "load" and node.args[0] in wide:
                 changed[node] = load(*of_lane(*node.args[:2]), node.dtype)  # type: ignore[arg-type]
         body: list[Stmt] = [Row(buffer) for buffer in wide.values()]
+        body += self._transposed(lane, changed) if self.together else []
         for stage in self.stages:
             tasks = []
             for task in stage.tasks:
@@ -99,6 +102,30 @@ class LaneSimd:
                 tasks.append((replace(task, value=value, targets=targets), rows.get(task)))
             once, tasks = _once_a_row(tasks, stage.inner, lane, len(body))
             body += [*once, *_Lanes(lane, tasks, self.tiled).loops(stage.inner, 0)]
+        return body
+
+    def _transposed(self, lane: Node, changed: dict[Node, Node]) -> list[Stmt]:
+        """Return what copies the elements of short rows that several stages read, so that lanes are neighbours.
+
+        Each of them would take the elements of a vector from rows that lie apart, one by one.
+        """
+        readers = Counter(node for stage in self.stages for node in walk(computed([stage]))
+                          if node.op == "load" and node.args[0] not in self.stored
+                          and {self.outer[-1], *stage.inner} <= node.axes
+                          and stride_along(node.args[1], self.outer[-1]) != 1)
+        body: list[Stmt] = []
+        for node in (node for node, count in readers.items() if count > 1):
+            assert node.dtype is not None
+            inner = next(stage.inner for stage in self.stages if node in walk(computed([stage])))
+            sizes = [a.args[1] for a in inner]
+            row = Buffer(f"{node.args[0].name}_lanes{len(body) // 2 or ''}", (*sizes, lane.args[1]), node.dtype, "row")
+            place = flat_offset([*inner, lane], row.shape)
+            copy: list[Stmt] = [For(lane, number(0), number(lane.args[1]),
+                                    [Store((row, place), rewrite([node], changed, rebuild)[0])], simd=True)]
+            for a in reversed(inner):
+                copy = [For(a, number(0), number(a.args[1]), copy)]
+            body += [Row(row), *copy]
+            changed[node] = load(row, place, row.dtype)
         return body
 
 
