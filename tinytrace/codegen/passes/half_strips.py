@@ -10,7 +10,8 @@
 
 A CPU converts a vector of float16 in one instruction, but compilers (gcc 12) make no vectors of a loop in which it
 stands, and a rounding written with integers takes nine operations. What widens, rounds and narrows a strip is a
-function of csrc/math/halves.h, with the instruction where the CPU has it. Strips stay in the first-level cache.
+function of csrc/math/halves.h, with the instruction where the CPU has it. Strips stay in the first-level cache. Arrays
+that are wide already (`flat_rows.py`) are read and written as they are.
 
 What is made of sums, products, quotients, comparisons and choices, of truth values, and of short functions, is cut into
 strips of four vectors: these stay in registers from the first loop to the last (`c/short_rows.py`), and while one waits
@@ -19,9 +20,7 @@ in registers `isclose` takes 0.56 of the time, `where(x, y, z)` 0.52. A CPU that
 a loop as it stands: both ways are written, and the compiler takes one.
 
 Numbers that become float16 are such strips too: float32 take 0.65 of the time, integers 0.4, sums of float32 0.43.
-
-A product by a power of two is exact unless it is too large, and then so is the sum that is made of it: `x * 2 + 1` is
-rounded once.
+Products by powers of two are exact or too large, and so are the sums made of them: `x * 2 + 1` is rounded once.
 
 Of bfloat16 only such loops of sums, products, quotients and choices are cut. Compilers make vectors of them as they
 stand, but spend a third of the time on widening elements side by side and packing them again. In a strip they lie in
@@ -106,25 +105,23 @@ def _cut(loop: For, taken: set[str]) -> list[Stmt]:
     whole = from_zero(loop)
     if whole is None:
         return [loop]
-    extent = int(whole.axis.args[1])
-    body = without_variables(whole.body)
+    extent, body = int(whole.axis.args[1]), without_variables(whole.body)
     phases = _Phases(whole, body, whole.axis, FLOAT16)
     if extent < FEWEST or not phases.pay() or (phases.folds and extent > LONGEST_FOLD):
         others = (_in_any_order(whole, body, taken) if extent >= max(FEWEST, FEWEST_BFLOAT16) else []) or [loop]
         is_own = extent >= FEWEST_OWN and not loop.grain and phases.compute() and phases.are_own_operations()
         return [Either(OWN, _after_its_numbers(replace(whole, body=body), taken), others)] if is_own else others
-    loop = whole
     longest = max(FEWEST, min(LONGEST_FOLD if phases.folds else LONGEST, CACHED // phases.strips))
 
     def inside(part: Sequence[Stmt], lane: Node, size: int) -> list[Stmt]:
-        phases = _Phases(loop, part, lane, FLOAT16)
-        whole = For(lane, number(0), number(size), part, True, loop.independent)
+        phases = _Phases(whole, part, lane, FLOAT16)
+        strip = For(lane, number(0), number(size), part, True, whole.independent)
         if not phases.are_own_operations():
-            return _in_registers(whole, taken) if phases.are_short() else phases.statements(size, taken)
-        others = _in_registers(whole, taken)
-        return [Either(OWN, _after_its_numbers(whole, taken), others)]
+            return _in_registers(strip, taken) if phases.are_short() else phases.statements(size, taken)
+        others = _in_registers(strip, taken)
+        return [Either(OWN, _after_its_numbers(strip, taken), others)]
 
-    return in_strips(loop, body, longest, inside)
+    return in_strips(whole, body, longest, inside)
 
 
 def _after_its_numbers(loop: For, taken: set[str]) -> list[Stmt]:
@@ -188,7 +185,7 @@ class _Phases:
         """The values of which something else is made than a result that is narrowed."""
         results = {stmt.value for stmt in self.narrowed}
         apart = {stmt.value for stmt in others if isinstance(stmt, Store) and isinstance(stmt.place, tuple)
-                 and stmt.place[0].dtype == self.dtype and readers[stmt.value] == 1}  # the store rounds them
+                 and stmt.place[0].dtype == self.dtype and readers[stmt.value] == 1}  # the store rounds them, or a call
         self.kept = [node for node in self.nodes if lane in node.axes and (
             node in results or self._is_widened(node) or (self._is_rounded(node) and node not in apart)
             or (readers[node] > 1 and node.op == "apply" and steps(node.args[0]) >= DIVISION))]
@@ -209,13 +206,16 @@ class _Phases:
             self.left.setdefault(max(self.level[root] for root in expressions(stmt)), []).append(stmt)
 
     def _is_widened(self, node: Node) -> bool:
-        return node.op == "load" and node.dtype == self.dtype and stride_along(node.args[1], self.lane) == 1
+        return node.op == "load" and self._is_narrow(node.args[0]) and stride_along(node.args[1], self.lane) == 1
 
     def _is_narrowed(self, stmt: Store) -> bool:
         """Is a strip stored? Not what is read backwards, or at other distances, and stored as it is."""
         is_moved = stmt.value.op == "load" and not self._is_widened(stmt.value)
-        return isinstance(stmt.place, tuple) and stmt.place[0].dtype == self.dtype and self.lane in stmt.value.axes \
+        return isinstance(stmt.place, tuple) and self._is_narrow(stmt.place[0]) and self.lane in stmt.value.axes \
             and stride_along(stmt.place[1], self.lane) == 1 and not is_moved
+
+    def _is_narrow(self, buffer: Buffer) -> bool:
+        return buffer.dtype == self.dtype and not buffer.wide
 
     def pay(self) -> bool:
         """May the loop be cut, and is there something to convert?"""
@@ -270,8 +270,9 @@ class _Phases:
         """Is all that is computed what a CPU with such floats does in one operation each, rounded once, and all that is
         made of it such floats, or truth values?"""
         others = [stmt for stmt in self.body if isinstance(stmt, (Store, Combine)) and stmt not in self.narrowed]
-        return all(_is_counted(stmt.value) if isinstance(stmt, Combine) else stmt.value.dtype == BOOL
-                   for stmt in others) and all(
+        are_wide = any(node.op == "load" and node.args[0].wide for node in self.nodes)
+        return not are_wide and all(_is_counted(stmt.value) if isinstance(stmt, Combine) else stmt.value.dtype == BOOL
+                                    for stmt in others) and all(
             node.dtype in (self.dtype, BOOL) if node.op != "apply" else _is_own(node.args[0]) or _is_counted(node)
             for node in self.nodes if node.dtype and node.op != "where")
 
@@ -369,8 +370,7 @@ class _Phases:
 
     def _row(self, node: Node, size: int, taken: set[str]) -> Buffer:
         assert node.dtype is not None
-        name = node.args[0].name if node.op == "load" else node.hint or "value"
-        name = fresh_name(f"{name}_strip", taken)
+        name = fresh_name(f"{node.args[0].name if node.op == 'load' else node.hint or 'value'}_strip", taken)
         return Buffer(name, (size,), node.dtype, "row", wide=node.dtype == self.dtype)
 
     def _is_rounded(self, node: Node) -> bool:

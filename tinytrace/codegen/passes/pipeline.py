@@ -10,6 +10,7 @@ from tinytrace.codegen.passes.complex_dots import add_parts_as_they_lie
 from tinytrace.codegen.passes.dead_code import remove_dead_code
 from tinytrace.codegen.passes.empty_loops import drop_empty_loops
 from tinytrace.codegen.passes.epilogue import fuse_epilogues
+from tinytrace.codegen.passes.flat_rows import flatten_short_rows
 from tinytrace.codegen.passes.half_strips import round_in_strips
 from tinytrace.codegen.passes.in_place import update_carries_in_place
 from tinytrace.codegen.passes.index_set_splitting import split_index_sets
@@ -35,8 +36,8 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     drop_empty_loops, update_carries_in_place, interchange_loops, fold_one_iteration, split_index_sets, split_quotients,
     search_in_chunks, remove_dead_code, reuse_temporaries, fuse_epilogues, tile_loops, spread_over_threads,
     spread_iterations, stream_results, prefetch_rows, read_narrow_elements_first, read_backwards_first,
-    vectorise_around_short_axes, weave_rows, multiply_by_reciprocals, round_in_strips, search_in_blocks, add_in_blocks,
-    add_parts_as_they_lie, fold_side_by_side, read_in_streams,
+    vectorise_around_short_axes, weave_rows, flatten_short_rows, multiply_by_reciprocals, round_in_strips,
+    search_in_blocks, add_in_blocks, add_parts_as_they_lie, fold_side_by_side, read_in_streams,
 ]
 
 
