@@ -62,10 +62,17 @@ _elements("histogram", lambda jax, jnp, x: jnp.histogram(x)[0], 1_000_000)
 _elements("polynomial of degree 15", lambda jax, jnp, x: jnp.polyval(jnp.arange(16.0), x))
 _elements("x[::-1] + x", lambda jax, jnp, x: x[::-1] + x)
 _elements("concatenate", lambda jax, jnp, x: jnp.concatenate([x, x]))
-_elements("gather", lambda jax, jnp, x: x[jnp.argsort(x[:10])], 1_000_000)
 _elements("gradient of a norm", lambda jax, jnp, x: jax.grad(lambda y: jnp.sqrt((y * y).sum()))(x))
 _elements("float16 chain", lambda jax, jnp, x: jnp.tanh(x.astype(jnp.float16) * 2) + 1)
 _elements("un-jitted x * 2 + 1", lambda jax, jnp, x: x * 2 + 1)
+
+
+@curve("gather, elements", 10, 1_000_000)
+def _gather(jax: Any, jnp: Any, n: int) -> Call:
+    x = jnp.asarray(np.random.default_rng(0).standard_normal(n).astype(np.float32))
+    places = jnp.asarray(np.random.default_rng(1).permutation(n).astype(np.int32))
+    run = jax.jit(lambda x, places: x[places])
+    return lambda: run(x, places)
 
 
 @curve("matrix product, elements", 16, 1_000_000)
