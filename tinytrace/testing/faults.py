@@ -123,7 +123,7 @@ _sum_transpose = reduce_sum_p.transpose
 # --- passes, kernels, C --------------------------------------------------------------------------------------------
 
 def _key_without_params(key: Any) -> Any:
-    return lambda eqn: key(eqn) and (key(eqn)[0], key(eqn)[1], *key(eqn)[3:])
+    return lambda eqn, operands: (whole := key(eqn, operands)) and (*whole[:2], *whole[3:])
 
 
 def _plus_zero(eqn: Any, makers: Any) -> Any:
@@ -275,7 +275,7 @@ FAULTS: dict[str, Fault] = {fault.name: fault for fault in [
     Fault("wrong number in C", "In C, numbers have three digits.", "machine code",
           replaced(own_float16, "spelled", _three_digits)),
     Fault("merged twins", "Two equations that differ in a parameter are merged.", "passes",
-          replaced(cse, "_key", _key_without_params)),
+          replaced(cse, "key_of", _key_without_params)),
     Fault("lost sign of zero", "x + 0 is simplified to x.", "passes",
           lambda: mock.patch.dict(algebra._RULES, {add_p: _plus_zero})),
     Fault("product with zero", "x * 0 is simplified to 0, for NaN and infinities too.", "passes",

@@ -69,7 +69,7 @@ def test_short_rows_are_folded_one_by_one(function, n, dtype):
 @pytest.mark.parametrize(("function", "n", "dtype"), [
     (lambda x: x.sum(1), 32, np.int8),  # long enough
     (lambda x: x.sum(1), 10, np.float32),  # would be added in another order
-    (lambda x: jnp.count_nonzero(x, 1), 10, np.float16),  # is dear to convert
+    (lambda x: jnp.count_nonzero(x, 1), 32, np.float16),  # is dear to convert, and long enough
     (lambda x: (x * x * x + x * 2 - 7 // (x + 300)).sum(1), 10, np.int32),
 ])
 def test_other_folds_stay(function, n, dtype):

@@ -7,11 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.codegen.test_passes import checked
 from tinytrace import lax
 
 SHAPES = [(1,), (3,), (1, 4), (2, 4), (3, 1), (1, 2, 3)]
+
+
+def test_updates_of_the_only_row_stay_in_it():
+    x, y = np.zeros((1, 4), np.float32), np.ones((2000, 4), np.float32)
+    i = np.arange(2000, dtype=np.int32) - 1000
+    added = jax.jit(lambda x, i, y: x.at[i].add(y, mode="clip"))(x, i, y)
+    np.testing.assert_array_equal(added, x + 2000)
 
 
 @pytest.mark.slow
