@@ -259,25 +259,25 @@ static inline float tt_nextafter_f16(float x, float y) {
     return (x != x) | (y != y) ? x + y : result;
 }
 
-/* tt: tt_nextafter_words_f16; needs:  */
-/* Of bits: a step away from zero is one more. */
-static inline uint16_t tt_nextafter_words_f16(uint16_t x, uint16_t y) {
+/* tt: tt_nextafter_words; needs:  */
+/* Of bits: a step away from zero is one more. infinity: its bits; quiet: the bit of a NaN that is none that signals. */
+static inline uint16_t tt_nextafter_words(uint16_t x, uint16_t y, int16_t infinity, uint16_t quiet) {
     const int16_t size = x & 0x7FFF, other = y & 0x7FFF, opposite = (int16_t)(x ^ y);
     uint16_t next = (uint16_t)(x + ((size > other) | (opposite < 0) ? 0xFFFFu : 1u));
     next = size == 0 ? (uint16_t)((y & 0x8000u) | 1u) : next;
     next = (x == y) | ((size | other) == 0) ? y : next;
-    next = other > 0x7C00 ? (uint16_t)(y | 0x0200u) : next;
-    return size > 0x7C00 ? (uint16_t)(x | 0x0200u) : next;
+    next = other > infinity ? (uint16_t)(y | quiet) : next;
+    return size > infinity ? (uint16_t)(x | quiet) : next;
 }
 
-/* tt: tt_nextafter_words_bf16; needs:  */
+/* tt: tt_nextafter_words_f16; needs: tt_nextafter_words */
+static inline uint16_t tt_nextafter_words_f16(uint16_t x, uint16_t y) {
+    return tt_nextafter_words(x, y, 0x7C00, 0x0200u);
+}
+
+/* tt: tt_nextafter_words_bf16; needs: tt_nextafter_words */
 static inline uint16_t tt_nextafter_words_bf16(uint16_t x, uint16_t y) {
-    const int16_t size = x & 0x7FFF, other = y & 0x7FFF, opposite = (int16_t)(x ^ y);
-    uint16_t next = (uint16_t)(x + ((size > other) | (opposite < 0) ? 0xFFFFu : 1u));
-    next = size == 0 ? (uint16_t)((y & 0x8000u) | 1u) : next;
-    next = (x == y) | ((size | other) == 0) ? y : next;
-    next = other > 0x7F80 ? (uint16_t)(y | 0x0040u) : next;
-    return size > 0x7F80 ? (uint16_t)(x | 0x0040u) : next;
+    return tt_nextafter_words(x, y, 0x7F80, 0x0040u);
 }
 
 /* tt: tt_f64_to_odd_f32; needs: tt_bits_f32, tt_float_f32 */

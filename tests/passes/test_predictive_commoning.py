@@ -87,16 +87,15 @@ def test_what_comes_again_is_carried(loop, name, times):
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize(("loop", "name", "times"), [
-    (lambda a, b: lax.while_loop(lambda x: (x * x).sum() > 9, lambda x: x * x * 0.99, b), "mul", 3),  # cheap
-    (lambda a, b: lax.while_loop(lambda x: jnp.exp(x[0]) > 9, lambda x: x * jnp.exp(x[0]), b), "exp", 2),  # one number
-    (lambda a, b: lax.scan(lambda x, y: (x + y, jnp.exp(x) + jnp.exp(x + a[0])), b, a)[0], "exp", 2),  # not of carries
+@pytest.mark.parametrize("loop", [
+    lambda a, b: lax.while_loop(lambda x: (x * x).sum() > 9, lambda x: x * x * 0.99, b),  # cheap
+    lambda a, b: lax.while_loop(lambda x: jnp.exp(x[0]) > 9, lambda x: x * jnp.exp(x[0]), b),  # one number
+    lambda a, b: lax.scan(lambda x, y: (x + y + jnp.exp(y), None), b, a)[0],  # not of carries
+    lambda a, b: lax.scan(lambda x, y: (jnp.exp(x) + jnp.exp(x + a[0]), None), b, a)[0],  # not of the next ones
 ])
-def test_what_costs_little_or_differs_is_computed_where_it_stands(loop, name, times):
+def test_what_costs_little_or_differs_is_computed_where_it_stands(loop):
     program = simplify(jax.make_jaxpr(lambda a, b: loop(a, b))(A, V)).jaxpr
-    kept = [inner.primitive.name for eqn in program.eqns for body in subjaxprs(eqn.params) for inner in body.eqns]
-    assert kept.count(name) <= times
-    assert all(len(eqn.outvars) <= 2 for eqn in program.eqns if list(subjaxprs(eqn.params)))
+    assert [len(eqn.outvars) for eqn in program.eqns if list(subjaxprs(eqn.params))] == [1]
 
 
 def test_hosts_are_called_as_often_as_the_loop_says():

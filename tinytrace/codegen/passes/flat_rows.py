@@ -32,13 +32,12 @@ from tinytrace.codegen.ir.statements import (
     Row,
     Stmt,
     Store,
-    When,
     expressions,
     nested,
     with_body,
     written,
 )
-from tinytrace.codegen.passes.strips import fresh_name, from_zero, in_strips, without_variables
+from tinytrace.codegen.passes.strips import fresh_name, from_zero, in_strips, map_loops, without_variables
 from tinytrace.core.dtypes import is_half
 
 FEWEST, ROWS = 64, 96
@@ -50,17 +49,7 @@ SHORT = range(3, 32)
 def flatten_short_rows(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program that computes with many short rows of two-byte floats at once."""
     taken: set[str] = set()
-    return map_bodies(kernels, lambda body: _changed(body, taken), keep_titles=True)
-
-
-def _changed(body: Sequence[Stmt], taken: set[str]) -> list[Stmt]:
-    result: list[Stmt] = []
-    for stmt in body:
-        flat = _flat(stmt, taken) if isinstance(stmt, For) else []
-        if not flat and isinstance(stmt, (For, When)):
-            flat = [with_body(stmt, _changed(stmt.body, taken))]
-        result += flat or [stmt]
-    return result
+    return map_bodies(kernels, lambda body: map_loops(body, lambda loop: _flat(loop, taken)), keep_titles=True)
 
 
 def _flat(loop: For, taken: set[str]) -> list[Stmt]:
@@ -99,6 +88,12 @@ class _Rows:
                 body.append(stmt)
             else:
                 return None
+        stmts = [stmt for row in inner for stmt in row.body]
+        begun = {stmt.local for stmt in body if isinstance(stmt, Declare) and not stmt.fixed}
+        folded = [stmt.place for stmt in stmts if isinstance(stmt, Combine)]
+        if not begun.issuperset(folded) or len(set(folded)) < len(folded) or any(
+                isinstance(stmt.place, Node) for stmt in stmts if isinstance(stmt, Store)):
+            return None  # what is folded further than a row, or in two loops
         lengths = {int(row.axis.args[1]) for row in inner}
         if len(lengths) != 1 or (length := lengths.pop()) not in SHORT:
             return None

@@ -30,6 +30,18 @@ def map_vector_loops(body: Sequence[Stmt], rewritten: Callable[[For], list[Stmt]
     return result
 
 
+def map_loops(body: Sequence[Stmt], rewritten: Callable[[For], list[Stmt]]) -> list[Stmt]:
+    """Return statements with every loop, outer ones first, as `rewritten` gives it; where that is nothing, its body is
+    looked at."""
+    result: list[Stmt] = []
+    for stmt in body:
+        changed = rewritten(stmt) if isinstance(stmt, For) else []
+        if not changed:
+            changed = [with_body(stmt, map_loops(stmt.body, rewritten)) if isinstance(stmt, (For, When)) else stmt]
+        result += changed
+    return result
+
+
 def without_variables(body: Sequence[Stmt]) -> list[Stmt]:
     """Return the stores and folds of a loop, with no variable of its own; nothing if there is more in it."""
     named: dict[Node, Node] = {}

@@ -20,8 +20,8 @@ from tinytrace.codegen.ir.cost import steps
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, load, number, walk
 from tinytrace.codegen.ir.programs import map_bodies
-from tinytrace.codegen.ir.statements import Buffer, For, Row, Stmt, Store, When, expressions, with_body
-from tinytrace.codegen.passes.strips import fresh_name, from_zero, in_strips, without_variables
+from tinytrace.codegen.ir.statements import Buffer, For, Row, Stmt, Store, expressions
+from tinytrace.codegen.passes.strips import fresh_name, from_zero, in_strips, map_loops, without_variables
 from tinytrace.core.dtypes import FLOAT16, is_complex, is_half
 
 WOVEN_IN_VECTORS = (0, 1, 2, 3, 4, 8)
@@ -42,17 +42,8 @@ LONGEST = 512
 def weave_rows(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program whose loops compute what they weave in vectors."""
     taken: set[str] = set()
-    return map_bodies(kernels, lambda body: _changed(body, taken), keep_titles=True)
-
-
-def _changed(body: Sequence[Stmt], taken: set[str]) -> list[Stmt]:
-    result: list[Stmt] = []
-    for stmt in body:
-        woven = _woven(stmt, taken) or _of_short_loop(stmt, taken) if isinstance(stmt, For) else []
-        if not woven and isinstance(stmt, (For, When)):
-            woven = [with_body(stmt, _changed(stmt.body, taken))]
-        result += woven or [stmt]
-    return result
+    return map_bodies(kernels, lambda body: map_loops(body, lambda loop: _woven(loop, taken) or _of_short_loop(
+        loop, taken)), keep_titles=True)
 
 
 def _woven(loop: For, taken: set[str]) -> list[Stmt]:
