@@ -1,5 +1,6 @@
 /* The k largest of each line of n elements. For a small k, every element is held against the last of the k best so far;
-   else they are found by a bound, and sorted. Parts of a long line are looked through side by side; of equals the first comes first, however lines are cut. */
+   else they are found by a bound, and sorted, unless nobody asks for their order. Parts of a long line are looked
+   through side by side; of equals the first comes first, however lines are cut. */
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* loops over keys are made of vectors */
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "tt_host.h"
+#include "lanes.h"
 #include "pool.h"
 #include "sizes.h"
 #include "sort.h"
@@ -95,17 +97,21 @@ static void merge_parts(const struct choice *c, int64_t line, void *values, int3
     for (int64_t i = 0; i < c->k; i++) put_result(c, line, i, (int64_t)best[i].position, values, positions);
 }
 
-/* --- many of the elements: sorted, of long lines those alone that are below a bound ---------------------------------- */
+/* --- many of the elements: sorted, of long lines those alone that are below a bound ------------------------------- */
 
 enum {
     LONG_LINE = 4096, /* of so many elements not all are sorted: choosing takes less time than it saves */
     TESTED = 2048,    /* of its elements, which tell a bound */
     MARGIN = 90,      /* four standard deviations of a place among them */
+    TESTED_OF_FEW = 512, MARGIN_OF_FEW = 45, /* of fewer elements than PORTION for each that is tested */
+    PORTION = 8,
+    SORTED_AT_ONCE = 1024, /* so many elements are sorted to find one of them */
+    PIECE = 2048,          /* elements of which some are taken at once */
 };
 
 /* One call. Values, or positions, that nobody reads are NULL. */
 struct many {
-    int32_t bytes;
+    int32_t bytes, unordered;
     struct turn turn;
     int64_t n, k;
     const char *in;
@@ -121,38 +127,57 @@ struct chosen {
     int64_t count;
 };
 
+/* Keys from `low` to `low` + `range`; how many are among them, and how many below. */
+struct span {
+    uint64_t low, range;
+};
+struct taken {
+    int64_t kept, lower;
+};
+
 #if defined(__x86_64__)
 static const uint32_t first_places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 #endif
 
 #define NAME(suffix) u32_##suffix
 #define ITEM uint32_t
+#define WIDE_KIND(name) name##_u32_wide
+#define NARROW_KIND(name) name##_u32_narrow
 #define WIDE(name) _mm512_##name##_epi32
 #define WIDE_AT_MOST _mm512_cmple_epu32_mask
 #define PLACES __m512i
 #define PLACE(name) _mm512_##name##_epi32
 #include "choosing.inc"
+#include "unordered.inc"
 #undef NAME
 #undef ITEM
+#undef WIDE_KIND
+#undef NARROW_KIND
 #undef WIDE
 #undef WIDE_AT_MOST
 #undef PLACES
 #undef PLACE
 #define NAME(suffix) u64_##suffix
 #define ITEM uint64_t
+#define WIDE_KIND(name) name##_u64_wide
+#define NARROW_KIND(name) name##_u64_narrow
 #define WIDE(name) _mm512_##name##_epi64
 #define WIDE_AT_MOST _mm512_cmple_epu64_mask
 #define PLACES __m256i
 #define PLACE(name) _mm256_##name##_epi32
 #include "choosing.inc"
+#include "unordered.inc"
 #undef NAME
 #undef ITEM
+#undef WIDE_KIND
+#undef NARROW_KIND
 #undef WIDE
 #undef WIDE_AT_MOST
 #undef PLACES
 #undef PLACE
 
 static int32_t choose_line(const struct many *t, int64_t line, struct chosen c) {
+    if (t->unordered) return (t->bytes == 4 ? u32_put_unordered : u64_put_unordered)(t, line, c);
     if (t->bytes == 4) return (t->positions ? u32_put_positions : u32_put_values)(t, line, c);
     return (t->positions ? u64_put_positions : u64_put_values)(t, line, c);
 }
@@ -171,7 +196,8 @@ static void choose_many(void *ctx, int64_t begin, int64_t end) {
 }
 
 static int32_t choose_in_words(const struct choice *c, int64_t lines, char *values, int32_t *positions) {
-    struct many t = {c->order.bytes, turn_of(c->order), c->n, c->k, c->in, values, positions, TT_OK};
+    struct many t = {.bytes = c->order.bytes, .unordered = c->order.kind & TT_UNORDERED, .turn = turn_of(c->order),
+                     .n = c->n, .k = c->k, .in = c->in, .values = values, .positions = positions};
     tt_parallel_for(choose_many, &t, lines, ceil_div(ELEMENTS_OF_PART, c->n));
     return t.status;
 }
@@ -212,7 +238,7 @@ int32_t tt_top_k(int32_t bytes, int32_t kind, int64_t lines, int64_t n, int64_t 
     int64_t parts = most(1, least(MOST_PARTS, n / ELEMENTS_OF_PART));
     struct choice c = {order_of(bytes, kind | TT_TOTAL | TT_DESCENDING), n, k, parts, ceil_div(n, parts), in, NULL};
     if (lines * n * k == 0) return TT_OK;
-    if (k > MOST_INSERTED) return choose_by_order(&c, lines, values, positions);
+    if (k > MOST_INSERTED || kind & TT_UNORDERED) return choose_by_order(&c, lines, values, positions);
     size_t size = (size_t)(lines * parts * k) * sizeof(struct candidate);
     if (!(c.best = (struct candidate *)tt_alloc(size))) return TT_NO_MEMORY;
     tt_parallel_for(choose_in_parts, &c, lines * parts, ceil_div(ELEMENTS_OF_PART, c.part));

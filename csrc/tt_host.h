@@ -34,8 +34,11 @@ enum { TT_FFT, TT_IFFT, TT_RFFT, TT_IRFFT };
 
 /* How elements that are sorted compare; unsigned ones have none of these. BRAIN: bfloat16, and not the other float of two
    bytes. TOTAL: IEEE 754's order of all floats, from -NaN over -0 and 0 to NaN; without it NaN is last and -0 is 0.
-   ZEROS_BY_SIGN: values that are sorted alone have -0 before 0, not in their order. */
-enum { TT_SIGNED = 1, TT_FLOAT = 2, TT_BRAIN = 4, TT_TOTAL = 8, TT_DESCENDING = 16, TT_ZEROS_BY_SIGN = 32 };
+   ZEROS_BY_SIGN: values that are sorted alone have -0 before 0, not in their order. UNORDERED: the last of the k largest
+   and those that equal it are last, the others before them, both in the order of the line. */
+enum {
+    TT_SIGNED = 1, TT_FLOAT = 2, TT_BRAIN = 4, TT_TOTAL = 8, TT_DESCENDING = 16, TT_ZEROS_BY_SIGN = 32, TT_UNORDERED = 64,
+};
 
 struct tt_host {
     /* Runs body(ctx, begin, end) over [0, n) in chunks, on several threads when there is more than one chunk.

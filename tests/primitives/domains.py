@@ -392,7 +392,8 @@ def _sorts(x: Numbers) -> list[Sample]:
 
 def _top_k(x: Numbers) -> list[Sample]:
     return [Sample((x(3, 7, dtype=dtype, low=-3, high=3),), {"k": k}) for k in (2, 7) for dtype in REAL] + [
-        Sample((x(5),), {"k": 0}), Sample((x(2, 50),), {"k": 40})]
+        Sample((x(5),), {"k": 0}), Sample((x(2, 50),), {"k": 40}),
+        Sample((x(2, 50),), {"k": 20, "is_sorted": False})]
 
 
 def _scan_body(carry: Any, x: Any) -> Any:

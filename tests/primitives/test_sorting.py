@@ -234,6 +234,42 @@ def test_the_largest_of_a_mask_are_in_their_order(dtype):
                 np.testing.assert_array_equal(positions, want[1])
 
 
+@pytest.mark.parametrize("level", [4, 3, 0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int8, np.uint32, np.int64])
+def test_the_largest_that_nobody_sorts_stand_as_in_the_line(dtype, level):
+    """Short lines and long ones; one value, two, and what a sample at equal distances does not see."""
+    before, few = lib.tt_set_vectors(level), elements(dtype, (40_000,), "few")
+    try:
+        with jax.enable_x64():
+            for x in (few[:1], few[:2049], few, np.tile(few[:8], 700), np.full(5000, 3).astype(dtype),
+                      np.repeat(few[:2], 3000), elements(dtype, (3, 5000), "any"), elements(dtype, (30_000,), "close")):
+                n = x.shape[-1]
+                for k in (n, n // 2, 33, 1, 0):
+                    if k > n:
+                        continue
+                    params = {"k": k, "is_sorted": False}
+                    both = jax.jit(lambda x, params=params: top_k_p.bind(x, **params))(x)
+                    one, other = (jax.jit(lambda x, part=part, params=params: top_k_p.bind(x, **params)[part])(x)
+                                  for part in (0, 1))
+                    values, positions = top_k_p.impl(x, **params)
+                    assert same_bits(both[0], values)
+                    assert same_bits(one, values)
+                    np.testing.assert_array_equal(both[1], positions)
+                    np.testing.assert_array_equal(other, positions)
+    finally:
+        lib.tt_set_vectors(before)
+
+
+def test_what_is_not_sorted_has_the_last_one_at_its_end_and_prints_as_jax_prints_it():
+    x = np.float32([5, 1, 7, 5, 9, 5])
+    values, positions = top_k_p.impl(x, k=4, is_sorted=False)
+    assert values.tolist() == [7, 9, 5, 5]
+    assert positions.tolist() == [2, 4, 0, 3]
+    jaxpr = jax.make_jaxpr(lambda x: top_k_p.bind(x, k=4, is_sorted=False))(x)
+    assert "top_k[k=4] a" in str(jaxpr)
+    assert "is_sorted" not in str(jaxpr)
+
+
 def test_a_result_that_nobody_reads_is_not_computed():
     program = jax.jit(lambda x: jax.numpy.partition(x, 500)).lower(np.ones(1000, np.float32))
     assert "->top_k(4, TT_FLOAT, 1, 1000, 499" in program.as_text()

@@ -10,6 +10,10 @@ from tinytrace.core.dtypes import complex_dtype, is_complex, is_unsigned
 from tinytrace.numpy.array_creation import array, asarray, ones
 from tinytrace.numpy.promotion import ArrayLike, Value, canonicalize_axis, check_arraylike, int_dtype
 from tinytrace.numpy.shapes import ravel, swapaxes
+from tinytrace.primitives.sorting import top_k_p
+
+LONG = 2048
+"""From so many elements on the two sides of a partition are in the order of the line; JAX has them sorted."""
 
 
 @library_jit("axis", "kind", "order", "stable", "descending")
@@ -114,9 +118,9 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Value:
         raise NotImplementedError("jnp.partition for complex dtype is not implemented.")
     kth = canonicalize_axis(kth, arr.shape[axis])
     arr = swapaxes(arr, axis, -1)
-    bottom = lax.top_k(_reversed_order(arr), kth + 1)[0]
+    bottom = _largest(_reversed_order(arr), kth + 1)[0]
     bottom = -bottom - 1 if is_unsigned(arr.dtype) else -bottom
-    top = lax.top_k(arr, arr.shape[-1] - kth - 1)[0]
+    top = _largest(arr, arr.shape[-1] - kth - 1)[0]
     return swapaxes(lax.concatenate([bottom, top], arr.ndim - 1), -1, axis)
 
 
@@ -135,15 +139,20 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Value:
         raise NotImplementedError("jnp.argpartition for complex dtype is not implemented.")
     kth = canonicalize_axis(kth, arr.shape[axis])
     arr = swapaxes(arr, axis, -1)
-    bottom = lax.top_k(_reversed_order(arr), kth + 1)[1]
+    bottom = _largest(_reversed_order(arr), kth + 1)[1]
 
     def zero_at(row: Value, places: Value) -> Value:
         return row.at[places].set(0)
 
     for _ in range(arr.ndim - 1):
         zero_at = vmap(zero_at)
-    top = lax.top_k(zero_at(ones(arr.shape), bottom), arr.shape[-1] - kth - 1)[1]
+    top = _largest(zero_at(ones(arr.shape), bottom), arr.shape[-1] - kth - 1)[1]
     return swapaxes(lax.concatenate([bottom, top], arr.ndim - 1), -1, axis)
+
+
+def _largest(x: Value, k: int) -> Any:
+    """Return the k largest elements along the last axis, the smallest of them last, and their positions."""
+    return top_k_p.bind(x, k=k, is_sorted=False) if x.shape[-1] >= LONG else lax.top_k(x, k)
 
 
 def _reversed_order(x: Value) -> Value:

@@ -132,13 +132,17 @@ class Sort(OnParts):
 
 
 class TopK(Primitive):
-    """`top_k[k=2] x: f32[m,n]` is f32[m,2], i32[m,2]."""
+    """`top_k[k=2] x: f32[m,n]` is f32[m,2], i32[m,2].
+
+    There is a parameter that JAX does not have, and that is not printed: without `is_sorted` those that equal the last
+    one are last, and the others before them, both in the order of the line. For that nothing is sorted.
+    """
 
     name = "top_k"
     multiple_results = True
     reads = ALL
 
-    def abstract_eval(self, x: ShapedArray, *, k: int) -> list[ShapedArray]:
+    def abstract_eval(self, x: ShapedArray, *, k: int, is_sorted: bool = True) -> list[ShapedArray]:
         if is_complex(x.dtype):
             raise ValueError("top_k is not compatible with complex inputs.")
         if x.ndim == 0:
@@ -149,14 +153,21 @@ class TopK(Primitive):
         shape = (*x.shape[:-1], k)
         return [x.update(shape=shape), x.update(shape=shape, dtype=INT32)]
 
-    def impl(self, x: NDArray, *, k: int) -> list[NDArray]:
+    def impl(self, x: NDArray, *, k: int, is_sorted: bool = True) -> list[NDArray]:
         # From the end, so that the stable ascending order, read backwards, has the first of equals first.
         key = np.flip(_in_total_order(x) if is_float(x.dtype) else x, -1)
         order = x.shape[-1] - 1 - np.flip(np.argsort(key, -1, "stable"), -1)[..., :k]
+        if not is_sorted:
+            key = np.flip(key, -1)
+            last = np.take_along_axis(key, order, -1) == np.take_along_axis(key, order[..., -1:], -1)
+            order = np.sort(order + last * x.shape[-1], -1) % max(x.shape[-1], 1)
         return [np.take_along_axis(x, order, -1), order.astype(np.int32)]
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, k: int) -> tuple[Any, Any]:
-        values, positions = self.bind(*primals, k=k)
+    def pp_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {"k": params["k"]}
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        values, positions = self.bind(*primals, **params)
         rank = np.ndim(positions)
         rows = tuple(range(rank - 1))
         numbers = GatherDimensionNumbers((), (rank - 1,), (rank - 1,), rows, rows)
@@ -165,19 +176,22 @@ class TopK(Primitive):
 
     transpose = refuse("an order is not linear in the elements")
 
-    def batch(self, args: Sequence[Any], dims: Sequence[int | None], *, k: int) -> tuple[Any, Any]:
+    def batch(self, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
         (x,), (dim,) = args, dims
         assert dim is not None
         ndim = np.ndim(x)
         if dim != ndim - 1:
-            return top_k(x, k), [dim, dim]
+            return self.bind(x, **params), [dim, dim]
         order = (*range(ndim - 2), ndim - 1, ndim - 2)
-        return [transpose(out, order) for out in top_k(transpose(x, order), k)], [dim, dim]
+        return [transpose(out, order) for out in self.bind(transpose(x, order), **params)], [dim, dim]
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, k: int) -> Kind:
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, k: int,
+              is_sorted: bool = True) -> Kind:
         x, = in_avals
         lines, n = math.prod(x.shape[:-1]), x.shape[-1]
-        call = call_host("top_k", *how_compared(x), lines, n, k, *map(place, ("in0", "out0", "out1")))
+        nbytes, kind = how_compared(x)
+        kind = kind if is_sorted else constant("TT_UNORDERED") | kind
+        call = call_host("top_k", nbytes, kind, lines, n, k, *map(place, ("in0", "out0", "out1")))
         return Routine((call,), has_status=True, optional=True)
 
 
