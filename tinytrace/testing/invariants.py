@@ -45,6 +45,7 @@ from tinytrace.testing.steps import (
     NUMBER_STEPS,
     SMOOTH_STEPS,
     STORING_STEPS,
+    elementwise,
 )
 from tinytrace.testing.strategies import cases, jaxprs, keys, pytrees
 from tinytrace.testing.transform_laws import assert_batching, assert_derivatives
@@ -114,7 +115,9 @@ def _simplified() -> st.SearchStrategy[Case]:
 
 
 def _lowered() -> st.SearchStrategy[Case]:
-    return st.one_of(*[cases(2, 7, True, steps) for steps in (NUMBER_STEPS, MOVING_STEPS, KERNEL_STEPS)])
+    """Numbers in the text are drawn often: a compiler is started for each case until one shows that they are wrong."""
+    numbers = [*NUMBER_STEPS, *[elementwise.with_number] * 2]
+    return st.one_of(*[cases(2, 7, True, steps) for steps in (numbers, MOVING_STEPS, KERNEL_STEPS)])
 
 
 def _smooth() -> st.SearchStrategy[Case]:
