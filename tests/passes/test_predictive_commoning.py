@@ -28,7 +28,7 @@ def conjugate_gradients(a, b):
         rest = r - step * ap
         return x + step * p, rest, rest + (rest @ rest) / (r @ r) * p, k + 1
 
-    return lax.while_loop(lambda s: (s[1] @ s[1] > 1e-6) & (s[3] < 30), turn, (b * 0, b, b, 0))
+    return lax.while_loop(lambda s: (s[1] @ s[1] > 1e-3) & (s[3] < 30), turn, (b * 0, b, b, 0))
 
 
 def newton(a, b):

@@ -80,6 +80,9 @@ MOVES = {
 }
 """What gives elements as they are, or with another sign: compiled, interpreted and mapped to the same bits."""
 
+SHAPED = {"polygamma", "convert_element_type", "bitcast_convert_type", "integer_pow", "reduce_precision", "clamp"}
+"""What computes element by element, of operands that are not all of one kind."""
+
 INTERVALS: dict[str, tuple[float, float]] = {
     "log": (0.1, 4), "sqrt": (0.1, 4), "rsqrt": (0.1, 4), "log1p": (-0.9, 4), "asin": (-0.9, 0.9), "acos": (-0.9, 0.9),
     "atanh": (-0.9, 0.9), "acosh": (1.1, 4), "pow": (0.3, 3), "div": (0.5, 3), "cbrt": (0.2, 4), "tan": (-1.2, 1.2),

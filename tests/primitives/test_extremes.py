@@ -3,13 +3,16 @@
 `make sanitize` runs these under -fsanitize=undefined: shifts, conversions and divisions are where C leaves it open.
 """
 
+import functools
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 import tinytrace as jax
+from tests.api.test_one_meaning import SIZES, compare, operands
 from tests.primitives import domains
-from tests.primitives.test_registry import bound, interpreted
+from tests.primitives.test_registry import assert_close, bound, interpreted
 from tinytrace import lax
 from tinytrace.config import enable_x64
 from tinytrace.core.dtypes import is_float
@@ -22,6 +25,7 @@ NARROW, WIDE = (*domains.ANY, I16, U16), (domains.F64, I64, U64)
 LOSE_DIGITS = {"igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "regularized_incomplete_beta", "zeta",
                "polygamma"}  # fmt: skip
 """Iterations that end somewhere at the ends of the range, and not in the same place: no values are compared."""
+MANY = 300
 OPERATIONS = [p for p in registry.values() if isinstance(p, Elementwise) and p.name not in ("convert_element_type",
                                                                                             "integer_pow")]
 
@@ -49,8 +53,10 @@ def each_against_each(dtype, arity):
 @pytest.mark.parametrize("x64", [False, True])
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda p: p.name)
 def test_compiled_as_interpreted(operation, x64):
-    samples = [domains.Sample(tuple(each_against_each(dtype, len(operation.accepts))),
-                              domains._PARAMS.get(operation.name, {}))
+    """Behind numbers of the operation's domain stand the ends of the dtype. Un-jitted calls have the compiled bits."""
+    samples = [domains.Sample(tuple(map(np.concatenate, zip(operands(operation, dtype, MANY, special=False),
+                                                            each_against_each(dtype, len(operation.accepts)),
+                                                            strict=True))), domains._PARAMS.get(operation.name, {}))
                for dtype in (WIDE if x64 else NARROW) if all(accepts(each, dtype) for each in operation.accepts)
                and not (operation.name == "clamp" and dtype.kind == "c")]  # which is refused
     with enable_x64(x64), np.errstate(all="ignore"):
@@ -58,10 +64,23 @@ def test_compiled_as_interpreted(operation, x64):
                                          for sample, xs in zip(samples, args, strict=True)])
         for sample, out in zip(samples, compiled([sample.args for sample in samples]), strict=True):
             check(operation, sample, np.asarray(out), np.asarray(interpreted(operation, sample)[0]))
+            if sample.args[0].dtype in domains.ANY and operation.name not in domains.SHAPED:
+                unjitted_as_compiled(functools.partial(operation.bind, **sample.params), sample.args, out)
+
+
+def unjitted_as_compiled(function, args, expected):
+    """Also of a few elements, which have the bits that the first ones of many have."""
+    args = [jax.numpy.asarray(x) for x in args]
+    compare(function, args, expected)
+    for size in SIZES[:-1]:
+        compare(function, [x[:size] for x in args], expected[:size])
 
 
 def check(operation, sample, out, expected):
     assert (out.shape, out.dtype) == (expected.shape, expected.dtype)
+    if operation.name not in domains.SHAPED:
+        exact = operation.name in domains.MOVES and sample.args[0].dtype.kind != "c"  # of which they are roots of sums
+        assert_close(out[:MANY], expected[:MANY], 0 if exact else 4e-6)
     if operation.name in LOSE_DIGITS:
         return
     if out.dtype.kind == "c":
