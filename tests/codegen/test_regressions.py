@@ -118,9 +118,9 @@ def test_routines_find_scalars_of_half_precision_in_memory():
 def test_running_folds_over_what_is_padded(fold, length):
     """Loops cut into segments, some of which are one iteration that is no loop any more."""
     x = jnp.asarray(np.random.default_rng(0).integers(-1, 2, (2, length)), "float32")
-    for low, high in ((0, 1), (1, 0), (1, 1), (3, 2)):
-        same(lambda x, low=low, high=high: fold(jnp.pad(x, ((0, 0), (low, high)), constant_values=2), axis=1), x)
-        same(lambda x, low=low, high=high: fold(jnp.pad(x, ((0, 0), (low, high))), axis=1, reverse=True), x)
+    edges = [((0, 0), edge) for edge in ((0, 1), (1, 0), (1, 1), (3, 2))]
+    same(lambda x: [fold(jnp.pad(x, edge, constant_values=2), axis=1) for edge in edges], x)
+    same(lambda x: [fold(jnp.pad(x, edge), axis=1, reverse=True) for edge in edges], x)
 
 
 def test_what_was_read_from_a_place_is_not_what_stands_there_now():

@@ -30,7 +30,10 @@ def test_from_the_initial_value_element_by_element(name, length):
     def fold(x, axis):
         return lax.reduce(x, np.int32(5), function, (axis,))
 
-    results = [fold(rows, 1), fold(rows.T, 0), jax.jit(fold, static_argnums=1)(rows, 1),
-               jax.vmap(lambda row: fold(row, 0))(rows), jnp.stack([fold(row, 0) for row in rows])]  # fmt: skip
-    for result in results:
+    @jax.jit
+    def folds(rows):
+        return (fold(rows, 1), fold(rows.T, 0), jax.vmap(lambda row: fold(row, 0))(rows),
+                jnp.stack([fold(row, 0) for row in rows]))
+
+    for result in (fold(rows, 1), *folds(rows)):
         np.testing.assert_array_equal(result, expected)

@@ -33,7 +33,7 @@ def test_positions_are_those_of_numpy(shape, wide):
             want = np.nonzero(mask)
             count = len(want[0])
             asked = list(zip(sorted({count, count + 3, max(count - 2, 0), 1}), (0, -7, 0, -7), strict=False))
-            program = jax.jit(lambda x, asked=asked: [jnp.nonzero(x, size=size, fill_value=fill) for size, fill in asked])
+            program = jax.jit(lambda x, asked=asked: [jnp.nonzero(x, size=n, fill_value=fill) for n, fill in asked])
             for (size, fill), got in zip(asked, program(mask), strict=True):
                 for one, other in zip(got, want, strict=True):
                     assert one.dtype == (np.int64 if wide else np.int32)

@@ -13,6 +13,7 @@ import pytest
 import tinytrace as jax
 from tests.examples import FULL, QUICK
 from tests.primitives import domains
+from tinytrace.api.exactness import has_one_answer
 from tinytrace.config import enable_x64
 from tinytrace.core.avals import aval_of
 from tinytrace.core.dtypes import FLOAT0, KeyType, is_complex, is_float, is_inexact
@@ -150,9 +151,17 @@ def test_vjp_is_the_transpose_of_jvp(primitive):
 
 @over_tried
 def test_results_do_not_share_the_memory_of_numpy_arguments(primitive):
-    """What the caller writes into an array afterwards does not show, neither in a result nor in a later call."""
-    for sample in thinned(primitive):  # for narrower dtypes that differ in nothing else the program below does
-        keeps_no_argument(lambda lists, sample=sample: bound(primitive, sample, *lists), [sample])
+    """What the caller writes into an array afterwards does not show, neither in a result nor in a later call.
+
+    Un-jitted, what NumPy answers, maybe by a view, is tried on each sample; what a program answers, on the first one.
+    For narrower dtypes that differ in nothing else the jitted program does.
+    """
+    for number, sample in enumerate(thinned(primitive)):
+        def function(lists, sample=sample):
+            return bound(primitive, sample, *lists)
+
+        if number == 0 or has_one_answer(jax.make_jaxpr(function)([sample.args]).jaxpr):
+            keeps_no_argument(function, [sample])
     program, samples = together(primitive), compiled_samples(primitive)
     assert keeps_no_argument(program, samples) == keeps_no_argument(program, samples)
 

@@ -15,15 +15,16 @@ def every(dtype):
     return np.arange(limits.min, int(limits.max) + 1).astype(dtype)
 
 
-@pytest.mark.parametrize("divisor", DIVISORS)
 @pytest.mark.parametrize("dtype", TYPES)
-def test_quotients_are_those_of_a_division(dtype, divisor):
-    x = every(dtype)
-    with np.errstate(all="ignore"):
-        want = x.astype(np.float32) / np.float32(divisor)
-    got = np.asarray(jax.jit(lambda x: x.astype(jnp.float32) / divisor)(x))
-    np.testing.assert_array_equal(got, want)
-    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+def test_quotients_are_those_of_a_division(dtype):
+    """Each divisor has numbers of its own, and so a loop of its own, in one program."""
+    numbers = [every(dtype)] * len(DIVISORS)
+    quotients = jax.jit(lambda xs: [x.astype(jnp.float32) / divisor for x, divisor in zip(xs, DIVISORS, strict=True)])
+    for x, divisor, got in zip(numbers, DIVISORS, map(np.asarray, quotients(numbers)), strict=True):
+        with np.errstate(all="ignore"):
+            want = x.astype(np.float32) / np.float32(divisor)
+        np.testing.assert_array_equal(got, want, str(divisor))
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(want), str(divisor))
 
 
 def test_all_divisors_of_bytes_do():
