@@ -238,7 +238,7 @@ def candidates(dtype, size):
 
 
 @functools.cache
-def accepted_arguments(function, dtype, size=7):
+def accepted_arguments(function, dtype, size=3):
     """The first candidate that the function takes when it is traced, and so un-jitted; None where there is none."""
     for args in candidates(dtype, size):
         results = []
@@ -262,7 +262,7 @@ def test_public_functions(module, name):
     if on_blocks(jax.make_jaxpr(function)(*args)) is None:
         check(function, *args)
         return
-    many = next(many for few, many in zip(candidates(F32, 7), candidates(F32, 1000), strict=True)
+    many = next(many for few, many in zip(candidates(F32, 3), candidates(F32, 1000), strict=True)
                 if [x.aval for x in few] == [x.aval for x in args])
     jitted = jax.jit(lambda lists: [function(*args) for args in lists])  # both sizes: one run of the compiler
     for arguments, expected in zip((args, many), jitted((args, many)), strict=True):
