@@ -354,12 +354,14 @@ def test_what_is_padded_is_kept_not_the_padded_array():
     "ij,jk->ik", "ji,jk->ik", "ij,kj->ik", "ji,kj->ik", "ij,jk->ki", "bij,bjk->bik", "bij,bkj->bik", "ibj,bjk->bik",
     "ij,j->i", "i,ij->j", "i,i->", "i,j->ij", "ijk,jkl->il", "ij,ij->i",
 ])
-@pytest.mark.parametrize("size", [3, 40])
-def test_products_of_every_layout(spec, size):
+def test_products_of_every_layout(spec):
+    """Of small arrays, which are written out, and of larger ones."""
     inputs, _ = spec.split("->")
-    sizes = {letter: size + k for k, letter in enumerate("ijklb")} | ({"b": 3} if size > 3 else {})
-    x, y = (random(*(sizes[letter] for letter in part)) for part in inputs.split(","))
-    same(lambda x, y: jnp.einsum(spec, x, y), x, y, tolerance=1e-4)
+    pairs = []
+    for size in (3, 40):
+        sizes = {letter: size + k for k, letter in enumerate("ijklb")} | ({"b": 3} if size > 3 else {})
+        pairs.append([random(*(sizes[letter] for letter in part)) for part in inputs.split(",")])
+    same(lambda pairs: [jnp.einsum(spec, x, y) for x, y in pairs], pairs, tolerance=1e-4)
 
 
 def test_products_of_integers_wrap_and_of_views():
@@ -374,11 +376,13 @@ def test_products_of_integers_wrap_and_of_views():
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 517), (517, 3), (1025, 513), (2, 3, 4, 5), (7, 1, 9)])
 def test_reductions_over_any_axes(shape):
-    x = random(*shape)
-    for axes in ([0], [1], [0, 1], [-1], [0, -1]):
-        if len({a % len(shape) for a in axes}) == len(axes):
-            folds = lambda x, a=tuple(axes): (x.sum(a), x.max(a), (x * x).mean(a), jnp.exp(x).sum(a))  # noqa: E731
-            same(folds, x, tolerance=1e-3)
+    """Over each group of axes those of an array of its own, in loops of its own."""
+    groups = [axes for axes in ((0,), (1,), (0, 1), (-1,), (0, -1)) if len({a % len(shape) for a in axes}) == len(axes)]
+
+    def folds(*xs):
+        return [(x.sum(a), x.max(a), (x * x).mean(a), jnp.exp(x).sum(a)) for a, x in zip(groups, xs, strict=True)]
+
+    same(folds, *[random(*shape)] * len(groups), tolerance=1e-3)
 
 
 def test_results_are_the_same_on_any_number_of_threads():

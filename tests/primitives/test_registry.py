@@ -36,6 +36,11 @@ over_tried = pytest.mark.parametrize("primitive", domains.tried(), ids=lambda p:
 every_case = pytest.mark.every_case  # one wrong rule is seen by one case
 
 
+def has_all_dtypes(primitive):
+    """Is it tried with each dtype, float64 too, on many numbers by test_extremes.py? Then not here once more."""
+    return isinstance(primitive, Elementwise) and primitive.name not in domains.SHAPED
+
+
 def by_numpy(law):
     """A law about rules of transformations is not about C: its operations are computed by their meanings in NumPy."""
     @functools.wraps(law)
@@ -104,7 +109,7 @@ def test_wrong_c_is_seen():
         test_compiled_equals_interpreted(registry["sub"])
 
 
-@over_tried
+@pytest.mark.parametrize("primitive", [p for p in domains.tried() if not has_all_dtypes(p)], ids=lambda p: p.name)
 def test_compiled_equals_interpreted_in_float64(primitive):
     pairs = list(smooth_functions(primitive))
     with enable_x64(True):
@@ -208,8 +213,7 @@ def listed(primitive, outs):
 
 
 def compiled_samples(primitive):
-    """What computes elements is tried with each dtype, on many more numbers, by test_extremes.py."""
-    if FULL and (not isinstance(primitive, Elementwise) or primitive.name in domains.SHAPED):
+    if FULL and not has_all_dtypes(primitive):
         return domains.samples(primitive.name)
     return list(thinned(primitive))[:1 if QUICK else None]
 

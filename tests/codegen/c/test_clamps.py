@@ -27,11 +27,11 @@ def window(x, i):
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64])
-@pytest.mark.parametrize("function", [taken, window])
-def test_any_position_is_clamped(function, dtype):
+def test_any_position_is_clamped(dtype):
     with jax.enable_x64():
-        same(function, TABLE, places(dtype))
-        same(jax.vmap(function, (0, None)), np.stack([TABLE, -TABLE]), places(dtype))
+        same(lambda x, i: (taken(x, i), window(x, i)), TABLE, places(dtype))
+        same(lambda x, i: (jax.vmap(taken, (0, None))(x, i), jax.vmap(window, (0, None))(x, i)),
+             np.stack([TABLE, -TABLE]), places(dtype))
 
 
 def test_what_is_beyond_all_positions_is_the_last_one():

@@ -46,13 +46,14 @@ def test_long_rows_keep_their_vectors():
 def test_choices_between_short_rows(columns, dtype):
     """The side that is not chosen is read, too: in C it would be a conditional load."""
     x = jnp.asarray((np.random.default_rng(0).standard_normal((22, columns)) * 20).astype(dtype))
-    same(lambda x: jnp.where(x > 2, x, jnp.pad(x[1:], ((0, 1), (0, 0)))), x)
-    same(lambda x: jnp.where(jnp.stack([x[:, 0], x[:, -1]], 1) > 2, x[:, :2], jnp.roll(x, 1, 0)[:, -2:]), x)
-
     def joined_and_chosen(x):
         y = jnp.stack([x[:, 0], x[:, -1], x[:, columns // 2]], 1)
         return jnp.where(y > 2, y, jnp.pad(y[1:], ((0, 1), (0, 0))))
 
-    same(joined_and_chosen, x)
+    same(lambda x, y, z: (  # each reads an array of its own, and so has a loop of its own
+        jnp.where(x > 2, x, jnp.pad(x[1:], ((0, 1), (0, 0)))),
+        jnp.where(jnp.stack([y[:, 0], y[:, -1]], 1) > 2, y[:, :2], jnp.roll(y, 1, 0)[:, -2:]),
+        joined_and_chosen(z),
+    ), x, x, x)  # fmt: skip
     text = jax.jit(joined_and_chosen).lower(x).as_text()
     assert not re.search(r"= l\w* \? \w+ : a\[", text)

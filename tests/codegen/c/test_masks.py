@@ -16,14 +16,18 @@ def bits(n):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int32, np.uint32])
-@pytest.mark.parametrize("function", [
-    bits(8), bits(16), lambda x: jnp.unpackbits(x.astype(jnp.uint8)),
-    lambda x: jnp.unpackbits(x.astype(jnp.uint8), bitorder="little"),
-    lambda x: jnp.unpackbits(x.astype(jnp.uint8)[:1000].reshape(10, 100), axis=1, count=333)],
-    ids=["eight", "sixteen", "unpackbits", "little", "rows"])
-def test_bits_are_those_of_numpy(function, dtype):
-    x = X.astype(dtype)
-    for got, want in zip(jax.tree.leaves(jax.jit(function)(x)), in_numpy(function, x), strict=True):
+def test_bits_are_those_of_numpy(dtype):
+    """Each function has numbers of its own, and so loops of its own, in one program."""
+    functions = [
+        bits(8), bits(16), lambda x: jnp.unpackbits(x.astype(jnp.uint8)),
+        lambda x: jnp.unpackbits(x.astype(jnp.uint8), bitorder="little"),
+        lambda x: jnp.unpackbits(x.astype(jnp.uint8)[:1000].reshape(10, 100), axis=1, count=333)]
+
+    def program(*xs):
+        return [function(x) for function, x in zip(functions, xs, strict=True)]
+
+    xs = [X.astype(dtype)] * len(functions)
+    for got, want in zip(jax.tree.leaves(jax.jit(program)(*xs)), in_numpy(program, *xs), strict=True):
         np.testing.assert_array_equal(got, want)
 
 

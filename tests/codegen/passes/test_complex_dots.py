@@ -24,12 +24,12 @@ def text_of(function, *args):
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-@pytest.mark.parametrize("n", [1, 31, 32, 33, 36, 47, 64, 65, 1001, 2077, 10_003])
-def test_sums_of_integers_are_exact_wherever_they_end(name, n):
-    x, y = numbers(n)
+def test_sums_of_integers_are_exact_wherever_they_end(name):
+    lines = [numbers(n) for n in (1, 31, 32, 33, 36, 47, 64, 65, 1001, 2077, 10_003)]
     with interpreting():
-        want = np.asarray(PRODUCTS[name](x, y))
-    assert jax.jit(PRODUCTS[name])(x, y) == want
+        wanted = [complex(PRODUCTS[name](x, y)) for x, y in lines]
+    found = jax.jit(lambda lines: [PRODUCTS[name](x, y) for x, y in lines])(lines)
+    assert list(map(complex, found)) == wanted
 
 
 @pytest.mark.parametrize("n", [32, 35, 10_003])

@@ -40,8 +40,7 @@ def test_running_sums_of_any_length(n, reverse):
 def test_running_folds_of_every_type(name, dtype):
     fold = getattr(jax.lax, name)
     x = values(6, 333, dtype=dtype)
-    for axis in (0, 1):
-        same(lambda x, axis=axis: fold(x, axis), x, tolerance=1e-2 if dtype == "float16" else 1e-4)
+    same(lambda x, y: (fold(x, 0), fold(y, 1)), x, x, tolerance=1e-2 if dtype == "float16" else 1e-4)
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1), (1,), (3, 1, 4)])
