@@ -191,3 +191,18 @@ static inline double tt_min_f64(double x, double y) {
     uint64_t same = x == y ? tt_bits_f64(x) : 0;
     return tt_float_f64(tt_bits_f64(lesser) | same);
 }
+
+/* tt: tt_number_max_f32; needs:  */
+/* y if it is a number and greater, else x: of updates one after the other, which compare what lies in memory once. Both
+   are arguments: gcc makes one instruction of such a choice between variables, and three of one that reads memory. */
+static inline float tt_number_max_f32(float x, float y) { return y > x ? y : x; }
+
+/* tt: tt_number_max_f64; needs:  */
+static inline double tt_number_max_f64(double x, double y) { return y > x ? y : x; }
+
+/* tt: tt_number_min_f32; needs:  */
+/* y if it is a number and less, else x. */
+static inline float tt_number_min_f32(float x, float y) { return y < x ? y : x; }
+
+/* tt: tt_number_min_f64; needs:  */
+static inline double tt_number_min_f64(double x, double y) { return y < x ? y : x; }

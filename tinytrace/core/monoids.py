@@ -107,3 +107,9 @@ monoid("min", "fold_min", lambda x, y: choose(follows(x, y), y, x, whole=True), 
        of_two=lambda x, y: np.where(y < x, y, x))
 monoid("nan_max", "nan_max", lambda x, y: choose(either(y > x, y.differs(y)), y, x), np.maximum, _lowest)
 monoid("nan_min", "nan_min", lambda x, y: choose(either(y < x, y.differs(y)), y, x), np.minimum, _highest)
+
+# These keep a NaN that they have, and take none that comes: where NaNs are taken in besides.
+monoid("number_max", "number_max", lambda x, y: call("number_max", x, y), np.maximum, _lowest,
+       of_two=lambda x, y: np.where(y > x, y, x))
+monoid("number_min", "number_min", lambda x, y: call("number_min", x, y), np.minimum, _highest,
+       of_two=lambda x, y: np.where(y < x, y, x))

@@ -40,3 +40,33 @@ def test_updates_of_blocks(shape, data):
     block = -np.ones([data.draw(st.integers(1, size)) for size in shape], np.float32)
     at = np.int32([data.draw(st.integers(-2, 3)) for _ in shape])
     checked(lambda x, y, at: lax.dynamic_update_slice(jnp.sin(x), y, list(at)), x, block, at, inputs=[x, block, at])
+
+
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow),
+                                   pytest.param("float16", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", ["min", "max"])
+@pytest.mark.parametrize("nans", ["nowhere", "there", "in updates"])
+def test_extremes_are_those_of_numpy(dtype, method, nans):
+    """A strip takes in numbers, then NaNs: of updates out of bounds neither, and a NaN that is there stays."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=50).astype(dtype), rng.normal(size=1500).astype(dtype)
+    if nans == "there":
+        x[::7] = np.nan
+    if nans == "in updates":
+        y[rng.integers(0, 700, 40)] = np.nan  # in one of the strips, more than one of an element
+    i = rng.integers(-60, 60, 1500).astype(np.int32)
+    wanted, inside = x.copy(), (i >= -50) & (i < 50)
+    with np.errstate(invalid="ignore"):
+        {"min": np.minimum, "max": np.maximum}[method].at(wanted, i[inside], y[inside])
+    with jax.enable_x64(dtype == "float64"):
+        np.testing.assert_array_equal(jax.jit(lambda x, i, y: getattr(x.at[i], method)(y))(x, i, y), wanted)
+        computed = jax.jit(lambda x, i, y: getattr(x.at[i], method)(-y))(x, i, -y)
+    np.testing.assert_array_equal(computed, wanted)
+
+
+def test_extremes_are_checked_after_every_pass():
+    x, y = np.float32([1, np.nan, 3]), np.linspace(-2, 2, 1100, dtype=np.float32)
+    i = np.arange(1100, dtype=np.int32) % 4
+    for method in ("min", "max"):
+        checked(lambda x, i, y: getattr(x.at[i], method)(jnp.where(y > 1.9, jnp.nan, y * 2)), x, i, y,  # noqa: B023
+                inputs=[x, i, y])

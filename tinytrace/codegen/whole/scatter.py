@@ -8,24 +8,40 @@ strip of them:
 
     for i: x[w(k[i])] += f(i)    is    for each strip: { for j simd: { w_row[j] = w(k[i]);  f_row[j] = f(i) }
                                                          for j: x[w_row[j]] += f_row[j] }
+
+An extreme of floats that is NaN where an update is takes two comparisons, and the next update of its element waits for
+both. So a strip takes in its numbers, with one comparison; then, if it has a NaN, every NaN, in whatever order.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, linear, minimum, rebuild, stride_along, subtract
 from tinytrace.codegen.ir.cost import WORTH_SPREADING, duration
+from tinytrace.codegen.ir.inserted_operations import is_nan, is_set
 from tinytrace.codegen.ir.kernel import Kernel, Nest
-from tinytrace.codegen.ir.nodes import Node, axis, literal, load, number, rewrite, walk
+from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, local, number, rewrite, walk
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.rewriting import Replacement
-from tinytrace.codegen.ir.statements import Buffer, Combine, For, Place, Row, Stmt, Store, When, expressions, nested
+from tinytrace.codegen.ir.statements import (
+    Buffer,
+    Combine,
+    Declare,
+    For,
+    Place,
+    Row,
+    Stmt,
+    Store,
+    When,
+    expressions,
+    nested,
+)
 from tinytrace.codegen.plan.elements import UPDATES, as_index, domain_axes, node_of, reader, wrapped
 from tinytrace.codegen.plan.scope import Scope
 from tinytrace.codegen.schedule.collapse import merge_loops
 from tinytrace.codegen.schedule.copies import store_nest
-from tinytrace.core.dtypes import BOOL
+from tinytrace.core.dtypes import BOOL, is_half
 from tinytrace.core.jaxpr import JaxprEqn
 from tinytrace.core.kinds import Scatter, as_expr
 
@@ -89,16 +105,54 @@ def _in_strips(a: Node, end: Node, body: list[Stmt]) -> list[Stmt]:
     elements = [node.children[0] for node in walk(roots) if node.op == "index"]
     values = [stmt.value for stmt in nested(iteration) if isinstance(stmt, (Store, Combine))]
     early = dict.fromkeys(node for node in (*elements, *values) if node.op == "apply" and lane in node.axes)
-    if not early:
+    if not early and not _extremes(body):
         return [For(a, number(0), end, body)]
     rows = {node: Buffer(f"{node.hint or 'value'}_row{k or ''}", (STRIP,), node.dtype, "row")
             for k, node in enumerate(early) if node.dtype is not None}
     stop = minimum(number(STRIP), subtract(end, linear(0, [(strip, STRIP)])))
     before: list[Stmt] = [Store((row, lane), node) for node, row in rows.items()]
     after = Replacement({node: load(row, lane, row.dtype) for node, row in rows.items()}).of(iteration)
+    loop = [For(lane, number(0), stop, before, simd=True, independent=True)] if before else []
     return [For(strip, number(0), number(strip.args[1]), [
-        *(Row(row) for row in rows.values()),
-        For(lane, number(0), stop, before, simd=True, independent=True), For(lane, number(0), stop, after)])]
+        *(Row(row) for row in rows.values()), *loop, *_in_order(lane, stop, after)])]
+
+
+def _in_order(lane: Node, stop: Node, body: list[Stmt]) -> list[Stmt]:
+    """Return the loop that makes the updates of a strip; two, where NaNs are taken in by themselves."""
+    extremes = _extremes(body)
+    if not extremes:
+        return [For(lane, number(0), stop, body)]
+    value = extremes[0].value
+    assert value.dtype is not None
+    nan_seen = apply(is_nan(value.dtype), (value,))
+    flag = nan_seen.dtype
+    assert flag is not None
+    seen = local("nan_seen", flag)
+    of_number = _with_update(body, lambda update: Combine(update.place, _OF_NUMBERS[update.op], update.value))
+    of_nan = _with_update(body, lambda update: When(_holds(nan_seen), [Store(update.place, update.value)]))
+    return [For(lane, number(0), stop, of_number), Declare(seen, literal(0, flag)),
+            For(lane, number(0), stop, [Combine(seen, "or", nan_seen)], simd=True),
+            When(_holds(seen), [For(lane, number(0), stop, of_nan)])]
+
+
+def _extremes(body: Sequence[Stmt]) -> list[Combine]:
+    """Return the updates that take in numbers and NaNs."""
+    return [stmt for stmt in nested(body) if isinstance(stmt, Combine) and stmt.op in _OF_NUMBERS
+            and not isinstance(stmt.place, Node) and not is_half(stmt.place[0].dtype)]
+
+
+_OF_NUMBERS = {"nan_max": "number_max", "nan_min": "number_min"}
+
+
+def _with_update(body: Sequence[Stmt], made: Callable[[Combine], Stmt]) -> list[Stmt]:
+    """Return guarded updates, each one made into another statement."""
+    return [When(stmt.guard, _with_update(stmt.body, made)) if isinstance(stmt, When) else
+            made(stmt) if isinstance(stmt, Combine) else stmt for stmt in body]
+
+
+def _holds(flag: Node) -> Node:
+    assert flag.dtype is not None
+    return as_index(apply(is_set(flag.dtype), (flag,)))
 
 
 def _pays(loops: Sequence[Node], result: Buffer, combine: str) -> bool:
