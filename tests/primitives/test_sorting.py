@@ -237,21 +237,27 @@ def test_the_largest_of_a_mask_are_in_their_order(dtype):
 @pytest.mark.parametrize("level", [4, 3, 0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int8, np.uint32, np.int64])
 def test_the_largest_that_nobody_sorts_stand_as_in_the_line(dtype, level):
-    """Short lines and long ones; one value, two, and what a sample at equal distances does not see."""
+    """Short lines and long ones; one value, two, and what a sample at equal distances does not see.
+
+    Of one line, values and positions, values alone and positions alone are one program, for each number of them; each
+    chooses from an array of its own.
+    """
     before, few = lib.tt_set_vectors(level), elements(dtype, (40_000,), "few")
     try:
         with jax.enable_x64():
             for x in (few[:1], few[:2049], few, np.tile(few[:8], 700), np.full(5000, 3).astype(dtype),
                       np.repeat(few[:2], 3000), elements(dtype, (3, 5000), "any"), elements(dtype, (30_000,), "close")):
                 n = x.shape[-1]
-                for k in (n, n // 2, 33, 1, 0):
-                    if k > n:
-                        continue
-                    params = {"k": k, "is_sorted": False}
-                    both = jax.jit(lambda x, params=params: top_k_p.bind(x, **params))(x)
-                    one, other = (jax.jit(lambda x, part=part, params=params: top_k_p.bind(x, **params)[part])(x)
-                                  for part in (0, 1))
-                    values, positions = top_k_p.impl(x, **params)
+                counts = [k for k in (n, n // 2, 33, 1, 0) if k <= n]
+
+                def chosen(*xs, counts=counts):
+                    params, lines = [{"k": k, "is_sorted": False} for k in counts], iter(xs)
+                    return [(top_k_p.bind(next(lines), **each), top_k_p.bind(next(lines), **each)[0],
+                             top_k_p.bind(next(lines), **each)[1]) for each in params]
+
+                found = jax.jit(chosen)(*[x] * 3 * len(counts))
+                for k, (both, one, other) in zip(counts, found, strict=True):
+                    values, positions = top_k_p.impl(x, k=k, is_sorted=False)
                     assert same_bits(both[0], values)
                     assert same_bits(one, values)
                     np.testing.assert_array_equal(both[1], positions)
