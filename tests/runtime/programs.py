@@ -1,4 +1,7 @@
-"""Small C programs for the tests of the runtime, and what is needed to run them."""
+"""Small C programs for the tests of the runtime, and what is needed to run them.
+
+Child processes import this: without pytest they start in two thirds of the time.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 
 from tinytrace.codegen.csource import CSource
 from tinytrace.core.avals import ShapedArray
@@ -23,9 +25,8 @@ ENTRY = "int32_t tt_entry(void *const *buffers, const struct tt_host *host)"
 F32 = ShapedArray((16,), np.dtype("float32"))
 
 
-@pytest.fixture
 def shared_store():
-    """As `store_folder` of a module whose programs are the same text in many tests: the store of all tests serves."""
+    """To be a module's fixture `store_folder` whose programs are the same in many tests: all tests' store serves."""
     before = num_threads()
     yield
     set_num_threads(before)

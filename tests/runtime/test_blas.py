@@ -22,7 +22,7 @@ from tinytrace.runtime.blas import provide_blas
 from tinytrace.runtime.ladder import load
 from tinytrace.runtime.threads import num_threads, set_num_threads
 
-store_folder = shared_store
+store_folder = pytest.fixture(shared_store)
 
 
 def product(real: str) -> CSource:

@@ -18,7 +18,7 @@ TYPES = {"shgemm": np.float16, "sbgemm": ml_dtypes.bfloat16, "i8gemm": np.int8}
 FLAGS = st.booleans()
 
 
-store_folder = shared_store
+store_folder = pytest.fixture(shared_store)
 
 
 def program(entry: str) -> CSource:
