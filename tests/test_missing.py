@@ -20,6 +20,7 @@ def test_every_missing_name_has_a_sentence():
         assert silent == [], f"say in tinytrace/missing.py what to do instead of these names of {module}"
 
 
+@pytest.mark.not_quick
 def test_whoever_asks_reads_it():
     with pytest.raises(AttributeError, match=r"jax\.interpreters\.pxla\.MeshExecutable is a name of JAX that tinytrace "
                                              r"does not have: there is one device"):

@@ -62,6 +62,7 @@ def test_a_shorter_list_is_noticed(noted):
     assert is_as_imported()
 
 
+@pytest.mark.not_quick
 def test_what_somebody_else_imports_first_is_not_trusted():
     code = "from tinytrace import codegen, own_code\n{}codegen.generate\nprint(own_code.is_as_imported())"
     for first, trusted in (("", "True"), ("import tinytrace.codegen.passes.pipeline\n", "False"),

@@ -107,6 +107,7 @@ def fold_of_windows(x, init, f, sizes, strides, padding, holes, dilation):
     return out
 
 
+@pytest.mark.not_quick
 @given(data=st.data())
 @settings(max_examples=20)
 def test_an_initial_value_stands_in_no_place(data):

@@ -49,6 +49,7 @@ def test_edges_are_those_of_c99():
                                            err_msg=name)
 
 
+@pytest.mark.not_quick
 def test_zeros_and_infinities_have_the_signs_of_c99():
     """But those of the sine and cosine, which JAX writes as a program: `sin(-0.0 + 1j)` has a real part 0.0."""
     numbers = np.concatenate([EDGES, [complex(a, b) for a, b in itertools.product(

@@ -116,6 +116,7 @@ def for_buckets():
         yield np.where(rng.random(n) < share, same, rng.integers(0, 2**32, n, dtype=np.uint32))
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("quick", ["everywhere"], indirect=True)
 @pytest.mark.usefixtures("quick")
@@ -140,6 +141,7 @@ def test_keys_in_buckets(threads):
         set_num_threads(before)
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize("quick", ["here", "everywhere"], indirect=True)
 @pytest.mark.usefixtures("quick")
 def test_what_keys_of_one_line_carry_along():

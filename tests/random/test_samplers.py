@@ -50,6 +50,7 @@ def test_bits_of_each_width_are_those_of_the_compiled_program(dtype):
             np.testing.assert_array_equal(compiled, interpreted)
 
 
+@pytest.mark.not_quick
 @pytest.mark.parametrize(("n", "wide"), [(20, False), (64, False), (200, False), (200, True), (2500, False)])
 def test_gamma_samples_that_are_drawn_side_by_side_are_those_drawn_alone(n, wide, monkeypatch):
     def draw(key):

@@ -66,6 +66,7 @@ def test_a_function_gives_the_variable_that_others_read():
         np.testing.assert_allclose(mine, wanted, rtol=1e-6)
 
 
+@pytest.mark.not_quick
 @settings(deadline=None)
 @given(programs_with_arguments(max_steps=12))
 def test_bits_are_the_same_when_every_kernel_is_a_function(case):

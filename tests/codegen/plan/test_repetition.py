@@ -103,6 +103,7 @@ def test_links_that_are_no_operations_end_pieces_themselves():
     assert equal_pieces(eqns, [1, 0] * (len(eqns) // 2), [1] * len(eqns)) == set()
 
 
+@pytest.mark.not_quick
 @given(st.lists(st.sampled_from(sorted(OPERATIONS)), min_size=1, max_size=6), st.integers(40, 130))
 def test_repeated_steps_compute_what_numpy_computes(words, times):
     lowered(steps_of(words, times), X, X[::-1].copy())
