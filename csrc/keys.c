@@ -108,6 +108,7 @@ static int push_new(Key *key, PyObject *token) {
 static int read_numpy(Key *key, PyObject *x) {
     PyArrayObject *array = (PyArrayObject *)x;
     Py_ssize_t size = (Py_ssize_t)sizeof(npy_intp) * PyArray_NDIM(array);
+    key->is_plain = 0; /* the bytes are made anew */
     return read_leaf(key, x, (PyObject *)numpy_type) && push(key, (PyObject *)PyArray_DESCR(array))
            && push_new(key, PyBytes_FromStringAndSize((const char *)PyArray_DIMS(array), size));
 }
@@ -178,6 +179,8 @@ static int push_types(Key *key, PyObject *x) {
 static int read_static(Key *key, PyObject *x) {
     if (PyFloat_Check(x) && isnan(PyFloat_AS_DOUBLE(x))) /* nan equals nothing, itself included */
         return 0;
+    PyTypeObject *type = Py_TYPE(x); /* others may change, and be equal to something else then */
+    key->is_plain &= type == &PyLong_Type || type == &PyBool_Type || type == &PyUnicode_Type || x == Py_None;
     if (!push_types(key, x))
         return 0;
     return PyList_CheckExact(x) ? push_new(key, PyList_AsTuple(x)) : push(key, x); /* `axes=[0, 1]` */
@@ -236,6 +239,7 @@ static int read_registered(Key *key, PyObject *x) {
         has_key = PyTuple_Check(x) && read_tuple(key, x);
     else {
         key->ran_python = 1;
+        key->is_plain = 0;
         has_key = PyTuple_Check(reader) ? read_dataclass(key, x, reader) : read_custom(key, x, reader);
     }
     Py_DECREF(reader);
@@ -280,13 +284,11 @@ static int is_static_name(PyObject *names, PyObject *name) {
     return 0;
 }
 
-static int read_call(PyObject *static_names, uint64_t static_bits, PyObject *args, PyObject *kwargs, Key *key) {
-    Py_ssize_t n = PyTuple_GET_SIZE(args);
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *x = PyTuple_GET_ITEM(args, i);
-        if (!(i < 64 && (static_bits >> i & 1) ? read_static(key, x) : read_argument(key, x)))
+static int read_call(PyObject *static_names, uint64_t static_bits, PyObject *const *args, Py_ssize_t n, PyObject *kwargs,
+                     Key *key) {
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!(i < 64 && (static_bits >> i & 1) ? read_static(key, args[i]) : read_argument(key, args[i])))
             return 0;
-    }
     if (!kwargs)
         return 1;
     PyObject *name, *x;
@@ -298,23 +300,36 @@ static int read_call(PyObject *static_names, uint64_t static_bits, PyObject *arg
     return !left;
 }
 
-/* The key of a call as a tuple, which takes the tokens; NULL, perhaps with an exception, when it has none here. */
-PyObject *key_of(PyObject *static_names, uint64_t static_bits, PyObject *args, PyObject *kwargs, Key *key) {
+int read_key(PyObject *static_names, uint64_t static_bits, PyObject *const *args, Py_ssize_t n, PyObject *kwargs,
+             Key *key) {
     objects_init(&key->tokens);
     objects_init(&key->leaves);
     key->depth = key->ran_python = 0;
+    key->is_plain = 1;
     Py_INCREF(static_names);
-    int has_key = (!context || push(key, context)) && read_call(static_names, static_bits, args, kwargs, key);
+    int has_key = (!context || push(key, context)) && read_call(static_names, static_bits, args, n, kwargs, key);
     Py_DECREF(static_names);
     if (!has_key)
         drop_exception(); /* what a node's function raises, Python finds again and says better */
-    PyObject *tuple = has_key ? PyTuple_New(key->tokens.next - key->tokens.items) : NULL;
-    if (tuple) {
-        PyObject **tokens = key->tokens.items;
-        for (Py_ssize_t i = key->tokens.next - tokens; i > 0; i--)
-            PyTuple_SET_ITEM(tuple, i - 1, tokens[i - 1]);
-        key->tokens.next = tokens;
-    }
-    objects_clear(&key->tokens);
+    return has_key;
+}
+
+PyObject *key_tuple(Key *key) {
+    PyObject **tokens = key->tokens.items, *tuple = PyTuple_New(key->tokens.next - tokens);
+    if (!tuple)
+        return NULL;
+    for (Py_ssize_t i = key->tokens.next - tokens; i > 0; i--)
+        PyTuple_SET_ITEM(tuple, i - 1, tokens[i - 1]);
+    key->tokens.next = tokens;
     return tuple;
+}
+
+int key_is_same(const Key *key, PyObject *tuple) {
+    Py_ssize_t n = key->tokens.next - key->tokens.items;
+    if (PyTuple_GET_SIZE(tuple) != n)
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (PyTuple_GET_ITEM(tuple, i) != key->tokens.items[i])
+            return 0;
+    return 1;
 }

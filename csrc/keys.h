@@ -15,11 +15,17 @@ typedef struct {
     struct objects tokens; /* types, avals, dict keys, lengths, static values */
     struct objects leaves; /* the dynamic leaves, in the order of reading */
     int depth, ran_python; /* ran_python: tables and settings may be others than before */
+    int is_plain;          /* are tokens that are the same objects equal, today and tomorrow? */
 } Key;
 
-/* The key of a call as a tuple, and its leaves, which the caller gives up by objects_clear; NULL, perhaps with an
-   exception, when it has none here. All of static_names are plain strings. */
-PyObject *key_of(PyObject *static_names, uint64_t static_bits, PyObject *args, PyObject *kwargs, Key *key);
+/* Reads the key of a call, and its leaves; 0 when it has none here. Whether it has one or not, the caller gives up tokens
+   and leaves by objects_clear. All of static_names are plain strings. */
+int read_key(PyObject *static_names, uint64_t static_bits, PyObject *const *args, Py_ssize_t n, PyObject *kwargs,
+             Key *key);
+/* The key as a tuple, which takes the tokens; NULL, perhaps with an exception, when there is no memory. */
+PyObject *key_tuple(Key *key);
+/* Are the tokens those of a tuple, each of them? */
+int key_is_same(const Key *key, PyObject *tuple);
 void objects_clear(struct objects *self);
 
 /* Are the calls of this thread Python's? */

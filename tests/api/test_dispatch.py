@@ -1,4 +1,4 @@
-"""The hit path of a jitted call (csrc/dispatch.c, csrc/entry.c) and the Python path answer alike, and nothing leaks."""
+"""The hit path of a jitted call (csrc/callable.c, csrc/entry.c) and the Python path answer alike, and nothing leaks."""
 import collections
 import dataclasses
 import gc
@@ -390,6 +390,71 @@ def test_misses_in_the_middle_of_a_call_leak_nothing():
     for _ in range(500):
         f(x, bad)
     assert (sys.getrefcount(x), sys.getrefcount(bad)) == before[:2]
+
+
+def test_the_last_call_is_known_by_its_types_alone():
+    """A call like the last one looks nothing up, and is answered by what is known now."""
+    f = Watched(lambda x, n=2: x * n, static_argnames="n")
+    x, y = jnp.asarray(A), jnp.arange(3)
+    for _ in range(3):
+        for args in ((x,), (y,), (x, 3), (x, 3.0), (x, True), (x, 1000), (x, 500 + 500), (x, (1, 2)[0])):
+            same(f(*args), f.in_python(*args))
+    misses = f.misses
+    for _ in range(3):
+        f(x), f(y), f(x, 3), f(x, 1000), f(x, 10 ** 3)
+    assert f.misses == misses
+
+
+def test_the_last_call_is_forgotten_with_all_others():
+    scale = 2.0
+    f = Watched(lambda x: x * scale)
+    x = jnp.asarray(A)
+    for _ in range(3):
+        f(x)
+    misses = f.misses
+    f(x)
+    assert f.misses == misses
+    scale = 3.0
+    jax.clear_caches()
+    np.testing.assert_array_equal(f(x), A * 3)
+    assert f.misses == misses + 1
+
+
+def test_what_is_learnt_anew_answers_the_next_call():
+    f = jax.jit(lambda x: x)
+    x = jnp.asarray(A)
+    for answer in ("one", "other"):
+        for _ in range(3):
+            f._learn((x,), {}, lambda x, answer=answer: answer)
+            assert [f(x), f(x)] == [answer, answer]
+
+
+def test_a_static_argument_that_changes_is_looked_up_again():
+    class Changing:
+        size = 1
+
+        def __hash__(self):
+            return hash(self.size)
+
+        def __eq__(self, other):
+            return isinstance(other, Changing) and self.size == other.size
+
+    f, changing, x = Watched(lambda x, s: x * s.size, static_argnums=1), Changing(), jnp.asarray(A)
+    for _ in range(3):
+        f(x, changing)
+    misses = f.misses
+    changing.size = 4
+    f(x, changing)
+    assert f.misses == misses + 1
+
+
+def test_a_class_may_be_given_another_way_to_be_called(monkeypatch):
+    f, x = jax.jit(lambda x: x + 1), jnp.asarray(A)
+    f(x), f(x)
+    monkeypatch.setattr(type(f), "__call__", lambda self, *args, **kwargs: (args, kwargs))
+    assert f(1, a=2) == ((1,), {"a": 2})
+    monkeypatch.undo()
+    np.testing.assert_array_equal(f(x), A + 1)
 
 
 def test_functions_that_hold_themselves_are_collected():

@@ -1,7 +1,7 @@
 """`jit`: trace a function once per kind of arguments, compile it, and answer later calls from memory.
 
 How a call is traced is told in `traced_calls`, what is remembered, and under which keys, in `jit_cache`. In front of
-them `FastCallable` (csrc/dispatch.c) answers calls that it has been taught; it decides nothing itself.
+them `FastCallable` (csrc/callable.c) answers calls that it has been taught; it decides nothing itself.
 
 Source: https://jax.readthedocs.io/en/latest/_autosummary/jax.jit.html.
 """
@@ -86,7 +86,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
 
     @boundary
     def _missed(self, *args: Any, **kwargs: Any) -> Any:
-        """Answer a call; `FastCallable.__call__` (csrc/dispatch.c) comes here with every call it has not learnt."""
+        """Answer a call; `FastCallable.__call__` (csrc/callable.c) comes here with every call it has not learnt."""
         try:
             if not is_eager():
                 return self._stage(args, kwargs)

@@ -181,7 +181,7 @@ def _leave() -> None:
         left._trace.alive = False
 
 
-# --- calls (csrc/dispatch.c, csrc/entry.c, csrc/eager.c) ---------------------------------------------------------
+# --- calls (csrc/callable.c, csrc/entry.c, csrc/eager.c) ---------------------------------------------------------
 
 class FastEntry:
     """A compiled program as the hit path calls it: there is none."""
