@@ -23,6 +23,7 @@
 #include "sort.h"
 #include "sort_keys.h"
 #include "tt_runtime.h"
+#include "vectors.h"
 
 enum {
     FEW = 40,           /* up to so many items are sorted by insertion */
@@ -223,6 +224,7 @@ struct sorting {
 };
 
 #include "sort_lines.inc"
+#include "short_lines.inc"
 
 static void sort_tiles(void *ctx, int64_t begin, int64_t end) {
     struct sorting *s = ctx;
@@ -254,6 +256,7 @@ int32_t tt_sort(int32_t bytes, int32_t kind, int64_t outer, int64_t n, int64_t i
     int64_t tiles = ceil_div(inner, TILE);
     struct sorting s = {order_of(bytes, kind), n, inner, tiles, in, out, .scratch = 2 * n * most(bytes, 4)};
     if (outer * n * inner == 0) return TT_OK;
+    if (are_short(s.order, outer, n, inner, 0)) return sort_short(s.order, outer, n, inner, in, out, NULL);
     tt_parallel_for(sort_tiles, &s, outer * tiles, ceil_div(PIECE, n * least(inner, TILE)));
     return s.status;
 }
@@ -334,56 +337,13 @@ int32_t tt_order(int32_t bytes, int32_t kind, int32_t again, int64_t outer, int6
     int64_t tiles = ceil_div(inner, TILE), item = bytes < 8 ? sizeof(uint64_t) : sizeof(struct pair);
     struct sorting s = {order_of(bytes, kind), n, inner, tiles, keys, NULL, order, again, 2 * n * item, 0};
     if (outer * n * inner == 0) return TT_OK;
+    if (!again && are_short(s.order, outer, n, inner, 1)) return sort_short(s.order, outer, n, inner, keys, NULL, order);
     if (n > UINT32_MAX) return TT_NO_MEMORY; /* positions have 32 bits, and the items would take 32 GiB */
     tt_parallel_for(order_tiles, &s, outer * tiles, ceil_div(PIECE, n * least(inner, TILE)));
     return s.status;
 }
 
-struct taking {
-    int32_t bytes;
-    int64_t n, inner;
-    const char *in;
-    const uint32_t *order;
-    char *out;
-};
-
-#define TAKE_ALONG_LINES(TYPE)                                                                                    \
-    for (int64_t line = begin / t->n, i = begin; i < end; line++) {                                               \
-        const TYPE *in = (const TYPE *)t->in + line * t->n;                                                       \
-        TYPE *out = (TYPE *)t->out;                                                                               \
-        for (int64_t last = least(end, (line + 1) * t->n); i < last; i++) out[i] = in[t->order[i]];               \
-    }
-
-static void take_along_lines(const struct taking *t, int64_t begin, int64_t end) {
-    switch (t->bytes) {
-    case 1: TAKE_ALONG_LINES(uint8_t) break;
-    case 2: TAKE_ALONG_LINES(uint16_t) break;
-    case 4: TAKE_ALONG_LINES(uint32_t) break;
-    default: TAKE_ALONG_LINES(uint64_t)
-    }
-}
-
-static void take_rows(void *ctx, int64_t begin, int64_t end) {
-    const struct taking *t = ctx;
-    if (t->inner == 1) {
-        take_along_lines(t, begin, end);
-        return;
-    }
-    for (int64_t row = begin; row < end; row++) {
-        int64_t outer = row / t->n, i = row % t->n, first = outer * t->n * t->inner;
-        for (int64_t k = 0; k < t->inner; k++) {
-            int64_t from = t->order[first + k * t->n + i] * t->inner + k;
-            put_bits(t->out, row * t->inner + k, t->bytes, bits_at(t->in + first * t->bytes, from, t->bytes));
-        }
-    }
-}
-
-int32_t tt_take(int32_t bytes, int64_t outer, int64_t n, int64_t inner, const void *in, const uint32_t *order,
-                void *out) {
-    struct taking t = {bytes, n, inner, in, order, out};
-    if (outer * n * inner > 0) tt_parallel_for(take_rows, &t, outer * n, ceil_div(PIECE, inner));
-    return TT_OK;
-}
+#include "taking.inc"
 
 int32_t tt_sort_by(int32_t kind, int64_t n, const void *keys, const void *in, uint32_t *order, void *out) {
     if (are_bucketed(n)) {

@@ -1,4 +1,6 @@
 """Sorting in C against its meaning in NumPy, to the bit: lines of all lengths at which it goes another way."""
+import itertools
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,32 @@ def test_lines_along_any_axis(shape, axis):
     got = jax.jit(lambda x: (jax.lax.sort(x, axis), *jax.lax.sort((x, x), axis)))(x)
     want = sort_p.impl(x, dimension=axis, is_stable=True, num_keys=1)[0]
     assert all(same_bits(part, want) for part in got)
+
+
+SHORT = {"inner": ((7, 33), (1, 16, 17, 40, 41, 64, 65)), "last": ((45,), (1, 2, 3, 5, 8, 9, 31, 40, 64, 65))}
+"""The other dimensions, and lengths, of short lines: side by side, or one after the other."""
+
+
+@pytest.mark.parametrize(("dtype", "lies"), [(np.float32, "last"), (np.float32, "inner"), (np.float64, "inner"),
+                                             (np.int64, "last"), (np.uint8, "inner"), (BFLOAT16, "last")])
+def test_many_short_lines_are_sorted_at_once(dtype, lies):
+    (first, *others), lengths = SHORT[lies]
+    sort = jax.jit(lambda xs: [(jax.lax.sort(x, 1), *jax.lax.sort((x, positions(x)), 1, num_keys=1)) for x in xs])
+    try:
+        for vectors, kind in itertools.product((4, 3, 0), ("few", "close", "any")):
+            lib.tt_set_vectors(vectors)
+            xs = [elements(dtype, (first, n, *others), kind) for n in lengths]
+            with jax.enable_x64(True):
+                sorted_lines = sort(xs)
+            for x, got in zip(xs, sorted_lines, strict=True):
+                want = sort_p.impl(x, positions(x), dimension=1, is_stable=True, num_keys=1)
+                assert all(same_bits(a, b) for a, b in zip(got, (want[0], *want), strict=True)), (vectors, kind, x.shape)
+    finally:
+        lib.tt_set_vectors(4)
+
+
+def positions(x):
+    return np.broadcast_to(np.arange(x.shape[1], dtype=np.int32).reshape(-1, *[1] * (x.ndim - 2)), x.shape)
 
 
 def beyond_the_caches():
