@@ -256,7 +256,7 @@ int32_t tt_sort(int32_t bytes, int32_t kind, int64_t outer, int64_t n, int64_t i
     int64_t tiles = ceil_div(inner, TILE);
     struct sorting s = {order_of(bytes, kind), n, inner, tiles, in, out, .scratch = 2 * n * most(bytes, 4)};
     if (outer * n * inner == 0) return TT_OK;
-    if (are_short(s.order, outer, n, inner, 0)) return sort_short(s.order, outer, n, inner, in, out, NULL);
+    if (are_short(s.order, outer, n, inner, 0)) return sort_short(s.order, outer, n, inner, n, in, out, NULL);
     tt_parallel_for(sort_tiles, &s, outer * tiles, ceil_div(PIECE, n * least(inner, TILE)));
     return s.status;
 }
@@ -337,7 +337,7 @@ int32_t tt_order(int32_t bytes, int32_t kind, int32_t again, int64_t outer, int6
     int64_t tiles = ceil_div(inner, TILE), item = bytes < 8 ? sizeof(uint64_t) : sizeof(struct pair);
     struct sorting s = {order_of(bytes, kind), n, inner, tiles, keys, NULL, order, again, 2 * n * item, 0};
     if (outer * n * inner == 0) return TT_OK;
-    if (!again && are_short(s.order, outer, n, inner, 1)) return sort_short(s.order, outer, n, inner, keys, NULL, order);
+    if (!again && are_short(s.order, outer, n, inner, 1)) return sort_short(s.order, outer, n, inner, n, keys, NULL, order);
     if (n > UINT32_MAX) return TT_NO_MEMORY; /* positions have 32 bits, and the items would take 32 GiB */
     tt_parallel_for(order_tiles, &s, outer * tiles, ceil_div(PIECE, n * least(inner, TILE)));
     return s.status;

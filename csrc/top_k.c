@@ -1,6 +1,7 @@
-/* The k largest of each line of n elements. For a small k, every element is held against the last of the k best so far;
-   else they are found by a bound, and sorted, unless nobody asks for their order. Parts of a long line are looked
-   through side by side; of equals the first comes first, however lines are cut. */
+/* The k largest of each line of n elements. Short lines are sorted (short_lines.inc). Of others, for a small k, every
+   element is held against the last of the k best so far; else they are found by a bound, and sorted, unless nobody asks
+   for their order. Parts of a long line are looked through side by side; of equals the first comes first, however lines
+   are cut. */
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* loops over keys are made of vectors */
@@ -238,6 +239,7 @@ int32_t tt_top_k(int32_t bytes, int32_t kind, int64_t lines, int64_t n, int64_t 
     int64_t parts = most(1, least(MOST_PARTS, n / ELEMENTS_OF_PART));
     struct choice c = {order_of(bytes, kind | TT_TOTAL | TT_DESCENDING), n, k, parts, ceil_div(n, parts), in, NULL};
     if (lines * n * k == 0) return TT_OK;
+    if (!(kind & TT_UNORDERED) && tt_sort_first(bytes, c.order.kind, lines, n, k, in, values, positions)) return TT_OK;
     if (k > MOST_INSERTED || kind & TT_UNORDERED) return choose_by_order(&c, lines, values, positions);
     size_t size = (size_t)(lines * parts * k) * sizeof(struct candidate);
     if (!(c.best = (struct candidate *)tt_alloc(size))) return TT_NO_MEMORY;

@@ -103,6 +103,23 @@ def test_many_short_lines_are_sorted_at_once(dtype, lies):
         lib.tt_set_vectors(4)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, BFLOAT16])
+def test_the_largest_of_many_short_lines(dtype):
+    places = [(n, k) for n in SHORT["last"][1] for k in {1, n // 3, n} - {0}]
+    largest = jax.jit(lambda xs: [jax.lax.top_k(x, k) for x, (_, k) in zip(xs, places, strict=True)])
+    try:
+        for vectors, kind in itertools.product((4, 0), ("few", "any")):
+            lib.tt_set_vectors(vectors)
+            xs = [elements(dtype, (37, n), kind) for n, _ in places]
+            with jax.enable_x64(True):
+                found = largest(xs)
+            for x, (n, k), got in zip(xs, places, found, strict=True):
+                want = top_k_p.impl(x, k=k)
+                assert all(same_bits(a, b) for a, b in zip(got, want, strict=True)), (vectors, kind, n, k)
+    finally:
+        lib.tt_set_vectors(4)
+
+
 def positions(x):
     return np.broadcast_to(np.arange(x.shape[1], dtype=np.int32).reshape(-1, *[1] * (x.ndim - 2)), x.shape)
 
