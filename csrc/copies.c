@@ -36,11 +36,27 @@ static inline __attribute__((always_inline)) void copy_row_of(char *to, const ch
         memcpy(to + i * (ptrdiff_t)width, from + i * stride, width);
 }
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define IN_VECTORS __attribute__((optimize("O3")))
+#else
+#define IN_VECTORS
+#endif
+
+/* Every other element, as the parts of complex numbers are: with a known stride there are vectors. */
+IN_VECTORS static void copy_every_other(char *to, const char *from, ptrdiff_t n, size_t width) {
+    if (width == 4)
+        copy_row_of(to, from, n, 8, 4);
+    else
+        copy_row_of(to, from, n, 16, 8);
+}
+
 static void copy_row(char *to, const char *from, ptrdiff_t n, ptrdiff_t stride, size_t width) {
     if (stride == (ptrdiff_t)width)
         memcpy(to, from, (size_t)n * width);
     else if (stride == 0)
         fill_elements(to, (size_t)n * width, from, width);
+    else if ((width == 4 || width == 8) && stride == 2 * (ptrdiff_t)width)
+        copy_every_other(to, from, n, width);
     else if (width == 4)
         copy_row_of(to, from, n, stride, 4);
     else if (width == 8)

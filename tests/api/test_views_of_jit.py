@@ -42,6 +42,21 @@ def test_a_view_has_the_bits_and_type_of_the_first_call(name):
         assert not np.asarray(y).flags.writeable
 
 
+@pytest.mark.parametrize("part", [jnp.real, jnp.imag, lambda z: z.real[1:].T, lambda z: (z.imag, z.real)])
+def test_the_parts_of_complex_numbers_are_shown(part):
+    """From 1 MiB on they are copied, side by side."""
+    z = jnp.asarray(np.random.default_rng(0).standard_normal((99, 200)).view(np.complex128).astype(np.complex64))
+    f, add = jax.jit(part), jax.jit(lambda x: x + 1)
+    first = [np.array(y) for y in jax.tree.leaves(f(z))]
+    for y, expected in zip(known(f, z), first, strict=True):
+        assert shares(z, y)
+        assert np.array_equal(np.asarray(y), expected)
+        assert np.array_equal(np.asarray(add(y)), expected + 1)
+        assert np.array_equal(np.asarray(y + 1), expected + 1)
+    many = jnp.tile(z, (20, 1))
+    assert not shares(many, known(f, many)[0])
+
+
 @pytest.mark.parametrize("name", SHOWS)
 def test_a_view_stays_when_its_argument_is_deleted_or_given_away(name):
     f, give = jax.jit(SHOWS[name]), jax.jit(lambda x: x + 1, donate_argnums=0)

@@ -12,11 +12,13 @@ from tinytrace.core.kinds import Contraction, Gather, Scatter
 from tinytrace.core.primitive import Primitive
 from tinytrace.primitives.arithmetic import abs_p, add_p, div_p, mul_p, rem_p, sub_p
 from tinytrace.primitives.broadcasting import broadcast_in_dim_p, squeeze_p
+from tinytrace.primitives.complex_numbers import imag_p, real_p
 from tinytrace.primitives.elementwise import neg_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
 from tinytrace.primitives.slicing import slice_p
 
-VIEWS: frozenset[Primitive] = frozenset({broadcast_in_dim_p, reshape_p, rev_p, slice_p, squeeze_p, transpose_p})
+VIEWS: frozenset[Primitive] = frozenset({broadcast_in_dim_p, imag_p, real_p, reshape_p, rev_p, slice_p, squeeze_p,
+                                         transpose_p})
 """What NumPy answers without a copy, at most times."""
 BY_BITS: frozenset[Primitive] = frozenset({abs_p, neg_p})
 """What NumPy does to halves without converting them."""

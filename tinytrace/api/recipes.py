@@ -115,7 +115,8 @@ def _in_order(jaxpr: Jaxpr, inputs: Sequence[bool]) -> list[bool] | None:
         elif not is_view(eqn) or _may_copy(eqn, operands[0]):
             return None
         else:
-            is_whole = eqn.invars[0].aval.size == eqn.outvars[0].aval.size and eqn.primitive not in (rev_p, transpose_p)
+            before, after = eqn.invars[0].aval, eqn.outvars[0].aval
+            is_whole = before.nbytes == after.nbytes and eqn.primitive not in (rev_p, transpose_p)
             results = [operands[0] and (is_whole or _is_piece(eqn))]
         if results is None:
             return None
