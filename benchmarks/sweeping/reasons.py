@@ -46,8 +46,6 @@ REASONS = (
     Reason("powers in double precision, as float32's; JAX's in single precision", "numpy.vander", "float16"),
     Reason("in double precision, rounded once: without AVX-512 four to a vector, where JAX's floats are eight",
            "*.ndtr *.digamma"),
-    Reason("each element takes as many terms as it needs, in double precision, without vectors",
-           "*.gammaincc", least=10_000),
     Reason("integers are compared with themselves; jitted they are not read", "numpy.isnan", "int*", calls="un-jitted"),
     Reason("an Array is made for each row", "numpy.unstack"),
     Reason("a quotient, rounded once; JAX's programs multiply by the rounded reciprocal of a known number",

@@ -104,10 +104,29 @@ static inline double tt_gamma_weight_f64(double a, double x, int is_short) {
     return tt_exp_f64(tt_fma_f64(a, tt_log_short_f64(x), -x) - log_gamma);
 }
 
-/* tt: tt_gamma_p_f64; needs: tt_gamma_high_f64, tt_gamma_low_f64, tt_gamma_weight_f64; long */
+/* tt: tt_gamma_is_short_f64; needs:  */
+/* Is Q(a, x) a sum of few terms, none of which is too small? For a > 0. */
+static inline int tt_gamma_is_short_f64(double a, double x) {
+    return a <= 24.0 && (double)(int)a == a && x < 700.0;
+}
+
+/* tt: tt_gamma_short_f64; needs: tt_exp_f64; long */
+/* Q(a, x) for a = 1, 2, 3, ...: exp(-x) by the first a terms of the series of exp(x) (DLMF 8.4.10). */
+static inline double tt_gamma_short_f64(double a, double x) {
+    double term = 1.0, sum = 1.0;
+    for (double n = 1.0; n < a; n += 1.0) {
+        term *= x / n;
+        sum += term;
+    }
+    return tt_exp_f64(-x) * sum;
+}
+
+/* tt: tt_gamma_p_f64; needs: tt_gamma_high_f64, tt_gamma_is_short_f64, tt_gamma_low_f64, tt_gamma_short_f64,
+   tt_gamma_weight_f64; long */
 /* P(a, x) for all a and x; then Q. */
 static inline double tt_gamma_p_f64(double a, double x, double small) {
     if (a > 0.0 && x > 0.0 && x < __builtin_inf()) {
+        if (x > 1.0 && x > a && tt_gamma_is_short_f64(a, x)) return 1.0 - tt_gamma_short_f64(a, x);
         double weight = tt_gamma_weight_f64(a, x, small > 1e-15);
         if (x <= 1.0 || x <= a) return tt_gamma_low_f64(a, x, weight, small);
         return 1.0 - tt_gamma_high_f64(a, x, weight, small);
@@ -115,9 +134,11 @@ static inline double tt_gamma_p_f64(double a, double x, double small) {
     return a > 0.0 && x == 0.0 ? 0.0 : a > 0.0 && x > 0.0 ? 1.0 : __builtin_nan("");
 }
 
-/* tt: tt_gamma_q_f64; needs: tt_gamma_high_f64, tt_gamma_low_f64, tt_gamma_weight_f64; long */
+/* tt: tt_gamma_q_f64; needs: tt_gamma_high_f64, tt_gamma_is_short_f64, tt_gamma_low_f64, tt_gamma_short_f64,
+   tt_gamma_weight_f64; long */
 static inline double tt_gamma_q_f64(double a, double x, double small) {
     if (a > 0.0 && x > 0.0 && x < __builtin_inf()) {
+        if (tt_gamma_is_short_f64(a, x)) return tt_gamma_short_f64(a, x);
         double weight = tt_gamma_weight_f64(a, x, small > 1e-15);
         if (x <= 1.0 || x <= a) return 1.0 - tt_gamma_low_f64(a, x, weight, small);
         return tt_gamma_high_f64(a, x, weight, small);

@@ -6,6 +6,7 @@ One float32 in 8191 is tried here; `make exhaustive` tries them all (see exhaust
 import math
 import re
 import shutil
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -135,6 +136,26 @@ def test_float64_against_numpy(name):
     with enable_x64():
         got = np.asarray(jax.jit(getattr(lax, name))(x))
     np.testing.assert_allclose(got, getattr(special_values, name)(x), 3e-15, absolute)
+
+
+def test_incomplete_gamma_functions_of_whole_numbers_are_sums_of_few_terms():
+    """Held against these sums in 60 digits; from 25 terms and 700 on another way is taken, which loses more."""
+    rng = np.random.default_rng(0)
+    a, x = rng.integers(1, 25, 2000).astype(float), np.exp(rng.uniform(-5, np.log(700), 2000))
+    a[:3], x[:3] = (24, 24, 1), (699, 1e-300, 5e-324)
+    with enable_x64():
+        upper, lower = np.asarray(jax.jit(lax.igammac)(a, x)), np.asarray(jax.jit(lax.igamma)(a, x))
+    with localcontext() as context:
+        context.prec = 60
+        for k in range(len(a)):
+            at, term, total = Decimal(float(x[k])), Decimal(1), Decimal(1)
+            for n in range(1, int(a[k])):
+                term *= at / n
+                total += term
+            want = (-at).exp() * total
+            assert abs(Decimal(float(upper[k])) - want) <= Decimal("2e-15") * want, (a[k], x[k])
+            if x[k] > a[k]:
+                assert abs(Decimal(float(lower[k])) - (1 - want)) <= Decimal("2e-15"), (a[k], x[k])
 
 
 def test_remainders_of_doubles_are_exact():
