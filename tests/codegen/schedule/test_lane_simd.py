@@ -7,6 +7,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
+from tests.meanings import in_numpy
 from tinytrace.codegen.schedule.lane_simd import SHORT_ROWS
 
 
@@ -82,6 +83,17 @@ def test_elements_that_several_stages_read_are_neighbours(name, lie_apart):
     assert ("a_lanes" in text) == lie_apart
     for ours, one in zip(jax.tree.leaves(run(x)), jax.tree.leaves(program(jnp.asarray(x))), strict=True):
         np.testing.assert_allclose(ours, one, 1e-6)
+
+
+@pytest.mark.parametrize(("padding", "is_copied"), [("SAME", False), ("VALID", True)])
+def test_what_may_lie_outside_of_its_array_is_not_copied(padding, is_copied):
+    """A window over the edge has elements that are chosen against; to copy them would read them nevertheless."""
+    def largest(x):
+        return jax.lax.reduce_window(x, -np.inf, jax.lax.max, (5, 4), (3, 2), padding).sum()
+
+    x, run = np.random.default_rng(0).standard_normal((517, 613)).astype(np.float32), jax.jit(jax.grad(largest))
+    assert ("a_lanes" in run.lower(x).as_text()) == is_copied
+    np.testing.assert_array_equal(run(x), *in_numpy(jax.grad(largest), x))
 
 
 def test_short_rows_of_complex_numbers_are_read_one_after_the_other():

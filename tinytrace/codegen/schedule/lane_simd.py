@@ -107,14 +107,16 @@ class LaneSimd:
     def _transposed(self, lane: Node, changed: dict[Node, Node]) -> list[Stmt]:
         """Return what copies the elements of short rows that several stages read, so that lanes are neighbours.
 
-        Each of them would take the elements of a vector from rows that lie apart, one by one.
+        Each of them would take the elements of a vector from rows that lie apart, one by one. What no stage reads for
+        certain may lie outside of its array, as the edge of a window does.
         """
+        certain = {node for stage in self.stages for node in walk(computed([stage]), certain=True)}
         readers = Counter(node for stage in self.stages for node in walk(computed([stage]))
                           if node.op == "load" and node.args[0] not in self.stored
                           and {self.outer[-1], *stage.inner} <= node.axes
                           and stride_along(node.args[1], self.outer[-1]) != 1)
         body: list[Stmt] = []
-        for node in (node for node, count in readers.items() if count > 1):
+        for node in (node for node, count in readers.items() if count > 1 and node in certain):
             assert node.dtype is not None
             inner = next(stage.inner for stage in self.stages if node in walk(computed([stage])))
             sizes = [a.args[1] for a in inner]

@@ -82,9 +82,9 @@ def packed_rows(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt
 
 
 def _inner_loads(stage: StagePlan) -> list[Node]:
-    """Return the loads that the inner loops of a stage repeat."""
+    """Return the loads that the inner loops of a stage repeat, for certain: others may lie outside of their arrays."""
     inner = frozenset(stage.inner)
-    return [node for node in walk(computed([stage])) if node.op == "load" and inner & node.axes]
+    return [node for node in walk(computed([stage]), certain=True) if node.op == "load" and inner & node.axes]
 
 
 def _slides(node: Node, lane: Node, stage: StagePlan) -> bool:
