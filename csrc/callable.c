@@ -89,19 +89,24 @@ static PyObject *look_up(Callable *self, Key *key) {
     return entry;
 }
 
+/* Takes the reference to the entry; see `answer`. */
+static PyObject *run_known(PyObject *entry, PyObject **leaves, Py_ssize_t n, struct call c) {
+    PyObject *known = entry && Py_TYPE(entry) == &GuardedType ? entry_behind(entry) : entry;
+    PyObject *result = known ? run(known, leaves, n, c) : NULL;
+    Py_XDECREF(entry);
+    return result;
+}
+
 /* The result of a call that is known; NULL, perhaps with an exception, when it is Python's. */
 static PyObject *answer(Callable *self, struct call c) {
+    if (self->last_key && !c.kwargs && !self->static_bits && arrays_have_key(c.args, c.n, self->last_key))
+        return run_known(Py_NewRef(self->last_entry), (PyObject **)c.args, c.n, c);
     Key key;
-    PyObject *result = NULL;
     int has_key = read_key(self->static_names, self->static_bits, c.args, c.n, c.kwargs, &key);
     int is_known = has_key && (key.ran_python ? may_be_fast(self) : self->table != NULL);
     PyObject *entry = is_known ? look_up(self, &key) : NULL;
     objects_clear(&key.tokens);
-    PyObject *known = entry && Py_TYPE(entry) == &GuardedType ? entry_behind(entry) : entry;
-    if (known) {
-        result = run(known, key.leaves.items, key.leaves.next - key.leaves.items, c);
-    }
-    Py_XDECREF(entry);
+    PyObject *result = run_known(entry, key.leaves.items, key.leaves.next - key.leaves.items, c);
     objects_clear(&key.leaves);
     return result;
 }

@@ -333,3 +333,12 @@ int key_is_same(const Key *key, PyObject *tuple) {
             return 0;
     return 1;
 }
+
+int arrays_have_key(PyObject *const *args, Py_ssize_t n, PyObject *tuple) {
+    if (PyTuple_GET_SIZE(tuple) != n || context)
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (Py_TYPE(args[i]) != array_type || ((Array *)args[i])->aval != PyTuple_GET_ITEM(tuple, i))
+            return 0;
+    return 1;
+}

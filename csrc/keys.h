@@ -26,6 +26,8 @@ int read_key(PyObject *static_names, uint64_t static_bits, PyObject *const *args
 PyObject *key_tuple(Key *key);
 /* Are the tokens those of a tuple, each of them? */
 int key_is_same(const Key *key, PyObject *tuple);
+/* Are the arguments Arrays alone, whose key would have the tokens of a tuple? */
+int arrays_have_key(PyObject *const *args, Py_ssize_t n, PyObject *tuple);
 void objects_clear(struct objects *self);
 
 /* Are the calls of this thread Python's? */
