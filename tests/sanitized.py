@@ -63,6 +63,7 @@ LEFT_OUT = [
     "tests/codegen/schedule/test_split_reduction.py::test_long_sums_of_equal_terms_lose_few_digits",
     "tests/codegen/schedule/test_split_reduction.py::test_mean_and_variance_read_once_as_exactly_as_twice",
     "tests/codegen/schedule/test_split_reduction.py::test_variance_where_samples_mislead",
+    "tests/api/test_export_c.py::test_its_makefile_builds_it",  # without checks, so its sums have lanes
     "tests/api/test_recipes.py::test_numpys_arrays_do_not_come_from_fresh_pages",  # the sanitizer's own blocks do
     "tests/runtime/test_ladder.py::test_no_compiler",  # names the compilers that are looked for without CC
     "tests/runtime/test_keys.py::test_no_path_time_or_process_enters",  # names a compiler without CC's arguments
