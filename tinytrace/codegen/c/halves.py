@@ -22,11 +22,13 @@ def stored(code: Code, value: Node, text: str, array: Buffer) -> str:
 
 def _is_half_already(node: Node) -> bool:
     """Is it certain that the C variable of a value holds a two-byte float, with nothing to round?"""
-    stack = [node]
+    stack, seen = [node], {node}  # each once, however many ways lead to it
     while stack:
         inner = stack.pop()
         if inner.op == "apply" and is_exact(inner):
-            stack += [child for child in inner.children if child.dtype != BOOL]
+            behind = {child for child in inner.children if child.dtype != BOOL} - seen
+            seen |= behind
+            stack += behind
         elif inner.op not in ("load", "literal", "apply"):
             return False
     return True

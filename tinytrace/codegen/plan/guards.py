@@ -21,13 +21,15 @@ def is_asked_for(eqn: JaxprEqn, kind: Lowered, x: Var, producers: Mapping[Var, P
     """Does a gather read much of `x`, and is that moved or computed of what asks whether there is an element?"""
     if not isinstance(kind, Gather) or x is not eqn.invars[0] or MANY * eqn.outvars[0].aval.size < x.aval.size:
         return False
-    stack = [x]
+    stack, seen = [x], {x}  # each value once, however many ways lead to it
     while stack:
         maker = producers[stack.pop()]
         if has_guard(maker.eqn, maker.kind):
             return True
         if maker.is_map and isinstance(maker.kind, (IndexMap, Scalar)):
-            stack += [v for v in maker.eqn.invars if isinstance(v, Var) and v in producers and v.aval.shape]
+            behind = {v for v in maker.eqn.invars if isinstance(v, Var) and v in producers and v.aval.shape} - seen
+            seen |= behind
+            stack += behind
     return False
 
 

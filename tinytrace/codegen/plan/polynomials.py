@@ -38,10 +38,11 @@ def late_values(value: Node, totals: Container[Node]) -> list[Node] | None:
     """Return the largest parts of `value` that depend on `totals` but on no axis; None: some are not linear in them."""
     depends = _dependent(value, totals)
     late: dict[Node, None] = {}
-    stack = [value]
+    stack, seen = [value], set[Node]()
     while stack:
         node = stack.pop()
-        if node in depends:
+        if node in depends and node not in seen:
+            seen.add(node)
             if node.axes:
                 stack += node.children
             else:
