@@ -82,9 +82,9 @@ def packed_rows(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt
 
 
 def _inner_loads(stage: StagePlan) -> list[Node]:
-    """Return the loads that the inner loops of a stage repeat, for certain: others may lie outside of their arrays."""
+    """Return the loads that the inner loops of a stage repeat."""
     inner = frozenset(stage.inner)
-    return [node for node in walk(computed([stage]), certain=True) if node.op == "load" and inner & node.axes]
+    return [node for node in walk(computed([stage])) if node.op == "load" and inner & node.axes]
 
 
 def _slides(node: Node, lane: Node, stage: StagePlan) -> bool:
@@ -101,10 +101,14 @@ def _jumps(node: Node, a: Node) -> int:
 
 
 def _is_packable(node: Node, outer: Sequence[Node], stage: StagePlan) -> bool:
-    """Does a load depend on the lane and the inner loops alone, and do the others read it often?"""
+    """Does a load depend on the lane and the inner loops alone, and do the others read it often?
+
+    A choice may guard a load that lies outside of its array, and copies ask nobody: it is read for certain.
+    """
     own = {outer[-1], *stage.inner}
     uses = math.prod(a.args[1] for a in outer[:-1])
     size = math.prod(a.args[1] for a in node.axes)
-    return node.axes <= own and uses >= FEWEST_USES and size <= MOST_PACKED and node.args[0].space != "row"
+    return node.axes <= own and uses >= FEWEST_USES and size <= MOST_PACKED and node.args[0].space != "row" \
+        and node in walk(computed([stage]), certain=True)
 
 
