@@ -34,7 +34,7 @@ MOST_GUARDED = 12
 PLACE = 4
 """Steps of a sum of places, `2 * i + 1`, that is written out wherever it is read: steps of slices are no gathers."""
 BEHIND_A_PLACE = 128
-"""A place that is computed of more elements is not known, even if no data is behind it."""
+"""A place of more elements is not known: each may lie at a place of its own, of which a chain has twice as many a step."""
 FOLD = 4
 """Steps that a fold counts, besides those of what it folds."""
 
@@ -92,25 +92,21 @@ class Values:
                 for kind, maps in zip(self.kinds, self.maps, strict=True)]
 
     def _with_window(self, eqn: JaxprEqn, kind: Lowered) -> Lowered:
-        """Return a scatter as a window where it is one: the places of its updates are known.
-
-        Places that are computed of so many elements are not: each may be at a place of its own, twice as many a step.
-        """
+        """Return a scatter as a window where it is one: the places of its updates are known."""
         if not isinstance(kind, Scatter):
             return kind
         asked = itertools.count()
-
-        def leaf(v: Var, index: Index) -> Node | None:
-            return self._at_hand(v, index) if next(asked) < BEHIND_A_PLACE else _loaded(v, index)
-        elements = Elements(self.producers, leaf, {})
+        elements = Elements(self.producers, lambda v, i: self._at_hand(v, i, next(asked) < BEHIND_A_PLACE), {})
         axes = domain_axes(eqn.invars[kind.updates].aval.shape)
         target, guard = kind.target(wrapped(axes), reader(eqn, elements))
         places = [index_of(node_of(as_expr(i))) for i in target]
         return window(eqn, kind, places, None if guard is None else index_of(node_of(guard))) or kind
 
-    def _at_hand(self, v: Var, index: Index) -> Node | None:
+    def _at_hand(self, v: Var, index: Index, may_be_written_out: bool = True) -> Node | None:
         """Stand for an element of an array, for what is not written out."""
-        return None if v in self.producers and self.producers[v].is_map else _loaded(v, index)
+        if may_be_written_out and v in self.producers and self.producers[v].is_map:
+            return None
+        return load(v, flat_offset(index, v.aval.shape), v.aval.dtype)
 
     def _rate(self) -> None:
         level, cost = self.level, self.cost
@@ -245,10 +241,6 @@ class Values:
 
     def _made(self, atoms: Iterable[Atom]) -> list[Var]:
         return [x for x in dict.fromkeys(atoms) if isinstance(x, Var) and x in self.producers]
-
-
-def _loaded(v: Var, index: Index) -> Node:
-    return load(v, flat_offset(index, v.aval.shape), v.aval.dtype)
 
 
 def first_values(eqn: JaxprEqn, kind: Loop) -> set[Atom]:
