@@ -41,7 +41,7 @@ def chain(length, move, join):
 
 
 def calls_of_generating(function, dtype):
-    """How many Python functions are called to write the C of `function`; as many as are tolerable, if there are more."""
+    """How many Python functions are called to write the C of `function`."""
     lowered = jax.jit(function).lower(jnp.ones((3, N), dtype))
     calls = 0
 

@@ -34,7 +34,7 @@ MOST_GUARDED = 12
 PLACE = 4
 """Steps of a sum of places, `2 * i + 1`, that is written out wherever it is read: steps of slices are no gathers."""
 BEHIND_A_PLACE = 128
-"""A place of more elements is not known: each may lie at a place of its own, of which a chain has twice as many a step."""
+"""A place of more elements is not known: each may lie at a place of its own, and a chain has twice as many a step."""
 FOLD = 4
 """Steps that a fold counts, besides those of what it folds."""
 
