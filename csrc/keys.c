@@ -324,12 +324,20 @@ PyObject *key_tuple(Key *key) {
     return tuple;
 }
 
+/* Lengths above 256 are made anew for each call. To compare two ints or two strings of Python's own runs no code. */
+static int is_same_token(PyObject *token, PyObject *other) {
+    if (token == other)
+        return 1;
+    int are_known = Py_TYPE(token) == Py_TYPE(other) && (PyLong_CheckExact(token) || PyUnicode_CheckExact(token));
+    return are_known && PyObject_RichCompareBool(token, other, Py_EQ) == 1;
+}
+
 int key_is_same(const Key *key, PyObject *tuple) {
     Py_ssize_t n = key->tokens.next - key->tokens.items;
     if (PyTuple_GET_SIZE(tuple) != n)
         return 0;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (PyTuple_GET_ITEM(tuple, i) != key->tokens.items[i])
+        if (!is_same_token(key->tokens.items[i], PyTuple_GET_ITEM(tuple, i)))
             return 0;
     return 1;
 }

@@ -405,6 +405,14 @@ def test_the_last_call_is_known_by_its_types_alone():
     assert f.misses == misses
 
 
+def test_long_arguments_are_told_apart_by_their_lengths():
+    """Lengths above 256 are made anew for each call, and compared by what they are."""
+    f = Watched(lambda x, y, name: len(x), static_argnames="name")
+    few, many = [jnp.asarray(A)] * 257, [jnp.asarray(A)] * 258
+    for _ in range(3):
+        assert [f(few, many, name="a" * 2), f(many, few, name="aa"), f(few, many, name="ab")] == [257, 258, 257]
+
+
 def test_the_last_call_is_forgotten_with_all_others():
     scale = 2.0
     f = Watched(lambda x: x * scale)
