@@ -47,7 +47,7 @@ test-thorough: $(VENV)/.dev  ## run all tests with whole products of axes and fr
 	@echo "==> all tests, thoroughly"
 	@HYPOTHESIS_PROFILE=search PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) $(BIN)/python -m pytest --thorough -n auto --dist worksteal
 
-test-fast: $(VENV)/.dev  ## run what is quick of each file of tests, the laws of primitives on all of them (under a minute)
+test-fast: $(VENV)/.dev  ## run what is quick of each file of tests, the laws of primitives on all of them (about a minute)
 	@echo "==> the fast tests"
 	@HYPOTHESIS_PROFILE=quick PYTEST_XDIST_AUTO_NUM_WORKERS=$(QUICK_WORKERS) $(BIN)/python -m pytest -q -n auto \
 		--dist worksteal --quick

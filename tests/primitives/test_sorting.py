@@ -89,6 +89,7 @@ SHORT = {"inner": ((7, 33), (1, 16, 17, 40, 41, 64, 65)), "last": ((45,), (1, 2,
                                              (np.int64, "last"), (np.uint8, "inner"), (BFLOAT16, "last")])
 def test_many_short_lines_are_sorted_at_once(dtype, lies):
     (first, *others), lengths = SHORT[lies]
+    before = lib.tt_set_vectors(4)
     sort = jax.jit(lambda xs: [(jax.lax.sort(x, 1), *jax.lax.sort((x, positions(x)), 1, num_keys=1)) for x in xs])
     try:
         for vectors, kind in itertools.product((4, 3, 0), ("few", "close", "any")):
@@ -101,12 +102,13 @@ def test_many_short_lines_are_sorted_at_once(dtype, lies):
                 same = [same_bits(a, b) for a, b in zip(got, (want[0], *want), strict=True)]
                 assert all(same), (vectors, kind, x.shape)
     finally:
-        lib.tt_set_vectors(4)
+        lib.tt_set_vectors(before)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, BFLOAT16])
 def test_the_largest_of_many_short_lines(dtype):
     places = [(n, k) for n in SHORT["last"][1] for k in {1, n // 3, n} - {0}]
+    before = lib.tt_set_vectors(4)
     largest = jax.jit(lambda xs: [jax.lax.top_k(x, k) for x, (_, k) in zip(xs, places, strict=True)])
     try:
         for vectors, kind in itertools.product((4, 0), ("few", "any")):
@@ -118,7 +120,7 @@ def test_the_largest_of_many_short_lines(dtype):
                 want = top_k_p.impl(x, k=k)
                 assert all(same_bits(a, b) for a, b in zip(got, want, strict=True)), (vectors, kind, n, k)
     finally:
-        lib.tt_set_vectors(4)
+        lib.tt_set_vectors(before)
 
 
 def positions(x):
