@@ -139,6 +139,7 @@ def test_a_complex_zero_is_the_identity_of_sums():
 @pytest.mark.parametrize("options", [
     {"base_dilation": (2, 1)}, {"base_dilation": (1, 2), "padding": ((0, 0), (1, 2))}, {"window_strides": (3, 1)},
     {"padding": ((2, -1), (0, 0))}, {"window_dilation": (1, 2), "base_dilation": (3, 1)},
+    {"padding": ((0, 0), (1, -1))}, {"padding": ((0, 0), (9, 9)), "window_strides": (1, 2)},  # as many, but others
 ])
 @pytest.mark.parametrize("widths", [(1, 7), (7, 1), (3, 5), (12, 2)])
 def test_extremes_of_windows_are_those_of_rows_and_columns(combine, options, widths):

@@ -68,7 +68,7 @@ class WindowReducer(Composite):
             return self._fold(x, params, exact and FEWER < size <= most and 0 not in counts)
         for axis, width in enumerate(params["window_dimensions"]):  # the extreme of extremes of rows
             along = _along(params, axis)
-            if width > 1 or window_counts(np.shape(x), **along) != np.shape(x):
+            if along != _along(params, np.ndim(x)):
                 x = self._fold(x, along, width <= FEW)
         return x
 
@@ -223,7 +223,7 @@ def _jump(params: dict[str, Any]) -> bool:
 
 
 def _along(params: dict[str, Any], axis: int) -> dict[str, Any]:
-    """Return the parameters of windows along one dimension alone, of which the others have one element."""
+    """Return the parameters of windows along one dimension alone: along others they have one element, and each is one."""
     return {name: tuple(v if k == axis else (0, 0) if name == "padding" else 1 for k, v in enumerate(value))
             for name, value in params.items()}
 
