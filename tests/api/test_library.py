@@ -4,6 +4,7 @@ import copy
 import gc
 import inspect
 import pickle
+import sys
 import threading
 import weakref
 
@@ -64,6 +65,28 @@ def test_known_calls_run_no_python():
         twice(jnp.arange(4.0))
     twice._stand_before(behind)
     assert twice(jnp.arange(4.0)).tolist() == [0, 2, 4, 6]
+
+
+SPECIAL = {"betainc": 3, "betaln": 2, "entr": 1, "erf": 1, "erfc": 1, "erfinv": 1, "exp1": 1, "expi": 1,
+           "expit": 1, "expn": 2, "fresnel": 1, "gamma": 1, "gammainc": 2, "gammaincc": 2, "gammaln": 1, "digamma": 1,
+           "i0": 1, "i0e": 1, "i1": 1, "i1e": 1, "log_ndtr": 1, "logit": 1, "ndtr": 1, "ndtri": 1, "poch": 2,
+           "polygamma": 2, "spence": 1, "xlog1py": 2, "xlogy": 2, "zeta": 2}
+
+
+@pytest.mark.skipif(PURE, reason="without C every call goes to the function behind")
+@pytest.mark.parametrize("name", SPECIAL)
+def test_known_calls_of_special_functions_run_no_python(name):
+    function, arrays = getattr(jax.scipy.special, name), [jnp.array([0.25, 0.5])] * SPECIAL[name]
+    for _ in range(3):
+        wanted = function(*arrays)
+    run = []
+    sys.setprofile(lambda frame, event, argument: run.append(frame.f_code) if event == "call" else None)
+    try:
+        result = function(*arrays)
+    finally:
+        sys.setprofile(None)
+    assert not run
+    assert str(result) == str(wanted)
 
 
 def test_tracers_settings_and_other_types_reach_the_function_behind():

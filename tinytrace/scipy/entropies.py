@@ -28,7 +28,6 @@ def expit(x: ArrayLike) -> Value:
 
 
 @custom_jvp
-@remembered(elementwise=True)
 def logit(x: ArrayLike) -> Value:
     """Return `log(x / (1 - x))`, the inverse of expit.
 
@@ -42,10 +41,10 @@ def logit(x: ArrayLike) -> Value:
 
 
 logit.defjvps(lambda g, ans, x: lax.div(g, lax.mul(x, lax.sub(const_like(x, 1), x))))
+logit = remembered(elementwise=True)(logit)
 
 
 @custom_jvp
-@remembered(elementwise=True)
 def xlogy(x: ArrayLike, y: ArrayLike) -> Value:
     """Return `x * log(y)`, and 0 where x is 0.
 
@@ -66,8 +65,10 @@ def _xlogy_jvp(primals: Any, tangents: Any) -> tuple[Value, Value]:
     return out, (x_dot * lax.log(y) + y_dot * x / y).astype(out.dtype)
 
 
+xlogy = remembered(elementwise=True)(xlogy)
+
+
 @custom_jvp
-@remembered(elementwise=True)
 def xlog1py(x: ArrayLike, y: ArrayLike) -> Value:
     """Return `x * log(1 + y)`, and 0 where x is 0.
 
@@ -86,6 +87,9 @@ def _xlog1py_jvp(primals: Any, tangents: Any) -> tuple[Value, Value]:
     (x, y), (x_dot, y_dot) = primals, tangents
     out = xlog1py(x, y)
     return out, (x_dot * lax.log1p(y) + y_dot * x / (1 + y)).astype(out.dtype)
+
+
+xlog1py = remembered(elementwise=True)(xlog1py)
 
 
 @custom_jvp

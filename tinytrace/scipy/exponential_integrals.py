@@ -11,7 +11,7 @@ import numpy as np
 
 from tinytrace import lax
 from tinytrace.api.custom_rules import custom_jvp
-from tinytrace.api.library import library_jit
+from tinytrace.api.library import library_jit, remembered
 from tinytrace.core.dtypes import FLOAT32, is_half
 from tinytrace.numpy.array_creation import ones_like
 from tinytrace.numpy.exponential import exp, log
@@ -42,6 +42,10 @@ def _expn_jvp(n: ArrayLike, primals: tuple[Any], tangents: tuple[Any]) -> tuple[
     return expn(n, x), -expn(n - 1, x) * x_dot
 
 
+expn = remembered(numbers=True)(expn)
+
+
+@remembered()
 def exp1(x: ArrayLike) -> Value:
     """Return the exponential integral of order 1: the integral of `exp(-t) / t` for t from x on.
 
@@ -67,6 +71,7 @@ def expi(x: ArrayLike) -> Value:
 
 
 expi.defjvps(lambda x_dot, ans, x: exp(x) / x * x_dot)
+expi = remembered()(expi)
 
 
 @library_jit()

@@ -30,7 +30,6 @@ def fresnel(x: ArrayLike) -> tuple[Value, Value]:
     return _fresnel(x)
 
 
-@remembered()
 def _fresnel(x: ArrayLike) -> tuple[Value, Value]:
     given, = promote_args_inexact("fresnel", x)
     if is_complex(given.dtype):
@@ -75,6 +74,9 @@ def _fresnel_jvp(primals: Any, tangents: Any) -> Any:
     out = fresnel(x)
     sine, cosine = sincospisquaredhalf(x)
     return out, (sine * x_dot, cosine * x_dot)
+
+
+fresnel = remembered()(fresnel)
 
 
 @library_jit()

@@ -22,6 +22,7 @@ from tinytrace.numpy.shapes import expand_dims
 from tinytrace.primitives.elementwise import const_like
 
 
+@remembered(elementwise=True)
 def gammaln(x: ArrayLike) -> Value:
     """Return the logarithm of the size of the gamma function, for f32[...].
 
@@ -76,6 +77,7 @@ def factorial(n: ArrayLike, exact: bool = False) -> Value:
     return where(n < 0, 0, lax.exp(lax.lgamma(n + 1)))
 
 
+@remembered("d")
 def multigammaln(a: ArrayLike, d: ArrayLike) -> Value:
     """Return the logarithm of the gamma function of d dimensions.
 
@@ -93,6 +95,7 @@ def multigammaln(a: ArrayLike, d: ArrayLike) -> Value:
     return sum(terms, axis=-1) + constant
 
 
+@remembered(elementwise=True)
 def digamma(x: ArrayLike) -> Value:
     """Return the derivative of gammaln.
 
@@ -105,6 +108,7 @@ def digamma(x: ArrayLike) -> Value:
     return lax.digamma(x)
 
 
+@remembered(elementwise=True)
 def polygamma(n: ArrayLike, x: ArrayLike) -> Value:
     """Return the derivative of order `n` of digamma.
 
@@ -117,6 +121,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Value:
     return lax.polygamma(n, x)
 
 
+@remembered(elementwise=True)
 def gammainc(a: ArrayLike, x: ArrayLike) -> Value:
     """Return the lower incomplete gamma function, regularized: 0 at 0, 1 far out.
 
@@ -129,6 +134,7 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Value:
     return lax.igamma(a, x)
 
 
+@remembered(elementwise=True)
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Value:
     """Return the upper incomplete gamma function, regularized: `1 - gammainc(a, x)`.
 
@@ -215,6 +221,7 @@ _STIRLING = (0.0833333333333333, -0.00277777777760991, 0.00079365066682539, -0.0
              -0.00165322962780713)
 
 
+@remembered(elementwise=True)
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Value:
     """Return the incomplete beta function, regularized: 0 at 0 and 1 at 1.
 
@@ -273,10 +280,12 @@ _BERNOULLI = (
     -134196726836183700385281186201600000000 / 7709321041217)
 
 zeta.defjvp(partial(jvp, _zeta_series))
+zeta = remembered(elementwise=True)(zeta)
 
 
 # --- Bessel functions ------------------------------------------------------------------------------------------
 
+@remembered(elementwise=True)
 def i0e(x: ArrayLike) -> Value:
     """Return the modified Bessel function of order 0, times `exp(-abs(x))`.
 
@@ -302,6 +311,7 @@ def i0(x: ArrayLike) -> Value:
     return lax.mul(lax.exp(lax.abs(x)), lax.bessel_i0e(x))
 
 
+@remembered(elementwise=True)
 def i1e(x: ArrayLike) -> Value:
     """Return the modified Bessel function of order 1, times `exp(-abs(x))`.
 

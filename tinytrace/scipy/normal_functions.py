@@ -16,6 +16,7 @@ from tinytrace.numpy.searching import where
 from tinytrace.primitives.elementwise import const_like
 
 
+@remembered(elementwise=True)
 def erf(x: ArrayLike) -> Value:
     """Return the error function.
 
@@ -28,6 +29,7 @@ def erf(x: ArrayLike) -> Value:
     return lax.erf(x)
 
 
+@remembered(elementwise=True)
 def erfc(x: ArrayLike) -> Value:
     """Return `1 - erf(x)`, also where it is very small.
 
@@ -40,6 +42,7 @@ def erfc(x: ArrayLike) -> Value:
     return lax.erfc(x)
 
 
+@remembered(elementwise=True)
 def erfinv(x: ArrayLike) -> Value:
     """Return the inverse of erf, for -1 < x < 1.
 
