@@ -223,7 +223,7 @@ def _jump(params: dict[str, Any]) -> bool:
 
 
 def _along(params: dict[str, Any], axis: int) -> dict[str, Any]:
-    """Return the parameters of windows along one dimension alone: along others they have one element, and each is one."""
+    """Return the parameters of windows along one dimension alone; along others each element is one."""
     return {name: tuple(v if k == axis else (0, 0) if name == "padding" else 1 for k, v in enumerate(value))
             for name, value in params.items()}
 
