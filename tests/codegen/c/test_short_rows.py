@@ -40,3 +40,10 @@ def test_a_loop_of_few_turns_around_long_folds_is_none_over_a_row():
     source = generated(scores, f32(8, 4, 1000), f32(8, 4)).source.text
     assert re.search(r"float \w+\[4\]", source), "results of folds wait in a row that is a vector"
     assert "#pragma GCC unroll" not in source
+
+
+@pytest.mark.parametrize("function", [jax.nn.softmax, lambda x: jnp.einsum("ij,kj->ik", 2 * x, x)])
+def test_a_loop_of_few_turns_that_updates_no_row_from_around_it_is_left_alone(function):
+    source = generated(function, f32(8, 16)).source.text
+    assert re.search(r"float \w+\[16\]", source), "there are rows that are vectors"
+    assert "#pragma GCC unroll" not in source

@@ -7,9 +7,10 @@
 
 gcc unrolls all short loops of a program then, the loop over i too if it is short: that takes it a quarter of its time,
 and more rows are loaded ahead than there are registers. Where rows fit into a vector they are registers anyway, and
-only loops of very few turns over them are unrolled: a product of 8x8 takes 0.65 of the time so. A loop that fills a row
-with the results of long folds, one in each turn, is left alone: unrolled, gcc makes no vectors of the folds, which take
-five times as long.
+only loops of very few turns that update one from turn to turn are unrolled: a product of 8x8 takes 0.65 of the time so.
+A loop whose rows are its own, or are read alone, is not: `softmax` of 8x16 takes gcc half of the time so, and itself.
+Nor is a loop that fills a row with the results of long folds, one in each turn: unrolled, gcc makes no vectors of the
+folds, which take five times as long.
 """
 from __future__ import annotations
 
@@ -42,14 +43,16 @@ def unrolled(kernels: Sequence[Kernel]) -> list[str]:
 
 
 def has_few_turns(loop: For) -> bool:
-    """Does a loop update rows that are vectors a few times, and nothing else?"""
+    """Does a loop update rows from around it, which are vectors, a few times, and nothing else?"""
     inside = nested(loop.body)
     loops = [stmt for stmt in inside if isinstance(stmt, For)]
     if loop.simd or int(loop.axis.args[1]) > FEW or not loops or not all(inner.simd for inner in loops):
         return False
     lanes = {inner.axis for inner in loops}
-    return any(buffer.space == "row" and buffer.nbytes in (16, *VECTORS) and place in lanes for stmt in inside
-               for buffer, place in _places(stmt))
+    own = {stmt.buffer for stmt in inside if isinstance(stmt, Row)}
+    places = [place for stmt in inside for place in written(stmt) if not isinstance(place, Node)]
+    return any(buffer.space == "row" and buffer not in own and buffer.nbytes in (16, *VECTORS) and place in lanes
+               for buffer, place in places)
 
 
 def _is_short(row: Buffer) -> bool:
