@@ -20,11 +20,12 @@
 #include "tt_runtime.h"
 #include "vectors.h"
 
-enum { POTRF, TRSM, GETRF, GEQRF, ORGQR, SYEVD, GESDD, GEEV, GEES, GEHRD, SYTRD, GEMM, ROUTINES };
+enum { POTRF, TRSM, TRSV, GETRF, GEQRF, ORGQR, SYEVD, GESDD, GEEV, GEES, GEHRD, SYTRD, GEMM, ROUTINES };
 
 /* For float, double and complex numbers of them. */
 static const char *const routine_names[ROUTINES][4] = {
     [POTRF] = {"spotrf_", "dpotrf_", "cpotrf_", "zpotrf_"}, [TRSM] = {"strsm_", "dtrsm_", "ctrsm_", "ztrsm_"},
+    [TRSV] = {"strsv_", "dtrsv_", "ctrsv_", "ztrsv_"},
     [GETRF] = {"sgetrf_", "dgetrf_", "cgetrf_", "zgetrf_"}, [GEQRF] = {"sgeqrf_", "dgeqrf_", "cgeqrf_", "zgeqrf_"},
     [ORGQR] = {"sorgqr_", "dorgqr_", "cungqr_", "zungqr_"}, [SYEVD] = {"ssyevd_", "dsyevd_", "cheevd_", "zheevd_"},
     [GESDD] = {"sgesdd_", "dgesdd_", "cgesdd_", "zgesdd_"}, [GEEV] = {"sgeev_", "dgeev_", "cgeev_", "zgeev_"},
