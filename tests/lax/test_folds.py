@@ -112,7 +112,7 @@ def fold_of_windows(x, init, f, sizes, strides, padding, holes, dilation):
 @settings(max_examples=20)
 def test_an_initial_value_stands_in_no_place(data):
     """Of each fold: those of the same windows are one program."""
-    functions = [lax.add, lax.mul, lax.sub, lax.max, lambda a, b: 2 * a + b]
+    functions = [lax.add, lax.mul, lax.sub, lax.max, lambda a, b: lax.min(b, a), lambda a, b: 2 * a + b]
     shape = data.draw(st.sampled_from([(5,), (2, 3), (0,), (1, 4)]))
     numbers = {name: tuple(data.draw(st.integers(1, high)) for _ in shape)
                for name, high in (("sizes", 3), ("strides", 2), ("holes", 3), ("dilation", 2))}
@@ -126,6 +126,23 @@ def test_an_initial_value_stands_in_no_place(data):
     folds = jax.jit(lambda x: [lax.reduce_window(x, np.int32(3), f, *windows) for f in functions])
     for found, want in zip(folds(x), wanted, strict=True):
         np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize("combine", [lax.max, lambda a, b: lax.min(b, a)])
+def test_extremes_from_any_initial_value_are_no_loop_over_the_window(combine):
+    x = np.float32([[1, 5, 2, 9], [np.nan, 0, 3, 3], [4, 4, 8, 7]])
+
+    def fold(x):
+        return lax.reduce_window(x, np.float32(3), combine, (2, 2), (1, 1), "SAME")
+
+    steps = jax.jit(lambda x: lax.reduce_window(x, np.float32(3), lambda a, b: combine(a, b) + 0 * a, (2, 2), (1, 1),
+                                                "SAME"))
+    np.testing.assert_array_equal(jax.jit(fold)(x), steps(x))
+    np.testing.assert_array_equal(fold(x), steps(x))
+    assert "window_dimensions" in str(jax.make_jaxpr(fold)(x).jaxpr.eqns[0])
+    assert "windows[" in jax.jit(fold).lower(x).as_text("jaxpr")
+    halves = jax.grad(lambda x: fold(x).sum())(np.full((1, 2), 3, np.float32))  # of what is equal each has a half
+    np.testing.assert_array_equal(halves, [[0.25, 1.0]])
 
 
 def test_a_complex_zero_is_the_identity_of_sums():
@@ -154,7 +171,8 @@ def test_extremes_of_windows_are_those_of_rows_and_columns(combine, options, wid
     counts = window_counts(x.shape, widths, given["window_strides"], given["padding"], **rest)
     @jax.jit
     def both(x):
-        return folded(x), lax.reduce_window(x, start, lambda a, b: getattr(lax, combine)(b, a), widths, **given)
+        is_further = lax.gt if combine == "max" else lax.lt
+        return folded(x), lax.reduce_window(x, start, lambda a, b: lax.select(is_further(a, b), a, b), widths, **given)
 
     found, want = both(x)
     assert want.shape == counts

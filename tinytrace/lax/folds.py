@@ -21,6 +21,7 @@ from tinytrace.core.primitive import Primitive, refuse
 from tinytrace.core.trace import Tracer, eval_context
 from tinytrace.core.trees import PyTreeDef, tree_flatten, tree_unflatten
 from tinytrace.lax.control_flow import scan
+from tinytrace.primitives.arithmetic import max, min
 from tinytrace.primitives.broadcasting import broadcast, expand_dims
 from tinytrace.primitives.checks import inserted, remaining
 from tinytrace.primitives.concatenation import concatenate
@@ -194,8 +195,17 @@ class ReduceWindow(Fold):
     def abstract_eval(self, *avals: ShapedArray, jaxpr: Jaxpr, consts: Any, **params: Any) -> list[ShapedArray]:
         return [x.update(shape=window_counts(x.shape, **params), weak_type=False) for x in _halves(avals)[0]]
 
-    def program(self, *args: Any, jaxpr: Jaxpr, consts: Sequence[Any], **params: Any) -> list[Any]:
+    def impl(self, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
+        return super().impl(*args, jaxpr=_in_any_order(jaxpr), **params)
+
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: Jaxpr,
+              **params: Any) -> Kind:
+        return super().lower(in_avals, out_avals, jaxpr=_in_any_order(jaxpr), **params)
+
+    def program(self, *args: Any, jaxpr: Any, consts: Sequence[Any], **params: Any) -> list[Any]:
         operands, inits = _halves(args)
+        if not isinstance(jaxpr, Jaxpr):  # an extreme: the derivative is asked for at each step, and never gets here
+            return [reduce_window_monoid(operands[0], inits[0], jaxpr, params)]
         return _fold_rows(ClosedJaxpr(jaxpr, list(consts)), inits,
                           [laid_out_windows(x, init, **params) for x, init in zip(operands, inits, strict=True)],
                           elements_in_windows(np.shape(operands[0]), **params))
@@ -216,6 +226,15 @@ class ReduceWindow(Fold):
 
 reduce_p = Reduce()
 reduce_window_p = ReduceWindow()
+
+
+def _in_any_order(jaxpr: Jaxpr) -> Any:
+    """Return `lax.max` or `lax.min` where the jaxpr is that, for then the order makes no difference."""
+    eqn = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 else None
+    if eqn is None or set(eqn.invars) != set(jaxpr.invars) or jaxpr.outvars != eqn.outvars:
+        return jaxpr
+    is_complex = eqn.outvars[0].aval.dtype.kind == "c"
+    return jaxpr if is_complex else {"max": max, "min": min}.get(eqn.primitive.name, jaxpr)
 
 
 def _halves(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
