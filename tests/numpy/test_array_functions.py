@@ -83,3 +83,15 @@ def test_copies_and_filled_copies():
         assert (copied == x).all()
         assert (jnp.full_like(x, y) == np.full_like(x, y)).all()
         assert jnp.full_like(x, y, dtype=jnp.int8, shape=(4, 3)).aval.str_short() == "i8[4,3]"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int8", "uint8"])
+def test_counts_outside_of_traces_are_those_of_programs(dtype):
+    x = jnp.array([3, 0, 100, 3, -3, 1] * 3000).astype(dtype)  # what is negative counts as 0
+    for few in (x[:6], x[:0], x):
+        for length in (0, 2, 4, 100 if dtype == "int8" else 300):
+            found, wanted = (count(few) for count in (functools.partial(jnp.bincount, length=length),
+                                                     jax.jit(functools.partial(jnp.bincount, length=length))))
+            np.testing.assert_array_equal(found, wanted)
+            assert found.aval == wanted.aval
+    assert jnp.bincount(x[:2], minlength=9).size == 9

@@ -37,6 +37,16 @@ def test_a_known_update_of_other_arrays_is_no_other_update():
             assert same_bits(x.at[i].add(1), jax.jit(lambda x, i: x.at[i].add(1))(x, i))
 
 
+@pytest.mark.parametrize("value", [np.float32(2), np.int64(2), np.array(2.5), np.float32([[1], [2], [3], [4], [5]])])
+@pytest.mark.parametrize("index", [np.asarray(AT), np.asarray(AT).astype(np.uint8), np.int64([2, 0, 2, -1, 9])])
+def test_arrays_of_numpy_in_updates_are_known_too(index, value):
+    for x in (X, X.astype(jnp.int32)):
+        if not isinstance(value.dtype.type(0), np.floating) or x.dtype != jnp.int32:
+            found, wanted = x.at[index].add(value), jax.jit(lambda x: x.at[index].add(value))(x)
+            assert same_bits(found, wanted)
+            assert found.aval == wanted.aval
+
+
 @pytest.mark.parametrize("index", [":", "positions", (AT, ":"), [0, 1]])
 def test_what_stands_in_the_form_of_an_index_is_none(index):
     with pytest.raises(TypeError):

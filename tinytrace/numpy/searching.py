@@ -257,11 +257,26 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     if length is None:
         known = asarray(concrete(x, "The error occurred because of argument 'x' of jnp.bincount. To avoid this error, "
                                     "pass a static `length` argument."))
-        length = max(minlength, int(known.max()) + 1 if known.size else 0)
+        length = max(minlength, int(np.asarray(known).max()) + 1 if known.size else 0)
     else:
         length = concrete_index(length, "The error occurred because of argument 'length' of jnp.bincount.")
     if weights is None:
+        if type(x) is Array and x.size <= FEW and is_eager() and length >= 0:
+            return _counted_by_numpy(x, length)
         weights = np.array(1, dtype=int_dtype())
     elif np.shape(x) != np.shape(weights):
         raise ValueError("shape of weights must match shape of x.")
     return zeros(length, aval_of(weights).dtype).at[clip(x, 0)].add(weights, mode="drop")
+
+
+FEW = 1 << 14
+"""Of more elements a program counts faster than NumPy, by more than it takes to call it."""
+
+
+def _counted_by_numpy(x: Array, length: int) -> Array:
+    """Count outside of a trace: what is negative counts as 0, and what is `length` or more does not count."""
+    places = np.maximum(x._value, 0)
+    if places.size and int(places.max()) >= length:
+        places = places[places < length]
+    counts = np.bincount(places.astype(np.int64, copy=False), minlength=length)
+    return array_from_numpy(counts.astype(int_dtype()), ShapedArray((length,), int_dtype()))

@@ -169,6 +169,8 @@ def _known_update(x: Array, index: Any, values: Any, scatter: Callable[..., Valu
     form: list[Any] = []
     arrays = []
     for entry in index if type(index) is tuple else (index,):
+        if type(entry) is np.ndarray and entry.dtype.kind in "iu":
+            entry = asarray(entry)
         if type(entry) is Array and entry.dtype != np.bool_:
             arrays.append(entry)
             form.append(_POSITIONS)
@@ -178,6 +180,8 @@ def _known_update(x: Array, index: Any, values: Any, scatter: Callable[..., Valu
             form.append(_WHOLE)
         else:
             return None
+    if isinstance(values, (np.ndarray, np.generic)) and values.dtype.kind in "biufc":
+        values = asarray(values)
     if not arrays or type(values) not in (Array, int, float):
         return None
     if type(values) is not Array:
