@@ -195,12 +195,11 @@ class ReduceWindow(Fold):
     def abstract_eval(self, *avals: ShapedArray, jaxpr: Jaxpr, consts: Any, **params: Any) -> list[ShapedArray]:
         return [x.update(shape=window_counts(x.shape, **params), weak_type=False) for x in _halves(avals)[0]]
 
-    def impl(self, *args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
-        return super().impl(*args, jaxpr=_in_any_order(jaxpr), **params)
+    def impl(self, *args: Any, **params: Any) -> list[Any]:
+        return super().impl(*args, **{**params, "jaxpr": _in_any_order(params["jaxpr"])})
 
-    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: Jaxpr,
-              **params: Any) -> Kind:
-        return super().lower(in_avals, out_avals, jaxpr=_in_any_order(jaxpr), **params)
+    def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
+        return super().lower(in_avals, out_avals, **{**params, "jaxpr": _in_any_order(params["jaxpr"])})
 
     def program(self, *args: Any, jaxpr: Any, consts: Sequence[Any], **params: Any) -> list[Any]:
         operands, inits = _halves(args)
