@@ -18,6 +18,9 @@ PROGRAMS = {
     "both ends exchanged": (lambda x: jnp.transpose(x, (2, 1, 0)), (33, 30, 41)),
     "parts of rows": (lambda x: x[3:, 5:].T + x[:-3, :-5].T, (140, 150)),
     "backwards": (lambda x: x[::-1].T, (140, 150)),
+    "rows read backwards": (lambda x: jnp.rot90(x), (140, 150)),
+    "both backwards": (lambda x: x[::-1, ::-1].T, (131, 203)),
+    "turned the other way": (lambda x: jnp.rot90(x, 3) + 1, (140, 150)),
     "two results": (lambda x: (x.T, jnp.exp(x.T)), (140, 150)),
     "in a loop": (lambda x: jax.lax.fori_loop(0, 3, lambda k, y: y.T * 0.5 + x, x), (130, 130)),
 }

@@ -40,3 +40,33 @@ def test_folds_of_what_lies_few_places_apart_are_computed_side_by_side(distance,
     assert ("lane" in jax.jit(down_the_columns).lower(x).as_text()) == lanes
     checked(down_the_columns, x, inputs=[x])
     np.testing.assert_allclose(jax.jit(down_the_columns)(x), (x[..., 0] * x[..., 1]).sum(0), rtol=1e-4, atol=1e-4)
+
+
+def kernel_of_each_channel(x, g):
+    """The gradient of a convolution with a kernel for each channel."""
+    _, h, w, c = g.shape
+    taps = [jnp.sum(x[:, i:i + h, j:j + w] * g, (0, 1, 2)) for i in range(2) for j in range(2)]
+    by_hand = jnp.stack(taps).reshape(2, 2, 1, c)
+    def convolved(kernel):
+        return jax.lax.conv_general_dilated(x, kernel, (1, 1), "VALID", feature_group_count=c,
+                                            dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return jax.vjp(convolved, jnp.zeros((2, 2, 1, c)))[1](g)[0], by_hand
+
+
+@pytest.mark.parametrize(("function", "shapes"), [
+    (lambda a, b: jnp.sum(a[:, :, None] * b[:, None], 0).transpose(2, 0, 1), [(200, 3, 32), (200, 5, 32)]),
+    (lambda a, b: jnp.max(a[..., None, :] - b, (0, 1)).transpose(1, 0) + 1, [(9, 30, 20), (9, 30, 3, 20)]),
+    (lambda x, g: kernel_of_each_channel(x, g)[0], [(3, 9, 9, 16), (3, 8, 8, 16)]),
+])
+def test_what_lies_side_by_side_is_computed_side_by_side_if_results_do_not(function, shapes):
+    args = [np.random.default_rng(k).standard_normal(shape).astype(np.float32) for k, shape in enumerate(shapes)]
+    channels = shapes[0][-1]
+    assert f"lane < {channels};" in jax.jit(function).lower(*args).as_text()
+    checked(function, *args, inputs=args)
+    np.testing.assert_allclose(jax.jit(function)(*args), in_numpy(function, *args)[0], rtol=1e-4, atol=1e-4)
+
+
+def test_the_gradient_of_a_kernel_for_each_channel():
+    x, g = (np.random.default_rng(k).standard_normal((3, 7 + k, 7 + k, 16)).astype(np.float32) for k in (1, 0))
+    by_fold, by_hand = jax.jit(kernel_of_each_channel)(x, g)
+    np.testing.assert_allclose(by_fold, by_hand, rtol=1e-4, atol=1e-4)

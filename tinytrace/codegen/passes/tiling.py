@@ -11,6 +11,7 @@ comes to the others, the line has been driven out by those of the other rows. In
 beside it, which come from memory in less time than lines that are far apart. The tile is written in vectors and read
 element by element, for a processor loads two or three in a cycle and stores one. Its rows are one element longer than a
 block: elements of a column, which are read one after the other, are then in different sets of the first-level cache.
+Rows may be read backwards, as by `rot90`.
 
 Few rows need no tile: their lines stay in the first-level cache until the next iteration, if they are in different
 sets. A (64, 300, 500) takes half of the time so.
@@ -138,7 +139,7 @@ def _tiling(loops: Sequence[For]) -> _Tiling | None:
                 or any(part.op in ("index", "local", "load") for part in walk([offset])):
             continue
         for loop in loops[:-1]:
-            if stride_along(offset, loop.axis) == 1:
+            if stride_along(offset, loop.axis) in (1, -1):
                 found.setdefault(loop, []).append(node)
     written = {buffer for stmt in inner.body for buffer in touched(stmt)}
     for across, nodes in found.items():

@@ -14,7 +14,7 @@ from tinytrace.codegen.schedule.collapse import can_merge, merged, split_loops
 from tinytrace.codegen.schedule.column_folds import fold_columns
 from tinytrace.codegen.schedule.inner_simd import BLOCK, MANY_BLOCKS, InnerSimd
 from tinytrace.codegen.schedule.lane_simd import are_short_rows
-from tinytrace.codegen.schedule.simd_axis import lanes_pay, packed
+from tinytrace.codegen.schedule.simd_axis import lanes_last, lanes_pay, packed
 from tinytrace.codegen.schedule.split_reduction import SplitReduction
 from tinytrace.codegen.schedule.split_scan import SplitScan, can_split_scan
 from tinytrace.codegen.schedule.tasks import StagePlan, computed, replace
@@ -40,6 +40,7 @@ class GroupLoops:
             self.outer, replaced = split_loops(self.outer, computed(self.stages))
             replace(self.stages, replaced)
         self._merge_loops()
+        self.outer = lanes_last(self.outer, self.stages)
         if self._prefers_lane_simd():
             copies = packed(self.outer, self.stages)
             return [*copies, *fold_columns(self.outer, self.stages)]

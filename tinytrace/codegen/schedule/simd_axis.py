@@ -47,6 +47,25 @@ def lanes_pay(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
     return again and lane.args[1] >= FEWEST_LANES
 
 
+def lanes_last(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Node]:
+    """Return `outer` with that axis last along which all that a long fold repeats lies side by side, if one does so.
+
+    Results that are stored at a distance then are few. The gradient of a kernel for each channel has 3x3 results of
+    each channel: the channels lie side by side, of neither the kernel's axes nor those of the fold do neighbours.
+    """
+    as_it_is = list(outer)
+    folds = [stage for stage in stages if stage.inner]
+    if len(outer) < 2 or len(folds) != len(stages) or any(t.depth or t.root.running for s in folds for t in s.tasks):
+        return as_it_is
+    loads = [(node, stage.inner[-1]) for stage in folds for node in _inner_loads(stage)]
+    if min(math.prod(a.args[1] for a in stage.inner) for stage in folds) < SHORT_FOLD \
+            or not sum(_jumps(node, outer[-1]) for node, _ in loads) or not all(_jumps(*load) for load in loads):
+        return as_it_is
+    side_by_side = [a for a in outer if a.args[1] >= FEWEST_LANES and all(
+        stride_along(node.args[1], a) == 1 for node, _ in loads)]
+    return as_it_is if len(side_by_side) != 1 else [*(a for a in outer if a is not side_by_side[0]), *side_by_side]
+
+
 def packed(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
     """Let `stages` read packed operands where that helps; Returns the loops that pack them."""
     copies: list[Stmt] = []
