@@ -138,6 +138,20 @@ def test_what_is_padded_is_there_before_much_of_it_is_read_at_computed_places(fu
     np.testing.assert_allclose(jax.jit(function)(x, at), want, 1e-6)
 
 
+@pytest.mark.parametrize(("function", "is_kept"), [
+    (lambda x, y, i: (x / y)[i], True), (lambda x, y, i: (x[::-1] * 2 + y)[i] + 1, True),
+    (lambda x, y, i: (x / y)[i[:900]], False),                     # fewer than twice as many are read
+    (lambda x, y, i: (x * 2 + x[0] + y[:5].sum())[i], False),      # of one array
+    (lambda x, y, i: (x * 2 + x)[i] * y[i], False)])
+def test_what_is_made_of_several_arrays_is_there_before_a_gather_reads_it_again_and_again(function, is_kept):
+    x, y = np.random.default_rng(0).standard_normal((2, 500)).astype(np.float32)
+    i = np.random.default_rng(1).integers(0, 500, 1000).astype(np.int32)
+    source = generated(function, x, y, i).source
+    assert (source.workspace >= x.nbytes) == is_kept
+    checked(function, x, y, i, inputs=[x, y, i])
+    np.testing.assert_allclose(jax.jit(function)(x, y, i), in_numpy(function, x, y, i)[0], 1e-5)
+
+
 def spread(x, times):
     """Each element goes to five places, scaled: the gradient of a filter along rows."""
     return sum(jnp.pad(x * k, ((0, 0), (j, 4 - j))) for j, k in enumerate(times))

@@ -17,7 +17,7 @@ from tinytrace.codegen.ir.cost import LOOP_OF_ITS_OWN, REMEMBERING, WRITTEN_OUT,
 from tinytrace.codegen.ir.nodes import Node, load
 from tinytrace.codegen.plan.chain_splitting import ends_of_chains
 from tinytrace.codegen.plan.elements import Elements, Index, Producer, domain_axes, node_of, reader, wrapped
-from tinytrace.codegen.plan.guards import has_guard, is_asked_for
+from tinytrace.codegen.plan.guards import has_guard, is_asked_for, is_of_several
 from tinytrace.codegen.plan.joins import Joins, terms
 from tinytrace.codegen.plan.lowering import Lowered, Spread, Window, is_map, lowered, window
 from tinytrace.codegen.plan.moves import moved_from, needs_again
@@ -197,7 +197,7 @@ class Values:
                 count *= max(times, 1)
                 _count(here, (loop[0], (loop[1], moved)) if moved else loop,
                        times_each(x.aval.size, loop[0], count) if isinstance(kind, IndexMap) else count)
-            if is_asked_for(eqn, kind, x, self.producers) or (
+            if is_asked_for(eqn, kind, x, self.producers) or is_of_several(eqn, kind, x, self.producers) or (
                     self.cost[x] >= REMEMBERING and not self.joins.take_part_in(eqn)
                     and needs_again(eqn, kind, x) and not self._is_written_out(eqn, x)):
                 self.kept.add(x)
