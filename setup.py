@@ -54,7 +54,7 @@ class BuildAtOnce(build_ext):
 
 
 HIT_PATH = ["private_files", "libraries", "own_code", "installed", "traces", "counter", "scalars", "buffers", "copies",
-            "views", "arrays", "indexing", "keys", "entry", "calls", "own_loops", "loops", "eager", "guards",
+            "views", "arrays", "indexing", "trees", "keys", "entry", "calls", "own_loops", "loops", "eager", "guards",
             "callable", "dispatch"]
 """The files of tinytrace._dispatch, in the order of their layers."""
 

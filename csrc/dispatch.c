@@ -13,6 +13,7 @@
 #include "own_code.h"
 #include "private_files.h"
 #include "traces.h"
+#include "trees.h"
 
 static PyMethodDef functions[] = {
     {"set_pool", set_pool, METH_VARARGS, "set_pool(alloc, free, call): the addresses of the runtime's functions"},
@@ -32,6 +33,15 @@ static PyMethodDef functions[] = {
     {"rows", rows, METH_VARARGS,
      "rows(array, aval, start, stop): its parts along the first axis, of type aval, as views of the same elements"},
     {"set_node_kinds", set_node_kinds, METH_O, "set_node_kinds(kinds): class -> how such a node of a tree is taken apart"},
+    {"set_trees", set_trees, METH_VARARGS, "set_trees(kinds, treedef, leaf, interned, make_treedef): what trees are made of"},
+    {"flatten_into", (PyCFunction)(void (*)(void))flatten_into, METH_FASTCALL,
+     "flatten_into(leaves, tree, is_leaf=None): the tree's structure; its leaves are appended to a list"},
+    {"append_leaves", (PyCFunction)(void (*)(void))append_leaves, METH_FASTCALL,
+     "append_leaves(leaves, tree): the tree's leaves are appended to a list"},
+    {"built", (PyCFunction)(void (*)(void))built, METH_FASTCALL,
+     "built(treedef, leaves): the tree with the leaves of a list, which has as many as it should"},
+    {"subtrees", (PyCFunction)(void (*)(void))subtrees, METH_FASTCALL,
+     "subtrees(treedef, tree): what stands in a tree where a structure has its leaves"},
     {"set_numpy", set_numpy, METH_VARARGS, 
      "set_numpy(asarray, quiet_context, set_quicksorts): what eager calls need of NumPy, and who takes its quicksorts"},
     {"set_shared_memory", set_shared_memory, METH_VARARGS,

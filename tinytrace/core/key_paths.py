@@ -6,7 +6,8 @@ A path is what error messages show, so every key prints as the Python that takes
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import functools
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from tinytrace.records import dataclass
@@ -53,6 +54,39 @@ class FlattenedIndexKey:
 
     def __str__(self) -> str:
         return f"[<flat index {self.key}>]"
+
+
+_known_names: dict[str, DictKey] = {}
+_MOST_KNOWN = 1024
+
+
+def sequence_keys(n: int) -> KeyPath:
+    """Return the steps to the n items of a sequence; the first ones are made once.
+
+    >>> sequence_keys(2)
+    (SequenceKey(idx=0), SequenceKey(idx=1))
+    """
+    return (*_first_keys()[:n], *map(SequenceKey, range(_MOST_KNOWN, n)))
+
+
+@functools.cache
+def _first_keys() -> KeyPath:
+    return tuple(map(SequenceKey, range(_MOST_KNOWN)))
+
+
+def dict_keys(keys: Sequence[Hashable]) -> KeyPath:
+    """Return the steps to the values under some keys; those of texts are made once.
+
+    >>> dict_keys(["a", 1])
+    (DictKey(key='a'), DictKey(key=1))
+    """
+    return tuple([_known_names.get(key) or _named(key) if type(key) is str else DictKey(key) for key in keys])
+
+
+def _named(key: str) -> DictKey:
+    if len(_known_names) >= _MOST_KNOWN:
+        _known_names.clear()
+    return _known_names.setdefault(key, DictKey(key))
 
 
 def keystr(keys: KeyPath) -> str:

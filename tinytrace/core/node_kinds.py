@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tinytrace.core.key_paths import DictKey, FlattenedIndexKey, GetAttrKey, KeyPath, SequenceKey
+from tinytrace.core.key_paths import FlattenedIndexKey, GetAttrKey, KeyPath, dict_keys, sequence_keys
 
 NONE_IS_NO_PREFIX = (
     "\n\nIn previous releases of JAX, flatten-up-to used to consider None to be a tree-prefix of non-None values. "
@@ -81,7 +81,7 @@ class SequenceKind(NodeKind):
         return value, None
 
     def keys(self, value: Any) -> KeyPath:
-        return tuple(map(SequenceKey, range(len(value))))
+        return sequence_keys(len(value))
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
         return self.type(children)
@@ -111,7 +111,7 @@ class DictKind(NodeKind):
         return [value[key] for key in keys], keys
 
     def keys(self, value: Any) -> KeyPath:
-        return tuple(map(DictKey, sorted_keys(value)))
+        return dict_keys(sorted_keys(value))
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
         return dict(zip(data, children))  # noqa: B905 (the treedef has counted; `strict` would cost a third more)

@@ -33,7 +33,9 @@ def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[KeyPa
     >>> [(keystr(path), leaf) for path, leaf in tree_leaves_with_path({"a": [1, 2]})]
     [("['a'][0]", 1), ("['a'][1]", 2)]
     """
-    return list(walk_paths((), tree, is_leaf))
+    pairs: list[tuple[KeyPath, Any]] = []
+    _append_pairs(pairs, (), tree, is_leaf)
+    return pairs
 
 
 def tree_map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
@@ -50,14 +52,17 @@ def tree_map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Is
     return treedef.unflatten(map(f, [path for path, _ in pairs], [leaf for _, leaf in pairs], *others))
 
 
-def walk_paths(path: KeyPath, tree: Any, is_leaf: IsLeaf) -> Iterator[tuple[KeyPath, Any]]:
-    """Yields `(path, leaf)` for the leaves of the subtree at `path`."""
+def _append_pairs(pairs: list[tuple[KeyPath, Any]], path: KeyPath, tree: Any, is_leaf: IsLeaf) -> None:
+    """Append `(path, leaf)` for the leaves of the subtree at `path`."""
     kind = node_kind(tree, is_leaf)
     if kind is None:
-        yield path, tree
+        pairs.append((path, tree))
         return
     for key, child in zip(kind.keys(tree), kind.flatten(tree)[0], strict=True):
-        yield from walk_paths((*path, key), child, is_leaf)
+        if is_leaf is None and KINDS[type(child)] is None:
+            pairs.append(((*path, key), child))
+        else:
+            _append_pairs(pairs, (*path, key), child, is_leaf)
 
 
 def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Any]:

@@ -35,12 +35,7 @@ class KindTable(dict[type[Any], "NodeKind | None"]):
         is_namedtuple = issubclass(node_type, tuple) and hasattr(node_type, "_fields")
         kind = NamedTupleKind(node_type) if is_namedtuple else None
         self[node_type] = kind
-        if kind is None:
-            LEAF_TYPES.add(node_type)
         return kind
-
-
-LEAF_TYPES: set[type[Any]] = set()  # the types seen so far that are leaves: `issuperset` is the fastest test there is
 
 
 TUPLE = SequenceKind(tuple)
@@ -54,7 +49,6 @@ def register_kind(kind: NodeKind, what: str = "custom") -> None:
     if known is not None and not isinstance(known, NamedTupleKind):
         raise ValueError(f"Duplicate {what} PyTreeDef type registration for {kind.type!r}.")
     KINDS[kind.type] = kind
-    LEAF_TYPES.discard(kind.type)
 
 
 def register_pytree_node(

@@ -1,8 +1,8 @@
 """Pytrees: nested containers taken apart into a flat list of leaves and a treedef that can rebuild them.
 
 Everything that takes or returns arrays in this project takes or returns pytrees of arrays; this file is what
-makes that one list. `tree_flatten` is on the path of every jitted call, so treedefs of equal trees are
-the same object wherever that is safe: comparing them is comparing addresses.
+makes that one list. Treedefs of equal trees are the same object wherever that is safe: comparing them is comparing
+addresses. The walks over trees are C (csrc/trees.c); `tinytrace/pure/trees.py` is what they do, in Python.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from tinytrace._dispatch import append_leaves, built, flatten_into, set_trees, subtrees
 from tinytrace.core.node_kinds import NamedTupleKind, NodeKind
-from tinytrace.core.tree_registry import KINDS, LEAF_TYPES, register_pytree_node
+from tinytrace.core.tree_registry import KINDS, register_pytree_node
 
 IsLeaf = Callable[[Any], bool] | None
 
@@ -27,11 +28,10 @@ class PyTreeDef:
     PyTreeDef({'a': (*, [*, None]), 'b': *})
     """
 
-    __slots__ = ("_children", "_data", "_hash", "_is_flat", "_kind", "_token", "num_leaves", "num_nodes")
+    __slots__ = ("_children", "_data", "_hash", "_kind", "_token", "num_leaves", "num_nodes")
 
     def __init__(self, kind: NodeKind | None, data: Any, children: tuple[PyTreeDef, ...], token: int | None) -> None:
         self._kind, self._data, self._children, self._token = kind, data, children, token
-        self._is_flat = kind is not None and all(child._kind is None for child in children)
         self._hash: int | None = None
         self.num_leaves: int = 1 if kind is None else sum([child.num_leaves for child in children])
         self.num_nodes: int = 1 + sum([child.num_nodes for child in children])
@@ -43,35 +43,11 @@ class PyTreeDef:
             raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(leaves)}")
         if len(leaves) > self.num_leaves:
             raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
-        return self._build(leaves)
-
-    def _build(self, leaves: list[Any]) -> Any:
-        """`unflatten` for exactly the right number of leaves."""
-        if self._kind is None:
-            return leaves[0]
-        if self._is_flat:
-            return self._kind.unflatten(self._data, leaves)
-        parts, start = [], 0
-        for child in self._children:
-            end = start + child.num_leaves
-            parts.append(leaves[start] if child is LEAF else child._build(leaves[start:end]))
-            start = end
-        return self._kind.unflatten(self._data, parts)
+        return built(self, leaves)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """The subtrees of `tree` at the places where this structure has leaves; ValueError where it does not fit."""
-        backwards: list[Any] = []
-        self._collect(tree, backwards)
-        return backwards[::-1]
-
-    def _collect(self, tree: Any, backwards: list[Any]) -> None:
-        # From the last child to the first, as JAX goes: of several misfits it is the last that is reported.
-        if self._kind is None:
-            backwards.append(tree)
-            return
-        subtrees = self._kind.match(self._data, len(self._children), tree)
-        for child, subtree in zip(self._children[::-1], subtrees[::-1], strict=True):
-            child._collect(subtree, backwards)
+        return subtrees(self, tree)
 
     def children(self) -> list[PyTreeDef]:
         """The structures of the immediate children."""
@@ -175,13 +151,7 @@ def make_treedef(kind: NodeKind, data: Any, children: tuple[PyTreeDef, ...]) -> 
     return INTERNED.setdefault((kind, data, tokens), PyTreeDef(kind, data, children, next(TOKENS)))
 
 
-def make_flat_treedef(kind: NodeKind, data: Any, arity: int) -> PyTreeDef:
-    """`make_treedef` for a node all of whose children are leaves: one look-up when it was seen before."""
-    if data is None or is_exact(data):
-        known = INTERNED.get((kind, data, (LEAF._token,) * arity))
-        if known is not None:
-            return known
-    return make_treedef(kind, data, (LEAF,) * arity)
+set_trees(KINDS, PyTreeDef, LEAF, INTERNED, make_treedef)
 
 
 def is_exact(data: Any) -> bool:
@@ -204,31 +174,8 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
     ([1, 2, 3], PyTreeDef({'a': (*, *), 'b': *}))
     """
     leaves: list[Any] = []
-    treedef = flatten_into(leaves, tree) if is_leaf is None else flatten_into_until(leaves, tree, is_leaf)
+    treedef: PyTreeDef = flatten_into(leaves, tree, is_leaf)
     return leaves, treedef
-
-
-def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
-    """Appends the leaves of `tree` to `leaves` and answers its structure."""
-    kind = KINDS[type(tree)]
-    if kind is None:
-        leaves.append(tree)
-        return LEAF
-    children, data = kind.flatten(tree)
-    if LEAF_TYPES.issuperset(map(type, children)):
-        leaves.extend(children)
-        return make_flat_treedef(kind, data, len(children))
-    return make_treedef(kind, data, tuple([flatten_into(leaves, child) for child in children]))
-
-
-def flatten_into_until(leaves: list[Any], tree: Any, is_leaf: Callable[[Any], bool]) -> PyTreeDef:
-    """`flatten_into` that asks `is_leaf` of every subtree first."""
-    kind = None if is_leaf(tree) else KINDS[type(tree)]
-    if kind is None:
-        leaves.append(tree)
-        return LEAF
-    children, data = kind.flatten(tree)
-    return make_treedef(kind, data, tuple([flatten_into_until(leaves, child, is_leaf) for child in children]))
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
@@ -252,22 +199,8 @@ def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     if is_leaf is not None:
         return tree_flatten(tree, is_leaf)[0]
     leaves: list[Any] = []
-    _append_leaves(leaves, tree)
+    append_leaves(leaves, tree)
     return leaves
-
-
-def _append_leaves(leaves: list[Any], tree: Any) -> None:
-    """What `flatten_into` does, without a structure."""
-    kind = KINDS[type(tree)]
-    if kind is None:
-        leaves.append(tree)
-        return
-    children, _ = kind.flatten(tree)
-    if LEAF_TYPES.issuperset(map(type, children)):
-        leaves.extend(children)
-        return
-    for child in children:
-        _append_leaves(leaves, child)
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
@@ -291,8 +224,6 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     """
     leaves, treedef = tree_flatten(tree, is_leaf)
     return treedef.unflatten(map(f, leaves, *[treedef.flatten_up_to(other) for other in rest]))
-
-
 
 
 def tree_flatten_one_level(tree: Any) -> tuple[Sequence[Any], Any] | None:

@@ -13,6 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from tinytrace.pure.trees import append_leaves, built, flatten_into, set_trees, subtrees
+
+__all__ = ["append_leaves", "built", "flatten_into", "set_trees", "subtrees"]
+
 FROM_KERNEL, FROM_LEAF, CONSTANT = range(3)
 
 
