@@ -21,7 +21,7 @@
 
 enum {
     STRIP = 512,           /* elements whose keys are made at once */
-    SHORT = 2048,          /* up to so many elements are sorted */
+    SHORT = 512,           /* up to so many elements are sorted */
     MOST_SAMPLED = 1 << 13,
     PORTION = 8,           /* of so many elements one is in the sample */
     DEVIATIONS = 4,        /* of a place in the sample, of which its square root is twice one at most */

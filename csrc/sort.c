@@ -29,6 +29,7 @@ enum {
     FEW = 40,           /* up to so many items are sorted by insertion */
     SOME = 512, MANY = 4096, /* from so many on digits are wider */
     SPARE_BITS = 8, FEWER_SPARE = 4, /* so many more than log2(n) bits nearly decide; below a first digit fewer do */
+    NARROWER = 4, /* bits fewer than the keys have, in which it is worth it to sort their distances */
     WIDEST = 11, FAR = 1 << 21, /* bits of a digit, whose lines stay in the second-level cache; bytes that do not */
     FIRST = 8, AHEAD = 128, /* of more than that: bits of the first digit, bytes that are asked for ahead */
     PARTS = 16, LEAST_PART = 1 << 15, /* of a line: at most so many, of at least so many items */
@@ -39,6 +40,7 @@ enum {
     MOST_RANGES = 16, SAMPLED = 256, /* of keys, which are sorted side by side; items for each, to choose its bounds */
     IN_A_NETWORK = 2048, MERGED = 8192, /* bytes that networks sort in a quicksort of AVX-512; four such pieces */
     LOOKED_AT = 64,     /* items that tell how many digits there are */
+    UNASKED = 4,        /* elements that are put at once where elements are counted */
     GATHERED = 1024, GATHERED_BEYOND = 16, /* items of which those of a range are put together at once; of a vector behind */
 };
 
@@ -93,6 +95,7 @@ static int64_t ranges_of(int64_t n) {
 #define WIDE(name) _mm512_##name##_epi32
 #define WIDE_AT_MOST _mm512_cmple_epu32_mask
 #define KEY(item) (item)
+#define WORD ITEM
 #include "radix.inc"
 #include "quicksort.inc"
 #include "sort_values.inc"
@@ -112,13 +115,16 @@ static int64_t ranges_of(int64_t n) {
 #undef WIDE
 #undef WIDE_AT_MOST
 #undef KEY
+#undef WORD
 #define NAME(suffix) pair_##suffix
 #define ITEM struct pair
 #define KEY(item) ((item).key)
+#define WORD uint64_t
 #include "radix.inc"
 #undef NAME
 #undef ITEM
 #undef KEY
+#undef WORD
 
 #if defined(__x86_64__)
 /* Stores of chosen elements, of which AVX-512's quicksorts are made, take Zen 4 more than a hundred cycles each. */
@@ -179,16 +185,28 @@ static void restore_zeros(const void *in, void *out, int64_t n, int64_t sorted, 
     }
 }
 
-/* Elements of few bits are counted. */
-static void sort_by_counting(void *x, int64_t n, int64_t *counts, struct order o) {
-    int64_t many = 2 * (int64_t)o.sign, k = 0;
-    memset(counts, 0, (size_t)many * sizeof *counts);
-    for (int64_t i = 0; i < n; i++) counts[bits_at(x, i, o.bytes)]++;
-    for (int64_t key = 0; key < many; key++) {
-        uint64_t bits = turned_back((uint64_t)key, o.sign, turn_of(o));
-        for (int64_t left = counts[bits]; left > 0; left--) put_bits(x, k++, o.bytes, bits);
+/* Elements of few bits are counted. Most bits may belong to none of them or to a few: so many are put without asking. */
+#define SORT_BY_COUNTING(ITEM)                                                                                     \
+    static void ITEM##_sort_by_counting(ITEM *x, int64_t n, int64_t *counts, struct order o) {                     \
+        const int64_t many = 2 * (int64_t)o.sign;                                                                  \
+        const struct turn t = turn_of(o);                                                                          \
+        memset(counts, 0, (size_t)many * sizeof *counts);                                                          \
+        for (int64_t i = 0; i < n; i++) counts[x[i]]++;                                                            \
+        int64_t key = 0, k = 0;                                                                                    \
+        for (; k + UNASKED <= n; key++) {                                                                          \
+            const uint64_t bits = turned_back((uint64_t)key, o.sign, t);                                           \
+            const int64_t end = k + counts[bits];                                                                  \
+            for (int64_t i = 0; i < UNASKED; i++) x[k + i] = (ITEM)bits;                                           \
+            for (k += UNASKED; k < end; k++) x[k] = (ITEM)bits;                                                    \
+            k = end;                                                                                               \
+        }                                                                                                          \
+        for (; k < n; key++) {                                                                                     \
+            const uint64_t bits = turned_back((uint64_t)key, o.sign, t);                                           \
+            for (const int64_t end = k + counts[bits]; k < end; k++) x[k] = (ITEM)bits;                            \
+        }                                                                                                          \
     }
-}
+SORT_BY_COUNTING(uint8_t)
+SORT_BY_COUNTING(uint16_t)
 
 /* Two bytes are sorted as four, whose upper ones are never looked at: they are the same everywhere. */
 static void sort_widened(void *x, uint32_t *items, int64_t *counts, int64_t n, struct order o) {
@@ -205,8 +223,9 @@ static void sort_line(const void *in, void *out, int64_t n, struct order o, void
     int64_t sorted = o.bytes == 4   ? u32_values(in, out, other, counts, n, o)
                      : o.bytes == 8 ? u64_values(in, out, other, counts, n, o)
                                     : copy_nan_last(in, out, n, o);
-    if (o.bytes < 4 && sorted < (o.bytes == 1 ? 4 * FEW : 4 * MANY)) sort_widened(out, other, counts, sorted, o);
-    else if (o.bytes < 4) sort_by_counting(out, sorted, counts, o);
+    if (o.bytes < 4 && sorted < (o.bytes == 1 ? 4 * FEW : 5 * MANY)) sort_widened(out, other, counts, sorted, o);
+    else if (o.bytes == 2) uint16_t_sort_by_counting(out, sorted, counts, o);
+    else if (o.bytes == 1) uint8_t_sort_by_counting(out, sorted, counts, o);
     if (o.kind & TT_FLOAT && !(o.kind & TT_ZEROS_BY_SIGN)) restore_zeros(in, out, n, sorted, o);
 }
 

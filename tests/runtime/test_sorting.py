@@ -50,6 +50,29 @@ def test_ranges_are_gathered_alike_with_vectors_and_without(dtype, values):
     assert answers == {np.sort(x).tobytes()}
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("n", [300, 3000, 30_000])
+def test_small_numbers_around_any_number(dtype, n):
+    """Where keys differ in all bits their distances are sorted (csrc/radix.inc)."""
+    info, rng = np.iinfo(dtype), np.random.default_rng(n)
+    for middle in (info.max // 2 + 1, 0 if info.min else 1 << 20, info.max - 70, info.min + 70):
+        for step in (1, 4):
+            x = (rng.integers(-70 // step, 70 // step, n) * step).astype(dtype) + dtype(middle)
+            assert sorted_values(x).tobytes() == np.sort(x).tobytes()
+    x[n // 2] = info.max if x[0] < info.max // 2 else info.min  # what a look at some of them does not see
+    assert sorted_values(x).tobytes() == np.sort(x).tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.int8])
+def test_counted_elements_end_with_the_array(dtype):
+    info = np.iinfo(dtype)
+    for n in (161, 162, 20_481, 100_003):
+        few = [[info.max], [info.min, info.max], [info.max - 1] * 9 + [info.max]]
+        for values in (*few, range(info.min, info.max + 1)):
+            x = np.random.default_rng(n).choice(np.array(values, dtype), n)
+            assert sorted_values(x).tobytes() == np.sort(x).tobytes()
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.int64])
 def test_long_arrays_are_sorted_alike_by_any_number_of_threads(dtype):
     x = (np.random.default_rng(0).standard_normal(300_000) * 1000).astype(dtype)

@@ -22,7 +22,7 @@ from tinytrace.primitives.shaping import transpose_p
 from tinytrace.primitives.slicing import slice_p
 from tinytrace.primitives.sorting import sort_p
 
-SHORTEST = 4096
+SHORTEST = 512
 """Shorter lines are sorted."""
 PART = 16
 """What is read has to lie within one of so many parts of a line."""
