@@ -74,6 +74,13 @@ def script(path: os.PathLike[str], text: str) -> str:
 
 def in_child(action: Callable[[], object]) -> tuple[int, str]:
     """Run an action in a forked child; its exit code (0: fine, 1: it raised, -14: over 20 s) and what it returned."""
+    return begin_child(action)()
+
+
+def begin_child(action: Callable[[], object]) -> Callable[[], tuple[int, str]]:
+    """Fork a child for an action; what waits for it."""
+    # Children of one test begin in one thread: under gcc 12's address sanitizer, which locks its list of threads while
+    # one begins and unlocks it in no child, a child that is forked meanwhile waits for ever when it begins one itself.
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks beside threads: our subject
@@ -88,10 +95,14 @@ def in_child(action: Callable[[], object]) -> tuple[int, str]:
             os.write(writer, repr(error).encode())
         finally:
             os._exit(status)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     os.close(writer)
-    with open(reader, "rb", buffering=0) as file:  # the pipe may have no end: other children inherit it
-        return status, file.read(65536).decode() if select.select([file], [], [], 0)[0] else ""
+
+    def wait() -> tuple[int, str]:
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        with open(reader, "rb", buffering=0) as file:  # the pipe may have no end: other children inherit it
+            return status, file.read(65536).decode() if select.select([file], [], [], 0)[0] else ""
+
+    return wait
 
 
 def has_ended(pid: int) -> bool:

@@ -16,7 +16,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tests.runtime.programs import in_child
+from tests.runtime.programs import begin_child, in_child
 from tinytrace import util
 from tinytrace.runtime.folders import Folder
 from tinytrace.runtime.ladder import stats
@@ -187,14 +187,8 @@ def test_many_children_at_once():
     """As a data loader has them: all forked before any of them has finished."""
     compiled = jax.jit(rows)
     here = digest(compiled(X))
-    answers: list[tuple[int, str]] = []
-    threads = [threading.Thread(target=lambda: answers.append(in_child(lambda: digest(compiled(X)))))
-               for _ in range(2 * (os.cpu_count() or 1))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == [(0, here)] * len(threads)
+    waits = [begin_child(lambda: digest(compiled(X))) for _ in range(2 * (os.cpu_count() or 1))]
+    assert [wait() for wait in waits] == [(0, here)] * len(waits)
 
 
 def test_a_child_that_is_forked_while_a_file_is_written_writes_the_same_bytes(tmp_path, monkeypatch):

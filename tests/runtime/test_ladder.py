@@ -13,7 +13,7 @@ import time
 import pytest
 
 import tinytrace as jax
-from tests.runtime.programs import adder, answer, expected, has_ended, in_child, program, script
+from tests.runtime.programs import adder, answer, begin_child, expected, has_ended, in_child, program, script
 from tinytrace.config import config, enable_x64
 from tinytrace.runtime import discovery, ladder
 from tinytrace.runtime.executable import Executable
@@ -450,12 +450,7 @@ def test_without_locks_the_first_rename_wins(monkeypatch, store_folder):
 
     load(adder(0))
     forget()
-    answers: list[tuple[int, str]] = []
-    threads = [threading.Thread(target=lambda: answers.append(in_child(compile_slowly))) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == [(0, "(True, 1)")] * 2
+    waits = [begin_child(compile_slowly) for _ in range(2)]
+    assert [wait() for wait in waits] == [(0, "(True, 1)")] * 2
     assert len(entry_folders(store_folder)) == 2
     assert not left_over(store_folder)

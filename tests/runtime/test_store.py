@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from tests.runtime.programs import in_child
+from tests.runtime.programs import begin_child, in_child
 from tinytrace.config import config
 from tinytrace.runtime import locks
 from tinytrace.runtime.keys import ArtifactKey
@@ -242,15 +242,12 @@ def test_a_lock_keeps_other_processes_out(store, store_folder):
             return time.monotonic()
 
     with store.compiling(key(1)):
-        answers: list[tuple[int, str]] = []
-        waiting = threading.Thread(target=lambda: answers.append(in_child(enter)))
-        waiting.start()
+        wait = begin_child(enter)
         with store.compiling(key(2)):
             pass
         time.sleep(0.2)
         left = time.monotonic()
-    waiting.join()
-    ((status, entered),) = answers
+    status, entered = wait()
     assert status == 0
     assert float(entered) >= left
     assert not os.listdir(os.path.join(store.root, "locks"))
@@ -339,8 +336,7 @@ def test_a_holder_that_stands_still_is_not_waited_for(store, monkeypatch):
             os.write(writer, b"%d" % os.getpid())
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    thread = threading.Thread(target=in_child, args=(stop,))
-    thread.start()
+    wait = begin_child(stop)
     holder = int(os.read(reader, 20))
     start = time.monotonic()
     with store.compiling(key(1)) as turn:
@@ -348,7 +344,7 @@ def test_a_holder_that_stands_still_is_not_waited_for(store, monkeypatch):
         turn.beat()
     assert os.path.exists(os.path.join(store.root, "locks", key(1).digest))  # it is still the holder's
     os.kill(holder, signal.SIGCONT)
-    thread.join()
+    wait()
     os.close(reader)
     os.close(writer)
 
