@@ -18,7 +18,8 @@
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, UNPACKED = 786432 };
 enum { LINE = 64, TOGETHER = 16, PANEL = 64, STRIP_ROWS_4 = 14, STRIP_ROWS_3 = 6, FEW_ROWS = 32, TERMS_AHEAD = 8,
-       FIRST_LEVEL = 1 << 15, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26 };
+       FIRST_LEVEL = 1 << 15, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26, BAND_ROWS = 16, MOST_BANDS = 128,
+       BAND_WORK = 1 << 20 };
 
 /* Does the BLAS multiply small matrices as they lie, with AVX-512? Is our own kernel faster at large ones (as with
    OpenBLAS 0.3.34 on a Cascade Lake, where it reaches 70 % of what a core can do, our kernel 80)? */
