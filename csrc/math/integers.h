@@ -164,7 +164,8 @@ static inline int64_t tt_rem_by_i64(int64_t x, int64_t y, uint64_t reciprocal) {
 
 /* tt: tt_shl_u8; needs:  */
 /* Of 8 and 16 bits: by the powers of two in a distance, one after the other. Without AVX-512 vectors of such elements are
-   shifted by one distance for all, and gcc, which narrows shifts, finds none for a loop over distances in 32 bits. */
+   shifted by one distance for all, and gcc, which narrows shifts, finds none for a loop over distances in 32 bits. With
+   AVX-512, which shifts 16 bits, gcc finds wide ones where it does not see that distances are small. */
 static inline uint8_t tt_shl_u8(uint8_t x, uint8_t distance) {
     x = (uint8_t)(distance & 4 ? x << 4 : x);
     x = (uint8_t)(distance & 2 ? x << 2 : x);
@@ -174,10 +175,14 @@ static inline uint8_t tt_shl_u8(uint8_t x, uint8_t distance) {
 
 /* tt: tt_shl_u16; needs:  */
 static inline uint16_t tt_shl_u16(uint16_t x, uint16_t distance) {
+#if defined(__AVX512BW__)
+    x = (uint16_t)(x << (distance & 15));
+#else
     x = (uint16_t)(distance & 8 ? x << 8 : x);
     x = (uint16_t)(distance & 4 ? x << 4 : x);
     x = (uint16_t)(distance & 2 ? x << 2 : x);
     x = (uint16_t)(distance & 1 ? x << 1 : x);
+#endif
     return distance < 16 ? x : 0;
 }
 
@@ -201,9 +206,13 @@ static inline uint16_t tt_shr_u16(uint16_t x, uint16_t distance) {
 /* tt: tt_sar_i8; needs:  */
 static inline int8_t tt_sar_i8(int8_t x, int8_t distance) {
     int8_t by = distance < 0 || distance > 7 ? 7 : distance;
+#if defined(__AVX512BW__)
+    return (int8_t)(x >> (by & 7));
+#else
     x = (int8_t)(by & 4 ? x >> 4 : x);
     x = (int8_t)(by & 2 ? x >> 2 : x);
     return (int8_t)(by & 1 ? x >> 1 : x);
+#endif
 }
 
 /* tt: tt_sar_i16; needs:  */
@@ -219,7 +228,7 @@ static inline int16_t tt_sar_i16(int16_t x, int16_t distance) {
 /* Shifts take the width of the type (8, 16 or 32): distances outside [0, width) leave no bit of the number, only its
    sign where `sar` (shift arithmetic right) keeps that. */
 static inline int32_t tt_shl_i32(int32_t x, int32_t distance, uint32_t width) {
-#if defined(__x86_64__) && !defined(__AVX512BW__)
+#if defined(__x86_64__)
     if (width == 8) return (int8_t)tt_shl_u8((uint8_t)x, (uint8_t)distance);
     if (width == 16) return (int16_t)tt_shl_u16((uint16_t)x, (uint16_t)distance);
 #endif
@@ -229,7 +238,7 @@ static inline int32_t tt_shl_i32(int32_t x, int32_t distance, uint32_t width) {
 
 /* tt: tt_shl_u32; needs: tt_shl_u8, tt_shl_u16 */
 static inline uint32_t tt_shl_u32(uint32_t x, uint32_t distance, uint32_t width) {
-#if defined(__x86_64__) && !defined(__AVX512BW__)
+#if defined(__x86_64__)
     if (width == 8) return tt_shl_u8((uint8_t)x, (uint8_t)distance);
     if (width == 16) return tt_shl_u16((uint16_t)x, (uint16_t)distance);
 #endif
@@ -267,8 +276,10 @@ static inline uint64_t tt_shr_u64(uint64_t x, uint64_t distance, uint64_t width)
 
 /* tt: tt_sar_i32; needs: tt_sar_i8, tt_sar_i16 */
 static inline int32_t tt_sar_i32(int32_t x, int32_t distance, uint32_t width) {
-#if defined(__x86_64__) && !defined(__AVX512BW__)
+#if defined(__x86_64__)
     if (width == 8) return tt_sar_i8((int8_t)x, (int8_t)distance);
+#endif
+#if defined(__x86_64__) && !defined(__AVX512BW__)
     if (width == 16) return tt_sar_i16((int16_t)x, (int16_t)distance);
 #endif
     return x >> ((uint32_t)distance < width ? distance : 31);
