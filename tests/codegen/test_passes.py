@@ -44,6 +44,7 @@ from tinytrace.codegen.passes import (
     short_sums,
     streaming_stores,
     streams,
+    strip_places,
     strips,
     threads,
     tiling,
@@ -81,6 +82,7 @@ def small(monkeypatch):
         (narrow_gathers, "FEWEST", 4), (narrow_gathers, "LONGEST", 8), (narrow_gathers, "WORTH", 1),
         (backward_reads, "FEWEST", 4), (backward_reads, "LONGEST", 8),
         (complex_dots, "FEWEST", 4), (near_positions, "BLOCKS", {1: 16, 2: 16}), (near_positions, "FEWEST", 4),
+        (strip_places, "FEWEST", 16), (strip_places, "SHORT", 8),
         (parallel_folds, "FEWEST", 4), (parallel_folds, "ALIGNED", 1), (repeated_divisors, "FEWEST", 4),
         (short_sums, "BLOCKS", {"bool": 16, "int8": 16, "uint8": 32}), (short_sums, "FEWEST", 4),
     ]:  # fmt: skip
@@ -122,6 +124,7 @@ PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in 
     "a divisor": (lambda x, y: x // y[2] + x % y[3], golden.i32(30), golden.i32(5)),
     "powers": (lambda x: jnp.vander(x, 6), golden.i32(100)),
     "a place in chunks": (lambda x: jnp.argmax(x), f32(300_000)),
+    "places in rows": (lambda x: jnp.argmin(x, 1), f32(3, 50)),
     "a product of complex numbers": (jnp.prod, jax.ShapeDtypeStruct((200,), np.complex64)),
     "a place among bytes": (lambda x: jnp.argmin(x * 2), jax.ShapeDtypeStruct((50,), np.int8)),
     "a count": (jnp.count_nonzero, jax.ShapeDtypeStruct((50,), np.int8)),

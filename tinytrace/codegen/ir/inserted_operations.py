@@ -156,6 +156,11 @@ def position_of(dtype: DType, positions: DType, propagates: bool) -> Operation:
                      lambda x, extreme, position, none: np.where((x == extreme) | (x != x), position, none))
 
 
+def is_search(value: Node) -> bool:
+    """Does a loop that folds `value` look for the place of an extreme?"""
+    return value.op == "apply" and value.args[0].name == "position_of"
+
+
 # --- folds -------------------------------------------------------------------------------------------------------
 
 @functools.cache

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tinytrace.codegen.ir.arithmetic import compare, index_of
+from tinytrace.codegen.ir.inserted_operations import is_search
 from tinytrace.codegen.ir.kernel import Kernel, Nest, Renamed, inner_programs, with_programs
 from tinytrace.codegen.ir.nodes import Node, apply, literal, load, number, value_of, walk
 from tinytrace.codegen.ir.statements import Buffer, Combine, Declare, For, Stmt, Store, When, with_body
@@ -74,12 +75,12 @@ def _extremes(loop: For) -> Iterator[Extreme]:
              if isinstance(stmt, Combine) and isinstance(stmt.place, Node)}
     for stmt in loop.body:
         if isinstance(stmt, Store) and isinstance(stmt.place, tuple) and stmt.place[1] is loop.axis:
-            fold = _extreme_of(stmt.value, folds)
+            fold = extreme_of(stmt.value, folds)
             if fold is not None:
                 yield Extreme(loop.axis, fold.value, fold.op, stmt.place[0])
 
 
-def _extreme_of(value: Node, folds: dict[Node, Combine]) -> Combine | None:
+def extreme_of(value: Node, folds: dict[Node, Combine]) -> Combine | None:
     """Return the fold that gives `value`, which of floats is NaN where an element is; None for other values."""
     flag = None
     if value.op == "apply" and value.args[0].name == "select":
@@ -99,7 +100,7 @@ def _guarded(loop: For, before: Nest, found: Sequence[Extreme]) -> For:
     start, search, end = loop.body
     if not (isinstance(start, Declare) and isinstance(search, For) and search.simd and isinstance(end, Store)
             and len(search.body) == 1 and isinstance(fold := search.body[0], Combine) and fold.op == "min"
-            and fold.place is start.local and fold.value.op == "apply" and fold.value.args[0].name == "position_of"):
+            and fold.place is start.local and is_search(fold.value)):
         return loop
     operation, x, extreme, position, none = fold.value.args
     for chunks in found:
@@ -119,6 +120,6 @@ def _is_total(extreme: Node, chunks: Extreme, before: Nest) -> bool:
     folds = {fold.place: fold for loop in before.body if isinstance(loop, For) and loop.simd
              for fold in loop.body if isinstance(fold, Combine) and isinstance(fold.place, Node)}
     named = [stmt.value for stmt in before.body if isinstance(stmt, Declare) and stmt.fixed and stmt.local is extreme]
-    fold = _extreme_of(named[0] if named else extreme, folds)
+    fold = extreme_of(named[0] if named else extreme, folds)
     return fold is not None and fold.op == chunks.op and fold.value.op == "load" \
         and fold.value.args[0] is chunks.partials

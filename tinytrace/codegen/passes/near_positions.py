@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import compare, constant_of, index_of, linear, terms_of, where
-from tinytrace.codegen.ir.inserted_operations import position_of
+from tinytrace.codegen.ir.inserted_operations import is_search, position_of
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, apply, axis, cast, literal, local, number, value_of
 from tinytrace.codegen.ir.programs import map_bodies
@@ -79,7 +79,7 @@ def _first_place(loop: For) -> Combine | None:
         return None
     fold, = folds
     if not (isinstance(fold, Combine) and fold.op == "min" and isinstance(fold.place, Node)
-            and fold.value.op == "apply" and fold.value.args[0].name == "position_of"):
+            and is_search(fold.value)):
         return None
     _, x, extreme, position, none = fold.value.args
     is_narrow = isinstance(x.dtype, np.dtype) and x.dtype.kind in "biu" and x.dtype.itemsize in BLOCKS

@@ -14,6 +14,7 @@ from dataclasses import field
 from typing import TypeAlias
 
 from tinytrace.codegen.ir.arithmetic import rebuild
+from tinytrace.codegen.ir.inserted_operations import is_search
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, own_by, rewrite, walk
 from tinytrace.codegen.ir.reductions import accumulator_type
 from tinytrace.codegen.plan.directions import Ways, crosses, turns, ways
@@ -231,8 +232,7 @@ class Grouping:
         around = len(group.stages) > 1 and not group.outer  # then the second stage is for sums around totals alone
         for k in range(first, 1 if around else len(group.stages)):
             if _same_loops(group.stages[k][0], root):
-                multi = len(group.stages) > 1
-                return (outer, k) if not multi or outer == group.outer or pays(group.stages, outer) else None
+                return (outer, k) if not group.stages[1:] or outer == group.outer or pays(group.stages, outer) else None
         if root.domain and not pays([*group.stages, [root]], outer):
             return None
         is_long = len(group.stages) >= MOST_STAGES or (root.is_product and any(r.is_product for r in group.roots))
@@ -275,8 +275,7 @@ class Grouping:
     def _shared_loops(self, root: Root, group: Group) -> tuple[int, int]:
         """Return how many outer loops the two may share, and the first stage in which all that is read is there."""
         outer = min(group.outer, root.free)
-        example = group.stages[0][0].domain
-        outer = next((k for k in range(outer) if example[k] != root.domain[k]), outer)
+        outer = next((k for k in range(outer) if group.stages[0][0].domain[k] != root.domain[k]), outer)
         first = 0
         for v, index in root.reads:
             maker, stage = self.home[v]
@@ -316,6 +315,6 @@ def _same_loops(a: Root, b: Root) -> bool:
 
 def pays(stages: Sequence[Stage], outer: int) -> bool:
     """Is it worth while to run all of these stages in each iteration of the outer loops, not one after the other?"""
-    iterations = math.prod(stages[0][0].domain[:outer])
-    touched = sum(math.prod(stage[0].domain[outer:]) * 4 * len(stage) for stage in stages)
-    return outer > 0 and iterations >= FEWEST_ITERATIONS and touched <= ROW_BYTES
+    readers = [stage for stage in stages if not is_search(stage[0].value)]  # that looks at a part of a row again
+    touched = sum(math.prod(stage[0].domain[outer:]) * 4 * len(stage) for stage in readers) if readers[1:] else 0
+    return outer > 0 and math.prod(stages[0][0].domain[:outer]) >= FEWEST_ITERATIONS and touched <= ROW_BYTES
