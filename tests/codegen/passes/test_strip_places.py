@@ -43,11 +43,19 @@ def test_the_first_of_equals_is_found_wherever_it_lies(function, sign, dtype, n)
         np.testing.assert_array_equal(found, getattr(np, function.__name__)(x, 1))
 
 
-@pytest.mark.parametrize(("function", "at"), [
-    (lambda x: x.argmax(1), 1), (lambda x: jnp.exp(x * 2 - 1).argmin(1), 1), (lambda x: x.T.argmax(0), 0),
-    (jax.vmap(lambda row: row[jnp.argmax(row)]), 1)])
-def test_strips_with_another_extreme_are_not_looked_at(function, at):
+@pytest.mark.parametrize("function", [
+    lambda x: x.argmax(1), lambda x: jnp.exp(x * 2 - 1).argmin(1), lambda x: x.T.argmax(0), jnp.argmax,
+    jax.vmap(lambda row: row[jnp.argmax(row)])])
+def test_strips_with_another_extreme_are_not_looked_at(function):
     assert ROWS in text_of(function)
+
+
+@pytest.mark.parametrize("n", [FEWEST, 5000, 100_003])
+def test_whole_arrays_are_searched_so_too(n):
+    for row in rows_of(n, "float32", 1):
+        assert jax.jit(jnp.argmax)(row) == np.argmax(row)
+    kernels = jax.jit(jnp.argmax).lower(jax.ShapeDtypeStruct((n,), np.float32)).kernels
+    assert str(kernels).count("argmax") == 1, "the fold and the search are one kernel"
 
 
 @pytest.mark.parametrize("function", [

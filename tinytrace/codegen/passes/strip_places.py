@@ -1,4 +1,4 @@
-"""The place of an extreme of a long row is searched in the first strip of which it is the extreme.
+"""The place of an extreme is searched in the first strip, of a long row or a whole array, of which it is the extreme.
 
     for i < 1024: c = max(c, a[i])
     for i < 1024: b = min(b, a[i] == c ? i : none)
@@ -22,7 +22,7 @@ import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import compare, constant_of, index_of, linear, maximum, minimum
 from tinytrace.codegen.ir.inserted_operations import is_search, position_of
-from tinytrace.codegen.ir.kernel import Kernel
+from tinytrace.codegen.ir.kernel import Kernel, Nest, Renamed, inner_programs, with_programs
 from tinytrace.codegen.ir.nodes import Node, apply, axis, cast, literal, load, local, number, walk
 from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
@@ -43,7 +43,7 @@ from tinytrace.codegen.passes.chunk_places import extreme_of
 from tinytrace.codegen.passes.near_positions import BLOCKS
 from tinytrace.codegen.passes.strips import without_variables
 from tinytrace.core.dtypes import INT32, element_size, is_float, is_half, is_integer
-from tinytrace.records import NamedTuple
+from tinytrace.records import NamedTuple, replace
 
 FEWEST = 512
 """Elements of a row, at least."""
@@ -69,7 +69,31 @@ class Search(NamedTuple):
 
 def search_in_strips(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program that looks for the places of extremes of long rows where they are."""
-    return map_bodies(kernels, _body, keep_titles=True, about=lambda found: "cast" in found.operators)
+    return map_bodies(_joined(kernels), _body, keep_titles=True, about=lambda found: "cast" in found.operators)
+
+
+def _joined(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return a program in which the search of a whole array is in one nest with the fold to what it looks for."""
+    result: list[Kernel] = []
+    for kernel in kernels:
+        before = result[-1] if result else None
+        if not isinstance(kernel, Nest):
+            kernel = with_programs(kernel, [_joined(program) for program in inner_programs(kernel)])
+        elif isinstance(before, Nest) and _follows(before, kernel):
+            equations = (*before.equations, *(eqn for eqn in kernel.equations if eqn not in before.equations))
+            kernel = replace(kernel, body=[*before.body, *kernel.body], equations=equations, heading="",
+                             eqns=before.eqns | kernel.eqns, saved=before.saved + kernel.saved)
+            result.pop()
+        result.append(kernel)
+    return result
+
+
+def _follows(before: Nest, nest: Nest) -> bool:
+    """Does a nest search what the one before it folds?"""
+    if isinstance(before.body, Renamed) or isinstance(nest.body, Renamed) or "cast" not in nest.contents.operators:
+        return False
+    body = [*before.body, *nest.body]
+    return any(_search(body, k) is not None for k in range(len(before.body), len(body)))
 
 
 def _body(body: Sequence[Stmt]) -> list[Stmt]:
