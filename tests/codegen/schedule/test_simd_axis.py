@@ -1,4 +1,4 @@
-"""What every row of a result reads at a distance is packed once, if it is there in any case."""
+"""What every row of a result reads at a distance is packed once, or for each product of a stack, if it is there."""
 import numpy as np
 import pytest
 
@@ -70,3 +70,35 @@ def test_the_gradient_of_a_kernel_for_each_channel():
     x, g = (np.random.default_rng(k).standard_normal((3, 7 + k, 7 + k, 16)).astype(np.float32) for k in (1, 0))
     by_fold, by_hand = jax.jit(kernel_of_each_channel)(x, g)
     np.testing.assert_allclose(by_fold, by_hand, rtol=1e-4, atol=1e-4)
+
+
+def scores(x, y):
+    return jnp.einsum("...ij,...kj->...ik", x, y)
+
+
+@pytest.mark.parametrize(("shapes", "is_packed"), [
+    ([(5, 8, 8), (5, 8, 8)], True), ([(5, 9, 16), (5, 8, 16)], True), ([(2, 3, 8, 12), (2, 3, 5, 12)], True),
+    ([(1, 8, 8), (1, 8, 8)], False), ([(5, 4, 8), (5, 8, 8)], False), ([(5, 8, 8), (5, 3, 8)], False)])
+def test_small_matrices_of_a_stack_are_turned_once_for_each_product(shapes, is_packed):
+    x, y = (np.random.default_rng(k).integers(-9, 9, shape).astype(np.float32) for k, shape in enumerate(shapes))
+    assert ("_of_" in jax.jit(scores).lower(x, y).as_text()) == is_packed
+    np.testing.assert_array_equal(jax.jit(scores)(x, y), np.einsum("...ij,...kj->...ik", x, y))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "int8", "complex64", "float16", "bool"])
+def test_they_have_any_type(dtype):
+    with jax.enable_x64(True):
+        x, y = np.random.default_rng(0).integers(0, 3, (2, 6, 8, 8)).astype(dtype)
+        expected = np.einsum("...ij,...kj->...ik", x, y)
+        np.testing.assert_array_equal(jax.jit(scores)(x, y), expected)
+
+
+def test_what_follows_such_a_product_is_in_its_loop():
+    def attention(q, k, v):
+        return jax.nn.softmax(scores(q, k)) @ v
+
+    q, k, v = np.random.default_rng(1).standard_normal((3, 50, 8, 8)).astype(np.float32)
+    s = np.einsum("bij,bkj->bik", q, k)
+    weights = np.exp(s - s.max(-1, keepdims=True))
+    expected = weights / weights.sum(-1, keepdims=True) @ v
+    np.testing.assert_allclose(jax.jit(attention)(q, k, v), expected, rtol=2e-5, atol=2e-6)

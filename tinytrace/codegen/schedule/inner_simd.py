@@ -16,7 +16,7 @@ from tinytrace.codegen.ir.nodes import Node, axis, local, number, walk
 from tinytrace.codegen.ir.reductions import fold_of
 from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive, Row, Stmt, Store
 from tinytrace.codegen.schedule.lane_simd import LaneSimd
-from tinytrace.codegen.schedule.simd_axis import lanes_pay, packed, packed_rows
+from tinytrace.codegen.schedule.simd_axis import batches, lanes_pay, packed, packed_rows
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, folds, replace, result_of, start_of, variable
 from tinytrace.core.dtypes import is_complex, is_float
 from tinytrace.records import replace as replaced
@@ -79,10 +79,13 @@ class InnerSimd:
                 or depth == len(stage.inner):
             return []
         part = StagePlan(stage.inner[depth:], [replaced(task, depth=0, remembered=False) for task in stage.tasks])
-        if not lanes_pay(whole, [part]):
+        shared = len(self.outer)  # what is packed for fewer of them than all would be between these loops
+        around = batches(whole, [part])[:shared] if len(batches(whole, [part])) >= shared else []
+        if not lanes_pay(whole, [part], around):
             return []
-        copies += packed(whole, [part])
-        return LaneSimd(stage.inner[:depth], [part], self.outer).statements()
+        own = packed(whole, [part], around)
+        copies += [] if around else own
+        return [*(own if around else []), *LaneSimd(stage.inner[:depth], [part], self.outer).statements()]
 
     def _stage(self, stage: StagePlan, depth: int, into: Into = itself) -> list[Stmt]:
         """Return the loops over `stage.inner[depth:]`; `into` says which variables are folded into."""

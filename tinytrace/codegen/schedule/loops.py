@@ -14,7 +14,7 @@ from tinytrace.codegen.schedule.collapse import can_merge, merged, split_loops
 from tinytrace.codegen.schedule.column_folds import fold_columns
 from tinytrace.codegen.schedule.inner_simd import BLOCK, MANY_BLOCKS, InnerSimd
 from tinytrace.codegen.schedule.lane_simd import are_short_rows
-from tinytrace.codegen.schedule.simd_axis import lanes_last, lanes_pay, packed
+from tinytrace.codegen.schedule.simd_axis import batches, lanes_last, lanes_pay, with_packed
 from tinytrace.codegen.schedule.split_reduction import SplitReduction
 from tinytrace.codegen.schedule.split_scan import SplitScan, can_split_scan
 from tinytrace.codegen.schedule.tasks import StagePlan, computed, replace
@@ -42,8 +42,7 @@ class GroupLoops:
         self._merge_loops()
         self.outer = lanes_last(self.outer, self.stages)
         if self._prefers_lane_simd():
-            copies = packed(self.outer, self.stages)
-            return [*copies, *fold_columns(self.outer, self.stages)]
+            return with_packed(self.outer, self.stages, fold_columns)
         if not self.outer and self.stages[0].inner:
             return self._fold_of_everything(self.stages[0])
         return _inner_simd(self.outer, self.stages)
@@ -94,7 +93,8 @@ class GroupLoops:
         tasks = [task for stage in self.stages for task in stage.tasks]
         if any((task.remembered and task.depth) or any(b.space == "row" for b, _ in task.targets) for task in tasks):
             return are_short_rows(self.outer, self.stages)  # a row per lane is needed
-        return are_short_rows(self.outer, self.stages) or lanes_pay(self.outer, self.stages)
+        around = batches(self.outer, self.stages)
+        return are_short_rows(self.outer, self.stages) or lanes_pay(self.outer, self.stages, around)
 
 
 def _inner_simd(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:

@@ -2,16 +2,18 @@
 
 A vector load wants neighbours in memory. Loads that jump are counted for both choices, those that jump far twice: where
 places are at most four apart a vector's elements are in few vectors; one that is needed again and
-again, for every iteration of other loops, may jump once more and be copied before into the order in which it is read.
+again, for every iteration of other loops, may jump once more and be copied before into the order in which it is read:
+before all loops, or for each product of a stack onto the stack of its thread.
 """
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.ir.arithmetic import flat_offset, stride_along
-from tinytrace.codegen.ir.nodes import Node, load, walk
-from tinytrace.codegen.ir.statements import Buffer, Stmt
+from tinytrace.codegen.ir.nodes import Node, load, number, walk
+from tinytrace.codegen.ir.statements import Buffer, For, Row, Stmt
 from tinytrace.codegen.schedule.copies import loops_that_store
 from tinytrace.codegen.schedule.tasks import StagePlan, computed, replace
 
@@ -19,6 +21,8 @@ FEWEST_USES = 8
 """Operands that are read in at least so many iterations of other loops are worth packing."""
 MOST_PACKED = 1 << 16
 """Elements of a packed operand: it stays in a core's cache."""
+MOST_ON_STACK = 1 << 12
+"""The same of one that is packed for each product of a stack."""
 SHORT_FOLD = 128
 """Folding fewer elements than this side by side leaves more work to the end of the fold than to the fold."""
 NEAR, FAR = 1, 2
@@ -28,23 +32,30 @@ FEW_PLACES = 4
 FEWEST_LANES = 16
 """Lanes that are no more than a choice: where the fold itself reads neighbours, fewer results are not worth them."""
 
+FEWEST_LANES_OF_BATCHES = 4
+"""The same of products in a stack, where each result's fold would end in so many steps."""
 
-def lanes_pay(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
-    """Are loops better vectorised along the last of `outer` than along the innermost of each stage?"""
+
+def lanes_pay(outer: Sequence[Node], stages: Sequence[StagePlan], around: Sequence[Node]) -> bool:
+    """Are loops better vectorised along the last of `outer` than along the innermost of each stage?
+
+    around: the first of `outer`, in each iteration of which operands may be packed anew; see `batches`.
+    """
     lane = outer[-1]
     inner_jumps = lane_jumps = 0
     for stage in stages:
         for node in _inner_loads(stage):
             inner_jumps += _jumps(node, stage.inner[-1])
-            lane_jumps += 0 if _is_packable(node, outer, stage) else _jumps(node, lane)
+            lane_jumps += 0 if _is_packable(node, outer, stage, around) else _jumps(node, lane)
     if any(task.root.running for stage in stages for task in stage.tasks):
         return not lane_jumps  # folds one after the other wait for each other
     if lane_jumps or lane_jumps < inner_jumps:
         return lane_jumps < inner_jumps
     short = max(stage.inner[-1].args[1] for stage in stages if stage.inner) < SHORT_FOLD
-    again = any((short and _is_packable(node, outer, stage)) or _slides(node, lane, stage)
-                for stage in stages for node in _inner_loads(stage))
-    return again and lane.args[1] >= FEWEST_LANES
+    loads = [(node, stage) for stage in stages for node in _inner_loads(stage)]
+    if short and any(_is_packable(node, outer, stage, around) for node, stage in loads):
+        return bool(lane.args[1] >= (FEWEST_LANES_OF_BATCHES if around else FEWEST_LANES))
+    return lane.args[1] >= FEWEST_LANES and any(_slides(node, lane, stage) for node, stage in loads)
 
 
 def lanes_last(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Node]:
@@ -66,22 +77,47 @@ def lanes_last(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Node]
     return as_it_is if len(side_by_side) != 1 else [*(a for a in outer if a is not side_by_side[0]), *side_by_side]
 
 
-def packed(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
-    """Let `stages` read packed operands where that helps; Returns the loops that pack them."""
+def with_packed(outer: Sequence[Node], stages: Sequence[StagePlan],
+                loops: Callable[[Sequence[Node], Sequence[StagePlan]], list[Stmt]]) -> list[Stmt]:
+    """Return the `loops` of `stages`, which read packed operands where that helps, after those that pack them."""
+    around = batches(outer, stages)
+    body = packed(outer, stages, around)
+    if not body:
+        return loops(outer, stages)
+    body += loops(outer[len(around):], stages)
+    for a in reversed(around):
+        body = [For(a, number(0), number(a.args[1]), body, independent=True)]
+    return body
+
+
+def packed(outer: Sequence[Node], stages: Sequence[StagePlan], around: Sequence[Node]) -> list[Stmt]:
+    """Let `stages` read packed operands; Returns the loops that pack them, inside of the loops `around` them."""
     copies: list[Stmt] = []
     lane = outer[-1]
     for stage in stages:
         changed: dict[Node, Node] = {}
         for node in _inner_loads(stage):
-            if _jumps(node, lane) and _is_packable(node, outer, stage):
+            if _jumps(node, lane) and _is_packable(node, outer, stage, around):
                 source: Buffer = node.args[0]
                 axes = (*(a for a in stage.inner if a in node.axes), *([lane] if lane in node.axes else []))
                 name = f"{stage.tasks[0].name}_of_{source.name}" + (f"_{len(copies)}" if copies else "")
-                array = Buffer(name, tuple(a.args[1] for a in axes), source.dtype, "workspace")
+                array = Buffer(name, tuple(a.args[1] for a in axes), source.dtype, "row" if around else "workspace")
+                copies += [Row(array)] if around else []
                 copies += loops_that_store(node, axes, array)
                 changed[node] = load(array, flat_offset(axes, array.shape), source.dtype)
         replace([stage], changed)
     return copies
+
+
+def batches(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Node]:
+    """Return the first of `outer` along which all that folds repeat is another for each iteration: a stack of products.
+
+    What each of these packs is on the stack, for they may run on several threads.
+    """
+    loads = [node for stage in stages for node in _inner_loads(stage)]
+    if not all(stage.inner for stage in stages) or any(task.depth for stage in stages for task in stage.tasks):
+        return []
+    return list(itertools.takewhile(lambda a: all(a in node.axes for node in loads), outer[:-2]))
 
 
 def packed_rows(outer: Sequence[Node], stages: Sequence[StagePlan]) -> list[Stmt]:
@@ -119,15 +155,15 @@ def _jumps(node: Node, a: Node) -> int:
     return NEAR if stride is not None and abs(stride) <= FEW_PLACES else FAR
 
 
-def _is_packable(node: Node, outer: Sequence[Node], stage: StagePlan) -> bool:
-    """Does a load depend on the lane and the inner loops alone, and do the others read it often?
+def _is_packable(node: Node, outer: Sequence[Node], stage: StagePlan, around: Sequence[Node]) -> bool:
+    """Does a load depend on the lane, the inner loops and those `around` alone, and do the others read it often?
 
     A choice may guard a load that lies outside of its array, and copies ask nobody: it is read for certain.
     """
     own = {outer[-1], *stage.inner}
-    uses = math.prod(a.args[1] for a in outer[:-1])
-    size = math.prod(a.args[1] for a in node.axes)
-    return node.axes <= own and uses >= FEWEST_USES and size <= MOST_PACKED and node.args[0].space != "row" \
+    uses = math.prod(a.args[1] for a in outer[len(around):-1])
+    size, most = math.prod(a.args[1] for a in node.axes & own), MOST_ON_STACK if around else MOST_PACKED
+    return node.axes <= own | {*around} and uses >= FEWEST_USES and size <= most and node.args[0].space != "row" \
         and node in walk(computed([stage]), certain=True)
 
 
