@@ -92,18 +92,24 @@ static int descend(int depth) {
 
 /* --- taken apart --------------------------------------------------------------------------------------------------- */
 
-/* The values of a dict by its sorted keys, which are the data; NULL, perhaps with an error, where it has no such order. */
-static PyObject *values_by_keys(PyObject *tree, PyObject **data) {
-    PyObject *keys = PyDict_Keys(tree), *sorted = NULL, *values = NULL;
-    if (keys && (PyList_GET_SIZE(keys) < 2 || PyList_Sort(keys) == 0) && (sorted = PyList_AsTuple(keys)))
-        values = PyTuple_New(PyTuple_GET_SIZE(sorted));
-    for (Py_ssize_t i = 0; values && i < PyTuple_GET_SIZE(sorted); i++) {
-        PyObject *value = PyDict_GetItemWithError(tree, PyTuple_GET_ITEM(sorted, i));
+/* The values of a dict by some keys, as a tuple; NULL, perhaps with an error, where it lacks one. */
+static PyObject *values_at(PyObject *dict, PyObject *keys) {
+    PyObject *values = PyTuple_New(PyTuple_GET_SIZE(keys));
+    for (Py_ssize_t i = 0; values && i < PyTuple_GET_SIZE(keys); i++) {
+        PyObject *value = PyDict_GetItemWithError(dict, PyTuple_GET_ITEM(keys, i));
         if (value)
             PyTuple_SET_ITEM(values, i, Py_NewRef(value));
         else
             Py_CLEAR(values);
     }
+    return values;
+}
+
+/* The same by its sorted keys, which are the data; NULL, perhaps with an error, where it has no such order. */
+static PyObject *values_by_keys(PyObject *tree, PyObject **data) {
+    PyObject *keys = PyDict_Keys(tree), *sorted = NULL, *values = NULL;
+    if (keys && (PyList_GET_SIZE(keys) < 2 || PyList_Sort(keys) == 0) && (sorted = PyList_AsTuple(keys)))
+        values = values_at(tree, sorted);
     Py_XDECREF(keys);
     if (values)
         *data = sorted;
@@ -325,15 +331,7 @@ PyObject *built(PyObject *module, PyObject *const *args, Py_ssize_t n) {
 static PyObject *values_of(PyObject *keys, PyObject *dict) {
     if (!PyDict_CheckExact(dict) || !PyTuple_CheckExact(keys) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys))
         return NULL;
-    PyObject *values = PyTuple_New(PyTuple_GET_SIZE(keys));
-    for (Py_ssize_t i = 0; values && i < PyTuple_GET_SIZE(keys); i++) {
-        PyObject *value = PyDict_GetItemWithError(dict, PyTuple_GET_ITEM(keys, i));
-        if (value)
-            PyTuple_SET_ITEM(values, i, Py_NewRef(value));
-        else
-            Py_CLEAR(values);
-    }
-    return values;
+    return values_at(dict, keys);
 }
 
 /* The children of a tree that is a node like that of a structure; who does not fit is told so by the kind. */

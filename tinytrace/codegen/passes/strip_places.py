@@ -24,7 +24,7 @@ from tinytrace.codegen.ir.arithmetic import compare, constant_of, index_of, line
 from tinytrace.codegen.ir.inserted_operations import is_search, position_of
 from tinytrace.codegen.ir.kernel import Kernel, Nest, Renamed, inner_programs, with_programs
 from tinytrace.codegen.ir.nodes import Node, apply, axis, cast, literal, load, local, number, walk
-from tinytrace.codegen.ir.programs import map_bodies
+from tinytrace.codegen.ir.programs import map_bodies, mentions
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import (
     Buffer,
@@ -75,11 +75,12 @@ def search_in_strips(kernels: Sequence[Kernel]) -> list[Kernel]:
 def _joined(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return a program in which the search of a whole array is in one nest with the fold to what it looks for."""
     result: list[Kernel] = []
-    for kernel in kernels:
+    for k, kernel in enumerate(kernels):
         before = result[-1] if result else None
         if not isinstance(kernel, Nest):
             kernel = with_programs(kernel, [_joined(program) for program in inner_programs(kernel)])
-        elif isinstance(before, Nest) and _follows(before, kernel):
+        elif isinstance(before, Nest) and (search := _search_of_both(before, kernel)) is not None \
+                and _own(search).isdisjoint(mentions(kernels[k + 1:])):
             equations = (*before.equations, *(eqn for eqn in kernel.equations if eqn not in before.equations))
             kernel = replace(kernel, body=[*before.body, *kernel.body], equations=equations, heading="",
                              eqns=before.eqns | kernel.eqns, saved=before.saved + kernel.saved)
@@ -88,12 +89,12 @@ def _joined(kernels: Sequence[Kernel]) -> list[Kernel]:
     return result
 
 
-def _follows(before: Nest, nest: Nest) -> bool:
-    """Does a nest search what the one before it folds?"""
+def _search_of_both(before: Nest, nest: Nest) -> Search | None:
+    """Return how a nest searches what the one before it folds, if it does."""
     if isinstance(before.body, Renamed) or isinstance(nest.body, Renamed) or "cast" not in nest.contents.operators:
-        return False
+        return None
     body = [*before.body, *nest.body]
-    return any(_search(body, k) is not None for k in range(len(before.body), len(body)))
+    return next((found for k in range(len(before.body), len(body)) if (found := _search(body, k)) is not None), None)
 
 
 def _body(body: Sequence[Stmt]) -> list[Stmt]:
@@ -101,7 +102,7 @@ def _body(body: Sequence[Stmt]) -> list[Stmt]:
     if search is None:
         return [with_body(stmt, _body(stmt.body)) if isinstance(stmt, (For, When)) and not _is_vector(stmt) else stmt
                 for stmt in body]
-    return [*body[:search.fold], *_in_strips(body, search), *_body(body[search.search + 1:])]
+    return [*_body(body[:search.fold]), *_in_strips(body, search), *_body(body[search.search + 1:])]
 
 
 def _is_vector(stmt: Stmt) -> bool:
@@ -150,11 +151,15 @@ def _first_place(loop: Stmt) -> Combine | None:
 
 def _is_read(body: Sequence[Stmt], search: Search) -> bool:
     """Does anything but the search read the extreme?"""
-    own = {search.extreme, *(fold.place for fold in search.folds)}
     others = [*body[:search.fold], *body[search.search + 1:],
               *(stmt for stmt in body[search.fold + 1:search.search]
                 if isinstance(stmt, Declare) and stmt.local is not search.extreme)]
-    return not own.isdisjoint(walk(root for stmt in nested(others) for root in expressions(stmt)))
+    return not _own(search).isdisjoint(walk(root for stmt in nested(others) for root in expressions(stmt)))
+
+
+def _own(search: Search) -> set[Node]:
+    """Return the variables that nothing but the search may read."""
+    return {search.extreme, *(fold.place for fold in search.folds if isinstance(fold.place, Node))}
 
 
 # --- what is made ------------------------------------------------------------------------------------------------
@@ -167,15 +172,16 @@ def _in_strips(body: Sequence[Stmt], search: Search) -> list[Stmt]:
     extent, name = int(loop.axis.args[1]), str(loop.axis.args[0])
     size = _size(extent)
     count, rest = divmod(extent, size)
-    dtype = search.folds[0].value.dtype if search.folds[0].op != "or" else search.folds[1].value.dtype
-    assert dtype is not None
-    strips = Buffer(f"{_variable(search.folds).args[0]}_strips", (count,), dtype, "row", search.found.value.eqns)
+    _, x, _, _, _ = search.found.value.args
+    extreme = next(each.place for each in search.folds if each.value is x)
+    assert isinstance(extreme, Node)
+    strips = Buffer(f"{extreme.args[0]}_strips", (count,), x.dtype, "row", search.found.value.eqns)
     strip, lane = axis(f"{name}_strip", count), axis(name, size)
     inside, behind = linear(0, [(strip, size), (lane, 1)]), axis(name, rest)
     result: list[Stmt] = [Row(strips), For(strip, number(0), number(count),
                                            _fold_of_strip(body, search, fold, inside, lane, (strips, strip)))]
-    part = load(strips, strip, dtype)
-    result.append(For(strip, number(0), number(count), _folds_of(search.folds, part), True))
+    of_strips = Replacement({x: load(strips, strip, x.dtype)}).of(search.folds)
+    result.append(For(strip, number(0), number(count), of_strips, True))
     if rest:
         moved = linear(count * size, [(behind, 1)])
         result.append(_part(fold, search.folds, moved, behind))
@@ -214,12 +220,6 @@ def _size(extent: int) -> int:
     return max(size, -(-extent // MOST // 64) * 64)
 
 
-def _variable(folds: Sequence[Combine]) -> Node:
-    place = next(fold.place for fold in folds if fold.op != "or")
-    assert isinstance(place, Node)
-    return place
-
-
 def _part(loop: For, folds: Sequence[Combine], moved: Node, lane: Node) -> For:
     """Return a loop over a part of a row."""
     body = Replacement({loop.axis: moved}).of(folds)
@@ -239,9 +239,3 @@ def _fold_of_strip(body: Sequence[Stmt], search: Search, fold: For, inside: Node
                           if isinstance(stmt, Declare) and stmt.local in own]
     total = Store(place, search.total)
     return [*starts, *Replacement(own).of([_part(fold, search.folds, inside, lane), total])]
-
-
-def _folds_of(folds: Sequence[Combine], part: Node) -> list[Stmt]:
-    """Return the same folds of the strips' extremes."""
-    x = next(fold.value for fold in folds if fold.op != "or")
-    return Replacement({x: part}).of(folds)

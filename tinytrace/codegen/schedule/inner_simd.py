@@ -79,8 +79,8 @@ class InnerSimd:
                 or depth == len(stage.inner):
             return []
         part = StagePlan(stage.inner[depth:], [replaced(task, depth=0, remembered=False) for task in stage.tasks])
-        shared = len(self.outer)  # what is packed for fewer of them than all would be between these loops
-        around = batches(whole, [part])[:shared] if len(batches(whole, [part])) >= shared else []
+        around = batches(whole, [part])[:len(self.outer)]
+        around = around if len(around) == len(self.outer) else []  # what is packed for some would be between loops
         if not lanes_pay(whole, [part], around):
             return []
         own = packed(whole, [part], around)

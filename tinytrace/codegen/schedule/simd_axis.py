@@ -1,9 +1,9 @@
 """Which axis is computed side by side: the innermost of a fold, or one of its result; and operands packed to suit it.
 
 A vector load wants neighbours in memory. Loads that jump are counted for both choices, those that jump far twice: where
-places are at most four apart a vector's elements are in few vectors; one that is needed again and
-again, for every iteration of other loops, may jump once more and be copied before into the order in which it is read:
-before all loops, or for each product of a stack onto the stack of its thread.
+places are at most four apart a vector's elements are in few vectors. One that is needed again and again, for every
+iteration of other loops, may jump once more and be copied into the order in which it is read: before all loops, or, for
+each of many products, inside of the loops over these, onto the thread's stack.
 """
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ FEW_PLACES = 4
 """Elements from one to the next of which a compiler takes several from one vector."""
 FEWEST_LANES = 16
 """Lanes that are no more than a choice: where the fold itself reads neighbours, fewer results are not worth them."""
-
 FEWEST_LANES_OF_BATCHES = 4
 """The same of products in a stack, where each result's fold would end in so many steps."""
 
