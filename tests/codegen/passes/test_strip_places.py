@@ -63,6 +63,21 @@ def test_other_loops_stay(function):
     assert ROWS not in text_of(function)
 
 
+def test_an_extreme_that_a_later_kernel_reads_has_the_sign_of_its_zero():
+    def with_largest(x, y):
+        largest = x.max()
+        return x.argmax(), y * largest
+
+    x, y = np.full(1000, -1, np.float32), np.ones((2, 3), np.float32)
+    x[[700, 900]] = 0.0, -0.0
+    kernels = jax.jit(with_largest).lower(x, y).kernels
+    assert str(kernels).count("argmax") == str(kernels).count("reduce_max") == 1
+    assert ROWS not in jax.jit(with_largest).lower(x, y).as_text()
+    at, products = jax.jit(with_largest)(x, y)
+    assert at == 700
+    np.testing.assert_array_equal(np.signbit(products), np.full((2, 3), np.signbit(jax.jit(jnp.max)(x))))
+
+
 @pytest.mark.parametrize(("n", "dtype"), [(FEWEST - 1, np.float32), (1000, np.int8), (1000, np.float16)])
 def test_short_rows_and_narrow_ones_stay(n, dtype):
     assert ROWS not in text_of(lambda x: x.argmax(1), n, dtype)
