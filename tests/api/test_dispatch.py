@@ -19,7 +19,7 @@ from tinytrace.config import enable_x64
 from tinytrace.errors import UnexpectedTracerError
 from tinytrace.runtime import ladder
 from tinytrace.runtime.failures import StrictError
-from tinytrace.tree_util import tree_flatten
+from tinytrace.tree_util import tree_flatten, tree_leaves, tree_structure
 
 
 class Watched:
@@ -174,10 +174,13 @@ def test_containers_of_all_kinds(make):
     assert f.jitted._cache_size() == 4
 
 
-def test_named_tuples_with_another_order_are_pythons():
+def test_named_tuples_are_read_by_their_items_whatever_their_methods_say():
     f = Watched(lambda t: [k * x for k, x in enumerate(tree_flatten(t)[0], 2)])
     for _ in range(3):
         same(f(Backwards(A, B)), f.in_python(Backwards(A, B)))
+        np.testing.assert_array_equal(f(Backwards(A, B)), [2 * A, 3 * B])
+    structure = tree_structure(Backwards(0, 0))
+    assert structure.flatten_up_to(Backwards(1, 2)) == tree_leaves([Backwards(1, 2)]) == [1, 2]
 
 
 def test_static_data_of_nodes_is_told_apart():

@@ -128,14 +128,15 @@ class DictKind(NodeKind):
 
 
 class NamedTupleKind(NodeKind):
-    """A `namedtuple` class that nobody registered: recognised by its `_fields`."""
+    """A `namedtuple` class that nobody registered: recognised by its `_fields`, read by its items, as JAX reads it.
 
-    def __init__(self, node_type: type[Any]) -> None:
-        super().__init__(node_type)
-        self.reader = tuple if node_type.__iter__ is tuple.__iter__ else None
+    Its methods may say something else, `__iter__` among them, and are not asked: `unflatten` is given the fields.
+    """
+
+    reader = tuple
 
     def flatten(self, value: Any) -> tuple[Sequence[Any], Any]:
-        return value, None
+        return tuple(tuple.__iter__(value)), None
 
     def keys(self, value: Any) -> KeyPath:
         return tuple(map(GetAttrKey, value._fields))
@@ -146,11 +147,12 @@ class NamedTupleKind(NodeKind):
     def match(self, data: Any, arity: int, value: Any) -> Sequence[Any]:
         if not isinstance(value, tuple) or not hasattr(value, "_fields"):
             raise ValueError(f"Expected named tuple, got {value!r}.")
-        if len(value) != arity:
-            raise ValueError(f"Named tuple arity mismatch: {len(value)} != {arity}; tuple: {value!r}.")
+        items = tuple(tuple.__iter__(value))
+        if len(items) != arity:
+            raise ValueError(f"Named tuple arity mismatch: {len(items)} != {arity}; tuple: {value!r}.")
         if type(value) is not self.type:
             raise ValueError(f"Named tuple type mismatch: expected type: {self.type!r}, tuple: {value!r}.")
-        return value
+        return items
 
     def text(self, data: Any, children: Sequence[str]) -> str:
         return f"CustomNode(namedtuple[{self.type.__name__}], [{', '.join(children)}])"
