@@ -19,7 +19,7 @@
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, UNPACKED = 786432 };
 enum { LINE = 64, TOGETHER = 16, PANEL = 64, STRIP_ROWS_4 = 14, STRIP_ROWS_3 = 6, FEW_ROWS = 32, TERMS_AHEAD = 8,
        FIRST_LEVEL = 1 << 15, SECOND_LEVEL = 1 << 20, MOST_COPIED = 1 << 26, BAND_ROWS = 16, MOST_BANDS = 128,
-       BAND_WORK = 1 << 20 };
+       BAND_WORK = 1 << 20, MOST_TURNED = 1 << 14 };
 
 /* Does the BLAS multiply small matrices as they lie, with AVX-512? Is our own kernel faster at large ones (as with
    OpenBLAS 0.3.34 on a Cascade Lake, where it reaches 70 % of what a core can do, our kernel 80)? */
@@ -99,6 +99,17 @@ static int32_t is_for_avx2_strips(int32_t trans_a, int32_t trans_b, int64_t m, i
     if (!has_strips || trans_b || m < 4 || n < 16 || k < 16 || row % 32) return 0;
     if ((double)row * (double)k > SECOND_LEVEL / 4) return 0;
     return m <= FEW_ROWS || row <= 128 || (!trans_a && lda < k);
+}
+
+/* A BLAS takes 0.1 to 0.2 us before it multiplies, which counts where each product of a stack is a few hundred vectors:
+   our kernel takes 0.5 to 0.95 of the time. Rows that are the sums' terms OpenBLAS reads badly up to a few vectors of
+   terms; turned they take 0.5 to 0.9 of the time, if more rows than a few are multiplied by them. */
+static int32_t is_small(int32_t trans_b, int64_t m, int64_t n, int64_t k, size_t size) {
+    const int64_t lanes = LINE / (int64_t)size, longest = most(most(m, n), k);
+    if (tt_vector_level() != 4 || longest > MOST_TURNED || k < 1 || 2 * n < lanes) return 0;
+    if (!trans_b) return m * n * k <= (1 << 16) / (int64_t)size;
+    return k <= 4 * lanes && (m >= 8 || k <= lanes) && m * n * k <= 1 << 18 &&
+           round_up(n, lanes) * k * (int64_t)size <= MOST_TURNED;
 }
 
 /* Rows that come in pieces, as those of an image's windows, a BLAS does not take. Our own kernel does where the CPU has its

@@ -39,7 +39,7 @@ BY_PATH = {
     "csrc/alloc.c": ["tests/runtime/test_alloc.py", "tests/runtime/test_fork.py", "tests/core/test_array.py"],
     "csrc/openblas.c": ["tests/runtime/test_blas.py", "tests/runtime/test_fork.py"],
     **{f"csrc/{name}": ["tests/runtime/test_blas.py", "tests/primitives/test_structural.py"]
-       for name in ("blas.c", "gemm.inc", "microkernel.inc", "packing.inc", "bands.inc")},
+       for name in ("blas.c", "gemm.inc", "microkernel.inc", "packing.inc", "bands.inc", "small.inc")},
     **{f"csrc/{name}": ["tests/runtime/test_narrow_products.py"] for name in ("narrow.c", "tiles.h", "tile_packing.h")},
     "csrc/epilogue.h": ["tests/runtime/test_blas.py", "tests/codegen/passes/test_epilogue.py"],
     **{f"csrc/{name}": ["tests/primitives/test_lapack.py", "tests/primitives/test_linear_algebra.py"]

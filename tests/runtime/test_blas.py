@@ -134,6 +134,15 @@ def test_products_whose_columns_fill_the_vectors_of_avx2(dtype, trans_a, m, n, k
         lib.tt_blas_set_way(before)
 
 
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+@given(dtype=st.sampled_from([np.float32, np.float64]), trans_a=st.booleans(), trans_b=st.booleans(),
+       m=st.integers(1, 70), n=st.integers(4, 70), k=st.integers(1, 70), pad=st.integers(0, 3))
+@settings(max_examples=80)
+def test_products_for_which_no_blas_begins(dtype, trans_a, trans_b, m, n, k, beta, pad):
+    """Operands as they lie, and a second one that is turned: parts of vectors, one strip of rows and several."""
+    check(dtype, trans_a, trans_b, m, n, k, 1.0, beta, pad)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("trans_a", [0, 1])
 @pytest.mark.parametrize("rows", [7, 8, 15, 31, 32])

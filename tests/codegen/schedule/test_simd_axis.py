@@ -78,7 +78,9 @@ def scores(x, y):
 
 @pytest.mark.parametrize(("shapes", "is_packed"), [
     ([(5, 8, 8), (5, 8, 8)], True), ([(5, 9, 16), (5, 8, 16)], True), ([(2, 3, 8, 12), (2, 3, 5, 12)], True),
-    ([(1, 8, 8), (1, 8, 8)], False), ([(5, 4, 8), (5, 8, 8)], False), ([(5, 8, 8), (5, 3, 8)], False)])
+    ([(5, 2, 8), (5, 8, 8)], True), ([(5, 4, 4), (5, 4, 4)], True), ([(5, 4, 20), (5, 8, 20)], False),
+    ([(5, 4, 4), (5, 8, 4)], False), ([(5, 2, 4), (5, 4, 4)], False),
+    ([(1, 8, 8), (1, 8, 8)], False), ([(5, 8, 8), (5, 3, 8)], False)])
 def test_small_matrices_of_a_stack_are_turned_once_for_each_product(shapes, is_packed):
     x, y = (np.random.default_rng(k).integers(-9, 9, shape).astype(np.float32) for k, shape in enumerate(shapes))
     assert ("_of_" in jax.jit(scores).lower(x, y).as_text()) == is_packed

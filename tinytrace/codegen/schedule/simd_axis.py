@@ -16,9 +16,12 @@ from tinytrace.codegen.ir.nodes import Node, load, number, walk
 from tinytrace.codegen.ir.statements import Buffer, For, Row, Stmt
 from tinytrace.codegen.schedule.copies import loops_that_store
 from tinytrace.codegen.schedule.tasks import StagePlan, computed, replace
+from tinytrace.core.dtypes import is_float
 
 FEWEST_USES = 8
 """Operands that are read in at least so many iterations of other loops are worth packing."""
+FEWEST_STEPS = 16
+"""Steps that all uses together take in a stack where folds are short: then fewer are worth it."""
 MOST_PACKED = 1 << 16
 """Elements of a packed operand: it stays in a core's cache."""
 MOST_ON_STACK = 1 << 12
@@ -29,6 +32,8 @@ NEAR, FAR = 1, 2
 """What a load counts whose next element lies a few places on, as the next point's does, and one whose lies anywhere."""
 FEW_PLACES = 4
 """Elements from one to the next of which a compiler takes several from one vector."""
+FEWEST_AROUND = 8
+"""Lanes around a fold of `FEW_PLACES` elements, which carry vectors as it lies (`passes/short_axes.py`), at least."""
 FEWEST_LANES = 16
 """Lanes that are no more than a choice: where the fold itself reads neighbours, fewer results are not worth them."""
 FEWEST_LANES_OF_BATCHES = 4
@@ -159,10 +164,19 @@ def _is_packable(node: Node, outer: Sequence[Node], stage: StagePlan, around: Se
 
     A choice may guard a load that lies outside of its array, and copies ask nobody: it is read for certain.
     """
-    own = {outer[-1], *stage.inner}
+    own, lane = {outer[-1], *stage.inner}, outer[-1]
     uses = math.prod(a.args[1] for a in outer[len(around):-1])
     size, most = math.prod(a.args[1] for a in node.axes & own), MOST_ON_STACK if around else MOST_PACKED
-    return node.axes <= own | {*around} and uses >= FEWEST_USES and size <= most and node.args[0].space != "row" \
-        and node in walk(computed([stage]), certain=True)
+    if around and uses <= FEWEST_USES and _jumps(node, lane) == NEAR and lane.args[1] >= FEWEST_AROUND:
+        return False
+    fold = math.prod(a.args[1] for a in stage.inner)
+    is_short = len(around) > 0 and uses > 1 and uses * fold >= FEWEST_STEPS and fold <= _few(node)
+    return node.axes <= own | {*around} and (uses >= FEWEST_USES or is_short) and size <= most \
+        and node.args[0].space != "row" and node in walk(computed([stage]), certain=True)
+
+
+def _few(node: Node) -> int:
+    """Return how many elements are too few to be folded side by side: sums of floats end in more steps."""
+    return FEWEST_LANES if node.dtype is not None and is_float(node.dtype) else FEWEST_LANES - 1
 
 
