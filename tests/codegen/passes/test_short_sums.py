@@ -6,6 +6,7 @@ import pytest
 
 import tinytrace as jax
 from tinytrace import numpy as jnp
+from tinytrace.codegen.passes import short_sums
 from tinytrace.config import enable_x64
 
 EXTREMES = {"bool": [1], "int8": [-128, 127], "uint8": [255]}
@@ -56,8 +57,26 @@ def test_blocks_are_added_up_in_short_integers(dtype, short, block):
     assert re.search(rf"{short}_t \w+_short = .*\n.*\n *for \(int64_t i0 = 0; i0 < {block};", text)
 
 
+@pytest.mark.parametrize("dtype", EXTREMES)
+def test_sums_of_floats_that_were_bytes_are_the_same(dtype):
+    lines = [np.full(n, number, dtype) for n in (31, 32, 300, 2048, 60_003) for number in EXTREMES[dtype]]
+    means = jax.jit(lambda lines: [jnp.mean(line) for line in lines])(lines)
+    assert list(map(float, means)) == [float(line[0]) for line in lines]
+    rows = np.random.default_rng(0).integers(0, 90, (5, 700)).astype(dtype)
+    for kind in (np.float32, np.float16):
+        np.testing.assert_array_equal(jax.jit(lambda x, kind=kind: jnp.sum(x, 1, dtype=kind))(rows),
+                                      rows.sum(1, np.int32).astype(kind))
+    assert "_short" in text_of(jnp.mean, 5000, dtype=dtype)
+
+
+def test_a_float_holds_so_many_sums(monkeypatch):
+    monkeypatch.setattr(short_sums, "LARGEST", 1 << 16)
+    assert "_short" in text_of(lambda x: jnp.mean(x[:256]), 5000, dtype=np.int8)
+    assert "_short" not in text_of(lambda x: jnp.mean(x[:260]), 5000, dtype=np.int8)
+
+
 @pytest.mark.parametrize(("function", "dtype"), [
-    (jnp.sum, np.int16), (jnp.mean, np.bool_), (lambda x: x[:31].sum(), np.bool_), (jnp.max, np.int8),
+    (jnp.sum, np.int16), (jnp.mean, np.int16), (lambda x: x[:31].sum(), np.bool_), (jnp.max, np.int8),
     (lambda x: jnp.sum(x, dtype=np.int8), np.int8),
 ], ids=["wide", "a mean", "short", "extremes", "as narrow"])
 def test_other_loops_stay(function, dtype):

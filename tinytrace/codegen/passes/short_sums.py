@@ -8,6 +8,9 @@
 
 A vector of 32 bytes becomes four of 32 bits before it is added; 128 truth values have their sum in a byte, 256 bytes
 theirs in two. `mask.sum()` and `count_nonzero` of 100,000 take a third of the time (Zen 3), a sum of int8 half.
+
+Sums of floats that were such integers are the same to the bit, as long as a float holds every sum on the way: of 65,536
+truth values or bytes a float32 does. `mean` of int8 takes 0.15 of the time.
 """
 from __future__ import annotations
 
@@ -22,13 +25,15 @@ from tinytrace.codegen.ir.nodes import Node, axis, literal, local, number
 from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt
-from tinytrace.codegen.passes.strips import map_vector_loops, without_variables
-from tinytrace.core.dtypes import DType
+from tinytrace.codegen.passes.strips import fresh_name, map_vector_loops, without_variables
+from tinytrace.core.dtypes import DType, is_float
 
 BLOCKS = {"bool": 128, "int8": 256, "uint8": 256}
 """Elements of a block, whole vectors, whose sum the short integer holds."""
 SHORT = {"bool": "uint8", "int8": "int16", "uint8": "uint16"}
 """That integer."""
+LARGEST = 256
+"""More than the size of a byte."""
 FEWEST = 32
 """Shorter loops are left as they are."""
 
@@ -42,13 +47,15 @@ def add_in_blocks(kernels: Sequence[Kernel]) -> list[Kernel]:
 def _in_blocks(loop: For) -> list[Stmt]:
     extent = int(loop.axis.args[1])
     found = _short_sum(loop)
-    if found is None or loop.grain or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
+    if found is None or not _is_exact(found, extent) or loop.grain \
+            or constant_of(loop.begin) != 0 or constant_of(loop.end) != extent:
         return [loop]
     size = BLOCKS[str(_source(found.value).dtype)]
+    if extent <= size:
+        return _block(loop, found, number(0), extent) if extent >= FEWEST else [loop]
     blocks, rest = divmod(extent, size)
-    if not blocks:
-        return _block(loop, found, number(0), rest) if rest >= FEWEST else [loop]
-    block = axis(f"{loop.axis.args[0]}_block", blocks)
+    around = {str(outer.args[0]) for outer in found.value.axes}
+    block = axis(fresh_name(f"{loop.axis.args[0]}_block", around), blocks)
     result: list[Stmt] = [For(block, number(0), number(blocks), _block(loop, found, linear(0, [(block, size)]), size))]
     return [*result, *_block(loop, found, number(blocks * size), rest)] if rest else result
 
@@ -67,7 +74,13 @@ def _short_sum(loop: For) -> Combine | None:
 def _is_wide(value: Node) -> bool:
     dtype = value.dtype
     return value.op == "apply" and value.args[0].name == "convert_element_type" and isinstance(dtype, np.dtype) \
-        and dtype.kind in "iu" and dtype.itemsize >= 4
+        and dtype.kind in "iuf" and dtype.itemsize >= 4
+
+
+def _is_exact(fold: Combine, size: int) -> bool:
+    """Does the type of a sum hold every sum of so many bytes? One of integers wraps, in whatever order."""
+    dtype = fold.value.dtype
+    return not (isinstance(dtype, np.dtype) and is_float(dtype)) or size * LARGEST <= 2 << np.finfo(dtype).nmant
 
 
 def _source(value: Node) -> Node:
