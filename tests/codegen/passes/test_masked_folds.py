@@ -12,6 +12,7 @@ MATRIX = np.where(np.eye(40, 50, dtype=bool), np.arange(2000.0).reshape(40, 50),
 WHOLE = np.arange(2000, dtype=np.int32).reshape(40, 50)
 PROGRAMS = {
     "trace": (jnp.trace, (MATRIX,)),
+    "of long rows": (jnp.trace, (np.where(np.eye(20, 700, 600, dtype=bool), 1.5, np.nan).astype(np.float32),)),
     "below the diagonal": (lambda x: jnp.trace(x, -3), (WHOLE,)),
     "as far as the traced offset says": (jnp.trace, (WHOLE, np.int32(45))),
     "of -0": (jnp.trace, (np.full((40, 40), -0.0, np.float32),)),
@@ -49,6 +50,11 @@ def test_the_sum_is_the_same(name):
     got, want = np.asarray(jax.jit(function)(*args)), np.asarray(in_numpy(function, *args)[0])
     np.testing.assert_allclose(got, want, 1e-6)
     assert np.signbit(got.real) == np.signbit(want.real)
+
+
+def test_a_sum_of_blocks_is_one_iteration():
+    text = jax.jit(jnp.trace).lower(jax.ShapeDtypeStruct((3000, 3000), np.float32)).as_text()
+    assert "_block" not in text[:text.index("float h = 0.0f;\n    for")]
 
 
 @pytest.mark.parametrize("offset", [-2 ** 31, -2 ** 31 + 1, -2 ** 30, -40, -39, 49, 50, 2 ** 30, 2 ** 31 - 1])

@@ -1,6 +1,8 @@
 """A loop that folds nothing but zeros, save where its axis has one value, is its iteration for that value: a trace.
 
     for j < n: s += (j == i + k ? x[i, j] : 0)    is    if 0 <= i + k < n: s += x[i, i + k]
+
+So it is where a sum is cut into blocks, each with a variable of its own: one block has that iteration.
 """
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, value_of
 from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.rewriting import Replacement
-from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, When, nested, with_body, written
+from tinytrace.codegen.ir.statements import Combine, Declare, For, Stmt, When, expressions, nested, with_body, written
 from tinytrace.core.storage_types import integer_limits
 
 OF_ZERO = "sum", "or", "xor"
@@ -44,7 +46,7 @@ def _without_loops(body: Sequence[Stmt], sums: set[Node]) -> list[Stmt]:
     for stmt in body:
         if isinstance(stmt, For):
             place = _only_iteration(stmt, sums)
-            result += _iteration(stmt, place) if place is not None else [
+            result += _iteration(stmt, place) if place is not None else _block(stmt, sums) or [
                 with_body(stmt, _without_loops(stmt.body, sums))]
         else:
             result.append(stmt)
@@ -55,6 +57,28 @@ def _iteration(loop: For, place: Node) -> list[Stmt]:
     guard = both(compare("le", loop.begin, place), compare("lt", place, loop.end))
     body = Replacement({loop.axis: place}).of(loop.body)
     return body if constant_of(guard) else [When(guard, body)]
+
+
+def _block(blocks: For, sums: set[Node]) -> list[Stmt]:
+    """Return the one iteration of the loop in a loop over blocks; nothing if there may be others."""
+    match list(blocks.body):
+        case [Declare(local=part), For() as inner, Combine(place=Node() as total, op=op, value=value)]:
+            place = _only_iteration(inner, sums) if value is part and total in sums and op in OF_ZERO else None
+        case _:
+            return []
+    size, begin = constant_of(inner.end), constant_of(inner.begin)
+    if place is None or begin != 0 or size is None:
+        return []
+    constant, terms = terms_of(place)
+    whole = linear(constant, [(node, k) for node, k in terms if node is not blocks.axis])
+    body = Replacement({inner.axis: place, part: total}).of(inner.body)
+    is_of_one = all(isinstance(stmt, Combine) and stmt.op == op and stmt.place is total
+                    and not any(blocks.axis in root.axes for root in expressions(stmt)) for stmt in body)
+    if dict(terms).get(blocks.axis) != -size or not is_of_one:
+        return []
+    guard = both(compare("le", linear(0, [(blocks.begin, size)]), whole),
+                 compare("lt", whole, linear(0, [(blocks.end, size)])))
+    return [When(guard, body)]
 
 
 def _only_iteration(loop: For, sums: set[Node]) -> Node | None:
