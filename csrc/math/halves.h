@@ -280,6 +280,21 @@ static inline uint16_t tt_nextafter_words_bf16(uint16_t x, uint16_t y) {
     return tt_nextafter_words(x, y, 0x7F80, 0x0040u);
 }
 
+/* tt: tt_rank_of_bits; needs:  */
+/* Bits of two-byte floats as integers in the order of what they are, -0 before 0: of negative ones all bits are turned
+   but the sign. infinity: its bits; of_nan: what a NaN is. */
+static inline int16_t tt_rank_of_bits(int16_t x, int16_t infinity, int16_t of_nan) {
+    const int16_t size = x & 0x7FFF, rank = (int16_t)(x ^ (x >> 15 & 0x7FFF));
+    return size > infinity ? of_nan : rank;
+}
+
+/* tt: tt_bits_at_rank; needs:  */
+/* The other way round. */
+static inline uint16_t tt_bits_at_rank(int16_t rank, int16_t infinity, uint16_t nan) {
+    const int16_t bits = (int16_t)(rank ^ (rank >> 15 & 0x7FFF)), size = bits & 0x7FFF;
+    return size > infinity ? nan : (uint16_t)bits;
+}
+
 /* tt: tt_f64_to_odd_f32; needs: tt_bits_f32, tt_float_f32 */
 /* x as a float that is about to be rounded to fewer bits: the nearest one, or where x is none, that of its two neighbours
    whose last bit is 1. So the second rounding is the one of x. S. Boldo, G. Melquiond, "Emulation of FMA and correctly

@@ -68,7 +68,7 @@ FLOAT0 = np.dtype([("float0", np.void, 0)])
 """The tangent type of integers: no bytes, no information (`jax.dtypes.float0`)."""
 
 BOOL = np.dtype(np.bool_)
-INT32 = np.dtype(np.int32)
+INT16, INT32 = np.dtype(np.int16), np.dtype(np.int32)
 INT64 = np.dtype(np.int64)
 UINT32 = np.dtype(np.uint32)
 FLOAT16 = np.dtype(np.float16)

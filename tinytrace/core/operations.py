@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from tinytrace.core.dtypes import DType, is_half, is_inexact
+from tinytrace.core.dtypes import BFLOAT16, FLOAT16, DType, is_half, is_inexact
 from tinytrace.core.formulas import Formula, parts
 
 LAWS: Final = {
@@ -29,6 +29,10 @@ LAWS: Final = {
 
 OF_WORDS = {f"tt_nextafter_{half}": f"tt_nextafter_words_{half}" for half in ("f16", "bf16")}
 """For functions of two-byte floats that are widened those of their bits: twice as many are in a vector."""
+
+BITS_OF_HALVES: dict[DType, str] = {FLOAT16: "tt_f32_to_f16", BFLOAT16: "tt_exact_to_bf16"}
+HALVES_OF_BITS: dict[DType, str] = {FLOAT16: "tt_f16_to_f32", BFLOAT16: "tt_bf16_to_f32"}
+"""The functions that give the bits of a two-byte float, for which C computes with a float; and that float again."""
 
 
 class Operation:
@@ -105,6 +109,19 @@ class Operation:
                     isinstance(part, Formula) and part.op == "operand" for part in args):
                 return OF_WORDS.get(name, "")
         return ""
+
+    @property
+    def reads_bits(self) -> bool:
+        """Is the result the bits of a two-byte float, as an integer? In memory these are at hand."""
+        return self.formula.op == "cast" and self.arity == 1 and self.calls == (BITS_OF_HALVES.get(self.operands[0]),)
+
+    @property
+    def bits(self) -> Formula | None:
+        """What the bits are of the two-byte float that the result is, if it is made of such."""
+        match self.formula:
+            case Formula(op="call", args=(name, Formula() as bits)) if not any(map(is_half, self.operands)):
+                return bits if name == HALVES_OF_BITS.get(self.result) else None
+        return None
 
     @property
     def is_exact(self) -> bool:

@@ -17,12 +17,13 @@ from tinytrace.codegen.c.formulas import Text, spelled_operation
 from tinytrace.codegen.c.formulas_in_loops import formula_in
 from tinytrace.codegen.c.lines import COMMENT, COMPUTE, COPY, SCAFFOLD, CFunction, Line, marked, named, names_in
 from tinytrace.codegen.c.own_float16 import OwnFloat16
-from tinytrace.codegen.c.types import is_exact, is_plain, rounded, variable_type
+from tinytrace.codegen.c.types import is_exact, is_no_sum, is_plain, rounded, variable_type
 from tinytrace.codegen.c.variable_names import variable_name
 from tinytrace.codegen.ir.arithmetic import constant_of, subtract, terms_of
 from tinytrace.codegen.ir.equations import Equation
 from tinytrace.codegen.ir.nodes import NO_EQNS, Node, value_of
 from tinytrace.codegen.ir.statements import Buffer, For
+from tinytrace.codegen.ir.two_byte_floats import are_bits_in_memory
 from tinytrace.core.dtypes import BOOL, is_half
 
 INLINE_SIDE = 12
@@ -337,6 +338,9 @@ class Code:
         assert node.dtype is not None
         if node.args[0].is_conversion and not is_half(node.dtype):
             return self._text(node.args[1])
+        if are_bits_in_memory(node):
+            array, offset = node.args[1].args
+            return f"({variable_type(node.dtype)}){named(array.name)}[{self._text(offset)[0]}]", False
         text, whole, _ = self._formula(node)
         if is_half(node.dtype) and not self.float16.computes(node.dtype):
             # an exact result is a half already, as the greater of two is
@@ -351,7 +355,7 @@ class Code:
         return spelled_operation(formula, [self._operand_text(child) for child in node.children])
 
     def _operand_text(self, node: Node) -> Text:
-        return Text(*self._text(node), not _is_no_sum(node))
+        return Text(*self._text(node), not is_no_sum(node))
 
     def _sum(self, constant: int, terms: tuple[tuple[Node, int], ...]) -> tuple[str, bool]:
         text, left = (str(constant), 0) if constant > 0 and terms and terms[0][1] < 0 else ("", constant)
@@ -390,11 +394,6 @@ class Code:
         outer, self.uses = self.uses, defaultdict(int, uses)
         yield
         self.uses = outer
-
-
-def _is_no_sum(node: Node) -> bool:
-    """Is an element certain not to be a sum, which the compiler would negate term by term?"""
-    return node.op in ("load", "literal") or (node.op == "apply" and node.args[0].name in ("mul", "div"))
 
 
 _INFIX = {"mul": "*", "lt": "<", "le": "<=", "eq": "==", "and": "&&", "or": "||"}

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.c.lines import HOST, named
-from tinytrace.codegen.passes.half_strips import OF_FLOAT16
+from tinytrace.codegen.ir.two_byte_floats import OF_FLOAT16
 from tinytrace.core.dtypes import FLOAT32, FLOAT64
 from tinytrace.core.formulas import Formula, suffix
 from tinytrace.records import NamedTuple

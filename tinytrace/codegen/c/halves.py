@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.formulas import spelled_operation
 from tinytrace.codegen.c.lines import named
 from tinytrace.codegen.c.types import is_exact, is_plain, narrowed
 from tinytrace.codegen.ir.nodes import Node, value_of
@@ -42,7 +43,7 @@ def moved(code: Code, value: Node, array: Buffer) -> str | None:
     rest = [value]
     while rest:
         inner = rest.pop()
-        if inner.op == "apply" and code.name_of(inner) is None:
+        if inner.op == "apply" and code.name_of(inner) is None and inner.args[0].bits is None:
             rest += inner.children
         else:
             code.prepare(inner.certain, inner)
@@ -54,6 +55,8 @@ def _is_moved(code: Code, node: Node) -> bool:
         return True
     if node.op == "where":
         return not code.is_large(node) and all(_is_moved(code, side) for side in node.args[1:])
+    if node.op == "apply" and node.args[0].bits is not None:
+        return code.uses[node] == 1
     if node.op == "apply":
         is_of_words = node.args[0].sign_bit or (node.args[0].word_function and code.uses[node] == 1)
         return bool(is_of_words) and all(_is_moved(code, child) for child in node.children)
@@ -72,6 +75,8 @@ def _bits(code: Code, node: Node) -> str:
             guard, *sides = node.args
             if_true, if_false = (f"({text})" if "?" in (text := _bits(code, side)) else text for side in sides)
             return f"{code.operand(guard)} ? {if_true} : {if_false}"
+        case "apply" if bits := node.args[0].bits:
+            return spelled_operation(bits, [code.operand_text(child) for child in node.children]).operand
         case "apply" if function := node.args[0].word_function:
             return f"{named(function)}({', '.join(_bits(code, child) for child in node.children)})"
         case "apply":

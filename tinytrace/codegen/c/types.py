@@ -81,6 +81,11 @@ def is_plain(node: Node) -> bool:
         and node.args[0].is_arithmetic
 
 
+def is_no_sum(node: Node) -> bool:
+    """Is an element certain not to be a sum, which the compiler would negate term by term?"""
+    return node.op in ("load", "literal") or (node.op == "apply" and node.args[0].name in ("mul", "div"))
+
+
 def rounded(text: str, dtype: DType, plain: bool = False) -> str:
     """Return the C expression that rounds the float `text` to a two-byte float and widens it again.
 

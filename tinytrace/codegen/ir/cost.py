@@ -20,6 +20,8 @@ from tinytrace.core.operations import Operation
 
 CALL = 12
 """Steps of a function of csrc/math."""
+FEWER = {"tt_rank_of_bits": 5, "tt_bits_at_rank": 4, "tt_f16_to_f32": 8, "tt_bf16_to_f32": 1}
+"""Those that are simple operations themselves."""
 DIVISION = 4
 """Steps of a division."""
 LOOP_OF_ITS_OWN = 12
@@ -58,7 +60,8 @@ MOST_CHUNKS = 64
 
 def steps(operation: Operation) -> int:
     """Return the work of an operation on one element."""
-    return max(1, operation.flops, CALL * len(operation.calls) + DIVISION * operation.divisions)
+    calls = 0 if operation.reads_bits else sum(FEWER.get(name, CALL) for name in operation.calls)
+    return max(1, operation.flops, calls + DIVISION * operation.divisions)
 
 
 def waits_for_folds(loop: For) -> bool:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tinytrace.codegen.ir.nodes import Node, apply
-from tinytrace.core.dtypes import BOOL, DType, is_half
-from tinytrace.core.formulas import Formula, call, cast, choose, either, operand, product
+from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT16, INT16, DType, is_half
+from tinytrace.core.formulas import Formula, call, call_named, cast, choose, either, operand, product
 from tinytrace.core.monoids import monoids
-from tinytrace.core.operations import Operation, operation
+from tinytrace.core.operations import BITS_OF_HALVES, HALVES_OF_BITS, Operation, operation
+
+NDArray: TypeAlias = "np.ndarray[Any, Any]"
 
 # --- arithmetic --------------------------------------------------------------------------------------------------
 
@@ -159,6 +162,52 @@ def position_of(dtype: DType, positions: DType, propagates: bool) -> Operation:
 def is_search(value: Node) -> bool:
     """Does a loop that folds `value` look for the place of an extreme?"""
     return value.op == "apply" and value.args[0].name == "position_of"
+
+
+# --- two-byte floats as integers ---------------------------------------------------------------------------------
+
+_INFINITY = {FLOAT16: 0x7C00, BFLOAT16: 0x7F80}
+"""Their bits; those of a NaN are more, but for the sign."""
+_RANK_OF_NAN = {"max": 0x7FFF, "min": -0x8000}
+
+
+def rank(node: Node, combine: str) -> Node:
+    """Return an integer for a two-byte float in memory: as they are ordered; NaN is what a `max` or `min` gives."""
+    assert node.dtype is not None
+    return apply(_rank_of_bits(node.dtype, combine), (apply(_bits_of(node.dtype), (node,)),))
+
+
+@functools.cache
+def _bits_of(dtype: DType) -> Operation:
+    return operation("bits_of", (dtype,), INT16, cast("int16_t", call_named(BITS_OF_HALVES[dtype], operand(0, dtype))),
+                     lambda x: x.view(INT16), 0)
+
+
+@functools.cache
+def _rank_of_bits(dtype: DType, combine: str) -> Operation:
+    infinity, of_nan = _INFINITY[dtype], _RANK_OF_NAN[combine]
+    return operation("rank_of_bits", (INT16,), INT16,
+                     call_named("tt_rank_of_bits", operand(0, INT16), infinity, of_nan),
+                     lambda bits: np.where((bits & 0x7FFF) > infinity, of_nan, _turned(bits)).astype(INT16), 0)
+
+
+@functools.cache
+def at_rank(dtype: DType) -> Operation:
+    """Return the two-byte float that `rank` gives an integer for."""
+    infinity, nan = _INFINITY[dtype], int(np.array(np.nan, dtype).view(INT16))
+    bits = call_named("tt_bits_at_rank", operand(0, INT16), infinity, nan)
+
+    def of_ranks(ranks: NDArray) -> NDArray:
+        bits = _turned(ranks)
+        return np.where((bits & 0x7FFF) > infinity, nan, bits).astype(INT16).view(dtype)
+
+    return operation("at_rank", (INT16,), dtype, call_named(HALVES_OF_BITS[dtype], bits), of_ranks, 0)
+
+
+def _turned(bits: NDArray) -> NDArray:
+    """Return bits in the order of the floats that have them, and those back: of a negative one all but the sign."""
+    turned: NDArray = bits ^ (bits >> 15 & 0x7FFF)
+    return turned
 
 
 # --- folds -------------------------------------------------------------------------------------------------------

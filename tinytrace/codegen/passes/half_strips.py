@@ -32,8 +32,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
 from tinytrace.codegen.ir.arithmetic import linear, rebuild, stride_along, subtract
 from tinytrace.codegen.ir.cost import DIVISION, steps
 from tinytrace.codegen.ir.exact import is_power_of_two_times
@@ -55,6 +53,7 @@ from tinytrace.codegen.ir.statements import (
     Store,
     expressions,
 )
+from tinytrace.codegen.ir.two_byte_floats import are_bits_in_memory, is_arithmetic, is_counted, is_own
 from tinytrace.codegen.passes.strips import (
     folds_into_variables,
     fresh_name,
@@ -64,14 +63,11 @@ from tinytrace.codegen.passes.strips import (
     without_variables,
 )
 from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT16, DType, is_half
-from tinytrace.core.operations import Operation
 from tinytrace.csources import is_long
 from tinytrace.records import replace
 
 OWN = "__AVX512FP16__"
 """What compilers say where the CPU computes with float16."""
-OF_FLOAT16 = {"tt_max_f32": "tt_max_f16", "tt_min_f32": "tt_min_f16", "tt_abs_f32": "tt_abs_f16"}
-"""For functions of floats those of float16 that csrc/math/halves.h has there."""
 FEWEST, FEWEST_OWN = 32, 16
 """Shorter loops are left as they are; where the CPU computes with float16, those that are shorter yet. Rows of 32 to
 127 elements take 0.15 to 0.65 of the time in strips (exponentials, rows that are normalised); not those of bfloat16."""
@@ -177,9 +173,11 @@ class _Phases:
         self.lane = lane
         self.folds = folds_into_variables(body)
         self.nodes = walk(root for stmt in body for root in expressions(stmt))
+        self.operands = {child for node in self.nodes for child in node.children}
         self.narrowed = [stmt for stmt in body if isinstance(stmt, Store) and self._is_narrowed(stmt)]
         others = [stmt for stmt in body if stmt not in self.narrowed]
-        readers = Counter(child for node in self.nodes for child in node.children)
+        self.bits = {node: node for node in self.nodes if are_bits_in_memory(node)}
+        readers = Counter(child for node in self.nodes if node not in self.bits for child in node.children)
         readers.update(root for stmt in others for root in expressions(stmt))
         self.read = set(readers)
         """The values of which something else is made than a result that is narrowed."""
@@ -187,7 +185,8 @@ class _Phases:
         apart = {stmt.value for stmt in others if isinstance(stmt, Store) and isinstance(stmt.place, tuple)
                  and stmt.place[0].dtype == self.dtype and readers[stmt.value] == 1}  # the store rounds them, or a call
         self.kept = [node for node in self.nodes if lane in node.axes and (
-            node in results or self._is_widened(node) or (self._is_rounded(node) and node not in apart)
+            node in results or (self._is_widened(node) and node in self.read)
+            or (self._is_rounded(node) and node not in apart)
             or (readers[node] > 1 and node.op == "apply" and steps(node.args[0]) >= DIVISION))]
         kept = set(self.kept)
         self.level: dict[Node, int] = {}
@@ -209,8 +208,9 @@ class _Phases:
         return node.op == "load" and self._is_narrow(node.args[0]) and stride_along(node.args[1], self.lane) == 1
 
     def _is_narrowed(self, stmt: Store) -> bool:
-        """Is a strip stored? Not what is read backwards, or at other distances, and stored as it is."""
-        is_moved = stmt.value.op == "load" and not self._is_widened(stmt.value)
+        """Is a strip stored? Not what is read backwards, or at other distances, and stored as it is, nor bits."""
+        is_moved = (stmt.value.op == "load" and not self._is_widened(stmt.value)) or (
+            stmt.value.op == "apply" and stmt.value.args[0].bits is not None and stmt.value not in self.operands)
         return isinstance(stmt.place, tuple) and self._is_narrow(stmt.place[0]) and self.lane in stmt.value.axes \
             and stride_along(stmt.place[1], self.lane) == 1 and not is_moved
 
@@ -240,7 +240,8 @@ class _Phases:
                 is_changed_here = isinstance(stmt, Store) and stmt not in self.narrowed
                 loop = max(self.level[root] for root in expressions(stmt)) if is_changed_here else -1
                 written.setdefault(stmt.place[0].name, []).append((stmt.place[1] if is_changed_here else None, loop))
-        late = [node for node in self.nodes if node.op == "load" and not self._is_widened(node)]
+        as_bits = {node.children[0] for node in self.bits}
+        late = [node for node in self.nodes if node.op == "load" and (node in as_bits or not self._is_widened(node))]
         cones = {k: self._cone(k) for k in self._loops()} if late and written else {}
         return all(written[node.args[0].name] == [(node.args[1], k)]
                    for node in late if node.args[0].name in written
@@ -249,7 +250,7 @@ class _Phases:
     def compute(self) -> bool:
         """Is there an operation on such floats, besides conversions, changes of signs, and what bits are stored of?"""
         words = {stmt.value for stmt in self.narrowed if stmt.value.op == "apply" and stmt.value.args[0].word_function
-                 and all(x.op in ("load", "literal") for x in stmt.value.children)} - self.read
+                 and all(x.op in ("load", "literal") for x in stmt.value.children)} - self.read | {*self.bits}
         return any(self.dtype in node.args[0].operands and not (node.args[0].is_conversion or node.args[0].sign_bit)
                    for node in self.nodes if node.op == "apply" and node not in words)
 
@@ -263,7 +264,7 @@ class _Phases:
         """Is all that is computed sums, products, quotients and choices of the greater or lesser, of such floats?"""
         computed = [node for node in self.nodes if node.op in ("load", "literal", "local", "apply") and node.dtype]
         return len(self.narrowed) == len(self.body) and all(
-            node.dtype == self.dtype and (node.op != "apply" or _is_arithmetic(node.args[0], self.dtype))
+            node.dtype == self.dtype and (node.op != "apply" or is_arithmetic(node.args[0], self.dtype))
             for node in computed)
 
     def are_own_operations(self) -> bool:
@@ -271,9 +272,9 @@ class _Phases:
         made of it such floats, or truth values?"""
         others = [stmt for stmt in self.body if isinstance(stmt, (Store, Combine)) and stmt not in self.narrowed]
         are_wide = any(node.op == "load" and node.args[0].wide for node in self.nodes)
-        return not are_wide and all(_is_counted(stmt.value) if isinstance(stmt, Combine) else stmt.value.dtype == BOOL
+        return not are_wide and all(is_counted(stmt.value) if isinstance(stmt, Combine) else stmt.value.dtype == BOOL
                                     for stmt in others) and all(
-            node.dtype in (self.dtype, BOOL) if node.op != "apply" else _is_own(node.args[0]) or _is_counted(node)
+            node.dtype in (self.dtype, BOOL) if node.op != "apply" else is_own(node.args[0]) or is_counted(node)
             for node in self.nodes if node.dtype and node.op != "where")
 
     def are_short(self) -> bool:
@@ -310,7 +311,7 @@ class _Phases:
     def statements(self, size: int, taken: set[str]) -> list[Stmt]:
         """Return the strips, and the loops over them between calls of what converts them."""
         rows = self._rows(size, taken)
-        readings = {node: load(row, self.lane, row.dtype) for node, row in rows.items()}
+        readings = {node: load(row, self.lane, row.dtype) for node, row in rows.items()} | self.bits
         result: list[Stmt] = [Row(row) for row in dict.fromkeys(rows.values())]
         widened = [node for node in self.kept if node.op == "load"]
         for node in widened:
@@ -377,24 +378,3 @@ class _Phases:
         """Is this the result of an operation that is rounded to such a float?"""
         return node.op == "apply" and node.dtype == self.dtype and node.args[0].ulp != 0 \
             and not (self.dtype == BFLOAT16 and is_power_of_two_times(node))  # it has as many exponents as a float
-
-
-def _is_arithmetic(operation: Operation, dtype: DType) -> bool:
-    """Would strips that stay in registers have an operation for this one?"""
-    is_chosen = bool(operation.calls) and set(operation.calls) <= {"tt_max_f32", "tt_min_f32"} and operation.ulp == 0
-    is_sign = dtype == BFLOAT16 and bool(operation.sign_bit)
-    return set(operation.operands) == {dtype} and (operation.is_one_step or is_chosen or is_sign)
-
-
-def _is_own(operation: Operation) -> bool:
-    """Would a CPU that computes with float16 have an operation for this one: exact, or rounded once?"""
-    is_exact = operation.ulp == 0 and set(operation.calls) <= set(OF_FLOAT16)
-    return {*operation.operands, operation.result} <= {FLOAT16, BOOL} and not operation.is_conversion \
-        and (operation.is_one_step or is_exact)
-
-
-def _is_counted(node: Node) -> bool:
-    """Is this a truth value, or one as an integer?"""
-    assert node.dtype is not None
-    is_number = node.op == "apply" and node.args[0].operands == (BOOL,) and np.issubdtype(node.dtype, np.integer)
-    return node.dtype == BOOL or is_number

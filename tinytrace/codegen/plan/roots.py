@@ -6,13 +6,13 @@ from typing import TypeAlias
 import numpy as np
 
 from tinytrace.codegen.ir.arithmetic import linear
-from tinytrace.codegen.ir.inserted_operations import factor, fold_operation, mul, position_of
-from tinytrace.codegen.ir.nodes import Node, apply, cast, element, literal, number
+from tinytrace.codegen.ir.inserted_operations import at_rank, factor, fold_operation, mul, position_of, rank
+from tinytrace.codegen.ir.nodes import Node, apply, cast, element, literal, number, own_by
 from tinytrace.codegen.plan.elements import Elements, Index, domain_axes
 from tinytrace.codegen.plan.lowering import Spread
 from tinytrace.codegen.plan.partition import Root
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import is_float
+from tinytrace.core.dtypes import INT16, is_float, is_half
 from tinytrace.core.jaxpr import Atom, JaxprEqn, Var
 from tinytrace.core.kinds import Contraction, Reduction, Scan1D
 
@@ -43,7 +43,21 @@ def reduction_roots(eqn: JaxprEqn, kind: Reduction, elements: Elements, extremes
     eqns = frozenset(eqn.ids) | elements.moved_by(operand, at)
     if kind.combine in ("max", "min"):
         extremes.setdefault((kind.combine, domain, free, value), var)
+        if is_half(operand.aval.dtype) and value.op == "load" and 0 not in domain:
+            return _roots_of_ranks(var, eqn, domain, free, value, kind.combine, eqns)
     return [Root(var, eqn, domain, free, value, kind.combine, eqns=eqns)]
+
+
+def _roots_of_ranks(var: Var, eqn: JaxprEqn, domain: tuple[int, ...], free: int, value: Node, combine: str,
+                    eqns: frozenset[int]) -> list[Root]:
+    """An extreme of two-byte floats in memory is that of integers in their order, which are not widened."""
+    ranks = Var(ShapedArray(domain[:free], INT16))
+    of_each = rank(value, combine)
+    extreme = apply(at_rank(var.aval.dtype), (element(ranks, domain_axes(domain[:free])),))
+    own_by(of_each, eqns)
+    own_by(extreme, eqns)
+    return [Root(ranks, eqn, domain, free, of_each, combine, eqns=eqns),
+            Root(var, eqn, domain[:free], free, extreme, eqns=eqns)]
 
 
 def part_root(eqn: JaxprEqn, kind: Spread, k: int, elements: Elements) -> Root:
