@@ -21,7 +21,7 @@ typedef struct {
     PyObject *scalar_types; /* per leaf: what a Python scalar or a NumPy array becomes, None for an Array */
     PyObject *out_avals;
     PyObject *unflatten; /* list of results -> result, None for a single one */
-    Loop loop;           /* what computes small results without NumPy around it, if anything does */
+    Loops loops;         /* what computes small results without NumPy around it, if anything does */
     long long left;      /* after so many calls Python is asked for something better; negative: never */
     PyObject *counter;   /* a HitCounter, or NULL */
 } Eager;
@@ -36,6 +36,7 @@ static int eager_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(e->scalar_types);
     Py_VISIT(e->out_avals);
     Py_VISIT(e->unflatten);
+    Py_VISIT(e->loops.constants);
     return 0;
 }
 
@@ -46,15 +47,16 @@ static void eager_dealloc(PyObject *self) {
     Py_XDECREF(e->scalar_types);
     Py_XDECREF(e->out_avals);
     Py_XDECREF(e->unflatten);
+    free_loops(&e->loops);
     Py_XDECREF(e->counter);
     PyObject_GC_Del(self);
 }
 
-/* EagerEntry(function, scalar_types, loop, out_avals, unflatten, calls=-1, counter=None) */
+/* EagerEntry(function, scalar_types, loops, out_avals, unflatten, calls=-1, counter=None) */
 static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *function, *scalar_types, *which, *out_avals, *unflatten, *counter = Py_None;
     long long calls = -1;
-    Loop loop = {.run = NULL};
+    Loops loops = {.loops = NULL};
     (void)type, (void)kwargs;
     if (!PyArg_ParseTuple(args, "OO!OO!O|LO", &function, &PyTuple_Type, &scalar_types, &which, &PyTuple_Type, &out_avals,
                           &unflatten, &calls, &counter))
@@ -62,16 +64,18 @@ static PyObject *eager_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (counter != Py_None && Py_TYPE(counter) != &HitCounterType)
         return PyErr_Format(PyExc_TypeError, "calls are counted by a HitCounter, or by nobody: None");
     int is_single = unflatten == Py_None && PyTuple_GET_SIZE(out_avals) == 1;
-    if (is_single && loop_of(which, PyTuple_GET_ITEM(out_avals, 0), &loop) < 0)
+    if (is_single && loops_of(which, PyTuple_GET_ITEM(out_avals, 0), &loops) < 0)
         return NULL;
     Eager *e = PyObject_GC_New(Eager, &EagerType);
-    if (!e)
+    if (!e) {
+        free_loops(&loops);
         return NULL;
+    }
     e->function = Py_NewRef(function);
     e->scalar_types = Py_NewRef(scalar_types);
     e->out_avals = Py_NewRef(out_avals);
     e->unflatten = Py_NewRef(unflatten);
-    e->loop = loop;
+    e->loops = loops;
     e->left = calls;
     e->counter = counter == Py_None ? NULL : Py_NewRef(counter);
     PyObject_GC_Track(e);
@@ -212,7 +216,7 @@ PyObject *run_eagerly(PyObject *entry, PyObject **leaves, Py_ssize_t n) {
     if (n != PyTuple_GET_SIZE(e->scalar_types) || !e->left)
         return NULL;
     e->left -= e->left > 0;
-    PyObject *result = e->loop.run ? run_loop(&e->loop, leaves) : NULL;
+    PyObject *result = e->loops.n ? run_loops(&e->loops, leaves) : NULL;
     if (!result && !PyErr_Occurred())
         result = call_quietly(e, leaves);
     result = as_arrays(e, result);

@@ -65,31 +65,76 @@ static int read_rows(PyObject *rows, Loop *loop) {
     return 1;
 }
 
-int loop_of(PyObject *which, PyObject *aval, Loop *loop) {
+/* Reads the loop number k. Returns 0 if there is no such loop, perhaps with an exception. */
+static int read_loop(PyObject *which, PyObject *aval, int k, Py_ssize_t n_constants, Loop *loop) {
     PyObject *function, *types, *result, *rows;
     Py_ssize_t index;
-    *loop = (Loop){.run = NULL};
+    if (!PyTuple_Check(which) || !PyArg_ParseTuple(which, "OnO!O!nO", &function, &index, &PyTuple_Type, &types,
+                                                   &PyTuple_Type, &result, &loop->count, &rows))
+        return 0;
+    if (loop->count < 0)
+        loop->count = count_of(aval);
+    if (!find_loop(function, index, types, result, loop) || (loop->count > 0 && !read_rows(rows, loop)))
+        return 0;
+    for (int i = 0; i < loop->n; i++)
+        if (loop->places[i] < -n_constants || loop->places[i] >= MADE + k)
+            return 0;
+    return 1;
+}
+
+static int are_arrays(PyObject *constants) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(constants); k++)
+        if (Py_TYPE(PyTuple_GET_ITEM(constants, k)) != array_type)
+            return 0;
+    return 1;
+}
+
+static int are_short(const Loops *loops) {
+    for (int k = 0; k < loops->n; k++)
+        if (loops->loops[k].count <= 0 || loops->loops[k].count * loops->loops[k].widths[loops->loops[k].n] > MOST_BYTES)
+            return 0;
+    return 1;
+}
+
+void free_loops(Loops *loops) {
+    PyMem_Free(loops->loops);
+    Py_XDECREF(loops->constants);
+    *loops = (Loops){.loops = NULL};
+}
+
+int loops_of(PyObject *which, PyObject *aval, Loops *loops) {
+    PyObject *each, *constants;
+    *loops = (Loops){.loops = NULL};
     if (which == Py_None)
         return 0;
-    if (!PyArg_ParseTuple(which, "OnO!O!O", &function, &index, &PyTuple_Type, &types, &PyTuple_Type, &result, &rows))
+    if (!PyArg_ParseTuple(which, "O!O!", &PyTuple_Type, &each, &PyTuple_Type, &constants))
         return -1;
-    loop->count = count_of(aval);
-    int is_found = find_loop(function, index, types, result, loop) && (loop->count <= 0 || read_rows(rows, loop));
-    if (loop->count <= 0 || loop->count * loop->widths[loop->n] > MOST_BYTES)
-        loop->run = NULL;
+    Py_ssize_t n = PyTuple_GET_SIZE(each);
+    int is_found = n > 0 && n <= MOST_LOOPS && are_arrays(constants);
+    if (!(loops->loops = PyMem_Calloc(MOST_LOOPS, sizeof *loops->loops)))
+        return PyErr_NoMemory(), -1;
+    loops->constants = Py_NewRef(constants);
+    for (; is_found && loops->n < n; loops->n++)
+        is_found = read_loop(PyTuple_GET_ITEM(each, loops->n), aval, loops->n, PyTuple_GET_SIZE(constants),
+                             &loops->loops[loops->n]);
     if (!is_found && !PyErr_Occurred())
         PyErr_Format(PyExc_ValueError, "there is no inner loop %R for one result", which);
+    if (!is_found || !are_short(loops))
+        free_loops(loops);
     return is_found ? 0 : -1;
 }
 
-/* Where the elements of an Array are: as many as of the result, or one. NULL when NumPy must look at it. */
-static char *elements_of(Array *array, int type, Py_ssize_t width, Py_ssize_t count, Py_ssize_t *stride) {
-    PyObject *view = array->view;
+/* Where the elements of an Array are, or of what a loop made: as many as of the result, or one. NULL when NumPy must
+   look at it. */
+static char *elements_of(PyObject *operand, int type, Py_ssize_t width, Py_ssize_t count, Py_ssize_t *stride) {
+    int is_made = Py_TYPE(operand) == &BufferType;
+    Array *array = is_made ? NULL : (Array *)operand;
+    PyObject *buffer = is_made ? operand : array->buffer, *view = is_made ? NULL : array->view;
     char *elements = NULL;
     Py_ssize_t size = 0;
-    if (array->buffer) {
-        elements = (char *)((Buffer *)array->buffer)->address;
-        size = (Py_ssize_t)((Buffer *)array->buffer)->nbytes / width;
+    if (buffer) {
+        elements = (char *)((Buffer *)buffer)->address;
+        size = (Py_ssize_t)((Buffer *)buffer)->nbytes / width;
     } else if (view && Py_TYPE(view) == numpy_type && PyArray_TYPE((PyArrayObject *)view) == type)
         elements = elements_in_order(view, array->part, array->rows, &size);
     *stride = size == count ? width : 0;
@@ -116,20 +161,27 @@ static Py_ssize_t size_of(const Loop *loop, int i) {
     return (loop->by_row[i] ? loop->rows : 1) * (loop->in_row[i] ? loop->count / loop->rows : 1);
 }
 
-/* The addresses of the operands, and how far they are from one element to the next and from one row to the next. */
-static int find_operands(const Loop *loop, PyObject **leaves, uint64_t *scalars, char **addresses, Py_ssize_t *strides,
-                         Py_ssize_t *row_strides) {
+/* What the operands of a loop are: leaves, constants, what earlier loops made. The caller owns them. */
+static void find_operands(const Loop *loop, PyObject **leaves, PyObject *constants, PyObject **made, PyObject **operands) {
     for (int i = 0; i < loop->n; i++) {
-        PyObject *leaf = leaves[loop->places[i]];
+        int place = loop->places[i];
+        operands[i] = place < 0 ? PyTuple_GET_ITEM(constants, -1 - place) : place < MADE ? leaves[place] : made[place - MADE];
+    }
+}
+
+/* Their addresses, and how far they are from one element to the next and from one row to the next. */
+static int find_addresses(const Loop *loop, PyObject **operands, uint64_t *scalars, char **addresses, Py_ssize_t *strides,
+                          Py_ssize_t *row_strides) {
+    for (int i = 0; i < loop->n; i++) {
         Py_ssize_t width = loop->widths[i], wanted = loop->rows ? size_of(loop, i) : loop->count;
         addresses[i] = (char *)&scalars[i];
         strides[i] = row_strides[i] = 0;
-        if (Py_TYPE(leaf) != array_type) {
-            if (!store_number(leaf, loop->types[i], &scalars[i]))
+        if (Py_TYPE(operands[i]) != array_type && Py_TYPE(operands[i]) != &BufferType) {
+            if (!store_number(operands[i], loop->types[i], &scalars[i]))
                 return 0;
             continue;
         }
-        if (!(addresses[i] = elements_of((Array *)leaf, loop->types[i], width, wanted, &strides[i])))
+        if (!(addresses[i] = elements_of(operands[i], loop->types[i], width, wanted, &strides[i])))
             return 0;
         if (loop->rows) {
             strides[i] = loop->in_row[i] ? width : 0;
@@ -156,24 +208,24 @@ static int is_scattered(PyObject *leaf) {
 }
 
 /* Elements that do not lie in order, as those of `x.T`, are copied, once: whoever reads them again finds them in order. */
-static int gather(const Loop *loop, PyObject **leaves) {
+static int gather(const Loop *loop, PyObject **operands) {
     for (int i = 0; i < loop->n; i++)
-        if (is_scattered(leaves[loop->places[i]])
-            && !array_in_block((Array *)leaves[loop->places[i]], loop->types[i],
+        if (is_scattered(operands[i])
+            && !array_in_block((Array *)operands[i], loop->types[i],
                                loop->rows ? size_of(loop, i) : loop->count, loop->widths[i]))
             return 0;
     return 1;
 }
 
-PyObject *run_loop(const Loop *loop, PyObject **leaves) {
+static PyObject *run_loop(const Loop *loop, PyObject **operands) {
     uint64_t scalars[MOST_OPERANDS];
     char *addresses[MOST_OPERANDS + 1];
     Py_ssize_t strides[MOST_OPERANDS + 1], row_strides[MOST_OPERANDS + 1], width = loop->widths[loop->n];
-    PyObject *result = gather(loop, leaves) ? buffer_of((size_t)(loop->count * width)) : NULL;
+    PyObject *result = gather(loop, operands) ? buffer_of((size_t)(loop->count * width)) : NULL;
     if (!result)
         return NULL;
     /* From here to the end no Python code runs: what is read stays. */
-    if (!find_operands(loop, leaves, scalars, addresses, strides, row_strides)) {
+    if (!find_addresses(loop, operands, scalars, addresses, strides, row_strides)) {
         Py_DECREF(result);
         return NULL;
     }
@@ -183,5 +235,18 @@ PyObject *run_loop(const Loop *loop, PyObject **leaves) {
     run_rows(loop, addresses, strides, row_strides);
     if (PyErr_Occurred())
         Py_CLEAR(result);
+    return result;
+}
+
+PyObject *run_loops(const Loops *loops, PyObject **leaves) {
+    PyObject *operands[MOST_OPERANDS], *made[MOST_LOOPS], *result = NULL;
+    int k = 0;
+    for (; k < loops->n; k++) {
+        find_operands(&loops->loops[k], leaves, loops->constants, made, operands);
+        if (!(result = made[k] = run_loop(&loops->loops[k], operands)))
+            break;
+    }
+    for (int i = 0; i < k && i < loops->n - 1; i++)
+        Py_DECREF(made[i]);
     return result;
 }

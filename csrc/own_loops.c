@@ -1,5 +1,6 @@
 /* What `where`, `maximum` and `minimum` do: NumPy has no ufunc for the first, and its own for the others let the order
-   of operands decide about the sign of a zero, which takes four more calls to mend. */
+   of operands decide about the sign of a zero, which takes four more calls to mend. And products and sums in one
+   rounding, for which NumPy has none either. */
 
 #include "own_loops.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -83,14 +84,60 @@ EXTREME(min_4, float, uint32_t, <, |)
 EXTREME(max_8, double, uint64_t, >, &)
 EXTREME(min_8, double, uint64_t, <, |)
 
+/* --- fma, fms, fnma: a * b + c, a * b - c, c - a * b ---------------------------------------------------------------
+
+   On processors that have instructions for it: others round the product, too (csrc/math/bits.h). */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define FUSED_TARGET __attribute__((target("avx2,fma")))
+static int fuses(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+#elif defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
+#define FUSED_TARGET
+static int fuses(void) { return 1; }
+#else
+#define FUSED_TARGET
+static int fuses(void) { return 0; }
+#endif
+
+#define FUSED(NAME, FLOAT, FMA, A_SIGN, C_SIGN)                                                                      \
+    FUSED_TARGET IN_VECTORS static void NAME(char **addresses, const Py_ssize_t *count, const Py_ssize_t *strides,   \
+                                             void *data) {                                                           \
+        const FLOAT *a = (const FLOAT *)addresses[0], *b = (const FLOAT *)addresses[1];                              \
+        const FLOAT *c = (const FLOAT *)addresses[2];                                                                \
+        FLOAT *restrict to = (FLOAT *)addresses[3];                                                                  \
+        Py_ssize_t n = *count, i = strides[0] != 0, j = strides[1] != 0, k = strides[2] != 0;                        \
+        (void)data;                                                                                                  \
+        if (i && !j && !k)                                                                                           \
+            for (Py_ssize_t at = 0; at < n; at++) to[at] = FMA(A_SIGN a[at], b[0], C_SIGN c[0]);                     \
+        else if (i && j && k)                                                                                        \
+            for (Py_ssize_t at = 0; at < n; at++) to[at] = FMA(A_SIGN a[at], b[at], C_SIGN c[at]);                   \
+        else                                                                                                         \
+            for (Py_ssize_t at = 0; at < n; at++) to[at] = FMA(A_SIGN a[at * i], b[at * j], C_SIGN c[at * k]);       \
+    }
+
+FUSED(fma_4, float, __builtin_fmaf, +, +)
+FUSED(fms_4, float, __builtin_fmaf, +, -)
+FUSED(fnma_4, float, __builtin_fmaf, -, +)
+FUSED(fma_8, double, __builtin_fma, +, +)
+FUSED(fms_8, double, __builtin_fma, +, -)
+FUSED(fnma_8, double, __builtin_fma, -, +)
+
+PyObject *has_fused_loops(PyObject *module, PyObject *nothing) {
+    (void)module, (void)nothing;
+    return PyBool_FromLong(fuses());
+}
+
+static const struct { const char *name; inner_loop floats, doubles; int fused; } OF_FLOATS[] = {
+    {"max", max_4, max_8, 0}, {"min", min_4, min_8, 0},
+    {"fma", fma_4, fma_8, 1}, {"fms", fms_4, fms_8, 1}, {"fnma", fnma_4, fnma_8, 1}};
+
 inner_loop own_loop(const char *name, int type, Py_ssize_t width) {
     if (!strcmp(name, "select_n"))
         return select_of(width);
     if (type != NPY_FLOAT && type != NPY_DOUBLE)
         return NULL;
-    if (!strcmp(name, "max"))
-        return type == NPY_FLOAT ? max_4 : max_8;
-    if (!strcmp(name, "min"))
-        return type == NPY_FLOAT ? min_4 : min_8;
+    for (size_t k = 0; k < sizeof OF_FLOATS / sizeof *OF_FLOATS; k++)
+        if (!strcmp(name, OF_FLOATS[k].name) && (!OF_FLOATS[k].fused || fuses()))
+            return type == NPY_FLOAT ? OF_FLOATS[k].floats : OF_FLOATS[k].doubles;
     return NULL;
 }

@@ -10,4 +10,6 @@ typedef void (*inner_loop)(char **addresses, const Py_ssize_t *count, const Py_s
 /* The loop of an operation, for elements of NumPy's type number `type`, so many bytes each; NULL where there is none. */
 inner_loop own_loop(const char *name, int type, Py_ssize_t width);
 
+PyObject *has_fused_loops(PyObject *module, PyObject *nothing); /* are there those of fma, fms and fnma? */
+
 #endif

@@ -22,6 +22,25 @@ def settings():
 
 
 FIRST = settings()
+COMPILED = frozenset(("codegen", "csrc", "faults", "lax", "nn", "numpy", "passes", "primitives", "random", "runtime",
+                      "scipy", "transforms"))
+"""Folders whose tests are about compiled programs: there the shortest are compiled, too."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Before fixtures, which may compile."""
+    folders = item.path.relative_to(item.config.rootpath).parts
+    is_about_them = folders[0] == "tests" and folders[1] in COMPILED
+    choose_loops(not is_about_them and item.get_closest_marker("compiled") is None)
+
+
+def choose_loops(are_used):
+    """Say whether short programs are compiled, here and in child processes; that is what a test has to leave behind."""
+    if config.ready_loops != are_used:
+        config.update("tinytrace_ready_loops", are_used)
+    os.environ["TINYTRACE_READY_LOOPS"] = str(are_used)
+    FIRST.update(ready_loops=are_used, TINYTRACE_READY_LOOPS=str(are_used))
 
 
 @pytest.hookimpl(wrapper=True)

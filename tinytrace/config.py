@@ -80,6 +80,8 @@ class Config(threading.local):
 
     # Compiled `+ - * / sqrt` agree with the interpreter bit for bit: no fused multiply-add.
     exact: bool = env_bool("TINYTRACE_EXACT", False)
+    # Short programs on small arrays are answered by loops that are there, with the bits of compiled ones.
+    ready_loops: bool = env_bool("TINYTRACE_READY_LOOPS", True)
     # A step down the failure ladder (no disk, no compiler) raises instead of warning.
     strict: bool = env_bool("TINYTRACE_STRICT", False)
     # After every pass the program is verified, and run in NumPy to see that it gives what it gave before.

@@ -24,6 +24,8 @@ from tinytrace.runtime.archive import export_store, import_store
 from tinytrace.runtime.inventory import current_inventory
 from tinytrace.runtime.places import open_store
 
+pytestmark = pytest.mark.compiled
+
 SETTINGS = settings(examples(20, fast=6), deadline=None, stateful_step_count=50,
                     suppress_health_check=list(HealthCheck), report_multiple_bugs=False)
 KINDS = st.tuples(st.integers(0, 1), st.integers(1, 2), st.integers(2, 3))

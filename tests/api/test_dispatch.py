@@ -21,6 +21,8 @@ from tinytrace.runtime import ladder
 from tinytrace.runtime.failures import StrictError
 from tinytrace.tree_util import tree_flatten, tree_leaves, tree_structure
 
+pytestmark = pytest.mark.compiled
+
 
 class Watched:
     """A jitted function that counts the calls which Python had to answer."""

@@ -26,6 +26,8 @@ from tinytrace.core.trace import interpreting
 from tinytrace.numpy.indexing import take_index
 from tinytrace.runtime.ladder import stats
 
+pytestmark = pytest.mark.compiled
+
 X = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32)
 X[0, :3] = np.nan, np.inf, -0.0
 

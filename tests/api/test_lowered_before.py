@@ -7,6 +7,8 @@ import pytest
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.compiled
+
 PROGRAM = """
 import sys
 import numpy as np

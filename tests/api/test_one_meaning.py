@@ -21,6 +21,8 @@ from tinytrace.core.dtypes import is_float
 from tinytrace.primitives.elementwise import Elementwise, accepts
 from tinytrace.runtime.threads import num_threads, set_num_threads
 
+pytestmark = pytest.mark.compiled
+
 SIZES = (0, 1, 7, 1000)
 MILLION = 1_000_003
 COSTLY = {"igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "regularized_incomplete_beta", "zeta", "polygamma"}

@@ -18,6 +18,8 @@ from tinytrace.api.program import shared_program
 from tinytrace.experimental import enable_x64
 from tinytrace.runtime.threads import num_threads, set_num_threads
 
+pytestmark = pytest.mark.compiled
+
 
 @pytest.mark.parametrize(("function", "dtype", "elements", "most"), [
     (jnp.sort, "float32", 1000, 800), (jnp.sort, "float32", 100_000, 3),
@@ -159,7 +161,7 @@ def test_what_is_broadcast_is_walked_over_by_rows(monkeypatch, function, shapes,
     for _ in range(3):
         assert np.asarray(fresh(*arrays)).tobytes() == expected.tobytes()
     found = [loop for loop in given if loop]
-    assert [loop[4] for loop in found] == ([rows] if rows else [])
+    assert [loop[-1] for loops, _ in found for loop in loops] == ([rows] if rows else [])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -196,7 +198,7 @@ def test_where_chooses_in_c(monkeypatch, dtype):
     assert all(a._buffer is None for a in views)
     assert np.asarray(fresh(*views)).tobytes() == np.ascontiguousarray(expected.T).tobytes()
     assert all(a._buffer is not None for a in views)
-    assert {loop[0] for loop in given if loop} == {"select_n"}
+    assert {loops[0][0] for loops, _ in filter(None, given)} == {"select_n"}
 
 
 def test_an_operand_may_be_read_twice(monkeypatch):
@@ -205,6 +207,6 @@ def test_an_operand_may_be_read_twice(monkeypatch):
     given = _loops(monkeypatch)
     fresh = eager.EagerFunction(jnp.isnan, jit(lambda x: jnp.isnan(x)), elementwise=True)
     assert fresh(x).tolist() == [False, True]
-    (function, _, operands, *_), = given
+    (((function, _, operands, *_),), _), = given
     assert function is np.not_equal
     assert [place for place, *_ in operands] == [0, 0]

@@ -130,6 +130,7 @@ def add(x, k):
     return x + k
 
 
+@pytest.mark.compiled
 def test_new_function_objects():
     for i in range(2):
         f = jax.jit(lambda x: x * 5)
@@ -235,6 +236,7 @@ def test_the_answer_as_text():
     assert miss[-1].startswith("  cost: retrace")
 
 
+@pytest.mark.compiled
 def test_costs(tmp_path, monkeypatch):
     monkeypatch.setattr(discovery, "_stores", {})
     before = config.cache_dir
@@ -260,6 +262,7 @@ def test_costs(tmp_path, monkeypatch):
         config.update("cache_dir", before)
 
 
+@pytest.mark.compiled
 def test_another_compiler_processor_or_number_of_threads(monkeypatch):
     f = jax.jit(lambda x: x * 2.25)
     f(X)
@@ -357,6 +360,7 @@ def test_statics_that_cannot_change_stay_on_the_hit_path():
 # --- expectations ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 def test_expect():
     f = jax.jit(lambda x: x * 11)
     with jax.expect(traces=1) as work:

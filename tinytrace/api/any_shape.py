@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tinytrace._dispatch import EagerEntry, FastEntry
-from tinytrace.api.concrete import as_array
+from tinytrace.api.concrete import SCALARS, as_array
 from tinytrace.api.jit_cache import StaticValue
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
@@ -22,7 +22,6 @@ from tinytrace.records import NamedTuple
 
 TRACED = 64
 """Elements of the arrays that stand for those of all lengths; which number they are says nothing."""
-SCALARS = (float, int, bool)
 MOST_SHAPES = 256
 """Of one function, whose calls are counted."""
 

@@ -28,7 +28,8 @@ class CacheEntry:
       hits, misses: calls that found the entry, and those that had to make it.
       milliseconds: of each stage; 0 for what was found ready.
       origin: where the machine code came from: `compiler`, `disk`, `shared disk`, `memory` (an equal program had it
-        already), `interpreter` (there is no compiler), `nothing` (there is nothing to compute).
+        already), `loops` (such as are there answer it), `interpreter` (there is no compiler), `nothing` (there is
+        nothing to compute).
       nbytes, kernels: the size of the machine code, and of how many kernels it is.
       last_use: how many counted calls, of all functions, ago.
       made_by: the user's line that made the first such call.
@@ -162,8 +163,9 @@ def _numbered(key: CallKey, others: Mapping[CallKey, Any]) -> CallKey:
 def _entry(key: CallKey, call: CompiledCall) -> CacheEntry:
     program, record = call.program, call.record
     seconds = program.seconds if record.has_own_program else {}
-    executable = program.__dict__.get("executable")
-    origin = program.origin if record.has_own_program or program.origin in ("nothing", "interpreter") else "memory"
+    executable = program.__dict__.get("executable") if call.loop is None else None
+    is_own = record.has_own_program or program.origin in ("nothing", "interpreter")
+    origin = "loops" if call.loop is not None else program.origin if is_own else "memory"
     return CacheEntry(
         key=key, hits=call.counter.hits, misses=1, origin=origin,
         milliseconds={"trace": 1e3 * record.trace_seconds,

@@ -10,6 +10,9 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT0
 from tinytrace.core.numpy_calls import to_numpy
 
+SCALARS = (float, int, bool)
+"""Python's numbers that calls without Python understand."""
+
 
 def as_array(x: Any, aval: ShapedArray) -> Any:
     """Return a concrete value as an Array of type `aval` (no copy where possible); of dtype float0 as NumPy's."""
@@ -26,3 +29,8 @@ def held(x: Any, aval: ShapedArray) -> Any:
         x.block  # noqa: B018  (its elements are copied there once, for both)
         return x.again(aval)
     return as_array(x, aval)
+
+
+def leaf_type(leaf: Any) -> type:
+    """Return what a call is told of a leaf by its type: NumPy's scalars are arrays of one element."""
+    return np.ndarray if isinstance(leaf, np.generic) else type(leaf)

@@ -24,9 +24,9 @@ import numpy as np
 
 from tinytrace import runtime
 from tinytrace._dispatch import EagerEntry, FastCallable, FastEntry, call_entry, current_epoch
-from tinytrace.api.any_shape import SCALARS, AnyShape, NumPyFirst, on_block, types_and_shape
+from tinytrace.api.any_shape import AnyShape, NumPyFirst, on_block, types_and_shape
 from tinytrace.api.blocks import on_blocks
-from tinytrace.api.concrete import as_array
+from tinytrace.api.concrete import SCALARS, as_array, leaf_type
 from tinytrace.api.exactness import has_one_answer
 from tinytrace.api.flattening import maker_of
 from tinytrace.api.jit import JitFunction
@@ -36,7 +36,7 @@ from tinytrace.api.nan_checks import find_nan
 from tinytrace.api.one_number import entry_of_number
 from tinytrace.api.operation_programs import operation_program
 from tinytrace.api.program import shared_program
-from tinytrace.api.recipes import calls_in_budget, is_short_loop, makes_views, numpy_call, numpy_entry
+from tinytrace.api.recipes import are_short, calls_in_budget, makes_views, numpy_call, numpy_entry
 from tinytrace.api.signatures import not_an_array
 from tinytrace.config import config, trace_context
 from tinytrace.control_flow.pjit import pjit_p
@@ -288,9 +288,8 @@ def _has_compiler() -> bool:
 
 def _leaf_type(leaf: Any) -> type:
     """Return what an entry sees of an argument: an Array where Python must look at it first."""
-    if isinstance(leaf, np.generic):
-        return np.ndarray
-    return type(leaf) if type(leaf) in (*SCALARS, np.ndarray) else Array
+    kind = leaf_type(leaf)
+    return kind if kind in (*SCALARS, np.ndarray) else Array
 
 
 # --- elementwise functions, whatever the shape ---------------------------------------------------------------------
@@ -362,6 +361,6 @@ def _any_shape(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
         return EagerEntry(*numpy, avals, unflatten, calls)
 
     def is_best(avals: tuple[ShapedArray, ...]) -> bool:
-        return numpy[2] is not None and is_short_loop(closed.jaxpr, avals[0])
+        return numpy[2] is not None and are_short(numpy[2], closed.jaxpr, avals[0])
 
     return AnyShape(out_avals, width, NumPyFirst(answer, is_best, compiled))

@@ -5,30 +5,42 @@ are broadcast (a row that is added to each row) row by row.
 """
 from __future__ import annotations
 
+import functools
 import math
 import operator
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tinytrace._dispatch import has_fused_loops
+from tinytrace.core.array import Array
 from tinytrace.core.dtypes import BOOL, FLOAT32, FLOAT64, DType, KeyType, is_float, is_inexact
 from tinytrace.core.jaxpr import JaxprEqn
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.storage_types import STORAGE_TYPES
 from tinytrace.primitives.arithmetic import div_p, max_p, min_p, rem_p
 from tinytrace.primitives.broadcasting import broadcast_in_dim_p
+from tinytrace.primitives.multiply_add import fma_p, fms_p, fnma_p
 from tinytrace.primitives.select import select_n_p
 
-InnerLoop = tuple["np.ufunc | str", int, tuple[tuple[int, int, int], ...], tuple[int, int],
+InnerLoop = tuple["np.ufunc | str", int, tuple[tuple[int, int, int], ...], tuple[int, int], int,
                   "tuple[int, tuple[tuple[bool, bool], ...]] | None"]
-"""A ufunc and which of its loops, or the name of one of ours, and 0; of each operand, which argument it is, NumPy's
-number of its dtype, and its bytes; the latter two of the result; rows, and whether each has its own elements of an
-operand, and more than one (csrc/loops.c)."""
+"""A ufunc and which of its loops, or the name of one of ours, and 0; of each operand, where it comes from, NumPy's
+number of its dtype, and its bytes; the latter two of the result; its elements, -1 for as many as the entry's result
+has; rows, and whether each has its own elements of an operand, and more than one (csrc/loops.c)."""
+InnerLoops = tuple[tuple[InnerLoop, ...], tuple[Array, ...]]
+"""A few of them, one after the other, and constants. An operand is an argument (0, 1, ...), a constant (-1, -2, ...) or
+what an earlier loop made (MADE, MADE + 1, ...)."""
+MADE, MOST_LOOPS = 1 << 20, 4
 MOST_OPERANDS = 4
 """Of an inner loop that is called directly."""
 SHORTEST_ROW = 8
 """Elements: the loop is begun anew for each row."""
+FUSED = frozenset({fma_p, fms_p, fnma_p})
+OF_OWN_LOOPS = FUSED | {max_p, min_p}
+"""Of floats; see csrc/own_loops.c."""
 UFUNCS: dict[Callable[..., Any], np.ufunc] = {operator.eq: np.equal, operator.ne: np.not_equal}
 """Those for numbers of operations that keys have too."""
 OF_FLOATS: dict[Primitive, np.ufunc] = {div_p: np.divide, rem_p: np.fmod}
@@ -54,7 +66,15 @@ def own_loop(eqn: JaxprEqn) -> str | None:
     primitive, dtypes = eqn.primitive, [x.aval.dtype for x in eqn.invars]
     if primitive is select_n_p and len(dtypes) == 3 and dtypes[0] == BOOL:
         return primitive.name
-    return primitive.name if primitive in (max_p, min_p) and dtypes[0] in (FLOAT32, FLOAT64) else None
+    if primitive in FUSED and not fuses():
+        return None
+    return primitive.name if primitive in OF_OWN_LOOPS and dtypes[0] in (FLOAT32, FLOAT64) else None
+
+
+@functools.cache
+def fuses() -> bool:
+    """Is there a loop for `a * b + c` that rounds as compiled programs do, which a compiler may have been told?"""
+    return has_fused_loops() and " -m" not in os.environ.get("CC", "")
 
 
 def is_broadcast(eqn: JaxprEqn) -> bool:
@@ -69,7 +89,7 @@ def inner_loop(function: Callable[..., Any], own: str | None, places: Sequence[i
                shapes: Sequence[tuple[int, ...]] | None, result: DType, shape: tuple[int, ...]) -> InnerLoop | None:
     """Return the loop that takes the operands as they are and gives what is asked for, None if none does.
 
-    places: which argument each operand is.  shapes: of the operands; None where all are scalars or of one shape.
+    places: where each operand comes from.  shapes: of the operands; None where all are scalars or of one shape.
     """
     if len(dtypes) > MOST_OPERANDS or any(isinstance(x, KeyType) or x in STORAGE_TYPES for x in (*dtypes, result)):
         return None  # the letters of some of the latter are also those of NumPy's types
@@ -84,7 +104,8 @@ def inner_loop(function: Callable[..., Any], own: str | None, places: Sequence[i
     if rows is NotImplemented or loop is None:
         return None
     operands = tuple([(place, int(dtype.num), dtype.itemsize) for place, dtype in zip(places, dtypes, strict=True)])
-    return loop, index, operands, (int(result.num), result.itemsize), rows
+    size = -1 if shapes is None else math.prod(shape)
+    return loop, index, operands, (int(result.num), result.itemsize), size, rows
 
 
 def _rows(shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> Any:

@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tinytrace import api, events
-from tinytrace._dispatch import EagerEntry, FastCallable, Guarded, current_epoch, forget, set_raise_status
+from tinytrace._dispatch import FastCallable, Guarded, current_epoch, forget, set_raise_status
 from tinytrace.api.devices import devices
 from tinytrace.api.donation import NO_DONATION, Donation, donated_leaves, donation_of
 from tinytrace.api.first_calls import note_first_call
-from tinytrace.api.flattening import check_callable, maker_of
+from tinytrace.api.flattening import check_callable
 from tinytrace.api.jit_cache import (
     CallRecord,
     CompiledCall,
@@ -29,10 +29,10 @@ from tinytrace.api.jit_cache import (
     leaf_key,
     shared_cache,
 )
+from tinytrace.api.known_calls import entry_of
 from tinytrace.api.nan_checks import find_nan
 from tinytrace.api.placed_calls import NO_PLACES, Places, refuse_no_shardings, with_shardings
 from tinytrace.api.program import shared_program
-from tinytrace.api.recipes import view_entry
 from tinytrace.api.signatures import (
     ArgNames,
     ArgNums,
@@ -148,7 +148,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         if call is None or has_changed(call.record.traced.states, statics):
             call = self._compile(key, args, kwargs, leaves)
             guards = NEVER if call.record.traced.states is not None else None  # what was learnt before is forgotten
-            if self._options.background:
+            if self._options.background and call.loop is None:
                 call.program.compile_in_background()
         else:
             call.counter.count()
@@ -193,7 +193,7 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
             note_first_call(self, api.cache_view.call_key(self, key) if key.statics else key, made_by)
         seconds = traced.seconds if cache.traced > traced_before else 0.0
         call = CompiledCall(program, CallRecord(cache.missed, made_by, seconds,
-                                                "executable" not in program.__dict__, traced, donation))
+                                                "executable" not in program.__dict__, traced, donation), leaves)
         if config.log_compiles:
             api.logs.log_compile(self, call)
         return call
@@ -215,17 +215,9 @@ class JitFunction(FastCallable, TracedCalls, ShowsItself):
         if config.checks_results or (may_change and guards is None):
             return
         places = {leaf: place for place, leaf in enumerate(reading_order(dynamic, tree))}
-        if len(places) == tree.num_leaves:
-            entry = self._view_entry(call, places) or call.fast_entry([places[i] for i in range(len(places))])
-            if entry is not None:
-                self._learn(args, kwargs, Guarded(entry, guards) if may_change and guards else entry, epoch)
-
-    def _view_entry(self, call: CompiledCall, places: dict[int, int]) -> EagerEntry | None:
-        """Return what answers calls whose results show their arguments, which are Arrays and stay."""
-        traced = call.record.traced
-        if call.record.donation.given or traced.consts or any(places[i] != i for i in places):
-            return None
-        return view_entry(traced.closed, maker_of(call.out_tree), call.counter)
+        if len(places) == tree.num_leaves and (
+                entry := entry_of(call, [places[i] for i in range(len(places))])) is not None:
+            self._learn(args, kwargs, Guarded(entry, guards) if may_change and guards else entry, epoch)
 
     # --- a call inside a trace ---
 

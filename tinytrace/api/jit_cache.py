@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from tinytrace import runtime
+from tinytrace import events, runtime
 from tinytrace._dispatch import FastEntry, HitCounter, call_entry, forget
-from tinytrace.api.concrete import as_array, held
+from tinytrace.api.concrete import as_array, held, leaf_type
 from tinytrace.api.donation import NO_DONATION, Donation
 from tinytrace.api.equal_programs import forget_program, forget_programs
 from tinytrace.api.flattening import maker_of
 from tinytrace.api.program import Program
+from tinytrace.api.ready_loops import ready_loops
 from tinytrace.api.signatures import Statics
 from tinytrace.api.static_state import States
 from tinytrace.api.tables import RecentTable
@@ -105,9 +106,9 @@ class CallRecord(NamedTuple):
 class CompiledCall:
     """One entry of the call table: runs the program on flat arguments and rebuilds the result's tree."""
 
-    __slots__ = ("avals", "consts", "counter", "out_tree", "program", "record", "single")
+    __slots__ = ("avals", "consts", "counter", "leaf_types", "loop", "out_tree", "program", "record", "single")
 
-    def __init__(self, program: Program, record: CallRecord) -> None:
+    def __init__(self, program: Program, record: CallRecord, leaves: Sequence[Any]) -> None:
         consts, out_tree = record.traced.closed.consts, record.traced.out_tree
         self.program = program
         self.record = record
@@ -117,6 +118,10 @@ class CompiledCall:
         self.avals = program.in_avals[len(consts):]
         self.out_tree = out_tree
         self.single = out_tree.num_leaves == 1 and out_tree.num_nodes == 1
+        self.leaf_types = tuple(map(leaf_type, leaves))
+        self.loop = ready_loops(program, self.consts, self.leaf_types) if self.single else None
+        if self.loop is not None:
+            events.tell("load", "loops")
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Call with flat leaves, which may be NumPy arrays or Python scalars too."""
@@ -137,6 +142,8 @@ class CompiledCall:
         return result
 
     def _run(self, leaves: Sequence[Any]) -> Any:
+        if self.loop is not None and (result := call_entry(self.loop, *leaves)) is not NotImplemented:
+            return result
         arrays = [as_array(x, aval) for x, aval in zip(leaves, self.avals, strict=True)]
         results = self.program.call_separately([*self.consts, *arrays])
         return results[0] if self.single else self.out_tree.unflatten(results)

@@ -13,8 +13,9 @@ import numpy as np
 
 from tinytrace._dispatch import EagerEntry, HitCounter
 from tinytrace.api.blocks import is_filling
+from tinytrace.api.concrete import as_array
 from tinytrace.api.exactness import called_program
-from tinytrace.api.inner_loops import InnerLoop, inner_loop, is_broadcast, numpy_function, own_loop
+from tinytrace.api.inner_loops import MADE, MOST_LOOPS, InnerLoops, inner_loop, is_broadcast, numpy_function, own_loop
 from tinytrace.api.numpy_prices import is_view, loops_are_quick, microseconds
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
@@ -33,8 +34,9 @@ BUDGET = 15_000
 """Microseconds of NumPy's time on the calls of one program: then a compiler would have paid, which takes as long."""
 EQUATION = 100
 """How many more a compiler takes for one of its equations."""
-LOOP_BYTES, SLOW_LOOP = 1 << 16, 64
-"""Of a result up to which one inner loop of NumPy's does without NumPy (csrc/loops.c); a longer one can use threads.
+LOOP_BYTES, SEVERAL_BYTES, SLOW_LOOP = 1 << 16, 1 << 10, 64
+"""Of a result up to which one inner loop of NumPy's does without NumPy (csrc/loops.c); a longer one can use threads. Of
+one up to which a few of them do, which write and read what a compiled program holds in registers.
 Elements of one up to which this is so if NumPy's loop has no vectors."""
 SHOWN, MOST_SHOWN = 1 << 15, 4
 """Bytes of an argument from which a view of it takes less time than a copy; of so many results at most."""
@@ -54,7 +56,7 @@ def numpy_entry(closed: ClosedJaxpr, leaf_types: Sequence[type],
     found = numpy_call(closed, leaf_types, unflatten is None)
     if found is None:
         return None
-    is_for_good = found[2] is not None and is_short_loop(closed.jaxpr, closed.out_avals[0])
+    is_for_good = found[2] is not None and are_short(found[2], closed.jaxpr, closed.out_avals[0])
     calls = calls_in_budget(closed.jaxpr) if may_be_compiled and not is_for_good else -1
     return EagerEntry(*found, tuple(closed.out_avals), unflatten, calls)
 
@@ -80,9 +82,10 @@ def view_entry(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
     return found and EagerEntry(*found, tuple(closed.out_avals), unflatten, -1, counter)
 
 
-def is_short_loop(jaxpr: Jaxpr, result: ShapedArray) -> bool:
-    """Can nobody compute a program that is one inner loop of NumPy's in less time, for such a result?"""
-    return result.nbytes <= LOOP_BYTES and (result.size <= SLOW_LOOP or loops_are_quick(jaxpr))
+def are_short(loops: InnerLoops, jaxpr: Jaxpr, result: ShapedArray) -> bool:
+    """Can nobody compute a program that inner loops compute in less time, for such a result?"""
+    most = LOOP_BYTES if len(loops[0]) == 1 else SEVERAL_BYTES
+    return result.nbytes <= most and (result.size <= SLOW_LOOP or loops_are_quick(jaxpr))
 
 
 def calls_in_budget(jaxpr: Jaxpr, elements: int | None = None) -> int:
@@ -143,7 +146,7 @@ def _all_equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
 
 
 def numpy_call(closed: ClosedJaxpr, leaf_types: Sequence[type], single: bool, any_shape: bool = False) \
-        -> tuple[NumPyFunction, tuple[Callable[[Any], Any] | None, ...], InnerLoop | None] | None:
+        -> tuple[NumPyFunction, tuple[Callable[[Any], Any] | None, ...], InnerLoops | None] | None:
     """Return a program as a function of NumPy's operands, what makes such operands of arguments, None for an Array, and
     which inner loop of the function computes it, if one alone does.
 
@@ -160,7 +163,7 @@ def numpy_call(closed: ClosedJaxpr, leaf_types: Sequence[type], single: bool, an
     if any_shape and any(place in recipe.scalars for place in recipe.outputs):
         return None
     function = recipe.function(single)
-    return function, recipe.operand_types(function), recipe.inner_loop(jaxpr.outvars[0].aval) if single else None
+    return function, recipe.operand_types(function), recipe.inner_loops() if single else None
 
 
 class Step(NamedTuple):
@@ -181,12 +184,12 @@ class _Recipe:
     """The equations of a jaxpr as NumPy calls over numbered values: first the inputs, then constants and results."""
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any], kinds: Sequence[type], any_shape: bool) -> None:
-        self.kinds, self.avals = kinds, [v.aval for v in jaxpr.invars]
+        self.kinds = kinds
+        self.avals = dict(enumerate(v.aval for v in jaxpr.invars))
         self.values: list[Any] = [None] * len(kinds)
         self.steps: list[Step] = []
         self.any_shape = any_shape
-        self.scalars = {place for place, aval in enumerate(self.avals) if not aval.shape}
-        self.shapes = dict(enumerate(aval.shape for aval in self.avals))
+        self.scalars = {place for place, aval in self.avals.items() if not aval.shape}
         self.broadcasts: dict[int, int] = {}
         self.outputs = self._run(jaxpr, list(range(len(kinds))), consts)
         self._drop_broadcasts()
@@ -196,10 +199,10 @@ class _Recipe:
         """Append the steps of `jaxpr`; return where its results are."""
         places: dict[Var, int] = dict(zip(jaxpr.invars, inputs, strict=True))
         for var, const in zip(jaxpr.constvars, consts, strict=True):
-            places[var] = self._places_for(to_numpy(const, var.aval))
+            places[var] = self._constant(const, var.aval)
 
         def place(atom: Atom) -> int:
-            return self._places_for(to_numpy(atom.val, atom.aval)) if isinstance(atom, Literal) else places[atom]
+            return self._constant(atom.val, atom.aval) if isinstance(atom, Literal) else places[atom]
 
         for eqn in jaxpr.eqns:
             operands = tuple(map(place, eqn.invars))
@@ -215,12 +218,17 @@ class _Recipe:
             places.update(zip(eqn.outvars, found, strict=True))
         return [place(v) for v in jaxpr.outvars]
 
+    def _constant(self, value: Any, aval: ShapedArray) -> int:
+        place = self._places_for(to_numpy(value, aval))
+        self.avals[place] = aval
+        return place
+
     def _step(self, eqn: JaxprEqn, operands: tuple[int, ...]) -> list[int]:
         function, own = numpy_function(eqn), own_loop(eqn)
         if isinstance(function, np.ufunc) or own:
             operands = self._before_broadcasts(operands, eqn.outvars[0].aval.shape)
         first = self._places_for(*[None] * len(eqn.outvars))
-        self.shapes.update({first + k: v.aval.shape for k, v in enumerate(eqn.outvars)})
+        self.avals.update({first + k: v.aval for k, v in enumerate(eqn.outvars)})
         if is_broadcast(eqn):
             self.broadcasts[first] = self.broadcasts.get(operands[0], operands[0])
         if not self.scalars.issuperset(operands):
@@ -232,8 +240,8 @@ class _Recipe:
     def _before_broadcasts(self, operands: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return operands that NumPy broadcasts by itself, and that give a result of this shape."""
         sources = tuple([self.broadcasts.get(i, i) for i in operands])
-        known = all(i in self.shapes for i in sources)
-        return sources if known and np.broadcast_shapes(*(self.shapes[i] for i in sources)) == shape else operands
+        known = all(i in self.avals for i in sources)
+        return sources if known and np.broadcast_shapes(*(self.avals[i].shape for i in sources)) == shape else operands
 
     def _drop_broadcasts(self) -> None:
         """Drop those that nobody needs any more, as each has been done without."""
@@ -266,18 +274,29 @@ class _Recipe:
         wrap = None if isinstance(function, np.ufunc) else np.asarray
         return tuple(None if kind is Array else functools.partial(np.array, dtype=aval.dtype) if kind is np.ndarray
                      else _scalar_type(aval.dtype, cast, wrap)
-                     for kind, aval, cast in zip(self.kinds, self.avals, self.casts, strict=True))
+                     for kind, aval, cast in zip(self.kinds, self.avals.values(), self.casts, strict=False))
 
-    def inner_loop(self, result: ShapedArray) -> InnerLoop | None:
-        """Return the loop that takes arguments as they are and gives what is asked for, None if none alone does."""
-        if len(self.steps) != 1 or self.steps[0].several or self.outputs != [self.steps[0].output]:
+    def inner_loops(self) -> InnerLoops | None:
+        """Return the loops that take arguments as they are and give what is asked for, None if no few of them do."""
+        n, loops = len(self.kinds), []
+        made = {step.output: MADE + k for k, step in enumerate(self.steps)}
+        if not 0 < len(self.steps) <= (1 if self.any_shape else MOST_LOOPS) or self.outputs != [self.steps[-1].output]:
             return None
-        step, = self.steps
-        if not all(i < len(self.kinds) for i in step.inputs):
+        fixed = sorted({i for step in self.steps for i in step.inputs if i >= n and i not in made})
+        if fixed and self.any_shape:
             return None
-        dtypes = [self.casts[i] or self.avals[i].dtype for i in step.inputs]
-        shapes = None if self.any_shape else [self.shapes[i] for i in step.inputs]
-        return inner_loop(step.function, step.own_loop, step.inputs, dtypes, shapes, result.dtype, result.shape)
+        for step in self.steps:
+            avals = [self.avals[i] for i in step.inputs]
+            dtypes = [self.casts[i] or aval.dtype if i < n else aval.dtype
+                      for i, aval in zip(step.inputs, avals, strict=True)]
+            places = [i if i < n else -1 - fixed.index(i) if i in fixed else made[i] for i in step.inputs]
+            shapes, result = None if self.any_shape else [aval.shape for aval in avals], self.avals[step.output]
+            loop = None if step.several else inner_loop(step.function, step.own_loop, places, dtypes, shapes,
+                                                        result.dtype, result.shape)
+            if loop is None:
+                return None
+            loops.append(loop)
+        return tuple(loops), tuple([as_array(self.values[i], self.avals[i]) for i in fixed])
 
     def function(self, single: bool) -> NumPyFunction:
         """Return the steps as one function of the inputs."""

@@ -13,16 +13,18 @@ from typing import Any
 from tinytrace import runtime
 from tinytrace.api.cache_view import call_key
 from tinytrace.api.call_keys import CallKey, described
+from tinytrace.api.concrete import held, leaf_type
 from tinytrace.api.first_calls import FirstCall, first_call
 from tinytrace.api.jit_cache import CompiledCall, LookupKey, TracedFunction, TraceKey
 from tinytrace.api.outside import Makeup, is_same, makeup_of, outside_of
 from tinytrace.api.program import Program, known_program
+from tinytrace.api.ready_loops import ready_loops
 from tinytrace.api.static_state import changes, has_changed
 from tinytrace.config import config
 from tinytrace.core.avals import abstract_type_of
 from tinytrace.core.key_diff import KeyDiff, KeyRow
 from tinytrace.core.trace import is_eager
-from tinytrace.core.trees import tree_flatten
+from tinytrace.core.trees import tree_flatten, tree_leaves
 from tinytrace.core.views.tables import html_table
 from tinytrace.runtime.failures import CompileError, NoCompiler
 from tinytrace.util import cache_context, lazy
@@ -91,8 +93,8 @@ class Cost:
 
     Args:
       traces: will the function be traced?
-      source: where the machine code comes from: `compiler`, `disk`, `shared disk`, `memory`, `interpreter`, `nothing`;
-        empty for a hit.
+      source: where the machine code comes from: `compiler`, `disk`, `shared disk`, `memory`, `loops`, `interpreter`,
+        `nothing`; empty for a hit.
       detail: what else is known.
       diff: where the code would be compiled, from the nearest entry on disk that was made of the same C.
     """
@@ -123,6 +125,7 @@ _SOURCES = {
     "disk": "a hit on disk: no compiler",
     "shared disk": "a hit in the shared store: no compiler",
     "memory": "no compiler: the same jaxpr or the same C has a program, found by content",
+    "loops": "nothing to compile: loops that are there compute it",
     "interpreter": "no compiler here: it is interpreted",
     "nothing": "nothing to compile",
     "": "",
@@ -282,6 +285,8 @@ def _cost(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], key: Looku
     first, donation = len(traced.closed.consts), jitted._donation(traced, args, kwargs)
     donated = frozenset(first + i for i in donation.given)
     program = jitted._cache.programs.get(traced.closed) or known_program(traced.closed.jaxpr, donated)
+    if not donated and _is_for_loops(traced, program, tree_leaves(jitted._split(args, kwargs)[0])):
+        return Cost(not is_traced, "loops")
     if program is not None and "executable" in program.__dict__:
         return Cost(not is_traced, "nothing" if program.origin == "nothing" else "memory")
     program = program or Program(traced.closed, donated=frozenset(donation.given))
@@ -292,6 +297,15 @@ def _cost(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], key: Looku
     except (CompileError, NoCompiler) as error:
         return Cost(not is_traced, "interpreter", str(error).splitlines()[0])
     return Cost(not is_traced, origin, "", diff)
+
+
+def _is_for_loops(traced: TracedFunction, program: Program | None, leaves: list[Any]) -> bool:
+    """Will nobody compile such calls, for loops that are there compute the same? See `ready_loops`."""
+    if traced.out_tree.num_leaves != 1 or traced.out_tree.num_nodes != 1:
+        return False
+    program, consts = (program, traced.closed.consts) if program is not None else (Program(traced.closed), [])
+    held_consts = [held(x, aval) for x, aval in zip(consts, program.in_avals, strict=False)]
+    return ready_loops(program, held_consts, tuple(map(leaf_type, leaves))) is not None
 
 
 def _trace_key(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TraceKey:

@@ -274,6 +274,11 @@ def call_entry(entry: FastEntry | EagerEntry, /, *leaves: Any) -> Any:
     return entry(leaves) if isinstance(entry, EagerEntry) else NotImplemented
 
 
+def has_fused_loops() -> bool:
+    """Is there an inner loop for a * b + c?"""
+    return False
+
+
 def _wrapped(value: Any, aval: Any) -> Any:
     if type(value) is Buffer:
         return _hooks.array(aval, value)

@@ -1,0 +1,59 @@
+"""Jitted functions that nobody compiles: of a few operations with one right answer each, on small arrays.
+
+`jit(lambda x: x + 1)` is one inner loop of NumPy's, `x * 2 + 1` one of csrc/own_loops.c. To call such a loop takes no
+longer than to call a compiled program, which takes 20 ms to make. Nobody can tell the two from results: the loops
+compute the simplified program, in which it is settled what is fused (`passes/multiply_add.py`), and each operation is
+exact or rounded once (`exactness`). `lower().compile()` compiles, whatever is here.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinytrace._dispatch import EagerEntry, HitCounter
+from tinytrace.api.concrete import SCALARS
+from tinytrace.api.exactness import each_has_one_answer
+from tinytrace.api.inner_loops import MADE, MOST_LOOPS, InnerLoops
+from tinytrace.api.program import Program
+from tinytrace.api.recipes import are_short, numpy_call
+from tinytrace.config import config
+from tinytrace.core.array import Array
+from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr
+from tinytrace.pure import PURE
+
+KNOWN = frozenset({Array, np.ndarray, *SCALARS})
+"""Arguments of which Python need not make Arrays first."""
+OperandTypes = tuple["Callable[[Any], Any] | None", ...]
+
+
+def ready_loops(program: Program, consts: Sequence[Array], leaf_types: Sequence[type],
+                order: Sequence[int] | None = None, counter: HitCounter | None = None) -> EagerEntry | None:
+    """Return what answers calls of a program as soon, and to the same bits, as its compiled form; None if nothing does.
+
+    consts: the first inputs, the same in every call.  order: at which place each of the others is read, if not
+    at its own.  counter: what counts the calls.
+    """
+    if PURE or not config.ready_loops or config.verify or len(program.out_avals) != 1 or program.donated:
+        return None
+    jaxpr, n = program.jaxpr.jaxpr, len(consts)
+    if not KNOWN.issuperset(leaf_types) or len(jaxpr.eqns) > 2 * MOST_LOOPS or not each_has_one_answer(jaxpr):
+        return None
+    inner = Jaxpr([*jaxpr.constvars, *jaxpr.invars[:n]], jaxpr.invars[n:], jaxpr.outvars, jaxpr.eqns, jaxpr.effects)
+    found = numpy_call(ClosedJaxpr(inner, [*program.jaxpr.consts, *consts]), leaf_types, single=True)
+    if found is None or found[2] is None or not are_short(found[2], jaxpr, program.out_avals[0]):
+        return None
+    function, types, loops = _as_read(*found[:2], found[2], order or range(len(leaf_types)))
+    return EagerEntry(function, types, loops, program.out_avals, None, -1, counter)
+
+
+def _as_read(function: Callable[..., Any], types: OperandTypes, loops: InnerLoops,
+             order: Sequence[int]) -> tuple[Callable[..., Any], OperandTypes, InnerLoops]:
+    """Return a call as one of arguments that are read in another order."""
+    if all(i == place for i, place in enumerate(order)):
+        return function, types, loops
+    moved = [(which, number, tuple([(order[i] if 0 <= i < MADE else i, dtype, width) for i, dtype, width in operands]),
+              result, size, rows) for which, number, operands, result, size, rows in loops[0]]
+    return (lambda *read: function(*[read[place] for place in order]),
+            tuple([types[i] for i in np.argsort(order)]), (tuple(moved), loops[1]))
