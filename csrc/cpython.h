@@ -7,7 +7,7 @@
 
    Every file X.c has a header X.h with what it offers to those above it, and includes headers of files below it only:
    private_files, libraries, own_code; installed, traces, counter, scalars; buffers, views, arrays, indexing; trees, keys,
-   entry, calls, own_loops, loops, eager, guards; dispatch.
+   entry, calls, math_loops, own_loops, loops, eager, guards; dispatch.
 
    The rule of ownership: whatever is used after Python code may have run is owned, not borrowed. Python code runs
    wherever something is hashed, compared, called, allocated with a garbage collection or given up, and it may empty the

@@ -58,7 +58,8 @@ static PyMethodDef functions[] = {
     {"load_file", load_file, METH_O, "load_file(path): a library, from a file"},
     {"symbol_of", symbol_of, METH_VARARGS, "symbol_of(library, name): the address of what a library calls so"},
     {"forget", forget, METH_NOARGS, "forget(): every table is empty from now on, and a new epoch begins"},
-    {"has_fused_loops", has_fused_loops, METH_NOARGS, "has_fused_loops(): is there an inner loop for a * b + c?"},
+    {"has_own_loop", has_own_loop, METH_VARARGS,
+     "has_own_loop(name, type, width): is there an inner loop of ours for an operation, or a function of csrc/math?"},
     {"current_epoch", current_epoch, METH_NOARGS, "current_epoch(): its number, to be read before a call is looked at"},
     {"calls_counted", calls_counted, METH_NOARGS, "calls_counted(): how many calls all HitCounters have counted"},
     {NULL, NULL, 0, NULL}};

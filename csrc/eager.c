@@ -17,7 +17,8 @@ enum { FEW = 16, SPARE_CONTEXTS = 8 }; /* FEW: as many operands need no memory o
 
 typedef struct {
     PyObject_HEAD
-    PyObject *function;     /* of NumPy arrays; returns one, a Buffer that it has filled, or a sequence of arrays */
+    PyObject *function;     /* of NumPy arrays; returns one, a Buffer that it has filled, or a sequence of arrays. None:
+                               what loops cannot take, Python must look at */
     PyObject *scalar_types; /* per leaf: what a Python scalar or a NumPy array becomes, None for an Array */
     PyObject *out_avals;
     PyObject *unflatten; /* list of results -> result, None for a single one */
@@ -217,7 +218,7 @@ PyObject *run_eagerly(PyObject *entry, PyObject **leaves, Py_ssize_t n) {
         return NULL;
     e->left -= e->left > 0;
     PyObject *result = e->loops.n ? run_loops(&e->loops, leaves) : NULL;
-    if (!result && !PyErr_Occurred())
+    if (!result && !PyErr_Occurred() && e->function != Py_None)
         result = call_quietly(e, leaves);
     result = as_arrays(e, result);
     if (result && e->counter)

@@ -122,11 +122,6 @@ FUSED(fma_8, double, __builtin_fma, +, +)
 FUSED(fms_8, double, __builtin_fma, +, -)
 FUSED(fnma_8, double, __builtin_fma, -, +)
 
-PyObject *has_fused_loops(PyObject *module, PyObject *nothing) {
-    (void)module, (void)nothing;
-    return PyBool_FromLong(fuses());
-}
-
 static const struct { const char *name; inner_loop floats, doubles; int fused; } OF_FLOATS[] = {
     {"max", max_4, max_8, 0}, {"min", min_4, min_8, 0},
     {"fma", fma_4, fma_8, 1}, {"fms", fms_4, fms_8, 1}, {"fnma", fnma_4, fnma_8, 1}};
@@ -139,5 +134,15 @@ inner_loop own_loop(const char *name, int type, Py_ssize_t width) {
     for (size_t k = 0; k < sizeof OF_FLOATS / sizeof *OF_FLOATS; k++)
         if (!strcmp(name, OF_FLOATS[k].name) && (!OF_FLOATS[k].fused || fuses()))
             return type == NPY_FLOAT ? OF_FLOATS[k].floats : OF_FLOATS[k].doubles;
-    return NULL;
+    return type == NPY_FLOAT ? math_loop(name) : NULL;
+}
+
+PyObject *has_own_loop(PyObject *module, PyObject *args) {
+    const char *name;
+    int type;
+    Py_ssize_t width;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "sin", &name, &type, &width))
+        return NULL;
+    return PyBool_FromLong(own_loop(name, type, width) != NULL);
 }

@@ -14,6 +14,8 @@ import tinytrace.numpy as jnp
 from tinytrace.runtime import ladder
 from tinytrace.runtime.failures import NoCompiler
 
+pytestmark = pytest.mark.compiled
+
 X = np.linspace(-1, 1, 8, dtype=np.float32)
 
 

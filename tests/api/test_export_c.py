@@ -104,7 +104,7 @@ def build(exported, folder, compiler):
 def host_object(folder, compiler):
     """The host as an object file, made as the Makefile says; all processes of a test run share it."""
     words = [compiler, *HOST_FLAGS.split()]
-    key = hashlib.sha256(repr([words, (folder / "tt_host.c").read_text()]).encode()).hexdigest()
+    key = hashlib.sha256(repr([words, blas_path(), (folder / "tt_host.c").read_text()]).encode()).hexdigest()
     kept = folder.parent.parent / f"tt_host-{key}.o"
     with open(kept.with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # who comes meanwhile waits: it takes seconds

@@ -17,10 +17,11 @@ import tinytrace.numpy as jnp
 from tests.primitives import domains
 from tinytrace import events, lax
 from tinytrace._dispatch import EagerEntry, call_entry
-from tinytrace.api.inner_loops import MADE, MOST_LOOPS, fuses
+from tinytrace.api.inner_loops import MADE, MOST_LOOPS, agrees
 from tinytrace.api.jit_cache import CompiledCall
 from tinytrace.api.recipes import LOOP_BYTES, SEVERAL_BYTES
 from tinytrace.core.avals import ShapedArray
+from tinytrace.core.dtypes import FLOAT32
 from tinytrace.primitives.elementwise import Elementwise
 
 SPECIAL = np.float32([0, -0.0, np.nan, np.inf, -np.inf, 1, -1, 2.5, 1e-40, 3e38, 1e-45, 7])
@@ -32,8 +33,13 @@ SHORT = {
     "a quotient": lambda x: x / 3, "a root": lambda x: jnp.sqrt(x) / 7, "a comparison": lambda x: abs(x) < 3,
     "a closed-over array": lambda x: x + SPECIAL, "isnan": jnp.isnan, "a read of one twice": lambda x: x * x + x,
 }
+MATH = {
+    "a sine": lambda x: jnp.sin(x), "a scaled one": lambda x: jnp.sin(x) * 3, "a logistic": jax.nn.sigmoid,
+    "silu": jax.nn.silu, "a power": lambda x: x ** 1.7, "log(1 + x)": jnp.log1p, "atan2": lambda x: jnp.arctan2(x, 2),
+    "a sine's exponential": lambda x: jnp.exp(jnp.sin(x)), "erf": lambda x: jax.lax.erf(x) / 2 + 0.5,
+}
 LONG = {
-    "five operations": lambda x: jnp.sqrt(abs(x) / 3) / 7 / (x + 1), "a sine": jnp.sin, "a sum over an axis": jnp.sum,
+    "five operations": lambda x: jnp.sqrt(abs(x) / 3) / 7 / (x + 1), "an arcsine": jnp.arcsin, "a sum": jnp.sum,
     "two results": lambda x: (x + 1, x - 1), "a tree": lambda x: {"a": x + 1}, "halves": lambda x: (x + 1) * x,
     "a conversion": lambda x: x.astype(int), "the argument": lambda x: x,
 }
@@ -67,6 +73,21 @@ def test_short_programs_are_answered_by_loops(name):
     assert check(SHORT[name], X) == "loops"
 
 
+@pytest.mark.skipif(not agrees("tt_sin_f32", FLOAT32), reason="loops of math functions are for AVX2")
+@pytest.mark.parametrize("name", MATH)
+def test_math_functions_are_loops(name):
+    """On all kinds of numbers; arrays of NumPy's, and longer ones, are for compiled programs."""
+    assert check(MATH[name], X) == "loops"
+    assert check(MATH[name], 2.5) == "loops"
+    assert check(MATH[name], SPECIAL[::-1]) != "loops"
+    assert check(MATH[name], jnp.tile(X, 99)) != "loops"
+    many = np.random.default_rng(0).integers(0, 2 ** 32, (40, 256), np.uint32).view(np.float32)
+    compiled = jax.jit(MATH[name]).lower(many).compile()(many)
+    f = jax.jit(MATH[name])
+    for some, expected in zip(many, compiled, strict=True):
+        assert bits(f(jnp.asarray(some))) == bits(expected)
+
+
 @pytest.mark.parametrize("name", LONG)
 def test_others_are_compiled(name):
     f = jax.jit(LONG[name])
@@ -74,7 +95,7 @@ def test_others_are_compiled(name):
     assert origin(f) != "loops"
 
 
-@pytest.mark.skipif(not fuses(), reason="the processor has no fused multiply-add")
+@pytest.mark.skipif(not agrees("fma", FLOAT32), reason="the processor has no fused multiply-add")
 def test_a_product_and_a_sum_are_rounded_once():
     """As in compiled programs; two roundings would give 0."""
     x = np.float32(1 + 2 ** -12)

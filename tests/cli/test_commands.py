@@ -193,6 +193,7 @@ def filled(fresh_store):
     return path
 
 
+@pytest.mark.compiled
 def test_the_store_is_listed_shown_and_verified(fresh_store, capsys):
     filled(fresh_store)
     code, entries = answer(capsys, "cache", "ls")
@@ -212,6 +213,7 @@ def test_the_store_is_listed_shown_and_verified(fresh_store, capsys):
     assert run(capsys, "cache", "clear")[1] == "0 entries removed, 0 left\n"
 
 
+@pytest.mark.compiled
 def test_exported_here_imported_there_nothing_is_compiled(fresh_store, tmp_path, capsys):
     filled(fresh_store)
     file = tmp_path / "entries.zip"
@@ -228,6 +230,7 @@ def test_exported_here_imported_there_nothing_is_compiled(fresh_store, tmp_path,
     assert run(capsys, "cache", "verify", "--rebuild")[0] == 0
 
 
+@pytest.mark.compiled
 def test_entries_of_other_machines_and_what_is_none_are_left_out_and_told(fresh_store, tmp_path, capsys, monkeypatch):
     filled(fresh_store)
     file = tmp_path / "entries.zip"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinytrace.core.dtypes import FLOAT0, DType, is_float, is_half, is_inexact, part_dtype
+from tinytrace.core.dtypes import FLOAT0, DType, is_float, is_inexact, part_dtype
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.kinds import Call, Contraction, Gather, IndexMap, Kind, Reduction, Scalar, Scan1D, Scatter, kind_of
 from tinytrace.core.primitive import Primitive
@@ -27,18 +27,6 @@ MOVES: frozenset[Primitive] = frozenset({sort_p, top_k_p})
 def has_one_answer(jaxpr: Jaxpr) -> bool:
     """Is nothing that `jaxpr` computes rounded twice, or rounded in a way that is not defined to the bit?"""
     return not jaxpr.effects and _rounded(jaxpr, [False] * len(jaxpr.invars)) is not None
-
-
-@cache_by_jaxpr_anywhere
-def each_has_one_answer(jaxpr: Jaxpr) -> bool:
-    """Has every operation one right answer, so that a program in which nothing is fused any more has one, too?
-
-    Floats of two bytes are computed in wider ones, and where they are rounded is not the operation's affair.
-    """
-    if has_one_answer(jaxpr):
-        return True
-    dtypes = {v.aval.dtype for eqn in jaxpr.eqns for v in (*eqn.invars, *eqn.outvars)}
-    return not jaxpr.effects and not any(map(is_half, dtypes)) and all(_rounds(e) is not None for e in jaxpr.eqns)
 
 
 def _rounded(jaxpr: Jaxpr, inputs: Sequence[bool]) -> list[bool] | None:
@@ -69,6 +57,11 @@ def kind_or_none(eqn: JaxprEqn) -> Kind | None:
         return kind_of(eqn)
     except NotImplementedError:
         return None
+
+
+def is_defined(eqn: JaxprEqn) -> bool:
+    """Is the result of an operation the same whoever computes it, if it is rounded at most once?"""
+    return _rounds(eqn) is not None
 
 
 def _after(eqn: JaxprEqn, operands: Sequence[bool]) -> list[bool] | None:

@@ -5,19 +5,21 @@ are broadcast (a row that is added to each row) row by row.
 """
 from __future__ import annotations
 
-import functools
 import math
 import operator
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tinytrace._dispatch import has_fused_loops
+from tinytrace._dispatch import has_own_loop
+from tinytrace.api.exactness import kind_or_none
+from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.dtypes import BOOL, FLOAT32, FLOAT64, DType, KeyType, is_float, is_inexact
+from tinytrace.core.formulas import Formula
 from tinytrace.core.jaxpr import JaxprEqn
+from tinytrace.core.kinds import Scalar
 from tinytrace.core.primitive import Primitive
 from tinytrace.core.storage_types import STORAGE_TYPES
 from tinytrace.primitives.arithmetic import div_p, max_p, min_p, rem_p
@@ -66,15 +68,27 @@ def own_loop(eqn: JaxprEqn) -> str | None:
     primitive, dtypes = eqn.primitive, [x.aval.dtype for x in eqn.invars]
     if primitive is select_n_p and len(dtypes) == 3 and dtypes[0] == BOOL:
         return primitive.name
-    if primitive in FUSED and not fuses():
+    if primitive in FUSED and not agrees(primitive.name, dtypes[0]):
         return None
     return primitive.name if primitive in OF_OWN_LOOPS and dtypes[0] in (FLOAT32, FLOAT64) else None
 
 
-@functools.cache
-def fuses() -> bool:
-    """Is there a loop for `a * b + c` that rounds as compiled programs do, which a compiler may have been told?"""
-    return has_fused_loops() and " -m" not in os.environ.get("CC", "")
+def math_loop(eqn: JaxprEqn) -> str | None:
+    """Return the name of the function of csrc/math that the operation is, if there is a loop of it."""
+    kind, dtypes = kind_or_none(eqn), {x.aval.dtype for x in (*eqn.invars, *eqn.outvars)}
+    if dtypes != {FLOAT32} or not isinstance(kind, Scalar):
+        return None
+    match kind.operation.formula:
+        case Formula(op="call", args=(str(name), *operands)) if [
+                part.args[0] for part in operands if isinstance(part, Formula) and part.op == "operand"
+                ] == list(range(len(eqn.invars))) and agrees(name, FLOAT32):
+            return name
+    return None
+
+
+def agrees(name: str, dtype: DType) -> bool:
+    """Is there a loop of a function that fuses products and sums, and does so as compiled programs do?"""
+    return " -m" not in config.compiler and has_own_loop(name, dtype.num, dtype.itemsize)
 
 
 def is_broadcast(eqn: JaxprEqn) -> bool:

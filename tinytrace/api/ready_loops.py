@@ -1,9 +1,10 @@
 """Jitted functions that nobody compiles: of a few operations with one right answer each, on small arrays.
 
-`jit(lambda x: x + 1)` is one inner loop of NumPy's, `x * 2 + 1` one of csrc/own_loops.c. To call such a loop takes no
-longer than to call a compiled program, which takes 20 ms to make. Nobody can tell the two from results: the loops
-compute the simplified program, in which it is settled what is fused (`passes/multiply_add.py`), and each operation is
-exact or rounded once (`exactness`). `lower().compile()` compiles, whatever is here.
+`jit(lambda x: x + 1)` is one inner loop of NumPy's, `x * 2 + 1` one of csrc/own_loops.c, `sin(x)` one of
+csrc/math_loops.c. To call such a loop takes no longer than to call a compiled program, which takes 20 ms to make.
+Nobody can tell the two from results: the loops compute the simplified program, in which it is settled what is fused
+(`passes/multiply_add.py`), and each operation is exact or rounded once (`exactness`), or the C of csrc/math that a
+compiled program would hold. `lower().compile()` compiles, whatever is here.
 """
 from __future__ import annotations
 
@@ -14,17 +15,20 @@ import numpy as np
 
 from tinytrace._dispatch import EagerEntry, HitCounter
 from tinytrace.api.concrete import SCALARS
-from tinytrace.api.exactness import each_has_one_answer
-from tinytrace.api.inner_loops import MADE, MOST_LOOPS, InnerLoops
+from tinytrace.api.exactness import has_one_answer, is_defined
+from tinytrace.api.inner_loops import MADE, MOST_LOOPS, InnerLoops, math_loop
 from tinytrace.api.program import Program
-from tinytrace.api.recipes import are_short, numpy_call
+from tinytrace.api.recipes import SEVERAL_BYTES, are_short, numpy_call
 from tinytrace.config import config
 from tinytrace.core.array import Array
+from tinytrace.core.dtypes import is_half
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinytrace.pure import PURE
+from tinytrace.util import cache_by_jaxpr_anywhere
 
-KNOWN = frozenset({Array, np.ndarray, *SCALARS})
-"""Arguments of which Python need not make Arrays first."""
+OF_LOOPS = frozenset({Array, *SCALARS})
+OF_NUMPY = OF_LOOPS | {np.ndarray}
+"""Arguments that loops read, and those of which NumPy makes such."""
 OperandTypes = tuple["Callable[[Any], Any] | None", ...]
 
 
@@ -37,15 +41,35 @@ def ready_loops(program: Program, consts: Sequence[Array], leaf_types: Sequence[
     """
     if PURE or not config.ready_loops or config.verify or len(program.out_avals) != 1 or program.donated:
         return None
-    jaxpr, n = program.jaxpr.jaxpr, len(consts)
-    if not KNOWN.issuperset(leaf_types) or len(jaxpr.eqns) > 2 * MOST_LOOPS or not each_has_one_answer(jaxpr):
+    jaxpr, n, is_exact = program.jaxpr.jaxpr, len(consts), each_is_defined(program.jaxpr.jaxpr)
+    if len(jaxpr.eqns) > 2 * MOST_LOOPS or not (is_exact or each_is_defined(jaxpr, True)):
+        return None
+    if not (OF_NUMPY if is_exact else OF_LOOPS).issuperset(leaf_types):
         return None
     inner = Jaxpr([*jaxpr.constvars, *jaxpr.invars[:n]], jaxpr.invars[n:], jaxpr.outvars, jaxpr.eqns, jaxpr.effects)
-    found = numpy_call(ClosedJaxpr(inner, [*program.jaxpr.consts, *consts]), leaf_types, single=True)
-    if found is None or found[2] is None or not are_short(found[2], jaxpr, program.out_avals[0]):
+    found = numpy_call(ClosedJaxpr(inner, [*program.jaxpr.consts, *consts]), leaf_types, single=True,
+                       by_math_loops=not is_exact)
+    result, = program.out_avals
+    if found is None or found[2] is None or not are_short(found[2], jaxpr, result):
+        return None
+    if not is_exact and result.nbytes > SEVERAL_BYTES:  # vectors of a compiled program may be wider
         return None
     function, types, loops = _as_read(*found[:2], found[2], order or range(len(leaf_types)))
-    return EagerEntry(function, types, loops, program.out_avals, None, -1, counter)
+    return EagerEntry(function if is_exact else None, types, loops, program.out_avals, None, -1, counter)
+
+
+@cache_by_jaxpr_anywhere
+def each_is_defined(jaxpr: Jaxpr, by_math_loops: bool = False) -> bool:
+    """Is the result of every operation the same whoever computes it? Then so is that of a program that fuses no more.
+
+    Floats of two bytes are computed in wider ones: whether each result is rounded is not the operation's affair.
+    by_math_loops: do those of which there is a loop count as such?
+    """
+    if has_one_answer(jaxpr):
+        return True
+    dtypes = {v.aval.dtype for eqn in jaxpr.eqns for v in (*eqn.invars, *eqn.outvars)}
+    return not jaxpr.effects and not any(map(is_half, dtypes)) and all(
+        is_defined(eqn) or (by_math_loops and math_loop(eqn) is not None) for eqn in jaxpr.eqns)
 
 
 def _as_read(function: Callable[..., Any], types: OperandTypes, loops: InnerLoops,

@@ -15,7 +15,16 @@ from tinytrace._dispatch import EagerEntry, HitCounter
 from tinytrace.api.blocks import is_filling
 from tinytrace.api.concrete import as_array
 from tinytrace.api.exactness import called_program
-from tinytrace.api.inner_loops import MADE, MOST_LOOPS, InnerLoops, inner_loop, is_broadcast, numpy_function, own_loop
+from tinytrace.api.inner_loops import (
+    MADE,
+    MOST_LOOPS,
+    InnerLoops,
+    inner_loop,
+    is_broadcast,
+    math_loop,
+    numpy_function,
+    own_loop,
+)
 from tinytrace.api.numpy_prices import is_view, loops_are_quick, microseconds
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
@@ -145,13 +154,15 @@ def _all_equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
         yield from [eqn] if inner is None else _all_equations(inner.jaxpr)
 
 
-def numpy_call(closed: ClosedJaxpr, leaf_types: Sequence[type], single: bool, any_shape: bool = False) \
+def numpy_call(closed: ClosedJaxpr, leaf_types: Sequence[type], single: bool, any_shape: bool = False,
+               by_math_loops: bool = False) \
         -> tuple[NumPyFunction, tuple[Callable[[Any], Any] | None, ...], InnerLoops | None] | None:
     """Return a program as a function of NumPy's operands, what makes such operands of arguments, None for an Array, and
     which inner loop of the function computes it, if one alone does.
 
     single: is its result an array, and no list of them?  any_shape: an elementwise program stands for those of all
-    shapes: scalars stay scalars, which NumPy broadcasts.
+    shapes: scalars stay scalars, which NumPy broadcasts.  by_math_loops: may loops be those of csrc/math, whose last
+    digits are not NumPy's?
     """
     jaxpr = closed.jaxpr
     if jaxpr.effects or not jaxpr.outvars:
@@ -159,7 +170,7 @@ def numpy_call(closed: ClosedJaxpr, leaf_types: Sequence[type], single: bool, an
     arrays = {v for v, kind in zip(jaxpr.invars, leaf_types, strict=True) if kind is Array}
     if not all(isinstance(v, Var) and v not in arrays for v in jaxpr.outvars):
         return None
-    recipe = _Recipe(jaxpr, closed.consts, leaf_types, any_shape)
+    recipe = _Recipe(jaxpr, closed.consts, leaf_types, any_shape, by_math_loops)
     if any_shape and any(place in recipe.scalars for place in recipe.outputs):
         return None
     function = recipe.function(single)
@@ -183,12 +194,13 @@ class Step(NamedTuple):
 class _Recipe:
     """The equations of a jaxpr as NumPy calls over numbered values: first the inputs, then constants and results."""
 
-    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any], kinds: Sequence[type], any_shape: bool) -> None:
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any], kinds: Sequence[type], any_shape: bool,
+                 by_math_loops: bool) -> None:
         self.kinds = kinds
         self.avals = dict(enumerate(v.aval for v in jaxpr.invars))
         self.values: list[Any] = [None] * len(kinds)
         self.steps: list[Step] = []
-        self.any_shape = any_shape
+        self.any_shape, self.by_math_loops = any_shape, by_math_loops
         self.scalars = {place for place, aval in self.avals.items() if not aval.shape}
         self.broadcasts: dict[int, int] = {}
         self.outputs = self._run(jaxpr, list(range(len(kinds))), consts)
@@ -224,7 +236,7 @@ class _Recipe:
         return place
 
     def _step(self, eqn: JaxprEqn, operands: tuple[int, ...]) -> list[int]:
-        function, own = numpy_function(eqn), own_loop(eqn)
+        function, own = numpy_function(eqn), own_loop(eqn) or (math_loop(eqn) if self.by_math_loops else None)
         if isinstance(function, np.ufunc) or own:
             operands = self._before_broadcasts(operands, eqn.outvars[0].aval.shape)
         first = self._places_for(*[None] * len(eqn.outvars))

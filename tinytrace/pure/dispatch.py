@@ -274,8 +274,8 @@ def call_entry(entry: FastEntry | EagerEntry, /, *leaves: Any) -> Any:
     return entry(leaves) if isinstance(entry, EagerEntry) else NotImplemented
 
 
-def has_fused_loops() -> bool:
-    """Is there an inner loop for a * b + c?"""
+def has_own_loop(name: str, type: int, width: int, /) -> bool:
+    """Is there an inner loop of ours for an operation, or a function of csrc/math?"""
     return False
 
 
