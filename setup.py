@@ -54,8 +54,8 @@ class BuildAtOnce(build_ext):
 
 
 HIT_PATH = ["private_files", "libraries", "own_code", "installed", "traces", "counter", "scalars", "buffers", "copies",
-            "views", "arrays", "indexing", "trees", "keys", "entry", "calls", "math_loops", "own_loops", "loops", "eager",
-            "guards", "callable", "dispatch"]
+            "views", "arrays", "indexing", "trees", "keys", "entry", "calls", "math_loops", "own_loops", "loops",
+            "eager", "guards", "callable", "dispatch"]
 """The files of tinytrace._dispatch, in the order of their layers."""
 
 EXTENSIONS = {

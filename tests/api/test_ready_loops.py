@@ -301,3 +301,30 @@ def test_a_wrong_loop_is_noticed(monkeypatch):
     monkeypatch.setitem(CompiledCall.__init__.__globals__, "ready_loops", wrong)
     with pytest.raises(AssertionError):
         check(lambda x: x + x, X)
+
+
+# --- outside of traces ---------------------------------------------------------------------------------------------
+
+UNJITTED = {"sin": jnp.sin, "exp": jnp.exp, "log1p": jnp.log1p, "sigmoid": jax.nn.sigmoid, "silu": jax.nn.silu,
+            "the operation": lax.tanh, "two arguments": lambda x: jnp.arctan2(x, X[:len(x)])}
+
+
+@pytest.mark.skipif(not agrees("tt_sin_f32", FLOAT32), reason="loops of math functions are for AVX2")
+@pytest.mark.parametrize("name", UNJITTED)
+def test_calls_outside_of_traces(name):
+    """Of few elements by loops, of many by the program on a block: with the bits of the jitted program, compiled."""
+    f = UNJITTED[name]
+    for x in (X, X[:1], X[:0], X.reshape(3, 4), jnp.asarray(X.reshape(3, 4).T), jnp.tile(X, 99), jnp.tile(X, 22), X[3]):
+        if name == "two arguments" and x.shape != X[:x.size].shape:
+            continue
+        expected = jax.jit(lambda x: f(x)).lower(x).compile()(x)
+        for _ in range(3):
+            assert (f(x).aval, bits(f(x))) == (expected.aval, bits(expected))
+
+
+def test_the_first_calls_of_math_functions_start_no_compiler():
+    code = ("import sys, tinytrace.numpy as jnp\nx = jnp.ones(8)\njnp.sin(x), jnp.exp(x), jnp.tanh(jnp.ones((3, 4)))\n"
+            "print('tinytrace.codegen.generate' in sys.modules)\njnp.sin(jnp.ones(1000))\n"
+            "print('tinytrace.runtime.ladder' in sys.modules)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(not agrees("tt_sin_f32", FLOAT32)), "True"]

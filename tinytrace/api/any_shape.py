@@ -7,6 +7,7 @@ for nothing is broadcast here.
 """
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Container, Sequence
 from typing import Any
@@ -74,6 +75,27 @@ class NumPyFirst:
                 self.given.clear()
             entry = self.given.setdefault(avals, self.answer(elements, avals, self.has_no_better))
         return entry
+
+
+class LoopsFirst:
+    """Loops that are there answer calls on few elements, and all others the program on a block, which is compiled when
+    the first of them is met.
+
+    loops: makes what answers calls with results of these types, None if a compiled program takes less time.
+    compiled: as for NumPyFirst.
+    """
+
+    def __init__(self, loops: Callable[[tuple[ShapedArray, ...]], EagerEntry | None],
+                 compiled: Callable[[], Entries | None]) -> None:
+        self.loops = loops
+        self.compiled: Callable[[], Entries | None] = functools.cache(compiled)
+
+    def __call__(self, elements: int, avals: tuple[ShapedArray, ...]) -> FastEntry | EagerEntry:
+        entry = self.loops(avals)
+        better = self.compiled() if entry is None else None
+        if better is not None:
+            return better(elements, avals)
+        return entry or EagerEntry(None, (), None, avals, None)  # answers no call: a program of the very shape does
 
 
 def types_and_shape(args: Sequence[Any], statics: Container[int] = ()) \

@@ -24,7 +24,7 @@ import numpy as np
 
 from tinytrace import runtime
 from tinytrace._dispatch import EagerEntry, FastCallable, FastEntry, call_entry, current_epoch
-from tinytrace.api.any_shape import AnyShape, NumPyFirst, on_block, types_and_shape
+from tinytrace.api.any_shape import AnyShape, LoopsFirst, NumPyFirst, on_block, types_and_shape
 from tinytrace.api.blocks import on_blocks
 from tinytrace.api.concrete import SCALARS, as_array, leaf_type
 from tinytrace.api.exactness import has_one_answer
@@ -36,6 +36,7 @@ from tinytrace.api.nan_checks import find_nan
 from tinytrace.api.one_number import entry_of_number
 from tinytrace.api.operation_programs import operation_program
 from tinytrace.api.program import shared_program
+from tinytrace.api.ready_loops import loops_of_any_shape
 from tinytrace.api.recipes import are_short, calls_in_budget, makes_views, numpy_call, numpy_entry
 from tinytrace.api.signatures import not_an_array
 from tinytrace.config import config, trace_context
@@ -350,6 +351,9 @@ def _any_shape(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
         return found and found.at
 
     if compiler and not has_one_answer(closed.jaxpr):
+        loops = loops_of_any_shape(shared_program(blocks.jaxpr), _entry_arguments(blocks, order)[0], leaf_types)
+        if loops is not None and unflatten is None:
+            return AnyShape(out_avals, width, LoopsFirst(loops, compiled))
         at = compiled()
         return at and AnyShape(out_avals, width, at)
     numpy = numpy_call(closed, leaf_types, unflatten is None, any_shape=True)

@@ -100,10 +100,12 @@ def is_broadcast(eqn: JaxprEqn) -> bool:
 
 
 def inner_loop(function: Callable[..., Any], own: str | None, places: Sequence[int], dtypes: Sequence[DType],
-               shapes: Sequence[tuple[int, ...]] | None, result: DType, shape: tuple[int, ...]) -> InnerLoop | None:
+               shapes: Sequence[tuple[int, ...]] | None, result: DType, shape: tuple[int, ...],
+               is_number: bool = False) -> InnerLoop | None:
     """Return the loop that takes the operands as they are and gives what is asked for, None if none does.
 
-    places: where each operand comes from.  shapes: of the operands; None where all are scalars or of one shape.
+    places: where each operand comes from.  shapes: of the operands; None where all are scalars or of one shape; then
+    `is_number` says whether the result is a scalar, too.
     """
     if len(dtypes) > MOST_OPERANDS or any(isinstance(x, KeyType) or x in STORAGE_TYPES for x in (*dtypes, result)):
         return None  # the letters of some of the latter are also those of NumPy's types
@@ -118,7 +120,7 @@ def inner_loop(function: Callable[..., Any], own: str | None, places: Sequence[i
     if rows is NotImplemented or loop is None:
         return None
     operands = tuple([(place, int(dtype.num), dtype.itemsize) for place, dtype in zip(places, dtypes, strict=True)])
-    size = -1 if shapes is None else math.prod(shape)
+    size = math.prod(shape) if shapes is not None else 1 if is_number else -1
     return loop, index, operands, (int(result.num), result.itemsize), size, rows
 
 

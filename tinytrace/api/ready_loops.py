@@ -21,15 +21,18 @@ from tinytrace.api.program import Program
 from tinytrace.api.recipes import SEVERAL_BYTES, are_short, numpy_call
 from tinytrace.config import config
 from tinytrace.core.array import Array
+from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import is_half
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinytrace.pure import PURE
+from tinytrace.records import NamedTuple
 from tinytrace.util import cache_by_jaxpr_anywhere
 
 OF_LOOPS = frozenset({Array, *SCALARS})
 OF_NUMPY = OF_LOOPS | {np.ndarray}
 """Arguments that loops read, and those of which NumPy makes such."""
 OperandTypes = tuple["Callable[[Any], Any] | None", ...]
+OfAnyShape = Callable[[tuple[ShapedArray, ...]], "EagerEntry | None"]
 
 
 def ready_loops(program: Program, consts: Sequence[Array], leaf_types: Sequence[type],
@@ -39,23 +42,55 @@ def ready_loops(program: Program, consts: Sequence[Array], leaf_types: Sequence[
     consts: the first inputs, the same in every call.  order: at which place each of the others is read, if not
     at its own.  counter: what counts the calls.
     """
-    if PURE or not config.ready_loops or config.verify or len(program.out_avals) != 1 or program.donated:
+    if config.verify or program.donated:
         return None
-    jaxpr, n, is_exact = program.jaxpr.jaxpr, len(consts), each_is_defined(program.jaxpr.jaxpr)
-    if len(jaxpr.eqns) > 2 * MOST_LOOPS or not (is_exact or each_is_defined(jaxpr, True)):
+    found = _loops_of(program, consts, leaf_types)
+    if found is None or not found.are_for(program.out_avals[0]):
+        return None
+    function, types, loops = _as_read(found, order or range(len(leaf_types)))
+    return EagerEntry(function, types, loops, program.out_avals, None, -1, counter)
+
+
+def loops_of_any_shape(program: Program, consts: Sequence[Array], leaf_types: Sequence[type]) -> OfAnyShape | None:
+    """Return what makes the same for results of other shapes, of an elementwise program on a block."""
+    found = _loops_of(program, consts, leaf_types, any_shape=True)
+    if found is None:
+        return None
+
+    def entry(avals: tuple[ShapedArray, ...]) -> EagerEntry | None:
+        return EagerEntry(*found[:3], avals, None) if config.ready_loops and found.are_for(avals[0]) else None
+
+    return entry
+
+
+class Found(NamedTuple):
+    """A program as loops."""
+
+    function: Callable[..., Any] | None
+    """The same in NumPy, for arguments that loops do not read; None if its last digits would differ."""
+    types: OperandTypes
+    loops: InnerLoops
+    jaxpr: Jaxpr
+
+    def are_for(self, result: ShapedArray) -> bool:
+        """Can nobody compute such a result in less time? Vectors of a compiled math function may be wider."""
+        is_short = self.function is not None or result.nbytes <= SEVERAL_BYTES
+        return is_short and are_short(self.loops, self.jaxpr, result)
+
+
+def _loops_of(program: Program, consts: Sequence[Array], leaf_types: Sequence[type],
+              any_shape: bool = False) -> Found | None:
+    jaxpr, n = program.jaxpr.jaxpr, len(consts)
+    if PURE or not config.ready_loops or len(program.out_avals) != 1 or len(jaxpr.eqns) > 2 * MOST_LOOPS:
+        return None
+    is_exact = each_is_defined(jaxpr)
+    if not (is_exact or each_is_defined(jaxpr, True)):
         return None
     if not (OF_NUMPY if is_exact else OF_LOOPS).issuperset(leaf_types):
         return None
     inner = Jaxpr([*jaxpr.constvars, *jaxpr.invars[:n]], jaxpr.invars[n:], jaxpr.outvars, jaxpr.eqns, jaxpr.effects)
-    found = numpy_call(ClosedJaxpr(inner, [*program.jaxpr.consts, *consts]), leaf_types, single=True,
-                       by_math_loops=not is_exact)
-    result, = program.out_avals
-    if found is None or found[2] is None or not are_short(found[2], jaxpr, result):
-        return None
-    if not is_exact and result.nbytes > SEVERAL_BYTES:  # vectors of a compiled program may be wider
-        return None
-    function, types, loops = _as_read(*found[:2], found[2], order or range(len(leaf_types)))
-    return EagerEntry(function if is_exact else None, types, loops, program.out_avals, None, -1, counter)
+    call = numpy_call(ClosedJaxpr(inner, [*program.jaxpr.consts, *consts]), leaf_types, True, any_shape, not is_exact)
+    return Found(call[0] if is_exact else None, call[1], call[2], jaxpr) if call and call[2] else None
 
 
 @cache_by_jaxpr_anywhere
@@ -72,12 +107,12 @@ def each_is_defined(jaxpr: Jaxpr, by_math_loops: bool = False) -> bool:
         is_defined(eqn) or (by_math_loops and math_loop(eqn) is not None) for eqn in jaxpr.eqns)
 
 
-def _as_read(function: Callable[..., Any], types: OperandTypes, loops: InnerLoops,
-             order: Sequence[int]) -> tuple[Callable[..., Any], OperandTypes, InnerLoops]:
+def _as_read(found: Found, order: Sequence[int]) -> tuple[Callable[..., Any] | None, OperandTypes, InnerLoops]:
     """Return a call as one of arguments that are read in another order."""
+    function, types, loops, _ = found
     if all(i == place for i, place in enumerate(order)):
         return function, types, loops
     moved = [(which, number, tuple([(order[i] if 0 <= i < MADE else i, dtype, width) for i, dtype, width in operands]),
               result, size, rows) for which, number, operands, result, size, rows in loops[0]]
-    return (lambda *read: function(*[read[place] for place in order]),
+    return (function and (lambda *read: function(*[read[place] for place in order])),
             tuple([types[i] for i in np.argsort(order)]), (tuple(moved), loops[1]))

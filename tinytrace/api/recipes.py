@@ -292,10 +292,10 @@ class _Recipe:
         """Return the loops that take arguments as they are and give what is asked for, None if no few of them do."""
         n, loops = len(self.kinds), []
         made = {step.output: MADE + k for k, step in enumerate(self.steps)}
-        if not 0 < len(self.steps) <= (1 if self.any_shape else MOST_LOOPS) or self.outputs != [self.steps[-1].output]:
+        if not 0 < len(self.steps) <= MOST_LOOPS or self.outputs != [self.steps[-1].output]:
             return None
         fixed = sorted({i for step in self.steps for i in step.inputs if i >= n and i not in made})
-        if fixed and self.any_shape:
+        if self.any_shape and any(self.avals[i].shape for i in fixed):
             return None
         for step in self.steps:
             avals = [self.avals[i] for i in step.inputs]
@@ -303,8 +303,9 @@ class _Recipe:
                       for i, aval in zip(step.inputs, avals, strict=True)]
             places = [i if i < n else -1 - fixed.index(i) if i in fixed else made[i] for i in step.inputs]
             shapes, result = None if self.any_shape else [aval.shape for aval in avals], self.avals[step.output]
+            is_number = self.any_shape and step.output in self.scalars
             loop = None if step.several else inner_loop(step.function, step.own_loop, places, dtypes, shapes,
-                                                        result.dtype, result.shape)
+                                                        result.dtype, result.shape, is_number)
             if loop is None:
                 return None
             loops.append(loop)
