@@ -410,6 +410,7 @@ def test_equal_keys_and_only_they_hit():
         assert (len(f.cache) == len(known)) == hit
 
 
+@pytest.mark.compiled
 def test_the_table():
     f = jax.jit(lambda x: jnp.sin(x) * 1.5)
     for _ in range(4):
