@@ -40,7 +40,8 @@ def no_lines_stay(monkeypatch):
 def test_tiled_loops_store_the_same(name):
     function, shape = PROGRAMS[name]
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-    assert "_tile" in jax.jit(function).lower(x).as_text()
+    text = jax.jit(function).lower(x).as_text()
+    assert "_tile" in text or "tt_turn_32" in text
     checked(function, x, inputs=[x])
     got = jax.tree.leaves(jax.jit(function)(x))
     for a, b in zip(got, in_numpy(function, x), strict=True):
@@ -59,11 +60,43 @@ def test_tiles_of_large_results_are_stored_past_the_caches(monkeypatch):
     monkeypatch.setattr(streaming_stores, "LARGER_THAN_CACHES", 4096)
     jax.clear_caches()
     x = np.random.default_rng(0).standard_normal((128, 256)).astype(np.float32)
-    assert "tt_stream((b + (8192 * i0_block + 128 * i0 + 64 * i1_block)), b_part, 256)" in \
-        jax.jit(lambda x: x.T).lower(x).as_text()
-    checked(lambda x: x.T, x, inputs=[x])
-    np.testing.assert_array_equal(jax.jit(lambda x: x.T)(x), x.T)
+    assert "tt_stream((c + (8192 * i0_block + 128 * i0 + 64 * i1_block)), c_part, 256)" in \
+        jax.jit(lambda x: x.T + 1).lower(x).as_text()
+    checked(lambda x: x.T + 1, x, inputs=[x])
+    np.testing.assert_array_equal(jax.jit(lambda x: x.T + 1)(x), x.T + 1)
     jax.clear_caches()
+
+
+TURNED = {
+    "squares": (lambda x: x.T, (64, 128)),
+    "rests of both axes": (lambda x: x.T, (133, 211)),
+    "one row more than in a part": (lambda x: x.T, (17, 2049)),
+    "of a batch": (lambda x: jnp.transpose(x, (0, 2, 1)), (3, 150, 90)),
+    "parts of rows": (lambda x: x[3:, 5:].T, (140, 150)),
+    "into a larger array": (lambda x: jnp.concatenate([x.T, x.T]), (150, 140)),
+}
+
+
+@pytest.mark.usefixtures("no_lines_stay")
+@pytest.mark.parametrize("name", TURNED)
+@pytest.mark.parametrize("dtype", [np.int8, np.bool_, np.float16, np.uint16, np.float32, np.int32])
+def test_small_elements_are_turned_in_registers(name, dtype, monkeypatch):
+    monkeypatch.setattr(tiling, "LARGE", 64)
+    function, shape = TURNED[name]
+    x = np.random.default_rng(0).integers(-1000, 1000, shape).astype(dtype)
+    text = jax.jit(function).lower(x).as_text()
+    assert f"tt_turn_{8 * x.itemsize}" in text
+    checked(function, x, inputs=[x])
+    np.testing.assert_array_equal(jax.jit(function)(x), in_numpy(function, x)[0])
+
+
+def test_rows_in_one_set_of_the_caches_have_tiles():
+    def text(*shape):
+        return jax.jit(jnp.transpose).lower(jax.ShapeDtypeStruct(shape, np.float32)).as_text()
+
+    assert "tt_turn_32" in text(1000, 1024)
+    assert "_tile" in text(1024, 1000)
+    assert "_tile" in jax.jit(lambda x: x.T).lower(np.zeros((500, 501), np.complex64)).as_text()
 
 
 @pytest.mark.parametrize(("function", "shape"), [

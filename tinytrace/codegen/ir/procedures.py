@@ -46,6 +46,18 @@ def stream(nbytes: int) -> Procedure:
 
 
 @functools.cache
+def turned(bits: int, rows: int, columns: int, from_row: int, to_row: int) -> Procedure:
+    """Return the transposition of a matrix at the place `from` to the place `to`; so far apart are rows of each."""
+
+    def turn(places: dict[str, np.ndarray[Any, Any]]) -> None:
+        j, i = np.mgrid[:rows, :columns]
+        places["to"][i * to_row + j] = places["from"][j * from_row + i]
+
+    call = call_named(f"tt_turn_{bits}", place("to"), to_row, place("from"), from_row, rows, columns)
+    return Procedure("turn", (call,), turn)
+
+
+@functools.cache
 def widen_halves(count: int, dtype: DType) -> Procedure:
     """Return the conversion of `count` two-byte floats at the place `from` to floats in the strip `to`."""
     call = call_named(f"tt_widen_{short_name(dtype)}", place("to"), place("from"), count)

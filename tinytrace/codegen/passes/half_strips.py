@@ -146,7 +146,8 @@ def _in_registers(loop: For, taken: set[str]) -> list[Stmt]:
     """Return a loop over a strip as one over strips that stay in registers, and what is left over."""
     size, name = int(loop.axis.args[1]), str(loop.axis.args[0])
     blocks, rest = divmod(size, REGISTERS[FLOAT16])
-    block = axis(f"{name}_block", blocks)
+    around = {str(outer.args[0]) for stmt in loop.body for root in expressions(stmt) for outer in root.axes}
+    block = axis(fresh_name(f"{name}_block", around), blocks)
 
     def part(length: int, place: Callable[[Node], Node]) -> list[Stmt]:
         lane = axis(name, length)
