@@ -78,9 +78,7 @@ COMPLEX64 = np.dtype(np.complex64)
 COMPLEX128 = np.dtype(np.complex128)
 BFLOAT16: DType = np.dtype(ml_dtypes.bfloat16)
 
-_SHORT_NAMES = {
-    "float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c",
-}
+_SHORT_NAMES = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 _FLOATS_BESIDE_NUMPY = SMALL_FLOATS | {BFLOAT16}
 _NARROW = {
     np.dtype(np.int64): INT32,
@@ -88,9 +86,7 @@ _NARROW = {
     np.dtype(np.float64): FLOAT32,
     COMPLEX128: COMPLEX64,
 }
-_PYTHON_SCALARS: dict[type, np.dtype[Any]] = {
-    bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128,
-}
+_PYTHON_SCALARS: dict[type, np.dtype[Any]] = {bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128}
 SUPPORTED = frozenset(
     [BOOL, FLOAT16, BFLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128]
     + [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)] + list(STORAGE_TYPES)

@@ -15,6 +15,7 @@ from tinytrace.codegen.passes.half_strips import round_in_strips
 from tinytrace.codegen.passes.in_place import update_carries_in_place
 from tinytrace.codegen.passes.index_set_splitting import split_index_sets
 from tinytrace.codegen.passes.interchange import interchange_loops
+from tinytrace.codegen.passes.kept_vectors import keep_vectors
 from tinytrace.codegen.passes.loop_threads import spread_iterations
 from tinytrace.codegen.passes.masked_folds import fold_one_iteration
 from tinytrace.codegen.passes.narrow_gathers import read_narrow_elements_first
@@ -39,6 +40,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     spread_iterations, stream_results, prefetch_rows, read_narrow_elements_first, read_backwards_first,
     vectorise_around_short_axes, weave_rows, flatten_short_rows, multiply_by_reciprocals, round_in_strips,
     search_in_strips, search_in_blocks, add_in_blocks, add_parts_as_they_lie, fold_side_by_side, read_in_streams,
+    keep_vectors,
 ]
 
 
