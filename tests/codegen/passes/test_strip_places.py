@@ -49,6 +49,13 @@ def test_strips_with_another_extreme_are_not_looked_at(function):
     assert ROWS in text_of(function)
 
 
+@pytest.mark.parametrize("rows", [2, 3])
+def test_few_long_rows_are_searched_so_too(rows):
+    x = rows_of(5000, "float32", 1)[4:4 + rows]
+    np.testing.assert_array_equal(jax.jit(lambda x: x.argmax(1))(x), x.argmax(1))
+    assert ROWS in text_of(lambda x: x.argmax(1), 400_000, rows=rows)
+
+
 @pytest.mark.parametrize("n", [FEWEST, 5000, 100_003])
 def test_whole_arrays_are_searched_so_too(n):
     for row in rows_of(n, "float32", 1):

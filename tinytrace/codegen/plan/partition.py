@@ -38,8 +38,9 @@ MOST_WORK = 120
 """A root of more operations than this joins a group of more only if half of them are the same."""
 MANY = 1 << 18
 """From so many elements on it is better to read them once and compute more with each."""
-FEWEST_ITERATIONS = 4
-"""Outer loops are shared by stages that run at least this often: each iteration is work for a thread."""
+FEWEST_ITERATIONS, FEWEST_SEARCHES = 4, 2
+"""Outer loops are shared by stages that run at least this often: each iteration is work for a thread. A fold and
+searches for the place of an extreme have a thread for each row in any case."""
 
 
 @dataclass(eq=False)
@@ -317,4 +318,5 @@ def pays(stages: Sequence[Stage], outer: int) -> bool:
     """Is it worth while to run all of these stages in each iteration of the outer loops, not one after the other?"""
     readers = [stage for stage in stages if not is_search(stage[0].value)]  # that looks at a part of a row again
     touched = sum(math.prod(stage[0].domain[outer:]) * 4 * len(stage) for stage in readers) if readers[1:] else 0
-    return outer > 0 and math.prod(stages[0][0].domain[:outer]) >= FEWEST_ITERATIONS and touched <= ROW_BYTES
+    fewest = FEWEST_ITERATIONS if readers[1:] else FEWEST_SEARCHES
+    return outer > 0 and math.prod(stages[0][0].domain[:outer]) >= fewest and touched <= ROW_BYTES
