@@ -111,7 +111,7 @@ int loops_of(PyObject *which, PyObject *aval, Loops *loops) {
         return -1;
     Py_ssize_t n = PyTuple_GET_SIZE(each);
     int is_found = n > 0 && n <= MOST_LOOPS && are_arrays(constants);
-    if (!(loops->loops = PyMem_Calloc(MOST_LOOPS, sizeof *loops->loops)))
+    if (!(loops->loops = PyMem_Calloc(n > 0 ? (size_t)n : 1, sizeof *loops->loops)))
         return PyErr_NoMemory(), -1;
     loops->constants = Py_NewRef(constants);
     for (; is_found && loops->n < n; loops->n++)

@@ -5,7 +5,7 @@
 
 #include "cpython.h"
 
-enum { MOST_OPERANDS = 4, MOST_LOOPS = 4 };
+enum { MOST_OPERANDS = 4, MOST_LOOPS = 16 };
 
 /* The loop of a function for operands of certain types; `run` is NULL where there is none. */
 typedef struct {

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import functools
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -16,14 +18,17 @@ import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.primitives import domains
 from tinytrace import events, lax
-from tinytrace._dispatch import EagerEntry, call_entry
+from tinytrace._dispatch import EagerEntry, FastEntry, call_entry
+from tinytrace.api import eager, ready_loops
 from tinytrace.api.inner_loops import MADE, MOST_LOOPS, agrees
 from tinytrace.api.jit_cache import CompiledCall
 from tinytrace.api.recipes import LOOP_BYTES, SEVERAL_BYTES
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT32
+from tinytrace.csources import math_functions
 from tinytrace.primitives.elementwise import Elementwise
 
+ROOT = pathlib.Path(__file__).parents[2]
 SPECIAL = np.float32([0, -0.0, np.nan, np.inf, -np.inf, 1, -1, 2.5, 1e-40, 3e38, 1e-45, 7])
 X = jnp.asarray(SPECIAL)
 SHORT = {
@@ -35,13 +40,13 @@ SHORT = {
 }
 MATH = {
     "a sine": lambda x: jnp.sin(x), "a scaled one": lambda x: jnp.sin(x) * 3, "a logistic": jax.nn.sigmoid,
-    "silu": jax.nn.silu, "a power": lambda x: x ** 1.7, "log(1 + x)": jnp.log1p, "atan2": lambda x: jnp.arctan2(x, 2),
+    "silu": jax.nn.silu, "log(1 + x)": jnp.log1p, "atan2": lambda x: jnp.arctan2(x, 2),
     "a sine's exponential": lambda x: jnp.exp(jnp.sin(x)), "erf": lambda x: jax.lax.erf(x) / 2 + 0.5,
 }
 LONG = {
     "five operations": lambda x: jnp.sqrt(abs(x) / 3) / 7 / (x + 1), "an arcsine": jnp.arcsin, "a sum": jnp.sum,
     "two results": lambda x: (x + 1, x - 1), "a tree": lambda x: {"a": x + 1}, "halves": lambda x: (x + 1) * x,
-    "a conversion": lambda x: x.astype(int), "the argument": lambda x: x,
+    "a conversion": lambda x: x.astype(int), "a power": lambda x: x ** 1.5, "the argument": lambda x: x,
 }
 
 
@@ -86,6 +91,24 @@ def test_math_functions_are_loops(name):
     f = jax.jit(MATH[name])
     for some, expected in zip(many, compiled, strict=True):
         assert bits(f(jnp.asarray(some))) == bits(expected)
+
+
+@pytest.mark.skipif(not agrees("tt_sin_f32", FLOAT32), reason="loops of math functions are for AVX2")
+def test_no_loop_is_of_a_function_that_asks_what_the_text_says():
+    """`x ** 1.5` is computed by a square root where the exponent is a number in the text, and only there."""
+    names = set(re.findall(r"DO\((tt_\w+)\)", (ROOT / "csrc" / "math_loops.c").read_text()))
+    assert len(names) > 15
+    assert all(agrees(name, FLOAT32) for name in names)
+    assert not agrees("tt_pow_f32", FLOAT32)
+    for name in names:
+        assert "__builtin_constant_p" not in math_functions({name: 1}), name
+
+
+@pytest.mark.parametrize("operation", [jnp.arctan2, jnp.power, lax.rem, jnp.maximum, jnp.minimum, lax.div, lax.sub])
+@pytest.mark.parametrize("number", [0.5, 1.5, 2.0, 3.0, -2.5, 0.0, -0.0, float("inf"), float("nan")])
+def test_numbers_in_the_text(operation, number):
+    check(lambda x: operation(x, jnp.float32(number)), X)
+    check(lambda x: operation(jnp.float32(number), x), X)
 
 
 @pytest.mark.parametrize("name", LONG)
@@ -306,6 +329,7 @@ def test_a_wrong_loop_is_noticed(monkeypatch):
 # --- outside of traces ---------------------------------------------------------------------------------------------
 
 UNJITTED = {"sin": jnp.sin, "exp": jnp.exp, "log1p": jnp.log1p, "sigmoid": jax.nn.sigmoid, "silu": jax.nn.silu,
+            "many operations": jnp.logaddexp, "a written out power": lambda x: x ** 5, "gelu": jax.nn.gelu,
             "the operation": lax.tanh, "two arguments": lambda x: jnp.arctan2(x, X[:len(x)])}
 
 
@@ -313,13 +337,24 @@ UNJITTED = {"sin": jnp.sin, "exp": jnp.exp, "log1p": jnp.log1p, "sigmoid": jax.n
 @pytest.mark.parametrize("name", UNJITTED)
 def test_calls_outside_of_traces(name):
     """Of few elements by loops, of many by the program on a block: with the bits of the jitted program, compiled."""
-    f = UNJITTED[name]
+    f = UNJITTED[name] if name != "many operations" else lambda x: jnp.logaddexp(x, x)
     for x in (X, X[:1], X[:0], X.reshape(3, 4), jnp.asarray(X.reshape(3, 4).T), jnp.tile(X, 99), jnp.tile(X, 22), X[3]):
         if name == "two arguments" and x.shape != X[:x.size].shape:
             continue
         expected = jax.jit(lambda x: f(x)).lower(x).compile()(x)
         for _ in range(3):
             assert (f(x).aval, bits(f(x))) == (expected.aval, bits(expected))
+
+
+@pytest.mark.skipif(not agrees("tt_sin_f32", FLOAT32), reason="loops of math functions are for AVX2")
+def test_many_loops_answer_until_a_compiler_would_have_paid(monkeypatch):
+    monkeypatch.setattr(ready_loops, "BUDGET", 1)
+    f = eager.EagerFunction(jax.nn.softplus.__wrapped__, jax.jit(lambda x: jax.nn.softplus(x)), elementwise=True)
+    learnt, learn = [], eager.EagerFunction._learn
+    monkeypatch.setattr(eager.EagerFunction, "_learn", lambda self, *call: (
+        learnt.append(type(call[2])) if self is f else None, learn(self, *call))[1])
+    assert len({bits(f(X)) for _ in range(20)}) == 1
+    assert learnt == [EagerEntry, FastEntry]
 
 
 def test_the_first_calls_of_math_functions_start_no_compiler():

@@ -79,7 +79,7 @@ class NumPyFirst:
 
 class LoopsFirst:
     """Loops that are there answer calls on few elements, and all others the program on a block, which is compiled when
-    the first of them is met.
+    the first of them is met, or when loops have answered so many calls that a compiler would have paid.
 
     loops: makes what answers calls with results of these types, None if a compiled program takes less time.
     compiled: as for NumPyFirst.
@@ -89,10 +89,17 @@ class LoopsFirst:
                  compiled: Callable[[], Entries | None]) -> None:
         self.loops = loops
         self.compiled: Callable[[], Entries | None] = functools.cache(compiled)
+        self.given: dict[tuple[ShapedArray, ...], EagerEntry | None] = {}
+        self.are_spent = False
 
     def __call__(self, elements: int, avals: tuple[ShapedArray, ...]) -> FastEntry | EagerEntry:
-        entry = self.loops(avals)
-        better = self.compiled() if entry is None else None
+        if len(self.given) >= MOST_SHAPES:
+            self.given.clear()
+        if avals not in self.given:
+            self.given[avals] = self.loops(avals)
+        entry = self.given[avals]
+        self.are_spent |= entry is not None and entry.is_spent
+        better = self.compiled() if entry is None or self.are_spent else None
         if better is not None:
             return better(elements, avals)
         return entry or EagerEntry(None, (), None, avals, None)  # answers no call: a program of the very shape does

@@ -35,7 +35,8 @@ has; rows, and whether each has its own elements of an operand, and more than on
 InnerLoops = tuple[tuple[InnerLoop, ...], tuple[Array, ...]]
 """A few of them, one after the other, and constants. An operand is an argument (0, 1, ...), a constant (-1, -2, ...) or
 what an earlier loop made (MADE, MADE + 1, ...)."""
-MADE, MOST_LOOPS = 1 << 20, 4
+MADE, MOST_LOOPS, FEW_LOOPS = 1 << 20, 16, 4
+"""So many loops csrc/loops.c takes; so few take a call no longer than a compiled program does."""
 MOST_OPERANDS = 4
 """Of an inner loop that is called directly."""
 SHORTEST_ROW = 8
@@ -46,6 +47,7 @@ OF_OWN_LOOPS = FUSED | {max_p, min_p}
 UFUNCS: dict[Callable[..., Any], np.ufunc] = {operator.eq: np.equal, operator.ne: np.not_equal}
 """Those for numbers of operations that keys have too."""
 OF_FLOATS: dict[Primitive, np.ufunc] = {div_p: np.divide, rem_p: np.fmod}
+OF_SYMBOLS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 OF_INTEGERS: dict[Primitive, np.ufunc] = {max_p: np.maximum, min_p: np.minimum}
 """Operations that are a ufunc for some dtypes, and more than that for others."""
 
@@ -84,6 +86,14 @@ def math_loop(eqn: JaxprEqn) -> str | None:
                 ] == list(range(len(eqn.invars))) and agrees(name, FLOAT32):
             return name
     return None
+
+
+def arithmetic(eqn: JaxprEqn) -> Formula | None:
+    """Return the formula of an operation that is several sums, differences, products and quotients of floats."""
+    kind, dtypes = kind_or_none(eqn), {x.aval.dtype for x in (*eqn.invars, *eqn.outvars)}
+    if dtypes not in ({FLOAT32}, {FLOAT64}) or not isinstance(kind, Scalar):
+        return None
+    return kind.operation.formula if kind.operation.is_arithmetic and not kind.operation.is_one_step else None
 
 
 def agrees(name: str, dtype: DType) -> bool:

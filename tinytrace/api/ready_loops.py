@@ -16,9 +16,9 @@ import numpy as np
 from tinytrace._dispatch import EagerEntry, HitCounter
 from tinytrace.api.concrete import SCALARS
 from tinytrace.api.exactness import has_one_answer, is_defined
-from tinytrace.api.inner_loops import MADE, MOST_LOOPS, InnerLoops, math_loop
+from tinytrace.api.inner_loops import FEW_LOOPS, MADE, MOST_LOOPS, InnerLoops, arithmetic, math_loop
 from tinytrace.api.program import Program
-from tinytrace.api.recipes import SEVERAL_BYTES, are_short, numpy_call
+from tinytrace.api.recipes import BUDGET, SEVERAL_BYTES, are_short, numpy_call
 from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
@@ -31,6 +31,8 @@ from tinytrace.util import cache_by_jaxpr_anywhere
 OF_LOOPS = frozenset({Array, *SCALARS})
 OF_NUMPY = OF_LOOPS | {np.ndarray}
 """Arguments that loops read, and those of which NumPy makes such."""
+NANOSECONDS = 20
+"""What one loop more takes. Outside of traces many of them answer, until a compiler would have paid."""
 OperandTypes = tuple["Callable[[Any], Any] | None", ...]
 OfAnyShape = Callable[[tuple[ShapedArray, ...]], "EagerEntry | None"]
 
@@ -56,9 +58,13 @@ def loops_of_any_shape(program: Program, consts: Sequence[Array], leaf_types: Se
     found = _loops_of(program, consts, leaf_types, any_shape=True)
     if found is None:
         return None
+    loops = len(found.loops[0])
+    calls = -1 if loops <= FEW_LOOPS else 1000 * BUDGET // (NANOSECONDS * loops)
 
     def entry(avals: tuple[ShapedArray, ...]) -> EagerEntry | None:
-        return EagerEntry(*found[:3], avals, None) if config.ready_loops and found.are_for(avals[0]) else None
+        if not config.ready_loops or not found.are_for(avals[0], MOST_LOOPS):
+            return None
+        return EagerEntry(*found[:3], avals, None, calls)
 
     return entry
 
@@ -72,10 +78,10 @@ class Found(NamedTuple):
     loops: InnerLoops
     jaxpr: Jaxpr
 
-    def are_for(self, result: ShapedArray) -> bool:
+    def are_for(self, result: ShapedArray, most_loops: int = FEW_LOOPS) -> bool:
         """Can nobody compute such a result in less time? Vectors of a compiled math function may be wider."""
-        is_short = self.function is not None or result.nbytes <= SEVERAL_BYTES
-        return is_short and are_short(self.loops, self.jaxpr, result)
+        is_short = 0 < result.nbytes <= SEVERAL_BYTES or self.function is not None
+        return is_short and are_short(self.loops, self.jaxpr, result, most_loops)
 
 
 def _loops_of(program: Program, consts: Sequence[Array], leaf_types: Sequence[type],
@@ -104,7 +110,7 @@ def each_is_defined(jaxpr: Jaxpr, by_math_loops: bool = False) -> bool:
         return True
     dtypes = {v.aval.dtype for eqn in jaxpr.eqns for v in (*eqn.invars, *eqn.outvars)}
     return not jaxpr.effects and not any(map(is_half, dtypes)) and all(
-        is_defined(eqn) or (by_math_loops and math_loop(eqn) is not None) for eqn in jaxpr.eqns)
+        is_defined(eqn) or (by_math_loops and (math_loop(eqn) or arithmetic(eqn)) is not None) for eqn in jaxpr.eqns)
 
 
 def _as_read(found: Found, order: Sequence[int]) -> tuple[Callable[..., Any] | None, OperandTypes, InnerLoops]:

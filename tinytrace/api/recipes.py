@@ -16,9 +16,12 @@ from tinytrace.api.blocks import is_filling
 from tinytrace.api.concrete import as_array
 from tinytrace.api.exactness import called_program
 from tinytrace.api.inner_loops import (
+    FEW_LOOPS,
     MADE,
     MOST_LOOPS,
+    OF_SYMBOLS,
     InnerLoops,
+    arithmetic,
     inner_loop,
     is_broadcast,
     math_loop,
@@ -29,6 +32,7 @@ from tinytrace.api.numpy_prices import is_view, loops_are_quick, microseconds
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
+from tinytrace.core.formulas import Formula
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinytrace.core.numpy_calls import to_numpy
 from tinytrace.passes.dce import dce
@@ -91,10 +95,11 @@ def view_entry(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
     return found and EagerEntry(*found, tuple(closed.out_avals), unflatten, -1, counter)
 
 
-def are_short(loops: InnerLoops, jaxpr: Jaxpr, result: ShapedArray) -> bool:
+def are_short(loops: InnerLoops, jaxpr: Jaxpr, result: ShapedArray, most_loops: int = FEW_LOOPS) -> bool:
     """Can nobody compute a program that inner loops compute in less time, for such a result?"""
-    most = LOOP_BYTES if len(loops[0]) == 1 else SEVERAL_BYTES
-    return result.nbytes <= most and (result.size <= SLOW_LOOP or loops_are_quick(jaxpr))
+    n = len(loops[0])
+    is_small = result.nbytes <= (LOOP_BYTES if n == 1 else SEVERAL_BYTES)
+    return n <= most_loops and is_small and (result.size <= SLOW_LOOP or loops_are_quick(jaxpr))
 
 
 def calls_in_budget(jaxpr: Jaxpr, elements: int | None = None) -> int:
@@ -225,6 +230,8 @@ class _Recipe:
                 found = list(operands)  # the weak type alone has changed
             elif self.any_shape and is_filling(eqn):
                 found = list(operands)
+            elif self.by_math_loops and (formula := arithmetic(eqn)) is not None:
+                found = [self._written_out(formula, operands, eqn.outvars[0].aval)]
             else:
                 found = self._step(eqn, operands)
             places.update(zip(eqn.outvars, found, strict=True))
@@ -248,6 +255,22 @@ class _Recipe:
         cast = eqn.params["new_dtype"] if eqn.primitive is convert_element_type_p else None
         self.steps.append(Step(function, operands, first, eqn.primitive.multiple_results, cast, own))
         return list(range(first, len(self.values)))
+
+    def _written_out(self, formula: Formula, operands: Sequence[int], result: ShapedArray) -> int:
+        """Append the steps of an operation that is several of C's own; return where its result is."""
+        match formula:
+            case Formula(op="operand", args=(int(k),)):
+                return operands[k]
+            case Formula(op="number", args=(value,)):
+                return self._constant(np.asarray(value, result.dtype), result.update(shape=()))
+        symbol, *parts = formula.args
+        inputs = tuple([self._written_out(part, operands, result) for part in parts])
+        place = self._places_for(None)
+        self.avals[place] = result
+        if not self.scalars.issuperset(inputs):
+            self.scalars.discard(place)
+        self.steps.append(Step(OF_SYMBOLS[symbol], inputs, place, False, None, None))
+        return place
 
     def _before_broadcasts(self, operands: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return operands that NumPy broadcasts by itself, and that give a result of this shape."""
