@@ -31,7 +31,7 @@ COMPILED = frozenset(("codegen", "csrc", "faults", "lax", "nn", "numpy", "passes
 def pytest_runtest_setup(item):
     """Before fixtures, which may compile."""
     folders = item.path.relative_to(item.config.rootpath).parts
-    is_about_them = folders[0] == "tests" and folders[1] in COMPILED
+    is_about_them = folders[0] == "tests" and folders[1] in COMPILED and item.get_closest_marker("ready_loops") is None
     choose_loops(not is_about_them and item.get_closest_marker("compiled") is None)
 
 

@@ -50,6 +50,7 @@ def each_against_each(dtype, arity):
     return [grid.reshape(-1) for grid in np.meshgrid(*[numbers] * arity, indexing="ij")]
 
 
+@pytest.mark.ready_loops
 @pytest.mark.parametrize("x64", [False, True])
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda p: p.name)
 def test_compiled_as_interpreted(operation, x64):
