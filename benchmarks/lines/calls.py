@@ -118,6 +118,8 @@ def _first_deep(jax, jnp, constant):
 
 add(Line("first call in a running process: x+1", 0.8, EIGHT,
          _first_jax(lambda jax, jnp, c: jax.jit(lambda x: x + c)), compare=False))
+add(Line("first call in a running process: sum of x*c", 0.8, EIGHT,  # the smallest that has to be compiled
+         _first_jax(lambda jax, jnp, c: jax.jit(lambda x: jnp.sum(x * c))), compare=False))
 add(Line("first call in a running process: MLP step", 0.6, EIGHT, _first_jax(_first_mlp), compare=False))
 add(Line("first call in a running process: gradient of 20 layers", 0.6, EIGHT, _first_jax(_first_deep), compare=False))
 add(Line("first call in a running process: chain of 1000", 0.6, EIGHT,

@@ -56,6 +56,10 @@ add(ProcessLine("first call of a fresh process: x+1", 0.8, _FIRST + """
 time_first_call(lambda x: x + c, jnp.ones(8))
 """))
 
+add(ProcessLine("first call of a fresh process: sum of x*c", 0.8, _FIRST + """
+time_first_call(lambda x: jnp.sum(x * c), jnp.ones(8))
+"""))
+
 add(ProcessLine("first call of a fresh process: gradient of 20 layers", 0.6, _FIRST + """
 params = [(jnp.ones((16, 16)) * 0.1, jnp.zeros(16)) for _ in range(20)]
 def loss(params, x):
