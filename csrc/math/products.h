@@ -216,9 +216,15 @@ static inline void tt_dot_parts_f32(const float _Complex *a, const float _Comple
         same[3] += x[k + 3] * y[k + 3], other[3] += x[k + 3] * TT_EXCHANGED_f32(y[k + 3]);
     }
     for (int64_t k = fours; k < vectors; k++) same[0] += x[k] * y[k], other[0] += x[k] * TT_EXCHANGED_f32(y[k]);
-    same[0] = (same[0] + same[1]) + (same[2] + same[3]), other[0] = (other[0] + other[1]) + (other[2] + other[3]);
-    float sums[4] = {0};
-    for (int j = 0; j < LANES; j++) sums[j % 2] += same[0][j], sums[2 + j % 2] += other[0][j];
+    /* Lanes are added up half by half: one after the other eight additions would wait for each other. */
+    const lanes one = (same[0] + same[1]) + (same[2] + same[3]), two = (other[0] + other[1]) + (other[2] + other[3]);
+    float ends[2][LANES];
+    for (int j = 0; j < LANES; j++) ends[0][j] = one[j], ends[1][j] = two[j];
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 1; half /= 2)
+#pragma GCC unroll 8
+        for (int j = 0; j < half; j++) ends[0][j] += ends[0][j + half], ends[1][j] += ends[1][j + half];
+    float sums[4] = {ends[0][0], ends[0][1], ends[1][0], ends[1][1]};
     for (int64_t i = vectors * LANES / 2; i < n; i++) {
         float p = __real__ a[i], q = __imag__ a[i], r = __real__ b[i], s = __imag__ b[i];
         sums[0] += p * r, sums[1] += q * s, sums[2] += p * s, sums[3] += q * r;
