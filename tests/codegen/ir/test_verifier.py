@@ -64,6 +64,13 @@ def test_a_variable_that_nobody_declared_wherever_an_index_may_stand(inside):
         checked(*bodies[inside])
 
 
+def test_a_loop_in_one_of_the_same_name():
+    """In C the inner counter hides the outer one, whatever their extents are."""
+    y = Buffer("y", (8,), F32, "output")
+    with pytest.raises(KernelError, match="the name of a loop around it"):
+        checked(over(axis("i", 2), over(axis("i", 4), Store((y, axis("i", 4)), one()))))
+
+
 def test_a_variable_before_its_declaration():
     with pytest.raises(KernelError, match="before it is declared"):
         checked(Store((x(), number(0)), local("s", F32)))

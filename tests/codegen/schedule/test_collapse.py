@@ -40,8 +40,9 @@ def test_no_place_is_divided_in_the_innermost_loop(name):
 
 
 def test_a_flat_transpose_is_tiled_as_one_with_axes_is():
-    text = jax.jit(lambda x: x.transpose(0, 2, 1).reshape(-1)).lower(np.ones((3, 400, 512), np.float32)).as_text()
-    assert "_tile" in text
+    for dtype, how in (("complex64", "_tile"), ("float32", "tt_turn_32")):
+        text = jax.jit(lambda x: x.transpose(0, 2, 1).reshape(-1)).lower(np.ones((3, 400, 512), dtype)).as_text()
+        assert how in text
 
 
 @pytest.mark.parametrize("divisors", [(20,), (10, 40), (12, 96), (9, 18, 90)])

@@ -1,6 +1,6 @@
 """Is this a well-formed list of kernels? Asked after every pass, in tests and by `lower(debug=True)`.
 
-    scoping   an axis is used inside its loop, a variable or row after its declaration
+    scoping   an axis is used inside its loop, whose name no loop around it has, a variable or row after its declaration
     types     an element goes where elements of its type are; operations get operands of their types
     loops     a loop stays in the range of its axis; of a vectorised or independent one, no iteration changes a variable
               of another (but a vectorised one may fold into it), or stores where another stores or reads
@@ -147,6 +147,8 @@ class _Scope:
     def _loop(self, loop: For) -> None:
         if not (loop.axis.low <= loop.begin.low and loop.end.high <= loop.axis.high + 1):
             raise KernelError(f"a loop over {loop.axis} runs from {loop.begin} to {loop.end}")
+        if loop.axis.args[0] in {axis.args[0] for axis in self.axes if axis.op == "axis"}:
+            raise KernelError(f"a loop over {loop.axis} has the name of a loop around it")
         before = len(self.seen)
         self.inner(loop.axis, loop.begin, loop.end).body(loop.body)
         if loop.simd or loop.independent:

@@ -217,7 +217,7 @@ def _search_of_strips(search: Search, strips: Buffer, strip: Node) -> list[Stmt]
 def _size(extent: int) -> int:
     """Return how many elements a strip has."""
     size = SHORT if extent <= 64 * SHORT else LONG
-    return max(size, -(-extent // MOST // 64) * 64)
+    return size if extent <= MOST * size else -(-extent // MOST // 64) * 64
 
 
 def _part(loop: For, folds: Sequence[Combine], moved: Node, lane: Node) -> For:
