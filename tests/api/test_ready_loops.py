@@ -230,7 +230,7 @@ def test_who_asks_for_a_compiled_program_gets_one():
 
 
 @pytest.mark.parametrize("setting", ["tinytrace_ready_loops", "tinytrace_verify"])
-def test_settings(monkeypatch, setting):
+def test_settings(setting):
     before = jax.config.read(setting)
     jax.config.update(setting, not before)
     try:
@@ -281,7 +281,7 @@ def test_threads_on_one_function():
     assert wrong == []
 
 
-def test_nans_are_looked_for(monkeypatch):
+def test_nans_are_looked_for():
     with jax.debug_nans(True), pytest.raises(FloatingPointError):
         jax.jit(lambda x: x - x)(X)
 

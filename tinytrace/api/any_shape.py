@@ -7,7 +7,6 @@ for nothing is broadcast here.
 """
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Container, Sequence
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from tinytrace._dispatch import EagerEntry, FastEntry
 from tinytrace.api.concrete import SCALARS, as_array
 from tinytrace.api.jit_cache import StaticValue
+from tinytrace.api.recipes import Answer, IsBest
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
 from tinytrace.records import NamedTuple
@@ -45,17 +45,16 @@ class AnyShape(NamedTuple):
 Entries = Callable[[int, tuple[ShapedArray, ...]], FastEntry | EagerEntry]
 
 
-class NumPyFirst:
-    """NumPy answers calls on arrays of every shape, until one shape has been met so often that a compiler would have
-    paid: from then on the program on a block does.
+class ReadyFirst:
+    """What is there, NumPy or loops, answers calls on arrays of every shape, until one shape has been met so often that
+    a compiler would have paid, or one has been met that is not for it: from then on the program on a block does.
 
     answer: makes what answers calls on so many elements with results of these types, for good or until a compiler
-    would have paid.  is_best: can nobody do better for such results?  compiled: the entries of the program on a block,
-    None where there is no such program.
+    would have paid; None if a compiler pays at once.  is_best: can nobody do better for such results?  compiled: the
+    entries of the program on a block, None where there is no such program.
     """
 
-    def __init__(self, answer: Callable[[int, tuple[ShapedArray, ...], bool], EagerEntry],
-                 is_best: Callable[[tuple[ShapedArray, ...]], bool], compiled: Callable[[], Entries | None]) -> None:
+    def __init__(self, answer: Answer, is_best: IsBest, compiled: Callable[[], Entries | None]) -> None:
         self.answer, self.is_best, self.compiled = answer, is_best, compiled
         self.given: dict[tuple[ShapedArray, ...], EagerEntry] = {}
         self.better: Entries | None = None
@@ -64,45 +63,29 @@ class NumPyFirst:
     def __call__(self, elements: int, avals: tuple[ShapedArray, ...]) -> FastEntry | EagerEntry:
         entry = self.given.get(avals)
         if entry is not None and entry.is_spent:
-            self.better = self.compiled()
-            self.has_no_better = self.better is None
-            self.given.clear()
+            self._compile()
             entry = None
         if self.better is not None and not self.is_best(avals):
             return self.better(elements, avals)
-        if entry is None:
+        if entry is None and (entry := self.answer(elements, avals, self.has_no_better)) is not None:
             if len(self.given) >= MOST_SHAPES:
                 self.given.clear()
-            entry = self.given.setdefault(avals, self.answer(elements, avals, self.has_no_better))
+            self.given[avals] = entry
+        if entry is None:
+            self._compile()
+            return no_answer(avals) if self.better is None else self.better(elements, avals)
         return entry
 
-
-class LoopsFirst:
-    """Loops that are there answer calls on few elements, and all others the program on a block, which is compiled when
-    the first of them is met, or when loops have answered so many calls that a compiler would have paid.
-
-    loops: makes what answers calls with results of these types, None if a compiled program takes less time.
-    compiled: as for NumPyFirst.
-    """
-
-    def __init__(self, loops: Callable[[tuple[ShapedArray, ...]], EagerEntry | None],
-                 compiled: Callable[[], Entries | None]) -> None:
-        self.loops = loops
-        self.compiled: Callable[[], Entries | None] = functools.cache(compiled)
-        self.given: dict[tuple[ShapedArray, ...], EagerEntry | None] = {}
-        self.are_spent = False
-
-    def __call__(self, elements: int, avals: tuple[ShapedArray, ...]) -> FastEntry | EagerEntry:
-        if len(self.given) >= MOST_SHAPES:
+    def _compile(self) -> None:
+        if not self.has_no_better:
+            self.better = self.compiled()
+            self.has_no_better = self.better is None
             self.given.clear()
-        if avals not in self.given:
-            self.given[avals] = self.loops(avals)
-        entry = self.given[avals]
-        self.are_spent |= entry is not None and entry.is_spent
-        better = self.compiled() if entry is None or self.are_spent else None
-        if better is not None:
-            return better(elements, avals)
-        return entry or EagerEntry(None, (), None, avals, None)  # answers no call: a program of the very shape does
+
+
+def no_answer(avals: tuple[ShapedArray, ...]) -> EagerEntry:
+    """Return what answers no call: a program of the very shape does."""
+    return EagerEntry(None, (), None, avals, None)
 
 
 def types_and_shape(args: Sequence[Any], statics: Container[int] = ()) \

@@ -24,7 +24,7 @@ import numpy as np
 
 from tinytrace import runtime
 from tinytrace._dispatch import EagerEntry, FastCallable, FastEntry, call_entry, current_epoch
-from tinytrace.api.any_shape import AnyShape, LoopsFirst, NumPyFirst, on_block, types_and_shape
+from tinytrace.api.any_shape import AnyShape, ReadyFirst, on_block, types_and_shape
 from tinytrace.api.blocks import on_blocks
 from tinytrace.api.concrete import SCALARS, as_array, leaf_type
 from tinytrace.api.exactness import has_one_answer
@@ -353,7 +353,7 @@ def _any_shape(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
     if compiler and not has_one_answer(closed.jaxpr):
         loops = loops_of_any_shape(shared_program(blocks.jaxpr), _entry_arguments(blocks, order)[0], leaf_types)
         if loops is not None and unflatten is None:
-            return AnyShape(out_avals, width, LoopsFirst(loops, compiled))
+            return AnyShape(out_avals, width, ReadyFirst(*loops, compiled))
         at = compiled()
         return at and AnyShape(out_avals, width, at)
     numpy = numpy_call(closed, leaf_types, unflatten is None, any_shape=True)
@@ -367,4 +367,4 @@ def _any_shape(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
     def is_best(avals: tuple[ShapedArray, ...]) -> bool:
         return numpy[2] is not None and are_short(numpy[2], closed.jaxpr, avals[0])
 
-    return AnyShape(out_avals, width, NumPyFirst(answer, is_best, compiled))
+    return AnyShape(out_avals, width, ReadyFirst(answer, is_best, compiled))

@@ -97,7 +97,10 @@ def arithmetic(eqn: JaxprEqn) -> Formula | None:
 
 
 def agrees(name: str, dtype: DType) -> bool:
-    """Is there a loop of a function that fuses products and sums, and does so as compiled programs do?"""
+    """Is there a loop of a function that fuses products and sums, and does so as compiled programs do?
+
+    A `-m` option in CC may say that these do not.
+    """
     return " -m" not in config.compiler and has_own_loop(name, dtype.num, dtype.itemsize)
 
 

@@ -18,7 +18,7 @@ from tinytrace.api.concrete import SCALARS
 from tinytrace.api.exactness import has_one_answer, is_defined
 from tinytrace.api.inner_loops import FEW_LOOPS, MADE, MOST_LOOPS, InnerLoops, arithmetic, math_loop
 from tinytrace.api.program import Program
-from tinytrace.api.recipes import BUDGET, SEVERAL_BYTES, are_short, numpy_call
+from tinytrace.api.recipes import BUDGET, SEVERAL_BYTES, Answer, IsBest, are_short, numpy_call
 from tinytrace.config import config
 from tinytrace.core.array import Array
 from tinytrace.core.avals import ShapedArray
@@ -34,7 +34,6 @@ OF_NUMPY = OF_LOOPS | {np.ndarray}
 NANOSECONDS = 20
 """What one loop more takes. Outside of traces many of them answer, until a compiler would have paid."""
 OperandTypes = tuple["Callable[[Any], Any] | None", ...]
-OfAnyShape = Callable[[tuple[ShapedArray, ...]], "EagerEntry | None"]
 
 
 def ready_loops(program: Program, consts: Sequence[Array], leaf_types: Sequence[type],
@@ -53,20 +52,21 @@ def ready_loops(program: Program, consts: Sequence[Array], leaf_types: Sequence[
     return EagerEntry(function, types, loops, program.out_avals, None, -1, counter)
 
 
-def loops_of_any_shape(program: Program, consts: Sequence[Array], leaf_types: Sequence[type]) -> OfAnyShape | None:
-    """Return what makes the same for results of other shapes, of an elementwise program on a block."""
+def loops_of_any_shape(program: Program, consts: Sequence[Array],
+                       leaf_types: Sequence[type]) -> tuple[Answer, IsBest] | None:
+    """Return what `ReadyFirst` asks of loops that compute an elementwise program on a block; None where none do."""
     found = _loops_of(program, consts, leaf_types, any_shape=True)
     if found is None:
         return None
     loops = len(found.loops[0])
-    calls = -1 if loops <= FEW_LOOPS else 1000 * BUDGET // (NANOSECONDS * loops)
 
-    def entry(avals: tuple[ShapedArray, ...]) -> EagerEntry | None:
+    def answer(elements: int, avals: tuple[ShapedArray, ...], for_good: bool) -> EagerEntry | None:
         if not config.ready_loops or not found.are_for(avals[0], MOST_LOOPS):
             return None
+        calls = -1 if for_good or loops <= FEW_LOOPS else 1000 * BUDGET // (NANOSECONDS * loops)
         return EagerEntry(*found[:3], avals, None, calls)
 
-    return entry
+    return answer, lambda avals: config.ready_loops and found.are_for(avals[0])
 
 
 class Found(NamedTuple):

@@ -43,6 +43,9 @@ from tinytrace.records import NamedTuple
 from tinytrace.util import cache_by_jaxpr_anywhere
 
 NumPyFunction = Callable[..., Any]
+Answer = Callable[[int, tuple[ShapedArray, ...], bool], "EagerEntry | None"]
+"""Makes what answers calls on so many elements with such results, for good or for a while; None: a compiler pays."""
+IsBest = Callable[[tuple[ShapedArray, ...]], bool]
 BUDGET = 15_000
 """Microseconds of NumPy's time on the calls of one program: then a compiler would have paid, which takes as long."""
 EQUATION = 100
