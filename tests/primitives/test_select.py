@@ -48,3 +48,13 @@ def test_complex_numbers_are_chosen_by_their_parts(which):
     assert re.search(r"\[i0\] = __builtin_complex\(.* \? ", text)
     want = np.choose(which.astype(int), [-x for x in cases])
     assert np.asarray(select(which, *cases)).tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 100])
+def test_an_index_chooses_among_any_number(n):
+    """NumPy's own `choose` takes 64 at most."""
+    which = np.int32([-5, 0, n - 1, n, n // 2])
+    cases = list(np.random.default_rng(n).normal(size=(n, 5)).astype(np.float32))
+    want = [cases[k][i] for i, k in enumerate(np.clip(which, 0, n - 1))]
+    assert lax.select_n(which, *cases).tolist() == want
+    assert jax.jit(lax.select_n)(which, *cases).tolist() == want

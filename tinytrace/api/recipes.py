@@ -34,7 +34,7 @@ from tinytrace.core.avals import ShapedArray
 from tinytrace.core.dtypes import FLOAT32, FLOAT64, DType
 from tinytrace.core.formulas import Formula
 from tinytrace.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from tinytrace.core.numpy_calls import to_numpy
+from tinytrace.core.numpy_calls import broadcast_shape, to_numpy
 from tinytrace.passes.dce import dce
 from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.shaping import reshape_p, rev_p, transpose_p
@@ -279,7 +279,7 @@ class _Recipe:
         """Return operands that NumPy broadcasts by itself, and that give a result of this shape."""
         sources = tuple([self.broadcasts.get(i, i) for i in operands])
         known = all(i in self.avals for i in sources)
-        return sources if known and np.broadcast_shapes(*(self.avals[i].shape for i in sources)) == shape else operands
+        return sources if known and broadcast_shape(*(self.avals[i].shape for i in sources)) == shape else operands
 
     def _drop_broadcasts(self) -> None:
         """Drop those that nobody needs any more, as each has been done without."""

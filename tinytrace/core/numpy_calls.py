@@ -31,6 +31,17 @@ def to_numpy(x: Any, aval: ShapedArray) -> Any:
     return np.asarray(x, aval.dtype)
 
 
+def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """Return what shapes that fit each other broadcast to: NumPy's own function stops at 32 axes, its arrays at 64.
+
+    >>> broadcast_shape((2, 1), (3,), ())
+    (2, 3)
+    """
+    rank = max(map(len, shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
+
+
 def _quiet_context() -> contextvars.Context:
     """Return a context in which NumPy reports no division by zero, overflow or invalid value."""
     context = contextvars.copy_context()

@@ -13,6 +13,7 @@ import numpy as np
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.dtypes import DType, complex_dtype, dtype_of, is_complex, part_dtype
 from tinytrace.core.formulas import cast, complex_of, imaginary_part, real_part
+from tinytrace.core.numpy_calls import broadcast_shape
 from tinytrace.core.tangents import Zero, is_undefined_primal
 from tinytrace.primitives.elementwise import (
     Accepted,
@@ -121,7 +122,7 @@ class Conj(LinearInParts):
 
 
 def _complex(x: NDArray, y: NDArray) -> NDArray:
-    shape = np.broadcast_shapes(np.shape(x), np.shape(y))
+    shape = broadcast_shape(np.shape(x), np.shape(y))
     out = np.empty(shape, complex_dtype(x.dtype))  # x + 1j * y would make NaN of an infinite part
     out.real, out.imag = x, y
     return out

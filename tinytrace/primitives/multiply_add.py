@@ -13,6 +13,7 @@ import numpy as np
 
 from tinytrace._runtime import ffi, lib
 from tinytrace.core.formulas import fused
+from tinytrace.core.numpy_calls import broadcast_shape
 from tinytrace.primitives.arithmetic import mul
 from tinytrace.primitives.elementwise import FLOAT, Elementwise, NDArray, in_float32, maybe_broadcast, neg
 
@@ -25,7 +26,7 @@ def multiply_add(a: Any, b: Any, c: Any) -> NDArray:
     array(5.55111512e-17)
     """
     dtype = np.asarray(a).dtype
-    shape = np.broadcast_shapes(np.shape(a), np.shape(b), np.shape(c))
+    shape = broadcast_shape(np.shape(a), np.shape(b), np.shape(c))
     out = np.empty(shape, dtype)
     function, kind = (lib.tt_fma_array_f64, "double[]") if dtype.itemsize == 8 else (lib.tt_fma_array_f32, "float[]")
     x, y, z = (ffi.from_buffer(kind, np.ascontiguousarray(np.broadcast_to(each, shape), dtype)) for each in (a, b, c))

@@ -89,7 +89,10 @@ class SelectN(Primitive):
         which, *cases = args
         if which.dtype == BOOL and len(cases) == 2:
             return _choose(which, *cases)
-        return np.choose(np.clip(which, 0, len(cases) - 1).astype(np.intp), cases)
+        chosen = np.array(cases[-1])
+        for k in range(len(cases) - 2, -1, -1):  # np.choose takes few cases, of few axes
+            chosen = np.where(which <= k, cases[k], chosen)
+        return chosen
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         which, *cases = primals

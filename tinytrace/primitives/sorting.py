@@ -91,9 +91,12 @@ class Sort(OnParts):
         return list(avals)
 
     def impl(self, *args: NDArray, dimension: int, is_stable: bool, num_keys: int) -> list[NDArray]:
+        shape = args[0].shape
+        lines = math.prod(shape[:dimension]), shape[dimension], math.prod(shape[dimension + 1:])
+        args = tuple([x.reshape(lines) for x in args])  # NumPy orders what has at most 32 axes
         keys = [part for key in reversed(args[:num_keys]) for part in _comparable(key)]
-        order = np.lexsort(keys, dimension)
-        return [np.take_along_axis(x, order, dimension) for x in args]
+        order = np.lexsort(keys, 1)
+        return [np.take_along_axis(x, order, 1).reshape(shape) for x in args]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int, is_stable: bool,
             num_keys: int) -> tuple[Any, Any]:

@@ -23,7 +23,7 @@ from tinytrace.records import NamedTuple
 
 Index: TypeAlias = tuple[Node, ...]
 Request: TypeAlias = tuple[Var, Index]
-AXIS_NAMES = tuple(f"i{k}" for k in range(64))
+AXIS_NAMES = tuple(f"i{k}" for k in range(128))  # of a result, and summed ones
 
 
 UPDATES = {"add": "sum", "sub": "sub", "mul": "prod", "min": "min", "max": "max", "and": "and", "or": "or"}
