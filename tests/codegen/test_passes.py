@@ -28,7 +28,6 @@ from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import For, are_same, expressions, nested
 from tinytrace.codegen.ir.verifier import accesses
 from tinytrace.codegen.passes import (
-    backward_reads,
     complex_dots,
     flat_rows,
     half_strips,
@@ -45,6 +44,7 @@ from tinytrace.codegen.passes import (
     short_sums,
     streaming_stores,
     streams,
+    strided_reads,
     strip_places,
     strips,
     threads,
@@ -81,7 +81,7 @@ def small(monkeypatch):
         (quotients, "FEWEST_REMAINDERS", 2), (half_strips, "FEWEST", 4), (half_strips, "LONGEST", 8),
         (strips, "VECTOR", 2), (half_strips, "REGISTERS", {FLOAT16: 64, BFLOAT16: 4}),
         (narrow_gathers, "FEWEST", 4), (narrow_gathers, "LONGEST", 8), (narrow_gathers, "WORTH", 1),
-        (backward_reads, "FEWEST", 4), (backward_reads, "LONGEST", 8), (kept_vectors, "BLOCK", 2),
+        (strided_reads, "FEWEST", 4), (strided_reads, "LONGEST", 8), (kept_vectors, "BLOCK", 2),
         (kept_vectors, "VECTOR", 16), (kept_vectors, "TURNS", 2),
         (complex_dots, "FEWEST", 4), (near_positions, "BLOCKS", {1: 16, 2: 16}), (near_positions, "FEWEST", 4),
         (strip_places, "FEWEST", 16), (strip_places, "SHORT", 8),

@@ -25,6 +25,10 @@ PROGRAMS = {
     "rows of float16": lambda x, k: jax.nn.relu(x.astype(np.float16).reshape(-1, 6) + (k[:6] % 7).astype(np.float16)),
     "powers of bfloat16": lambda x, k: abs(x[:, None]).astype(jnp.bfloat16) ** jnp.arange(6, dtype=jnp.bfloat16),
     "short rows of two axes": lambda x, k: jnp.exp(x.reshape(15, 100, 1) * jnp.arange(5)) + x[:15, None, None],
+    "two of float16": lambda x, k: jnp.stack([jnp.sin(x.astype(np.float16)), x.astype(np.float16) + 1], -1),
+    "points of float16": lambda x, k: jnp.cross(jnp.stack([x.astype(np.float16)] * 3, -1),
+                                                jnp.stack([(k % 7).astype(np.float16)] * 3, -1)),
+    "joined float16": lambda x, k: jnp.stack([x.astype(np.float16) * j for j in range(7)], -1),
     "a loop": lambda x, k: jax.lax.fori_loop(
         0, 3, lambda j, y: jnp.stack([jnp.tanh((x + j) * i) for i in range(5)], -1), jnp.stack([x] * 5, -1)),
 }
@@ -52,7 +56,7 @@ def test_they_are_woven(name):
 @pytest.mark.parametrize("function", [
     lambda x: jnp.stack([x, jnp.sin(x), jnp.exp(x)], -1), lambda x: jnp.stack([x, x + 1, x * 2, x - 1, x], -1),
     lambda x: jnp.stack([jnp.sin(x[:40])] * 5, -1), lambda x: [jnp.sin(x), jnp.cos(x), x, x * x, jnp.exp(x)],
-    lambda x: jnp.stack([jnp.sin(x).astype(np.float16)] * 5, -1), lambda x: x[:, None] * jnp.arange(7),
+    lambda x: jnp.stack([jnp.sin(x).astype(jnp.bfloat16)] * 5, -1), lambda x: x[:, None] * jnp.arange(7),
     lambda x: jnp.sin(x[:, None] * jnp.arange(4)), lambda x: jnp.sin(x[:, None] * jnp.arange(32)),
     lambda x: jnp.sin(x[:, None] * jnp.arange(8)), lambda x: jnp.sin(x[:, None]) * jnp.arange(7),
     lambda x: jnp.sin(x.reshape(-1, 6).T[:, ::-1].T[:, ::2]),

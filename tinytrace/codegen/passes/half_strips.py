@@ -60,6 +60,7 @@ from tinytrace.codegen.passes.strips import (
     from_zero,
     in_strips,
     map_vector_loops,
+    reads_late,
     without_variables,
 )
 from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT16, DType, is_half
@@ -101,7 +102,7 @@ def _cut(loop: For, taken: set[str]) -> list[Stmt]:
     whole = from_zero(loop)
     if whole is None:
         return [loop]
-    extent, body = int(whole.axis.args[1]), without_variables(whole.body)
+    extent, body = int(whole.axis.args[1]), without_variables(whole.body, True)
     phases = _Phases(whole, body, whole.axis, FLOAT16)
     if extent < FEWEST or not phases.pay() or (phases.folds and extent > LONGEST_FOLD):
         others = (_in_any_order(whole, body, taken) if extent >= max(FEWEST, FEWEST_BFLOAT16) else []) or [loop]
@@ -272,9 +273,10 @@ class _Phases:
         """Is all that is computed what a CPU with such floats does in one operation each, rounded once, and all that is
         made of it such floats, or truth values?"""
         others = [stmt for stmt in self.body if isinstance(stmt, (Store, Combine)) and stmt not in self.narrowed]
-        are_wide = any(node.op == "load" and node.args[0].wide for node in self.nodes)
-        return not are_wide and all(is_counted(stmt.value) if isinstance(stmt, Combine) else stmt.value.dtype == BOOL
-                                    for stmt in others) and all(
+        if reads_late(self.body) or any(node.op == "load" and node.args[0].wide for node in self.nodes):
+            return False
+        return all(is_counted(stmt.value) if isinstance(stmt, Combine) else stmt.value.dtype == BOOL
+                   for stmt in others) and all(
             node.dtype in (self.dtype, BOOL) if node.op != "apply" else is_own(node.args[0]) or is_counted(node)
             for node in self.nodes if node.dtype and node.op != "where")
 

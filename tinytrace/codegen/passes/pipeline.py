@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.ir.kernel import Kernel
-from tinytrace.codegen.passes.backward_reads import read_backwards_first
 from tinytrace.codegen.passes.chunk_places import search_in_chunks
 from tinytrace.codegen.passes.complex_dots import add_parts_as_they_lie
 from tinytrace.codegen.passes.dead_code import remove_dead_code
@@ -29,6 +28,7 @@ from tinytrace.codegen.passes.short_axes import vectorise_around_short_axes
 from tinytrace.codegen.passes.short_sums import add_in_blocks
 from tinytrace.codegen.passes.streaming_stores import stream_results
 from tinytrace.codegen.passes.streams import read_in_streams
+from tinytrace.codegen.passes.strided_reads import read_strided_elements_first
 from tinytrace.codegen.passes.strip_places import search_in_strips
 from tinytrace.codegen.passes.threads import spread_over_threads
 from tinytrace.codegen.passes.tiling import tile_loops
@@ -37,8 +37,8 @@ from tinytrace.codegen.passes.woven_rows import weave_rows
 PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     drop_empty_loops, update_carries_in_place, interchange_loops, fold_one_iteration, split_index_sets, split_quotients,
     search_in_chunks, remove_dead_code, reuse_temporaries, fuse_epilogues, tile_loops, spread_over_threads,
-    spread_iterations, stream_results, prefetch_rows, read_narrow_elements_first, read_backwards_first,
-    vectorise_around_short_axes, weave_rows, flatten_short_rows, multiply_by_reciprocals, round_in_strips,
+    spread_iterations, stream_results, prefetch_rows, read_narrow_elements_first, vectorise_around_short_axes,
+    read_strided_elements_first, weave_rows, flatten_short_rows, multiply_by_reciprocals, round_in_strips,
     search_in_strips, search_in_blocks, add_in_blocks, add_parts_as_they_lie, fold_side_by_side, read_in_streams,
     keep_vectors,
 ]

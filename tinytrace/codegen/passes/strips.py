@@ -4,9 +4,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.ir.arithmetic import constant_of, linear
-from tinytrace.codegen.ir.nodes import Node, axis, number
+from tinytrace.codegen.ir.nodes import Node, axis, number, walk
 from tinytrace.codegen.ir.rewriting import Replacement
-from tinytrace.codegen.ir.statements import Call, Combine, Declare, For, Stmt, Store, When, expressions, with_body
+from tinytrace.codegen.ir.statements import (
+    Call,
+    Combine,
+    Declare,
+    For,
+    Stmt,
+    Store,
+    When,
+    expressions,
+    with_body,
+    written,
+)
 from tinytrace.codegen.passes.streaming_stores import rest_of
 from tinytrace.records import replace
 
@@ -42,8 +53,9 @@ def map_loops(body: Sequence[Stmt], rewritten: Callable[[For], list[Stmt]]) -> l
     return result
 
 
-def without_variables(body: Sequence[Stmt]) -> list[Stmt]:
-    """Return the stores and folds of a loop, with no variable of its own; nothing if there is more in it."""
+def without_variables(body: Sequence[Stmt], may_read_late: bool = False) -> list[Stmt]:
+    """Return the stores and folds of a loop, with no variable of its own; nothing if there is more in it, or if a
+    variable holds what one of them overwrites before another reads it (`may_read_late`: who asks minds that itself)."""
     named: dict[Node, Node] = {}
     result: list[Stmt] = []
     for old in body:
@@ -54,7 +66,17 @@ def without_variables(body: Sequence[Stmt]) -> list[Stmt]:
             result.append(stmt)
         else:
             return []
-    return result
+    return [] if reads_late(result) and not may_read_late else result
+
+
+def reads_late(body: Sequence[Stmt]) -> bool:
+    """Does a statement read an array into which one before it has stored?"""
+    stored: set[str] = set()
+    for stmt in body:
+        if stored and any(node.op == "load" and node.args[0].name in stored for node in walk(expressions(stmt))):
+            return True
+        stored |= {place[0].name for place in written(stmt) if not isinstance(place, Node)}
+    return False
 
 
 def from_zero(loop: For) -> For | None:

@@ -4,7 +4,9 @@
                                                                     for j: { y[6 j] = y_part[j]; ... }
 
 Compilers weave two, three, four or eight arrays in vectors; of other loops that store side by side they make none, and
-compute one element after the other. What takes more steps than moving it is worth a vector and a move.
+compute one element after the other. What takes more steps than moving it is worth a vector and a move. So is whatever
+is rounded to float16, two arrays or more: in a row instructions convert it (`half_strips.py`), which takes a tenth to a
+third of the time.
 
     for i: { for j < 7 simd: y[7 i + j] = f(x[i], j) }    is    for j: for i simd: y_part[j, i] = f(x[i], j)
                                                                 for i: for j: y[7 i + j] = y_part[j, i]
@@ -120,12 +122,13 @@ def _is_worth_it(body: Sequence[Stmt], lane: Node) -> bool:
     """Are there stores alone, side by side, so many as compilers do not weave, of what is dear?"""
     places = [stmt.place for stmt in body if isinstance(stmt, Store) and isinstance(stmt.place, tuple)]
     count = len(places)
-    if count != len(body) or count in WOVEN_IN_VECTORS or count > MOST:
+    halves = any(buffer.dtype == FLOAT16 for buffer, _ in places)
+    if count != len(body) or count in (WOVEN_IN_VECTORS[:2] if halves else WOVEN_IN_VECTORS) or count > MOST:
         return False
     (buffer, first), *_ = places
     distances = [constant_of(subtract(at, first)) for _, at in places]
     if any(to is not buffer for to, _ in places) or None in distances or is_complex(buffer.dtype) \
-            or is_half(buffer.dtype) or any(stride_along(at, lane) != count for _, at in places):
+            or (is_half(buffer.dtype) and not halves) or any(stride_along(at, lane) != count for _, at in places):
         return False
     known = [d for d in distances if d is not None]
     if sorted(d - min(known) for d in known) != list(range(count)):
@@ -134,4 +137,4 @@ def _is_worth_it(body: Sequence[Stmt], lane: Node) -> bool:
     nodes = list(walk(roots))
     work = sum(steps(node.args[0]) for node in nodes if node.op == "apply" and lane in node.axes)
     near = all(stride_along(node.args[1], lane) in (0, 1) for node in nodes if node.op == "load")
-    return near and work >= WORTH * count
+    return near and work >= (1 if halves else WORTH * count)

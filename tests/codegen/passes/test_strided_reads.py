@@ -1,4 +1,4 @@
-"""Loops that read wide elements backwards, and are split, give the bits of one loop."""
+"""Loops that read wide elements backwards, or float16 at distances, and are split, give the bits of one loop."""
 import sys
 
 import ml_dtypes
@@ -7,12 +7,19 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace.codegen.passes import backward_reads
+from tinytrace.codegen.passes import strided_reads
 from tinytrace.core.trace import interpreting
 
 X = np.random.default_rng(0).standard_normal(3000).astype(np.float32)
 M = np.random.default_rng(1).random(3000) > 0.5
+H = np.random.default_rng(3).standard_normal(3000).astype(np.float16)
 K = np.random.default_rng(2).integers(-50, 50, 3000).astype(np.int8)
+
+
+def of_halves():
+    return jnp.asarray(H)
+
+
 PROGRAMS = {
     "a choice": lambda x, m, k: jnp.where(m, x[::-1], x),
     "a factor": lambda x, m, k: x[::-1] * k,
@@ -28,6 +35,18 @@ PROGRAMS = {
     "a fold": lambda x, m, k: (x[::-1] * k).max(),
     "a sum": lambda x, m, k: (x.astype(np.int32)[::-1] * k).sum(),
     "a derivative": lambda x, m, k: jnp.polyder(k),
+    "columns of halves": lambda x, m, k: (jnp.cos(k.astype(np.float16).reshape(-1, 3)[:, 1])
+                                          + of_halves()[1:3000:3] * of_halves()[::3]),
+    "a cross product": lambda x, m, k: jnp.cross(of_halves().reshape(-1, 3), k.astype(np.float16).reshape(-1, 3)),
+    "halves backwards": lambda x, m, k: of_halves()[::-1] * 2 + x.astype(np.float16)[::-1],
+    "one of five": lambda x, m, k: (of_halves()[3::5] > 0) * of_halves()[4::5].astype(np.float32),
+    "halves and floats": lambda x, m, k: of_halves()[::2] * x[::2] + m[1::2],
+    "many columns": lambda x, m, k: sum(jnp.sqrt(abs(of_halves().reshape(-1, 12)[:, j])) for j in range(12)),
+    "a temporary that is overwritten": lambda x, m, k: jnp.cross(
+        jnp.stack([jnp.tanh(of_halves()[4:85:5]), of_halves()[1:85:5]**2, of_halves()[4:85:5] * 2], -1),
+        jnp.stack([of_halves()[:85:5], of_halves()[4:85:5], x[:17].astype(np.float16)], -1)),
+    "a loop of halves": lambda x, m, k: jax.lax.fori_loop(
+        0, 3, lambda i, y: y.at[::2].set(y[1::2] * y[::2]).at[1::2].add(y[::2]), of_halves()),
     "a loop": lambda x, m, k: jax.lax.fori_loop(0, 3, lambda i, y: jnp.where(m, y[::-1], y) + 1, x),
 }
 
@@ -41,7 +60,7 @@ def test_split_loops_give_the_bits_of_one(name, monkeypatch):
     split = results()
     with interpreting():
         np.testing.assert_allclose(split.astype(float), np.asarray(PROGRAMS[name](X, M, K)).astype(float), rtol=1e-3)
-    monkeypatch.setattr(backward_reads, "FEWEST", sys.maxsize)
+    monkeypatch.setattr(strided_reads, "FEWEST", sys.maxsize)
     assert results().tobytes() == split.tobytes()
     jax.clear_caches()
 
@@ -49,7 +68,8 @@ def test_split_loops_give_the_bits_of_one(name, monkeypatch):
 @pytest.mark.parametrize(("name", "is_split"), [
     ("a choice", True), ("a factor", True), ("a comparison", True), ("a conversion", True), ("a part", True),
     ("few", True), ("rows", True), ("a derivative", True),
-    ("a sum", True),
+    ("a sum", True), ("columns of halves", True), ("a cross product", True), ("halves backwards", True),
+    ("one of five", True), ("halves and floats", True), ("many columns", False),
 ])
 def test_what_is_split(name, is_split):
     assert ("_read[" in jax.jit(PROGRAMS[name]).lower(X, M, K).as_text()) == is_split
@@ -57,7 +77,8 @@ def test_what_is_split(name, is_split):
 
 @pytest.mark.parametrize("function", [
     lambda x: x[::-1], lambda x: x[::-1] + x, lambda x: x.astype(np.int8)[::-1] * x,
-    lambda x: x[::-2] * x.astype(bool)[:1500],
+    lambda x: x[::-2] * x.astype(bool)[:1500], lambda x: -x.astype(np.float16)[::2],
+    lambda x: jnp.stack([x[::2], x[1::2]]).astype(np.float16),
 ])
 def test_nothing_wide_is_reversed_beside_narrow_elements(function):
     assert "_read[" not in jax.jit(function).lower(X).as_text()
