@@ -32,6 +32,10 @@ enum {
     BYTES_KEPT = 1 << 26,    /* of plans */
 };
 
+/* What a plan is for: lines; the columns or rows of one, which passes alone transform, so that all its roots are in one
+   table; or a line of real numbers that is transformed as one of half as many complex ones: its roots. */
+enum purpose { OF_LINES, OF_PARTS, OF_ROOTS };
+
 /* A plan that is kept, or nobody else's: to be given back. */
 struct planned {
     struct plan *plan;
@@ -42,6 +46,7 @@ struct planned {
 struct plan {
     struct plan *next;
     int64_t n, many, factors[MOST_FACTORS];
+    enum purpose purpose;
     int32_t bytes, shift;         /* of a real number; log2 of how many fine roots there are */
     size_t size;                  /* of it and all that belongs to it alone */
     void *roots, *fine, *coarse;  /* exp(-2 pi i k / n), k < n; or, of long lines, two tables of their factors */
@@ -79,7 +84,7 @@ static void put_root(void *to, int64_t i, int32_t bytes, int64_t k, int64_t n) {
     put_number(to, 2 * i + 1, bytes, im);
 }
 
-static struct planned plan_for(int64_t n, int32_t bytes);
+static struct planned plan_for(int64_t n, int32_t bytes, enum purpose purpose);
 static void give_plan_back(struct planned given);
 
 #define T float
@@ -150,8 +155,9 @@ static int64_t twists_of(const struct plan *p) {
 static int32_t cut_line(struct plan *p, int64_t columns) {
     int64_t lanes = 64 / p->bytes;
     double re, im;
-    p->columns = plan_for(columns, p->bytes);
-    p->rows = plan_for(p->n / columns, p->bytes);
+    int64_t rows = p->n / columns;
+    p->columns = plan_for(columns, p->bytes, columns > LONGEST_WHOLE ? OF_PARTS : OF_LINES);
+    p->rows = plan_for(rows, p->bytes, rows > LONGEST_WHOLE ? OF_PARTS : OF_LINES);
     if (!p->columns.plan || !p->rows.plan) return 0;
     if (p->n > MOST_TWISTS) return 1;
     if (!(p->twists = room(p, twists_of(p)))) return 0;
@@ -165,16 +171,43 @@ static int32_t cut_line(struct plan *p, int64_t columns) {
     return 1;
 }
 
+/* exp(-2 pi i k / n) as products of two of `few` and some: floats are those of double precision, rounded. */
+static double *two_tables(int64_t n, int64_t few) {
+    double *tables = (double *)tt_alloc(2 * (size_t)(few + n / few + 1) * sizeof(double));
+    if (!tables) return NULL;
+    for (int64_t k = 0; k < few; k++) put_root(tables, k, 8, k, n);
+    for (int64_t k = 0; k <= n / few; k++) put_root(tables, few + k, 8, k * few, n);
+    return tables;
+}
+
+/* The chirp, and its mirror image on both sides of 0. */
+static int32_t fill_chirp(struct plan *p, int64_t m) {
+    int64_t few = 1 << 10, n = 2 * p->n;
+    double *tables = p->bytes == 4 && n > few * few ? two_tables(n, few) : NULL;
+    for (int64_t i = 0, square = 0; i < p->n; square = (square + 2 * i + 1) % n, i++) {
+        double re, im;
+        if (tables) {
+            const double *a = tables + 2 * (few + square / few), *b = tables + 2 * (square % few);
+            re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
+        } else {
+            root(square, n, &re, &im);
+        }
+        for (int64_t part = 0; part < 2; part++) {
+            put_number(p->chirp, 2 * i + part, p->bytes, part ? im : re);
+            put_number(p->kernel, 2 * i + part, p->bytes, part ? -im : re);
+            if (i) put_number(p->kernel, 2 * (m - i) + part, p->bytes, part ? -im : re);
+        }
+    }
+    if (tables) tt_free((uintptr_t)tables, 2 * (size_t)(few + n / few + 1) * sizeof(double));
+    return tables || p->bytes != 4 || n <= few * few;
+}
+
 static int32_t make_chirp(struct plan *p) {
     int64_t m = next_smooth(2 * p->n - 1);
-    p->chirped = plan_for(m, p->bytes);
+    p->chirped = plan_for(m, p->bytes, OF_LINES);
     if (!p->chirped.plan || !(p->chirp = room(p, p->n)) || !(p->kernel = room(p, m))) return 0;
     memset(p->kernel, 0, 2 * (size_t)m * (size_t)p->bytes);
-    for (int64_t i = 0, square = 0; i < p->n; square = (square + 2 * i + 1) % (2 * p->n), i++) {
-        put_root(p->chirp, i, p->bytes, square, 2 * p->n);
-        put_root(p->kernel, i, p->bytes, 2 * p->n - square, 2 * p->n);
-        if (i) put_root(p->kernel, m - i, p->bytes, 2 * p->n - square, 2 * p->n);
-    }
+    if (!fill_chirp(p, m)) return 0;
     struct fft_f32_lines narrow = {p->chirped.plan, NULL, p->kernel, p->kernel, 1, 1, 0, 0, 0, 1, NULL, TT_OK};
     struct fft_f64_lines wide = {p->chirped.plan, NULL, p->kernel, p->kernel, 1, 1, 0, 0, 0, 1, NULL, TT_OK};
     return (p->bytes == 4 ? fft_f32_one_line(narrow) : fft_f64_one_line(wide)) == TT_OK;
@@ -193,7 +226,7 @@ static void drop_plan(struct plan *p) {
 
 static int32_t make_roots(struct plan *p) {
     int64_t n = p->n;
-    if (n <= LONGEST_WHOLE) {
+    if (n <= LONGEST_WHOLE || p->purpose == OF_PARTS) {
         if (!(p->roots = room(p, n))) return 0;
         for (int64_t k = 0; k < n; k++) put_root(p->roots, k, p->bytes, k, n);
         return 1;
@@ -205,13 +238,14 @@ static int32_t make_roots(struct plan *p) {
     return 1;
 }
 
-static struct plan *make_plan(int64_t n, int32_t bytes) {
+static struct plan *make_plan(int64_t n, int32_t bytes, enum purpose purpose) {
     struct plan *p = (struct plan *)tt_alloc(sizeof *p);
     if (!p) return NULL;
-    *p = (struct plan){.n = n, .bytes = bytes, .size = sizeof *p};
+    *p = (struct plan){.n = n, .bytes = bytes, .size = sizeof *p, .purpose = purpose};
     int64_t largest = factor_length(p), cut = largest <= LARGEST_FACTOR && n >= SHORTEST_CUT ? best_cut(p) : 1;
     int32_t is_made = make_roots(p);
     p->has_factors = largest <= LARGEST_FACTOR;
+    if (is_made && purpose != OF_LINES) return p;
     if (is_made && (!p->has_factors || (largest == n && n > LARGEST_ALONE))) is_made = make_chirp(p);
     if (is_made && cut > 1) is_made = cut_line(p, cut);
     if (is_made) return p;
@@ -220,10 +254,10 @@ static struct plan *make_plan(int64_t n, int32_t bytes) {
 }
 
 /* Plans are kept for ever, or, if they are large, their user's alone. Two threads that make one at once keep both. */
-static struct planned plan_for(int64_t n, int32_t bytes) {
+static struct planned plan_for(int64_t n, int32_t bytes, enum purpose purpose) {
     for (struct plan *p = atomic_load(&plans); p; p = p->next)
-        if (p->n == n && p->bytes == bytes) return (struct planned){p, 1};
-    struct planned made = {make_plan(n, bytes), 0};
+        if (p->n == n && p->bytes == bytes && p->purpose == purpose) return (struct planned){p, 1};
+    struct planned made = {make_plan(n, bytes, purpose), 0};
     if (!made.plan) return made;
     made.is_kept = atomic_fetch_add(&bytes_kept, (int64_t)made.plan->size) + (int64_t)made.plan->size <= BYTES_KEPT;
     if (!made.is_kept) {

@@ -78,6 +78,15 @@ def test_several_axes(kind, others, lengths):
     assert close(transformed(kind, x, lengths), expected(kind, x, lengths), "float32", math.prod(lengths))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "n"), [
+    ("fft", 11 * 509 * 509), ("rfft", 2 * 11 * 509 * 509),  # columns and rows of 509 and 5,599
+    ("fft", 600_011), ("irfft", 2 * 600_011)])  # chirps, of products of roots
+def test_long_lines_of_awkward_lengths(kind, n):
+    x = operand(kind, (), (n,), np.float32)
+    assert close(transformed(kind, x, (n,)), expected(kind, x, (n,)), np.float32, n)
+
+
 def test_results_are_the_same_on_any_number_of_threads():
     before, results = num_threads(), []
     cases = [("fft", (100_000,)), ("rfft", (300, 316)), ("irfft", (131_072,)), ("ifft", (30, 40, 50)),
