@@ -1,122 +1,83 @@
 /* Matrices of small elements are turned in registers, a square at a time: a vector of each of its rows is
-   woven with that half of them away, as often as halves are left, and then they are its columns. Loops that hold
-   vectors are unrolled by request: else gcc's -O2 leaves them in memory (3 times as long). */
+   woven with that half of them away, as often as halves are left, and then they are its columns. Vectors of more than
+   16 bytes take longer for elements of one and two: lanes of 16 bytes have to be exchanged. */
 
-/* tt: tt_turn_8; needs:  */
-/* to[i * to_row + j] = from[j * from_row + i], for all rows j and columns i. */
-static inline void tt_turn_8(void *to_place, int64_t to_row, const void *from_place, int64_t from_row, int64_t rows,
-                              int64_t columns) {
-    uint8_t *restrict to = to_place;
-    const uint8_t *restrict from = from_place;
-    int64_t done = 0, across = 0;
+/* tt: tt_turn; needs:  */
+/* tt_turn_BITS sets to[i * to_row + j] = from[j * from_row + i], for all rows j and columns i. SIDE elements are a vector,
+   and FIRST and SECOND the lanes of two of them that are woven. Loops that hold vectors are unrolled by request: else
+   gcc's -O2 leaves them in memory (3 times as long). */
+#define TT_LANES(...) __VA_ARGS__
 #if defined(__clang__) || __GNUC__ >= 12
-    enum { SIDE = 16 };
-    typedef uint8_t line __attribute__((vector_size(16)));
-    typedef uint8_t any_line __attribute__((vector_size(16), may_alias, aligned(1)));
-    done = rows / SIDE * SIDE, across = columns / SIDE * SIDE;
-    for (int64_t j = 0; j < done; j += SIDE)
-        for (int64_t i = 0; i < across; i += SIDE) {
-            line x[SIDE], woven[SIDE];
-            #pragma GCC unroll 16
-            for (int k = 0; k < SIDE; k++)
-                x[k] = *(const any_line *)(from + (j + k) * from_row + i);
-            #pragma GCC unroll 4
-            for (int halves = 1; halves < SIDE; halves *= 2) {
-                #pragma GCC unroll 16
-                for (int k = 0; k < SIDE / 2; k++) {
-                    woven[2 * k] = __builtin_shufflevector(x[k], x[k + SIDE / 2],
-                                            0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-                    woven[2 * k + 1] = __builtin_shufflevector(x[k], x[k + SIDE / 2],
-                                            8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-                }
-                #pragma GCC unroll 16
-                for (int k = 0; k < SIDE; k++)
-                    x[k] = woven[k];
-            }
-            #pragma GCC unroll 16
-            for (int k = 0; k < SIDE; k++)
-                *(any_line *)(to + (i + k) * to_row + j) = x[k];
+#define TT_TURN_SQUARES(T, SIDE, FIRST, SECOND) \
+    typedef T line __attribute__((vector_size(SIDE * sizeof(T)))); \
+    typedef T any_line __attribute__((vector_size(SIDE * sizeof(T)), may_alias, aligned(1))); \
+    done = rows / SIDE * SIDE, across = columns / SIDE * SIDE; \
+    for (int64_t j = 0; j < done; j += SIDE) \
+        for (int64_t i = 0; i < across; i += SIDE) { \
+            line x[SIDE], woven[SIDE]; \
+            _Pragma("GCC unroll 16") for (int k = 0; k < SIDE; k++) \
+                x[k] = *(const any_line *)(from + (j + k) * from_row + i); \
+            _Pragma("GCC unroll 4") for (int halves = 1; halves < SIDE; halves *= 2) { \
+                _Pragma("GCC unroll 16") for (int k = 0; k < SIDE / 2; k++) { \
+                    woven[2 * k] = __builtin_shufflevector(x[k], x[k + SIDE / 2], TT_LANES FIRST); \
+                    woven[2 * k + 1] = __builtin_shufflevector(x[k], x[k + SIDE / 2], TT_LANES SECOND); \
+                } \
+                _Pragma("GCC unroll 16") for (int k = 0; k < SIDE; k++) \
+                    x[k] = woven[k]; \
+            } \
+            _Pragma("GCC unroll 16") for (int k = 0; k < SIDE; k++) \
+                *(any_line *)(to + (i + k) * to_row + j) = x[k]; \
         }
+#else
+#define TT_TURN_SQUARES(T, SIDE, FIRST, SECOND)
 #endif
-    for (int64_t j = 0; j < rows; j++)
-        for (int64_t i = j < done ? across : 0; i < columns; i++)
-            to[i * to_row + j] = from[j * from_row + i];
-}
+#define TT_TURN(BITS, SIDE, FIRST, SECOND) \
+    static inline void tt_turn_##BITS(void *to_place, int64_t to_row, const void *from_place, int64_t from_row, \
+                                      int64_t rows, int64_t columns) { \
+        uint##BITS##_t *restrict to = to_place; \
+        const uint##BITS##_t *restrict from = from_place; \
+        int64_t done = 0, across = 0; \
+        TT_TURN_SQUARES(uint##BITS##_t, SIDE, FIRST, SECOND) \
+        for (int64_t j = 0; j < rows; j++) \
+            for (int64_t i = j < done ? across : 0; i < columns; i++) \
+                to[i * to_row + j] = from[j * from_row + i]; \
+    }
 
-/* tt: tt_turn_16; needs:  */
-/* to[i * to_row + j] = from[j * from_row + i], for all rows j and columns i. */
-static inline void tt_turn_16(void *to_place, int64_t to_row, const void *from_place, int64_t from_row, int64_t rows,
-                              int64_t columns) {
-    uint16_t *restrict to = to_place;
-    const uint16_t *restrict from = from_place;
-    int64_t done = 0, across = 0;
-#if defined(__clang__) || __GNUC__ >= 12
-    enum { SIDE = 8 };
-    typedef uint16_t line __attribute__((vector_size(16)));
-    typedef uint16_t any_line __attribute__((vector_size(16), may_alias, aligned(1)));
-    done = rows / SIDE * SIDE, across = columns / SIDE * SIDE;
-    for (int64_t j = 0; j < done; j += SIDE)
-        for (int64_t i = 0; i < across; i += SIDE) {
-            line x[SIDE], woven[SIDE];
-            #pragma GCC unroll 16
-            for (int k = 0; k < SIDE; k++)
-                x[k] = *(const any_line *)(from + (j + k) * from_row + i);
-            #pragma GCC unroll 4
-            for (int halves = 1; halves < SIDE; halves *= 2) {
-                #pragma GCC unroll 16
-                for (int k = 0; k < SIDE / 2; k++) {
-                    woven[2 * k] = __builtin_shufflevector(x[k], x[k + SIDE / 2], 0, 8, 1, 9, 2, 10, 3, 11);
-                    woven[2 * k + 1] = __builtin_shufflevector(x[k], x[k + SIDE / 2], 4, 12, 5, 13, 6, 14, 7, 15);
-                }
-                #pragma GCC unroll 16
-                for (int k = 0; k < SIDE; k++)
-                    x[k] = woven[k];
-            }
-            #pragma GCC unroll 16
-            for (int k = 0; k < SIDE; k++)
-                *(any_line *)(to + (i + k) * to_row + j) = x[k];
-        }
+/* tt: tt_turn_8; needs: tt_turn */
+TT_TURN(8, 16, (0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+        (8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31))
+
+/* tt: tt_turn_16; needs: tt_turn */
+TT_TURN(16, 8, (0, 8, 1, 9, 2, 10, 3, 11), (4, 12, 5, 13, 6, 14, 7, 15))
+
+/* tt: tt_turn_32; needs: tt_turn */
+#ifdef __AVX2__
+TT_TURN(32, 8, (0, 8, 1, 9, 2, 10, 3, 11), (4, 12, 5, 13, 6, 14, 7, 15))
+#else
+TT_TURN(32, 4, (0, 4, 1, 5), (2, 6, 3, 7))
 #endif
-    for (int64_t j = 0; j < rows; j++)
-        for (int64_t i = j < done ? across : 0; i < columns; i++)
-            to[i * to_row + j] = from[j * from_row + i];
-}
 
-/* tt: tt_turn_32; needs:  */
-/* to[i * to_row + j] = from[j * from_row + i], for all rows j and columns i. */
-static inline void tt_turn_32(void *to_place, int64_t to_row, const void *from_place, int64_t from_row, int64_t rows,
-                              int64_t columns) {
-    uint32_t *restrict to = to_place;
-    const uint32_t *restrict from = from_place;
-    int64_t done = 0, across = 0;
-#if defined(__clang__) || __GNUC__ >= 12
+/* tt: tt_turn_64; needs: tt_turn */
+#ifdef __AVX2__
+TT_TURN(64, 4, (0, 4, 1, 5), (2, 6, 3, 7))
+#else
+TT_TURN(64, 2, (0, 2), (1, 3))
+#endif
+
+/* tt: tt_turn_128; needs:  */
+/* The same of elements that are vectors themselves: a cache line of four is filled at once. */
+static inline void tt_turn_128(void *to_place, int64_t to_row, const void *from_place, int64_t from_row, int64_t rows,
+                               int64_t columns) {
     enum { SIDE = 4 };
-    typedef uint32_t line __attribute__((vector_size(16)));
-    typedef uint32_t any_line __attribute__((vector_size(16), may_alias, aligned(1)));
-    done = rows / SIDE * SIDE, across = columns / SIDE * SIDE;
+    typedef struct { uint64_t parts[2]; } pair;
+    pair *restrict to = to_place;
+    const pair *restrict from = from_place;
+    int64_t done = rows / SIDE * SIDE;
     for (int64_t j = 0; j < done; j += SIDE)
-        for (int64_t i = 0; i < across; i += SIDE) {
-            line x[SIDE], woven[SIDE];
-            #pragma GCC unroll 16
-            for (int k = 0; k < SIDE; k++)
-                x[k] = *(const any_line *)(from + (j + k) * from_row + i);
-            #pragma GCC unroll 4
-            for (int halves = 1; halves < SIDE; halves *= 2) {
-                #pragma GCC unroll 16
-                for (int k = 0; k < SIDE / 2; k++) {
-                    woven[2 * k] = __builtin_shufflevector(x[k], x[k + SIDE / 2], 0, 4, 1, 5);
-                    woven[2 * k + 1] = __builtin_shufflevector(x[k], x[k + SIDE / 2], 2, 6, 3, 7);
-                }
-                #pragma GCC unroll 16
-                for (int k = 0; k < SIDE; k++)
-                    x[k] = woven[k];
-            }
-            #pragma GCC unroll 16
-            for (int k = 0; k < SIDE; k++)
-                *(any_line *)(to + (i + k) * to_row + j) = x[k];
-        }
-#endif
-    for (int64_t j = 0; j < rows; j++)
-        for (int64_t i = j < done ? across : 0; i < columns; i++)
+        for (int64_t i = 0; i < columns; i++)
+            for (int64_t k = 0; k < SIDE; k++)
+                to[i * to_row + j + k] = from[(j + k) * from_row + i];
+    for (int64_t j = done; j < rows; j++)
+        for (int64_t i = 0; i < columns; i++)
             to[i * to_row + j] = from[j * from_row + i];
 }

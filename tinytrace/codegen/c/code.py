@@ -51,7 +51,7 @@ class Code:
         self._taken: list[set[str]] = [set(self.reserved)]
         self.float16 = OwnFloat16()
         self.loop: For | None = None
-        """The innermost loop that is written."""
+        """The innermost loop that is written, or the one around it that carries the vectors."""
         self.uses: dict[Node, int] = defaultdict(int)
         """How often each expression of the current kernel is used."""
 

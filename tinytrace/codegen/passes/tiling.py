@@ -19,8 +19,9 @@ sets. A (64, 300, 500) takes half of the time so.
 With one thread a (4096, 4096) takes 0.3 of the time that tiles of 16 elements across take, written one by one, and a
 (1000, 1000) 0.45 (Emerald Rapids, with gathers and without).
 
-Of elements of one and two bytes that are only moved a compiler makes one load and one store each: they are turned in
-registers (`csrc/math/turned.h`), a (3162, 3162) of bytes in 0.1 of the time, of float16 in half (Zen 4).
+Elements that are only moved are turned in registers (`csrc/math/turned.h`), for of small ones a compiler makes one load
+and one store each: a (3162, 3162) of bytes in 0.1 of the time, of float16, float32 and complex64 in half, of complex128
+in 0.7 (Zen 4).
 
 That holds for loops with nothing between them, whose iterations are independent, and for what an element reads in any
 case at a place that depends on loops alone. Lanes run over rows of the tile as they ran over rows of the result.
@@ -61,9 +62,12 @@ FEWEST = 16
 """Shorter loops are left as they are."""
 LARGE = 1 << 15
 """Bytes that stay in the first-level cache as they are."""
-TURNED, TURNED_ROWS, MOST_IN_COMMON = (1, 2, 4), 512, 512
+TURNED, TURNED_ROWS, MOST_IN_COMMON = (1, 2, 4, 8, 16), 512, 512
 """Bytes of elements that are turned in registers, in how many rows of the result at once, and of which power of two the
-distance of these may be a multiple: of 4096 all are in one set of the caches."""
+distance of these may be a multiple: of 4096 all are in one set of the caches. Of elements so large that a square fills
+half a line of each row, or all of it, it may be any."""
+HALF_A_LINE = 8
+"""The bytes of such elements."""
 PARTS = 4
 """Of a lower result so many of its rows: threads share them."""
 MOST_TILES = 4
@@ -122,7 +126,7 @@ class _Tiling:
         to_row, from_row = stride_along(to, across), stride_along(source, inner)
         if result.dtype != array.dtype or size not in TURNED or stride_along(to, inner) != 1 or not to_row \
                 or stride_along(source, across) != 1 or not from_row or min(to_row, from_row) < 0 \
-                or math.gcd(to_row * size, SETS * LINE) > MOST_IN_COMMON:
+                or (size < HALF_A_LINE and math.gcd(to_row * size, SETS * LINE) > MOST_IN_COMMON):
             return []
         rows, columns, name = int(inner.args[1]), int(across.args[1]), str(across.args[0])
 
