@@ -145,7 +145,7 @@ MOVING = {
     "one operation": (lambda x: x + 1, f32(1000000)),
     "copies": (lambda x, y: jnp.concatenate([x, y]), f32(1000000), f32(1000000)),
     "short rows": (lambda x: jnp.exp(x[:, 1:57]), f32(10000, 60)),
-    "a transposition in tiles": (lambda x: x.T, jax.ShapeDtypeStruct((1000, 1000), np.complex64)),
+    "a transposition in tiles": (lambda x: x.T, jax.ShapeDtypeStruct((1024, 1000), np.float32)),
 }
 
 

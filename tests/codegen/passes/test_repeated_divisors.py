@@ -64,13 +64,18 @@ def test_the_interpreter_knows_the_reciprocals_of_c(dtype):
     (lambda x, y: x % y[0], True),
     (lambda x, y: lax.rem(lax.rem(x, y[1]) * 3, y[1]), True),  # one inside the other
     (lambda x, y: lax.rem(x.reshape(10, 100), y[:10, None]), True),  # one for each row
+    (lambda x, y: lax.div(x[:, None], y[:8]), True),  # a row of them
+    (lambda x, y: x[:, None] // 10 ** jnp.arange(8) % 10, True),
+    (lambda x, y: lax.rem(lax.div(x.reshape(100, 10) - 5, y[:10] - 4), y[10:20]) + x[:10], True),
+    (lambda x, y: lax.div(x.reshape(20, 50), y[:50]), False),  # too few rows
     (lambda x, y: lax.div(x, y), False),
     (lambda x, y: x % 7, False),  # the compiler knows it
     (lambda x, y: lax.rem(x[:50], y[0]), False),  # too few
     (lambda x, y: lax.fori_loop(0, 100, lambda i, s: s + lax.rem(x[i], s + 1), y[0]), False),  # it changes
     (lambda x, y: lax.rem(x.astype(np.int16), y[0].astype(np.int16)), False),
     (lambda x, y: x.astype(np.float32) / y[0], False),
-], ids=["scalar", "nested", "rows", "arrays", "known", "few", "carried", "narrow", "floats"])
+], ids=["scalar", "nested", "rows", "row", "digits", "rows of two", "few rows",
+        "arrays", "known", "few", "carried", "narrow", "floats"])
 def test_loops_that_divide_by_what_stays_the_same_are_changed(function, is_changed):
     x, y = (np.random.default_rng(k).integers(1, 9, 1000).astype(np.int32) for k in range(2))
     assert ("_by_i32(" in jax.jit(function).lower(x, y).as_text()) == is_changed
