@@ -64,10 +64,10 @@ def test_the_interpreter_knows_the_reciprocals_of_c(dtype):
     (lambda x, y: x % y[0], True),
     (lambda x, y: lax.rem(lax.rem(x, y[1]) * 3, y[1]), True),  # one inside the other
     (lambda x, y: lax.rem(x.reshape(10, 100), y[:10, None]), True),  # one for each row
-    (lambda x, y: lax.div(x[:, None], y[:8]), True),  # a row of them
+    (lambda x, y: lax.div(x[:, None], y[None, :8]), True),  # a row of them
     (lambda x, y: x[:, None] // 10 ** jnp.arange(8) % 10, True),
-    (lambda x, y: lax.rem(lax.div(x.reshape(100, 10) - 5, y[:10] - 4), y[10:20]) + x[:10], True),
-    (lambda x, y: lax.div(x.reshape(20, 50), y[:50]), False),  # too few rows
+    (lambda x, y: lax.rem(lax.div(x.reshape(100, 10) - 5, y[None, :10] - 4), y[None, 10:20]) + x[:10], True),
+    (lambda x, y: lax.div(x.reshape(20, 50), y[None, :50]), False),  # too few rows
     (lambda x, y: lax.div(x, y), False),
     (lambda x, y: x % 7, False),  # the compiler knows it
     (lambda x, y: lax.rem(x[:50], y[0]), False),  # too few
