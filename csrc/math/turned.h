@@ -81,3 +81,52 @@ static inline void tt_turn_128(void *to_place, int64_t to_row, const void *from_
         for (int64_t i = 0; i < columns; i++)
             to[i * to_row + j] = from[j * from_row + i];
 }
+
+/* tt: tt_pick; needs:  */
+/* tt_pick_BITS sets to[i] = from[i * stride] for n elements, stride from 5 to 8: vectors of what lies side by side, of which
+   one instruction picks the lanes that are asked for. A vector is BYTES of UNIT, the lanes that it exchanges. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TT_PICK_LANES(UNIT, BYTES, STRIDE) \
+    enum { LANES = BYTES / sizeof(UNIT) }; \
+    typedef UNIT lanes __attribute__((vector_size(BYTES))); \
+    typedef UNIT any_lanes __attribute__((vector_size(BYTES), may_alias, aligned(1))); \
+    lanes first; \
+    _Pragma("GCC unroll 32") for (int64_t j = 0; j < LANES; j++) \
+        first[j] = (UNIT)(j * STRIDE); \
+    for (; (done + LANES) * STRIDE <= (n - 1) * STRIDE + 1; done += LANES) { \
+        lanes picked = {0}; \
+        _Pragma("GCC unroll 8") for (int64_t k = 0; k < STRIDE; k++) { \
+            lanes place = first - (UNIT)(k * LANES), all = *(const any_lanes *)(from + done * STRIDE + k * LANES); \
+            picked |= __builtin_shuffle(all, place) & (lanes)(place < LANES); \
+        } \
+        *(any_lanes *)(to + done) = picked; \
+    }
+#else
+#define TT_PICK_LANES(UNIT, BYTES, STRIDE)
+#endif
+
+/* tt: tt_pick_8; needs: tt_pick */
+static inline void tt_pick_8(void *to_place, const void *from_place, int64_t stride, int64_t n) {
+    uint8_t *restrict to = to_place;
+    const uint8_t *restrict from = from_place;
+    int64_t done = 0;
+#ifdef __AVX512VBMI__
+    TT_PICK_LANES(uint8_t, 32, stride)
+#elif defined(__SSSE3__) || defined(__aarch64__)
+    TT_PICK_LANES(uint8_t, 16, stride)
+#endif
+    for (; done < n; done++)
+        to[done] = from[done * stride];
+}
+
+/* tt: tt_pick_16; needs: tt_pick */
+static inline void tt_pick_16(void *to_place, const void *from_place, int64_t stride, int64_t n) {
+    uint16_t *restrict to = to_place;
+    const uint16_t *restrict from = from_place;
+    int64_t done = 0;
+#ifdef __AVX512BW__
+    TT_PICK_LANES(uint16_t, 32, stride)
+#endif
+    for (; done < n; done++)
+        to[done] = from[done * stride];
+}

@@ -45,6 +45,11 @@ PROGRAMS = {
     "a temporary that is overwritten": lambda x, m, k: jnp.cross(
         jnp.stack([jnp.tanh(of_halves()[4:85:5]), of_halves()[1:85:5]**2, of_halves()[4:85:5] * 2], -1),
         jnp.stack([of_halves()[:85:5], of_halves()[4:85:5], x[:17].astype(np.float16)], -1)),
+    "one of seven bytes": lambda x, m, k: k[2::7][:428] * k[4::7][:428] + m[3::7][:428] * 2,
+    "a column of six": lambda x, m, k: k.reshape(-1, 6)[:, 5] + k.astype(np.int16).reshape(-1, 6)[:, 0],
+    "a fifth, as it is": lambda x, m, k: k[1::5],
+    "a fifth of bfloat16": lambda x, m, k: x.astype(ml_dtypes.bfloat16)[::5] * 2 + k[4::5],
+    "a few of many": lambda x, m, k: k[:203:6][:33] + 1,
     "a loop of halves": lambda x, m, k: jax.lax.fori_loop(
         0, 3, lambda i, y: y.at[::2].set(y[1::2] * y[::2]).at[1::2].add(y[::2]), of_halves()),
     "a loop": lambda x, m, k: jax.lax.fori_loop(0, 3, lambda i, y: jnp.where(m, y[::-1], y) + 1, x),
@@ -69,7 +74,8 @@ def test_split_loops_give_the_bits_of_one(name, monkeypatch):
     ("a choice", True), ("a factor", True), ("a comparison", True), ("a conversion", True), ("a part", True),
     ("few", True), ("rows", True), ("a derivative", True),
     ("a sum", True), ("columns of halves", True), ("a cross product", True), ("halves backwards", True),
-    ("one of five", True), ("halves and floats", True), ("many columns", False),
+    ("one of five", True), ("halves and floats", True), ("many columns", False), ("one of seven bytes", True),
+    ("a column of six", True), ("a fifth, as it is", True),
 ])
 def test_what_is_split(name, is_split):
     assert ("_read[" in jax.jit(PROGRAMS[name]).lower(X, M, K).as_text()) == is_split

@@ -58,6 +58,16 @@ def turned(bits: int, rows: int, columns: int, from_row: int, to_row: int) -> Pr
 
 
 @functools.cache
+def picked(bits: int, stride: int, count: int) -> Procedure:
+    """Return the copy of `count` elements, which lie `stride` apart from the place `from` on, to the place `to`."""
+
+    def pick(places: dict[str, np.ndarray[Any, Any]]) -> None:
+        places["to"][:count] = places["from"][:stride * (count - 1) + 1:stride]
+
+    return Procedure("pick", (call_named(f"tt_pick_{bits}", place("to"), place("from"), stride, count),), pick)
+
+
+@functools.cache
 def widen_halves(count: int, dtype: DType) -> Procedure:
     """Return the conversion of `count` two-byte floats at the place `from` to floats in the strip `to`."""
     call = call_named(f"tt_widen_{short_name(dtype)}", place("to"), place("from"), count)
