@@ -254,8 +254,7 @@ class NestWriter:
             for line in (*GROUPED_LOADS.in_text(), *lines) if one_by_one else lines:
                 code.line(line)
             around = self.is_inside_vectors, self.chained, code.loop
-            if not self.is_inside_vectors:
-                code.loop = loop
+            code.loop = code.loop if self.is_inside_vectors else loop
             self.is_inside_vectors, self.chained = self.is_inside_vectors or loop.simd, chained(loop)
             self._iteration(loop.body)
             self.is_inside_vectors, self.chained, code.loop = around
