@@ -1,4 +1,4 @@
-"""Integers made of places alone are sums of loop variables where they are places again: steps of slices."""
+"""Where places are computed: those made of places alone are sums of loop variables, those of gathers in their loop."""
 import numpy as np
 import pytest
 
@@ -32,3 +32,38 @@ def test_sums_that_leave_their_type_wrap():
     x = np.arange(40, dtype=np.float32)
     at = (np.arange(40, dtype=np.int8) * np.int8(7)).astype(np.int32) % 40
     np.testing.assert_array_equal(jax.jit(places)(x), x[at])
+
+
+def floors(*coordinates):
+    return [jnp.floor(c).astype(jnp.int32) for c in coordinates]
+
+
+def bilinear(image, y, x):
+    i, j = floors(y, x)
+    u, v = y - i, x - j
+    return ((1 - u) * (1 - v) * image[i, j] + (1 - u) * v * image[i, j + 1] + u * (1 - v) * image[i + 1, j]
+            + u * v * image[i + 1, j + 1])
+
+
+@pytest.mark.parametrize("gathered", [
+    lambda image, y, x: image[tuple(floors(y, x))],
+    lambda image, y, x: image[floors(x)[0], floors(y)[0]] + image[floors(x)[0], 3],
+    lambda image, y, x: image.reshape(8, 5, 60)[floors(y / 6)[0], floors(x / 13)[0], floors(y)[0]],
+    bilinear,
+    lambda image, y, x: jax.scipy.ndimage.map_coordinates(image, [y, x], 1),
+], ids=["one", "turned", "three axes", "bilinear", "map_coordinates"])
+def test_rows_and_columns_are_computed_where_a_gather_reads_them(gathered):
+    """The places are joined in rows of two or three, of which each gather takes all: nothing is computed twice."""
+    random = np.random.default_rng(1)
+    image = random.standard_normal((40, 60)).astype(np.float32)
+    y, x = (random.uniform(0, 38, (50, 30)).astype(np.float32) for _ in range(2))
+    assert jax.jit(gathered).lower(image, y, x).as_text().count("/* loop over") == 1
+    checked(gathered, image, y, x, inputs=[image, y, x])
+
+
+def test_what_is_read_in_rows_of_joined_numbers_is_computed_before():
+    def rows(x, y):
+        return jnp.stack([jnp.exp(x), jnp.exp(y)], -1).reshape(-1)[None] * jnp.arange(3.0)[:, None]
+    x = np.linspace(-1, 1, 200, dtype=np.float32)
+    assert jax.jit(rows).lower(x, x).as_text().split("tt_entry")[0].count("tt_exp_f32(") <= 2
+    np.testing.assert_allclose(jax.jit(rows)(x, x), rows(jnp.asarray(x), jnp.asarray(x)), rtol=1e-6)

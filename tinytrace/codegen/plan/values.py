@@ -163,8 +163,7 @@ class Values:
     def _read_by_fold(self, eqn: JaxprEqn, kind: Lowered, reads: dict[Var, Reads]) -> None:
         for x in sorted(self._made(eqn.invars), key=lambda x: isinstance(self.producers[x].kind, IndexMap)):
             if isinstance(kind, (Reduction, Scan1D)):
-                shape = domain_order(x.aval, kind)
-                _merge_same(reads.setdefault(x, {}), {(shape, self.level[x]): 1})
+                _merge_same(reads.setdefault(x, {}), {(domain_order(x.aval, kind), self.level[x]): 1})
             elif isinstance(kind, Contraction):
                 gathered = self._repeated_by_moves(x)
                 if gathered is not None and (not is_small_product(kind, eqn) or self.is_view(x, gathered)):
@@ -191,15 +190,18 @@ class Values:
                 _merge_same(here, loops)
                 continue
             is_row = isinstance(kind, Reduction) and is_inexact(x.aval.dtype)  # of integers few are worth a vector
-            times = terms(eqn) if is_row and not self.joins.take_part_in(eqn) else 1
-            moved = moved_from(eqn, kind, x) if isinstance(kind, IndexMap) and self.cost[x] else ()
-            for loop, count in loops.items():
-                count *= max(times, 1)
-                _count(here, (loop[0], (loop[1], moved)) if moved else loop,
-                       times_each(x.aval.size, loop[0], count) if isinstance(kind, IndexMap) else count)
+            times = max(terms(eqn), 1) if is_row and not self.joins.take_part_in(eqn) else 1
+            moved = moved_from(eqn, kind, x) if isinstance(kind, IndexMap) and self.cost[x] else None
+            for (shape, place), count in loops.items():
+                if isinstance(kind, IndexMap):
+                    count = times_each(x.aval.size, shape, count)
+                if moved == () and len(eqn.invars) > 1:  # of what is joined
+                    _merge_same(here, {(shape, place): count})
+                else:
+                    _count(here, (shape, (place, moved) if moved else place), count * times)
             if is_asked_for(eqn, kind, x, self.producers) or is_of_several(eqn, kind, x, self.producers) or (
                     self.cost[x] >= REMEMBERING and not self.joins.take_part_in(eqn)
-                    and needs_again(eqn, kind, x) and not self._is_written_out(eqn, x)):
+                    and needs_again(eqn, kind, x, loops) and not self._is_written_out(eqn, x)):
                 self.kept.add(x)
 
     def _is_written_out(self, eqn: JaxprEqn, x: Var) -> bool:
@@ -282,6 +284,4 @@ def _is_simple(kind: Lowered, eqn: JaxprEqn) -> bool:
 def _own_cost(kind: Lowered, eqn: JaxprEqn) -> int:
     if isinstance(kind, Scalar):
         return steps(kind.operation)
-    if isinstance(kind, Reduction):
-        return FOLD
-    return 0
+    return FOLD if isinstance(kind, Reduction) else 0
