@@ -40,8 +40,9 @@ def test_no_place_is_divided_in_the_innermost_loop(name):
 
 
 def test_a_flat_transpose_is_tiled_as_one_with_axes_is():
-    for dtype, how in (("complex64", "_tile"), ("float32", "tt_turn_32")):
-        text = jax.jit(lambda x: x.transpose(0, 2, 1).reshape(-1)).lower(np.ones((3, 400, 512), dtype)).as_text()
+    for dtype, factor, how in (("float32", 2, "_tile"), ("complex64", 1, "tt_turn_64"), ("float32", 1, "tt_turn_32")):
+        x = np.ones((3, 400, 512), dtype)
+        text = jax.jit(lambda x, by=factor: x.transpose(0, 2, 1).reshape(-1) * by).lower(x).as_text()
         assert how in text
 
 
