@@ -183,7 +183,9 @@ static double *two_tables(int64_t n, int64_t few) {
 /* The chirp, and its mirror image on both sides of 0. */
 static int32_t fill_chirp(struct plan *p, int64_t m) {
     int64_t few = 1 << 10, n = 2 * p->n;
-    double *tables = p->bytes == 4 && n > few * few ? two_tables(n, few) : NULL;
+    int32_t from_tables = p->bytes == 4 && n > few * few;
+    double *tables = from_tables ? two_tables(n, few) : NULL;
+    if (from_tables && !tables) return 0;
     for (int64_t i = 0, square = 0; i < p->n; square = (square + 2 * i + 1) % n, i++) {
         double re, im;
         if (tables) {
@@ -199,7 +201,7 @@ static int32_t fill_chirp(struct plan *p, int64_t m) {
         }
     }
     if (tables) tt_free((uintptr_t)tables, 2 * (size_t)(few + n / few + 1) * sizeof(double));
-    return tables || p->bytes != 4 || n <= few * few;
+    return 1;
 }
 
 static int32_t make_chirp(struct plan *p) {

@@ -83,7 +83,7 @@ static inline void tt_turn_128(void *to_place, int64_t to_row, const void *from_
 }
 
 /* tt: tt_pick; needs:  */
-/* tt_pick_BITS sets to[i] = from[i * stride] for n elements, stride from 5 to 8: vectors of what lies side by side, of which
+/* tt_pick_BITS sets to[i] = from[i * stride] for n elements, stride from 5 to 7: vectors of what lies side by side, of which
    one instruction picks the lanes that are asked for. A vector is BYTES of UNIT, the lanes that it exchanges. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define TT_PICK_LANES(UNIT, BYTES, STRIDE) \

@@ -8,6 +8,7 @@ import numpy as np
 
 from tinytrace.core.avals import VaryingSize, canonicalize_shape
 from tinytrace.core.dtypes import dtype_of
+from tinytrace.core.numpy_calls import broadcast_shape
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -19,16 +20,13 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     >>> broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    rank = max(map(len, shapes), default=0)
-    result = []
-    for sizes in zip(*[(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes], strict=True):
-        larger = {size for size in sizes if size != 1}
-        if len(larger) > 1:
-            shapes = tuple(map(_non_negative, shapes))
-            raise ValueError(f"Incompatible shapes for broadcasting: shapes={[tuple(shape) for shape in shapes]}")
-        result.append(larger.pop() if larger else 1)
+    result = broadcast_shape(*shapes)
+    if any(size not in (1, common) for shape in shapes
+           for size, common in zip(shape[::-1], result[::-1], strict=False)):
+        shapes = tuple(map(_non_negative, shapes))
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={[tuple(shape) for shape in shapes]}")
     if all(isinstance(size, VaryingSize) or (type(size) is int and size >= 0) for size in result):
-        return tuple(result)
+        return result
     return broadcast_shapes(*map(_non_negative, shapes))
 
 

@@ -61,9 +61,10 @@ def test_rows_and_columns_are_computed_where_a_gather_reads_them(gathered):
     checked(gathered, image, y, x, inputs=[image, y, x])
 
 
-def test_what_is_read_in_rows_of_joined_numbers_is_computed_before():
-    def rows(x, y):
-        return jnp.stack([jnp.exp(x), jnp.exp(y)], -1).reshape(-1)[None] * jnp.arange(3.0)[:, None]
-    x = np.linspace(-1, 1, 200, dtype=np.float32)
-    assert jax.jit(rows).lower(x, x).as_text().split("tt_entry")[0].count("tt_exp_f32(") <= 2
-    np.testing.assert_allclose(jax.jit(rows)(x, x), rows(jnp.asarray(x), jnp.asarray(x)), rtol=1e-6)
+def test_what_is_joined_in_short_rows_for_a_fold_is_computed_before_it():
+    """Each turn of the fold reads one element of a row, and would compute an exponential for each of the others."""
+    def folded(x, y, c):
+        return (jnp.stack([jnp.exp(x), y * 2], -1).reshape(20, 80) * c).sum(1)
+    x, c = np.linspace(-1, 1, 800, dtype=np.float32).reshape(20, 40), np.ones(80, np.float32)
+    assert "] = tt_exp_f32(" in jax.jit(folded).lower(x, x, c).as_text()
+    np.testing.assert_allclose(jax.jit(folded)(x, x, c), (np.exp(x) + 2 * x).sum(1), rtol=1e-5)

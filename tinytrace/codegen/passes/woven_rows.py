@@ -24,10 +24,12 @@ from tinytrace.codegen.ir.nodes import Node, load, number, walk
 from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.statements import Buffer, For, Row, Stmt, Store, expressions
 from tinytrace.codegen.passes.strips import fresh_name, from_zero, in_strips, map_loops, without_variables
-from tinytrace.core.dtypes import FLOAT16, is_complex, is_half
+from tinytrace.core.dtypes import BFLOAT16, FLOAT16, is_complex
 
 WOVEN_IN_VECTORS = (0, 1, 2, 3, 4, 8)
 """So many arrays compilers weave, or none are there."""
+FEWEST_HALVES = 2
+"""So many of float16 are worth rows, whatever is computed."""
 MOST = 16
 """Rows of more elements are loops, not stores side by side."""
 WORTH = 3
@@ -122,13 +124,13 @@ def _is_worth_it(body: Sequence[Stmt], lane: Node) -> bool:
     """Are there stores alone, side by side, so many as compilers do not weave, of what is dear?"""
     places = [stmt.place for stmt in body if isinstance(stmt, Store) and isinstance(stmt.place, tuple)]
     count = len(places)
-    halves = any(buffer.dtype == FLOAT16 for buffer, _ in places)
-    if count != len(body) or count in (WOVEN_IN_VECTORS[:2] if halves else WOVEN_IN_VECTORS) or count > MOST:
+    halves = all(buffer.dtype == FLOAT16 for buffer, _ in places)
+    if count != len(body) or count > MOST or (count < FEWEST_HALVES if halves else count in WOVEN_IN_VECTORS):
         return False
     (buffer, first), *_ = places
     distances = [constant_of(subtract(at, first)) for _, at in places]
     if any(to is not buffer for to, _ in places) or None in distances or is_complex(buffer.dtype) \
-            or (is_half(buffer.dtype) and not halves) or any(stride_along(at, lane) != count for _, at in places):
+            or buffer.dtype == BFLOAT16 or any(stride_along(at, lane) != count for _, at in places):
         return False
     known = [d for d in distances if d is not None]
     if sorted(d - min(known) for d in known) != list(range(count)):
