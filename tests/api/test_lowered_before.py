@@ -82,6 +82,20 @@ print(jax.jit(lambda x: jax.pure_callback(lambda y: np.asarray(y) * NUMBER, x, x
         assert python(code.replace("NUMBER", str(number))) == f"{sums}\n{66.0 * number}"
 
 
+@pytest.mark.not_quick
+def test_arrays_that_loops_close_over_are_handed_in_by_each_process(python):
+    code = PROGRAM + """
+b, c = jnp.full(4, NUMBER, jnp.float32), jnp.arange(4.0)
+inner = jax.jit(lambda y: y * c + b * y)
+xs = jax.jit(lambda x: jax.lax.map(inner, x))(X)
+print(xs.tolist() == ((np.asarray(c) + NUMBER) * np.asarray(X)).tolist(), TELL)
+""".replace("TELL", "ladder.stats.compiles, 'tinytrace.codegen.generate' in sys.modules")
+    assert python(code.replace("NUMBER", "2")) == "True 1 True"
+    assert python(code.replace("NUMBER", "3")) == "True 0 False"
+    swapped = code.replace("y * c + b * y", "y * b + c * y").replace("NUMBER", "5")
+    assert python(swapped) == "True 0 False"  # it is one program with two arrays, each in the other's place
+
+
 def test_what_a_changed_process_lowers_stays_in_it(python):
     change = """
 from unittest import mock

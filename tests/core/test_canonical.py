@@ -14,7 +14,7 @@ from tests.core.test_structure import OTHER_PROGRAMS, X
 from tests.examples import examples
 from tinytrace import lax
 from tinytrace.codegen.generate import generate
-from tinytrace.core.canonical import canonical_form
+from tinytrace.core.canonical import canonical_form, closed_over
 from tinytrace.passes.simplify import simplify
 from tinytrace.testing.strategies import programs_with_arguments
 
@@ -46,11 +46,20 @@ def test_types_settings_and_the_order_of_operands_matter():
 def test_a_program_that_holds_what_is_its_process_s_own_has_no_form():
     own = jax.core.Primitive("own_of_this_test")
     own.def_abstract_eval(lambda x: x)
-    c = jnp.arange(3.0)
     assert form(own.bind) is None
-    assert form(lambda x: jax.jit(lambda y: y + c)(x)) is None
     assert form(lambda x: jax.pure_callback(np.sin, x, x)) is None
     assert canonical_form(jax.make_jaxpr(lambda x: x)(X).jaxpr, object()) is None
+
+
+def test_arrays_that_bodies_close_over_are_numbered():
+    c, d, e = jnp.arange(3.0), jnp.ones(3), np.arange(3)
+
+    def form_with(one, other):
+        return form(lambda xs: jax.lax.map(jax.jit(lambda x: x * one + other), xs), jnp.ones((2, 3)))
+    assert form_with(c, d) == form_with(d, c) != form_with(c, c) == form_with(d, d) is not None
+    assert form_with(c, e) != form_with(c, d)
+    closed = jax.make_jaxpr(lambda x: jax.jit(lambda y: jax.jit(lambda z: z + d)(y * c) + d)(x))(c)
+    assert [id(each) for each in closed_over(closed.jaxpr)] == [id(c), id(d)]
 
 
 @examples(60)

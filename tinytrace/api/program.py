@@ -29,6 +29,7 @@ from tinytrace.codegen.csource import CSource
 from tinytrace.config import config
 from tinytrace.core.array import Array, array_from_host, copy_of_block
 from tinytrace.core.avals import ShapedArray, aval_of
+from tinytrace.core.canonical import closed_over
 from tinytrace.core.dtypes import DType
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var, eval_jaxpr
 from tinytrace.core.tangents import without_float0
@@ -141,8 +142,14 @@ class Program:
     def lowering(self) -> Lowering:
         """What must be known of the C to call it: there is no more of a program that an earlier process lowered."""
         if self._lowering is None:
-            self._lowering = runtime.lowerings.Lowering.of(self.source, self.generated.reused)
+            numbers = {id(x): k for k, x in enumerate(self._closed_over)}
+            constants = [numbers[id(x)] for x in self.generated.constants]
+            self._lowering = runtime.lowerings.Lowering.of(self.source, self.generated.reused, constants)
         return self._lowering
+
+    @lazy
+    def _closed_over(self) -> list[Any]:
+        return closed_over(self.kernel_jaxpr.jaxpr)
 
     @lazy
     def executable(self) -> Executable | None:
@@ -225,7 +232,7 @@ class Program:
         is_known = "generated" in self.__dict__ or not self._is_unseen()
         with ahead or runtime.discovery.Headstart() as begun:
             self._begin(begun)
-            name = "" if is_known or self.generated.constants or self.generated.callbacks else self._name
+            name = "" if is_known or self.generated.callbacks else self._name
 
             def described() -> str:  # while the compiler is at work
                 remember(name, self.lowering)
@@ -240,10 +247,11 @@ class Program:
     @lazy
     def _hidden(self) -> list[Array]:
         """The inputs that only the C has: arrays that bodies close over, and the numbers of the callbacks."""
-        if self.executable is None or "generated" not in self.__dict__:
+        if self.executable is None:
             return []
-        arrays = [held(x, aval_of(x)) for x in self.generated.constants]
-        if self.generated.callbacks:
+        constants = [self._closed_over[k] for k in self.lowering.constants]
+        arrays = [held(x, aval_of(x)) for x in constants]
+        if "generated" in self.__dict__ and self.generated.callbacks:  # such a program is lowered in each process
             ids = self._host_calls.ids
             arrays.append(array_from_host(ids, ShapedArray(ids.shape, ids.dtype)))
         return arrays

@@ -10,7 +10,7 @@ here is believed only whole (`kept_files.py`); without it a program is lowered, 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tinytrace.codegen.csource import CSource
 from tinytrace.records import NamedTuple
@@ -30,6 +30,7 @@ class Lowering(NamedTuple):
       digest: sha256 of the text, in hex.
       symbol, workspace, quick, needs_blas: as `CSource` tells them.
       reused: for each output that takes the place of a donated input: the output, the input.
+      constants: the arrays that follow the inputs, each by its number among those that the program's loops close over.
     """
 
     digest: str
@@ -38,12 +39,13 @@ class Lowering(NamedTuple):
     quick: int
     needs_blas: bool
     reused: tuple[tuple[int, int], ...] = ()
+    constants: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, source: CSource, reused: Mapping[int, int]) -> Lowering:
+    def of(cls, source: CSource, reused: Mapping[int, int], constants: Sequence[int] = ()) -> Lowering:
         """What is to be remembered of a C text."""
         return cls(sha256(source.text.encode()), source.symbol, source.workspace, source.quick, source.needs_blas,
-                   tuple(sorted(reused.items())))
+                   tuple(sorted(reused.items())), tuple(constants))
 
 
 def name_of(code: str, form: bytes) -> str:
@@ -54,9 +56,10 @@ def name_of(code: str, form: bytes) -> str:
 def recall(store: Store, name: str) -> Lowering | None:
     """What was remembered under a name, None if that is nothing."""
     try:
-        digest, symbol, workspace, quick, needs_blas, reused = parse_json(
+        digest, symbol, workspace, quick, needs_blas, reused, constants = parse_json(
             kept_files.recall(store, LOWERED, name, LARGEST) or b"")
-        return Lowering(digest, symbol, workspace, quick, needs_blas, tuple((k, i) for k, i in reused))
+        return Lowering(digest, symbol, workspace, quick, needs_blas, tuple((k, i) for k, i in reused),
+                        tuple(constants))
     except (ValueError, TypeError):
         return None
 
