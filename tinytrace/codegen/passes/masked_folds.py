@@ -2,7 +2,7 @@
 
     for j < n: s += (j == i + k ? x[i, j] : 0)    is    if 0 <= i + k < n: s += x[i, i + k]
 
-So it is where a sum is cut into blocks, each with a variable of its own: one block has that iteration.
+So it is where sums are cut into blocks, each with variables of its own: one block has that iteration.
 """
 from __future__ import annotations
 
@@ -61,24 +61,34 @@ def _iteration(loop: For, place: Node) -> list[Stmt]:
 
 def _block(blocks: For, sums: set[Node]) -> list[Stmt]:
     """Return the one iteration of the loop in a loop over blocks; nothing if there may be others."""
-    match list(blocks.body):
-        case [Declare(local=part), For() as inner, Combine(place=Node() as total, op=op, value=value)]:
-            place = _only_iteration(inner, sums) if value is part and total in sums and op in OF_ZERO else None
-        case _:
-            return []
+    half = len(blocks.body) // 2
+    inner, totals = blocks.body[half], _totals(blocks.body[:half], blocks.body[half + 1:], sums)
+    place = _only_iteration(inner, sums) if isinstance(inner, For) and totals else None
+    if not isinstance(inner, For) or place is None:
+        return []
     size, begin = constant_of(inner.end), constant_of(inner.begin)
-    if place is None or begin != 0 or size is None:
+    if begin != 0 or size is None:
         return []
     constant, terms = terms_of(place)
     whole = linear(constant, [(node, k) for node, k in terms if node is not blocks.axis])
-    body = Replacement({inner.axis: place, part: total}).of(inner.body)
-    is_of_one = all(isinstance(stmt, Combine) and stmt.op == op and stmt.place is total
-                    and not any(blocks.axis in root.axes for root in expressions(stmt)) for stmt in body)
-    if dict(terms).get(blocks.axis) != -size or not is_of_one:
+    folds = {stmt.place: stmt.op for stmt in inner.body if isinstance(stmt, Combine)}
+    body = Replacement({inner.axis: place, **{part: total for part, (total, _) in totals.items()}}).of(inner.body)
+    stays = not any(blocks.axis in root.axes for stmt in body for root in expressions(stmt))
+    if dict(terms).get(blocks.axis) != -size or folds != {part: op for part, (_, op) in totals.items()} or not stays:
         return []
     guard = both(compare("le", linear(0, [(blocks.begin, size)]), whole),
                  compare("lt", whole, linear(0, [(blocks.end, size)])))
     return [When(guard, body)]
+
+
+def _totals(begun: Sequence[Stmt], ended: Sequence[Stmt], sums: set[Node]) -> dict[Node, tuple[Node, str]]:
+    """Return the sums that the variables of a block are added to, with the fold; none if something else is there."""
+    totals = {stmt.value: (stmt.place, stmt.op) for stmt in ended
+              if isinstance(stmt, Combine) and isinstance(stmt.place, Node) and stmt.place in sums
+              and stmt.op in OF_ZERO}
+    parts = {stmt.local for stmt in begun if isinstance(stmt, Declare)}
+    whole = len(parts) == len(begun) == len(ended) and parts == set(totals)
+    return totals if whole and len({total for total, _ in totals.values()}) == len(parts) else {}
 
 
 def _only_iteration(loop: For, sums: set[Node]) -> Node | None:
