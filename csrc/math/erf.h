@@ -100,18 +100,16 @@ static inline double tt_erfc_f64(double x) {
 /* tt: tt_erfc_f32; needs: tt_bits_f64, tt_float_f64, tt_fma_f32, tt_fma_f64; long */
 /* In double precision, rounded once, with the digits that a float needs: exp(-x**2) p with a polynomial of degree 12 in
    t = (x - 3) / (x + 3) = 1 - 6 / (x + 3), error 2**-34.8, of which floats sum the highest terms, that are small, and
-   2**r of degree 7, error 2**-34.5 (Remez's algorithm). The reciprocal is that of a float and one step of Newton's method.
-   The steps stand in the order in which their operands are there: a processor looks ahead for one vector or two. NaN
-   passes the bound of |x|. Within 0.51 ulp. */
+   2**r of degree 7, error 2**-34.5 (Remez's algorithm). The steps stand in the order in which their operands are there:
+   a processor looks ahead for one vector or two. NaN passes the bound of |x|. Within 0.51 ulp. */
 static inline float tt_erfc_f32(float x) {
     float size = __builtin_fabsf(x);
     size = 10.1f < size ? 10.1f : size;
     float quotient = 1.0f / (size + 3.0f), rough = tt_fma_f32(-6.0f, quotient, 1.0f), square = rough * rough;
     float p1 = tt_fma_f32(-6.6826397e-06f, rough, -9.514223e-06f);
     float p2 = tt_fma_f32(6.397492e-05f, rough, 4.324383e-05f), p3 = tt_fma_f32(-0.00059731107f, rough, 0.0007083276f);
-    double p = tt_fma_f32(tt_fma_f32(p1, square, p2), square, p3), d = size, inverse = quotient;
-    inverse = tt_fma_f64(tt_fma_f64(-(d + 3.0), inverse, 1.0), inverse, inverse);
-    double t = tt_fma_f64(-6.0, inverse, 1.0);
+    double p = tt_fma_f32(tt_fma_f32(p1, square, p2), square, p3), d = size;
+    double t = (d - 3.0) / (d + 3.0);
     double dd = d * d, n = tt_fma_f64(dd, -1.4426950408889634, 6755399441055744.0);
     double r = tt_fma_f64(dd, -1.4426950408889634, 6755399441055744.0 - n);
     double q = 1.520191546430175e-05;
