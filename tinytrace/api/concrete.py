@@ -7,7 +7,7 @@ import numpy as np
 
 from tinytrace.core.array import Array, array_from_host
 from tinytrace.core.avals import ShapedArray
-from tinytrace.core.dtypes import FLOAT0
+from tinytrace.core.dtypes import FLOAT0, DType
 from tinytrace.core.numpy_calls import to_numpy
 
 SCALARS = (float, int, bool)
@@ -34,3 +34,8 @@ def held(x: Any, aval: ShapedArray) -> Any:
 def leaf_type(leaf: Any) -> type:
     """Return what a call is told of a leaf by its type: NumPy's scalars are arrays of one element."""
     return np.ndarray if isinstance(leaf, np.generic) else type(leaf)
+
+
+def type_number(dtype: DType) -> int:
+    """Return NumPy's number of a dtype, by which the hit path stores what is no Array; -1 if it has none."""
+    return dtype.num if isinstance(dtype, np.dtype) else -1

@@ -13,12 +13,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tinytrace import codegen, events, runtime
 from tinytrace._dispatch import CONSTANT, FROM_KERNEL, FROM_LEAF, Buffer, FastEntry, HitCounter
 from tinytrace.api.blocks import EntryOnBlocks
-from tinytrace.api.concrete import as_array, held
+from tinytrace.api.concrete import as_array, held, type_number
 from tinytrace.api.equal_programs import EqualProgram, equal_to, forget_programs, programs
 from tinytrace.api.host_calls import HostCalls
 from tinytrace.api.loaded_code import note_loaded
@@ -30,7 +28,6 @@ from tinytrace.config import config
 from tinytrace.core.array import Array, array_from_host, copy_of_block
 from tinytrace.core.avals import ShapedArray, aval_of
 from tinytrace.core.canonical import closed_over
-from tinytrace.core.dtypes import DType
 from tinytrace.core.jaxpr import ClosedJaxpr, Jaxpr, Var, eval_jaxpr
 from tinytrace.core.tangents import without_float0
 from tinytrace.core.trace import interpreting
@@ -347,7 +344,7 @@ class Program:
         for i in self.kept:
             at, aval = i - len(consts), self.in_avals[i]
             inputs.append((consts[i].address, 0, 0, 0, 0) if at < 0 else
-                          (0, leaf_order[at], _type_number(aval.dtype), aval.nbytes, aval.size))
+                          (0, leaf_order[at], type_number(aval.dtype), aval.nbytes, aval.size))
         return tuple(inputs + [(x.address, 0, 0, 0, 0) for x in self._hidden])
 
     def _fast_outputs(self, consts: Sequence[Array], leaf_order: Sequence[int]) -> tuple[tuple[int, int, Any], ...]:
@@ -400,8 +397,3 @@ def known_program(jaxpr: Jaxpr, donated: frozenset[int] = frozenset()) -> Progra
     """Return the program that `shared_program` would find, None if it would make one."""
     equal = equal_to(ClosedJaxpr(hoist_consts(jaxpr), []), donated)
     return None if equal is None else programs.get(equal)
-
-
-def _type_number(dtype: DType) -> int:
-    """Return NumPy's number of a dtype, by which the hit path stores what is no Array; -1 if it has none."""
-    return dtype.num if isinstance(dtype, np.dtype) else -1
