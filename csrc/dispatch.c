@@ -17,7 +17,8 @@
 #include "trees.h"
 
 static PyMethodDef functions[] = {
-    {"set_pool", set_pool, METH_VARARGS, "set_pool(alloc, free, call): the addresses of the runtime's functions"},
+    {"set_pool", set_pool, METH_VARARGS,
+     "set_pool(alloc, free, call, call_on_blocks, parallel_for): the addresses of the runtime's functions"},
     {"set_array_types", set_array_types, METH_VARARGS,
      "set_array_types(Array, ndarray, read_only_view): what results are made as, and how Python sees them"},
     {"live_arrays", live_arrays, METH_NOARGS, "live_arrays(): the Arrays that have elements, newest first"},

@@ -6,20 +6,22 @@ uintptr_t (*pool_alloc)(size_t);
 void (*pool_free)(uintptr_t, size_t);
 int32_t (*program_call)(uintptr_t, uintptr_t *);
 int32_t (*program_call_on_blocks)(uintptr_t, uintptr_t *, const size_t *, int32_t, int64_t, int64_t);
+void (*parallel_for)(void (*)(void *, int64_t, int64_t), void *, int64_t, int64_t);
 PyTypeObject *array_type, *numpy_type;
 PyObject *read_only_view, *raise_status;
 uintptr_t shared_memory, shared_bytes;
 
 PyObject *set_pool(PyObject *module, PyObject *args) {
-    unsigned long long alloc, release, call, on_blocks;
+    unsigned long long alloc, release, call, on_blocks, loop;
     (void)module;
-    if (!PyArg_ParseTuple(args, "KKKK", &alloc, &release, &call, &on_blocks))
+    if (!PyArg_ParseTuple(args, "KKKKK", &alloc, &release, &call, &on_blocks, &loop))
         return NULL;
     pool_alloc = (uintptr_t(*)(size_t))(uintptr_t)alloc;
     pool_free = (void (*)(uintptr_t, size_t))(uintptr_t)release;
     program_call = (int32_t(*)(uintptr_t, uintptr_t *))(uintptr_t)call;
     program_call_on_blocks =
         (int32_t(*)(uintptr_t, uintptr_t *, const size_t *, int32_t, int64_t, int64_t))(uintptr_t)on_blocks;
+    parallel_for = (void (*)(void (*)(void *, int64_t, int64_t), void *, int64_t, int64_t))(uintptr_t)loop;
     Py_RETURN_NONE;
 }
 

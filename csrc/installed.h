@@ -9,6 +9,7 @@ extern uintptr_t (*pool_alloc)(size_t);
 extern void (*pool_free)(uintptr_t, size_t);
 extern int32_t (*program_call)(uintptr_t, uintptr_t *);
 extern int32_t (*program_call_on_blocks)(uintptr_t, uintptr_t *, const size_t *, int32_t, int64_t, int64_t);
+extern void (*parallel_for)(void (*body)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t n, int64_t grain);
 
 extern PyTypeObject *array_type; /* the Python subclass of ArrayBase */
 extern PyTypeObject *numpy_type; /* numpy.ndarray */

@@ -17,6 +17,8 @@ void tt_alloc_read_stats(struct tt_alloc_stats *result);
 void tt_set_threads(int32_t wanted);
 int32_t tt_threads(void);
 int32_t tt_workers_started(void);
+/* struct tt_host's, see tt_host.h. */
+void tt_parallel_for(void (*body)(void *ctx, int64_t begin, int64_t end), void *ctx, int64_t n, int64_t grain);
 
 /* blas.c: matrix products go through the BLAS at this path, or through plain C loops. 0 means loaded. */
 int32_t tt_blas_open(const char *path);

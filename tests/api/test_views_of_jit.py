@@ -44,7 +44,7 @@ def test_a_view_has_the_bits_and_type_of_the_first_call(name):
 
 @pytest.mark.parametrize("part", [jnp.real, jnp.imag, lambda z: z.real[1:].T, lambda z: (z.imag, z.real)])
 def test_the_parts_of_complex_numbers_are_shown(part):
-    """From 1 MiB on they are copied, side by side."""
+    """From 1 MiB on less than half of the numbers is copied."""
     z = jnp.asarray(np.random.default_rng(0).standard_normal((99, 200)).view(np.complex128).astype(np.complex64))
     f, add = jax.jit(part), jax.jit(lambda x: x + 1)
     first = [np.array(y) for y in jax.tree.leaves(f(z))]
@@ -54,7 +54,8 @@ def test_the_parts_of_complex_numbers_are_shown(part):
         assert np.array_equal(np.asarray(add(y)), expected + 1)
         assert np.array_equal(np.asarray(y + 1), expected + 1)
     many = jnp.tile(z, (20, 1))
-    assert not shares(many, known(f, many)[0])
+    y = known(f, many)[0]
+    assert shares(many, y) == (y.size == many.size)
 
 
 @pytest.mark.parametrize("name", SHOWS)
@@ -85,14 +86,15 @@ def test_who_gives_a_view_away_leaves_the_argument_as_it_was(name):
 
 
 @pytest.mark.parametrize(("function", "n", "is_view"), [
-    (jnp.ravel, 600, True), (jnp.transpose, 600, False), (jnp.flip, 600, False), (jnp.transpose, 500, True),
+    (jnp.ravel, 600, True), (jnp.transpose, 600, True), (jnp.flip, 600, True), (jnp.transpose, 500, True),
     (lambda x: x[:5], 600, False), (lambda x: x[:5], 500, True), (jnp.ravel, 50, False),
-    (lambda x: x[300:], 600, True), (lambda x: x[301:], 600, False), (lambda x: x[:, 300:], 600, False),
-    (lambda x: x[::2], 600, False), (lambda x: x[100:].ravel(), 600, True), (lambda x: x[300:].T, 600, False),
-    (lambda x: jnp.broadcast_to(x, (5, *x.shape)), 300, False), (lambda x: x.T.ravel(), 100, False),
+    (lambda x: x[300:], 600, True), (lambda x: x[301:], 600, False), (lambda x: x[:, 300:], 600, True),
+    (lambda x: x[:, 301:], 600, False), (lambda x: x[::2], 600, True), (lambda x: x[::3], 600, False),
+    (lambda x: x[100:].ravel(), 600, True), (lambda x: x[300:].T, 600, True), (lambda x: x[301:].T, 600, False),
+    (lambda x: jnp.broadcast_to(x, (5, *x.shape)), 300, True), (lambda x: x.T.ravel(), 100, False),
     (lambda x: x + 1, 100, False)])
-def test_large_reorders_parts_of_large_arrays_and_small_arrays_are_copied(function, n, is_view):
-    """Memory is then read in order, and what nobody needs is given back; of few elements a copy is quicker."""
+def test_small_parts_of_large_arrays_and_small_arrays_are_copied(function, n, is_view):
+    """What nobody needs is given back; of few elements a copy is quicker."""
     x = matrix(n)
     y, = known(jax.jit(function), x)
     assert shares(x, y) == is_view

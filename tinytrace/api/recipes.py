@@ -56,8 +56,8 @@ one up to which a few of them do, which write and read what a compiled program h
 Elements of one up to which this is so if NumPy's loop has no vectors."""
 SHOWN, MOST_SHOWN = 1 << 15, 4
 """Bytes of an argument from which a view of it takes less time than a copy; of so many results at most."""
-REORDERED = 1 << 20
-"""Bytes from which elements that are not shown in order are copied: who reads them then reads memory in order."""
+HELD = 1 << 20
+"""Bytes of an argument of which no small part is shown: for as long as there is a view all of its memory stays."""
 FOLDED = {FLOAT32, FLOAT64}
 """What Python's integers may become at once: the way over int32 gives the same."""
 
@@ -81,8 +81,8 @@ def view_entry(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
                counter: HitCounter) -> EagerEntry | None:
     """Return the call of a program on Arrays whose results show what they are given; None where a copy is better.
 
-    Nobody can tell a view: Arrays are never written to, and one that somebody looks at is not donated but copied.  A
-    large argument is shown in one piece, half of it at least: for as long as there is a view all of its memory stays.
+    Nobody can tell a view: Arrays are never written to, and one that somebody looks at is not donated but copied. Who
+    computes with one puts its elements in order first, once, as fast as a copy made here (csrc/copies.c).
     """
     largest = max((aval.nbytes for aval in (*closed.in_avals, *closed.out_avals)), default=0)
     if largest < SHOWN or len(closed.out_avals) > MOST_SHOWN:
@@ -90,9 +90,7 @@ def view_entry(closed: ClosedJaxpr, unflatten: Callable[[list[Any]], Any] | None
     closed = dce(closed)  # what the trace left dead would be called each time
     if not makes_views(closed.jaxpr):
         return None
-    in_order = _in_order(closed.jaxpr, [True] * len(closed.in_avals))
-    if largest >= REORDERED and not (in_order and all(in_order)
-                                     and all(2 * aval.nbytes >= largest for aval in closed.out_avals)):
+    if largest >= HELD and any(2 * aval.nbytes < largest for aval in closed.out_avals):
         return None
     found = numpy_call(closed, [Array] * len(closed.in_avals), unflatten is None)
     return found and EagerEntry(*found, tuple(closed.out_avals), unflatten, -1, counter)

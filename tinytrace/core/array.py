@@ -26,7 +26,7 @@ from tinytrace.tracebacks import api_boundary
 
 # The block pool of csrc/alloc.c and the calls of csrc/call.c, for the types of csrc/dispatch.c.
 _dispatch.set_pool(*(int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
-                     for name in ("tt_alloc", "tt_free", "tt_call", "tt_call_on_blocks")))
+                     for name in ("tt_alloc", "tt_free", "tt_call", "tt_call_on_blocks", "tt_parallel_for")))
 
 
 ITERATED = 256

@@ -319,7 +319,7 @@ def set_numpy(asarray: Callable[[Any], Any], quiet_context: Callable[[], Any], s
     _hooks.asarray, _hooks.quiet_context = asarray, quiet_context
 
 
-def set_pool(alloc: int, free: int, call: int, call_on_blocks: int, /) -> None:
+def set_pool(alloc: int, free: int, call: int, call_on_blocks: int, parallel_for: int, /) -> None:
     """Take the runtime's functions: there are none, NumPy allocates."""
 
 
