@@ -1,4 +1,4 @@
-"""Elements that do not lie in order are put in order before a compiled program reads them: the same, however they lie."""
+"""Elements that do not lie in order are put in order before a compiled program reads them, however they lie."""
 import numpy as np
 import pytest
 from hypothesis import given
