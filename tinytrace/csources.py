@@ -143,6 +143,17 @@ def is_long(name: str) -> bool:
 
 
 @cache
+def chooses_among_choices(name: str) -> bool:
+    """Does this math function itself choose by conditions of which one depends on another?
+
+    >>> chooses_among_choices("tt_log_f32"), chooses_among_choices("tt_exp_f32")
+    (True, False)
+    """
+    function = _functions().get(name)
+    return function is not None and _SEVERAL_CONDITIONS.search(function.text.partition(_INLINED)[2]) is not None
+
+
+@cache
 def takes_doubles(name: str) -> bool:
     """Is this a long function of floats that is computed in double precision?
 
@@ -216,6 +227,7 @@ def _place(name: str, found: dict[str, MathFunction], order: dict[str, MathFunct
 
 _LINKED = re.compile(r"#ifn?def TT_LINKED_MATH /\* (\w+)[^*]*\*/")
 _UNROLLED = re.compile(r"#pragma GCC unroll (\d+)\n    for [^\n]*\{\n(.*?)    \}", re.DOTALL)
+_SEVERAL_CONDITIONS = re.compile(r"\?[^;]*\?|\) == \(")
 _INCLUDED = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 _INLINED = "static inline "
 _DECLARED = '__attribute__((const, simd("notinbranch"), visibility("hidden")))\n'

@@ -49,6 +49,7 @@ from tinytrace.codegen.passes import (
     strips,
     threads,
     tiling,
+    wider_first,
     woven_rows,
 )
 from tinytrace.codegen.schedule import column_folds, inner_simd
@@ -84,7 +85,7 @@ def small(monkeypatch):
         (strided_reads, "FEWEST", 4), (strided_reads, "LONGEST", 8), (kept_vectors, "BLOCK", 2),
         (kept_vectors, "VECTOR", 16), (kept_vectors, "TURNS", 2),
         (complex_dots, "FEWEST", 4), (near_positions, "BLOCKS", {1: 16, 2: 16}), (near_positions, "FEWEST", 4),
-        (strip_places, "FEWEST", 16), (strip_places, "SHORT", 8),
+        (strip_places, "FEWEST", 16), (strip_places, "SHORT", 8), (wider_first, "FEWEST", 16),
         (parallel_folds, "FEWEST", 4), (parallel_folds, "ALIGNED", 1), (repeated_divisors, "FEWEST", 4),
         (short_sums, "BLOCKS", {"bool": 16, "int8": 16, "uint8": 32}), (short_sums, "FEWEST", 4),
     ]:  # fmt: skip
@@ -135,6 +136,7 @@ PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in 
     "a complex dot product": (jnp.vdot, *2 * [jax.ShapeDtypeStruct((50,), np.complex64)]),
     "a kernel for each channel": (lambda x, w: sum(x[:, i:i + 2] * w[i] for i in range(4)), f32(3, 5, 8), f32(4, 8)),
     "a backward reading": (lambda x, i: x[::-1] * i - x, f32(50), jax.ShapeDtypeStruct((50,), np.int8)),
+    "bytes that become floats": (lambda x: jnp.log(x) * 2, jax.ShapeDtypeStruct((64,), np.int8)),
     "a narrow gather": (lambda x, i: x[i] * 3 + x * 2 - 1, jax.ShapeDtypeStruct((50,), np.int8), golden.i32(50)),
 }  # fmt: skip
 

@@ -32,15 +32,16 @@ from tinytrace.codegen.passes.strided_reads import read_strided_elements_first
 from tinytrace.codegen.passes.strip_places import search_in_strips
 from tinytrace.codegen.passes.threads import spread_over_threads
 from tinytrace.codegen.passes.tiling import tile_loops
+from tinytrace.codegen.passes.wider_first import convert_to_wider_first
 from tinytrace.codegen.passes.woven_rows import weave_rows
 
 PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     drop_empty_loops, update_carries_in_place, interchange_loops, fold_one_iteration, split_index_sets, split_quotients,
     search_in_chunks, remove_dead_code, reuse_temporaries, fuse_epilogues, tile_loops, spread_over_threads,
     spread_iterations, stream_results, prefetch_rows, read_narrow_elements_first, vectorise_around_short_axes,
-    read_strided_elements_first, weave_rows, flatten_short_rows, multiply_by_reciprocals, round_in_strips,
-    search_in_strips, search_in_blocks, add_in_blocks, add_parts_as_they_lie, fold_side_by_side, read_in_streams,
-    keep_vectors,
+    read_strided_elements_first, weave_rows, flatten_short_rows, multiply_by_reciprocals, convert_to_wider_first,
+    round_in_strips, search_in_strips, search_in_blocks, add_in_blocks, add_parts_as_they_lie, fold_side_by_side,
+    read_in_streams, keep_vectors,
 ]
 
 
