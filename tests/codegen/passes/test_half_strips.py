@@ -162,6 +162,17 @@ def test_products_by_powers_of_two_are_rounded_with_the_sum():
     assert roundings(lambda x: (x * 2 + x) * x) == 2
 
 
+def test_what_is_chosen_and_narrowed_is_not_rounded_before():
+    def roundings(function):
+        return text_of(function, (1024,)).count("tt_round_strip_f16(")
+
+    assert roundings(lambda x: jnp.where(x > 0, x, x * 0.3)) == 0
+    assert roundings(lambda x: jnp.where(x > 1, x * 3, jnp.where(x < -1, x + 0.7, x * x))) == 0
+    assert roundings(lambda x: jnp.where(x * 0.3 > 1, x, x * 0.3)) == 1
+    assert roundings(lambda x: jnp.where(x > 0, x, x * 0.3) * x) == 1
+    assert roundings(lambda x: jnp.maximum(x * 0.3, x)) == 1
+
+
 def test_too_large_a_sum_is_found(monkeypatch):
     """A planted fault: 65536, which is infinite, and -100 are 65436 where the product is not rounded.
 

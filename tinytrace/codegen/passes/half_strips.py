@@ -186,6 +186,8 @@ class _Phases:
         results = {stmt.value for stmt in self.narrowed}
         apart = {stmt.value for stmt in others if isinstance(stmt, Store) and isinstance(stmt.place, tuple)
                  and stmt.place[0].dtype == self.dtype and readers[stmt.value] == 1}  # the store rounds them, or a call
+        self.chosen = self._chosen(results, {root for stmt in others for root in expressions(stmt)})
+        """The values that are narrowed, or one of several of which one is: that rounds them."""
         self.kept = [node for node in self.nodes if lane in node.axes and (
             node in results or (self._is_widened(node) and node in self.read)
             or (self._is_rounded(node) and node not in apart)
@@ -205,6 +207,18 @@ class _Phases:
         """The other statements of each loop."""
         for stmt in others:
             self.left.setdefault(max(self.level[root] for root in expressions(stmt)), []).append(stmt)
+
+    def _chosen(self, results: set[Node], others: set[Node]) -> set[Node]:
+        found: set[Node] = set()
+        readers: dict[Node, list[Node]] = {}
+        for node in reversed(self.nodes):  # readers come first
+            known = readers.get(node, [])
+            if node not in others and (known or node in results) and all(
+                    reader in found and reader.op == "apply" and reader.args[0].name == "select_n" for reader in known):
+                found.add(node)
+            for child in node.children:
+                readers.setdefault(child, []).append(node)
+        return found
 
     def _is_widened(self, node: Node) -> bool:
         return node.op == "load" and self._is_narrow(node.args[0]) and stride_along(node.args[1], self.lane) == 1
@@ -332,7 +346,8 @@ class _Phases:
             result.append(For(self.lane, number(0), number(size), body, True, self.loop.independent))
             result += [Call(round_halves(size, self.dtype), {"strip": (rows[node], number(0))}, ("strip",))
                        for node in made
-                       if self._is_rounded(node) and node in self.read and not self._is_rounded_later(node)]
+                       if self._is_rounded(node) and node in self.read and not self._is_rounded_later(node)
+                       and node not in self.chosen]
             result += self._narrowings(made, rows, size)
         return result
 
