@@ -49,6 +49,5 @@ def run_passes(kernels: Sequence[Kernel], watch: Callable[[str, list[Kernel]], N
     """Return what all passes make of a program; `watch(name, kernels)` sees the result of each."""
     result = list(kernels)
     for change in PASSES:
-        result = change(result)
-        watch(change.__name__, result)
+        watch(change.__name__, result := change(result))
     return result
