@@ -89,7 +89,7 @@ def test_who_gives_a_view_away_leaves_the_argument_as_it_was(name):
     (jnp.ravel, 600, True), (jnp.transpose, 600, True), (jnp.flip, 600, True), (jnp.transpose, 500, True),
     (lambda x: x[:5], 600, False), (lambda x: x[:5], 500, True), (jnp.ravel, 50, False),
     (lambda x: x[300:], 600, True), (lambda x: x[301:], 600, False), (lambda x: x[:, 300:], 600, True),
-    (lambda x: x[:, 301:], 600, False), (lambda x: x[::2], 600, True), (lambda x: x[::3], 600, False),
+    (lambda x: x[:, 301:], 600, False), (lambda x: x[::2], 600, False),
     (lambda x: x[100:].ravel(), 600, True), (lambda x: x[300:].T, 600, True), (lambda x: x[301:].T, 600, False),
     (lambda x: jnp.broadcast_to(x, (5, *x.shape)), 300, True), (lambda x: x.T.ravel(), 100, False),
     (lambda x: x + 1, 100, False)])
