@@ -126,6 +126,8 @@ static inline void tt_pick_16(void *to_place, const void *from_place, int64_t st
     int64_t done = 0;
 #ifdef __AVX512BW__
     TT_PICK_LANES(uint16_t, 32, stride)
+#elif defined(__SSSE3__) || defined(__aarch64__)
+    TT_PICK_LANES(uint16_t, 16, stride)
 #endif
     for (; done < n; done++)
         to[done] = from[done * stride];
