@@ -33,7 +33,6 @@ def pytest_runtest_setup(item):
     folders = item.path.relative_to(item.config.rootpath).parts
     is_about_them = folders[0] == "tests" and folders[1] in COMPILED and item.get_closest_marker("ready_loops") is None
     choose_loops(not is_about_them and item.get_closest_marker("compiled") is None)
-    choose_effort(item.get_closest_marker("least_effort") is not None)
 
 
 def choose_loops(are_used):
@@ -42,13 +41,6 @@ def choose_loops(are_used):
         config.update("tinytrace_ready_loops", are_used)
     os.environ["TINYTRACE_READY_LOOPS"] = str(are_used)
     FIRST.update(ready_loops=are_used, TINYTRACE_READY_LOOPS=str(are_used))
-
-
-def choose_effort(is_least):
-    """Say whether the C compiler optimises; that is what a test has to leave behind."""
-    if config.disable_most_optimizations != is_least:
-        config.update("jax_disable_most_optimizations", is_least)
-    FIRST.update(disable_most_optimizations=is_least)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,6 @@
 """What `make test-fast` leaves out is bounded: of each file and of each law of primitives it runs something.
 
-And in which order a whole run takes the files, and with how much effort their programs are compiled.
+And in which order a whole run takes the files.
 """
 
 import collections
@@ -15,7 +15,6 @@ import pytest
 from tests.conftest import ROOT, slow_files_first
 from tests.primitives import domains
 from tests.quick import QUICKLY, pairs, quick_cases
-from tinytrace.config import config
 
 WITHOUT = {
     "tests/faults", "tests/api/test_cache_model.py", "tests/runtime/test_full_disk.py",  # many processes
@@ -93,8 +92,3 @@ def test_pairs_are_for_whole_products_of_three_axes():
         pairs([case], list("abc"))
     with pytest.raises(AssertionError, match="for three axes"):
         pairs([case], list("ab"))
-
-
-@pytest.mark.parametrize("is_least", [False, pytest.param(True, marks=pytest.mark.least_effort)])
-def test_only_tests_that_say_so_are_compiled_with_the_least_effort(is_least):
-    assert config.disable_most_optimizations is is_least

@@ -17,7 +17,6 @@ def scene():
     return goldens.set_scene(goldens.as_tinytrace(SCENE))
 
 
-@pytest.mark.least_effort
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.program[:60])
 @pytest.mark.filterwarnings("ignore")
 def test_answers_of_jax(case):

@@ -10,8 +10,6 @@ import tinytrace
 from tests import goldens
 from tinytrace.core.typecheck import check_jaxpr
 
-pytestmark = pytest.mark.least_effort
-
 DATA = json.loads((pathlib.Path(goldens.__file__).parent / "numpy.json").read_text())
 # The rule of cumlogsumexp stands below the layer of custom_jvp, so that one equation is its program.
 KNOWN = ("lambda x: jax.jvp(lambda x: lax.cumlogsumexp(x), (x,), (x,))",)

@@ -19,7 +19,6 @@ SCENE, CASES = load("named_axes")
 NAMESPACE = set_scene(as_tinytrace(SCENE))
 
 
-@pytest.mark.least_effort
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.program[:60])
 def test_answers_of_jax(case):
     assert answer(as_tinytrace(case.program), dict(NAMESPACE)) == case.answer

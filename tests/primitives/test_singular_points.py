@@ -17,7 +17,6 @@ def scene():
     return goldens.set_scene(goldens.as_tinytrace(SCENE))
 
 
-@pytest.mark.least_effort
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.program)
 def test_derivatives_of_jax(case, scene):
     differences = goldens.differences(goldens.answer(case.program, scene), case.answer, TOLERANCE)

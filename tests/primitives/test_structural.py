@@ -17,7 +17,6 @@ def scene(name):
     return goldens.set_scene(goldens.as_tinytrace(FILES[name][0]))
 
 
-@pytest.mark.least_effort
 @pytest.mark.parametrize(
     ("name", "case"), [(name, case) for name, (_, cases) in FILES.items() for case in cases],
     ids=lambda x: (x if isinstance(x, str) else x.program)[:80])

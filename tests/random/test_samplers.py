@@ -21,7 +21,6 @@ def scene(name):
     return goldens.set_scene(goldens.as_tinytrace(FILES[name][0]))
 
 
-@pytest.mark.least_effort
 @pytest.mark.parametrize(("name", "case"), [(name, case) for name, (_, cases) in FILES.items() for case in cases],
                          ids=lambda x: getattr(x, "program", x)[:60])
 def test_answers_of_jax(name, case):

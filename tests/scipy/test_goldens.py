@@ -6,8 +6,6 @@ import pytest
 
 from tests import goldens
 
-pytestmark = pytest.mark.least_effort
-
 NAMES = ("schur_forms", "scipy_leaves", "scipy_linalg", "signal", "special_names", "spectra", "stats")
 FILES = {name: goldens.load(name) for name in NAMES}
 
