@@ -14,7 +14,7 @@ NAME_OF_IT = "ab" * 32
 
 @pytest.fixture
 def lowering():
-    return Lowering.of(adder(3), {1: 0})
+    return Lowering.of(adder(3), {1: 0}, [2, 0])
 
 
 @pytest.fixture

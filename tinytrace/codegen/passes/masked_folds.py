@@ -62,12 +62,11 @@ def _iteration(loop: For, place: Node) -> list[Stmt]:
 def _block(blocks: For, sums: set[Node]) -> list[Stmt]:
     """Return the one iteration of the loop in a loop over blocks; nothing if there may be others."""
     half = len(blocks.body) // 2
-    inner, totals = blocks.body[half], _totals(blocks.body[:half], blocks.body[half + 1:], sums)
-    place = _only_iteration(inner, sums) if isinstance(inner, For) and totals else None
-    if not isinstance(inner, For) or place is None:
+    totals = _totals(blocks.body[:half], blocks.body[half + 1:], sums)
+    if not totals or not isinstance(inner := blocks.body[half], For):
         return []
-    size, begin = constant_of(inner.end), constant_of(inner.begin)
-    if begin != 0 or size is None:
+    place, size, begin = _only_iteration(inner, sums), constant_of(inner.end), constant_of(inner.begin)
+    if place is None or begin != 0 or size is None:
         return []
     constant, terms = terms_of(place)
     whole = linear(constant, [(node, k) for node, k in terms if node is not blocks.axis])

@@ -70,10 +70,12 @@ def _conversions(body: Sequence[Stmt], lane: Node) -> list[Node]:
         return []
     roots = [root for stmt in body for root in expressions(stmt)]
     found = [node for node in walk(roots, certain=True) if _is_widened(node, lane)]
+    if not 0 < len(found) <= MOST:
+        return []
     left = _walk_without(roots, found)
     is_narrow = any(node.op == "load" and lane in node.axes and element_size(node.args[0].dtype) < NARROW
                     for node in left)
-    if is_narrow or len(found) > MOST or any(node.op == "where" for node in walk(roots)) or not _choose(left):
+    if is_narrow or any(node.op == "where" for node in walk(roots)) or not _choose(left):
         return []
     return found
 
