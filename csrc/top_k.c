@@ -104,9 +104,8 @@ enum {
     LONG_LINE = 4096, /* of so many elements not all are sorted: choosing takes less time than it saves */
     TESTED = 2048,    /* of its elements, which tell a bound */
     MARGIN = 90,      /* four standard deviations of a place among them */
-    TESTED_OF_FEW = 512, MARGIN_OF_FEW = 45, /* of fewer elements than FOR_EACH_TESTED for each that is tested */
-    FOR_EACH_TESTED = 8,
-    SORTED_AT_ONCE = 1024, /* so many elements are sorted to find one of them */
+    LEAST_TESTED = 128, FOR_EACH_TESTED = 32, /* where nobody asks for their order: of so many elements one, at least */
+    SORTED_AT_ONCE = 256,  /* so many elements are sorted to find one of them */
     TAKEN_AT_ONCE = 2048,  /* elements of which some are taken at once */
 };
 

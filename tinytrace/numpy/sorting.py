@@ -12,7 +12,7 @@ from tinytrace.numpy.promotion import ArrayLike, Value, canonicalize_axis, check
 from tinytrace.numpy.shapes import ravel, swapaxes
 from tinytrace.primitives.sorting import top_k_p
 
-LONG = 2048
+LONG = 1000
 """From so many elements on the two sides of a partition are in the order of the line; JAX has them sorted."""
 
 
