@@ -253,7 +253,7 @@ static inline float tt_nextafter_f16(float x, float y) {
     uint32_t away = (x == 0.0f) | ((x < y) == (x > 0.0f));
     float step = away ? 0x1p-24f : -0x1p-24f;
     float next = tt_float_f32(tt_bits_f32(size) + (away ? 0x2000u : -0x2000u));
-    next = size + step < 0x1p-14f ? size + step : next;
+    next = size + step <= 0x1p-14f ? size + step : next;
     next = next >= 65536.0f ? __builtin_inff() : next;
     float result = x == y ? y : __builtin_copysignf(next, x == 0.0f ? y : x);
     return (x != x) | (y != y) ? x + y : result;

@@ -33,7 +33,7 @@ from tinytrace.core.dtypes import (
 from tinytrace.core.formulas import Formula, call, call_named, cast, operand, place, real_part, suffix
 from tinytrace.core.jaxpr import Atom, Literal
 from tinytrace.core.kinds import Kind, Routine, Scalar
-from tinytrace.core.operations import BITS_OF_HALVES, operation
+from tinytrace.core.operations import BITS_OF_HALVES, HALVES_OF_BITS, operation
 from tinytrace.core.primitive import NONE, Primitive, refuse
 from tinytrace.core.storage_types import STORAGE_TYPES, bits_of, computed_type, integer_limits, rounded_to
 from tinytrace.core.tangents import Zero
@@ -198,7 +198,7 @@ class BitcastConvertType(Primitive):
     def lower(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], **params: Any) -> Kind:
         (old,), (new,) = in_avals, out_avals
         _check_whole_bytes(old, new.dtype)
-        if old.shape != new.shape or is_half(new.dtype):  # computed with, in strips that are widened from memory
+        if old.shape != new.shape or (is_half(new.dtype) and is_float(old.dtype)):
             return Routine((call_named("__builtin_memcpy", place("out0"), place("in0"), new.nbytes),))
         formula = _bitcast(operand(0, old.dtype), new.dtype)
         return Scalar(operation(self.name, (old.dtype,), new.dtype, formula, self.in_numpy(params), 0))
@@ -327,6 +327,8 @@ def _bitcast(x: Formula, new: DType) -> Formula:
     bits = call("bits", x) if c_kind(x.dtype) == "f" and x.dtype not in STORAGE_TYPES else x
     if new in STORAGE_TYPES:
         return cast("uint8_t", bits)
+    if is_half(new):
+        return call_named(HALVES_OF_BITS[new], bits)
     return call_named(f"tt_float_{suffix(new)}", bits) if c_kind(new) == "f" else cast(c_type(new), bits)
 
 

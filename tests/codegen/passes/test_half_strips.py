@@ -1,4 +1,5 @@
 """Loops over float16 that are cut into strips, each rounded as a whole, give the bits that one loop gives."""
+import functools
 import platform
 import re
 import shutil
@@ -11,7 +12,7 @@ import pytest
 
 import tinytrace as jax
 import tinytrace.numpy as jnp
-from tinytrace.codegen.passes import half_strips
+from tinytrace.codegen.passes import half_phases, half_strips
 from tinytrace.runtime.flags import own_flags
 
 EVERY = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
@@ -45,6 +46,9 @@ def counted_twice(x):
     return jax.lax.fori_loop(0, 4, lambda _, s: (s[0] + 1, (s[1] * s[0] + s[0]) * x), (k, x))
 
 
+bits_of = functools.partial(jax.lax.bitcast_convert_type, new_dtype=np.int16)
+of_bits = functools.partial(jax.lax.bitcast_convert_type, new_dtype=np.float16)
+
 PROGRAMS = {
     "tiles in blocks": (lambda x: x.T + x.T, np.tile(X[:33 * 64], 8).reshape(512, 33)),
     "every number": (lambda x: jnp.maximum(x * 2 + 1, x) * x - x, EVERY),
@@ -71,6 +75,8 @@ PROGRAMS = {
     "rows": (lambda x: x * x[0] + x[:, :1], SQUARE),
     "transposed": (lambda x: x.T * x.T + 1, SQUARE),
     "a loop": (lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y * x + i, x), X),
+    "bits": (lambda x: (jnp.frexp(x), bits_of(x * x) + bits_of(x), of_bits(bits_of(x + x) | 1) * x), EVERY),
+    "next ones": (lambda x: (jnp.spacing(x), jnp.nextafter(x, x[::-1]) - x, jnp.nextafter(x, x * 2) + 1), EVERY),
     "points": (lambda x: jnp.cross(x.reshape(-1, 3), x[::-1].reshape(-1, 3)), X),
     "counters": (counted_by_each, X),
     "counters that are read late": (counted_twice, X),
@@ -173,6 +179,17 @@ def test_what_is_chosen_and_narrowed_is_not_rounded_before():
     assert roundings(lambda x: jnp.maximum(x * 0.3, x)) == 1
 
 
+def test_bits_of_what_is_computed_are_a_strip_of_their_own():
+    """In the midst of a loop a conversion takes a dozen integer operations."""
+    def conversions(function):
+        text = text_of(function, (1024,))
+        return set(re.findall(r"tt_\w*f16", text)) - {"tt_widen_f16", "tt_narrow_f16"}
+
+    assert not conversions(jnp.frexp) | conversions(lambda x: (bits_of(x * x) & 9, of_bits(bits_of(x) & 9) * x))
+    assert conversions(jnp.spacing) == {"tt_nextafter_words_f16"}
+    assert half_strips.OWN not in text_of(lambda: jnp.arange(1024, dtype=np.float16))
+
+
 def test_too_large_a_sum_is_found(monkeypatch):
     """A planted fault: 65536, which is infinite, and -100 are 65436 where the product is not rounded.
 
@@ -181,7 +198,7 @@ def test_too_large_a_sum_is_found(monkeypatch):
         return bits(lambda x: jnp.tanh(32736 - (x * 2 - 100) * 0.5), EVERY)
 
     right = bits_now()
-    monkeypatch.setattr(half_strips, "UNSEEN", 100)
+    monkeypatch.setattr(half_phases, "UNSEEN", 100)
     assert bits_now() != right
     jax.clear_caches()
 
