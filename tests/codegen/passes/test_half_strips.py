@@ -76,6 +76,7 @@ PROGRAMS = {
     "transposed": (lambda x: x.T * x.T + 1, SQUARE),
     "a loop": (lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y * x + i, x), X),
     "bits": (lambda x: (jnp.frexp(x), bits_of(x * x) + bits_of(x), of_bits(bits_of(x + x) | 1) * x), EVERY),
+    "quotients by numbers": (lambda x: (x / 3, x / -7 + x, x / 1000, x / 0.1 / 0.3, x / 1e-6, jnp.log10(x)), EVERY),
     "next ones": (lambda x: (jnp.spacing(x), jnp.nextafter(x, x[::-1]) - x, jnp.nextafter(x, x * 2) + 1), EVERY),
     "points": (lambda x: jnp.cross(x.reshape(-1, 3), x[::-1].reshape(-1, 3)), X),
     "counters": (counted_by_each, X),
@@ -177,17 +178,6 @@ def test_what_is_chosen_and_narrowed_is_not_rounded_before():
     assert roundings(lambda x: jnp.where(x * 0.3 > 1, x, x * 0.3)) == 1
     assert roundings(lambda x: jnp.where(x > 0, x, x * 0.3) * x) == 1
     assert roundings(lambda x: jnp.maximum(x * 0.3, x)) == 1
-
-
-def test_bits_of_what_is_computed_are_a_strip_of_their_own():
-    """In the midst of a loop a conversion takes a dozen integer operations."""
-    def conversions(function):
-        text = text_of(function, (1024,))
-        return set(re.findall(r"tt_\w*f16", text)) - {"tt_widen_f16", "tt_narrow_f16"}
-
-    assert not conversions(jnp.frexp) | conversions(lambda x: (bits_of(x * x) & 9, of_bits(bits_of(x) & 9) * x))
-    assert conversions(jnp.spacing) == {"tt_nextafter_words_f16"}
-    assert half_strips.OWN not in text_of(lambda: jnp.arange(1024, dtype=np.float16))
 
 
 def test_too_large_a_sum_is_found(monkeypatch):

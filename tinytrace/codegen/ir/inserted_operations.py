@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tinytrace.codegen.ir.nodes import Node, apply
-from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT16, INT16, DType, is_half
+from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT16, DType, is_half
 from tinytrace.core.formulas import Formula, call, call_named, cast, choose, either, operand, product
 from tinytrace.core.monoids import monoids
 from tinytrace.core.operations import BITS_OF_HALVES, HALVES_OF_BITS, Operation, operation
@@ -73,6 +73,29 @@ def divided(plain: Operation) -> Operation:
     by = operand(2, np.dtype(f"u{plain.result.itemsize}"))
     return operation(f"{plain.name}_by", (*plain.operands, np.dtype(f"u{plain.result.itemsize}")), plain.result,
                      call(f"{plain.name}_by", x, y, by), lambda x, y, by: plain.numpy(x, y), 0)
+
+
+@functools.cache
+def half_by_number(dtype: DType, divisor: float) -> tuple[Operation, Any] | None:
+    """Return the quotient of a two-byte float by a number as a product, and the float to multiply by.
+
+    None unless all have the same quotient: most have, for a float has more than twice as many bits.
+    """
+    every = np.arange(1 << 16, dtype=np.uint16).view(dtype)
+    with np.errstate(all="ignore"):
+        inverse = np.float32(1) / np.float32(divisor)
+        by_quotient = (every.astype(np.float32) / np.float32(divisor)).astype(dtype)
+        by_product = _times_float(every, inverse)
+        are_nan = (by_quotient != by_quotient) & (by_product != by_product)
+    if not np.isfinite(inverse) or not (are_nan | (by_quotient.view(np.uint16) == by_product.view(np.uint16))).all():
+        return None
+    formula = operand(0, dtype) * operand(1, FLOAT32)
+    return operation("times", (dtype, FLOAT32), dtype, formula, _times_float, 0.5), inverse
+
+
+def _times_float(x: NDArray, y: Any) -> NDArray:
+    product: NDArray = (x.astype(np.float32) * y).astype(x.dtype)
+    return product
 
 
 def converted(node: Node, dtype: DType) -> Node:

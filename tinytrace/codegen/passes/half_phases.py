@@ -6,19 +6,23 @@ of a loop takes a dozen integer operations: `frexp` took five times as long as t
 """
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tinytrace.codegen.ir.arithmetic import rebuild, stride_along, subtract
 from tinytrace.codegen.ir.cost import DIVISION, steps
 from tinytrace.codegen.ir.exact import is_power_of_two_times
-from tinytrace.codegen.ir.nodes import Node, apply, load, number, rewrite, value_of, walk
+from tinytrace.codegen.ir.inserted_operations import div, half_by_number
+from tinytrace.codegen.ir.nodes import Node, apply, literal, load, number, own_by, rewrite, value_of, walk
 from tinytrace.codegen.ir.procedures import narrow_halves, round_halves, widen_halves
 from tinytrace.codegen.ir.rewriting import Replacement
 from tinytrace.codegen.ir.statements import Buffer, Call, Combine, For, Place, Row, Stmt, Store, expressions
 from tinytrace.codegen.ir.two_byte_floats import are_bits_in_memory, is_arithmetic, is_counted, is_own
 from tinytrace.codegen.passes.strips import folds_into_variables, fresh_name, reads_late
-from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT16, DType, is_half
+from tinytrace.core.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, DType, is_half
+from tinytrace.core.operations import Operation
 from tinytrace.csources import is_long
 
 UNSEEN = 16
@@ -28,8 +32,32 @@ SHORT = 40
 1.1 to 1.6. Of long functions `exp` takes 0.86 and `log` 0.95, and gcc 1.2 to 1.7: these are not."""
 MOST = 24
 """Values of a loop that are kept in strips."""
+MANY_ROUNDED = 2
+"""Sums and products beside a quotient by a known number, from which on a CPU with float16 of its own divides: with one
+`x / 3 + x` takes 0.33 of the time in strips, which multiply, with two `hard_swish` 1.4 (Emerald Rapids)."""
 MOST_REPEATED = 2
 """What stands between roundings is computed in every loop that needs it; so many times as much work is too much."""
+
+
+def by_products(body: Sequence[Stmt]) -> list[Stmt]:
+    """Return statements in which float16 that are divided by a number are multiplied by its reciprocal, a float."""
+    found: dict[Node, Node] = {}
+    for node in walk(root for stmt in body for root in expressions(stmt)):  # what is inside comes before
+        if (by_product := _product_for(node)) is not None:
+            operation, inverse = by_product
+            x, = rewrite([node.args[1]], dict(found), rebuild)
+            found[node] = apply(operation, (x, literal(inverse, FLOAT32)))
+            found[node].hint = node.hint
+            own_by(found[node], node.eqns)
+    return Replacement(found).of(body) if found else [*body]
+
+
+def _product_for(node: Node) -> tuple[Operation, Any] | None:
+    """Return what a float16 that is divided by a known number is multiplied by; by powers of two compilers multiply."""
+    if node.op != "apply" or node.args[0] is not div(FLOAT16) or node.args[2].op != "literal":
+        return None
+    divisor = float(value_of(node.args[2]))
+    return half_by_number(FLOAT16, divisor) if abs(math.frexp(divisor)[0]) != 0.5 else None
 
 
 class Phases:
@@ -187,6 +215,12 @@ class Phases:
                    for stmt in others) and all(
             node.dtype in (self.dtype, BOOL) if node.op != "apply" else is_own(node.args[0]) or is_counted(node)
             for node in self.nodes if node.dtype and node.op != "where")
+
+    def are_better_as_own(self) -> bool:
+        """Is such a loop quicker with quotients by known numbers than a strip is with products in their place?"""
+        rounded = [node for node in self.nodes if self._is_rounded(node)]
+        quotients = sum(_product_for(node) is not None for node in rounded)
+        return not quotients or len(rounded) - quotients >= MANY_ROUNDED
 
     def are_short(self) -> bool:
         """Is what is computed for an element so little that a compiler soon has four vectors of it?"""
