@@ -21,6 +21,7 @@ from tinytrace.passes.cse import cse
 from tinytrace.passes.dce import dce
 from tinytrace.passes.substitution import Substitution
 from tinytrace.primitives.broadcasting import broadcast_in_dim_p
+from tinytrace.primitives.conversion import convert_element_type_p
 from tinytrace.primitives.elementwise import Elementwise
 from tinytrace.primitives.select import select_n_p
 from tinytrace.records import NamedTuple
@@ -59,7 +60,7 @@ def _pairs(jaxpr: Jaxpr) -> list[Pair]:
     if all(len(alike) < 2 for alike in calls.values()):
         return []
     makers: Makers = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
-    needed, places = _needed(jaxpr), {v: k for k, v in enumerate((*jaxpr.constvars, *jaxpr.invars, *makers))}
+    needed, places = needed_sides(jaxpr), {v: k for k, v in enumerate((*jaxpr.constvars, *jaxpr.invars, *makers))}
     found: list[Pair] = []
     melded: set[Var] = set()
     for alike in calls.values():
@@ -84,8 +85,13 @@ def _function(eqn: JaxprEqn) -> Hashable | None:
     return (kind.operation, *operands, result) if isinstance(kind, Scalar) and kind.operation.calls else None
 
 
-def _needed(jaxpr: Jaxpr) -> dict[Var, Sides]:
-    """Return of each variable which truth values have which side wherever an element of it is needed."""
+def needed_sides(jaxpr: Jaxpr) -> dict[Var, Sides]:
+    """Return of each variable which truth values have which side wherever an element of it is needed.
+
+    A truth value may choose as an integer, too, as that of a mapped `cond` does.
+    """
+    truths = {eqn.outvars[0]: eqn.invars[0] for eqn in jaxpr.eqns if eqn.primitive is convert_element_type_p
+              and isinstance(eqn.invars[0], Var) and eqn.invars[0].aval.dtype == BOOL}
     needed: dict[Var, Sides] = {v: frozenset() for v in jaxpr.outvars if isinstance(v, Var)}
     for eqn in reversed(jaxpr.eqns):
         read = [needed[v] for v in eqn.outvars if v in needed]
@@ -97,6 +103,7 @@ def _needed(jaxpr: Jaxpr) -> dict[Var, Sides]:
             same = by_elements and x.aval.shape == eqn.outvars[0].aval.shape
             sides = everywhere if same else frozenset(side for side in everywhere if not side[0].aval.shape)
             chooser = eqn.invars[0]
+            chooser = truths.get(chooser, chooser) if isinstance(chooser, Var) and len(eqn.invars) == 3 else chooser
             if eqn.primitive is select_n_p and k and isinstance(chooser, Var) and chooser.aval.dtype == BOOL:
                 sides |= {(chooser, k - 1)}
             needed[x] = needed[x] & sides if x in needed else sides

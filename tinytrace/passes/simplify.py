@@ -24,6 +24,7 @@ from tinytrace.passes.predictive_commoning import predictive_commoning
 from tinytrace.passes.product_layout import product_layout
 from tinytrace.passes.selection import select_from_sorts
 from tinytrace.passes.sorted_positions import read_positions
+from tinytrace.passes.unneeded_lanes import stop_unneeded_lanes
 
 Pass: TypeAlias = Callable[[ClosedJaxpr], ClosedJaxpr]
 Dropped: TypeAlias = dict[int, str]
@@ -32,7 +33,8 @@ Dropped: TypeAlias = dict[int, str]
 PASSES: tuple[Pass, ...] = (inline, fold, algebra, cse, write_counted_places, floors, ask_bits_by_masks, meld_calls,
                             select_from_sorts, look_members_up, read_positions, fold_rows_first, dce,
                             leave_vectors_out, product_layout, multiply_outer_products)
-OF_BODIES: tuple[Pass, ...] = (hoist_invariants, cse, predictive_commoning, loop_layout, cse, dce)
+OF_BODIES: tuple[Pass, ...] = (hoist_invariants, cse, stop_unneeded_lanes, predictive_commoning, loop_layout, cse,
+                              dce)
 """Those after them, where there are loops or branches, whose bodies are simple by then."""
 _REASONS: dict[Pass, str] = {
     inline: "a call: the equations inside stand for it", fold: "folded: computed while compiling",
@@ -49,18 +51,13 @@ def simplify(closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None] | No
     dropped = {} if dropped is None else dropped
     watch = watch or (lambda name, program: None)
     closed = _after_all(PASSES, closed, watch, dropped)
-    if not any(map(_has_bodies, closed.jaxpr.eqns)):
-        return closed
+    if not any(True for eqn in closed.jaxpr.eqns for _ in subjaxprs(eqn.params)):
+        return closed  # there are no programs inside
     eqns = [_with_simple_bodies(eqn, dropped) for eqn in closed.jaxpr.eqns]
     closed = ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
     watch("bodies", closed)
     # Loops whose bodies were different may be the same loop by now.
     return _after_all(OF_BODIES, closed, watch, dropped)
-
-
-def _has_bodies(eqn: JaxprEqn) -> bool:
-    """Are there programs inside an equation?"""
-    return any(True for _ in subjaxprs(eqn.params))
 
 
 def _after_all(passes: tuple[Pass, ...], closed: ClosedJaxpr, watch: Callable[[str, ClosedJaxpr], None],
