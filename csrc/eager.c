@@ -116,8 +116,9 @@ PyObject *set_numpy(PyObject *module, PyObject *args) {
         return NULL;
     if (import_numpy() < 0)
         return NULL;
-    ((void (*)(uintptr_t, uintptr_t, uintptr_t, uintptr_t))(uintptr_t)set_quicksorts)(
-        quicksort_of(NPY_UINT32), quicksort_of(NPY_UINT64), quicksort_of(NPY_INT64), quicksort_of(NPY_FLOAT64));
+    const uintptr_t quicksorts[] = {quicksort_of(NPY_UINT32), quicksort_of(NPY_UINT64), quicksort_of(NPY_INT32),
+                                    quicksort_of(NPY_INT64), quicksort_of(NPY_FLOAT32), quicksort_of(NPY_FLOAT64)};
+    ((void (*)(const uintptr_t *))(uintptr_t)set_quicksorts)(quicksorts);
     Py_XSETREF(as_ndarray, Py_NewRef(asarray));
     Py_XSETREF(quiet_context, Py_NewRef(quiet));
     Py_RETURN_NONE;

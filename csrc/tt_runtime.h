@@ -39,9 +39,10 @@ int32_t tt_lapack_set_found(int32_t yes);
    level at most (vectors.h); what was so before. */
 int32_t tt_set_vectors(int32_t level);
 
-/* sort.c: sorts unsigned integers of 32 and 64 bits, and signed ones and floats of 64, with these functions, where the
-   CPU has vectors for them; 0: none. */
-void tt_set_quicksorts(uintptr_t u32, uintptr_t u64, uintptr_t i64, uintptr_t f64);
+/* sort.c: sorts unsigned integers, signed ones, and floats, of 32 bits and then of 64, with these TT_QUICKSORTS functions,
+   where the CPU has vectors for them; 0: none. */
+enum { TT_QUICKSORTS = 6 };
+void tt_set_quicksorts(const uintptr_t *quicksorts);
 /* For tests: with vectors for choosing items, if the CPU has them, or not; what was so before. */
 int32_t tt_sort_set_wide(int32_t yes);
 /* For tests: with quicksorts for up to so many bytes of keys, for pieces of up to so many, which are merged, and for up to

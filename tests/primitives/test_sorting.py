@@ -36,7 +36,7 @@ def same_bits(got, want):
 @pytest.fixture
 def distributed():
     """A function after whose call everything is distributed by digits, until the test ends."""
-    yield lambda: lib.tt_set_quicksorts(0, 0, 0, 0)
+    yield lambda: lib.tt_set_quicksorts(ffi.new("uintptr_t[]", lib.TT_QUICKSORTS))
     set_quicksorts()
 
 
@@ -59,8 +59,9 @@ def set_quicksorts():
     _dispatch.set_numpy(np.asarray, numpy_calls._quiet_context, address)
 
 
-@pytest.mark.parametrize(("dtype", "n"), [*((np.float32, n) for n in LENGTHS), (np.float16, 3000), (np.float16, 70_000),
-                                      (BFLOAT16, 300), (np.int8, 100), (np.int8, 3000), (np.uint16, 70_000)])
+@pytest.mark.parametrize(("dtype", "n"), [*((np.float32, n) for n in LENGTHS), (np.int32, 300), (np.int32, 70_000),
+                                      (np.float16, 3000), (np.float16, 70_000), (BFLOAT16, 300), (np.int8, 100),
+                                      (np.int8, 3000), (np.uint16, 70_000)])
 def test_lines_are_sorted_alone_and_with_others(dtype, n):
     sort = jax.jit(lambda x, y: (jax.lax.sort(x), jax.lax.sort((y, x, y), num_keys=2)))
     y = elements(np.int8, (n,), "few", seed=1)
@@ -70,6 +71,15 @@ def test_lines_are_sorted_alone_and_with_others(dtype, n):
         assert same_bits(alone, sort_p.impl(x, dimension=0, is_stable=True, num_keys=1)[0]), kind
         for got, want in zip(others, sort_p.impl(y, x, y, dimension=0, is_stable=True, num_keys=2), strict=True):
             assert same_bits(got, want), kind
+
+
+@pytest.mark.parametrize("behind", [[], [1.0], [np.nan]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_zeros_of_both_signs_keep_their_order_wherever_they_end(dtype, behind):
+    x = np.random.default_rng(0).permutation(np.array([-2.0, 0.0, -0.0] * 50 + behind * 20)).astype(dtype)
+    with jax.enable_x64(True):
+        got = jax.jit(jax.lax.sort)(x)
+    assert same_bits(got, sort_p.impl(x, dimension=0, is_stable=True, num_keys=1)[0])
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((5, 37, 21), 1), ((70, 3), 0), ((3, 50), 1), ((40_000, 2), 0),
