@@ -36,7 +36,7 @@ def test_quotients_by_numbers_are_products_where_all_are_the_same():
 
     assert divides(lambda x: x / 3 + x) == [False]
     assert divides(lambda x: x / 1000) == [True, True]  # 0.0003874 becomes 3.6e-07, and 4e-07 as a product
-    assert divides(lambda x: ((x * x + x) * x) / 3) == [True, False]  # the first is for CPUs with float16 of their own
+    assert divides(lambda x: (((x * x + x) * x + 1) * x) / 3) == [True, False]  # CPUs with such floats divide
     for divisor in (3, 10, 0.1, 2.302734375, 1e-4):
         assert half_by_number(FLOAT16, float(np.float16(divisor)))[1] == np.float32(1) / np.float16(divisor)
     assert half_by_number(FLOAT16, 0.0) is half_by_number(FLOAT16, 1000.0) is None

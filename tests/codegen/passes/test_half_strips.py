@@ -243,7 +243,7 @@ def test_what_a_cpu_with_float16_computes_itself():
     def ways(function, *shapes):
         return text_of(function, *shapes).count("#ifdef __AVX512FP16__")
 
-    assert ways(lambda x, y: jnp.maximum(x * y + x, y) / 3, (1000,), (1000,)) == 1
+    assert ways(lambda x, y: jnp.maximum(x * y + x, y) / y, (1000,), (1000,)) == 1
     assert ways(lambda x, y: x * y[3], (1000,), (1000,)) == 1
     text = text_of(lambda x, y: (x * y + x) / y, (1000,), (1000,))
     assert "float" not in text[text.index("#ifdef __AVX512FP16__"):text.index("#else")].lower().replace("_float16", "")

@@ -32,9 +32,10 @@ SHORT = 40
 1.1 to 1.6. Of long functions `exp` takes 0.86 and `log` 0.95, and gcc 1.2 to 1.7: these are not."""
 MOST = 24
 """Values of a loop that are kept in strips."""
-MANY_ROUNDED = 2
+MANY_ROUNDED = 5
 """Sums and products beside a quotient by a known number, from which on a CPU with float16 of its own divides: with one
-`x / 3 + x` takes 0.33 of the time in strips, which multiply, with two `hard_swish` 1.4 (Emerald Rapids)."""
+such a loop takes 0.35 of the time in strips, which multiply, with two 0.5 to 0.7, with four 0.9, with five 1.1 (Emerald
+Rapids)."""
 MOST_REPEATED = 2
 """What stands between roundings is computed in every loop that needs it; so many times as much work is too much."""
 
