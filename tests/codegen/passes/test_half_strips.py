@@ -248,6 +248,7 @@ def test_what_a_cpu_with_float16_computes_itself():
     text = text_of(lambda x, y: (x * y + x) / y, (1000,), (1000,))
     assert "float" not in text[text.index("#ifdef __AVX512FP16__"):text.index("#else")].lower().replace("_float16", "")
     assert not ways(lambda x: jnp.tanh(x) + 1, (1000,))  # a function of floats
+    assert not ways(jnp.isfinite, (1000,))  # one whose results are truth values
     assert not ways(lambda x: (x * x).sum(), (1000,))  # floats are added
     assert not ways(lambda x: (x * 2, x.astype(np.float32)), (1000,))
     assert ways(lambda x: x + 1, (100,)) == 1  # too short for strips

@@ -214,7 +214,8 @@ class Phases:
             return False  # compilers make no vectors of float16 that integers become
         return all(is_counted(stmt.value) if isinstance(stmt, Combine) else stmt.value.dtype == BOOL
                    for stmt in others) and all(
-            node.dtype in (self.dtype, BOOL) if node.op != "apply" else is_own(node.args[0]) or is_counted(node)
+            node.dtype in (self.dtype, BOOL) if node.op != "apply" else is_own(node.args[0]) or (
+                node.dtype != BOOL and is_counted(node))
             for node in self.nodes if node.dtype and node.op != "where")
 
     def are_better_as_own(self) -> bool:
