@@ -40,6 +40,7 @@ enum {
     MOST_RANGES = 16, SAMPLED = 256, /* of keys, which are sorted side by side; items for each, to choose its bounds */
     IN_A_NETWORK = 2048, MERGED = 8192, /* bytes that networks sort in a quicksort of AVX-512; four such pieces */
     LOOKED_AT = 64,     /* items that tell how many digits there are */
+    BLOCK_OF_ZEROS = 64, /* elements that are asked together whether one is a zero */
     UNASKED = 4,        /* elements that are put at once where elements are counted */
     GATHERED = 1024, GATHERED_BEYOND = 16, /* items of which those of a range are put together at once; of a vector behind */
 };
@@ -91,22 +92,26 @@ static int64_t ranges_of(int64_t n) {
     return tt_inside_loop() || tt_threads() == 1 ? 1 : least(least(MOST_RANGES, tt_threads()), n / LEAST_PART);
 }
 
-/* -0 and 0 are equal and keep their order, but have been sorted as different keys. Zeros come at random, so there is no
-   branch for each: what stands behind them is overwritten, and put back. */
-static void restore_zeros(const void *in, void *out, int64_t n, int64_t sorted, struct order o) {
+/* -0 and 0 are equal and keep their order, but have been sorted as different keys, or without regard to their signs. In a
+   block with zeros there is no branch for each: what stands behind them is overwritten, and put back. */
+static void restore_zeros(const void *in, void *out, int64_t n, int64_t sorted, struct order o, int32_t were_keys) {
     int64_t first = 0, end = sorted;
     while (first < end) { /* the first that is not below -0 */
         int64_t middle = first + (end - first) / 2;
         if (bits_at(out, middle, o.bytes) > o.sign) first = middle + 1;
         else end = middle;
     }
-    if (first == sorted || bits_at(out, first, o.bytes) != o.sign) return;
+    if (first == sorted || (were_keys && bits_at(out, first, o.bytes) != o.sign)) return;
     for (end = first; end < sorted && !(bits_at(out, end, o.bytes) & ~o.sign);) end++;
     const uint64_t behind = end < n ? bits_at(out, end, o.bytes) : 0;
-    for (int64_t i = 0; i < n && first < n; i++) {
-        const uint64_t bits = bits_at(in, i, o.bytes);
-        put_bits(out, first, o.bytes, bits);
-        first += !(bits & ~o.sign);
+    for (int64_t i = 0; i < n && first < end; i += BLOCK_OF_ZEROS) {
+        const int64_t many = least(BLOCK_OF_ZEROS, n - i);
+        if (!has_zero(in, i, many, o)) continue;
+        for (int64_t k = i; k < i + many && first < n; k++) {
+            const uint64_t bits = bits_at(in, k, o.bytes);
+            put_bits(out, first, o.bytes, bits);
+            first += !(bits & ~o.sign);
+        }
     }
     if (end < n) put_bits(out, end, o.bytes, behind);
 }
@@ -239,7 +244,7 @@ static void sort_line(const void *in, void *out, int64_t n, struct order o, void
     if (sorted < (o.bytes == 1 ? 4 * FEW : 5 * MANY)) sort_widened(out, other, counts, sorted, o);
     else if (o.bytes == 2) uint16_t_sort_by_counting(out, sorted, counts, o);
     else uint8_t_sort_by_counting(out, sorted, counts, o);
-    if (o.kind & TT_FLOAT && !(o.kind & TT_ZEROS_BY_SIGN)) restore_zeros(in, out, n, sorted, o);
+    if (o.kind & TT_FLOAT && !(o.kind & TT_ZEROS_BY_SIGN)) restore_zeros(in, out, n, sorted, o, 1);
 }
 
 /* --- arrays: lines and tiles of them -------------------------------------------------------------------------------- */

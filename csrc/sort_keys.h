@@ -98,4 +98,13 @@ static inline void word_keys(const void *in, int64_t first, int64_t n, struct or
     }
 }
 
+/* Is one of n floats from place `first` on a zero? */
+static inline int32_t has_zero(const void *in, int64_t first, int64_t n, struct order o) {
+    switch (o.bytes) {
+    case 2: return u16_has_zero((const uint16_t *)in + first, n, (uint16_t)o.sign);
+    case 4: return u32_has_zero((const uint32_t *)in + first, n, (uint32_t)o.sign);
+    default: return u64_has_zero((const uint64_t *)in + first, n, o.sign);
+    }
+}
+
 #endif
