@@ -29,6 +29,7 @@ from tinytrace.codegen.ir.statements import For, are_same, expressions, nested
 from tinytrace.codegen.ir.verifier import accesses
 from tinytrace.codegen.passes import (
     complex_dots,
+    crosswise_sums,
     flat_rows,
     half_strips,
     kept_vectors,
@@ -75,6 +76,7 @@ def small(monkeypatch):
         (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "CHUNKS", 4), (scatter, "USES", 1),
         (scatter, "USES_OF_EXTREMES", 1), (woven_rows, "FEWEST", 4), (woven_rows, "LONGEST", 8),
         (flat_rows, "FEWEST", 4), (flat_rows, "ROWS", 8),
+        (crosswise_sums, "ROWS", 8), (crosswise_sums, "SHORT_IN_MEMORY", range(8, 16)),
         (inner_simd, "BLOCK", 16), (column_folds, "GROUP_ROWS", 8), (loop_fission, "LONG_CHAIN", 6),
         (kinds, "SMALL_PRODUCT", 64), (kinds, "SMALL_IN_BATCH", 8), (gemm, "LEAST_GATHERED", 64),
         (panels, "PANEL", 96), (panels, "FEWEST", 4), (panels, "MOST", 8),
@@ -118,6 +120,7 @@ PROGRAMS = {name: (function, *map(shrunk, args)) for name, (function, *args) in 
     "a quotient": (lambda x: jnp.repeat(x, 2), f32(9)),
     "across rows": (lambda x: x.T, f32(64, 128)),
     "sums of rows": (lambda x: x.sum(1), f32(18, 32)),
+    "sums of short rows": (lambda x: jnp.abs(x).sum(1) + (x * x).sum(1), f32(21, 12)),
     "a loop of rows": (lambda x: jax.lax.map(lambda row: jnp.cumsum(jnp.sin(row)) / row[0], x), f32(5, 40)),
     "a short axis": (lambda x: jnp.exp(x[:, None] * jnp.arange(3.0)), f32(100)),
     "rows of features": (lambda x: jnp.stack([x, jnp.sin(x), jnp.cos(x), jnp.exp(x), x * x], -1), f32(100)),

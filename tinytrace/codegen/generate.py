@@ -71,9 +71,8 @@ def generate(closed: ClosedJaxpr, exact: bool = False, watch: Callable[[str, Ker
         hidden = unit.hidden_inputs()
         unit_in_c = emit(kernels, [*arrays, *hidden], outputs, memory, unit.fuses)
         avals = [v.aval for v in inputs] + [ShapedArray(b.shape, b.dtype) for b in hidden]
-        results = tuple(v.aval for v in jaxpr.outvars)
-        source = CSource(unit_in_c.text, "tt_entry", tuple(avals), results, memory.nbytes, quick, unit_in_c.parts,
-                         len(unit_in_c.preamble), unit_in_c.names)
+        source = CSource(unit_in_c.text, "tt_entry", tuple(avals), tuple(v.aval for v in jaxpr.outvars), memory.nbytes,
+                         quick, unit_in_c.parts, len(unit_in_c.preamble), unit_in_c.names)
         constants = tuple(value for _, value in unit.constants.values())
         seconds = ("plan", planned_at - begun), ("emit", time.perf_counter() - planned_at)
         return Generated(kernels, source, constants, tuple(unit.callbacks), unit_in_c,

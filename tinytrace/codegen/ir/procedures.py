@@ -68,6 +68,41 @@ def picked(bits: int, stride: int, count: int) -> Procedure:
 
 
 @functools.cache
+def add_rows(rows: int, length: int, distance: int) -> Procedure:
+    """Return the sums, to the place `to`, of so many rows of floats, which begin a distance apart at the place `x`."""
+
+    def add(places: dict[str, np.ndarray[Any, Any]]) -> None:
+        places["to"][:rows] = _row_sums(_rows(places["x"], rows, length, distance))
+
+    call = call_named("tt_add_rows_f32", place("to"), place("x"), distance, rows, length)
+    return Procedure("add rows", (call,), add)
+
+
+@functools.cache
+def dot_rows(rows: int, length: int, x_distance: int, y_distance: int) -> Procedure:
+    """Return the sums, to the place `to`, of the products of rows of floats at the places `x` and `y`."""
+
+    def dot(places: dict[str, np.ndarray[Any, Any]]) -> None:
+        x, y = _rows(places["x"], rows, length, x_distance), _rows(places["y"], rows, length, y_distance)
+        places["to"][:rows] = _row_sums(x * y)
+
+    call = call_named("tt_dot_rows_f32", place("to"), place("x"), x_distance, place("y"), y_distance, rows, length)
+    return Procedure("dot rows", (call,), dot)
+
+
+def _rows(x: np.ndarray[Any, Any], rows: int, length: int, distance: int) -> np.ndarray[Any, Any]:
+    i, j = np.mgrid[:rows, :length]
+    rows_of_x: np.ndarray[Any, Any] = x[i * distance + j]
+    return rows_of_x
+
+
+def _row_sums(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the sums of rows, added up from 0 in their order, as kernels add."""
+    sums: np.ndarray[Any, Any] = np.add.accumulate(x, 1)[:, -1] + x.dtype.type(0)
+    return sums
+
+
+@functools.cache
 def widen_halves(count: int, dtype: DType) -> Procedure:
     """Return the conversion of `count` two-byte floats at the place `from` to floats in the strip `to`."""
     call = call_named(f"tt_widen_{short_name(dtype)}", place("to"), place("from"), count)

@@ -21,11 +21,8 @@ from collections.abc import Iterator, Sequence
 from tinytrace.codegen.ir.arithmetic import floordiv, linear, mod, rebuild, stride_along
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, axis, load, number, rewrite, walk
-from tinytrace.codegen.ir.procedures import round_halves
 from tinytrace.codegen.ir.programs import map_bodies
 from tinytrace.codegen.ir.statements import (
-    Buffer,
-    Call,
     Combine,
     Declare,
     For,
@@ -37,7 +34,8 @@ from tinytrace.codegen.ir.statements import (
     with_body,
     written,
 )
-from tinytrace.codegen.passes.strips import fresh_name, from_zero, in_strips, map_loops, without_variables
+from tinytrace.codegen.passes.row_strips import RowStrip, roundings
+from tinytrace.codegen.passes.strips import from_zero, in_strips, map_loops, without_variables
 from tinytrace.core.dtypes import is_half
 
 FEWEST, ROWS = 64, 96
@@ -124,56 +122,15 @@ class _Rows:
         return True
 
 
-class _Strip:
+class _Strip(RowStrip):
     """The loops over a strip of rows: over all of its elements, or over its rows."""
 
     def __init__(self, body: Sequence[Stmt], lane: Node, size: int, length: int, taken: set[str]) -> None:
-        self.body = body
-        self.lane = lane
-        self.size = size
+        super().__init__(body, lane, size, taken)
         self.length = length
-        self.taken = taken
         self.element = axis(f"{lane.args[0]}_element", size * length)
-        self.begins: dict[Node, Node] = {}
-        """What the variables are at first into which a row is folded."""
-        self.known: dict[Node, Node] = {}
-        """Where the variables of each row are kept."""
         self.spread: dict[tuple[Node, Node], Node] = {}
         """Where what a row has once stands beside its elements, and what all rows have."""
-
-    def statements(self) -> Iterator[Stmt]:
-        """Yield the loops, each behind the rows that it fills."""
-        once: list[Declare | Store] = []
-        for k, stmt in enumerate(self.body):
-            if isinstance(stmt, Declare) and not stmt.fixed:
-                self.begins[stmt.local] = stmt.value
-            elif isinstance(stmt, For):
-                yield from self._of_each_row(once, self.body[k:])
-                once = []
-                yield from self._of_elements(stmt)
-            elif isinstance(stmt, (Declare, Store)):
-                once.append(stmt)
-        yield from self._of_each_row(once, [])
-
-    def _of_each_row(self, body: Sequence[Declare | Store], later: Sequence[Stmt]) -> Iterator[Stmt]:
-        """Yield a loop that computes what a row has once, and keeps what is read `later`."""
-        read = set(walk(root for stmt in nested(later) for root in expressions(stmt)))
-        inside: list[Stmt] = []
-        variables: dict[Node, Node] = {}
-        for stmt in body:
-            value, = rewrite([stmt.value], {**self.known, **variables}, rebuild)
-            if isinstance(stmt, Store):
-                inside.append(Store(stmt.place, value, stmt.eqns))
-                continue
-            variables[stmt.local] = value
-            if stmt.local in read:
-                row = self._row(stmt.local, f"{stmt.local.args[0]}_rows", self.size)
-                yield Row(row)
-                inside.append(Store((row, self.lane), value))
-                self.known[stmt.local] = load(row, self.lane, row.dtype)
-        if inside:
-            yield For(self.lane, number(0), number(self.size), inside, True, True)
-            yield from _roundings(inside)
 
     def _of_elements(self, loop: For) -> Iterator[Stmt]:
         """Yield a loop over all elements of the rows, which are folded then."""
@@ -202,7 +159,7 @@ class _Strip:
             ends.append(Store((row, self.lane), stmt.place))
             self.known[stmt.place] = load(row, self.lane, row.dtype)
         yield For(self.element, number(0), number(self.size * self.length), inside, True, True)
-        yield from _roundings(inside)
+        yield from roundings(inside)
         if folds:
             row_by_row = For(loop.axis, number(0), number(self.length), folds, True)
             yield For(self.lane, number(0), number(self.size), [*begins, row_by_row, *ends], independent=True)
@@ -220,11 +177,11 @@ class _Strip:
                     kept = Store((row, self.lane), node)
                     yield Row(row)
                     yield For(self.lane, number(0), number(self.size), [kept], True, True)
-                    yield from _roundings([kept])
+                    yield from roundings([kept])
                     copied = Store((spread, place), load(row, self.lane, row.dtype))
                 copy = For(column, number(0), number(self.length), [copied], True, True)
                 yield For(self.lane, number(0), number(self.size), [copy], independent=True)
-                yield from _roundings([copied])
+                yield from roundings([copied])
                 self.spread[node, column] = load(spread, self.element, spread.dtype)
 
     def _of_one_axis(self, value: Node, column: Node) -> list[Node]:
@@ -246,15 +203,3 @@ class _Strip:
         length = number(self.length)
         axes = {self.lane: floordiv(self.element, length), column: mod(self.element, length)}
         return rewrite([value], {**axes, **spread}, rebuild)[0]
-
-    def _row(self, node: Node, wish: str, size: int) -> Buffer:
-        assert node.dtype is not None
-        return Buffer(fresh_name(wish, self.taken), (size,), node.dtype, "row", wide=is_half(node.dtype))
-
-
-def _roundings(stored: Sequence[Stmt]) -> Iterator[Stmt]:
-    """Yield what rounds the wide rows in which results were stored: a store leaves that to a call."""
-    for stmt in stored:
-        if isinstance(stmt, Store) and isinstance(stmt.place, tuple) and stmt.place[0].wide and stmt.value.op != "load":
-            row = stmt.place[0]
-            yield Call(round_halves(row.size, row.dtype), {"strip": (row, number(0))}, ("strip",))
