@@ -172,8 +172,8 @@ static int32_t compresses_slowly(void) {
    AVX2's for many long items. Zen 4 uses them for what networks sort, and merges that. AVX2's sorts keys of four bytes in
    0.8 to 0.95 of the time of values that are no keys. */
 void tt_set_quicksorts(const uintptr_t *quicksorts) {
-    quicksort_function functions[TT_QUICKSORTS];
-    for (int32_t k = 0; k < TT_QUICKSORTS; k++) functions[k] = (quicksort_function)quicksorts[k];
+    quicksort_function functions[6];
+    for (int32_t k = 0; k < 6; k++) functions[k] = (quicksort_function)quicksorts[k];
 #if defined(__x86_64__)
     __builtin_cpu_init();
     int32_t is_wide = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
