@@ -172,8 +172,6 @@ static int32_t compresses_slowly(void) {
    AVX2's for many long items. Zen 4 uses them for what networks sort, and merges that. AVX2's sorts keys of four bytes in
    0.8 to 0.95 of the time of values that are no keys. */
 void tt_set_quicksorts(const uintptr_t *quicksorts) {
-    quicksort_function functions[6];
-    for (int32_t k = 0; k < 6; k++) functions[k] = (quicksort_function)quicksorts[k];
 #if defined(__x86_64__)
     __builtin_cpu_init();
     int32_t is_wide = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
@@ -184,12 +182,13 @@ void tt_set_quicksorts(const uintptr_t *quicksorts) {
     u64_most_quick = is_slow ? IN_A_NETWORK / 8 : is_wide ? INT64_MAX : is_narrow ? MANY : 0;
     u32_most_merged = is_slow ? MERGED / 4 : 0, u64_most_merged = is_slow ? MERGED / 8 : 0;
     u32_most_whole = u32_most_quick, u64_most_whole = is_slow ? u64_most_quick : u32_most_quick;
-    u32_signed_quicksort = is_fast ? functions[2] : NULL, u32_float_quicksort = is_fast ? functions[4] : NULL;
-    u64_signed_quicksort = is_fast || is_narrow ? functions[3] : NULL;
-    u64_float_quicksort = is_fast || is_narrow ? functions[5] : NULL;
-    prefers_signed = is_narrow && functions[3];
+    u32_signed_quicksort = is_fast ? (quicksort_function)quicksorts[2] : NULL;
+    u32_float_quicksort = is_fast ? (quicksort_function)quicksorts[4] : NULL;
+    u64_signed_quicksort = is_fast || is_narrow ? (quicksort_function)quicksorts[3] : NULL;
+    u64_float_quicksort = is_fast || is_narrow ? (quicksort_function)quicksorts[5] : NULL;
+    prefers_signed = is_narrow && quicksorts[3];
 #endif
-    u32_quicksort = functions[0], u64_quicksort = functions[1];
+    u32_quicksort = (quicksort_function)quicksorts[0], u64_quicksort = (quicksort_function)quicksorts[1];
 }
 
 int32_t tt_sort_set_wide(int32_t yes) {

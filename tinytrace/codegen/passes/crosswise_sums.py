@@ -34,11 +34,9 @@ from tinytrace.codegen.ir.statements import (
     Store,
     expressions,
     nested,
-    with_body,
-    written,
 )
-from tinytrace.codegen.passes.row_strips import RowStrip
-from tinytrace.codegen.passes.strips import fresh_name, from_zero, map_loops, without_variables
+from tinytrace.codegen.passes.row_strips import RowStrip, rows_of
+from tinytrace.codegen.passes.strips import fresh_name, from_zero, map_loops
 from tinytrace.core.dtypes import FLOAT32, is_complex, is_half
 
 FEWEST = 8
@@ -66,8 +64,8 @@ def _crosswise(loop: For, taken: set[str]) -> list[Stmt]:
     whole = from_zero(loop)
     if whole is None or not whole.independent or whole.simd or int(whole.axis.args[1]) < FEWEST:
         return []
-    body = _rows_of(whole)
-    if not body:
+    body = rows_of(whole)
+    if not _are_sums(body, whole.axis) or not _are_plain(body):
         return []
     strips, left = divmod(int(whole.axis.args[1]), ROWS)
     name = str(whole.axis.args[0])
@@ -85,42 +83,23 @@ def _crosswise(loop: For, taken: set[str]) -> list[Stmt]:
     return [*result, *rows(left, strips * ROWS, [])] if left else result
 
 
-def _rows_of(loop: For) -> list[Stmt]:
-    """Return the body of a loop over rows, without variables inside of its loops; nothing if it does something else."""
-    body: list[Stmt] = []
-    for stmt in loop.body:
-        if isinstance(stmt, For):
-            row = from_zero(stmt)
-            plain = without_variables(row.body) if row is not None and row.simd else []
-            if row is None or not plain:
-                return []
-            body.append(with_body(row, plain))
-        elif isinstance(stmt, (Declare, Store)) and not (isinstance(stmt, Store) and isinstance(stmt.place, Node)):
-            body.append(stmt)
-        else:
-            return []
-    return body if _are_sums(body, loop.axis) and _are_plain(body) else []
-
-
 def _are_sums(body: Sequence[Stmt], lane: Node) -> bool:
-    """Is all that the loops fold sums of floats from 0, of short rows, each in one loop?"""
+    """Is all that the loops fold sums of floats from 0, of short rows?"""
     begun = {stmt.local: stmt.value for stmt in body if isinstance(stmt, Declare) and not stmt.fixed}
     folds = [(stmt, row.axis) for row in body if isinstance(row, For) for stmt in row.body if isinstance(stmt, Combine)]
     are_stored = any(isinstance(stmt, Store) for row in body if isinstance(row, For) for stmt in row.body)
     in_memory = SHORT_AND_STORED if are_stored else SHORT_IN_MEMORY
-    return bool(folds) and sorted(map(id, begun)) == sorted(id(fold.place) for fold, _ in folds) and all(
+    return bool(folds) and all(
         fold.op == "sum" and fold.value.dtype == FLOAT32 and begun[fold.place] == literal(0, FLOAT32)  # type: ignore[index]
         and int(j.args[1]) in (in_memory if _in_memory(fold.value, lane, j) else SHORT) for fold, j in folds)
 
 
 def _are_plain(body: Sequence[Stmt]) -> bool:
-    """Does nothing read what the loop changes, and is everything kept as it is computed?"""
-    stored = {place[0].name for stmt in nested(body) for place in written(stmt) if not isinstance(place, Node)}
+    """Is everything kept as it is computed: no two-byte floats, and no variables that are complex or places?"""
     nodes = walk(root for stmt in nested(body) for root in expressions(stmt))
     kept = [stmt.local for stmt in body if isinstance(stmt, Declare)]
     return all(node.dtype is not None and not is_complex(node.dtype) for node in kept) and not any(
-        (node.op == "load" and node.args[0].name in stored) or (node.dtype is not None and is_half(node.dtype))
-        for node in nodes)
+        node.dtype is not None and is_half(node.dtype) for node in nodes)
 
 
 Lying = tuple[Buffer, Node, int]

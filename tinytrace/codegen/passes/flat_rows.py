@@ -31,11 +31,9 @@ from tinytrace.codegen.ir.statements import (
     Store,
     expressions,
     nested,
-    with_body,
-    written,
 )
-from tinytrace.codegen.passes.row_strips import RowStrip, roundings
-from tinytrace.codegen.passes.strips import from_zero, in_strips, map_loops, without_variables
+from tinytrace.codegen.passes.row_strips import RowStrip, roundings, rows_of
+from tinytrace.codegen.passes.strips import from_zero, in_strips, map_loops
 from tinytrace.core.dtypes import is_half
 
 FEWEST, ROWS = 64, 96
@@ -63,7 +61,7 @@ def _flat(loop: For, taken: set[str]) -> list[Stmt]:
 
 
 class _Rows:
-    """The body of a loop over rows, without variables inside of its loops, and the length of a row."""
+    """The body of a loop over rows, and the length of a row."""
 
     def __init__(self, body: list[Stmt], length: int) -> None:
         self.body = body
@@ -72,26 +70,8 @@ class _Rows:
     @staticmethod
     def of(loop: For) -> _Rows | None:
         """Return the rows of a loop; None if it does something else, or converts nothing."""
-        body: list[Stmt] = []
-        inner: list[For] = []
-        for stmt in loop.body:
-            if isinstance(stmt, For):
-                row = from_zero(stmt)
-                plain = without_variables(row.body) if row is not None else []
-                if row is None or not plain or not row.simd:
-                    return None
-                inner.append(with_body(row, plain))
-                body.append(inner[-1])
-            elif isinstance(stmt, (Declare, Store)) and not (isinstance(stmt, Store) and isinstance(stmt.place, Node)):
-                body.append(stmt)
-            else:
-                return None
-        stmts = [stmt for row in inner for stmt in row.body]
-        begun = {stmt.local for stmt in body if isinstance(stmt, Declare) and not stmt.fixed}
-        folded = [stmt.place for stmt in stmts if isinstance(stmt, Combine)]
-        if not begun.issuperset(folded) or len(set(folded)) < len(folded) or any(
-                isinstance(stmt.place, Node) for stmt in stmts if isinstance(stmt, Store)):
-            return None  # what is folded further than a row, or in two loops
+        body = rows_of(loop)
+        inner = [stmt for stmt in body if isinstance(stmt, For)]
         lengths = {int(row.axis.args[1]) for row in inner}
         if len(lengths) != 1 or (length := lengths.pop()) not in SHORT:
             return None
@@ -105,10 +85,8 @@ class _Rows:
         return folds and any(node.dtype is not None and is_half(node.dtype) for node in nodes)
 
     def _are_whole(self, inner: Sequence[For], lane: Node) -> bool:
-        """Do rows lie one behind the other, and does nothing read what the loop changes, or ask where it is?"""
-        stored = {place[0].name for stmt in nested(self.body) for place in written(stmt) if not isinstance(place, Node)}
-        nodes = walk(root for stmt in nested(self.body) for root in expressions(stmt))
-        if any(node.op == "where" or (node.op == "load" and node.args[0].name in stored) for node in nodes):
+        """Do rows lie one behind the other, and does nothing ask where it is?"""
+        if any(node.op == "where" for node in walk(root for stmt in nested(self.body) for root in expressions(stmt))):
             return False
         for row in inner:
             places = [stmt.place[1] for stmt in row.body if isinstance(stmt, Store) and isinstance(stmt.place, tuple)]

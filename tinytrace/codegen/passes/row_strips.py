@@ -14,16 +14,57 @@ from collections.abc import Iterator, Sequence
 from tinytrace.codegen.ir.arithmetic import rebuild
 from tinytrace.codegen.ir.nodes import Node, load, number, rewrite, walk
 from tinytrace.codegen.ir.procedures import round_halves
-from tinytrace.codegen.ir.statements import Buffer, Call, Declare, For, Row, Stmt, Store, expressions, nested
-from tinytrace.codegen.passes.strips import fresh_name
+from tinytrace.codegen.ir.statements import (
+    Buffer,
+    Call,
+    Combine,
+    Declare,
+    For,
+    Row,
+    Stmt,
+    Store,
+    expressions,
+    nested,
+    with_body,
+)
+from tinytrace.codegen.passes.strips import fresh_name, from_zero, without_variables
 from tinytrace.core.dtypes import is_half
+
+
+def rows_of(loop: For) -> list[Stmt]:
+    """Return the body of a loop over rows as `RowStrip` takes it; nothing if it is no such loop.
+
+    Loops over the elements of a row have no variables of their own; what is not fixed is folded in one of them; and
+    nothing reads what the loop stores, for a strip stores rows before others are read.
+    """
+    body: list[Stmt] = []
+    for stmt in loop.body:
+        if isinstance(stmt, For):
+            row = from_zero(stmt)
+            plain = without_variables(row.body) if row is not None and row.simd else []
+            if row is None or not plain:
+                return []
+            body.append(with_body(row, plain))
+        elif isinstance(stmt, (Declare, Store)):
+            body.append(stmt)
+        else:
+            return []
+    folded = [stmt.place for row in body if isinstance(row, For) for stmt in row.body if isinstance(stmt, Combine)]
+    begun = {stmt.local for stmt in body if isinstance(stmt, Declare) and not stmt.fixed}
+    if len(folded) != len(begun) or set(folded) != begun:
+        return []
+    places = [stmt.place for stmt in nested(body) if isinstance(stmt, Store)]
+    stored = {place[0].name for place in places if isinstance(place, tuple)}
+    nodes = walk(root for stmt in nested(body) for root in expressions(stmt))
+    return body if all(isinstance(place, tuple) for place in places) and not any(
+        node.op == "load" and node.args[0].name in stored for node in nodes) else []
 
 
 class RowStrip(ABC):
     """The loops over a strip of rows.
 
     Args:
-      body: declarations, stores to arrays, and loops over the elements of a row, of stores and folds alone.
+      body: that of a loop over rows (`rows_of`).
       lane: the variable of the loop over the rows of the strip.
       size: how many there are.
       taken: the names of arrays on the stack.
