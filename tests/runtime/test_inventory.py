@@ -31,6 +31,7 @@ def chain(x, n):
 
 def fill() -> Inventory:
     """Entries of every kind: the usual, exact, in a hurry."""
+    jax.clear_caches()  # what another test has compiled would not come into this one's store
     x = jnp.asarray(np.linspace(-1, 1, 64, dtype=np.float32))
     for is_exact in (False, True):
         with exact(is_exact):
@@ -67,10 +68,24 @@ def test_to_find_an_entry_no_other_shard_is_looked_at(monkeypatch):
     inventory = fill()
     listed, names = [], Folder.names
     monkeypatch.setattr(Folder, "names", lambda self: [listed.append(self), *names(self)][1:])
+    assert len(inventory) == 4
     for digest in list(inventory):
         listed.clear()
         assert inventory[digest[:20]].digest == digest
         assert len(listed) == 2  # the shards, and one of them
+
+
+def test_what_was_made_of_another_text_is_opened_once(monkeypatch):
+    """To ask what n programs will cost would take n * n steps."""
+    inventory = fill()
+    wanted = next(inventory.entries()).key.source
+    opened, read = [], Folder.read
+    monkeypatch.setattr("tinytrace.runtime.inventory._sources", {})
+    monkeypatch.setattr(Folder, "read", lambda self, *args: [opened.append(self), read(self, *args)][1])
+    for count in (4, 1):
+        opened.clear()
+        assert [entry.key.source for entry in inventory.entries(wanted)] == [wanted]
+        assert len(opened) == count
 
 
 def test_the_recorded_commands_by_hand(tmp_path):
