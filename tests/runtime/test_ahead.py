@@ -53,7 +53,7 @@ def test_the_compiler_starts_before_there_is_a_text(started, monkeypatch):
         return generate(*args, **kwargs)
     monkeypatch.setattr(codegen.generate, "generate", noted)
     assert first_call(1.5) == 3.0
-    assert started == ["cc1", "C", "ld", "as"]
+    assert started == ["cc1", "C", "as", "ld"]
 
 
 def test_it_does_not_where_programs_are_found_on_disk(started):
@@ -106,7 +106,7 @@ def test_another_form_of_the_compiler_than_was_thought_of(started):
         ahead.start()
         found = ladder.find(source._replace(text=source.text + " ", quick=True), ahead=ahead.given)
     assert found.origin == "compiler"
-    assert started == ["cc1", "ld", "cc1", "as"]
+    assert started == ["cc1", "cc1", "as", "ld"]
 
 
 def test_it_has_the_text_before_the_disk_is_looked_at(monkeypatch):
@@ -162,7 +162,7 @@ def test_a_linker_that_was_started_before_makes_the_same_library(found, tmp_path
         (tmp_path / "kernel.so").unlink()
     assert libraries[0] == libraries[1]
     assert commands[0] == commands[1]
-    assert started == ["ld", "cc1", "as", "cc1", "as", "ld"]
+    assert started == ["cc1", "as", "ld", "cc1", "as", "ld"]
     assert [path.name for path in tmp_path.iterdir() if path.name != "store"] == ["kernel.c"]
 
 
@@ -174,12 +174,12 @@ def test_a_linker_that_wants_no_list_of_versions_links_when_there_are_objects(fo
     compiler_ = found._replace(stages=(*others, (str(linker), *options)))
     compiler_.compile(str(tmp_path))
     assert (tmp_path / "kernel.so").exists()
-    assert started == ["linker", "cc1", "as", "linker"]
+    assert started == ["cc1", "as", "linker", "linker"]
 
 
 def test_a_linker_that_was_started_for_nothing_ends(found, tmp_path, started):
     (tmp_path / "kernel.c").write_text("no C")
     with pytest.raises(CompileError):
         found.compile(str(tmp_path))
-    assert started == ["ld", "cc1", "as", "gcc"]
+    assert started == ["cc1", "as", "ld", "gcc"]
     assert not process._waiting

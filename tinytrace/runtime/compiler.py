@@ -124,7 +124,11 @@ class Compiler(NamedTuple):
             linked = (*objects, *math.objects)
             linking = Pipeline("", ((*linker, "-o", LIBRARY, *linked),))
             with closing(_Linker(folder, linking.commands[0], files)) as waiting:
-                if not _run_to_end(folder, running, files, pulse, ahead if is_met else None):
+                def beside() -> None:
+                    waiting.get_ready()
+                    pulse()
+
+                if not _run_to_end(folder, running, files, beside, ahead if is_met else None):
                     return ()
                 math.keep()
                 if _needs_support(os.path.join(folder, code) for code in linked):
@@ -194,7 +198,12 @@ class _Linker:
     def __init__(self, folder: str, argv: tuple[str, ...], files: tuple[str, ...]) -> None:
         self._library, self._script = os.path.join(folder, LIBRARY), os.path.join(folder, _VERSIONS)
         self._ahead = Ahead((argv[0], "--version-script", _PIPE, *_placed(folder, argv[1:], files)))
-        if os.path.exists(_PIPE) and _has_two_cores():
+        self._is_to_start = os.path.exists(_PIPE) and _has_two_cores()
+
+    def get_ready(self) -> None:
+        """Start it, if it has not been started: not before the compiler, which works longer and so is first in line."""
+        if self._is_to_start:
+            self._is_to_start = False
             with suppress(OSError, ValueError):  # who links when there are objects tells of it
                 self._ahead.start()
 

@@ -7,6 +7,7 @@ subprocess it saves its import and a millisecond per process, which counts for c
 from __future__ import annotations
 
 import fcntl
+import operator
 import os
 import select
 import signal
@@ -82,9 +83,7 @@ def run_together(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str = os.d
         with unforkable:
             reader, writer = map(_above_standard, os.pipe())
             try:
-                for commands in pipelines:
-                    _start(commands, stdin, writer, environment, pids, ahead)
-                    ahead = None
+                _start(pipelines, stdin, writer, environment, pids, ahead)
             finally:
                 os.close(writer)
         output, stopped = _read_to_end(reader, pids, watch)
@@ -200,23 +199,30 @@ def _environment(variables: Mapping[str, str] | None = None) -> Mapping[str, str
     return {**os.environ, "LC_ALL": "C", **(variables or {})}
 
 
-def _start(commands: Sequence[Sequence[str]], stdin: str, printed: int, environment: Mapping[str, str],
+def _start(pipelines: Sequence[Sequence[Sequence[str]]], stdin: str, printed: int, environment: Mapping[str, str],
            pids: list[int], ahead: Ahead | None) -> None:
-    if ahead is not None:
-        source, commands = ahead.given(stdin, pids), commands[1:]
-        if not commands:
-            os.close(source)
-    else:
-        source = _above_standard(os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
-    for number, argv in enumerate(commands, 1):
-        next_source, sink = map(_above_standard, os.pipe()) if number < len(commands) else (-1, printed)
-        try:
+    """Start all commands, those first that read the file.
+
+    What starts while every core is at work waits for its turn, and so does who starts it: those that have work to do
+    start at once, side by side, and those that wait for their output after them.
+    """
+    commands: list[tuple[int, Sequence[str], int, int]] = []
+    with ExitStack() as ends:
+        for pipeline in pipelines:
+            if ahead is not None:
+                source, pipeline, ahead = ahead.given(stdin, pids), pipeline[1:], None
+            else:
+                source = _above_standard(os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
+            ends.callback(os.close, source)
+            for readers, argv in zip(reversed(range(len(pipeline))), pipeline, strict=True):
+                next_source, sink = map(_above_standard, os.pipe()) if readers else (-1, printed)
+                if readers:
+                    ends.callback(os.close, next_source)
+                    ends.callback(os.close, sink)
+                commands.append((readers, argv, source, sink))
+                source = next_source
+        for _, argv, source, sink in sorted(commands, key=operator.itemgetter(0), reverse=True):
             pids.append(_spawned(argv, environment, (source, sink, printed)))
-        finally:
-            os.close(source)
-            if sink != printed:
-                os.close(sink)
-            source = next_source
 
 
 def _spawned(argv: Sequence[str], environment: Mapping[str, str], streams: tuple[int, int, int]) -> int:

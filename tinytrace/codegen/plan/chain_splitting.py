@@ -29,7 +29,7 @@ def ends_of_chains(eqns: Sequence[JaxprEqn], operations: Sequence[int], steps: S
       operations: for each equation, how many it adds to a chain; 0 if it is no link of one.
       steps: what each equation costs by itself, `cost`: what each value costs when it is written out.
     """
-    ends = _ends(eqns, operations, cost, dear, frozenset())
+    ends = _ends(eqns, operations, cost, dear, frozenset()) if sum(operations) >= LONGEST else {}
     pieces = equal_pieces(eqns, operations, steps) if ends else frozenset()
     return _ends(eqns, operations, cost, dear, pieces) if pieces else ends
 
