@@ -288,7 +288,7 @@ class Routine(NamedTuple):
     """Call hand-written functions, of csrc/math or of the host, on whole contiguous buffers, one after the other.
 
     In `calls` the places in0, in1, ... and out0, ... are pointers to the operands and results; the place scratch is a
-    workspace of `scratch` bytes, if there is one. Where there is a `batch`, these are the leading dimensions of all
+    workspace of `scratch` uint32, if there is one. Where there is a `batch`, these are the leading dimensions of all
     operands and results: the calls are for what is left of them, once for each index, in any order, and take `flops`.
     So are those for `pieces` of the first result, in which the place piece says where that piece begins.
     """

@@ -130,7 +130,7 @@ class Sort(OnParts):
             return Routine((call,), has_status=True)
         calls = find_order(in_avals[:num_keys], lines, place("scratch"))
         calls += [take(k, aval, lines, place("scratch")) for k, aval in enumerate(in_avals)]
-        return Routine(tuple(calls), 4 * math.prod(shape), has_status=True, separate=len(in_avals),
+        return Routine(tuple(calls), math.prod(shape), has_status=True, separate=len(in_avals),
                        alone=sorted_by(in_avals, num_keys, lines, place("scratch")))
 
 

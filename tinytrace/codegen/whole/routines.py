@@ -29,7 +29,7 @@ def routine(scope: Scope, eqn: JaxprEqn, kind: Routine) -> list[Kernel]:
     declared, places, outs = _places(scope, eqn)
     axes = domain_axes(kind.batch)
     if kind.scratch is not None:
-        scratch = Buffer(scope.unit.names.fresh("scratch"), (max(kind.scratch, 1),), np.dtype(np.uint8), "workspace")
+        scratch = Buffer(scope.unit.names.fresh("scratch"), (max(kind.scratch, 1),), np.dtype(np.uint32), "workspace")
         places["scratch"] = scratch, number(0)
         outs = (*outs, "scratch")
     meaning = _meaning(eqn, eqn.primitive.in_numpy(eqn.params), len(axes))
