@@ -29,7 +29,7 @@ from tinytrace.codegen.ir.statements import For, are_same, expressions, nested
 from tinytrace.codegen.ir.verifier import accesses
 from tinytrace.codegen.passes import (
     complex_dots,
-    crosswise_sums,
+    crosswise_folds,
     flat_rows,
     half_strips,
     kept_vectors,
@@ -76,7 +76,7 @@ def small(monkeypatch):
         (streaming_stores, "STRIP", 16), (scatter, "STRIP", 8), (scatter, "CHUNKS", 4), (scatter, "USES", 1),
         (scatter, "USES_OF_EXTREMES", 1), (woven_rows, "FEWEST", 4), (woven_rows, "LONGEST", 8),
         (flat_rows, "FEWEST", 4), (flat_rows, "ROWS", 8),
-        (crosswise_sums, "ROWS", 8), (crosswise_sums, "SHORT_IN_MEMORY", range(8, 16)),
+        (crosswise_folds, "ROWS", 8), (crosswise_folds, "SHORT_IN_MEMORY", range(8, 16)),
         (inner_simd, "BLOCK", 16), (column_folds, "GROUP_ROWS", 8), (loop_fission, "LONG_CHAIN", 6),
         (kinds, "SMALL_PRODUCT", 64), (kinds, "SMALL_IN_BATCH", 8), (gemm, "LEAST_GATHERED", 64),
         (panels, "PANEL", 96), (panels, "FEWEST", 4), (panels, "MOST", 8),

@@ -22,6 +22,9 @@ CALL = 12
 """Steps of a function of csrc/math."""
 FEWER = {"tt_rank_of_bits": 5, "tt_bits_at_rank": 4, "tt_f16_to_f32": 8, "tt_bf16_to_f32": 1}
 """Those that are simple operations themselves."""
+OF_BITS = frozenset({
+    "abs", "neg", "max", "min", "sign", "copysign", "is_finite", "plain", "bits", "float", "fma", "sqrt"})
+"""Those that are an instruction or two of vectors, though they count as calls."""
 DIVISION = 4
 """Steps of a division."""
 LOOP_OF_ITS_OWN = 12
@@ -62,6 +65,12 @@ def steps(operation: Operation) -> int:
     """Return the work of an operation on one element."""
     calls = 0 if operation.reads_bits else sum(FEWER.get(name, CALL) for name in operation.calls)
     return max(1, operation.flops, calls + DIVISION * operation.divisions)
+
+
+def is_dear(operation: Operation) -> bool:
+    """Does an operation call a function of csrc/math that is many instructions?"""
+    return steps(operation) >= CALL and any(
+        name.startswith("tt_") and name[len("tt_"):].rpartition("_")[0] not in OF_BITS for name in operation.calls)
 
 
 def waits_for_folds(loop: For) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tinytrace.core.dtypes import DType, short_name
 from tinytrace.core.formulas import Formula, call_named, parts, place
+from tinytrace.core.monoids import monoids
 from tinytrace.records import dataclass
 
 STATUS = "status"
@@ -68,14 +69,16 @@ def picked(bits: int, stride: int, count: int) -> Procedure:
 
 
 @functools.cache
-def add_rows(rows: int, length: int, distance: int) -> Procedure:
-    """Return the sums, to the place `to`, of so many rows of floats, which begin a distance apart at the place `x`."""
+def fold_rows(op: str, rows: int, length: int, distance: int) -> Procedure:
+    """Return the sums or extremes, to the place `to`, of so many rows of floats; rows begin a distance apart at `x`."""
 
-    def add(places: dict[str, np.ndarray[Any, Any]]) -> None:
-        places["to"][:rows] = _row_sums(_rows(places["x"], rows, length, distance))
+    def fold(places: dict[str, np.ndarray[Any, Any]]) -> None:
+        x = _rows(places["x"], rows, length, distance)
+        places["to"][:rows] = _row_sums(x) if op == "sum" else monoids[op].ufunc.reduce(x, 1)
 
-    call = call_named("tt_add_rows_f32", place("to"), place("x"), distance, rows, length)
-    return Procedure("add rows", (call,), add)
+    name = {"sum": "add", "max": "max", "min": "min"}[op]
+    call = call_named(f"tt_{name}_rows_f32", place("to"), place("x"), distance, rows, length)
+    return Procedure(f"{name} rows", (call,), fold)
 
 
 @functools.cache

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.passes.chunk_places import search_in_chunks
 from tinytrace.codegen.passes.complex_dots import add_parts_as_they_lie
-from tinytrace.codegen.passes.crosswise_sums import sum_rows_crosswise
+from tinytrace.codegen.passes.crosswise_folds import fold_rows_crosswise
 from tinytrace.codegen.passes.dead_code import remove_dead_code
 from tinytrace.codegen.passes.empty_loops import drop_empty_loops
 from tinytrace.codegen.passes.epilogue import fuse_epilogues
@@ -40,7 +40,7 @@ PASSES: list[Callable[[Sequence[Kernel]], list[Kernel]]] = [
     drop_empty_loops, update_carries_in_place, interchange_loops, fold_one_iteration, split_index_sets, split_quotients,
     search_in_chunks, remove_dead_code, reuse_temporaries, fuse_epilogues, tile_loops, spread_over_threads,
     spread_iterations, stream_results, prefetch_rows, read_narrow_elements_first, vectorise_around_short_axes,
-    read_strided_elements_first, weave_rows, flatten_short_rows, sum_rows_crosswise, multiply_by_reciprocals,
+    read_strided_elements_first, weave_rows, flatten_short_rows, fold_rows_crosswise, multiply_by_reciprocals,
     convert_to_wider_first, round_in_strips, search_in_strips, search_in_blocks, add_in_blocks, add_parts_as_they_lie,
     fold_side_by_side, read_in_streams, keep_vectors,
 ]

@@ -31,11 +31,11 @@ from tinytrace.codegen.passes.strips import fresh_name, from_zero, without_varia
 from tinytrace.core.dtypes import is_half
 
 
-def rows_of(loop: For) -> list[Stmt]:
+def rows_of(loop: For, held: Sequence[Buffer] = ()) -> list[Stmt]:
     """Return the body of a loop over rows as `RowStrip` takes it; nothing if it is no such loop.
 
     Loops over the elements of a row have no variables of their own; what is not fixed is folded in one of them; and
-    nothing reads what the loop stores, for a strip stores rows before others are read.
+    nothing reads what the loop stores, for a strip stores rows before others are read; but what is `held` for one row.
     """
     body: list[Stmt] = []
     for stmt in loop.body:
@@ -54,7 +54,7 @@ def rows_of(loop: For) -> list[Stmt]:
     if len(folded) != len(begun) or set(folded) != begun:
         return []
     places = [stmt.place for stmt in nested(body) if isinstance(stmt, Store)]
-    stored = {place[0].name for place in places if isinstance(place, tuple)}
+    stored = {place[0].name for place in places if isinstance(place, tuple) and place[0] not in held}
     nodes = walk(root for stmt in nested(body) for root in expressions(stmt))
     return body if all(isinstance(place, tuple) for place in places) and not any(
         node.op == "load" and node.args[0].name in stored for node in nodes) else []

@@ -15,7 +15,7 @@ from tinytrace.codegen.ir.cost import steps
 from tinytrace.codegen.ir.nodes import Node, axis, local, number, walk
 from tinytrace.codegen.ir.reductions import fold_of
 from tinytrace.codegen.ir.statements import Combine, Declare, For, Inclusive, Row, Stmt, Store
-from tinytrace.codegen.schedule.lane_simd import LaneSimd
+from tinytrace.codegen.schedule.lane_simd import LaneSimd, are_crosswise
 from tinytrace.codegen.schedule.simd_axis import batches, lanes_pay, packed, packed_rows
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, folds, replace, result_of, start_of, variable
 from tinytrace.core.dtypes import is_complex, is_float
@@ -58,6 +58,8 @@ class InnerSimd:
     def __init__(self, outer: Sequence[Node], stages: Sequence[StagePlan]) -> None:
         self.outer = outer
         self.stages = stages
+        self.crosswise = are_crosswise(outer, stages)
+        """Does a pass have loops for what is left over of a row?"""
 
     def statements(self) -> list[Stmt]:
         rows = {buffer for stage in self.stages for task in stage.tasks for buffer, _ in task.targets
@@ -138,7 +140,8 @@ class InnerSimd:
         """Return the loop over `a`, or that over whole vectors and that over what they leave over."""
         extent = int(a.args[1])
         rest = extent % LANES
-        if depth < len(stage.inner) - 1 or extent < 2 * LANES or rest < LEAST_REST or not _is_dear(stage.tasks):
+        if self.crosswise or depth < len(stage.inner) - 1 or extent < 2 * LANES or rest < LEAST_REST \
+                or not _is_dear(stage.tasks):
             return [self._loop(stage, depth, a, into)]
         whole, last = axis(a.args[0], extent - rest), axis(a.args[0], rest)
         return [self._loop(_at(stage, a, whole), depth, whole, into),

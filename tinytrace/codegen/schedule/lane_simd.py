@@ -20,7 +20,7 @@ from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, number,
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
 from tinytrace.codegen.ir.statements import Buffer, Combine, For, Row, Stmt, Store
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, computed, variable
-from tinytrace.core.dtypes import FLOAT32, FLOAT64, is_complex, is_float
+from tinytrace.core.dtypes import FLOAT32, FLOAT64, is_complex, is_float, is_half
 from tinytrace.records import replace
 
 STREAM_LANES = 512
@@ -33,6 +33,10 @@ UNROLL = 4
 """Iterations of a loop over a sum's terms that done as one: a long row is then read and written a fourth as often."""
 SHORT_ROWS = frozenset(range(5, 32)) - {8, 16}
 """Rows of so many elements are no whole vectors."""
+CROSSWISE, ROWS_CROSSWISE = range(8, 128), 8
+"""Elements of a row whose folds `passes/crosswise_folds.py` takes, and rows that are worth it."""
+DEAR_CROSSWISE = 16
+"""Elements of a row from which that is better than lanes where they are dear to compute."""
 ROWS_TOGETHER = 64
 """So many of them are computed together, an element of each by one lane."""
 GROUP = 64
@@ -275,8 +279,24 @@ def are_short_rows(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
     dear = any(node.op == "apply" and steps(node.args[0]) >= CALL and not node.axes.isdisjoint(stage.inner)
                and any(x.op == "load" or x.op == "local" or x in outer for x in walk([node]))
                for stage in stages for node in walk(task.value for task in stage.tasks))
+    if are_crosswise(outer, stages) and not (dear and max(sizes) < DEAR_CROSSWISE):
+        return False
     return not any(task.root.running for task in tasks) and (
         dear or any(task.root.combine not in ("", "sum") for task in tasks))
+
+
+def are_crosswise(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
+    """Are rows short, and folds sums and extremes of floats, so that a pass has loops for them?"""
+    tasks = [task for stage in stages for task in stage.tasks]
+    lengths = {a.args[1] for stage in stages for a in stage.inner}
+    return bool(outer) and outer[-1].args[1] >= ROWS_CROSSWISE and bool(lengths) \
+        and all(len(stage.inner) <= 1 for stage in stages) and all(length in CROSSWISE for length in lengths) \
+        and any(task.root.combine for task in tasks) and all(
+            not task.root.running and (not task.root.combine or (
+                task.root.combine in ("sum", "max", "min") and not task.depth and task.value.dtype == FLOAT32))
+            for task in tasks) and not any(
+            node.dtype is not None and (is_complex(node.dtype) or is_half(node.dtype))
+            for node in walk(computed(stages)))
 
 
 def uses_again(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:

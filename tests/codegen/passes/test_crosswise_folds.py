@@ -1,4 +1,4 @@
-"""Sums of short rows are the same wherever the rows lie, and what the kernels compute in NumPy."""
+"""Folds of short rows are the same wherever the rows lie, and what the kernels compute in NumPy."""
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -18,9 +18,16 @@ PROGRAMS = {
     "variances": lambda x, y: x.var(1),
     "layer norm": lambda x, y: (x - x.mean(1, keepdims=True)) / jnp.sqrt(x.var(1, keepdims=True) + 1e-3) * y[0],
     "columns of a wider array": lambda x, y: jnp.concatenate([x, y], 1)[:, :x.shape[1]].sum(1) + y.sum(1) * 2,
+    "extremes": lambda x, y: (x.max(1), (x - y[0]).min(1)),
+    "rows to unit range": lambda x, y: (x - x.min(1, keepdims=True)) / jnp.ptp(x, 1, keepdims=True),
+    "softmax": lambda x, y: jax.nn.softmax(x),
+    "log_softmax": lambda x, y: jax.nn.log_softmax(x + y),
+    "logsumexp": lambda x, y: jax.scipy.special.logsumexp(x, 1),
+    "dear terms of memory": lambda x, y: (jnp.exp(x).sum(1), jnp.tanh(jnp.exp(-y)).max(1)),
     "a loop": lambda x, y: jax.lax.fori_loop(0, 2, lambda i, x: x - (x * y).sum(1, keepdims=True) / 64, x),
 }
-LENGTHS = [8, 9, 15, 16, 23, 24, 31, 32, 40, 47, 48]
+EXACT = ("sums", "squares", "terms", "a matrix and a vector", "extremes")
+LENGTHS = [8, 9, 15, 16, 23, 24, 31, 32, 40, 47, 48, 49, 100, 127]
 
 
 def drawn(rows, length):
@@ -34,31 +41,34 @@ def text_of(function, *args):
 
 
 def is_crosswise(text):
-    return "tt_add_rows_f32(" in text or "tt_dot_rows_f32(" in text
+    return any(f"tt_{name}_rows_f32(" in text for name in ("add", "dot", "max", "min"))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_sums_are_right(name):
+def test_folds_are_right(name):
     lists = [drawn(rows, length) for rows in (8, 19, 48) for length in LENGTHS]
     results = jax.jit(lambda lists: [PROGRAMS[name](*args) for args in lists])(lists)
     with interpreting():
         expected = [PROGRAMS[name](*args) for args in lists]
-    bound = 0 if name in ("sums", "squares", "terms", "a matrix and a vector") else 1e-5
-    for ours, want in zip(results, expected, strict=True):
+    bound = 0 if name in EXACT else 1e-5
+    for ours, want in zip(jax.tree.leaves(results), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(ours, want, bound, bound)
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"a loop"}))  # whose rows are stored where they are read
 def test_they_are_crosswise(name):
-    assert is_crosswise(text_of(PROGRAMS[name], *drawn(100, 32)))
+    assert is_crosswise(text_of(PROGRAMS[name], *drawn(100, 40)))
 
 
 @pytest.mark.parametrize(("function", "rows", "length"), [
     (lambda x, y: x.sum(1), 7, 32),  # too few
     (lambda x, y: x.sum(1), 100, 7), (lambda x, y: x.sum(1), 100, 257),  # no short rows
-    (lambda x, y: jnp.abs(x).sum(1), 100, 49),  # terms in memory cost more
+    (lambda x, y: (x - y[0]).sum(1), 100, 49),  # terms in memory cost more
+    (lambda x, y: x.max(1), 100, 128), (lambda x, y: jnp.exp(x).max(1), 100, 128),  # wide vectors are quick
+    (lambda x, y: x - x.max(1, keepdims=True), 100, 32),  # a row stays in registers
     (lambda x, y: x / jnp.sqrt((x * x).sum(1, keepdims=True)), 100, 65),
-    (lambda x, y: x.max(1), 100, 32), (lambda x, y: x.sum(0), 100, 32), (lambda x, y: jnp.cumsum(x, 1), 100, 32),
+    (lambda x, y: x.argmax(1), 100, 32), (lambda x, y: x.prod(1), 100, 32),
+    (lambda x, y: x.sum(0), 100, 32), (lambda x, y: jnp.cumsum(x, 1), 100, 32),
     (lambda x, y: x.astype(jnp.float16).sum(1), 100, 32), (lambda x, y: x.astype(int).sum(1), 100, 32)])
 def test_others_are_left(function, rows, length):
     assert not is_crosswise(text_of(function, *drawn(rows, length)))
@@ -88,3 +98,40 @@ def test_nothing_of_another_row_is_added(length):
 def test_a_sum_of_negative_zeros_is_zero():
     x = np.full((9, 32), -0.0, np.float32)
     assert not np.signbit(jax.jit(lambda x: x.sum(1))(x)).any()
+
+
+@pytest.mark.parametrize("length", [8, 9, 13, 16, 20, 32, 100, 127])
+@pytest.mark.parametrize("special", [np.nan, -np.nan, np.inf, -np.inf])
+def test_extremes_of_rows_with_special_values(length, special):
+    """At any place of a row, in any row of four; a row has its own, and infinities of both signs are no NaN."""
+    x = np.random.default_rng(length).standard_normal((2 * length + 3, length), np.float32)
+    x[np.arange(length), np.arange(length)] = special
+    x[2 * length - 1::-5, 0], x[2 * length - 1::-5, length // 2] = np.inf, -np.inf
+    largest, smallest = jax.jit(lambda x: (x.max(1), x.min(1)))(x)
+    np.testing.assert_array_equal(largest, x.max(1))
+    np.testing.assert_array_equal(smallest, x.min(1))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_rows_of_one_value(value):
+    x = np.full((17, 24), value, np.float32)
+    np.testing.assert_array_equal(jax.jit(lambda x: x.max(1))(x), x[:, 0])
+    np.testing.assert_array_equal(jax.jit(lambda x: x.min(1))(x), x[:, 0])
+
+
+@pytest.mark.parametrize("length", [20, 50])
+def test_results_that_may_lie_where_an_operand_did(length):
+    """The last vector of a row takes elements in again: never those that are overwritten."""
+    x, _ = drawn(40, length)
+
+    def normal(x):
+        return (x - x.max(1, keepdims=True)) * 2
+
+    expected = normal(normal(np.asarray(x)))
+    np.testing.assert_array_equal(jax.jit(lambda x: jax.lax.fori_loop(0, 2, lambda _, x: normal(x), x))(x), expected)
+    np.testing.assert_array_equal(jax.jit(lambda x: normal(normal(x)), donate_argnums=0)(x), expected)
+
+
+def test_dear_values_are_computed_once():
+    text = text_of(lambda x, y: jax.nn.softmax(x), *drawn(96, 20))
+    assert text.count("tt_exp_f32(") == 1
