@@ -48,6 +48,7 @@ def test_bits_are_those_of_kernels_apart(monkeypatch):
     function, args = layers(8)
     together = jax.jit(function)(*args)
     monkeypatch.setattr(equal_kernels, "FEWEST", 1000)
+    monkeypatch.setattr(equal_kernels, "MANY", 1000)
     jax.clear_caches()
     apart = jax.jit(lambda *args: function(*args))(*args)
     for x, y in zip(jax.tree.leaves(together), jax.tree.leaves(apart), strict=True):
@@ -74,13 +75,50 @@ def test_bits_are_the_same_when_every_kernel_is_a_function(case):
 
     def bits(limit):
         jax.clear_caches()
-        before = equal_kernels.MANY
-        equal_kernels.MANY = limit
+        before = equal_kernels.MANY, equal_kernels.LARGE
+        equal_kernels.MANY = equal_kernels.LARGE = limit
         try:
             return [np.asarray(x).tobytes() for x in jax.tree.leaves(jax.jit(program.function())(*args))]
         finally:
-            equal_kernels.MANY = before
+            equal_kernels.MANY, equal_kernels.LARGE = before
     assert bits(0) == bits(1 << 20)
+
+
+def recurrent(steps=5):
+    """The gradient of a loop whose body is long, and arguments for it."""
+    def loss(weights, x):
+        def step(carry, row):
+            for w in weights:
+                carry = jnp.tanh(carry @ w + row) * jax.nn.sigmoid(carry)
+                carry = jnp.where(carry.sum(axis=1, keepdims=True) > 0, carry, carry - carry.mean(axis=0))
+            return carry, carry.max(axis=1)
+
+        last, seen = jax.lax.scan(step, jnp.ones((8, 32)), x)
+        return jnp.sum(last ** 2) + jnp.sum(seen)
+
+    numbers = np.random.default_rng(0)
+    weights = [jnp.asarray(numbers.standard_normal((32, 32)).astype(np.float32) / 6) for _ in range(3)]
+    return jax.grad(loss), (weights, jnp.asarray(numbers.standard_normal((steps, 32)).astype(np.float32)))
+
+
+def test_large_kernels_in_the_loops_of_a_long_program_are_functions(monkeypatch):
+    """Two compilers can take half of them each; what a loop carries may lie where another array does."""
+    function, args = recurrent()
+    lowered = jax.jit(function).lower(*args)
+    text = lowered.as_text(full=True)
+    entry = text[text.rindex("int32_t tt_entry("):]
+    inside = [line for line in entry.splitlines() if re.match(r" {8,}tt_kernel_\d+\(", line)]
+    assert len(inside) > 3
+    assert "#if TT_PART != 1" in text
+    for call in inside:
+        name = call.strip().partition("(")[0]
+        assert not re.search(rf"{name}\(.*restrict", text)
+    monkeypatch.setattr(equal_kernels, "LARGE", 1 << 30)
+    jax.clear_caches()
+    apart = jax.jit(lambda *args: function(*args)).lower(*args)
+    assert not re.search(r"^ {8,}tt_kernel_", apart.as_text(full=True), re.MULTILINE)
+    for x, y in zip(jax.tree.leaves(lowered.compile()(*args)), jax.tree.leaves(apart.compile()(*args)), strict=True):
+        assert np.asarray(x).tobytes() == np.asarray(y).tobytes()
 
 
 def test_every_equation_leads_to_the_function_that_computes_it():

@@ -111,7 +111,7 @@ def test_functions_of_csrc_are_inlined_however_long_the_entry_is():
     x = jax.ShapeDtypeStruct((1000,), np.float16)
     text = generated(jax.scipy.special.hyp1f1, x, x, x).source.text
     assert "tt_rem_f32(" in text
-    assert not re.findall(r"\bcall\s+tt_\w+", assembled(command, ["-march=x86-64-v3"], text))
+    assert not re.findall(r"\bcall\s+tt_(?!kernel_)\w+", assembled(command, ["-march=x86-64-v3"], text))
 
 
 @pytest.mark.slow

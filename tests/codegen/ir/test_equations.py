@@ -17,7 +17,7 @@ from tinytrace.testing.strategies import programs_with_arguments
 
 lax = jax.lax
 X = np.ones((8, 6), np.float32)
-FUNCTION = re.compile(r"^(?:static void (\w+)|int32_t tt_entry)\(.*?^\}", re.MULTILINE | re.DOTALL)
+FUNCTION = re.compile(r"^(?:(?:static )?\w+ (tt_kernel_\w+)|int32_t tt_entry)\(.*?^\}", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 EQUATION = re.compile(r"^[ */]*((?:\w+:[\w\[\],<>]+ )+)= (.*?)(?: \*/)?$", re.MULTILINE)
 WORD = re.compile(r"[A-Za-z_]\w*")

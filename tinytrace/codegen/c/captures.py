@@ -27,6 +27,17 @@ def captured_by(kernels: Sequence[Kernel]) -> tuple[list[Buffer], list[Node]]:
     return [x for x in used.values() if isinstance(x, Buffer)], [x for x in used.values() if isinstance(x, Node)]
 
 
+def parameters(buffers: Sequence[Buffer], variables: Sequence[Node], written_to: Collection[str],
+               are_apart: bool) -> str:
+    """Return the parameters of a function that is called with arrays and variables.
+
+    written_to: the names of the arrays that it may change.  are_apart: is no array in a place where another one is?
+    """
+    star = "*restrict " if are_apart else "*"
+    arrays = [f"{'' if b.name in written_to else 'const '}{array_type(b)} {star}{b.name}" for b in buffers]
+    return ", ".join([*arrays, *(f"{variable_type(x.dtype)} {x.args[0]}" for x in variables)])
+
+
 def packed(buffers: Sequence[Buffer], variables: Sequence[Node]) -> list[str]:
     """Return the pointers by which a function finds arrays and variables of its caller."""
     return [f"(void *){named(b.name)}" for b in buffers] + [f"(void *)&{x.args[0]}" for x in variables]

@@ -37,8 +37,12 @@ from tinytrace.util import lazy
 
 FEWEST = 3
 """So many equal kernels become a function: of two, each is better off where it is, its arrays known by name."""
-MANY = 24
-"""In a program of so many kernels every loop is a function: compilers take long functions badly."""
+MANY = 16
+"""In a program of so many loops every kernel is a function: compilers take long functions badly, and two of them take
+half of the functions each (`split_compile.py`)."""
+LARGE = 10_000
+"""Operations, or elements moved, of a kernel in a loop or a branch from which on a call of it costs nothing. Smaller
+ones stay where they are: what one leaves in registers the next one finds there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,8 @@ class Pattern:
     eqns_of_form: tuple[frozenset[int], ...]
     renaming: Renaming | None = None
     """What makes of these equations those of the statements."""
+    are_apart: bool = True
+    """Are its arrays known to be different ones? In a loop a pointer may have come to where another one points."""
 
     @lazy
     def eqns(self) -> tuple[frozenset[int], ...]:
@@ -94,17 +100,42 @@ class Counterparts(Mapping[int, frozenset[int]]):
 
 
 def repeated(kernels: Sequence[Kernel]) -> dict[Nest, Pattern]:
-    """Return the kernels of a program that become functions, because several are equal, with their patterns."""
+    """Return the kernels of a program that become functions, with their patterns.
+
+    They do so because several are equal, or because the program is long; then kernels in its loops do so too.
+    """
     nests = [kernel for kernel in kernels if isinstance(kernel, Nest) and _runs_on_this_thread(kernel)]
-    fewest = FEWEST if len(kernels) < MANY else 1
+    inner = [nest for nest in _inner_nests(kernels) if _runs_on_this_thread(nest)]
+    if sum(isinstance(stmt, For) for nest in (*nests, *inner) for stmt in nest.form.statements) >= MANY:
+        inside = _patterns([nest for nest in inner if _is_large(nest)], kernels)
+        return _patterns(nests, kernels) | {
+            nest: replace(found, key=(*found.key, "inside"), are_apart=False) for nest, found in inside.items()}
     alike = Counter(map(_outline, nests))
-    nests = [nest for nest in nests if alike[_outline(nest)] >= fewest]
+    patterns = _patterns([nest for nest in nests if alike[_outline(nest)] >= FEWEST], kernels)
+    counts = Counter(found.key for found in patterns.values())
+    return {nest: found for nest, found in patterns.items() if counts[found.key] >= FEWEST}
+
+
+def _patterns(nests: Sequence[Nest], kernels: Sequence[Kernel]) -> dict[Nest, Pattern]:
+    """Return the patterns of nests of a program, of those that can be functions: they give one result at most."""
     results = _results(nests, kernels)
     known: dict[tuple[Nest, Node | None], Pattern] = {}
-    patterns = {nest: _pattern(nest, results[nest][0] if results[nest] else None, known)
-                for nest in nests if len(results[nest]) < 2}
-    counts = Counter(found.key for found in patterns.values())
-    return {nest: found for nest, found in patterns.items() if counts[found.key] >= fewest}
+    return {nest: _pattern(nest, results[nest][0] if results[nest] else None, known)
+            for nest in nests if len(results[nest]) < 2}
+
+
+def _is_large(nest: Nest) -> bool:
+    return max(nest.flops, (nest.bytes_read + nest.bytes_written) // 4) >= LARGE
+
+
+def _inner_nests(kernels: Sequence[Kernel]) -> Iterator[Nest]:
+    """Yield the nests of loops and branches that no threads share."""
+    for kernel in kernels:
+        if isinstance(kernel, Nest) or (isinstance(kernel, Repeat) and kernel.grain):
+            continue
+        for program in inner_programs(kernel):
+            yield from (inner for inner in program if isinstance(inner, Nest))
+            yield from _inner_nests(program)
 
 
 def distinct(kernels: Sequence[Kernel], functions: Mapping[Nest, Pattern]) -> list[Kernel]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tinytrace.codegen.c.captures import packed, unpacked
+from tinytrace.codegen.c.captures import packed, parameters, unpacked
 from tinytrace.codegen.c.clauses import chained, pragma_of
 from tinytrace.codegen.c.code import Code
 from tinytrace.codegen.c.counters import counted, unrolling
@@ -19,7 +19,7 @@ from tinytrace.codegen.c.halves import moved, stored
 from tinytrace.codegen.c.lines import CALL, COMMENT, COMPUTE, COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.masks import hide_masks, keep_outside
 from tinytrace.codegen.c.quirks import GROUPED_LOADS
-from tinytrace.codegen.c.types import array_type, narrowed, row_declaration, variable_type, widened
+from tinytrace.codegen.c.types import narrowed, row_declaration, variable_type, widened
 from tinytrace.codegen.c.vector_width import attributes
 from tinytrace.codegen.c.words import as_word, read_again
 from tinytrace.codegen.ir.arithmetic import constant_of
@@ -95,17 +95,15 @@ class NestWriter:
         number, name = len(self.functions), f"tt_kernel_{len(self.functions)}"
         inner = Code(self.code.reserved)
         inner.eqns = nest.eqns
-        inner.line("/* Kernels that are the same but for their arrays. */", COMMENT)
+        inner.line("/* One kernel, and those that are the same but for their arrays. */", COMMENT)
         NestWriter(inner, self.functions, self.fuses)._body(nest.body)
-        written_to = changed(nest.body)
-        takes = [f"{'' if b.name in written_to else 'const '}{array_type(b)} *restrict {b.name}" for b in buffers]
-        takes += [f"{variable_type(x.dtype)} {x.args[0]}" for x in variables]
+        takes = parameters(buffers, variables, changed(nest.body), pattern.are_apart)
         inner.declared.update(str(x.args[0]) for x in variables)
         gives = "void"
         if (result := pattern.result) is not None:
             gives = variable_type(result.dtype)
             inner.line(f"return {result.args[0]};")
-        function = CFunction(name, f"{gives} {named(name)}({', '.join(takes)})", *inner.finished(self.functions))
+        function = CFunction(name, f"{gives} {named(name)}({takes})", *inner.finished(self.functions))
         self._remember(pattern.key, pattern, function, nest.body)
         return number
 

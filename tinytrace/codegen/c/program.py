@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tinytrace.codegen.c.captures import captured_by, packed, unpacked
 from tinytrace.codegen.c.code import Code
-from tinytrace.codegen.c.equal_kernels import distinct, repeated
+from tinytrace.codegen.c.equal_kernels import Pattern, distinct, repeated
 from tinytrace.codegen.c.lines import COPY, HOST, SCAFFOLD, CFunction, named
 from tinytrace.codegen.c.nest import NestWriter, is_spread
 from tinytrace.codegen.c.types import memory_type, row_declaration
@@ -23,14 +23,16 @@ class ProgramWriter:
         self._nests = NestWriter(code, self.functions, fuses)
         self.has_loops = False
         """Does the entry itself compute in loops?"""
+        self._shared: dict[Nest, Pattern] = {}
+        """The kernels that are calls of functions."""
         self.distinct: list[Kernel] = []
         """The kernels that are written: not those that call the function of an equal one."""
 
     def write(self, kernels: Sequence[Kernel], top: bool = True) -> None:
         """Write kernels in order, each with a comment that says what it is, where its loops are."""
-        shared = repeated(kernels) if top else {}
         if top:
-            self.distinct += distinct(kernels, shared)
+            self._shared = repeated(kernels)
+            self.distinct += distinct(kernels, self._shared)
         for kernel in kernels:
             heading = kernel.summary() if top else ""
             if kernel.equations and top:
@@ -46,8 +48,8 @@ class ProgramWriter:
             if kernel.equations:
                 self.code.comment(heading, kernel.equations)
             match kernel:
-                case Nest() if kernel in shared:
-                    self._nests.call_shared(kernel, shared[kernel])
+                case Nest() if kernel in self._shared:
+                    self._nests.call_shared(kernel, self._shared[kernel])
                 case Nest():
                     self._nests.write(kernel)
                     self.has_loops |= any(isinstance(stmt, For) or not (top or isinstance(stmt, Call))
@@ -84,8 +86,8 @@ class ProgramWriter:
                 step = f"{view.step} * " if view.step != 1 else ""
                 code.line(f"{const}{_pointer(view.buffer)} = {named(view.base.name)} + {step}{loop.iteration.args[0]};")  # type: ignore[union-attr]
             self.write(loop.condition, top=False)
+            self.has_loops = True
             if loop.wanted is not None:
-                self.has_loops = True
                 code.line(f"if (!{code.operand(loop.wanted)}) break;", COPY, loop.eqns)
             self.write(loop.body, top=False)
             for pair in moving:
