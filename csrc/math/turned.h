@@ -132,3 +132,41 @@ static inline void tt_pick_16(void *to_place, const void *from_place, int64_t st
     for (; done < n; done++)
         to[done] = from[done * stride];
 }
+
+/* tt: tt_turn_rows_32; needs: tt_turn_32 */
+/* The same as tt_turn_32, for rows of 4 to 31 elements: four of each of eight rows are turned at once, and the last four
+   of a row lie over others where it has no multiple of four. The halves of a vector come from memory, which no exchange
+   of lanes has to wait for. */
+static inline void tt_turn_rows_32(void *to_place, int64_t to_row, const void *from_place, int64_t from_row,
+                                   int64_t rows, int64_t columns) {
+    int64_t done = 0;
+#if defined(__AVX__) && (defined(__clang__) || __GNUC__ >= 12)
+    typedef float half __attribute__((vector_size(16)));
+    typedef float any_half __attribute__((vector_size(16), may_alias, aligned(4)));
+    typedef float line __attribute__((vector_size(32)));
+    typedef float any_line __attribute__((vector_size(32), may_alias, aligned(4)));
+    float *restrict to = to_place;
+    const float *restrict from = from_place;
+    for (; done + 8 <= rows; done += 8)
+        for (int64_t i = 0; i < columns; i += 4) {
+            int64_t column = i + 4 <= columns ? i : columns - 4;
+            const float *at = from + done * from_row + column;
+            float *there = to + column * to_row + done;
+            line x[4];
+            _Pragma("GCC unroll 4") for (int k = 0; k < 4; k++)
+                x[k] = __builtin_ia32_vinsertf128_ps256(
+                    __builtin_shufflevector(*(const any_half *)(at + k * from_row), (half){0}, 0, 1, 2, 3, -1, -1, -1, -1),
+                    *(const any_half *)(at + (k + 4) * from_row), 1);
+            line a = __builtin_shufflevector(x[0], x[1], 0, 8, 1, 9, 4, 12, 5, 13);
+            line b = __builtin_shufflevector(x[0], x[1], 2, 10, 3, 11, 6, 14, 7, 15);
+            line c = __builtin_shufflevector(x[2], x[3], 0, 8, 1, 9, 4, 12, 5, 13);
+            line d = __builtin_shufflevector(x[2], x[3], 2, 10, 3, 11, 6, 14, 7, 15);
+            *(any_line *)there = __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13);
+            *(any_line *)(there + to_row) = __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15);
+            *(any_line *)(there + 2 * to_row) = __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13);
+            *(any_line *)(there + 3 * to_row) = __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+#endif
+    tt_turn_32((uint32_t *)to_place + done, to_row, (const uint32_t *)from_place + done * from_row, from_row, rows - done,
+               columns);
+}

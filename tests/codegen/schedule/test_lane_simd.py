@@ -8,7 +8,7 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tests.meanings import in_numpy
-from tinytrace.codegen.schedule.lane_simd import SHORT_ROWS
+from tinytrace.codegen.schedule.lane_simd import SHORT_ROWS, WHOLE
 
 
 @pytest.mark.parametrize("columns", [3, 16, 130])
@@ -57,7 +57,8 @@ ROWS = {
 def test_short_rows_are_computed_together_and_are_those_of_one_row(name, shape):
     """A lane each, also those that are left over; special values stay in their rows.
 
-    Rows of 16 and more have folds of another kind (`passes/crosswise_folds.py`), but where a place is asked for.
+    Rows of 16 and more have folds of another kind (`passes/crosswise_folds.py`), but where a place is asked for; and
+    so have rows that are whole vectors, but where they can be turned in registers.
     """
     def program(x):
         return ROWS[name](x)
@@ -70,22 +71,42 @@ def test_short_rows_are_computed_together_and_are_those_of_one_row(name, shape):
     for k, result in enumerate(results):
         np.testing.assert_allclose(result, np.concatenate([each[k] for each in one]), 2e-6, 2e-6)
     rows, size = int(np.prod(shape[:-1])), shape[-1]
-    assert ("lane < 64" in text) == (rows >= 64 and size in SHORT_ROWS and (size < 16 or name == "largest"))
+    are_lanes = size in SHORT_ROWS | WHOLE if name == "largest" else size in SHORT_ROWS and size < 16
+    assert ("lane < 64" in text) == (rows >= 64 and are_lanes)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("name", "lie_apart"), [("softmax", True), ("largest", True), ("largest", False)])
-def test_elements_that_several_stages_read_are_neighbours(name, lie_apart):
-    """Elements of neighbouring lanes that lie apart are copied once, and all stages read the copies."""
+def test_elements_that_several_stages_read_are_neighbours(name, lie_apart, dtype):
+    """Elements of neighbouring lanes that lie apart are copied once, and all stages read the copies.
+
+    Those of four bytes are turned in registers.
+    """
     def program(x):
         return ROWS[name](x if lie_apart else x.T)
 
-    x = np.random.default_rng(0).standard_normal((640, 10) if lie_apart else (10, 640)).astype(np.float32)
-    run = jax.jit(program)
-    text = run.lower(x).as_text()
-    assert len(re.findall(r"\ba\[[^\]]*10 \* lane", text)) == lie_apart
-    assert ("a_lanes" in text) == lie_apart
-    for ours, one in zip(jax.tree.leaves(run(x)), jax.tree.leaves(program(jnp.asarray(x))), strict=True):
-        np.testing.assert_allclose(ours, one, 1e-6)
+    with jax.enable_x64(dtype == np.float64):
+        x = np.random.default_rng(0).standard_normal((640, 10) if lie_apart else (10, 640)).astype(dtype)
+        run = jax.jit(program)
+        text = run.lower(x).as_text()
+        assert len(re.findall(r"\ba\[[^\]]*10 \* lane", text)) == (lie_apart and dtype == np.float64)
+        assert len(re.findall(r"tt_turn_rows_32\(a_lanes", text)) == (lie_apart and dtype == np.float32)
+        assert ("a_lanes" in text) == lie_apart
+        for ours, one in zip(jax.tree.leaves(run(x)), jax.tree.leaves(program(jnp.asarray(x))), strict=True):
+            np.testing.assert_allclose(ours, one, 1e-6)
+
+
+@pytest.mark.parametrize("length", [5, 6, 7, 8, 9, 12, 15])
+@pytest.mark.parametrize("rows", [64, 71, 200])
+def test_rows_that_are_turned(length, rows):
+    """Nothing behind the last row is read, and rows may lie apart."""
+    x = np.random.default_rng(rows).integers(-99, 99, (rows, length))
+    results = jax.jit(lambda x, y: (x.sum(1), x.prod(1), x.argmax(1), (y * 2).max(1), y[:, 1:].argmin(1)))(
+        x.astype(np.int32), x.astype(np.float32))
+    with np.errstate(over="ignore"):
+        product = x.astype(np.int32).prod(1, dtype=np.int32)
+    for ours, want in zip(results, (x.sum(1), product, x.argmax(1), x.max(1) * 2, x[:, 1:].argmin(1)), strict=True):
+        np.testing.assert_array_equal(ours, want)
 
 
 @pytest.mark.parametrize(("padding", "is_copied"), [("SAME", False), ("VALID", True)])
@@ -106,9 +127,11 @@ def test_short_rows_of_complex_numbers_are_read_one_after_the_other():
 
 
 def test_short_rows_that_are_only_added_are_read_one_after_the_other():
-    x = np.ones((1000, 10), np.float32)
-    assert "lane" not in jax.jit(lambda x: (x * x).sum(-1)).lower(x).as_text()
-    assert "lane" in jax.jit(lambda x: jnp.exp(x).sum(-1)).lower(x).as_text()
+    """But where they are turned in registers, and short."""
+    x = np.ones((1000, 20), np.float32)
+    for rows, is_turned in ((x, False), (x[:, :10], True), (x[:, :10].astype(np.float16), False)):
+        assert ("lane" in jax.jit(lambda x: (x * x).sum(-1)).lower(rows).as_text()) == is_turned
+    assert "lane" in jax.jit(lambda x: jnp.exp(x).sum(-1)).lower(x[:, :10]).as_text()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

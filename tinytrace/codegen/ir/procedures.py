@@ -12,6 +12,8 @@ from tinytrace.core.formulas import Formula, call_named, parts, place
 from tinytrace.core.monoids import monoids
 from tinytrace.records import dataclass
 
+SHORT_TURNED = range(4, 32)
+"""Elements of rows that have a transposition of their own."""
 STATUS = "status"
 """The failure of calls whose answer is what a program returns (csrc/tt_host.h)."""
 
@@ -54,7 +56,8 @@ def turned(bits: int, rows: int, columns: int, from_row: int, to_row: int) -> Pr
         j, i = np.mgrid[:rows, :columns]
         places["to"][i * to_row + j] = places["from"][j * from_row + i]
 
-    call = call_named(f"tt_turn_{bits}", place("to"), to_row, place("from"), from_row, rows, columns)
+    name = f"tt_turn_rows_{bits}" if bits == 32 and columns in SHORT_TURNED else f"tt_turn_{bits}"
+    call = call_named(name, place("to"), to_row, place("from"), from_row, rows, columns)
     return Procedure("turn", (call,), turn)
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tinytrace.codegen.ir.arithmetic import linear, rebuild, stride_along
-from tinytrace.codegen.ir.cost import is_dear
+from tinytrace.codegen.ir.cost import DIVISION, is_dear, steps
 from tinytrace.codegen.ir.kernel import Kernel
 from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, number, rewrite, walk
 from tinytrace.codegen.ir.procedures import dot_rows, fold_rows
@@ -199,6 +199,8 @@ class _Strip(RowStrip):
     def __init__(self, body: Sequence[Stmt], lane: Node, size: int, taken: set[str], held: Sequence[Buffer]) -> None:
         """Args: held: the arrays in which elements of a row wait for later loops: each row has its own."""
         super().__init__(body, lane, size, taken)
+        self.once: dict[Node, Node] = {}
+        """Where what is dear for a row is."""
         self.long: dict[Node, Node] = {}
         """Where dear values are, each computed of all rows as of one."""
         self.held = {buffer: replace(buffer, name=fresh_name(buffer.name, taken), shape=(size, *buffer.shape))
@@ -220,6 +222,8 @@ class _Strip(RowStrip):
         for stmt in loop.body:
             assert isinstance(stmt, (Store, Combine))
             value, = rewrite([stmt.value], self.known, rebuild)
+            yield from self._once_a_row(value, loop.axis)
+            value, = rewrite([value], self.once, rebuild)
             if int(loop.axis.args[1]) % VECTOR:
                 yield from self._as_one_row(value, loop.axis)
                 value, = rewrite([value], self.long, rebuild)
@@ -253,6 +257,22 @@ class _Strip(RowStrip):
             self.known[stmt.place] = load(row, self.lane, row.dtype)
         yield from self._each_row(loop.axis, inside)
         yield from folds
+
+    def _once_a_row(self, value: Node, j: Node) -> Iterator[Stmt]:
+        """Yield the loops over rows of what is dear and the same for all elements of a row: roots, quotients."""
+        pending, found = [value], dict[Node, None]()
+        while pending:
+            node = pending.pop()
+            of_row = node.op == "apply" and self.lane in node.axes and j not in node.axes and node.dtype is not None
+            if of_row and any(x.op == "apply" and steps(x.args[0]) >= DIVISION for x in walk([node])):
+                found[node] = None
+            elif j in node.axes:
+                pending += node.children
+        for node in (node for node in found if node not in self.once):
+            row = self._row(node, f"{node.hint or 'value'}_once", self.size)
+            yield Row(row)
+            yield For(self.lane, number(0), number(self.size), [Store((row, self.lane), node, node.eqns)], True, True)
+            self.once[node] = load(row, self.lane, row.dtype)
 
     def _keep_there(self, buffer: Buffer, row: Buffer) -> None:
         """Let what is held of each row be where it was computed."""

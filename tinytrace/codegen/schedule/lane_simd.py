@@ -17,8 +17,9 @@ from tinytrace.codegen.ir.arithmetic import flat_offset, linear, rebuild, stride
 from tinytrace.codegen.ir.cost import CALL, steps
 from tinytrace.codegen.ir.inserted_operations import add, converted
 from tinytrace.codegen.ir.nodes import Node, apply, axis, literal, load, number, rewrite, walk
+from tinytrace.codegen.ir.procedures import SHORT_TURNED, turned
 from tinytrace.codegen.ir.reductions import accumulator_type, identity, propagating
-from tinytrace.codegen.ir.statements import Buffer, Combine, For, Row, Stmt, Store
+from tinytrace.codegen.ir.statements import Buffer, Call, Combine, For, Row, Stmt, Store
 from tinytrace.codegen.schedule.tasks import StagePlan, Task, computed, variable
 from tinytrace.core.dtypes import FLOAT32, FLOAT64, is_complex, is_float, is_half
 from tinytrace.records import replace
@@ -31,12 +32,13 @@ TILE_ROWS = 4
 """So many rows of that length fit in registers; more are shorter."""
 UNROLL = 4
 """Iterations of a loop over a sum's terms that done as one: a long row is then read and written a fourth as often."""
-SHORT_ROWS = frozenset(range(5, 32)) - {8, 16}
+WHOLE = frozenset({8, 16})
+SHORT_ROWS = frozenset(range(5, 32)) - WHOLE
 """Rows of so many elements are no whole vectors."""
 CROSSWISE, ROWS_CROSSWISE = range(8, 128), 8
 """Elements of a row whose folds `passes/crosswise_folds.py` takes, and rows that are worth it."""
-DEAR_CROSSWISE = 16
-"""Elements of a row from which that is better than lanes where they are dear to compute."""
+LONGER = 16
+"""Elements of a row from which that is better than lanes, where elements are dear to compute or turned in registers."""
 ROWS_TOGETHER = 64
 """So many of them are computed together, an element of each by one lane."""
 GROUP = 64
@@ -109,10 +111,11 @@ class LaneSimd:
         return body
 
     def _transposed(self, lane: Node, changed: dict[Node, Node]) -> list[Stmt]:
-        """Return what copies the elements of short rows that several stages read, so that lanes are neighbours.
+        """Return what copies the elements of short rows, so that lanes are neighbours.
 
-        Each of them would take the elements of a vector from rows that lie apart, one by one. What no stage reads for
-        certain may lie outside of its array, as the edge of a window does.
+        A vector would take its elements from rows that lie apart, one by one: those of four bytes are turned in
+        registers, others copied if several stages read them. What no stage reads for certain may lie outside of its
+        array, as the edge of a window does.
         """
         certain = {node for stage in self.stages for node in walk(computed([stage]), certain=True)}
         readers = Counter(node for stage in self.stages for node in walk(computed([stage]))
@@ -120,19 +123,34 @@ class LaneSimd:
                           and {self.outer[-1], *stage.inner} <= node.axes
                           and stride_along(node.args[1], self.outer[-1]) != 1)
         body: list[Stmt] = []
-        for node in (node for node, count in readers.items() if count > 1 and node in certain):
+        for node, count in readers.items():
             assert node.dtype is not None
             inner = next(stage.inner for stage in self.stages if node in walk(computed([stage])))
+            in_registers = are_turned(node, self.outer[-1], inner)
+            if node not in certain or not (count > 1 or in_registers):
+                continue
             sizes = [a.args[1] for a in inner]
             row = Buffer(f"{node.args[0].name}_lanes{len(body) // 2 or ''}", (*sizes, lane.args[1]), node.dtype, "row")
             place = flat_offset([*inner, lane], row.shape)
-            copy: list[Stmt] = [For(lane, number(0), number(lane.args[1]),
-                                    [Store((row, place), rewrite([node], changed, rebuild)[0])], simd=True)]
-            for a in reversed(inner):
-                copy = [For(a, number(0), number(a.args[1]), copy)]
-            body += [Row(row), *copy]
+            moved, = rewrite([node], changed, rebuild)
+            if in_registers:
+                first, = rewrite([moved.args[1]], {lane: number(0), inner[0]: number(0)}, rebuild)
+                procedure = turned(32, lane.args[1], sizes[0], stride_along(moved.args[1], lane) or 0, lane.args[1])
+                body += [Row(row), Call(procedure, {"to": (row, number(0)), "from": (node.args[0], first)}, ("to",))]
+            else:
+                copy: list[Stmt] = [For(lane, number(0), number(lane.args[1]), [Store((row, place), moved)], simd=True)]
+                for a in reversed(inner):
+                    copy = [For(a, number(0), number(a.args[1]), copy)]
+                body += [Row(row), *copy]
             changed[node] = load(row, place, row.dtype)
         return body
+
+
+def are_turned(node: Node, outer: Node, inner: Sequence[Node]) -> bool:
+    """Do rows of elements of four bytes lie in memory, from which lanes take one each?"""
+    return node.dtype is not None and node.dtype.itemsize == 4 \
+        and len(inner) == 1 and inner[0].args[1] in SHORT_TURNED \
+        and stride_along(node.args[1], inner[0]) == 1 and bool(stride_along(node.args[1], outer))
 
 
 def _once_a_row(tasks: list[tuple[Task, Buffer | None]], inner: Sequence[Node], lane: Node, number_of: int) -> \
@@ -267,11 +285,12 @@ def are_short_rows(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
     """Are rows short, and so many that lanes are better given a row each?
 
     Of a row of ten a vector of eight takes most, and two elements come one by one, as does what is computed once a row.
-    Where that is no more than a sum, to read across rows would take longer. Rows of up to four elements have a pass.
+    Where that is no more than a sum, to read across rows would take longer, but for rows that are turned in registers:
+    short ones, and those of whole vectors. Rows of up to four elements have a pass.
     Compilers make no vectors of complex numbers that lie apart.
     """
     sizes = [math.prod(a.args[1] for a in stage.inner) for stage in stages]
-    if not outer or outer[-1].args[1] < ROWS_TOGETHER or max(sizes) not in SHORT_ROWS:
+    if not outer or outer[-1].args[1] < ROWS_TOGETHER or max(sizes) not in SHORT_ROWS | WHOLE:
         return False
     tasks = [task for stage in stages for task in stage.tasks]
     if any(is_complex(node.dtype) for node in walk(computed(stages)) if node.op == "load" and node.dtype is not None):
@@ -279,10 +298,17 @@ def are_short_rows(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
     dear = any(node.op == "apply" and steps(node.args[0]) >= CALL and not node.axes.isdisjoint(stage.inner)
                and any(x.op == "load" or x.op == "local" or x in outer for x in walk([node]))
                for stage in stages for node in walk(task.value for task in stage.tasks))
-    if are_crosswise(outer, stages) and not (dear and max(sizes) < DEAR_CROSSWISE):
+    in_registers = all(
+        are_turned(node, outer[-1], stage.inner) for stage in stages for node in walk(computed([stage]))
+        if node.op == "load" and node.args[0].space != "row" and not node.axes.isdisjoint(stage.inner))
+    if max(sizes) in WHOLE and (dear or not in_registers):
+        return False
+    is_shorter, only_folds = max(sizes) < LONGER, all(task.root.combine or not stage.inner
+                                                      for stage in stages for task in stage.tasks)
+    if are_crosswise(outer, stages) and not (is_shorter and (dear or (in_registers and only_folds))):
         return False
     return not any(task.root.running for task in tasks) and (
-        dear or any(task.root.combine not in ("", "sum") for task in tasks))
+        dear or (in_registers and is_shorter) or any(task.root.combine not in ("", "sum") for task in tasks))
 
 
 def are_crosswise(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
