@@ -4,6 +4,7 @@ They are embedded in the extension module when it is built, so nothing here open
 their list. Nothing here asks what C means: a line above each math function states what must be known of it.
 
     /* tt: NAME; needs: NAMES; long */     the functions that it calls; is it elementwise and long?
+    /* tt: NAME; needs: NAMES; of rows */  is it of whole rows, and longer than most programs that call it?
     /* tt: what follows is written for doubles too */
     /* tt: what follows is for programs that ask their host for something */
 """
@@ -11,7 +12,7 @@ their list. Nothing here asks what C means: a line above each math function stat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 
 from tinytrace._runtime import ffi, lib
@@ -75,18 +76,20 @@ def standalone_host() -> str:
     return expanded("standalone.c").replace(_FOR_THOSE_WHO_ASK, "")
 
 
-def math_functions(calls: Mapping[str, int]) -> str:
+def math_functions(calls: Mapping[str, int], for_few: Collection[str] = ()) -> str:
     """Return the text of the math functions among what a program calls, each after those that it needs.
 
-    Args: calls: how often the program calls each function; names of others may be among them.
+    Args:
+      calls: how often the program calls each function; names of others may be among them.
+      for_few: those that are called for few elements: a program is linked to them, if they are of rows.
 
     >>> "tt_sign_f32(float x)" in math_functions({"tt_sign_f32": 1})
     True
     """
     chosen = _needed(calls)
     unrolled = "".join([body for function in chosen.values() for body in _unrolled_loops(function.text)])
-    return "\n".join(_called(function, name, calls.get(name, 0) + len(re.findall(rf"\b{name}\(", unrolled)))
-                     for name, function in chosen.items())
+    return "\n".join(_called(function, name, calls.get(name, 0) + len(re.findall(rf"\b{name}\(", unrolled)),
+                             name in for_few) for name, function in chosen.items())
 
 
 def linked_functions(text: str) -> dict[str, str]:
@@ -109,7 +112,7 @@ def _defined_alone(name: str) -> str:
     if _LINKED.search(own):
         own = _LINKED.sub("#if 1", own)
     else:
-        own = own.replace(_INLINED, f"{_DECLARED}{_heading(own)};\n\n", 1)
+        own = own.replace(_INLINED, f"{_declaration(needed[name])}\n", 1)
     return "\n".join([host_source(is_asked=False), *texts, own])
 
 
@@ -168,18 +171,29 @@ def add_function(name: str, function: MathFunction) -> None:
     _own_functions[name] = function
 
 
-def _called(function: MathFunction, name: str, times: int) -> str:
+def _called(function: MathFunction, name: str, times: int, is_for_few: bool) -> str:
     """Return the text of a function that is called `times` times: called often, it stays one.
 
     The compiler's time grows with what it inlines, and after some thirty calls it gives up on both, inlining and
     vectors. A call costs no more than a step of a polynomial: 500 sines compile in 0.11 s instead of 0.35 s. clang
     makes no variants of functions for vectors, so it inlines it.
+
+    One of rows is better off inlined, where the length of a row is known: it is 0.6 to 0.8 of the time. But it takes
+    the compiler longer than all the rest of most programs, so those that need it for few elements are linked to it.
     """
-    if times < OFTEN or not function.is_long:
+    if is_for_few and function.kind == _OF_ROWS:
+        defined = function.text
+    elif times >= OFTEN and function.is_long:
+        lanes = "4" if f"{_INLINED}double" in function.text else "8"
+        defined = function.text.replace(_INLINED, _STAYS.replace("LANES", lanes), 1)
+    else:
         return function.text
-    lanes = "4" if f"{_INLINED}double" in function.text else "8"
-    defined = function.text.replace(_INLINED, _STAYS.replace("LANES", lanes), 1)
-    return f"#ifdef TT_LINKED_MATH /* {name} */\n{_DECLARED}{_heading(function.text)};\n#else\n{defined}#endif\n"
+    return f"#ifdef TT_LINKED_MATH /* {name} */\n{_declaration(function)}#else\n{defined}#endif\n"
+
+
+def _declaration(function: MathFunction) -> str:
+    """Return what a program that is linked to a function says of it."""
+    return f"{_DECLARED if function.is_long else _HIDDEN}{_heading(function.text)};\n"
 
 
 def _heading(text: str) -> str:
@@ -196,8 +210,13 @@ class MathFunction(NamedTuple):
 
     text: str
     needs: tuple[str, ...]
-    is_long: bool
-    """Is it elementwise, and long enough to stay a function where it is called often?"""
+    kind: str = ""
+    """What its heading says of it: one of the following, or nothing."""
+
+    @property
+    def is_long(self) -> bool:
+        """Is it elementwise, and long enough to stay a function where it is called often?"""
+        return self.kind == _LONG
 
 
 _own_functions: dict[str, MathFunction] = {}
@@ -209,8 +228,8 @@ def _functions() -> dict[str, MathFunction]:
     found = {}
     for source in math_source().values():
         _, *pieces = _HEADING.split(source)
-        for name, needs, long, text in zip(*(pieces[k::4] for k in range(4)), strict=True):
-            found[name] = MathFunction(text.strip() + "\n", tuple(needs.replace(",", " ").split()), bool(long))
+        for name, needs, kind, text in zip(*(pieces[k::4] for k in range(4)), strict=True):
+            found[name] = MathFunction(text.strip() + "\n", tuple(needs.replace(",", " ").split()), kind or "")
     order: dict[str, MathFunction] = {}
     for name in found:
         _place(name, found, order)
@@ -230,7 +249,9 @@ _UNROLLED = re.compile(r"#pragma GCC unroll (\d+)\n    for [^\n]*\{\n(.*?)    \}
 _SEVERAL_CONDITIONS = re.compile(r"\?[^;]*\?|\) == \(")
 _INCLUDED = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 _INLINED = "static inline "
+_LONG, _OF_ROWS = "long", "of rows"
 _DECLARED = '__attribute__((const, simd("notinbranch"), visibility("hidden")))\n'
+_HIDDEN = '__attribute__((visibility("hidden")))\n'
 _STAYS = """#ifdef __clang__
 static inline
 #else
@@ -244,7 +265,7 @@ static __attribute__((noinline, const))
 """What a long function begins with where it is called often; LANES: of its type, in 256 bits."""
 _FOR_DOUBLES_TOO = "/* tt: what follows is written for doubles too */\n"
 _FOR_THOSE_WHO_ASK = "/* tt: what follows is for programs that ask their host for something */\n"
-_HEADING = re.compile(r"/\* tt: (\w+); needs: ([^*;]*)(; long )?\*/\n")  # found five times as fast as with ^ before it
+_HEADING = re.compile(r"/\* tt: (\w+); needs: ([^*;]*)(?:; (long|of rows) )?\*/\n")  # five times as fast as with a ^
 
 
 @cache

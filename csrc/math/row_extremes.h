@@ -82,13 +82,13 @@
         TT_EXTREME_ELEMENT_BY_ELEMENT(to[i], x + i * x_row, n, OP)
 #endif
 
-/* tt: tt_max_rows_f32; needs: tt_extremes */
+/* tt: tt_max_rows_f32; needs: tt_extremes; of rows */
 /* to[i] = the largest of the n >= 8 floats x + i * x_row, NaN if there is one, for all rows i. */
 static inline void tt_max_rows_f32(float *restrict to, const float *x, int64_t x_row, int64_t rows, int64_t n) {
     TT_EXTREME_ROWS(>, TT_LARGER, TT_LARGER_OF_FOUR)
 }
 
-/* tt: tt_min_rows_f32; needs: tt_extremes */
+/* tt: tt_min_rows_f32; needs: tt_extremes; of rows */
 static inline void tt_min_rows_f32(float *restrict to, const float *x, int64_t x_row, int64_t rows, int64_t n) {
     TT_EXTREME_ROWS(<, TT_SMALLER, TT_SMALLER_OF_FOUR)
 }

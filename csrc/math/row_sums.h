@@ -101,7 +101,7 @@ static inline tt_sums tt_sum_halves(const tt_sum_lanes *sum) {
     }
 #endif
 
-/* tt: tt_add_rows_f32; needs: tt_sum_rows */
+/* tt: tt_add_rows_f32; needs: tt_sum_rows; of rows */
 /* to[i] = the sum of the n >= 8 floats x + i * x_row, for all rows i. */
 static inline void tt_add_rows_f32(float *restrict to, const float *x, int64_t x_row, int64_t rows, int64_t n) {
 #define TT_TERM(T, I, J) *(const T *)(x + (I) * x_row + (J))
@@ -109,7 +109,7 @@ static inline void tt_add_rows_f32(float *restrict to, const float *x, int64_t x
 #undef TT_TERM
 }
 
-/* tt: tt_dot_rows_f32; needs: tt_sum_rows */
+/* tt: tt_dot_rows_f32; needs: tt_sum_rows; of rows */
 /* to[i] = the sum of the products of the n >= 8 floats x + i * x_row and y + i * y_row, for all rows i. */
 static inline void tt_dot_rows_f32(float *restrict to, const float *x, int64_t x_row, const float *y, int64_t y_row,
                                    int64_t rows, int64_t n) {

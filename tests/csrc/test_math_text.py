@@ -12,7 +12,7 @@ from tinytrace.csources import host_source, math_functions, math_source
 from tinytrace.runtime.flags import own_flags
 from tinytrace.runtime.probe import probe
 
-HEADING = re.compile(r"^/\* tt: (\w+); needs: ([^*;]*)(; long )?\*/\n", re.MULTILINE)
+HEADING = re.compile(r"^/\* tt: (\w+); needs: ([^*;]*)(?:; (long|of rows) )?\*/\n", re.MULTILINE)
 ELEMENTWISE = re.compile(r"^static inline (float|double) tt_\w+\(\1 \w+(?:, \1 \w+)*\) \{", re.MULTILINE)
 NAME = re.compile(r"\btt_\w+")
 LOOPS = {"tt_igamma", "tt_igammac", "tt_igamma_grad_a", "tt_random_gamma_grad", "tt_betainc", "tt_zeta", "tt_polygamma"}
@@ -20,7 +20,7 @@ LOOPS = {"tt_igamma", "tt_igammac", "tt_igamma_grad_a", "tt_random_gamma_grad", 
 
 
 def functions():
-    """Name, needed names, whether it is long, and text of every function, in the order of the files."""
+    """Name, needed names, kind, and text of every function, in the order of the files."""
     for source in math_source().values():
         _, *pieces = HEADING.split(source)
         yield from zip(*(pieces[k::4] for k in range(4)), strict=True)
@@ -31,7 +31,7 @@ def code(text):
 
 
 FUNCTIONS = {name: (set(NAME.findall(needs)), code(text)) for name, needs, _, text in functions()}
-LONG = {name for name, _, long, _ in functions() if long}
+LONG = {name for name, _, kind, _ in functions() if kind == "long"}
 
 
 def test_what_is_used_is_needed():

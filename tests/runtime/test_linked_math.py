@@ -10,7 +10,7 @@ import pytest
 import tinytrace as jax
 import tinytrace.numpy as jnp
 from tinytrace import csources
-from tinytrace.csources import OFTEN, linked_functions, math_functions
+from tinytrace.csources import OFTEN, host_source, linked_functions, math_functions
 from tinytrace.records import replace
 from tinytrace.runtime import compiler as compilers
 from tinytrace.runtime import discovery, ladder, linked_math
@@ -21,6 +21,7 @@ from tinytrace.runtime.ladder import artifact_key
 from tinytrace.runtime.probe import probe
 
 LONG = sorted(name for name in csources._functions() if csources.is_long(name))
+OF_ROWS = sorted(name for name, function in csources._functions().items() if function.kind == "of rows")
 GCC = ["gcc", "-std=gnu11", "-O2", "-fopenmp-simd", "-march=native", "-ffp-contract=off", "-x", "c"]
 
 
@@ -188,6 +189,18 @@ def test_what_variants_for_vectors_call_is_there_whatever_width_the_cpu_has(cpu,
     for objects in ([tmp_path / f"{each}.o" for each in linked] for linked in together if len(linked) > 1):
         done = subprocess.run(["gcc", "-shared", "-o", tmp_path / "all.so", *objects], capture_output=True, text=True)
         assert not done.returncode, done.stderr[:1000]
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_each_function_of_rows_can_be_defined_alone(name):
+    text = math_functions({name: 1}, for_few=[name])
+    assert list(linked_functions(text)) == [name]
+    assert not linked_functions(math_functions({name: 1}))
+    for source, wanted in ((linked_functions(text)[name], True), (host_source(False) + text, False)):
+        done = subprocess.run([*GCC, "-O0", "-Wall", "-Wextra", "-Werror", "-DTT_LINKED_MATH", "-S", "-o", "-", "-"],
+                              input=source, capture_output=True, text=True)
+        assert not done.returncode, done.stderr[:1000]
+        assert (f"\n{name}:\n" in done.stdout) == wanted
 
 
 @pytest.mark.not_quick

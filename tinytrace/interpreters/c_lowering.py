@@ -104,7 +104,7 @@ class _Function:
         body = re.sub(rf"\b{self.name}\b", self.symbol, found[4])
         head = f"static inline {self.result} {self.symbol}({found[3].strip()})"
         needs = tuple(re.findall(r"\btt_(?!own_)\w+", body))
-        add_function(self.symbol, MathFunction(f"{head} {{{body}}}\n", needs, is_long=False))
+        add_function(self.symbol, MathFunction(f"{head} {{{body}}}\n", needs))
 
     def __str__(self) -> str:
         return f"{self.result} {self.name}({', '.join(self.types)})"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from tinytrace.codegen.c.captures import names_of
 from tinytrace.codegen.c.code import Code
+from tinytrace.codegen.c.few_elements import called_for_few
 from tinytrace.codegen.c.lines import CALL, COMPUTE, COPY, CFunction, Line, named, names_in
 from tinytrace.codegen.c.program import ProgramWriter
 from tinytrace.codegen.c.short_rows import unrolled
@@ -76,7 +77,8 @@ def emit(kernels: Sequence[Kernel], inputs: Sequence[Buffer], outputs: Sequence[
     pragmas = unrolled(writer.distinct) + [DEFINITION] * any(function.attributes for function in writer.functions)
     calls = names_in(lines)
     helpers = [text for name, text in _INDEX_FUNCTIONS.items() if name in calls]
-    preamble = "\n".join([*pragmas, host_source("host" in calls), math_functions(calls), *helpers, ""])
+    math = math_functions(calls, called_for_few(kernels))
+    preamble = "\n".join([*pragmas, host_source("host" in calls), math, *helpers, ""])
     return TranslationUnit(preamble, lines, parts is not None, frozenset(calls))
 
 

@@ -335,4 +335,4 @@ class _Strip(RowStrip):
         procedure = dot_rows(self.size, length, *distances) if len(found) == 2 \
             else fold_rows(op, self.size, length, *distances)
         places = {name: (source, at) for name, (source, at, _) in zip("xy", found, strict=False)}
-        return Call(procedure, {"to": (row, number(0)), **places}, ("to",))
+        return Call(procedure, {"to": (row, number(0)), **places}, ("to",), flops=len(found) * self.size * length)
